@@ -1,0 +1,106 @@
+#ifndef ROTOR_CORE_GRAPH_H
+#define ROTOR_CORE_GRAPH_H
+
+/* The graph: the tape of what was computed, and the memory it was computed in.
+ *
+ * An op computes its result at once and, if one of its inputs wants a gradient,
+ * leaves a node on the tape. rt_graph_backward walks the tape from the newest
+ * node to the oldest. The graph owns every tensor that an op returns;
+ * rt_graph_clear gives them all back, once per step, and the next step uses the
+ * same memory again. Leaves (parameters, inputs) belong to the caller and must
+ * outlive the step.
+ *
+ * A wrong shape or argument sticks: the op returns NULL, every op given NULL
+ * returns NULL, and the graph keeps the first message. So a model is plain nested
+ * calls, and rt_graph_status is asked once, after the last.
+ *
+ * A graph belongs to one thread at a time.
+ */
+
+#include "core/random.h"
+#include "core/status.h"
+#include "core/tensor.h"
+
+typedef struct rt_graph rt_graph;
+typedef struct rt_node rt_node;
+
+/* NULL when the heap is exhausted. */
+rt_graph *rt_graph_new(void);
+void rt_graph_free(rt_graph *g);
+
+/* Forgets the tape, the results and the error. */
+void rt_graph_clear(rt_graph *g);
+
+/* Off: ops leave no node, as evaluation wants. On at the start. */
+void rt_graph_record(rt_graph *g, bool on);
+
+/* What dropout draws from: `shard` tells apart graphs that share a step. */
+void rt_graph_set_random(rt_graph *g, uint64_t seed, uint32_t step, uint32_t shard);
+
+/* The first error since the last clear. */
+rt_status rt_graph_status(const rt_graph *g) RT_MUST_CHECK;
+
+/* Adds d(loss)/d(leaf) to the gradient of every leaf. `loss` has one element. */
+rt_status rt_graph_backward(rt_graph *g, rt_tensor *loss) RT_MUST_CHECK;
+
+/* The same for sum(output * upstream); upstream is as large as the output. */
+rt_status rt_graph_backward_from(rt_graph *g, rt_tensor *output, const real *upstream) RT_MUST_CHECK;
+
+/* Bytes that the fullest round so far has used. */
+size_t rt_graph_peak(const rt_graph *g);
+
+/* ---- for those who write ops; docs/adding-an-op.md takes one end to end ---- */
+
+typedef struct rt_op {
+    const char *name;
+    void (*forward)(const rt_node *n);  /* computes n->out->data */
+    void (*backward)(const rt_node *n); /* adds to the inputs' gradients, see rt_grad */
+} rt_op;
+
+struct rt_node {
+    const rt_op *op;
+    rt_graph *graph;
+    rt_tensor *out;
+    rt_tensor **in; /* NULL for an optional input that is absent */
+    int inputs;
+    void *args; /* what the constructor passed, of the op's own type */
+    rt_node *older;
+};
+
+/* A result of the op: makes the tensor, computes it, puts it on the tape. The
+ * arguments are copied. NULL if the graph has failed. */
+rt_tensor *rt_graph_apply(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *const *inputs,
+                          int count, const void *args, size_t args_size);
+#define RT_APPLY(g, op, shape, args, ...)                                                          \
+    rt_graph_apply(g, op, shape, (rt_tensor *[]){__VA_ARGS__},                                     \
+                   (int)(sizeof((rt_tensor *[]){__VA_ARGS__}) / sizeof(rt_tensor *)), args,        \
+                   sizeof *(args))
+
+/* Memory that lives until the graph is cleared: what forward saves for backward,
+ * or room to work in. Not zeroed. NULL, with the graph failed, when there is none. */
+void *rt_graph_memory(rt_graph *g, size_t count, size_t size);
+
+/* Fails the graph; returns NULL so that a constructor can return it. */
+void *rt_graph_fail(rt_graph *g, rt_code code, const char *format, ...) RT_PRINTF(3, 4);
+bool rt_graph_failed(const rt_graph *g);
+
+/* What the next dropout of this graph draws from; advances with each call. */
+rt_random rt_graph_next_random(rt_graph *g, uint64_t *first_index);
+
+/* The gradient that backward adds to: zeroed if nothing has flowed there yet.
+ * NULL if input i wants none (or memory is short): then there is nothing to do. */
+real *rt_grad(const rt_node *n, int i);
+
+/* As rt_grad, for an op that can overwrite: *beta is 0, and the memory arbitrary,
+ * if nothing has flowed there yet, else 1. */
+real *rt_grad_or_fresh(const rt_node *n, int i, real *beta);
+
+/* Hands the gradient of the result on to input i, as it is: by pointer if nothing
+ * has flowed there yet, by adding otherwise. For an op whose derivative is 1. The
+ * gradient of the result must not be used afterwards. */
+void rt_grad_pass(const rt_node *n, int i);
+
+/* The newest node of the tape, to walk it by `older`. */
+const rt_node *rt_graph_tape(const rt_graph *g);
+
+#endif

@@ -1,0 +1,69 @@
+#include "core/memory.h"
+
+#include "core/real.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 64 };
+
+const char rt_precision_guard = 0;
+
+static struct {
+    atomic_size_t live;
+    atomic_size_t requests;
+    atomic_size_t fail_at; /* counts down; the request that takes it to 0 fails */
+} counter;
+
+static int must_fail(void)
+{
+    size_t left = atomic_load(&counter.fail_at);
+    while (left > 0 && !atomic_compare_exchange_weak(&counter.fail_at, &left, left - 1)) {
+    }
+    return left == 1;
+}
+
+void *rt_alloc(size_t count, size_t size)
+{
+    void *memory = NULL;
+    atomic_fetch_add(&counter.requests, 1);
+    if (must_fail() || (size && count > (SIZE_MAX - ALIGNMENT) / size))
+        return NULL;
+    size_t bytes = count * size;
+    if (posix_memalign(&memory, ALIGNMENT, bytes ? bytes : 1))
+        return NULL;
+    atomic_fetch_add(&counter.live, 1);
+    return memset(memory, 0, bytes);
+}
+
+char *rt_copy_text(const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = rt_alloc(bytes, 1);
+    return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+void rt_free(void *memory)
+{
+    if (!memory)
+        return;
+    atomic_fetch_sub(&counter.live, 1);
+    free(memory);
+}
+
+size_t rt_memory_live(void)
+{
+    return atomic_load(&counter.live);
+}
+
+size_t rt_memory_requests(void)
+{
+    return atomic_load(&counter.requests);
+}
+
+void rt_memory_fail_at(size_t n)
+{
+    atomic_store(&counter.fail_at, n);
+}

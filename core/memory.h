@@ -1,0 +1,26 @@
+#ifndef ROTOR_CORE_MEMORY_H
+#define ROTOR_CORE_MEMORY_H
+
+/* The one door to the heap. Counting what goes through it lets a test say that
+ * nothing leaked, and refusing the n-th request lets it try every failure.
+ */
+
+#include <stddef.h>
+
+/* Zeroed memory for `count` elements of `size` bytes, aligned to 64 bytes; NULL
+ * when the heap is exhausted or count * size overflows. Never NULL for 0 bytes. */
+void *rt_alloc(size_t count, size_t size) __attribute__((warn_unused_result));
+
+/* A copy of a string that the caller frees; NULL as above. */
+char *rt_copy_text(const char *text) __attribute__((warn_unused_result));
+
+void rt_free(void *memory);
+
+/* Blocks that were allocated and not yet freed; requests made since the start. */
+size_t rt_memory_live(void);
+size_t rt_memory_requests(void);
+
+/* Makes the n-th request from now on fail, once; 0 makes none fail. For tests. */
+void rt_memory_fail_at(size_t n);
+
+#endif

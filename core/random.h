@@ -1,0 +1,42 @@
+#ifndef ROTOR_CORE_RANDOM_H
+#define ROTOR_CORE_RANDOM_H
+
+/* Random numbers without a state: each is a function of what it is for. The key
+ * is the seed, the counter is (index, step, stream), the generator Philox4x32-10
+ * (Salmon et al. 2011). So a number does not depend on which thread asks for it,
+ * on what was asked before, or on where a training was interrupted.
+ */
+
+#include <stdint.h>
+
+/* What a number is for. Two uses never share a stream. */
+enum {
+    RT_STREAM_PARAMETER, /* initial values; step = hash of the parameter's name */
+    RT_STREAM_THETA,     /* a perturbed start of theta */
+    RT_STREAM_TASK,      /* sequences of a toy task */
+    RT_STREAM_WINDOW,    /* where a text window starts */
+    RT_STREAM_MASK,      /* what masked language modelling hides */
+    RT_STREAM_CHECK,     /* gradient checks */
+    RT_STREAM_SAMPLE,    /* sampling from a language model */
+    RT_STREAM_DROPOUT    /* the n-th dropout of a graph uses this number + n */
+};
+
+typedef struct rt_random {
+    uint64_t seed;
+    uint32_t step;
+    uint32_t stream;
+} rt_random;
+
+/* Four independent words of 32 bits. */
+void rt_random_words(rt_random r, uint64_t index, uint32_t words[4]);
+
+/* Uniform in [0, 1), a multiple of 2^-53. */
+double rt_random_uniform(rt_random r, uint64_t index);
+
+/* Normal with mean 0 and variance 1. */
+double rt_random_normal(rt_random r, uint64_t index);
+
+/* Uniform in 0 ... n-1, n >= 1. */
+uint32_t rt_random_below(rt_random r, uint64_t index, uint32_t n);
+
+#endif

@@ -1,0 +1,38 @@
+#ifndef ROTOR_CORE_STATUS_H
+#define ROTOR_CORE_STATUS_H
+
+/* What a function that can fail returns: a code to decide by, and one sentence
+ * that names the place, the wish and the fact. Returned by value; there is
+ * nothing to free.
+ */
+
+typedef enum rt_code {
+    RT_OK,
+    RT_MEMORY,     /* the heap is exhausted */
+    RT_SHAPE,      /* tensors that do not fit together */
+    RT_ARGUMENT,   /* a value outside what the function accepts */
+    RT_IO,         /* a file could not be read or written */
+    RT_CONFIG,     /* the command line or a configuration file */
+    RT_DATA,       /* a data file is missing or holds what it must not */
+    RT_CHECKPOINT, /* a checkpoint is damaged or belongs to something else */
+    RT_NONFINITE,  /* a NaN or an infinity */
+    RT_CHECK       /* a check that was asked for did not hold */
+} rt_code;
+
+enum { RT_MESSAGE_SIZE = 1024 };
+
+typedef struct rt_status {
+    rt_code code;
+    char message[RT_MESSAGE_SIZE]; /* "" when the code is RT_OK */
+} rt_status;
+
+#define RT_MUST_CHECK __attribute__((warn_unused_result))
+#define RT_PRINTF(text, first) __attribute__((format(printf, text, first)))
+
+rt_status rt_ok(void);
+rt_status rt_error(rt_code code, const char *format, ...) RT_PRINTF(2, 3);
+
+/* The status for a request that the heap refused. */
+rt_status rt_out_of_memory(const char *what);
+
+#endif

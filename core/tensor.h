@@ -1,0 +1,60 @@
+#ifndef ROTOR_CORE_TENSOR_H
+#define ROTOR_CORE_TENSOR_H
+
+/* A tensor: a contiguous row-major block with a shape, and its gradient.
+ *
+ * A tensor owns nothing. The blocks of a parameter or an input belong to whoever
+ * made it; those of a result belong to the graph whose op returned it, and are
+ * gone after rt_graph_clear.
+ *
+ * Shape letters used throughout: B batch, T time, H heads, D head size,
+ * C channels = H*D, V vocabulary.
+ */
+
+#include "core/real.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { RT_MAX_AXES = 4, RT_SHAPE_TEXT_SIZE = 56 };
+
+typedef struct rt_tensor {
+    real *data;
+    real *grad;             /* as large as data; NULL until something flows back */
+    int shape[RT_MAX_AXES]; /* outermost first; 1 beyond ndim */
+    int ndim;               /* 0 (a single number) ... RT_MAX_AXES */
+    bool wants_grad;
+    bool borrowed; /* a leaf: its blocks belong to the caller, not to a graph */
+} rt_tensor;
+
+/* A shape written in place: RT_SHAPE_OF(2, 3). */
+typedef struct rt_shape {
+    int ndim;
+    int axis[RT_MAX_AXES];
+} rt_shape;
+
+#define RT_SHAPE_OF(...)                                                                           \
+    ((rt_shape){(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}})
+#define RT_SCALAR ((rt_shape){0, {1, 1, 1, 1}})
+
+/* A leaf over the caller's blocks. It wants a gradient if grad is not NULL. */
+rt_tensor rt_tensor_of(real *data, real *grad, rt_shape shape);
+
+rt_shape rt_tensor_shape(const rt_tensor *x);
+bool rt_same_shape(const rt_tensor *x, const rt_tensor *y);
+
+/* The number of elements; of a shape, 0 if an axis is below 1 or the number of
+ * elements does not fit an int (the BLAS counts in int). */
+size_t rt_size(const rt_tensor *x);
+size_t rt_shape_size(rt_shape shape);
+
+/* The length of the last axis (1 for a single number), and how many such rows. */
+int rt_columns(const rt_tensor *x);
+size_t rt_rows(const rt_tensor *x);
+
+/* "(8, 32, 64)" for a message, written to a block of its own that lives as long
+ * as the surrounding braces. */
+#define rt_shape_text(x) rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, rt_tensor_shape(x))
+const char *rt_shape_write(char *text, rt_shape shape);
+
+#endif

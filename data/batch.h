@@ -1,0 +1,23 @@
+#ifndef ROTOR_DATA_BATCH_H
+#define ROTOR_DATA_BATCH_H
+
+/* What a source of data fills in: token sequences and what is asked of them.
+ * The arrays belong to the caller. B rows (sequences), T tokens each. */
+
+#include <stdint.h>
+
+/* Ids that mean the same in every task; symbols start at RT_FIRST_SYMBOL. */
+enum { RT_ID_PAD, RT_ID_CLS, RT_ID_MASK, RT_ID_SEP, RT_FIRST_SYMBOL };
+
+/* A label that does not count. */
+enum { RT_NO_LABEL = -100 };
+
+typedef struct rt_batch {
+    int rows;        /* B */
+    int length;      /* T */
+    int32_t *ids;    /* (B, T) */
+    int32_t *labels; /* (B, T), or (B) for sequence classification */
+    uint8_t *mask;   /* (B, T): 1 = token, 0 = padding */
+} rt_batch;
+
+#endif

@@ -1,0 +1,51 @@
+#ifndef ROTOR_MODELS_OPTIONS_H
+#define ROTOR_MODELS_OPTIONS_H
+
+/* What a RoFormer is made of. */
+
+#include "ops/ops.h"
+
+#define RT_NORM_ORDERS(X) X(RT_NORM_POST, "post") X(RT_NORM_PRE, "pre")
+typedef enum rt_norm_order { RT_NORM_ORDERS(RT_CHOICE_VALUE) } rt_norm_order;
+
+#define RT_POSITION_KINDS(X) X(RT_POSITION_ROPE, "rope") X(RT_POSITION_NONE, "none")
+typedef enum rt_position_kind { RT_POSITION_KINDS(RT_CHOICE_VALUE) } rt_position_kind;
+
+/* How many share a learnable theta. */
+#define RT_THETA_SCOPES(X)                                                                         \
+    X(RT_THETA_MODEL, "model") X(RT_THETA_LAYER, "layer") X(RT_THETA_HEAD, "head")
+typedef enum rt_theta_scope { RT_THETA_SCOPES(RT_CHOICE_VALUE) } rt_theta_scope;
+
+typedef struct rt_position_options {
+    rt_position_kind kind;
+    rt_pairing pairing;
+    double base;
+    double fraction; /* share of each head's pairs that is rotated, 0 ... 1 */
+    bool rotate_value;
+} rt_position_options;
+
+typedef struct rt_theta_options {
+    bool learn;
+    rt_theta_scope scope;
+    rt_theta_form form;
+} rt_theta_options;
+
+typedef struct rt_roformer_options {
+    int vocab;
+    int token_types; /* 0 = no token type embedding */
+    int layers;
+    int dim; /* C */
+    int heads;
+    int embedding_dim; /* 0 = dim */
+    int ffn_dim;       /* 0 = 4 dim */
+    rt_norm_order norm;
+    double norm_eps;
+    double dropout;
+    double attention_dropout;
+    bool causal;
+    bool tie_embeddings;
+    rt_position_options position;
+    rt_theta_options theta;
+} rt_roformer_options;
+
+#endif

@@ -1,0 +1,123 @@
+#include "models/parameters.h"
+
+#include "core/memory.h"
+#include "core/random.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BOUNDARY = 64 / sizeof(real) };
+
+static const double initial_deviation = 0.02;
+
+static bool grow(rt_parameters *p)
+{
+    int capacity = p->capacity ? 2 * p->capacity : 32;
+    rt_parameter **list = rt_alloc((size_t)capacity, sizeof *list);
+    if (!list)
+        return false;
+    if (p->count)
+        memcpy(list, p->list, (size_t)p->count * sizeof *list);
+    rt_free(p->list);
+    p->list = list;
+    p->capacity = capacity;
+    return true;
+}
+
+rt_tensor *rt_parameters_add(rt_parameters *p, rt_role role, rt_init init, rt_shape shape,
+                             const char *name_format, ...)
+{
+    char name[RT_NAME_SIZE];
+    va_list arguments;
+    va_start(arguments, name_format);
+    int length = vsnprintf(name, sizeof name, name_format, arguments);
+    va_end(arguments);
+    if (length < 0 || length >= RT_NAME_SIZE || rt_parameters_find(p, name))
+        return NULL;
+    if (p->count == p->capacity && !grow(p))
+        return NULL;
+    rt_parameter *added = rt_alloc(1, sizeof *added);
+    if (!added)
+        return NULL;
+    memcpy(added->name, name, (size_t)length + 1);
+    added->tensor = rt_tensor_of(NULL, NULL, shape);
+    added->role = role;
+    added->init = init;
+    added->offset = p->block_size;
+    p->list[p->count++] = added;
+    p->block_size += (rt_shape_size(shape) + BOUNDARY - 1) / BOUNDARY * BOUNDARY;
+    return &added->tensor;
+}
+
+/* FNV-1a, 32 bits: the random stream of a parameter is told apart by its name. */
+static uint32_t hash_name(const char *name)
+{
+    uint32_t hash = 2166136261u;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 16777619u;
+    return hash;
+}
+
+static void initialise(rt_parameter *parameter, uint64_t seed)
+{
+    rt_random random = {seed, hash_name(parameter->name), RT_STREAM_PARAMETER};
+    real *value = parameter->tensor.data;
+    size_t size = rt_size(&parameter->tensor);
+    if (parameter->init == RT_INIT_NORMAL)
+        for (size_t i = 0; i < size; i++)
+            value[i] = (real)(initial_deviation * rt_random_normal(random, i));
+    if (parameter->init == RT_INIT_ONE)
+        for (size_t i = 0; i < size; i++)
+            value[i] = 1;
+}
+
+rt_status rt_parameters_allocate(rt_parameters *p, uint64_t seed, const rt_parameters *values_of)
+{
+    p->borrows_values = values_of != NULL;
+    p->values = values_of ? values_of->values : rt_alloc(p->block_size, sizeof(real));
+    p->grads = rt_alloc(p->block_size, sizeof(real));
+    if (!p->values || !p->grads)
+        return rt_error(RT_MEMORY, "out of memory for %zu parameters", rt_parameters_count(p));
+    for (int i = 0; i < p->count; i++) {
+        rt_parameter *parameter = p->list[i];
+        parameter->tensor.data = p->values + parameter->offset;
+        parameter->tensor.grad = p->grads + parameter->offset;
+        parameter->tensor.wants_grad = true;
+        if (!values_of)
+            initialise(parameter, seed);
+    }
+    return rt_ok();
+}
+
+void rt_parameters_free(rt_parameters *p)
+{
+    for (int i = 0; i < p->count; i++)
+        rt_free(p->list[i]);
+    rt_free(p->list);
+    if (!p->borrows_values)
+        rt_free(p->values);
+    rt_free(p->grads);
+    *p = (rt_parameters){0};
+}
+
+rt_parameter *rt_parameters_find(const rt_parameters *p, const char *name)
+{
+    for (int i = 0; i < p->count; i++)
+        if (!strcmp(p->list[i]->name, name))
+            return p->list[i];
+    return NULL;
+}
+
+size_t rt_parameters_count(const rt_parameters *p)
+{
+    size_t count = 0;
+    for (int i = 0; i < p->count; i++)
+        count += rt_size(&p->list[i]->tensor);
+    return count;
+}
+
+void rt_parameters_zero_grads(rt_parameters *p)
+{
+    memset(p->grads, 0, p->block_size * sizeof(real));
+}

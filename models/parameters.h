@@ -1,0 +1,75 @@
+#ifndef ROTOR_MODELS_PARAMETERS_H
+#define ROTOR_MODELS_PARAMETERS_H
+
+/* The named parameters of a model, in one list. The optimiser, the checkpoint and
+ * the gradient check walk this list and know nothing else of a model.
+ *
+ * All values lie in one block and all gradients in another, in the order of the
+ * list, each parameter on a 64-byte boundary; the gaps hold zeros, so that a pass
+ * over a whole block is harmless. A second list of the same model can read the
+ * values of the first and keep gradients of its own: what a worker needs.
+ *
+ * Order of use: add every parameter, then allocate once, then use the tensors.
+ */
+
+#include "core/status.h"
+#include "core/tensor.h"
+
+#include <stdint.h>
+
+enum { RT_NAME_SIZE = 96 };
+
+typedef enum rt_init {
+    RT_INIT_NORMAL, /* N(0, 0.02) */
+    RT_INIT_ZERO,
+    RT_INIT_ONE,
+    RT_INIT_GIVEN /* the model fills it in after allocation */
+} rt_init;
+
+/* What a parameter is; decides weight decay and the learning rate. */
+typedef enum rt_role {
+    RT_ROLE_WEIGHT, /* decays */
+    RT_ROLE_BIAS,   /* biases and everything of a norm: no decay */
+    RT_ROLE_THETA   /* no decay, its own learning rate scale */
+} rt_role;
+
+typedef struct rt_parameter {
+    char name[RT_NAME_SIZE]; /* Hugging Face's dotted name */
+    rt_tensor tensor;
+    rt_role role;
+    rt_init init;
+    size_t offset; /* of the tensor in the blocks, in elements */
+} rt_parameter;
+
+typedef struct rt_parameters {
+    rt_parameter **list;
+    int count;
+    int capacity;
+    size_t block_size; /* elements in each block, gaps included */
+    real *values;
+    real *grads;
+    bool borrows_values;
+} rt_parameters;
+
+/* Adds a parameter; the tensor that is returned has its blocks after allocation.
+ * NULL when the heap is exhausted or the name is taken or too long. */
+rt_tensor *rt_parameters_add(rt_parameters *p, rt_role role, rt_init init, rt_shape shape,
+                             const char *name_format, ...) RT_PRINTF(5, 6);
+
+/* Makes the blocks and draws the initial values from the seed: each number depends
+ * on the parameter's name and its index alone. With `values_of`, a list of the same
+ * names and shapes, only gradients are made and the values are read there. */
+rt_status rt_parameters_allocate(rt_parameters *p, uint64_t seed,
+                                 const rt_parameters *values_of) RT_MUST_CHECK;
+
+void rt_parameters_free(rt_parameters *p);
+
+/* NULL if there is none of that name. */
+rt_parameter *rt_parameters_find(const rt_parameters *p, const char *name);
+
+/* The number of trained numbers, gaps not counted. */
+size_t rt_parameters_count(const rt_parameters *p);
+
+void rt_parameters_zero_grads(rt_parameters *p);
+
+#endif

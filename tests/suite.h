@@ -1,0 +1,47 @@
+#ifndef ROTOR_TESTS_SUITE_H
+#define ROTOR_TESTS_SUITE_H
+
+/* What every test program shares: the main of a Check suite, and a fixture that
+ * fails a test which leaves memory behind (a forked child's leak goes unreported
+ * otherwise).
+ */
+
+#include "core/memory.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+static size_t live_before;
+
+static void note_live_blocks(void)
+{
+    live_before = rt_memory_live();
+}
+
+static void fail_on_leak(void)
+{
+    rt_memory_fail_at(0);
+    ck_assert_msg(rt_memory_live() == live_before, "%zu blocks were not freed",
+                  rt_memory_live() - live_before);
+}
+
+/* A case whose tests are checked for leaks. */
+static inline TCase *leak_checked_case(Suite *suite, const char *name)
+{
+    TCase *tests = tcase_create(name);
+    tcase_add_checked_fixture(tests, note_live_blocks, fail_on_leak);
+    tcase_set_timeout(tests, 120);
+    suite_add_tcase(suite, tests);
+    return tests;
+}
+
+static inline int run_suite(Suite *suite)
+{
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+#endif
