@@ -20,6 +20,8 @@ struct rt_graph {
     rt_node *newest;
     spare *spares; /* blocks to lend */
     spare *empty;  /* records whose block is lent */
+    void *scratch;
+    size_t scratch_size;
     rt_status status;
     rt_random random;
     uint32_t shard;
@@ -50,6 +52,8 @@ void rt_graph_clear(rt_graph *g)
     g->newest = NULL;
     g->spares = NULL;
     g->empty = NULL;
+    g->scratch = NULL;
+    g->scratch_size = 0;
     g->status = rt_ok();
     g->random.stream = RT_STREAM_DROPOUT;
 }
@@ -110,6 +114,15 @@ void *rt_graph_memory(rt_graph *g, size_t count, size_t size)
 {
     void *memory = size && count > SIZE_MAX / size ? NULL : rt_arena_take(&g->arena, count * size);
     return memory ? memory : rt_graph_fail(g, RT_MEMORY, "out of memory for a graph");
+}
+
+void *rt_graph_scratch(rt_graph *g, size_t count, size_t size)
+{
+    if (!g->scratch || count > g->scratch_size / size) {
+        g->scratch = rt_graph_memory(g, count, size);
+        g->scratch_size = g->scratch ? count * size : 0;
+    }
+    return g->scratch;
 }
 
 static bool any_wants_grad(rt_tensor *const *inputs, int count)

@@ -44,7 +44,8 @@ rt_status rt_graph_status(const rt_graph *g) RT_MUST_CHECK;
 rt_status rt_graph_backward(rt_graph *g, rt_tensor *loss) RT_MUST_CHECK;
 
 /* The same for sum(output * upstream); upstream is as large as the output. */
-rt_status rt_graph_backward_from(rt_graph *g, rt_tensor *output, const real *upstream) RT_MUST_CHECK;
+rt_status rt_graph_backward_from(rt_graph *g, rt_tensor *output,
+                                 const real *upstream) RT_MUST_CHECK;
 
 /* Bytes that the fullest round so far has used. */
 size_t rt_graph_peak(const rt_graph *g);
@@ -75,10 +76,14 @@ rt_tensor *rt_graph_apply(rt_graph *g, const rt_op *op, rt_shape shape, rt_tenso
     rt_graph_apply(g, op, shape, (rt_tensor *[]){__VA_ARGS__},                                     \
                    (int)(sizeof((rt_tensor *[]){__VA_ARGS__}) / sizeof(rt_tensor *)), args,        \
                    sizeof *(args))
+#define RT_NO_ARGS ((char *)"")
 
-/* Memory that lives until the graph is cleared: what forward saves for backward,
- * or room to work in. Not zeroed. NULL, with the graph failed, when there is none. */
+/* Memory that lives until the graph is cleared, for what forward saves for backward. Not
+ * zeroed. NULL, with the graph failed, when there is none. */
 void *rt_graph_memory(rt_graph *g, size_t count, size_t size);
+
+/* Room to work in until the next call of this function; otherwise as above. */
+void *rt_graph_scratch(rt_graph *g, size_t count, size_t size);
 
 /* Fails the graph; returns NULL so that a constructor can return it. */
 void *rt_graph_fail(rt_graph *g, rt_code code, const char *format, ...) RT_PRINTF(3, 4);

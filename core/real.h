@@ -10,15 +10,15 @@
 
 #ifdef RT_DOUBLE
 typedef double real;
-#define RT_PRECISION "double"
-#define RT_REAL_MAX DBL_MAX
-#define RT_REAL_EPSILON DBL_EPSILON
+#define RT_PRECISION       "double"
+#define RT_REAL_MAX        DBL_MAX
+#define RT_REAL_EPSILON    DBL_EPSILON
 #define rt_precision_guard rt_this_program_needs_librotor_f64
 #else
 typedef float real;
-#define RT_PRECISION "float"
-#define RT_REAL_MAX FLT_MAX
-#define RT_REAL_EPSILON FLT_EPSILON
+#define RT_PRECISION       "float"
+#define RT_REAL_MAX        FLT_MAX
+#define RT_REAL_EPSILON    FLT_EPSILON
 #define rt_precision_guard rt_this_program_needs_librotor_float
 #endif
 
@@ -31,7 +31,7 @@ __attribute__((used)) static const char *const rt_precision_reference = &rt_prec
  * is loaded. Only for static functions. ThreadSanitizer does not survive the
  * resolvers that this makes; other processors have one instruction set. */
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(RT_ONE_TARGET)
-#define RT_ROW_KERNEL \
+#define RT_ROW_KERNEL                                                                              \
     __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) static
 #else
 #define RT_ROW_KERNEL static

@@ -26,7 +26,7 @@ typedef struct rt_status {
     char message[RT_MESSAGE_SIZE]; /* "" when the code is RT_OK */
 } rt_status;
 
-#define RT_MUST_CHECK __attribute__((warn_unused_result))
+#define RT_MUST_CHECK          __attribute__((warn_unused_result))
 #define RT_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
 rt_status rt_ok(void);

@@ -25,6 +25,13 @@ static bool grow(rt_parameters *p)
     return true;
 }
 
+static rt_tensor *refuse(rt_parameters *p, rt_status why)
+{
+    if (!p->status.code)
+        p->status = why;
+    return NULL;
+}
+
 rt_tensor *rt_parameters_add(rt_parameters *p, rt_role role, rt_init init, rt_shape shape,
                              const char *name_format, ...)
 {
@@ -33,13 +40,15 @@ rt_tensor *rt_parameters_add(rt_parameters *p, rt_role role, rt_init init, rt_sh
     va_start(arguments, name_format);
     int length = vsnprintf(name, sizeof name, name_format, arguments);
     va_end(arguments);
-    if (length < 0 || length >= RT_NAME_SIZE || rt_parameters_find(p, name))
-        return NULL;
-    if (p->count == p->capacity && !grow(p))
-        return NULL;
-    rt_parameter *added = rt_alloc(1, sizeof *added);
+    if (length >= RT_NAME_SIZE || rt_parameters_find(p, name))
+        return refuse(p, rt_error(RT_ARGUMENT, "the name %s is %s", name,
+                                  length >= RT_NAME_SIZE ? "too long" : "taken"));
+    if (!rt_shape_size(shape))
+        return refuse(p, rt_error(RT_ARGUMENT, "%s would have %s elements", name,
+                                  rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape)));
+    rt_parameter *added = p->count < p->capacity || grow(p) ? rt_alloc(1, sizeof *added) : NULL;
     if (!added)
-        return NULL;
+        return refuse(p, rt_out_of_memory("a list of parameters"));
     memcpy(added->name, name, (size_t)length + 1);
     added->tensor = rt_tensor_of(NULL, NULL, shape);
     added->role = role;
@@ -74,6 +83,8 @@ static void initialise(rt_parameter *parameter, uint64_t seed)
 
 rt_status rt_parameters_allocate(rt_parameters *p, uint64_t seed, const rt_parameters *values_of)
 {
+    if (p->status.code)
+        return p->status;
     p->borrows_values = values_of != NULL;
     p->values = values_of ? values_of->values : rt_alloc(p->block_size, sizeof(real));
     p->grads = rt_alloc(p->block_size, sizeof(real));

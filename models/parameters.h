@@ -49,10 +49,11 @@ typedef struct rt_parameters {
     real *values;
     real *grads;
     bool borrows_values;
+    rt_status status; /* the first addition that failed */
 } rt_parameters;
 
-/* Adds a parameter; the tensor that is returned has its blocks after allocation.
- * NULL when the heap is exhausted or the name is taken or too long. */
+/* Adds a parameter; the tensor that is returned has its blocks after allocation. NULL if
+ * that failed; rt_parameters_allocate then says why. */
 rt_tensor *rt_parameters_add(rt_parameters *p, rt_role role, rt_init init, rt_shape shape,
                              const char *name_format, ...) RT_PRINTF(5, 6);
 

@@ -79,12 +79,16 @@ rt_tensor *rt_softmax(rt_graph *g, rt_tensor *x);
  *           graph is cleared
  *   result  (shape..., C)
  *
- * An id that occurs twice adds to its row twice. Also gathers rows of any matrix. */
-rt_tensor *rt_embedding(rt_graph *g, rt_tensor *table, const int32_t *ids, rt_shape shape);
+ * An id that occurs twice adds to its row twice; the row `padding` (RT_NO_PADDING for
+ * none) gets no gradient. Also gathers rows of any matrix. */
+rt_tensor *rt_embedding(rt_graph *g, rt_tensor *table, const int32_t *ids, rt_shape shape,
+                        int padding);
+enum { RT_NO_PADDING = -1 };
 
 enum { RT_IGNORE = -100 };
 
-/* sum over the labelled rows of (log sum_j e^(x_j) - x_label), divided by `divisor`.
+/* sum over the labelled rows of (log sum_j e^(x_j) - x_label), divided by `divisor`; with
+ * label smoothing s, the target is 1 - s at the label plus s / V everywhere.
  *
  *   logits  (..., V)
  *   labels  one per row, 0 ... V-1, or RT_IGNORE for a row that does not count; must
@@ -92,7 +96,8 @@ enum { RT_IGNORE = -100 };
  *   result  a single number
  *
  * A mean has the number of labels as its divisor; over shards, that of all of them. */
-rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *labels, double divisor);
+rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *labels, double smoothing,
+                            double divisor);
 
 /* How many labelled rows have their largest logit at the label (the first of equals
  * counts). Not differentiable. */
@@ -100,11 +105,123 @@ size_t rt_count_correct(const rt_tensor *logits, const int32_t *labels);
 
 /* ---- rotary position embedding ---- */
 
+/* Which two features of a head make a pair: (2i, 2i+1) or (i, i + R/2), where R is the
+ * number of features that are rotated, the first ones of a head. */
 #define RT_PAIRINGS(X) X(RT_INTERLEAVED, "interleaved") X(RT_HALF, "half")
 typedef enum rt_pairing { RT_PAIRINGS(RT_CHOICE_VALUE) } rt_pairing;
 
-/* What a theta parameter holds: theta, or lambda = ln theta. */
+/* What a theta parameter holds: lambda = ln theta, or theta itself. */
 #define RT_THETA_FORMS(X) X(RT_THETA_LOG, "log") X(RT_THETA_RAW, "raw")
 typedef enum rt_theta_form { RT_THETA_FORMS(RT_CHOICE_VALUE) } rt_theta_form;
+
+/* Where the tokens of a sequence stand. Zeroed it means 0, 1, 2, ... */
+typedef struct rt_positions {
+    const double *at; /* (T), or (B, T) if per_sequence; NULL: offset, offset + 1, ... */
+    bool per_sequence;
+    double offset;
+} rt_positions;
+
+/* The cosines and sines of position times theta: made once, used for q, k and v. Angles
+ * are computed in double and stored as `real`. */
+typedef struct rt_rotation {
+    int sequences; /* 1, or B when every sequence has positions of its own */
+    int length;    /* T; a shorter x uses the first ones */
+    int heads;     /* 1, or H when every head has a theta of its own */
+    int pairs;     /* R/2 */
+    rt_pairing pairing;
+    const double *position; /* (sequences, T) */
+    const real *cosine;     /* (sequences, T, heads, R/2) */
+    const real *sine;
+    rt_tensor *theta; /* (R/2) or (H, R/2), radians per position; NULL if fixed */
+    rt_theta_form form;
+    double magnitude; /* what cosine and sine were multiplied by: 1, but for YaRN */
+} rt_rotation;
+
+/* A rotation by a theta that may be learned, in the memory of the graph.
+ *
+ *   theta    (R/2) or (H, R/2), in the form given
+ *   B, T     B matters only if the positions are per sequence */
+rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form form,
+                                 rt_pairing pairing, double magnitude, int B, int T,
+                                 rt_positions positions);
+
+/* A rotation by a fixed theta, kept in double: a table that grows on demand, positions
+ * 0, 1, 2, ... Belongs to one thread at a time. */
+typedef struct rt_rotation_table {
+    rt_rotation rotation; /* valid after rt_rotation_reserve */
+    double *theta;
+    void *memory;
+} rt_rotation_table;
+
+rt_status rt_rotation_table_init(rt_rotation_table *table, const double *theta, int pairs,
+                                 rt_pairing pairing, double magnitude) RT_MUST_CHECK;
+rt_status rt_rotation_reserve(rt_rotation_table *table, int length) RT_MUST_CHECK;
+void rt_rotation_table_free(rt_rotation_table *table);
+
+/* Rotates each pair of features of every head by position times theta (rotary position
+ * embedding; Su et al. 2021, eq. 34). Features beyond R pass through.
+ *
+ *   x       (B, T, H, D), R <= D
+ *   result  (B, T, H, D)
+ *
+ * Lengths are kept, so dx is the same rotation by the opposite angle. The gradient of
+ * theta is read off the result, dL/dtheta_i = sum m (dy_b y_a - dy_a y_b) over every
+ * pair (a, b) with that theta, m its position: nothing else is saved. It is summed over
+ * positions and sequences in double. */
+rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *rotation);
+
+/* theta_i = base^(-2i/R), i = 0 ... R/2 - 1. */
+void rt_theta_geometric(double *theta, int pairs, double base);
+
+/* ---- attention ---- */
+
+typedef struct rt_attention_options {
+    double scale;                  /* of q k^T; 0 = 1 / sqrt(D) */
+    bool causal;                   /* a key is visible if its position is not after the query's */
+    const uint8_t *key_mask;       /* (B, Tk): 1 = visible; NULL: all are */
+    const double *query_positions; /* (Tq); NULL: 0, 1, 2, ... */
+    const double *key_positions;   /* (Tk); likewise */
+    const double *slopes;          /* (H): adds -slope |query - key position| (ALiBi) */
+    double dropout;                /* of the probabilities */
+    real *probabilities;           /* (B, H, Tq, Tk): where to leave them, without dropout; NULL */
+} rt_attention_options;
+
+/* softmax(scale q k^T + bias, over the visible keys) v for every head.
+ *
+ *   q       (B, Tq, H, D)
+ *   k       (B, Tk, H, D)
+ *   v       (B, Tk, H, E)
+ *   result  (B, Tq, H, E)
+ *
+ * Works tile by tile and keeps one number per row, the logarithm of the softmax's sum;
+ * backward computes the probabilities anew. A query that sees no key gets zeros. The
+ * arrays of the options must live until the graph is cleared. (Tiling: Dao et al. 2022.) */
+rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
+                        const rt_attention_options *options);
+
+/* ---- the list ---- */
+
+/* Every op by name: the gradient table must have a row for each. */
+#define RT_OPS(X)                                                                                  \
+    X(add)                                                                                         \
+    X(multiply)                                                                                    \
+    X(scale)                                                                                       \
+    X(exp)                                                                                         \
+    X(gelu)                                                                                        \
+    X(dropout)                                                                                     \
+    X(reshape)                                                                                     \
+    X(sum)                                                                                         \
+    X(mean)                                                                                        \
+    X(matmul)                                                                                      \
+    X(linear)                                                                                      \
+    X(layer_norm)                                                                                  \
+    X(softmax)                                                                                     \
+    X(embedding)                                                                                   \
+    X(cross_entropy)                                                                               \
+    X(rope)                                                                                        \
+    X(attention)
+
+#define RT_OP_DECLARATION(name) extern const rt_op rt_op_##name;
+RT_OPS(RT_OP_DECLARATION)
 
 #endif

@@ -1,0 +1,57 @@
+#ifndef ROTOR_CORE_GRADCHECK_H
+#define ROTOR_CORE_GRADCHECK_H
+
+/* Holds the gradients that backward computes against central differences.
+ *
+ * Of a function with many outputs it checks one of: the gradient of their sum weighted
+ * by random numbers, element by element; the whole Jacobian, entry by entry; or the
+ * derivative along one random direction per input, which is cheap for large inputs.
+ * (Weights, because the gradient of a plain sum can be zero by symmetry, as that of a
+ * softmax is.)
+ *
+ * The error of an input is max |analytic - numeric| / max(max |analytic|, floor).
+ * Meant for the double build; in float the differences drown in rounding.
+ */
+
+#include "core/graph.h"
+
+/* The function to check: builds its output from the inputs. Must be deterministic. */
+typedef rt_tensor *(*rt_function)(rt_graph *g, rt_tensor *const *inputs, void *context);
+
+typedef enum rt_gradcheck_mode {
+    RT_GRADCHECK_WEIGHTED,
+    RT_GRADCHECK_JACOBIAN,
+    RT_GRADCHECK_DIRECTION
+} rt_gradcheck_mode;
+
+typedef struct rt_gradcheck_options {
+    rt_gradcheck_mode mode;
+    double step;      /* of the differences, times max(1, |x|); 0 = 1e-5 */
+    double tolerance; /* largest error that passes; 0 = 1e-7 */
+    double floor;     /* 0 = 1e-3 */
+    size_t samples;   /* how many elements of an input, drawn at random; 0 = all */
+    uint64_t seed;    /* of the weights and directions */
+} rt_gradcheck_options;
+
+/* What was found for one input. */
+typedef struct rt_gradcheck_result {
+    double error;             /* as defined above */
+    size_t index;             /* of the element that differs most */
+    size_t output;            /* its output, of a Jacobian */
+    double analytic, numeric; /* there */
+    double bend;              /* how much the slopes on its two sides differ: large at a kink */
+    double largest;           /* max |analytic| over the input */
+    bool reached;             /* false: backward never came by, not even with a zero */
+} rt_gradcheck_result;
+
+/* Checks every input that wants a gradient. `results` has `count` entries, or is NULL.
+ *
+ * RT_CHECK, with the worst element named, if an error exceeds the tolerance, if a second
+ * evaluation gives other bits, or if the function is not finite or seems to have a kink
+ * within the step. The gradients of the inputs are left as backward made them; their
+ * values are restored. */
+rt_status rt_gradcheck(rt_function function, void *context, rt_tensor *const *inputs, int count,
+                       const rt_gradcheck_options *options,
+                       rt_gradcheck_result *results) RT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,77 @@
+#ifndef ROTOR_MODELS_ROFORMER_H
+#define ROTOR_MODELS_ROFORMER_H
+
+/* The RoFormer encoder (Su et al. 2021), weight for weight the model of Hugging Face's
+ * transformers, with a masked-LM head; and the same with a learnable theta.
+ *
+ *     embeddings   LN(word[ids] + type[token type]); dropout; E -> C if they differ
+ *     layer        a = LN(x + Wo attention(x));  x' = LN(a + W2 gelu(W1 a))      (post-LN)
+ *                  a = x + Wo attention(LN(x));  x' = a + W2 gelu(W1 LN(a))      (pre-LN)
+ *     attention    q, k, v = Wx; q, k (v too, if asked) rotated; softmax(q k^T / sqrt D) v
+ *     head         LN(gelu(dense(x))), then the word embeddings transposed + bias
+ *
+ * A model belongs to one thread. Workers each make one of the same options that reads the
+ * values of the first and keeps its own gradients.
+ */
+
+#include "models/options.h"
+#include "models/parameters.h"
+
+typedef struct rt_affine {
+    rt_tensor *weight;
+    rt_tensor *bias;
+} rt_affine;
+
+typedef struct rt_roformer_layer {
+    rt_affine query, key, value, output, output_norm;
+    rt_affine intermediate, ffn_output, ffn_norm;
+    rt_tensor *theta; /* NULL if fixed or shared by the model */
+} rt_roformer_layer;
+
+typedef struct rt_roformer {
+    rt_roformer_options options; /* zeros of embedding_dim and ffn_dim replaced */
+    rt_parameters parameters;
+    rt_tensor *words, *types;
+    rt_affine embedding_norm, projection, last_norm;
+    rt_tensor *theta; /* of scope model */
+    rt_roformer_layer *layers;
+    rt_affine transform, transform_norm, decoder;
+    rt_rotation_table rotation; /* of a fixed theta */
+} rt_roformer;
+
+typedef struct rt_roformer_input {
+    int B, T;
+    const int32_t *ids;         /* (B, T) */
+    const int32_t *token_types; /* (B, T), or NULL: all 0 */
+    const uint8_t *key_mask;    /* (B, T): 1 = token, 0 = padding; NULL: no padding */
+    int padding_id;             /* the id whose embedding is not trained; RT_NO_PADDING */
+    rt_tensor **hidden_states;  /* gets the input of the first layer and the output of each,
+                                   layers + 1 tensors; or NULL */
+    real **attentions;          /* gets the probabilities of each layer, (B, H, T, T); or NULL */
+} rt_roformer_input;
+
+/* Draws the parameters from the seed; `values_of` as for rt_parameters_allocate.
+ * RT_ARGUMENT if the options contradict each other. */
+rt_status rt_roformer_new(rt_roformer **model_new, const rt_roformer_options *options,
+                          uint64_t seed, const rt_roformer *values_of) RT_MUST_CHECK;
+void rt_roformer_free(rt_roformer *model);
+
+/* The hidden states of the last layer, (B, T, C). */
+rt_tensor *rt_roformer_encode(rt_roformer *model, rt_graph *g, const rt_roformer_input *input);
+
+/* Logits over the vocabulary: hidden (..., C) to (..., V). */
+rt_tensor *rt_roformer_lm_head(rt_roformer *model, rt_graph *g, rt_tensor *hidden);
+
+/* ---- theta ---- */
+
+/* Features of a head that are rotated, R, and the pairs they make. */
+int rt_roformer_pairs(const rt_roformer_options *options);
+
+/* The theta that the options start from, R/2 numbers. */
+void rt_roformer_initial_theta(const rt_roformer_options *options, double *theta);
+
+/* The learnable theta of layer l in radians per position: how many rows (1, or H when
+ * every head has its own) are written to theta, (rows, R/2). 0 if theta is fixed. */
+int rt_roformer_theta(const rt_roformer *model, int layer, double *theta);
+
+#endif

@@ -1,0 +1,388 @@
+#include "ops/dropout.h"
+#include "ops/gemm.h"
+#include "ops/ops.h"
+#include "ops/vector_math.h"
+
+#include <string.h>
+
+/* Softmax attention in tiles of TILE x TILE scores, which stay in the cache.
+ *
+ * Forward goes over the key tiles of a block of queries with a running maximum m and a
+ * running sum l (the online softmax): a new maximum scales down what was summed so far.
+ * It keeps log l + m per row. Backward computes every tile's scores again, and with
+ *     P = exp(S - log_sum),  delta = rowsum(dO * O),  dP = dO V^T,  dS = P * (dP - delta)
+ * adds P^T dO to dV, scale dS K to dQ and scale dS^T Q to dK.
+ */
+enum { TILE = 256 };
+
+typedef struct attention_args {
+    rt_attention_options o; /* scale and positions filled in */
+    rt_random random;       /* of dropout */
+    uint64_t first;
+    real *log_sum; /* (B, H, Tq) */
+} attention_args;
+
+/* One head of one sequence. */
+typedef struct head {
+    const rt_attention_options *o;
+    const real *q, *k, *v;
+    int Tq, Tk, D, E;
+    int q_stride, k_stride, v_stride; /* from one token to the next */
+    int b, h;
+    size_t row; /* of query 0 among all rows (B, H, Tq) */
+} head;
+
+/* A tile: queries i ... i + rows - 1, keys j ... j + columns - 1. */
+typedef struct tile {
+    int i, rows;
+    int j, columns;
+} tile;
+
+static head head_of(const rt_attention_options *o, const rt_tensor *q, const rt_tensor *k,
+                    const rt_tensor *v, int b, int h)
+{
+    const int H = q->shape[2];
+    head a = {.o = o,
+              .Tq = q->shape[1],
+              .Tk = k->shape[1],
+              .D = q->shape[3],
+              .E = v->shape[3],
+              .b = b,
+              .h = h};
+    a.q_stride = a.k_stride = H * a.D;
+    a.v_stride = H * a.E;
+    a.q = q->data + ((size_t)b * (size_t)a.Tq * (size_t)H + (size_t)h) * (size_t)a.D;
+    a.k = k->data + ((size_t)b * (size_t)a.Tk * (size_t)H + (size_t)h) * (size_t)a.D;
+    a.v = v->data + ((size_t)b * (size_t)a.Tk * (size_t)H + (size_t)h) * (size_t)a.E;
+    a.row = ((size_t)b * (size_t)H + (size_t)h) * (size_t)a.Tq;
+    return a;
+}
+
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- scores ---- */
+
+static void add_slope(real *restrict s, const double *restrict key, double query, double slope,
+                      int columns)
+{
+    for (int j = 0; j < columns; j++) {
+        double distance = query > key[j] ? query - key[j] : key[j] - query;
+        s[j] -= (real)(slope * distance);
+    }
+}
+
+static void hide_later(real *restrict s, const double *restrict key, double query, int columns)
+{
+    for (int j = 0; j < columns; j++)
+        s[j] = key[j] <= query ? s[j] : -INFINITY;
+}
+
+static void hide_masked(real *restrict s, const uint8_t *restrict mask, int columns)
+{
+    for (int j = 0; j < columns; j++)
+        s[j] = mask[j] ? s[j] : -INFINITY;
+}
+
+/* The scores of a tile; -infinity where the key is not visible. */
+static void score(real *s, const head *a, tile t)
+{
+    const rt_attention_options *o = a->o;
+    rt_gemm(t.rows, t.columns, a->D, (real)o->scale,
+            (rt_operand){a->q + (size_t)t.i * (size_t)a->q_stride, a->q_stride, false},
+            (rt_operand){a->k + (size_t)t.j * (size_t)a->k_stride, a->k_stride, true}, 0, s,
+            t.columns);
+    if (!o->slopes && !o->causal && !o->key_mask)
+        return;
+    for (int r = 0; r < t.rows; r++) {
+        real *row = s + (size_t)r * (size_t)t.columns;
+        const double query = o->query_positions[t.i + r], *key = o->key_positions + t.j;
+        if (o->slopes)
+            add_slope(row, key, query, o->slopes[a->h], t.columns);
+        if (o->causal)
+            hide_later(row, key, query, t.columns);
+        if (o->key_mask)
+            hide_masked(row, o->key_mask + (size_t)a->b * (size_t)a->Tk + (size_t)t.j, t.columns);
+    }
+}
+
+/* Whether every key of the tile comes after every query: nothing to see there. */
+static bool all_later(const head *a, tile t)
+{
+    if (!a->o->causal)
+        return false;
+    double last_query = -INFINITY, first_key = INFINITY;
+    for (int r = 0; r < t.rows; r++)
+        last_query = fmax(last_query, a->o->query_positions[t.i + r]);
+    for (int c = 0; c < t.columns; c++)
+        first_key = fmin(first_key, a->o->key_positions[t.j + c]);
+    return first_key > last_query;
+}
+
+/* ---- rows of a tile ---- */
+
+RT_ROW_KERNEL real row_maximum(const real *restrict s, int size, real largest)
+{
+    for (int j = 0; j < size; j++)
+        largest = s[j] > largest ? s[j] : largest;
+    return largest;
+}
+
+/* s = e^(s - shift); returns the sum. */
+RT_ROW_KERNEL real row_exp(real *restrict s, int size, real shift)
+{
+    real sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int j = 0; j < size; j++) {
+        s[j] = rt_exp_of(s[j] - shift);
+        sum += s[j];
+    }
+    return sum;
+}
+
+RT_ROW_KERNEL void row_scale(real *restrict x, int size, real factor)
+{
+    for (int i = 0; i < size; i++)
+        x[i] *= factor;
+}
+
+RT_ROW_KERNEL real row_product(const real *restrict x, const real *restrict y, int size)
+{
+    real sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int i = 0; i < size; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+
+/* ds = p (dp - delta), in place of dp. */
+RT_ROW_KERNEL void row_score_gradient(real *restrict dp, const real *restrict p, int size,
+                                      real delta)
+{
+    for (int j = 0; j < size; j++)
+        dp[j] = p[j] * (dp[j] - delta);
+}
+
+/* A row without a visible key has maximum -infinity: any finite shift makes it zeros. */
+static real finite_or_zero(real x)
+{
+    return x > -RT_REAL_MAX ? x : 0;
+}
+
+/* Multiplies row r of a tile by the dropout factors of its elements. */
+static void drop_row(real *x, const attention_args *args, const head *a, tile t, int r)
+{
+    real factor[TILE];
+    const size_t row = a->row + (size_t)(t.i + r);
+    const uint64_t words = ((uint64_t)a->Tk + 3) / 4;
+    rt_dropout_factors(factor, (size_t)t.columns, args->random,
+                       args->first + row * words + (uint64_t)t.j / 4, a->o->dropout);
+    for (int j = 0; j < t.columns; j++)
+        x[j] *= factor[j];
+}
+
+static void drop(real *x, const attention_args *args, const head *a, tile t)
+{
+    for (int r = 0; a->o->dropout > 0 && r < t.rows; r++)
+        drop_row(x + (size_t)r * (size_t)t.columns, args, a, t, r);
+}
+
+/* ---- forward ---- */
+
+/* One key tile for a block of queries: out += e^(S - m) V, with the running m and l. */
+static void forward_tile(real *out, real *s, real *m, real *l, const attention_args *args,
+                         const head *a, tile t, bool first)
+{
+    score(s, a, t);
+    for (int r = 0; r < t.rows; r++) {
+        real *row = s + (size_t)r * (size_t)t.columns;
+        real largest = row_maximum(row, t.columns, first ? -INFINITY : m[r]);
+        real shift = finite_or_zero(largest);
+        if (first)
+            l[r] = 0;
+        else if (largest > m[r]) {
+            real factor = rt_exp_of(m[r] - shift);
+            l[r] *= factor;
+            row_scale(out + (size_t)r * (size_t)a->v_stride, a->E, factor);
+        }
+        m[r] = largest;
+        l[r] += row_exp(row, t.columns, shift);
+    }
+    drop(s, args, a, t);
+    rt_gemm(t.rows, a->E, t.columns, 1, (rt_operand){s, t.columns, false},
+            (rt_operand){a->v + (size_t)t.j * (size_t)a->v_stride, a->v_stride, false},
+            first ? 0 : 1, out, a->v_stride);
+}
+
+static void forward_head(real *out, real *s, real *log_sum, const attention_args *args,
+                         const head *a)
+{
+    real m[TILE], l[TILE];
+    for (int i = 0; i < a->Tq; i += TILE) {
+        const int rows = smaller(TILE, a->Tq - i);
+        real *block = out + (size_t)i * (size_t)a->v_stride;
+        bool first = true;
+        for (int j = 0; j < a->Tk; j += TILE) {
+            tile t = {i, rows, j, smaller(TILE, a->Tk - j)};
+            if (j > 0 && all_later(a, t))
+                continue;
+            forward_tile(block, s, m, l, args, a, t, first);
+            first = false;
+        }
+        for (int r = 0; r < rows; r++) {
+            row_scale(block + (size_t)r * (size_t)a->v_stride, a->E, l[r] > 0 ? 1 / l[r] : 0);
+            log_sum[i + r] = l[r] > 0 ? m[r] + (real)log((double)l[r]) : 0;
+        }
+    }
+}
+
+/* All probabilities of one head, for those who want to look at them. */
+static void show(const head *a, const real *log_sum)
+{
+    real *p = a->o->probabilities + a->row * (size_t)a->Tk;
+    score(p, a, (tile){0, a->Tq, 0, a->Tk});
+    for (int i = 0; i < a->Tq; i++)
+        row_exp(p + (size_t)i * (size_t)a->Tk, a->Tk, log_sum[i]);
+}
+
+static void attention_forward(const rt_node *n)
+{
+    const attention_args *args = n->args;
+    const rt_tensor *q = n->in[0];
+    real *s = rt_graph_scratch(n->graph, TILE * TILE, sizeof *s);
+    for (int b = 0; s && b < q->shape[0]; b++)
+        for (int h = 0; h < q->shape[2]; h++) {
+            head a = head_of(&args->o, q, n->in[1], n->in[2], b, h);
+            real *out = n->out->data +
+                        ((size_t)b * (size_t)a.Tq * (size_t)q->shape[2] + (size_t)h) * (size_t)a.E;
+            forward_head(out, s, args->log_sum + a.row, args, &a);
+            if (args->o.probabilities)
+                show(&a, args->log_sum + a.row);
+        }
+}
+
+/* ---- backward ---- */
+
+/* The gradients of one head, laid out as its q, k, v; NULL where none is wanted. */
+typedef struct head_gradient {
+    real *dq, *dk, *dv;
+    const real *out, *dout; /* laid out with v's stride */
+} head_gradient;
+
+static void backward_tile(real *p, real *ds, const real *delta, const attention_args *args,
+                          const head *a, const head_gradient *d, tile t)
+{
+    const size_t i = (size_t)t.i, j = (size_t)t.j;
+    const rt_operand dout = {d->dout + i * (size_t)a->v_stride, a->v_stride, false};
+    const real *log_sum = args->log_sum + a->row + i;
+    score(p, a, t);
+    for (int r = 0; r < t.rows; r++)
+        row_exp(p + (size_t)r * (size_t)t.columns, t.columns, log_sum[r]);
+
+    if (d->dv) {
+        memcpy(ds, p, (size_t)t.rows * (size_t)t.columns * sizeof *ds);
+        drop(ds, args, a, t);
+        rt_gemm(t.columns, a->E, t.rows, 1, (rt_operand){ds, t.columns, true}, dout, 1,
+                d->dv + j * (size_t)a->v_stride, a->v_stride);
+    }
+    if (!d->dq && !d->dk)
+        return;
+    rt_gemm(t.rows, t.columns, a->E, 1, dout,
+            (rt_operand){a->v + j * (size_t)a->v_stride, a->v_stride, true}, 0, ds, t.columns);
+    drop(ds, args, a, t);
+    for (int r = 0; r < t.rows; r++)
+        row_score_gradient(ds + (size_t)r * (size_t)t.columns, p + (size_t)r * (size_t)t.columns,
+                           t.columns, delta[r]);
+    if (d->dq)
+        rt_gemm(t.rows, a->D, t.columns, (real)a->o->scale, (rt_operand){ds, t.columns, false},
+                (rt_operand){a->k + j * (size_t)a->k_stride, a->k_stride, false}, 1,
+                d->dq + i * (size_t)a->q_stride, a->q_stride);
+    if (d->dk)
+        rt_gemm(t.columns, a->D, t.rows, (real)a->o->scale, (rt_operand){ds, t.columns, true},
+                (rt_operand){a->q + i * (size_t)a->q_stride, a->q_stride, false}, 1,
+                d->dk + j * (size_t)a->k_stride, a->k_stride);
+}
+
+static void backward_head(real *work, const attention_args *args, const head *a,
+                          const head_gradient *d)
+{
+    real delta[TILE];
+    for (int i = 0; i < a->Tq; i += TILE) {
+        const int rows = smaller(TILE, a->Tq - i);
+        for (int r = 0; r < rows; r++) {
+            size_t start = (size_t)(i + r) * (size_t)a->v_stride;
+            delta[r] = row_product(d->dout + start, d->out + start, a->E);
+        }
+        for (int j = 0; j < a->Tk; j += TILE) {
+            tile t = {i, rows, j, smaller(TILE, a->Tk - j)};
+            if (!all_later(a, t))
+                backward_tile(work, work + TILE * TILE, delta, args, a, d, t);
+        }
+    }
+}
+
+static void attention_backward(const rt_node *n)
+{
+    const attention_args *args = n->args;
+    const rt_tensor *q = n->in[0], *k = n->in[1], *v = n->in[2];
+    real *dq = rt_grad(n, 0), *dk = rt_grad(n, 1), *dv = rt_grad(n, 2);
+    real *work = rt_graph_scratch(n->graph, 2 * TILE * TILE, sizeof *work);
+    for (int b = 0; work && b < q->shape[0]; b++)
+        for (int h = 0; h < q->shape[2]; h++) {
+            head a = head_of(&args->o, q, k, v, b, h);
+            size_t rows =
+                ((size_t)b * (size_t)a.Tq * (size_t)q->shape[2] + (size_t)h) * (size_t)a.E;
+            head_gradient d = {dq ? dq + (a.q - q->data) : NULL, dk ? dk + (a.k - k->data) : NULL,
+                               dv ? dv + (a.v - v->data) : NULL, n->out->data + rows,
+                               n->out->grad + rows};
+            backward_head(work, args, &a, &d);
+        }
+}
+
+const rt_op rt_op_attention = {"attention", attention_forward, attention_backward};
+
+/* ---- constructor ---- */
+
+static const double *counting(rt_graph *g, int T)
+{
+    double *at = rt_graph_memory(g, (size_t)T, sizeof *at);
+    for (int t = 0; at && t < T; t++)
+        at[t] = t;
+    return at;
+}
+
+static bool fit(const rt_tensor *q, const rt_tensor *k, const rt_tensor *v)
+{
+    return q->ndim == 4 && k->ndim == 4 && v->ndim == 4 && q->shape[0] == k->shape[0] &&
+           k->shape[0] == v->shape[0] && k->shape[1] == v->shape[1] && q->shape[2] == k->shape[2] &&
+           k->shape[2] == v->shape[2] && q->shape[3] == k->shape[3];
+}
+
+rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
+                        const rt_attention_options *options)
+{
+    if (!q || !k || !v)
+        return NULL;
+    if (!fit(q, k, v))
+        return rt_graph_fail(g, RT_SHAPE,
+                             "[attention] q, k, v must be (B, Tq, H, D), (B, Tk, H, D), "
+                             "(B, Tk, H, E); got %s, %s, %s",
+                             rt_shape_text(q), rt_shape_text(k), rt_shape_text(v));
+    const int B = q->shape[0], Tq = q->shape[1], H = q->shape[2];
+    attention_args args = {.o = *options};
+    if (args.o.dropout < 0 || args.o.dropout >= 1)
+        return rt_graph_fail(g, RT_ARGUMENT, "[attention] dropout must be in [0, 1); got %g",
+                             args.o.dropout);
+    if (args.o.dropout > 0)
+        args.random = rt_graph_next_random(g, &args.first);
+    if (args.o.scale == 0)
+        args.o.scale = 1 / sqrt((double)q->shape[3]);
+    if (!args.o.query_positions)
+        args.o.query_positions = counting(g, Tq);
+    if (!args.o.key_positions)
+        args.o.key_positions = counting(g, k->shape[1]);
+    args.log_sum = rt_graph_memory(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
+    return RT_APPLY(g, &rt_op_attention, RT_SHAPE_OF(B, Tq, H, v->shape[3]), &args, q, k, v);
+}

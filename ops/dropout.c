@@ -1,0 +1,60 @@
+#include "ops/dropout.h"
+#include "ops/ops.h"
+
+typedef struct dropout_args {
+    rt_random random;
+    uint64_t first;
+    double p;
+} dropout_args;
+
+void rt_dropout_factors(real *factor, size_t count, rt_random random, uint64_t index, double p)
+{
+    const uint32_t threshold = (uint32_t)(p * 0x1p32);
+    const real kept = (real)(1 / (1 - p));
+    for (size_t i = 0; i < count; i += 4) {
+        uint32_t words[4];
+        rt_random_words(random, index + i / 4, words);
+        for (size_t k = 0; k < 4 && i + k < count; k++)
+            factor[i + k] = words[k] < threshold ? 0 : kept;
+    }
+}
+
+/* Forward and backward are the same map: out += or = factor * in. */
+static void apply(const rt_node *n, real *restrict out, const real *restrict in, bool add)
+{
+    enum { BLOCK = 256 };
+    const dropout_args *a = n->args;
+    const size_t size = rt_size(n->out);
+    for (size_t start = 0; start < size; start += BLOCK) {
+        real factor[BLOCK];
+        size_t count = size - start < BLOCK ? size - start : BLOCK;
+        rt_dropout_factors(factor, count, a->random, a->first + start / 4, a->p);
+        for (size_t i = 0; i < count; i++)
+            out[start + i] = (add ? out[start + i] : 0) + factor[i] * in[start + i];
+    }
+}
+
+static void dropout_forward(const rt_node *n)
+{
+    apply(n, n->out->data, n->in[0]->data, false);
+}
+
+static void dropout_backward(const rt_node *n)
+{
+    real *dx = rt_grad(n, 0);
+    if (dx)
+        apply(n, dx, n->out->grad, true);
+}
+
+const rt_op rt_op_dropout = {"dropout", dropout_forward, dropout_backward};
+
+rt_tensor *rt_dropout(rt_graph *g, rt_tensor *x, double p)
+{
+    if (!x || p == 0)
+        return x;
+    if (!(p > 0 && p < 1))
+        return rt_graph_fail(g, RT_ARGUMENT, "[dropout] p must be in [0, 1); got %g", p);
+    dropout_args args = {.p = p};
+    args.random = rt_graph_next_random(g, &args.first);
+    return RT_APPLY(g, &rt_op_dropout, rt_tensor_shape(x), &args, x);
+}

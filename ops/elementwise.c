@@ -1,0 +1,142 @@
+#include "ops/ops.h"
+#include "ops/rows.h"
+#include "ops/vector_math.h"
+
+/* y repeats over the leading axes of x. */
+static bool repeats(const rt_tensor *x, const rt_tensor *y)
+{
+    if (y->ndim > x->ndim)
+        return false;
+    for (int i = 0; i < y->ndim; i++)
+        if (y->shape[i] != x->shape[x->ndim - y->ndim + i])
+            return false;
+    return true;
+}
+
+static rt_tensor *refuse(rt_graph *g, const char *op, const rt_tensor *x, const rt_tensor *y)
+{
+    return rt_graph_fail(g, RT_SHAPE, "[%s] y must have the last axes of x; got x %s, y %s", op,
+                         rt_shape_text(x), rt_shape_text(y));
+}
+
+/* ---- add ---- */
+
+static void add_forward(const rt_node *n)
+{
+    size_t columns = rt_size(n->in[1]);
+    rt_rows_add(n->out->data, n->in[0]->data, n->in[1]->data, rt_size(n->out) / columns, columns);
+}
+
+static void add_backward(const rt_node *n)
+{
+    size_t columns = rt_size(n->in[1]);
+    real *dy = rt_grad(n, 1);
+    if (dy)
+        rt_rows_sum(dy, n->out->grad, rt_size(n->out) / columns, columns);
+    rt_grad_pass(n, 0); /* last: it may carry the gradient of the result away */
+}
+
+const rt_op rt_op_add = {"add", add_forward, add_backward};
+
+rt_tensor *rt_add(rt_graph *g, rt_tensor *x, rt_tensor *y)
+{
+    if (!x || !y)
+        return NULL;
+    if (!repeats(x, y))
+        return refuse(g, "add", x, y);
+    return RT_APPLY(g, &rt_op_add, rt_tensor_shape(x), RT_NO_ARGS, x, y);
+}
+
+/* ---- multiply ---- */
+
+static void multiply_forward(const rt_node *n)
+{
+    size_t columns = rt_size(n->in[1]);
+    const real *restrict x = n->in[0]->data, *restrict y = n->in[1]->data;
+    real *restrict out = n->out->data;
+    for (size_t r = 0, rows = rt_size(n->out) / columns; r < rows; r++)
+        for (size_t i = 0; i < columns; i++)
+            out[r * columns + i] = x[r * columns + i] * y[i];
+}
+
+/* x and y may be one tensor, so the gradients must not be told apart by restrict. */
+static void multiply_backward(const rt_node *n)
+{
+    size_t columns = rt_size(n->in[1]), rows = rt_size(n->out) / columns;
+    const real *x = n->in[0]->data, *y = n->in[1]->data, *g = n->out->grad;
+    real *dx = rt_grad(n, 0), *dy = rt_grad(n, 1);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t i = 0; i < columns; i++) {
+            if (dx)
+                dx[r * columns + i] += g[r * columns + i] * y[i];
+            if (dy)
+                dy[i] += g[r * columns + i] * x[r * columns + i];
+        }
+}
+
+const rt_op rt_op_multiply = {"multiply", multiply_forward, multiply_backward};
+
+rt_tensor *rt_multiply(rt_graph *g, rt_tensor *x, rt_tensor *y)
+{
+    if (!x || !y)
+        return NULL;
+    if (!repeats(x, y))
+        return refuse(g, "multiply", x, y);
+    return RT_APPLY(g, &rt_op_multiply, rt_tensor_shape(x), RT_NO_ARGS, x, y);
+}
+
+/* ---- scale ---- */
+
+static void scale_forward(const rt_node *n)
+{
+    const real factor = (real) * (const double *)n->args;
+    const real *restrict x = n->in[0]->data;
+    real *restrict out = n->out->data;
+    for (size_t i = 0, size = rt_size(n->out); i < size; i++)
+        out[i] = factor * x[i];
+}
+
+static void scale_backward(const rt_node *n)
+{
+    const real factor = (real) * (const double *)n->args;
+    const real *restrict g = n->out->grad;
+    real *restrict dx = rt_grad(n, 0);
+    for (size_t i = 0, size = rt_size(n->out); dx && i < size; i++)
+        dx[i] += factor * g[i];
+}
+
+const rt_op rt_op_scale = {"scale", scale_forward, scale_backward};
+
+rt_tensor *rt_scale(rt_graph *g, rt_tensor *x, double factor)
+{
+    if (!x)
+        return NULL;
+    return RT_APPLY(g, &rt_op_scale, rt_tensor_shape(x), &factor, x);
+}
+
+/* ---- exp ---- */
+
+static void exp_forward(const rt_node *n)
+{
+    const real *restrict x = n->in[0]->data;
+    real *restrict out = n->out->data;
+    for (size_t i = 0, size = rt_size(n->out); i < size; i++)
+        out[i] = rt_exp_of(x[i]);
+}
+
+static void exp_backward(const rt_node *n)
+{
+    const real *restrict y = n->out->data, *restrict g = n->out->grad;
+    real *restrict dx = rt_grad(n, 0);
+    for (size_t i = 0, size = rt_size(n->out); dx && i < size; i++)
+        dx[i] += g[i] * y[i];
+}
+
+const rt_op rt_op_exp = {"exp", exp_forward, exp_backward};
+
+rt_tensor *rt_exp(rt_graph *g, rt_tensor *x)
+{
+    if (!x)
+        return NULL;
+    return RT_APPLY(g, &rt_op_exp, rt_tensor_shape(x), RT_NO_ARGS, x);
+}

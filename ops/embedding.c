@@ -1,0 +1,49 @@
+#include "ops/ops.h"
+
+#include <string.h>
+
+typedef struct embedding_args {
+    const int32_t *ids;
+    int padding;
+} embedding_args;
+
+static void embedding_forward(const rt_node *n)
+{
+    const embedding_args *a = n->args;
+    const size_t width = (size_t)rt_columns(n->out);
+    for (size_t r = 0, rows = rt_rows(n->out); r < rows; r++)
+        memcpy(n->out->data + r * width, n->in[0]->data + (size_t)a->ids[r] * width,
+               width * sizeof(real));
+}
+
+static void embedding_backward(const rt_node *n)
+{
+    const embedding_args *a = n->args;
+    const size_t width = (size_t)rt_columns(n->out);
+    real *dtable = rt_grad(n, 0);
+    for (size_t r = 0, rows = rt_rows(n->out); dtable && r < rows; r++) {
+        real *restrict row = dtable + (size_t)a->ids[r] * width;
+        const real *restrict g = n->out->grad + r * width;
+        for (size_t i = 0; a->ids[r] != a->padding && i < width; i++)
+            row[i] += g[i];
+    }
+}
+
+const rt_op rt_op_embedding = {"embedding", embedding_forward, embedding_backward};
+
+rt_tensor *rt_embedding(rt_graph *g, rt_tensor *table, const int32_t *ids, rt_shape shape,
+                        int padding)
+{
+    if (!table)
+        return NULL;
+    if (table->ndim != 2 || shape.ndim >= RT_MAX_AXES)
+        return rt_graph_fail(g, RT_SHAPE, "[embedding] table must be (V, C); got %s",
+                             rt_shape_text(table));
+    for (size_t i = 0, count = rt_shape_size(shape); i < count; i++)
+        if (ids[i] < 0 || ids[i] >= table->shape[0])
+            return rt_graph_fail(g, RT_ARGUMENT, "[embedding] id %zu is %d; the table has %d rows",
+                                 i, ids[i], table->shape[0]);
+    embedding_args args = {ids, padding};
+    shape.axis[shape.ndim++] = table->shape[1];
+    return RT_APPLY(g, &rt_op_embedding, shape, &args, table);
+}

@@ -1,0 +1,121 @@
+#include "core/memory.h"
+#include "ops/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+void rt_theta_geometric(double *theta, int pairs, double base)
+{
+    for (int i = 0; i < pairs; i++)
+        theta[i] = pow(base, -(double)i / pairs);
+}
+
+/* One row of the table: the angles of one position for all heads and pairs. */
+static void fill_row(real *cosine, real *sine, double position, const double *theta, int count,
+                     double magnitude)
+{
+    for (int i = 0; i < count; i++) {
+        cosine[i] = (real)(magnitude * cos(position * theta[i]));
+        sine[i] = (real)(magnitude * sin(position * theta[i]));
+    }
+}
+
+/* ---- learned ---- */
+
+static double *theta_values(rt_graph *g, const rt_tensor *theta, rt_theta_form form)
+{
+    size_t count = rt_size(theta);
+    double *values = rt_graph_memory(g, count, sizeof *values);
+    for (size_t i = 0; values && i < count; i++) {
+        double held = (double)theta->data[i];
+        values[i] = form == RT_THETA_LOG ? exp(held) : held;
+    }
+    return values;
+}
+
+rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form form,
+                                 rt_pairing pairing, double magnitude, int B, int T,
+                                 rt_positions positions)
+{
+    if (!theta)
+        return NULL;
+    if (theta->ndim < 1 || theta->ndim > 2)
+        return rt_graph_fail(g, RT_SHAPE, "[rope] theta must be (R/2) or (H, R/2); got %s",
+                             rt_shape_text(theta));
+    if (T < 1 || B < 1)
+        return rt_graph_fail(g, RT_ARGUMENT, "[rope] B and T must be positive; got %d, %d", B, T);
+    const int sequences = positions.per_sequence ? B : 1, columns = (int)rt_size(theta);
+    const size_t rows = (size_t)sequences * (size_t)T;
+    rt_rotation *r = rt_graph_memory(g, 1, sizeof *r);
+    double *values = theta_values(g, theta, form);
+    double *position = rt_graph_memory(g, rows, sizeof *position);
+    real *cosine = rt_graph_memory(g, rows * (size_t)columns, sizeof *cosine);
+    real *sine = rt_graph_memory(g, rows * (size_t)columns, sizeof *sine);
+    if (!r || !values || !position || !cosine || !sine)
+        return NULL;
+    for (size_t row = 0; row < rows; row++) {
+        position[row] = positions.at ? positions.at[row] : positions.offset + (double)row;
+        fill_row(cosine + row * (size_t)columns, sine + row * (size_t)columns, position[row],
+                 values, columns, magnitude);
+    }
+    *r = (rt_rotation){.sequences = sequences,
+                       .length = T,
+                       .heads = theta->ndim == 2 ? theta->shape[0] : 1,
+                       .pairs = rt_columns(theta),
+                       .pairing = pairing,
+                       .position = position,
+                       .cosine = cosine,
+                       .sine = sine,
+                       .theta = theta,
+                       .form = form,
+                       .magnitude = magnitude};
+    return r;
+}
+
+/* ---- fixed ---- */
+
+rt_status rt_rotation_table_init(rt_rotation_table *table, const double *theta, int pairs,
+                                 rt_pairing pairing, double magnitude)
+{
+    *table = (rt_rotation_table){.rotation = {.sequences = 1,
+                                              .heads = 1,
+                                              .pairs = pairs,
+                                              .pairing = pairing,
+                                              .magnitude = magnitude},
+                                 .theta = rt_alloc((size_t)pairs, sizeof *theta)};
+    if (!table->theta)
+        return rt_out_of_memory("a rotation table");
+    memcpy(table->theta, theta, (size_t)pairs * sizeof *theta);
+    return rt_ok();
+}
+
+rt_status rt_rotation_reserve(rt_rotation_table *table, int length)
+{
+    rt_rotation *r = &table->rotation;
+    if (length <= r->length)
+        return rt_ok();
+    const size_t rows = (size_t)length, columns = (size_t)r->pairs;
+    double *position = rt_alloc(rows * (sizeof(double) + 2 * columns * sizeof(real)), 1);
+    if (!position)
+        return rt_out_of_memory("a rotation table");
+    real *cosine = (real *)(position + rows), *sine = cosine + rows * columns;
+    for (size_t m = 0; m < rows; m++) {
+        position[m] = (double)m;
+        fill_row(cosine + m * columns, sine + m * columns, (double)m, table->theta, r->pairs,
+                 r->magnitude);
+    }
+    rt_free(table->memory);
+    table->memory = position;
+    r->length = length;
+    r->position = position;
+    r->cosine = cosine;
+    r->sine = sine;
+    return rt_ok();
+}
+
+void rt_rotation_table_free(rt_rotation_table *table)
+{
+    rt_free(table->theta);
+    rt_free(table->memory);
+    *table = (rt_rotation_table){0};
+}

@@ -1,0 +1,53 @@
+#include "ops/ops.h"
+#include "ops/vector_math.h"
+
+RT_ROW_KERNEL void softmax_row(real *restrict y, const real *restrict x, int size)
+{
+    real largest = x[0], sum = 0;
+    for (int i = 1; i < size; i++)
+        largest = x[i] > largest ? x[i] : largest;
+#pragma omp simd reduction(+ : sum)
+    for (int i = 0; i < size; i++) {
+        y[i] = rt_exp_of(x[i] - largest);
+        sum += y[i];
+    }
+    for (int i = 0; i < size; i++)
+        y[i] /= sum;
+}
+
+/* dx = y (dy - sum(dy y)). */
+RT_ROW_KERNEL void softmax_row_gradient(real *restrict dx, const real *restrict y,
+                                        const real *restrict g, int size)
+{
+    real product = 0;
+#pragma omp simd reduction(+ : product)
+    for (int i = 0; i < size; i++)
+        product += g[i] * y[i];
+    for (int i = 0; i < size; i++)
+        dx[i] += y[i] * (g[i] - product);
+}
+
+static void softmax_forward(const rt_node *n)
+{
+    const int size = rt_columns(n->out);
+    for (size_t r = 0, rows = rt_rows(n->out); r < rows; r++)
+        softmax_row(n->out->data + r * (size_t)size, n->in[0]->data + r * (size_t)size, size);
+}
+
+static void softmax_backward(const rt_node *n)
+{
+    const int size = rt_columns(n->out);
+    real *dx = rt_grad(n, 0);
+    for (size_t r = 0, rows = rt_rows(n->out); dx && r < rows; r++)
+        softmax_row_gradient(dx + r * (size_t)size, n->out->data + r * (size_t)size,
+                             n->out->grad + r * (size_t)size, size);
+}
+
+const rt_op rt_op_softmax = {"softmax", softmax_forward, softmax_backward};
+
+rt_tensor *rt_softmax(rt_graph *g, rt_tensor *x)
+{
+    if (!x)
+        return NULL;
+    return RT_APPLY(g, &rt_op_softmax, rt_tensor_shape(x), RT_NO_ARGS, x);
+}

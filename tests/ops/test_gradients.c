@@ -1,0 +1,370 @@
+/* The gradient table: every op against central differences, in double.
+ *
+ * To add an op, write a function that builds its result from inputs and add rows for the
+ * shapes that matter: an axis of length 1, odd lengths, broadcasting, one tensor used
+ * twice. Inputs are drawn uniformly from [-1, 1] unless the row gives an interval. A row
+ * is checked with every input wanting a gradient, and again with each of them alone.
+ */
+
+#include "core/gradcheck.h"
+#include "ops/ops.h"
+#include "suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_INPUTS = 4 };
+
+typedef struct row {
+    const char *op;
+    rt_function build;
+    rt_shape shapes[MAX_INPUTS]; /* ndim -1 ends the list */
+    double low, high;            /* 0, 0 = -1, 1 */
+    double tolerance;            /* 0 = 1e-7 */
+} row;
+
+#define END                                                                                        \
+    {                                                                                              \
+        .ndim = -1                                                                                 \
+    }
+#define S(...)      RT_SHAPE_OF(__VA_ARGS__)
+#define SHAPES(...) .shapes = {__VA_ARGS__, END}
+
+/* ---- builders ---- */
+
+#define BUILDER(name) static rt_tensor *name(rt_graph *g, rt_tensor *const *in, void *context)
+#define UNUSED        (void)context
+
+BUILDER(add)
+{
+    UNUSED;
+    return rt_add(g, in[0], in[1]);
+}
+BUILDER(add_to_itself)
+{
+    UNUSED;
+    return rt_add(g, in[0], in[0]);
+}
+BUILDER(multiply)
+{
+    UNUSED;
+    return rt_multiply(g, in[0], in[1]);
+}
+BUILDER(square)
+{
+    UNUSED;
+    return rt_multiply(g, in[0], in[0]);
+}
+BUILDER(scale)
+{
+    UNUSED;
+    return rt_scale(g, in[0], -1.7);
+}
+BUILDER(exp_of)
+{
+    UNUSED;
+    return rt_exp(g, in[0]);
+}
+BUILDER(gelu)
+{
+    UNUSED;
+    return rt_gelu(g, in[0]);
+}
+BUILDER(dropout)
+{
+    UNUSED;
+    rt_graph_set_random(g, 7, 3, 1);
+    return rt_dropout(g, in[0], 0.4);
+}
+BUILDER(reshape)
+{
+    UNUSED;
+    return rt_reshape(g, in[0], S((int)rt_size(in[0])));
+}
+BUILDER(sum)
+{
+    UNUSED;
+    return rt_sum(g, in[0]);
+}
+BUILDER(mean)
+{
+    UNUSED;
+    return rt_mean(g, in[0]);
+}
+BUILDER(matmul)
+{
+    UNUSED;
+    return rt_matmul(g, in[0], in[1]);
+}
+BUILDER(linear)
+{
+    UNUSED;
+    return rt_linear(g, in[0], in[1], in[2]);
+}
+BUILDER(linear_without_bias)
+{
+    UNUSED;
+    return rt_linear(g, in[0], in[1], NULL);
+}
+BUILDER(layer_norm)
+{
+    UNUSED;
+    return rt_layer_norm(g, in[0], in[1], in[2], 1e-5);
+}
+BUILDER(softmax)
+{
+    UNUSED;
+    return rt_softmax(g, in[0]);
+}
+BUILDER(used_twice)
+{
+    UNUSED;
+    rt_tensor *y = rt_gelu(g, rt_scale(g, in[0], 2));
+    return rt_add(g, rt_multiply(g, y, in[0]), rt_exp(g, y));
+}
+
+static const int32_t ids[] = {3, 0, 3, 1, 4, 3};
+BUILDER(embedding)
+{
+    UNUSED;
+    return rt_embedding(g, in[0], ids, S(2, 3), RT_NO_PADDING);
+}
+
+static const int32_t labels[] = {2, RT_IGNORE, 0, 4};
+BUILDER(cross_entropy)
+{
+    UNUSED;
+    return rt_cross_entropy(g, in[0], labels, 0, 3);
+}
+BUILDER(smoothed)
+{
+    UNUSED;
+    return rt_cross_entropy(g, in[0], labels, 0.1, 2.5);
+}
+
+/* ---- rope: x (B, T, H, D), theta ---- */
+
+static rt_tensor *rotated(rt_graph *g, rt_tensor *const *in, rt_theta_form form, rt_pairing pairing,
+                          rt_positions positions)
+{
+    rt_rotation *r = rt_rotation_learned(g, in[1], form, pairing, 1.1, in[0]->shape[0],
+                                         in[0]->shape[1], positions);
+    return rt_rope(g, in[0], r);
+}
+
+static const double scattered[] = {5, -2, 0.5, 0, 40, 3};
+BUILDER(rope)
+{
+    UNUSED;
+    return rotated(g, in, RT_THETA_RAW, RT_INTERLEAVED, (rt_positions){0});
+}
+BUILDER(rope_half)
+{
+    UNUSED;
+    return rotated(g, in, RT_THETA_RAW, RT_HALF, (rt_positions){0});
+}
+BUILDER(rope_log)
+{
+    UNUSED;
+    return rotated(g, in, RT_THETA_LOG, RT_HALF, (rt_positions){.offset = 9});
+}
+BUILDER(rope_positions)
+{
+    UNUSED;
+    return rotated(g, in, RT_THETA_LOG, RT_INTERLEAVED,
+                   (rt_positions){.at = scattered, .per_sequence = true});
+}
+BUILDER(rope_twice)
+{
+    UNUSED;
+    rt_tensor *y = rotated(g, in, RT_THETA_LOG, RT_INTERLEAVED, (rt_positions){0});
+    return rotated(g, (rt_tensor *[]){y, in[1]}, RT_THETA_LOG, RT_HALF,
+                   (rt_positions){.offset = 2});
+}
+
+/* ---- attention: q, k, v ---- */
+
+static const uint8_t mask[] = {1, 1, 0, 1, 1, 1, 1, 0, 1, 1};
+static const double slopes[] = {0.5, 0.25};
+
+#define ATTENTION(name, ...)                                                                       \
+    BUILDER(name)                                                                                  \
+    {                                                                                              \
+        UNUSED;                                                                                    \
+        rt_attention_options o = {__VA_ARGS__};                                                    \
+        rt_graph_set_random(g, 5, 1, 2);                                                           \
+        return rt_attention(g, in[0], in[1], in[2], &o);                                           \
+    }
+ATTENTION(attention, .scale = 0)
+ATTENTION(attention_causal, .causal = true)
+ATTENTION(attention_masked, .key_mask = mask, .scale = 1.5)
+ATTENTION(attention_alibi, .slopes = slopes, .causal = true)
+ATTENTION(attention_dropout, .dropout = 0.3)
+
+BUILDER(attention_of_itself)
+{
+    UNUSED;
+    rt_attention_options o = {.scale = 0};
+    return rt_attention(g, in[0], in[0], in[0], &o);
+}
+
+static const row rows[] = {
+    {"add", add, SHAPES(S(3, 4), S(3, 4))},
+    {"add", add, SHAPES(S(2, 3, 5), S(5))},
+    {"add", add, SHAPES(S(2, 3, 1), S(3, 1))},
+    {"add", add_to_itself, SHAPES(S(2, 3))},
+    {"multiply", multiply, SHAPES(S(3, 4), S(3, 4))},
+    {"multiply", multiply, SHAPES(S(2, 1, 3), S(3))},
+    {"multiply", square, SHAPES(S(7))},
+    {"scale", scale, SHAPES(S(2, 5))},
+    {"exp", exp_of, SHAPES(S(3, 3))},
+    {"gelu", gelu, SHAPES(S(40)), .low = -5, .high = 5},
+    {"gelu", used_twice, SHAPES(S(2, 3))},
+    {"dropout", dropout, SHAPES(S(3, 7))},
+    {"dropout", dropout, SHAPES(S(2, 3, 50))},
+    {"reshape", reshape, SHAPES(S(2, 3, 4))},
+    {"sum", sum, SHAPES(S(3, 5))},
+    {"mean", mean, SHAPES(S(1))},
+    {"mean", mean, SHAPES(S(2, 3, 2, 2))},
+    {"matmul", matmul, SHAPES(S(3, 4), S(4, 5))},
+    {"matmul", matmul, SHAPES(S(2, 3, 3, 4), S(2, 3, 4, 1))},
+    {"matmul", matmul, SHAPES(S(2, 3, 4), S(4, 2))},
+    {"linear", linear, SHAPES(S(3, 5), S(4, 5), S(4))},
+    {"linear", linear, SHAPES(S(2, 1, 3), S(1, 3), S(1))},
+    {"linear", linear_without_bias, SHAPES(S(2, 2, 3), S(5, 3))},
+    {"layer_norm", layer_norm, SHAPES(S(3, 7), S(7), S(7))},
+    {"layer_norm", layer_norm, SHAPES(S(2, 2, 2), S(2), S(2))},
+    {"softmax", softmax, SHAPES(S(3, 7)), .low = -3, .high = 3},
+    {"softmax", softmax, SHAPES(S(4, 1))},
+    {"embedding", embedding, SHAPES(S(5, 3))},
+    {"embedding", embedding, SHAPES(S(5, 1))},
+    {"cross_entropy", cross_entropy, SHAPES(S(4, 5)), .low = -3, .high = 3},
+    {"cross_entropy", smoothed, SHAPES(S(2, 2, 5)), .low = -3, .high = 3},
+    {"rope", rope, SHAPES(S(2, 3, 2, 6), S(3))},
+    {"rope", rope, SHAPES(S(1, 5, 1, 7), S(2))},
+    {"rope", rope_half, SHAPES(S(2, 3, 2, 8), S(3))},
+    {"rope", rope_half, SHAPES(S(2, 4, 3, 4), S(3, 2))},
+    {"rope", rope_log, SHAPES(S(2, 3, 2, 4), S(2, 2))},
+    {"rope", rope_positions, SHAPES(S(2, 3, 2, 6), S(3)), .low = -2, .high = 0},
+    {"rope", rope_twice, SHAPES(S(1, 4, 2, 4), S(2))},
+    {"attention", attention, SHAPES(S(2, 3, 2, 4), S(2, 5, 2, 4), S(2, 5, 2, 3))},
+    {"attention", attention, SHAPES(S(1, 1, 1, 1), S(1, 1, 1, 1), S(1, 1, 1, 1))},
+    {"attention", attention_causal, SHAPES(S(2, 5, 2, 3), S(2, 5, 2, 3), S(2, 5, 2, 3))},
+    {"attention", attention_masked, SHAPES(S(2, 4, 2, 3), S(2, 5, 2, 3), S(2, 5, 2, 1))},
+    {"attention", attention_alibi, SHAPES(S(2, 5, 2, 3), S(2, 5, 2, 3), S(2, 5, 2, 3))},
+    {"attention", attention_dropout, SHAPES(S(2, 3, 2, 3), S(2, 5, 2, 3), S(2, 5, 2, 2))},
+    {"attention", attention_of_itself, SHAPES(S(1, 4, 2, 3))},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+/* ---- running a row ---- */
+
+typedef struct prepared {
+    rt_tensor tensors[MAX_INPUTS];
+    rt_tensor *inputs[MAX_INPUTS];
+    int count;
+} prepared;
+
+static prepared prepare(const row *r)
+{
+    const double low = r->low == r->high ? -1 : r->low, high = r->low == r->high ? 1 : r->high;
+    prepared p = {.count = 0};
+    for (; r->shapes[p.count].ndim >= 0; p.count++) {
+        size_t size = rt_shape_size(r->shapes[p.count]);
+        real *data = rt_alloc(size, sizeof(real)), *grad = rt_alloc(size, sizeof(real));
+        rt_random random = {11, (uint32_t)p.count, RT_STREAM_CHECK};
+        ck_assert(data && grad);
+        for (size_t i = 0; i < size; i++)
+            data[i] = (real)(low + (high - low) * rt_random_uniform(random, i));
+        p.tensors[p.count] = rt_tensor_of(data, grad, r->shapes[p.count]);
+    }
+    return p;
+}
+
+static void release(prepared *p)
+{
+    for (int i = 0; i < p->count; i++) {
+        rt_free(p->tensors[i].data);
+        rt_free(p->tensors[i].grad);
+    }
+}
+
+static rt_status check(const row *r, prepared *p, rt_gradcheck_mode mode)
+{
+    rt_gradcheck_options o = {.mode = mode, .tolerance = r->tolerance, .seed = 3};
+    for (int i = 0; i < p->count; i++)
+        p->inputs[i] = &p->tensors[i];
+    return rt_gradcheck(r->build, NULL, p->inputs, p->count, &o, NULL);
+}
+
+START_TEST(gradient_agrees_with_central_differences)
+{
+    const row *r = rows + _i;
+    prepared p = prepare(r);
+    rt_status status = check(r, &p, RT_GRADCHECK_WEIGHTED);
+    ck_assert_msg(!status.code, "row %d, %s: %s", _i, r->op, status.message);
+    status = check(r, &p, RT_GRADCHECK_JACOBIAN);
+    ck_assert_msg(!status.code, "row %d, %s, Jacobian: %s", _i, r->op, status.message);
+    release(&p);
+}
+END_TEST
+
+START_TEST(each_input_gets_its_gradient_when_the_others_want_none)
+{
+    const row *r = rows + _i;
+    prepared p = prepare(r);
+    for (int only = 0; only < p.count; only++) {
+        for (int i = 0; i < p.count; i++)
+            p.tensors[i].wants_grad = i == only;
+        rt_status status = check(r, &p, RT_GRADCHECK_WEIGHTED);
+        ck_assert_msg(!status.code, "row %d, %s, only input %d: %s", _i, r->op, only,
+                      status.message);
+    }
+    release(&p);
+}
+END_TEST
+
+/* ---- the table is complete ---- */
+
+static bool on_tape(const row *r, const rt_op *op)
+{
+    prepared p = prepare(r);
+    rt_graph *g = rt_graph_new();
+    bool found = false;
+    for (int i = 0; i < p.count; i++)
+        p.inputs[i] = &p.tensors[i];
+    ck_assert(r->build(g, p.inputs, NULL));
+    for (const rt_node *n = rt_graph_tape(g); n; n = n->older)
+        found |= n->op == op;
+    rt_graph_free(g);
+    release(&p);
+    return found;
+}
+
+START_TEST(every_op_has_a_row_that_uses_it)
+{
+#define NAME_AND_OP(name) {#name, &rt_op_##name},
+    static const struct {
+        const char *name;
+        const rt_op *op;
+    } ops[] = {RT_OPS(NAME_AND_OP)};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        int used = 0;
+        ck_assert_str_eq(ops[i].op->name, ops[i].name);
+        for (int r = 0; r < ROWS; r++)
+            used += !strcmp(rows[r].op, ops[i].name) && on_tape(rows + r, ops[i].op);
+        ck_assert_msg(used, "%s has no row in the gradient table", ops[i].name);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("gradients");
+    TCase *tests = leak_checked_case(suite, "table");
+    tcase_add_loop_test(tests, gradient_agrees_with_central_differences, 0, ROWS);
+    tcase_add_loop_test(tests, each_input_gets_its_gradient_when_the_others_want_none, 0, ROWS);
+    tcase_add_test(tests, every_op_has_a_row_that_uses_it);
+    return run_suite(suite);
+}
