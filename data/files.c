@@ -1,0 +1,162 @@
+#include "data/files.h"
+
+#include "core/memory.h"
+#include "data/data.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A path in a message leaves room for the rest of it. */
+#define PATH "%.800s"
+
+/* One entry of a list, not terminated: rest is what follows it, NULL after the last. */
+typedef struct entry {
+    const char *start;
+    int length;
+    const char *rest;
+} entry;
+
+static entry first_entry(const char *list)
+{
+    entry e;
+    size_t length = strcspn(list, ",");
+    e.rest = list[length] ? list + length + 1 : NULL;
+    while (length && list[0] == ' ') {
+        list++;
+        length--;
+    }
+    while (length && list[length - 1] == ' ')
+        length--;
+    e.start = list;
+    e.length = (int)length;
+    return e;
+}
+
+rt_status rt_files_check(const char *list)
+{
+    while (list) {
+        entry e = first_entry(list);
+        if (e.length == 0)
+            return rt_error(RT_CONFIG, "data.file must name a file; got an empty name");
+        if (e.length >= RT_PATH_SIZE)
+            return rt_error(RT_CONFIG, "data.file must name files with less than %d bytes; got %d",
+                            RT_PATH_SIZE, e.length);
+        list = e.rest;
+    }
+    return rt_ok();
+}
+
+/* Copies the first path of the list; returns what follows it. */
+static const char *take_path(const char *list, char path[RT_PATH_SIZE])
+{
+    entry e = first_entry(list);
+    memcpy(path, e.start, (size_t)e.length);
+    path[e.length] = '\0';
+    return e.rest;
+}
+
+static rt_status file_error(const char *path, int number)
+{
+    return rt_error(RT_DATA, PATH ": %s (data.file)", path, strerror(number));
+}
+
+static rt_status measure(const char *path, size_t *size)
+{
+    struct stat facts;
+    *size = 0;
+    if (stat(path, &facts))
+        return file_error(path, errno);
+    if (S_ISDIR(facts.st_mode))
+        return file_error(path, EISDIR);
+    if (!S_ISREG(facts.st_mode))
+        return rt_error(RT_DATA, PATH ": data.file must be a regular file", path);
+    if (facts.st_size == 0)
+        return rt_error(RT_DATA, PATH ": data.file must hold text; the file is empty", path);
+    if ((uintmax_t)facts.st_size > RT_FILES_LIMIT)
+        return rt_error(RT_DATA, PATH ": data.file can be read up to %zu bytes; the file has %jd",
+                        path, RT_FILES_LIMIT, (intmax_t)facts.st_size);
+    *size = (size_t)facts.st_size;
+    return rt_ok();
+}
+
+static rt_status measure_all(const char *list, size_t *total)
+{
+    char path[RT_PATH_SIZE];
+    *total = 0;
+    while (list) {
+        size_t size;
+        list = take_path(list, path);
+        rt_status status = measure(path, &size);
+        if (status.code)
+            return status;
+        if (size > RT_FILES_LIMIT - *total)
+            return rt_error(RT_DATA,
+                            PATH ": data.file can be read up to %zu bytes in all; with this file "
+                                 "it has %zu",
+                            path, RT_FILES_LIMIT, *total + size);
+        *total += size;
+    }
+    return rt_ok();
+}
+
+/* Reads up to `size` bytes; *got says how many there were. */
+static rt_status read_file(const char *path, uint8_t *to, size_t size, size_t *got)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return file_error(path, errno);
+    ssize_t step = 1;
+    int problem = 0;
+    *got = 0;
+    while (step && !problem && *got < size) {
+        step = read(file, to + *got, size - *got);
+        if (step > 0)
+            *got += (size_t)step;
+        else if (step < 0 && errno != EINTR)
+            problem = errno;
+    }
+    close(file);
+    return problem ? file_error(path, problem) : rt_ok();
+}
+
+/* A file can change after it was measured; it must not overrun the block for that. */
+static rt_status append_file(const char *path, uint8_t *bytes, size_t room, size_t *count)
+{
+    size_t size, got = 0;
+    rt_status status = measure(path, &size);
+    if (!status.code && size <= room - *count)
+        status = read_file(path, bytes + *count, size, &got);
+    if (status.code)
+        return status;
+    if (got != size)
+        return rt_error(RT_DATA, PATH ": data.file changed while it was read: %zu bytes of %zu",
+                        path, got, size);
+    *count += got;
+    return rt_ok();
+}
+
+rt_status rt_files_read(const char *list, uint8_t **bytes_new, size_t *count)
+{
+    char path[RT_PATH_SIZE];
+    size_t room;
+    *bytes_new = NULL;
+    *count = 0;
+    rt_status status = measure_all(list, &room);
+    if (status.code)
+        return status;
+    uint8_t *bytes = rt_alloc(room, 1);
+    if (!bytes)
+        return rt_out_of_memory("the text of data.file");
+    while (list && !status.code) {
+        list = take_path(list, path);
+        status = append_file(path, bytes, room, count);
+    }
+    if (status.code)
+        rt_free(bytes);
+    else
+        *bytes_new = bytes;
+    return status;
+}

@@ -1,0 +1,126 @@
+#ifndef ROTOR_TESTS_DATA_SAMPLES_H
+#define ROTOR_TESTS_DATA_SAMPLES_H
+
+/* What the tests of the data layer share: batches, options, a folder for files. */
+
+#include "core/memory.h"
+#include "data/data.h"
+#include "suite.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The arrays are exactly as large as they must be, so that the address sanitizer sees every
+ * step beside them, and hold what no source draws. */
+static inline rt_batch new_batch(int rows, int length)
+{
+    size_t tokens = (size_t)rows * (size_t)length;
+    rt_batch batch = {rows, length, rt_alloc(tokens, sizeof(int32_t)),
+                      rt_alloc(tokens, sizeof(int32_t)), rt_alloc(tokens, 1)};
+    ck_assert(batch.ids && batch.labels && batch.mask);
+    memset(batch.ids, 0x55, tokens * sizeof(int32_t));
+    memset(batch.labels, 0x55, tokens * sizeof(int32_t));
+    memset(batch.mask, 0x55, tokens);
+    return batch;
+}
+
+static inline void free_batch(rt_batch batch)
+{
+    rt_free(batch.ids);
+    rt_free(batch.labels);
+    rt_free(batch.mask);
+}
+
+/* Whether `count` rows of a, from row i, are those of b from row j. */
+static inline bool same_rows(const rt_batch *a, int i, const rt_batch *b, int j, int count)
+{
+    size_t length = (size_t)a->length;
+    size_t tokens = (size_t)count * length, at = (size_t)i * length, bt = (size_t)j * length;
+    return a->length == b->length && !memcmp(a->ids + at, b->ids + bt, tokens * sizeof *a->ids) &&
+           !memcmp(a->labels + at, b->labels + bt, tokens * sizeof *a->labels) &&
+           !memcmp(a->mask + at, b->mask + bt, tokens);
+}
+
+static inline int task_named(const char *name)
+{
+    int task = 0;
+    while (rt_data_task_name(task) && strcmp(rt_data_task_name(task), name))
+        task++;
+    ck_assert_msg(rt_data_task_name(task) != NULL, "there is no task '%s'", name);
+    return task;
+}
+
+static inline rt_data_options options_for(const char *task)
+{
+    rt_data_options o = {.task = task_named(task),
+                         .length = 32,
+                         .vocab = 32,
+                         .distance = 3,
+                         .level = RT_LEVEL_BYTE,
+                         .objective = RT_OBJECTIVE_MLM,
+                         .mask_probability = 0.15,
+                         .eval_fraction = 0.1,
+                         .eval_seed = 2021};
+    return o;
+}
+
+static inline rt_data *opened(const rt_data_options *o)
+{
+    rt_data *data;
+    rt_status status = rt_data_open(&data, o);
+    ck_assert_msg(status.code == RT_OK, "%s", status.message);
+    return data;
+}
+
+/* A folder that exists during each test. */
+static char folder[64];
+
+static inline void make_folder(void)
+{
+    strcpy(folder, "/tmp/rotor-data-XXXXXX");
+    ck_assert(mkdtemp(folder) != NULL);
+}
+
+static inline const char *path_in_folder(const char *name, char path[RT_PATH_SIZE])
+{
+    snprintf(path, RT_PATH_SIZE, "%s/%s", folder, name);
+    return path;
+}
+#define in_folder(name) path_in_folder(name, (char[RT_PATH_SIZE]){0})
+
+static inline void remove_folder(void)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unlink(in_folder(names[i]));
+    rmdir(folder);
+}
+
+/* Only "a", "b" and "c" are cleaned up. */
+static inline const char *write_file(const char *path, const void *bytes, size_t count)
+{
+    FILE *file = fopen(path, "wb");
+    ck_assert(file != NULL);
+    ck_assert(fwrite(bytes, 1, count, file) == count);
+    ck_assert(fclose(file) == 0);
+    return path;
+}
+
+static inline void set_file(rt_data_options *o, const char *path)
+{
+    snprintf(o->file, sizeof o->file, "%s", path);
+}
+
+/* Pearson's statistic for `cells` equally likely outcomes. Its mean is cells - 1 and its
+ * deviation about sqrt(2 cells). */
+static inline double chi_squared(const int *counts, int cells, int draws)
+{
+    double expected = (double)draws / cells, sum = 0;
+    for (int i = 0; i < cells; i++)
+        sum += (counts[i] - expected) * (counts[i] - expected) / expected;
+    return sum;
+}
+
+#endif

@@ -1,0 +1,279 @@
+/* What is true of every source: what it refuses, and what a sequence depends on. */
+
+#include "samples.h"
+
+#include <limits.h>
+#include <math.h>
+
+static const char pangram[] = "the quick brown fox jumps over the lazy dog, again and again; "
+                              "a text of some bytes is enough to be cut into many short windows.";
+
+/* Every task, on short sequences: what is said below holds for each. */
+static rt_data *open_task(int task)
+{
+    rt_data_options o = options_for(rt_data_task_name(task));
+    o.length = 10;
+    o.eval_fraction = 0.5;
+    set_file(&o, write_file(in_folder("a"), pangram, sizeof pangram - 1));
+    return opened(&o);
+}
+
+static void draw(const rt_data *data, bool evaluation, uint32_t first_row, rt_batch *batch)
+{
+    if (evaluation)
+        rt_data_evaluation(data, first_row, batch);
+    else
+        rt_data_training(data, 5, 8, first_row, batch);
+}
+
+START_TEST(tasks_have_names)
+{
+    static const char *const names[] = {"copy", "reverse", "shift", "sort", "text"};
+    for (int i = 0; i < 5; i++)
+        ck_assert_str_eq(rt_data_task_name(i), names[i]);
+    ck_assert_ptr_null(rt_data_task_name(5));
+    ck_assert_ptr_null(rt_data_task_name(-1));
+}
+END_TEST
+
+START_TEST(a_sequence_does_not_depend_on_its_batch)
+{
+    enum { ROWS = 24 };
+    for (int task = 0; rt_data_task_name(task); task++)
+        for (int evaluation = 0; evaluation < 2; evaluation++) {
+            rt_data *data = open_task(task);
+            rt_batch whole = new_batch(ROWS, 10);
+            draw(data, evaluation, 100, &whole);
+            for (int rows = 1; rows <= ROWS; rows++) {
+                rt_batch part = new_batch(rows, 10);
+                for (int first = 0; first + rows <= ROWS; first += rows) {
+                    draw(data, evaluation, 100 + (uint32_t)first, &part);
+                    ck_assert_msg(same_rows(&whole, first, &part, 0, rows),
+                                  "%s: rows from %d differ in a batch of %d",
+                                  rt_data_task_name(task), first, rows);
+                }
+                free_batch(part);
+            }
+            free_batch(whole);
+            rt_data_close(data);
+        }
+}
+END_TEST
+
+START_TEST(seed_step_and_number_each_change_the_sequences)
+{
+    enum { ROWS = 8 };
+    for (int task = 0; rt_data_task_name(task); task++) {
+        rt_data *data = open_task(task);
+        rt_batch batch = new_batch(ROWS, 10), other = new_batch(ROWS, 10);
+        rt_data_training(data, 1, 0, 0, &batch);
+        rt_data_training(data, 1, 0, 0, &other);
+        ck_assert(same_rows(&batch, 0, &other, 0, ROWS));
+        rt_data_training(data, UINT64_C(1) << 32 | 1, 0, 0, &other);
+        ck_assert(!same_rows(&batch, 0, &other, 0, ROWS));
+        rt_data_training(data, 1, 1, 0, &other);
+        ck_assert(!same_rows(&batch, 0, &other, 0, ROWS));
+        rt_data_training(data, 1, 0, ROWS, &other);
+        ck_assert(!same_rows(&batch, 0, &other, 0, ROWS));
+        free_batch(batch);
+        free_batch(other);
+        rt_data_close(data);
+    }
+}
+END_TEST
+
+/* 28 symbols in each of four or nine places: two equal sequences would be no accident. */
+START_TEST(training_never_repeats_evaluation_even_with_its_seed)
+{
+    enum { ROWS = 64, STEPS = 8 };
+    for (int task = 0; rt_data_task_name(task); task++) {
+        rt_data *data = open_task(task);
+        rt_batch training = new_batch(ROWS, 10), evaluation = new_batch(ROWS, 10);
+        rt_data_evaluation(data, 0, &evaluation);
+        for (uint32_t step = 0; step < STEPS; step++) {
+            rt_data_training(data, 2021, step, 0, &training);
+            for (int i = 0; i < ROWS; i++)
+                ck_assert(!same_rows(&training, i, &evaluation, i, 1));
+        }
+        free_batch(training);
+        free_batch(evaluation);
+        rt_data_close(data);
+    }
+}
+END_TEST
+
+START_TEST(evaluation_depends_on_its_own_seed)
+{
+    rt_data_options o = options_for("copy");
+    rt_data *data = opened(&o);
+    o.eval_seed++;
+    rt_data *other_data = opened(&o);
+    rt_batch batch = new_batch(4, 32), other = new_batch(4, 32);
+    rt_data_evaluation(data, 0, &batch);
+    rt_data_evaluation(other_data, 0, &other);
+    ck_assert(!same_rows(&batch, 0, &other, 0, 4));
+    free_batch(batch);
+    free_batch(other);
+    rt_data_close(data);
+    rt_data_close(other_data);
+}
+END_TEST
+
+START_TEST(a_source_tells_its_sizes)
+{
+    rt_data_options o = options_for("copy");
+    o.vocab = 77;
+    rt_data *data = opened(&o);
+    ck_assert_int_eq(rt_data_vocab(data), 77);
+    ck_assert_int_eq(rt_data_length(data), 32);
+    ck_assert_int_eq(rt_data_evaluation_rows(data, 32), LONG_MAX);
+    ck_assert_ptr_null(rt_data_alphabet(data));
+    rt_data_close(data);
+    rt_data_close(NULL);
+}
+END_TEST
+
+/* Opening refuses what checking refuses. */
+static void refused(const rt_data_options *o, const char *message)
+{
+    rt_data *data = (rt_data *)&data;
+    rt_status checked = rt_data_check(o), opening = rt_data_open(&data, o);
+    ck_assert_int_eq(checked.code, RT_CONFIG);
+    ck_assert_str_eq(checked.message, message);
+    ck_assert_int_eq(opening.code, RT_CONFIG);
+    ck_assert_str_eq(opening.message, message);
+    ck_assert_ptr_null(data);
+}
+
+static void accepted(const rt_data_options *o)
+{
+    rt_status status = rt_data_check(o);
+    ck_assert_msg(status.code == RT_OK, "%s", status.message);
+}
+
+START_TEST(a_task_that_does_not_exist_is_refused)
+{
+    rt_data_options o = options_for("copy");
+    o.task = -1;
+    refused(&o, "data.task must be from 0 to 4; got -1");
+    o.task = 5;
+    refused(&o, "data.task must be from 0 to 4; got 5");
+}
+END_TEST
+
+START_TEST(a_length_without_a_label_is_refused)
+{
+    rt_data_options o = options_for("copy");
+    o.length = 3;
+    refused(&o, "data.length must be at least 4 for copy; got 3");
+    o.length = INT_MIN;
+    refused(&o, "data.length must be at least 4 for copy; got -2147483648");
+    o.length = 4;
+    accepted(&o);
+    o.length = INT_MAX;
+    accepted(&o);
+    o = options_for("shift");
+    o.length = 1;
+    refused(&o, "data.length must be at least 3 for shift; got 1");
+    o.length = 3;
+    o.distance = 1;
+    accepted(&o);
+    o = options_for("text");
+    o.length = 1;
+    refused(&o, "data.length must be at least 2 for text; got 1");
+}
+END_TEST
+
+START_TEST(a_vocabulary_without_two_symbols_is_refused)
+{
+    rt_data_options o = options_for("sort");
+    o.vocab = 5;
+    refused(&o, "data.vocab must be at least 6 for sort; got 5");
+    o.vocab = 6;
+    accepted(&o);
+    o.vocab = INT_MAX;
+    accepted(&o);
+}
+END_TEST
+
+START_TEST(a_distance_without_a_label_is_refused)
+{
+    rt_data_options o = options_for("shift");
+    o.distance = 0;
+    refused(&o, "data.distance must be from 1 to 30 for shift with data.length 32; got 0");
+    o.distance = 31;
+    refused(&o, "data.distance must be from 1 to 30 for shift with data.length 32; got 31");
+    o.distance = 30;
+    accepted(&o);
+    o = options_for("copy");
+    o.distance = 31;
+    accepted(&o);
+}
+END_TEST
+
+START_TEST(fractions_out_of_range_are_refused)
+{
+    rt_data_options o = options_for("text");
+    set_file(&o, "a.txt");
+    o.mask_probability = 0;
+    refused(&o, "data.mask_probability must be above 0 and at most 1; got 0");
+    o.mask_probability = 1.5;
+    refused(&o, "data.mask_probability must be above 0 and at most 1; got 1.5");
+    o.mask_probability = (double)NAN;
+    ck_assert_int_eq(rt_data_check(&o).code, RT_CONFIG);
+    o.mask_probability = 1;
+    accepted(&o);
+    o.eval_fraction = 1;
+    refused(&o, "data.eval_fraction must be at least 0 and below 1; got 1");
+    o.eval_fraction = -0.5;
+    refused(&o, "data.eval_fraction must be at least 0 and below 1; got -0.5");
+    o.eval_fraction = (double)NAN;
+    ck_assert_int_eq(rt_data_check(&o).code, RT_CONFIG);
+    o.eval_fraction = 0;
+    accepted(&o);
+}
+END_TEST
+
+START_TEST(every_allocation_may_fail)
+{
+    for (int task = 0; rt_data_task_name(task); task++) {
+        rt_data_options o = options_for(rt_data_task_name(task));
+        o.eval_fraction = 0.5;
+        set_file(&o, write_file(in_folder("a"), pangram, sizeof pangram - 1));
+        size_t live = rt_memory_live(), n = 0;
+        rt_data *data = NULL;
+        rt_status status;
+        do {
+            rt_memory_fail_at(++n);
+            status = rt_data_open(&data, &o);
+            ck_assert(status.code == RT_OK || status.code == RT_MEMORY);
+            ck_assert((status.code == RT_OK) == (data != NULL));
+            ck_assert_msg(data || rt_memory_live() == live, "failure %zu leaks", n);
+        } while (status.code);
+        ck_assert_msg(n >= 2, "no allocation failed");
+        rt_memory_fail_at(0);
+        rt_data_close(data);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("data");
+    TCase *draws = leak_checked_case(suite, "draws");
+    tcase_add_checked_fixture(draws, make_folder, remove_folder);
+    tcase_add_test(draws, tasks_have_names);
+    tcase_add_test(draws, a_sequence_does_not_depend_on_its_batch);
+    tcase_add_test(draws, seed_step_and_number_each_change_the_sequences);
+    tcase_add_test(draws, training_never_repeats_evaluation_even_with_its_seed);
+    tcase_add_test(draws, evaluation_depends_on_its_own_seed);
+    tcase_add_test(draws, a_source_tells_its_sizes);
+    tcase_add_test(draws, every_allocation_may_fail);
+    TCase *options = leak_checked_case(suite, "options");
+    tcase_add_test(options, a_task_that_does_not_exist_is_refused);
+    tcase_add_test(options, a_length_without_a_label_is_refused);
+    tcase_add_test(options, a_vocabulary_without_two_symbols_is_refused);
+    tcase_add_test(options, a_distance_without_a_label_is_refused);
+    tcase_add_test(options, fractions_out_of_range_are_refused);
+    return run_suite(suite);
+}

@@ -1,0 +1,200 @@
+/* The files of a text: how they are joined, and what is said of those that cannot be used. */
+
+#include "samples.h"
+
+#include <sys/stat.h>
+
+static rt_status status_of(const char *list, int length, double eval_fraction)
+{
+    rt_data_options o = options_for("text");
+    rt_data *data = NULL;
+    o.length = length;
+    o.eval_fraction = eval_fraction;
+    set_file(&o, list);
+    rt_status status = rt_data_open(&data, &o);
+    ck_assert((status.code == RT_OK) == (data != NULL));
+    rt_data_close(data);
+    return status;
+}
+
+/* `message` is what follows the path. */
+static void is_data_error(rt_status status, const char *path, const char *message)
+{
+    size_t length = strlen(path);
+    ck_assert_int_eq(status.code, RT_DATA);
+    ck_assert_msg(!strncmp(status.message, path, length), "expected %s; got: %s", path,
+                  status.message);
+    ck_assert_str_eq(status.message + length, message);
+}
+
+static void refused(const char *list, const char *path, const char *message)
+{
+    is_data_error(status_of(list, 4, 0.1), path, message);
+}
+
+static const char *joined(const char *format, const char *first, const char *second)
+{
+    static char list[RT_FILE_LIST_SIZE];
+    snprintf(list, sizeof list, format, first, second);
+    return list;
+}
+
+START_TEST(a_missing_file_is_named)
+{
+    const char *there = write_file(in_folder("a"), "abc", 3);
+    const char *missing = in_folder("b");
+    refused(missing, missing, ": No such file or directory (data.file)");
+    refused(joined("%s,%s", there, missing), missing, ": No such file or directory (data.file)");
+}
+END_TEST
+
+START_TEST(a_folder_is_not_a_text)
+{
+    refused(folder, folder, ": Is a directory (data.file)");
+}
+END_TEST
+
+START_TEST(a_device_is_not_a_text)
+{
+    refused("/dev/zero", "/dev/zero", ": data.file must be a regular file");
+}
+END_TEST
+
+START_TEST(an_empty_file_is_named)
+{
+    const char *full = write_file(in_folder("a"), "abc", 3);
+    const char *empty = write_file(in_folder("b"), "", 0);
+    refused(joined("%s,%s", full, empty), empty, ": data.file must hold text; the file is empty");
+}
+END_TEST
+
+/* Nothing is unreadable for root, who therefore becomes somebody else for a moment. */
+START_TEST(a_file_without_permission_is_named)
+{
+    const uid_t user = geteuid(), somebody = 65534;
+    const char *path = write_file(in_folder("a"), "abc", 3);
+    ck_assert_int_eq(chmod(path, 0), 0);
+    ck_assert_int_eq(chmod(folder, 0755), 0);
+    ck_assert_int_eq(seteuid(user ? user : somebody), 0);
+    rt_status status = status_of(path, 4, 0.1);
+    ck_assert_int_eq(seteuid(user), 0);
+    is_data_error(status, path, ": Permission denied (data.file)");
+}
+END_TEST
+
+/* Files of this kind say that they have 4096 bytes and then give fewer. */
+START_TEST(a_file_that_ends_before_its_size_is_named)
+{
+    const char *path = "/sys/kernel/mm/transparent_hugepage/enabled";
+    struct stat facts;
+    if (stat(path, &facts) || !S_ISREG(facts.st_mode) || facts.st_size != 4096)
+        return;
+    rt_status status = status_of(path, 4, 0.1);
+    ck_assert_int_eq(status.code, RT_DATA);
+    ck_assert_msg(strstr(status.message, "changed while it was read") != NULL, "%s",
+                  status.message);
+}
+END_TEST
+
+static const char *write_hole(const char *path, off_t size)
+{
+    write_file(path, "a", 1);
+    ck_assert_int_eq(truncate(path, size), 0);
+    return path;
+}
+
+/* The source itself is the one request: none is made for the text. */
+START_TEST(a_huge_file_is_refused_before_memory_is_asked_for)
+{
+    const char *huge = write_hole(in_folder("a"), (off_t)1 << 31);
+    const char *half = write_hole(in_folder("b"), (off_t)1 << 30);
+    size_t before = rt_memory_requests();
+    refused(huge, huge, ": data.file can be read up to 2147483647 bytes; the file has 2147483648");
+    refused(joined("%s,%s", half, half), half,
+            ": data.file can be read up to 2147483647 bytes in all; with this file it has "
+            "2147483648");
+    ck_assert_uint_eq(rt_memory_requests() - before, 2);
+}
+END_TEST
+
+/* Ten bytes, of which a fifth is kept: windows of up to two bytes fit in both parts. */
+START_TEST(a_text_must_hold_a_window_of_each_kind)
+{
+    const char *path = write_file(in_folder("a"), "0123456789", 10);
+    ck_assert_int_eq(status_of(path, 3, 0.2).code, RT_OK);
+    is_data_error(status_of(path, 4, 0.2), path,
+                  ": data.length 4 needs 3 bytes for training and as many for evaluation; of the "
+                  "10 there are 8 and 2 (data.eval_fraction 0.2)");
+    ck_assert_int_eq(status_of(path, 4, 0.8).code, RT_DATA);
+    ck_assert_int_eq(status_of(path, 2, 0.01).code, RT_DATA);
+    ck_assert_int_eq(status_of(path, 11, 0).code, RT_OK);
+    ck_assert_int_eq(status_of(path, 12, 0).code, RT_DATA);
+    ck_assert_int_eq(status_of(path, INT32_MAX, 0).code, RT_DATA);
+}
+END_TEST
+
+/* One window over all of it shows the order; what is hidden is read off its label. */
+START_TEST(files_are_joined_in_their_order)
+{
+    const char *first = write_file(in_folder("a"), "cab", 3);
+    const char *second = write_file(in_folder("b"), "bed", 3);
+    rt_data_options o = options_for("text");
+    o.length = 10;
+    o.eval_fraction = 0;
+    set_file(&o, joined(" %s , %s", first, second));
+    strcat(o.file, ",");
+    strcat(o.file, first);
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(1, 10);
+    char read[10] = "";
+    rt_data_training(data, 1, 0, 0, &batch);
+    for (int t = 1; t < 10; t++)
+        read[t - 1] = (char)rt_alphabet_decode(rt_data_alphabet(data),
+                                               batch.labels[t] == RT_NO_LABEL ? batch.ids[t]
+                                                                              : batch.labels[t]);
+    ck_assert_str_eq(read, "cabbedcab");
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+START_TEST(names_that_cannot_be_are_refused)
+{
+    static const char *const lists[] = {"", "  ", "a,,b", "a,", ",a"};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        rt_status status = status_of(lists[i], 4, 0.1);
+        ck_assert_int_eq(status.code, RT_CONFIG);
+        ck_assert_str_eq(status.message, "data.file must name a file; got an empty name");
+    }
+    char path[RT_PATH_SIZE + 1];
+    memset(path, 'x', RT_PATH_SIZE);
+    path[RT_PATH_SIZE] = '\0';
+    rt_status status = status_of(path, 4, 0.1);
+    ck_assert_int_eq(status.code, RT_CONFIG);
+    ck_assert_str_eq(status.message,
+                     "data.file must name files with less than 1024 bytes; got 1024");
+    path[RT_PATH_SIZE - 1] = '\0';
+    status = status_of(path, 4, 0.1);
+    ck_assert_int_eq(status.code, RT_DATA);
+    ck_assert_msg(strstr(status.message, "File name too long (data.file)") != NULL, "%s",
+                  status.message);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("files");
+    TCase *tests = leak_checked_case(suite, "files");
+    tcase_add_checked_fixture(tests, make_folder, remove_folder);
+    tcase_add_test(tests, a_missing_file_is_named);
+    tcase_add_test(tests, a_folder_is_not_a_text);
+    tcase_add_test(tests, a_device_is_not_a_text);
+    tcase_add_test(tests, an_empty_file_is_named);
+    tcase_add_test(tests, a_file_without_permission_is_named);
+    tcase_add_test(tests, a_file_that_ends_before_its_size_is_named);
+    tcase_add_test(tests, a_huge_file_is_refused_before_memory_is_asked_for);
+    tcase_add_test(tests, a_text_must_hold_a_window_of_each_kind);
+    tcase_add_test(tests, files_are_joined_in_their_order);
+    tcase_add_test(tests, names_that_cannot_be_are_refused);
+    return run_suite(suite);
+}
