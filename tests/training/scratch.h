@@ -1,0 +1,114 @@
+#ifndef ROTOR_TESTS_TRAINING_SCRATCH_H
+#define ROTOR_TESTS_TRAINING_SCRATCH_H
+
+/* A folder for each test, removed with everything in it, and whole files as bytes. */
+
+#include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char scratch[64];
+
+static inline void make_scratch(void)
+{
+    strcpy(scratch, "/tmp/rotor-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(scratch));
+}
+
+/* The path of a name in the folder; good until it has been called four times more. */
+static inline const char *in_scratch(const char *name)
+{
+    static char paths[4][512];
+    static int turn;
+    char *path = paths[turn++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", scratch, name);
+    return path;
+}
+
+static inline int files_in_scratch(void)
+{
+    DIR *directory = opendir(scratch);
+    ck_assert_ptr_nonnull(directory);
+    int count = 0;
+    for (struct dirent *entry; (entry = readdir(directory));)
+        count += entry->d_name[0] != '.';
+    closedir(directory);
+    return count;
+}
+
+static inline void remove_scratch(void)
+{
+    DIR *directory = opendir(scratch);
+    ck_assert_ptr_nonnull(directory);
+    for (struct dirent *entry; (entry = readdir(directory));)
+        if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+            remove(in_scratch(entry->d_name));
+    closedir(directory);
+    rmdir(scratch);
+}
+
+static inline bool exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+/* The bytes of a file, to be freed. */
+static inline unsigned char *file_bytes(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    ck_assert_msg(file != NULL, "cannot open %s: %s", path, strerror(errno));
+    ck_assert_int_eq(fseek(file, 0, SEEK_END), 0);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    unsigned char *bytes = malloc(*size + 1);
+    ck_assert_uint_eq(fread(bytes, 1, *size, file), *size);
+    fclose(file);
+    return bytes;
+}
+
+static inline void write_bytes(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    ck_assert_msg(file != NULL, "cannot write %s: %s", path, strerror(errno));
+    ck_assert_uint_eq(fwrite(bytes, 1, size, file), size);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static inline void flip_bit(const char *path, size_t bit)
+{
+    FILE *file = fopen(path, "r+b");
+    ck_assert_ptr_nonnull(file);
+    fseek(file, (long)(bit / 8), SEEK_SET);
+    int byte = fgetc(file);
+    fseek(file, (long)(bit / 8), SEEK_SET);
+    fputc(byte ^ 1 << bit % 8, file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static inline void assert_same_file(const char *one, const char *other)
+{
+    size_t size, other_size;
+    unsigned char *bytes = file_bytes(one, &size), *other_bytes = file_bytes(other, &other_size);
+    ck_assert_uint_eq(size, other_size);
+    for (size_t i = 0; i < size; i++)
+        ck_assert_msg(bytes[i] == other_bytes[i], "byte %zu differs", i);
+    free(bytes);
+    free(other_bytes);
+}
+
+/* From here on no file of this process can grow beyond `bytes`. */
+static inline void limit_file_size(size_t bytes)
+{
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){bytes, bytes});
+}
+
+#endif

@@ -1,0 +1,386 @@
+#include "train/checkpoint.h"
+
+#include "suite.h"
+#include "train/sealed.h"
+#include "training/scratch.h"
+#include "training/trained.h"
+
+#include <hdf5.h>
+#include <math.h>
+
+#define FILE_NAME "step-00000200.h5"
+
+/* The model of seed 1, saved as FILE_NAME. */
+static void save_example(void)
+{
+    trained t = new_trained(4, 1);
+    rt_checkpoint_info info = some_info(200);
+    rt_status status = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&t), &info);
+    assert_status(status, RT_OK, "");
+    free_trained(&t);
+}
+
+static rt_status load_example(trained *t)
+{
+    rt_checkpoint_info info = {0};
+    rt_status status = rt_checkpoint_load(in_scratch(FILE_NAME), model_of(t), &info);
+    rt_checkpoint_info_free(&info);
+    return status;
+}
+
+static void assert_some_info(const rt_checkpoint_info *info)
+{
+    ck_assert(info->step == 200);
+    ck_assert(info->seed == UINT64_MAX - 6);
+    ck_assert(info->position == 6400);
+    ck_assert(info->schedule_steps == 1000);
+    ck_assert(info->best_eval_loss == 0.125);
+    ck_assert(info->best_eval_step == 199);
+    ck_assert_str_eq(info->config, some_config);
+    ck_assert_uint_eq(info->alphabet_size, sizeof some_alphabet);
+    ck_assert_mem_eq(info->alphabet, some_alphabet, sizeof some_alphabet);
+}
+
+START_TEST(what_was_saved_is_loaded_bit_for_bit)
+{
+    trained saved = new_trained(4, 1), loaded = new_trained(4, 2);
+    rt_checkpoint_info info = {0};
+    save_example();
+    ck_assert(!same_numbers(&saved, &loaded));
+    rt_status status = rt_checkpoint_load(in_scratch(FILE_NAME), model_of(&loaded), &info);
+    assert_status(status, RT_OK, "");
+    ck_assert(same_numbers(&saved, &loaded));
+    assert_some_info(&info);
+    rt_checkpoint_info_free(&info);
+    free_trained(&saved);
+    free_trained(&loaded);
+    ck_assert_int_eq(H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL), 0);
+}
+END_TEST
+
+START_TEST(the_info_is_read_without_a_model)
+{
+    rt_checkpoint_info info;
+    save_example();
+    assert_status(rt_checkpoint_read_info(in_scratch(FILE_NAME), &info), RT_OK, "");
+    assert_some_info(&info);
+    rt_checkpoint_info_free(&info);
+}
+END_TEST
+
+START_TEST(an_info_without_texts_is_read_as_empty_texts)
+{
+    trained t = new_trained(4, 1);
+    rt_checkpoint_info none = {.best_eval_loss = INFINITY}, info;
+    rt_status status = rt_checkpoint_save(in_scratch("a.h5"), model_of(&t), &none);
+    assert_status(status, RT_OK, "");
+    assert_status(rt_checkpoint_read_info(in_scratch("a.h5"), &info), RT_OK, "");
+    ck_assert_str_eq(info.config, "");
+    ck_assert_uint_eq(info.alphabet_size, 0);
+    ck_assert(isinf(info.best_eval_loss));
+    rt_checkpoint_info_free(&info);
+    free_trained(&t);
+}
+END_TEST
+
+START_TEST(the_same_state_gives_the_same_bytes)
+{
+    save_example();
+    ck_assert_int_eq(rename(in_scratch(FILE_NAME), in_scratch("first")), 0);
+    sleep(1);
+    save_example();
+    assert_same_file(in_scratch("first"), in_scratch(FILE_NAME));
+}
+END_TEST
+
+START_TEST(a_parameter_lies_where_its_name_says)
+{
+    static const char *const paths[] = {
+        "/config",
+        "/data/alphabet",
+        "/model/embeddings/words",
+        "/model/encoder/layer/0/theta",
+        "/optimizer/first_moment/encoder/layer/0/bias",
+        "/optimizer/second_moment/embeddings/words",
+    };
+    save_example();
+    hid_t file = H5Fopen(in_scratch(FILE_NAME), H5F_ACC_RDONLY, H5P_DEFAULT);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        hid_t dataset = H5Dopen2(file, paths[i], H5P_DEFAULT);
+        ck_assert_msg(dataset >= 0, "%s is missing", paths[i]);
+        H5Dclose(dataset);
+    }
+    H5Fclose(file);
+}
+END_TEST
+
+/* ---- what does not fit ---- */
+
+static void expect_refusal(trained *t, const char *message)
+{
+    trained before = new_trained(t->parameters.list[0]->tensor.shape[0], 2);
+    ck_assert(same_numbers(t, &before));
+    assert_status(load_example(t), RT_CHECKPOINT, message);
+    ck_assert_msg(same_numbers(t, &before), "the target was changed");
+    free_trained(&before);
+    free_trained(t);
+}
+
+START_TEST(another_shape_is_refused)
+{
+    save_example();
+    trained t = new_trained(6, 2);
+    expect_refusal(&t,
+                   FILE_NAME ": embeddings.words is (4, 5) in the checkpoint, (6, 5) in the model");
+}
+END_TEST
+
+START_TEST(a_parameter_that_the_checkpoint_lacks_is_refused)
+{
+    save_example();
+    trained t = new_trained(4, 2);
+    strcpy(t.parameters.list[1]->name, "encoder.layer.1.bias");
+    expect_refusal(&t, FILE_NAME ": encoder.layer.1.bias is not in the checkpoint");
+}
+END_TEST
+
+START_TEST(a_parameter_that_the_model_lacks_is_refused)
+{
+    save_example();
+    trained t = new_trained(4, 2);
+    rt_free(t.parameters.list[--t.parameters.count]);
+    expect_refusal(&t,
+                   FILE_NAME ": the checkpoint has encoder.layer.0.theta, which the model lacks");
+}
+END_TEST
+
+static void set_pairing(rt_checkpoint_model *model)
+{
+    model->pairing = RT_HALF;
+}
+static void set_base(rt_checkpoint_model *model)
+{
+    model->base = 500000;
+}
+static void set_head_dim(rt_checkpoint_model *model)
+{
+    model->head_dim = 32;
+}
+static void set_form(rt_checkpoint_model *model)
+{
+    model->theta_form = RT_THETA_RAW;
+}
+static void set_scope(rt_checkpoint_model *model)
+{
+    model->theta_scope = RT_THETA_HEAD;
+}
+
+static const struct {
+    void (*change)(rt_checkpoint_model *model);
+    const char *message;
+} layouts[] = {
+    {set_pairing, "pairing is 'interleaved' in the checkpoint, 'half' in the configuration"},
+    {set_base, "base is 10000 in the checkpoint, 500000 in the configuration"},
+    {set_head_dim, "head_dim is 16 in the checkpoint, 32 in the configuration"},
+    {set_form, "theta_form is 'log' in the checkpoint, 'raw' in the configuration"},
+    {set_scope, "theta_scope is 'layer' in the checkpoint, 'head' in the configuration"},
+};
+
+START_TEST(another_layout_is_refused)
+{
+    char message[256];
+    save_example();
+    trained t = new_trained(4, 2);
+    layouts[_i].change(&t.model);
+    snprintf(message, sizeof message, FILE_NAME ": %s", layouts[_i].message);
+    expect_refusal(&t, message);
+}
+END_TEST
+
+START_TEST(moments_that_are_not_wanted_are_not_needed)
+{
+    trained t = new_trained(4, 2), saved = new_trained(4, 1);
+    real *second = saved.model.second_moment;
+    rt_checkpoint_info info = some_info(200);
+    saved.model.second_moment = NULL;
+    rt_status status = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&saved), &info);
+    assert_status(status, RT_OK, "");
+    saved.model.second_moment = second;
+    assert_status(load_example(&t), RT_CHECKPOINT,
+                  FILE_NAME ": second moment of embeddings.words is not in the checkpoint");
+    rt_free(t.model.second_moment);
+    t.model.second_moment = NULL;
+    assert_status(load_example(&t), RT_OK, "");
+    free_trained(&t);
+    free_trained(&saved);
+}
+END_TEST
+
+START_TEST(what_is_not_finite_is_not_saved)
+{
+    trained t = new_trained(4, 1);
+    rt_checkpoint_info info = some_info(200);
+    const char *path = in_scratch(FILE_NAME);
+    t.parameters.list[1]->tensor.data[4] = (real)NAN;
+    assert_status(rt_checkpoint_save(path, model_of(&t), &info), RT_NONFINITE,
+                  "encoder.layer.0.bias is not finite: it is not saved");
+    t.parameters.list[1]->tensor.data[4] = 0;
+    t.model.second_moment[t.parameters.list[2]->offset] = (real)INFINITY;
+    assert_status(rt_checkpoint_save(path, model_of(&t), &info), RT_NONFINITE,
+                  "second moment of encoder.layer.0.theta is not finite: it is not saved");
+    ck_assert(!exists(path));
+    free_trained(&t);
+}
+END_TEST
+
+/* ---- files that another program has changed and sealed again ---- */
+
+static void seal_again(void)
+{
+    size_t size;
+    unsigned char *bytes = file_bytes(in_scratch(FILE_NAME), &size);
+    rt_status status =
+        rt_sealed_write(in_scratch(FILE_NAME), bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE);
+    assert_status(status, RT_OK, "");
+    free(bytes);
+}
+
+/* Puts five numbers of another type in the place of the bias. */
+static void replace_bias(hid_t type, const double values[5])
+{
+    hsize_t axis = 5;
+    hid_t file = H5Fopen(in_scratch(FILE_NAME), H5F_ACC_RDWR, H5P_DEFAULT);
+    ck_assert(H5Ldelete(file, "/model/encoder/layer/0/bias", H5P_DEFAULT) >= 0);
+    hid_t space = H5Screate_simple(1, &axis, NULL);
+    hid_t dataset = H5Dcreate2(file, "/model/encoder/layer/0/bias", type, space, H5P_DEFAULT,
+                               H5P_DEFAULT, H5P_DEFAULT);
+    ck_assert(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    H5Dclose(dataset);
+    H5Sclose(space);
+    H5Fclose(file);
+    seal_again();
+}
+
+static void assert_bias_is_loaded(const double values[5])
+{
+    trained t = new_trained(4, 2);
+    assert_status(load_example(&t), RT_OK, "");
+    for (int i = 0; i < 5; i++)
+        ck_assert(t.parameters.list[1]->tensor.data[i] == (real)values[i]);
+    free_trained(&t);
+}
+
+START_TEST(a_checkpoint_of_either_precision_is_loaded)
+{
+    static const double values[5] = {0.5, -3, 1.0 + 1.0 / 1024, 0, 1e10};
+    save_example();
+    replace_bias(H5T_IEEE_F32LE, values);
+    assert_bias_is_loaded(values);
+    replace_bias(H5T_IEEE_F64LE, values);
+    assert_bias_is_loaded(values);
+}
+END_TEST
+
+START_TEST(a_number_that_is_not_finite_is_not_loaded)
+{
+    save_example();
+    replace_bias(H5T_IEEE_F64LE, (double[5]){1, 2, sizeof(real) == 4 ? 1e300 : INFINITY});
+    trained t = new_trained(4, 2);
+    expect_refusal(&t,
+                   FILE_NAME ": encoder.layer.0.bias is not finite in " RT_PRECISION " precision");
+}
+END_TEST
+
+START_TEST(another_format_version_is_refused)
+{
+    save_example();
+    int version = 2;
+    hid_t file = H5Fopen(in_scratch(FILE_NAME), H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t attribute = H5Aopen(file, "version", H5P_DEFAULT);
+    ck_assert(H5Awrite(attribute, H5T_NATIVE_INT, &version) >= 0);
+    H5Aclose(attribute);
+    H5Fclose(file);
+    seal_again();
+    trained t = new_trained(4, 2);
+    expect_refusal(&t, FILE_NAME ": version is 2, 1 expected");
+}
+END_TEST
+
+/* ---- failures ---- */
+
+START_TEST(a_missing_file_is_named)
+{
+    char message[256];
+    trained t = new_trained(4, 2);
+    snprintf(message, sizeof message, "cannot open %s/" FILE_NAME ": No such file or directory",
+             scratch);
+    assert_status(load_example(&t), RT_IO, message);
+    free_trained(&t);
+}
+END_TEST
+
+START_TEST(a_failed_allocation_while_loading_changes_nothing)
+{
+    save_example();
+    trained t = new_trained(4, 2), before = new_trained(4, 2), saved = new_trained(4, 1);
+    rt_code code = RT_MEMORY;
+    size_t n = 0;
+    while (code != RT_OK) {
+        ck_assert(same_numbers(&t, &before));
+        rt_memory_fail_at(++n);
+        code = load_example(&t).code;
+        rt_memory_fail_at(0);
+        ck_assert(code == RT_OK || code == RT_MEMORY);
+    }
+    ck_assert_uint_gt(n, 6);
+    ck_assert(same_numbers(&t, &saved));
+    free_trained(&t);
+    free_trained(&before);
+    free_trained(&saved);
+}
+END_TEST
+
+START_TEST(a_failed_allocation_while_saving_is_an_error)
+{
+    trained t = new_trained(4, 1);
+    rt_checkpoint_info info = some_info(200);
+    rt_code code = RT_MEMORY;
+    for (size_t n = 1; code != RT_OK; n++) {
+        ck_assert_int_eq(files_in_scratch(), 0);
+        rt_memory_fail_at(n);
+        code = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&t), &info).code;
+        rt_memory_fail_at(0);
+        ck_assert(code == RT_OK || code == RT_MEMORY);
+    }
+    free_trained(&t);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("checkpoint");
+    TCase *content = leak_checked_case(suite, "content");
+    tcase_add_checked_fixture(content, make_scratch, remove_scratch);
+    tcase_add_test(content, what_was_saved_is_loaded_bit_for_bit);
+    tcase_add_test(content, the_info_is_read_without_a_model);
+    tcase_add_test(content, an_info_without_texts_is_read_as_empty_texts);
+    tcase_add_test(content, the_same_state_gives_the_same_bytes);
+    tcase_add_test(content, a_parameter_lies_where_its_name_says);
+    TCase *fit = leak_checked_case(suite, "fit");
+    tcase_add_checked_fixture(fit, make_scratch, remove_scratch);
+    tcase_add_test(fit, another_shape_is_refused);
+    tcase_add_test(fit, a_parameter_that_the_checkpoint_lacks_is_refused);
+    tcase_add_test(fit, a_parameter_that_the_model_lacks_is_refused);
+    tcase_add_loop_test(fit, another_layout_is_refused, 0, sizeof layouts / sizeof *layouts);
+    tcase_add_test(fit, moments_that_are_not_wanted_are_not_needed);
+    tcase_add_test(fit, what_is_not_finite_is_not_saved);
+    tcase_add_test(fit, a_checkpoint_of_either_precision_is_loaded);
+    tcase_add_test(fit, a_number_that_is_not_finite_is_not_loaded);
+    tcase_add_test(fit, another_format_version_is_refused);
+    TCase *failures = leak_checked_case(suite, "failures");
+    tcase_add_checked_fixture(failures, make_scratch, remove_scratch);
+    tcase_add_test(failures, a_missing_file_is_named);
+    tcase_add_test(failures, a_failed_allocation_while_loading_changes_nothing);
+    tcase_add_test(failures, a_failed_allocation_while_saving_is_an_error);
+    return run_suite(suite);
+}

@@ -1,0 +1,294 @@
+#include "train/checkpoint.h"
+
+#include "suite.h"
+#include "training/scratch.h"
+#include "training/trained.h"
+
+#include <sys/wait.h>
+
+static const char *checkpoint(int step)
+{
+    char name[32];
+    snprintf(name, sizeof name, "step-%08d.h5", step);
+    return in_scratch(name);
+}
+
+static rt_status save(int step, int keep)
+{
+    trained t = new_trained(4, (uint64_t)step);
+    rt_checkpoint_info info = some_info(step);
+    rt_status status = rt_checkpoint_save_in(scratch, model_of(&t), &info, keep);
+    free_trained(&t);
+    return status;
+}
+
+static void save_steps(const int *steps, int keep)
+{
+    for (; *steps; steps++)
+        assert_status(save(*steps, keep), RT_OK, "");
+}
+#define SAVE(keep, ...) save_steps((int[]){__VA_ARGS__, 0}, keep)
+
+static void damage(int step)
+{
+    flip_bit(checkpoint(step), 8 * 2000);
+}
+
+/* What the folder lists, newest first. */
+static void expect_steps(const char *expected)
+{
+    int64_t *steps;
+    int count;
+    char text[256] = "";
+    assert_status(rt_checkpoint_list(scratch, &steps, &count), RT_OK, "");
+    for (int i = 0; i < count; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%lld ", (long long)steps[i]);
+    rt_free(steps);
+    ck_assert_str_eq(text, expected);
+}
+
+START_TEST(only_names_of_checkpoints_are_listed_newest_first)
+{
+    static const char *const names[] = {"step-00000200.h5",
+                                        "step-100000000.h5",
+                                        "step-00000030.h5",
+                                        "step-00000000.h5",
+                                        "step-200.h5",
+                                        "step-000000200.h5",
+                                        "step-00000300.h5.tmp",
+                                        "step-0000040x.h5",
+                                        "step--0000001.h5",
+                                        "step- 0000001.h5",
+                                        "step-00000500.h5~",
+                                        "xstep-00000600.h5",
+                                        "step-00000700.hdf5",
+                                        "step-.h5",
+                                        "step-",
+                                        "latest",
+                                        "step-99999999999999999999999.h5"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        write_bytes(in_scratch(names[i]), "", 0);
+    expect_steps("100000000 200 30 0 ");
+}
+END_TEST
+
+START_TEST(as_many_as_wanted_are_kept)
+{
+    SAVE(3, 100, 200, 300, 400, 500);
+    expect_steps("500 400 300 ");
+    SAVE(1, 600);
+    expect_steps("600 ");
+    SAVE(0, 700, 800);
+    expect_steps("800 700 600 ");
+    SAVE(2, 800);
+    expect_steps("800 700 ");
+}
+END_TEST
+
+START_TEST(later_checkpoints_are_neither_counted_nor_removed)
+{
+    SAVE(0, 100, 200, 300, 400);
+    damage(400);
+    SAVE(1, 250);
+    expect_steps("400 300 250 ");
+}
+END_TEST
+
+START_TEST(unfinished_files_are_removed)
+{
+    write_bytes(in_scratch("step-00000100.h5.tmp"), "x", 1);
+    write_bytes(in_scratch("notes.tmp"), "x", 1);
+    SAVE(3, 200);
+    ck_assert(!exists(in_scratch("step-00000100.h5.tmp")));
+    ck_assert(exists(in_scratch("notes.tmp")));
+}
+END_TEST
+
+START_TEST(a_failed_save_removes_nothing)
+{
+    SAVE(2, 100, 200);
+    pid_t child = fork();
+    if (child == 0) {
+        limit_file_size(3000);
+        _exit(save(300, 1).code == RT_IO ? 0 : 1);
+    }
+    int result;
+    ck_assert_int_eq(waitpid(child, &result, 0), child);
+    ck_assert_int_eq(result, 0);
+    expect_steps("200 100 ");
+    ck_assert_int_eq(files_in_scratch(), 2);
+}
+END_TEST
+
+START_TEST(numbers_that_are_not_finite_remove_nothing)
+{
+    SAVE(2, 100, 200);
+    trained t = new_trained(4, 1);
+    rt_checkpoint_info info = some_info(300);
+    t.parameters.values[0] = (real)(0.0 / 0.0);
+    rt_status status = rt_checkpoint_save_in(scratch, model_of(&t), &info, 1);
+    ck_assert_int_eq(status.code, RT_NONFINITE);
+    free_trained(&t);
+    expect_steps("200 100 ");
+}
+END_TEST
+
+START_TEST(a_folder_that_is_missing_is_named)
+{
+    char message[256];
+    trained t = new_trained(4, 1);
+    rt_checkpoint_info info = some_info(7);
+    snprintf(message, sizeof message,
+             "cannot create %s/no/step-00000007.h5.tmp: No such file or directory", scratch);
+    assert_status(rt_checkpoint_save_in(in_scratch("no"), model_of(&t), &info, 1), RT_IO, message);
+    free_trained(&t);
+}
+END_TEST
+
+/* ---- the newest that verifies ---- */
+
+static void expect_newest(int step, const char *warnings)
+{
+    rt_checkpoint_found found;
+    assert_status(rt_checkpoint_newest(scratch, &found), RT_OK, "");
+    ck_assert(found.found);
+    ck_assert_int_eq(found.step, step);
+    ck_assert_str_eq(found.path, checkpoint(step));
+    ck_assert_str_eq(found.warnings, warnings);
+    trained loaded = new_trained(4, 9999), saved = new_trained(4, (uint64_t)step);
+    rt_checkpoint_info info;
+    assert_status(rt_checkpoint_load(found.path, model_of(&loaded), &info), RT_OK, "");
+    ck_assert_int_eq(info.step, step);
+    ck_assert(same_numbers(&loaded, &saved));
+    rt_checkpoint_info_free(&info);
+    free_trained(&loaded);
+    free_trained(&saved);
+}
+
+START_TEST(the_newest_is_found)
+{
+    SAVE(0, 100, 300, 200);
+    expect_newest(300, "");
+}
+END_TEST
+
+START_TEST(a_damaged_one_is_passed_over_with_a_warning)
+{
+    SAVE(0, 100, 200, 300, 400);
+    damage(400);
+    expect_newest(300, "step-00000400.h5: checksum differs; falling back to step-00000300.h5");
+    ck_assert_int_eq(truncate(checkpoint(300), 100), 0);
+    expect_newest(200, "step-00000400.h5: checksum differs; falling back to step-00000300.h5\n"
+                       "step-00000300.h5: too short: 100 bytes, at least 512 expected; "
+                       "falling back to step-00000200.h5");
+}
+END_TEST
+
+START_TEST(a_killed_save_leaves_the_one_before)
+{
+    SAVE(0, 100);
+    write_bytes(in_scratch("step-00000200.h5.tmp"), "half", 4);
+    expect_newest(100, "");
+}
+END_TEST
+
+START_TEST(none_that_verifies_is_an_error)
+{
+    rt_checkpoint_found found;
+    char message[256];
+    SAVE(0, 100, 200);
+    damage(100);
+    damage(200);
+    snprintf(
+        message, sizeof message,
+        "%s: none of 2 checkpoints can be used; the newest: step-00000200.h5: checksum differs",
+        scratch);
+    assert_status(rt_checkpoint_newest(scratch, &found), RT_CHECKPOINT, message);
+    ck_assert(!found.found);
+    ck_assert_str_eq(found.warnings,
+                     "step-00000200.h5: checksum differs; falling back to step-00000100.h5\n"
+                     "step-00000100.h5: checksum differs");
+}
+END_TEST
+
+START_TEST(none_at_all_is_no_error)
+{
+    rt_checkpoint_found found;
+    assert_status(rt_checkpoint_newest(scratch, &found), RT_OK, "");
+    ck_assert(!found.found);
+    assert_status(rt_checkpoint_newest(in_scratch("no"), &found), RT_OK, "");
+    ck_assert(!found.found);
+}
+END_TEST
+
+START_TEST(a_file_in_the_place_of_the_folder_is_an_error)
+{
+    rt_checkpoint_found found;
+    char message[256];
+    write_bytes(in_scratch("file"), "", 0);
+    snprintf(message, sizeof message, "cannot open %s/file: Not a directory", scratch);
+    assert_status(rt_checkpoint_newest(in_scratch("file"), &found), RT_IO, message);
+}
+END_TEST
+
+START_TEST(every_failed_allocation_is_an_error)
+{
+    SAVE(0, 100, 200);
+    rt_code code = RT_MEMORY;
+    for (size_t n = 1; code != RT_OK; n++) {
+        rt_checkpoint_found found;
+        rt_memory_fail_at(n);
+        code = rt_checkpoint_newest(scratch, &found).code;
+        rt_memory_fail_at(0);
+        ck_assert(code == RT_OK || code == RT_MEMORY);
+        ck_assert_int_eq(code == RT_OK, found.found && found.step == 200);
+    }
+}
+END_TEST
+
+/* Only the last allocation, for the list of what to remove, may fail unnoticed. */
+START_TEST(a_failed_allocation_while_saving_loses_nothing)
+{
+    SAVE(0, 100, 200);
+    trained t = new_trained(4, 300);
+    rt_checkpoint_info info = some_info(300);
+    size_t before = rt_memory_requests();
+    ck_assert_int_eq(rt_checkpoint_save_in(scratch, model_of(&t), &info, 3).code, RT_OK);
+    size_t requests = rt_memory_requests() - before;
+    for (size_t n = 1; n <= requests; n++) {
+        remove(checkpoint(300));
+        rt_memory_fail_at(n);
+        rt_code code = rt_checkpoint_save_in(scratch, model_of(&t), &info, 1).code;
+        rt_memory_fail_at(0);
+        ck_assert_int_eq(code, n < requests ? RT_MEMORY : RT_OK);
+        ck_assert(exists(checkpoint(100)) && exists(checkpoint(200)));
+        ck_assert(n < requests || exists(checkpoint(300)));
+    }
+    free_trained(&t);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("checkpoint folder");
+    TCase *saving = leak_checked_case(suite, "saving");
+    tcase_add_checked_fixture(saving, make_scratch, remove_scratch);
+    tcase_add_test(saving, only_names_of_checkpoints_are_listed_newest_first);
+    tcase_add_test(saving, as_many_as_wanted_are_kept);
+    tcase_add_test(saving, later_checkpoints_are_neither_counted_nor_removed);
+    tcase_add_test(saving, unfinished_files_are_removed);
+    tcase_add_test(saving, a_failed_save_removes_nothing);
+    tcase_add_test(saving, numbers_that_are_not_finite_remove_nothing);
+    tcase_add_test(saving, a_folder_that_is_missing_is_named);
+    tcase_add_test(saving, a_failed_allocation_while_saving_loses_nothing);
+    TCase *loading = leak_checked_case(suite, "loading");
+    tcase_add_checked_fixture(loading, make_scratch, remove_scratch);
+    tcase_add_test(loading, the_newest_is_found);
+    tcase_add_test(loading, a_damaged_one_is_passed_over_with_a_warning);
+    tcase_add_test(loading, a_killed_save_leaves_the_one_before);
+    tcase_add_test(loading, none_that_verifies_is_an_error);
+    tcase_add_test(loading, none_at_all_is_no_error);
+    tcase_add_test(loading, a_file_in_the_place_of_the_folder_is_an_error);
+    tcase_add_test(loading, every_failed_allocation_is_an_error);
+    return run_suite(suite);
+}

@@ -1,0 +1,88 @@
+#ifndef ROTOR_TESTS_TRAINING_TRAINED_H
+#define ROTOR_TESTS_TRAINING_TRAINED_H
+
+/* A small model as a training would leave it, for the tests of checkpoints. */
+
+#include "core/memory.h"
+#include "train/checkpoint.h"
+
+#include <check.h>
+#include <string.h>
+
+typedef struct trained {
+    rt_parameters parameters;
+    rt_checkpoint_model model; /* of these parameters, with moments */
+} trained;
+
+/* The three parameters, one to be given another shape: the rows of the words. */
+static inline trained new_trained(int words, uint64_t seed)
+{
+    trained t = {0};
+    rt_parameters *p = &t.parameters;
+    rt_parameters_add(p, RT_ROLE_WEIGHT, RT_INIT_NORMAL, RT_SHAPE_OF(words, 5), "embeddings.words");
+    rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ONE, RT_SHAPE_OF(5), "encoder.layer.0.bias");
+    rt_parameters_add(p, RT_ROLE_THETA, RT_INIT_NORMAL, RT_SHAPE_OF(2, 3), "encoder.layer.0.theta");
+    rt_status status = rt_parameters_allocate(p, seed, NULL);
+    ck_assert_int_eq(status.code, RT_OK);
+    t.model = (rt_checkpoint_model){
+        .first_moment = rt_alloc(p->block_size, sizeof(real)),
+        .second_moment = rt_alloc(p->block_size, sizeof(real)),
+        .pairing = RT_INTERLEAVED,
+        .base = 10000,
+        .head_dim = 16,
+        .theta_form = RT_THETA_LOG,
+        .theta_scope = RT_THETA_LAYER,
+    };
+    for (size_t i = 0; i < p->block_size; i++) {
+        t.model.first_moment[i] = p->values[i] * (real)0.3;
+        t.model.second_moment[i] = p->values[i] * p->values[i] / 7;
+    }
+    return t;
+}
+
+/* The model with its parameters where they are now. */
+static inline const rt_checkpoint_model *model_of(trained *t)
+{
+    t->model.parameters = &t->parameters;
+    return &t->model;
+}
+
+static inline void free_trained(trained *t)
+{
+    rt_free(t->model.first_moment);
+    rt_free(t->model.second_moment);
+    rt_parameters_free(&t->parameters);
+}
+
+static inline bool same_numbers(const trained *a, const trained *b)
+{
+    size_t bytes = a->parameters.block_size * sizeof(real);
+    return a->parameters.block_size == b->parameters.block_size &&
+           !memcmp(a->parameters.values, b->parameters.values, bytes) &&
+           !memcmp(a->model.first_moment, b->model.first_moment, bytes) &&
+           !memcmp(a->model.second_moment, b->model.second_moment, bytes);
+}
+
+static char some_config[] = "[run]\nname = copy\nseed = 7\n";
+static unsigned char some_alphabet[] = {'a', 'b', 0, 0xc3, 0xa9};
+
+static inline rt_checkpoint_info some_info(int64_t step)
+{
+    return (rt_checkpoint_info){.step = step,
+                                .seed = UINT64_MAX - 6,
+                                .position = 32 * step,
+                                .schedule_steps = 1000,
+                                .best_eval_loss = 0.125,
+                                .best_eval_step = step - 1,
+                                .config = some_config,
+                                .alphabet = some_alphabet,
+                                .alphabet_size = sizeof some_alphabet};
+}
+
+static inline void assert_status(rt_status status, rt_code code, const char *message)
+{
+    ck_assert_str_eq(status.message, message);
+    ck_assert_int_eq(status.code, code);
+}
+
+#endif
