@@ -1,0 +1,255 @@
+#include "config_loading.h"
+
+static const struct {
+    const char *key, *written, *stored;
+} values[] = {
+    {"run.name", "a b.c", "a b.c"},
+    {"run.dir", "/tmp/a=b;c", "/tmp/a=b;c"},
+    {"run.seed", "9223372036854775807", "9223372036854775807"},
+    {"run.seed", "+0", "0"},
+    {"run.threads", "007", "7"},
+    {"model.norm", "pre", "pre"},
+    {"model.causal", "yes", "yes"},
+    {"model.norm_eps", "1.e-6", "1e-06"},
+    {"model.dropout", ".5", "0.5"},
+    {"model.dropout", "-0.0", "0"},
+    {"position.kind", "none", "none"},
+    {"position.pairing", "half", "half"},
+    {"position.base", "5E5", "500000"},
+    {"theta.scope", "head", "head"},
+    {"theta.form", "raw", "raw"},
+    {"theta.lr_scale", "30", "30"},
+    {"data.task", "reverse", "reverse"},
+    {"data.eval_seed", "0", "0"},
+    {"optimizer.kind", "sgd", "sgd"},
+    {"optimizer.lr", "0.1", "0.1"},
+    {"optimizer.lr", "0.30000000000000004", "0.30000000000000004"},
+    {"optimizer.lr", "1e-300", "1e-300"},
+    {"optimizer.schedule", "linear", "linear"},
+    {"train.batch_size", "64", "64"},
+};
+
+START_TEST(value_is_stored_as_written)
+{
+    rt_config config;
+    char line[256];
+    char stored[RT_VALUE_SIZE];
+    const char *dot = strchr(values[_i].key, '.');
+    int i = rt_key_find_full(values[_i].key);
+    ck_assert_int_ge(i, 0);
+    snprintf(line, sizeof line, "[%.*s]\n%s = %s\n", (int)(dot - values[_i].key), values[_i].key,
+             dot + 1, values[_i].written);
+    load_sound(&config, line, NULL);
+    ck_assert_str_eq(rt_key_write(rt_key_at(i), &config, stored), values[_i].stored);
+    ck_assert_int_eq(config.origin[i], 2);
+}
+END_TEST
+
+START_TEST(values_reach_the_options_of_every_layer)
+{
+    rt_config config;
+    load_sound(&config,
+               "[run]\nseed=7\n[model]\nlayers=3\ntie_embeddings=no\n[position]\nfraction=0.5\n"
+               "[theta]\nlearn=yes\nlr_scale=2\ncheck=yes\n[data]\ntask=shift\ndistance=5\n"
+               "[optimizer]\nschedule=constant\n[train]\nsteps=50\nshards=8\n",
+               NULL);
+    ck_assert_uint_eq(config.run.seed, 7);
+    ck_assert_str_eq(config.run.name, "theta");
+    ck_assert_int_eq(config.model.layers, 3);
+    ck_assert_int_eq(config.model.vocab, 0);
+    ck_assert(!config.model.tie_embeddings);
+    ck_assert_double_eq(config.model.position.fraction, 0.5);
+    ck_assert(config.model.theta.learn && config.theta.check);
+    ck_assert_double_eq(config.optimizer.theta_lr_scale, 2);
+    ck_assert_str_eq(rt_data_task_name(config.data.task), "shift");
+    ck_assert_int_eq(config.data.distance, 5);
+    ck_assert_int_eq(config.optimizer.schedule, RT_SCHEDULE_CONSTANT);
+    ck_assert_int_eq(config.optimizer.schedule_steps, 50);
+    ck_assert_int_eq(config.train.shards, 8);
+}
+END_TEST
+
+static const char *const same_files[] = {
+    "[optimizer]\nlr = 0.5\n",
+    "[optimizer]\nlr = 0.5",
+    "[optimizer]\r\nlr = 0.5\r\n",
+    "\xEF\xBB\xBF[optimizer]\nlr = 0.5\n",
+    "  \t[ optimizer ] ; the section\n\tlr=0.5 ; the value\n",
+    "# one\n;two\n\n[optimizer]\n    kind = adamw\n    lr = 0.5\n  beta1 = 0.9\n",
+    "[optimizer]\nkind = adamw\n[train]\n[optimizer]\nlr: 0.5\n",
+};
+
+START_TEST(form_of_the_file_does_not_matter)
+{
+    rt_config config;
+    load_sound(&config, same_files[_i], NULL);
+    ck_assert_double_eq(config.optimizer.lr, 0.5);
+}
+END_TEST
+
+START_TEST(empty_file_is_all_defaults)
+{
+    rt_config config;
+    load_sound(&config, "", NULL);
+    for (int i = 0; rt_key_at(i); i++)
+        ck_assert_int_eq(config.origin[i], RT_FROM_DEFAULT);
+    ck_assert_int_eq(config.optimizer.schedule_steps, config.train.steps);
+}
+END_TEST
+
+START_TEST(override_beats_the_file)
+{
+    rt_config config;
+    load_sound(&config, "[optimizer]\nlr = 0.5\n[run]\nname = one\n",
+               OVERRIDES("optimizer.lr=0.25", " run.name = other "));
+    ck_assert_double_eq(config.optimizer.lr, 0.25);
+    ck_assert_str_eq(config.run.name, "other");
+    ck_assert_int_eq(config.origin[rt_key_find("optimizer", "lr")], RT_FROM_COMMAND_LINE);
+    expect_text(rt_config_overrides(&config), "run.name = other\noptimizer.lr = 0.25\n");
+}
+END_TEST
+
+START_TEST(effective_configuration_is_a_fixed_point)
+{
+    rt_config config, again;
+    load_sound(&config, "[theta]\nlearn=yes\nscope=head\n[train]\nsteps=77\n[model]\ndim=32\n",
+               OVERRIDES("optimizer.lr=0.30000000000000004", "run.seed=9223372036854775807",
+                         "data.task=text", "data.file=/a b.txt,/c;d.txt"));
+    char *first = rt_config_ini(&config);
+    char *errors = load(&again, "runs/theta/config.ini", first, NULL);
+    ck_assert_msg(!errors, "%s\n%s", errors, first);
+    expect_text(rt_config_ini(&again), first);
+    ck_assert_ptr_nonnull(strstr(first, "schedule_steps = 77\n"));
+    ck_assert_ptr_nonnull(strstr(first, "name = theta\n"));
+    expect_text(rt_config_differences(&config, &again), "");
+    rt_free(first);
+}
+END_TEST
+
+START_TEST(effective_configuration_has_every_key)
+{
+    rt_config config;
+    char line[128];
+    load_sound(&config, "", NULL);
+    char *ini = rt_config_ini(&config);
+    for (int i = 0; rt_key_at(i); i++) {
+        snprintf(line, sizeof line, "%s =", rt_key_at(i)->name);
+        ck_assert_msg(strstr(ini, line) != NULL, "no '%s' in\n%s", line, ini);
+    }
+    ck_assert_msg(strstr(ini, "\n;file =\n") != NULL, "%s", ini);
+    rt_free(ini);
+}
+END_TEST
+
+START_TEST(printed_configuration_tells_origins)
+{
+    rt_config config;
+    load_sound(&config, "[model]\nlayers=3\n", OVERRIDES("train.steps=9"));
+    char *text = rt_config_print(&config);
+    static const char *const lines[] = {
+        "model.layers               3                         theta.ini:2\n",
+        "train.steps                9                         command line\n",
+        "optimizer.schedule_steps   9                         default\n",
+        "position.base              10000                     default\n"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        ck_assert_msg(strstr(text, lines[i]) != NULL, "no line %s in\n%s", lines[i], text);
+    rt_free(text);
+}
+END_TEST
+
+START_TEST(help_and_reference_name_every_key)
+{
+    char name[RT_KEY_NAME_SIZE];
+    char *help = rt_config_help();
+    char *reference = rt_config_reference();
+    for (int i = 0; rt_key_at(i); i++) {
+        rt_key_full_name(rt_key_at(i), name);
+        ck_assert_ptr_nonnull(strstr(help, name));
+        ck_assert_ptr_nonnull(strstr(reference, name));
+    }
+    ck_assert_ptr_nonnull(
+        strstr(reference, "| `position.base` | 10000 | > 1 | theta_i = base^(-2i/R)"));
+    rt_free(help);
+    rt_free(reference);
+}
+END_TEST
+
+START_TEST(only_some_keys_may_differ_when_resuming)
+{
+    rt_config run, now;
+    load_sound(&run, "", NULL);
+    load_sound(&now, "",
+               OVERRIDES("run.threads=2", "run.log_every=1", "run.name=n", "run.dir=d",
+                         "train.eval_every=7", "train.keep=1", "train.steps=10"));
+    expect_text(rt_config_differences(&run, &now), "");
+    load_sound(&now, "",
+               OVERRIDES("optimizer.lr=0.5", "train.checkpoint_every=9",
+                         "train.target_accuracy=0.5"));
+    expect_text(rt_config_differences(&run, &now),
+                "optimizer.lr: the run has '0.001', now it is '0.5'\n"
+                "train.target_accuracy: the run has '0', now it is '0.5'\n");
+}
+END_TEST
+
+/* Raising train.steps must not change the learning rates of the past. */
+START_TEST(horizon_stays_when_a_run_goes_on)
+{
+    rt_config run, now, stored;
+    load_sound(&run, "[train]\nsteps=100\n", NULL);
+    char *ini = rt_config_ini(&run);
+    load_sound(&stored, ini, NULL);
+    rt_free(ini);
+    load_sound(&now, "[train]\nsteps=200\n", NULL);
+    expect_text(rt_config_differences(&stored, &now), "");
+    rt_config_continue(&now, &stored);
+    ck_assert_int_eq(now.optimizer.schedule_steps, 100);
+
+    load_sound(&now, "[train]\nsteps=200\n[optimizer]\nschedule_steps=200\n", NULL);
+    expect_text(rt_config_differences(&stored, &now),
+                "optimizer.schedule_steps: the run has '100', now it is '200'\n");
+    load_sound(&now, "[train]\nsteps=200\n[optimizer]\nschedule_steps=100\n", NULL);
+    expect_text(rt_config_differences(&stored, &now), "");
+}
+END_TEST
+
+/* Every allocation of a load that fails, and of what is written, once. */
+START_TEST(exhausted_heap_is_a_status)
+{
+    static const char text[] = "[model]\nlayer = 2\ndim = x\n[trian]\n[data]\nfile = a\n";
+    rt_config_source source = {.path = "theta.ini", .text = text};
+    rt_config config;
+    char *errors;
+    rt_code code = RT_MEMORY;
+    for (size_t n = 1; code == RT_MEMORY && n < 100; n++) {
+        rt_memory_fail_at(n);
+        code = rt_config_load(&config, &source, &errors).code;
+        rt_memory_fail_at(0);
+        ck_assert((code == RT_MEMORY) == (errors == NULL));
+        rt_free(errors);
+    }
+    ck_assert_int_eq(code, RT_CONFIG);
+    rt_memory_fail_at(1);
+    ck_assert_ptr_null(rt_config_ini(&config));
+    rt_memory_fail_at(2);
+    ck_assert_ptr_null(rt_config_help());
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("config");
+    TCase *tests = leak_checked_case(suite, "config");
+    ADD_ROWS(tests, value_is_stored_as_written, values);
+    tcase_add_test(tests, values_reach_the_options_of_every_layer);
+    ADD_ROWS(tests, form_of_the_file_does_not_matter, same_files);
+    tcase_add_test(tests, empty_file_is_all_defaults);
+    tcase_add_test(tests, override_beats_the_file);
+    tcase_add_test(tests, effective_configuration_is_a_fixed_point);
+    tcase_add_test(tests, effective_configuration_has_every_key);
+    tcase_add_test(tests, printed_configuration_tells_origins);
+    tcase_add_test(tests, help_and_reference_name_every_key);
+    tcase_add_test(tests, only_some_keys_may_differ_when_resuming);
+    tcase_add_test(tests, horizon_stays_when_a_run_goes_on);
+    tcase_add_test(tests, exhausted_heap_is_a_status);
+    return run_suite(suite);
+}

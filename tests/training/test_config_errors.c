@@ -1,0 +1,275 @@
+#include "config_loading.h"
+
+#include "train/quote.h"
+#include "train/suggest.h"
+
+#define FROM_1_TO_1000 "must be a whole number from 1 to 1000"
+#define LR             "theta.ini:2: optimizer.lr must be a number >= 0; got "
+
+typedef struct example {
+    const char *text;
+    const char *errors;
+} example;
+
+static const example bad_files[] = {
+    {"[optimizer]\nlearnig_rate = 1\n",
+     "theta.ini:2: unknown key 'learnig_rate' in [optimizer]; did you mean 'lr'?\n"},
+    {"[model]\n\nlayer = 1\n",
+     "theta.ini:3: unknown key 'layer' in [model]; did you mean 'layers'?\n"},
+    {"[positon]\nkind = nonsense\n",
+     "theta.ini:1: unknown section 'positon'; did you mean 'position'?\n"},
+    {"[wombat]\n",
+     "theta.ini:1: unknown section 'wombat'; the sections are run, model, position, theta, data, "
+     "optimizer, train\n"},
+    {"[train]\nlr = 1\n", "theta.ini:2: unknown key 'lr' in [train]; it belongs to [optimizer]\n"},
+    {"[train]\nwarmup = 1\n",
+     "theta.ini:2: unknown key 'warmup' in [train]; did you mean 'warmup_steps' in [optimizer]?\n"},
+    {"[position]\nwombat = 1\n",
+     "theta.ini:2: unknown key 'wombat' in [position]; its keys are kind, pairing, base, fraction, "
+     "rotate_value\n"},
+    {"[model]\nLayers = 1\n",
+     "theta.ini:2: unknown key 'Layers' in [model]; did you mean 'layers'?\n"},
+    {"[optimizer]\nlr = 1\nkind = sgd\nlr = 1\n",
+     "theta.ini:4: duplicate key 'lr' in [optimizer]; line 2 has it\n"},
+    {"[optimizer]\nlr =\n", "theta.ini:2: optimizer.lr has no value\n"},
+    {"[optimizer]\nlr = ; later\n", "theta.ini:2: optimizer.lr has no value\n"},
+    {"[optimizer]\nlr = 0x10\n", LR "'0x10'\n"},
+    {"[optimizer]\nlr = nan\n", LR "'nan'\n"},
+    {"[optimizer]\nlr = inf\n", LR "'inf'\n"},
+    {"[optimizer]\nlr = 1e999\n", LR "'1e999'\n"},
+    {"[optimizer]\nlr = 1e-999\n", LR "'1e-999'\n"},
+    {"[optimizer]\nlr = 1e\n", LR "'1e'\n"},
+    {"[optimizer]\nlr = .\n", LR "'.'\n"},
+    {"[optimizer]\nlr = 0,5\n", LR "'0,5'\n"},
+    {"[optimizer]\nlr = 1 2\n", LR "'1 2'\n"},
+    {"[optimizer]\nlr = -1\n", LR "'-1'\n"},
+    {"[optimizer]\nlr = 0.1 # high\n",
+     LR "'0.1 # high'; a comment after a value starts with ' ;'\n"},
+    {"[optimizer]\nlr = 1\x1b[31m\n", LR "'1?[31m'\n"},
+    {"[model]\nlayers = 2.0\n", "theta.ini:2: model.layers " FROM_1_TO_1000 "; got '2.0'\n"},
+    {"[model]\nlayers = 0\n", "theta.ini:2: model.layers " FROM_1_TO_1000 "; got '0'\n"},
+    {"[model]\nlayers = 99999999999999999999\n",
+     "theta.ini:2: model.layers " FROM_1_TO_1000 "; got '99999999999999999999'\n"},
+    {"[run]\nseed = 9223372036854775808\n",
+     "theta.ini:2: run.seed must be a whole number from 0 to 9223372036854775807; got "
+     "'9223372036854775808'\n"},
+    {"[run]\nseed = -1\n",
+     "theta.ini:2: run.seed must be a whole number from 0 to 9223372036854775807; got '-1'\n"},
+    {"[model]\ncausal = Yes\n",
+     "theta.ini:2: model.causal must be one of no, yes; got 'Yes'; did you mean 'yes'?\n"},
+    {"[optimizer]\nschedule = cosin\n",
+     "theta.ini:2: optimizer.schedule must be one of constant, linear, cosine; got 'cosin'; did "
+     "you mean 'cosine'?\n"},
+    {"[model]\ndropout = 1\n",
+     "theta.ini:2: model.dropout must be a number >= 0 and < 1; got '1'\n"},
+    {"[position]\nbase = 1\n", "theta.ini:2: position.base must be a number > 1; got '1'\n"},
+    {"[position]\nfraction = 1.5\n",
+     "theta.ini:2: position.fraction must be a number from 0 to 1; got '1.5'\n"},
+    {"lr = 1\n[train]\n", "theta.ini:1: key 'lr' stands before the first [section]\n"},
+    {"[train]\nsteps 5\n", "theta.ini:2: a line must be 'key = value'; got 'steps 5'\n"},
+    {"[train]\n= 5\n", "theta.ini:2: a line must be 'key = value'; got '= 5'\n"},
+    {"[run]\nname = a\n[train\nsteps = x\n",
+     "theta.ini:3: a section needs a ']' at its end; got '[train'\n"},
+    {"[train] steps\n", "theta.ini:1: nothing can follow a section's ']'; got 'steps'\n"},
+    {"[]\n", "theta.ini:1: unknown section ''; the sections are run, model, position, theta, data, "
+             "optimizer, train\n"},
+    {"[run]\nname = a\tb\n",
+     "theta.ini:2: run.name must be text of at most 127 bytes without control characters; got "
+     "'a?b'\n"},
+    {"[run]\ndir = x # y\n",
+     "theta.ini:2: run.dir must be text of at most 1023 bytes without control characters; got 'x # "
+     "y'; a comment after a value starts with ' ;'\n"},
+    {"[run]\nname = ..\n",
+     "theta.ini:2: run.name must name a directory, without '/' and not with '-' at the start; got "
+     "'..'\n"},
+    {"[run]\nname = a/b\n",
+     "theta.ini:2: run.name must name a directory, without '/' and not with '-' at the start; got "
+     "'a/b'\n"},
+    {"[run]\nname = -a\n",
+     "theta.ini:2: run.name must name a directory, without '/' and not with '-' at the start; got "
+     "'-a'\n"},
+};
+
+START_TEST(error_names_place_wish_and_fact)
+{
+    expect_errors(bad_files[_i].text, NULL, bad_files[_i].errors);
+}
+END_TEST
+
+static const example contradictions[] = {
+    {"[model]\nheads = 3\ndim = 64\n",
+     "theta.ini:3: model.dim = 64 is not divisible by model.heads = 3\n"},
+    {"[model]\nheads = 3\n", "theta.ini:2: model.dim = 64 is not divisible by model.heads = 3\n"},
+    {"[model]\ndim = 60\n[position]\nkind = rope\n",
+     "theta.ini:4: position.kind = rope needs heads of even size; model.dim = 60 and model.heads = "
+     "4 make it 15\n"},
+    {"[position]\nfraction = 0.3\n",
+     "theta.ini:2: position.fraction = 0.3 is 2.4 of the 8 pairs of a head; the nearest that fit "
+     "are 0.25 and 0.375\n"},
+    {"[theta]\nlearn = yes\n[position]\nfraction = 0\n",
+     "theta.ini:4: theta.learn = yes needs rotated pairs; position.fraction = 0 leaves none\n"},
+    {"[position]\nkind = none\n[theta]\nlearn = yes\n",
+     "theta.ini:4: theta.learn = yes needs position.kind = rope\n"},
+    {"[theta]\ncheck = yes\n", "theta.ini:2: theta.check = yes needs theta.learn = yes\n"},
+    {"[data]\ntask = text\n", "theta.ini:2: data.file is required for data.task = text\n"},
+    {"[data]\nvocab = 5\n",
+     "theta.ini:2: data.vocab must be a whole number from 6 to 1000000; got '5'\n"},
+    {"[data]\ndistance = 31\ntask = shift\n",
+     "theta.ini:3: data.distance must be from 1 to 30 for shift with data.length 32; got 31\n"},
+    {"[data]\nlength = 3\n", "theta.ini:2: data.length must be at least 4 for copy; got 3\n"},
+    {"[optimizer]\nwarmup_steps = 51\n[train]\nsteps = 50\n",
+     "theta.ini:4: optimizer.warmup_steps = 51 is more than the 50 steps of the schedule\n"},
+    {"[optimizer]\nwarmup_steps = 51\nschedule_steps = 40\n",
+     "theta.ini:3: optimizer.warmup_steps = 51 is more than the 40 steps of the schedule\n"},
+    {"[train]\nshards = 3\n", "theta.ini:2: train.shards must be 0 or a power of two; got 3\n"},
+    {"[train]\nshards = 8\nbatch_size = 4\n",
+     "theta.ini:3: train.shards = 8 is more than train.batch_size = 4\n"},
+};
+
+START_TEST(contradiction_names_the_later_line)
+{
+    expect_errors(contradictions[_i].text, NULL, contradictions[_i].errors);
+}
+END_TEST
+
+START_TEST(command_line_is_later_than_any_line)
+{
+    expect_errors("[model]\nheads = 3\n", OVERRIDES("model.dim=65"),
+                  "command line: model.dim = 65 is not divisible by model.heads = 3\n");
+}
+END_TEST
+
+/* One key's error is enough: what it contradicts is not known. */
+START_TEST(refused_value_contradicts_nothing)
+{
+    expect_errors("[model]\ndim = x\nheads = 3\n", NULL,
+                  "theta.ini:2: model.dim must be a whole number from 1 to 1000000; got 'x'\n");
+}
+END_TEST
+
+START_TEST(all_errors_are_listed)
+{
+    expect_errors("[model]\nlayer = 2\ndropout = 2\n[trian]\nsteps = 1\n[train]\nshards = 3\n"
+                  "nonsense\n",
+                  OVERRIDES("optimizer.lr=x"),
+                  "theta.ini:2: unknown key 'layer' in [model]; did you mean 'layers'?\n"
+                  "theta.ini:3: model.dropout must be a number >= 0 and < 1; got '2'\n"
+                  "theta.ini:4: unknown section 'trian'; did you mean 'train'?\n"
+                  "theta.ini:8: a line must be 'key = value'; got 'nonsense'\n"
+                  "command line: optimizer.lr must be a number >= 0; got 'x'\n"
+                  "theta.ini:7: train.shards must be 0 or a power of two; got 3\n");
+}
+END_TEST
+
+START_TEST(endless_errors_are_counted)
+{
+    rt_writer text = {0};
+    rt_config config;
+    for (int i = 0; i < 1000; i++)
+        rt_writer_add(&text, "x\n");
+    char *errors = load(&config, "theta.ini", text.bytes, NULL);
+    ck_assert_ptr_nonnull(strstr(errors, "theta.ini:100: "));
+    ck_assert_ptr_null(strstr(errors, "theta.ini:101: "));
+    ck_assert_ptr_nonnull(strstr(errors, "\ntheta.ini: 900 more errors\n"));
+    rt_free(errors);
+    rt_writer_free(&text);
+}
+END_TEST
+
+static const struct {
+    const char *override, *error;
+} bad_overrides[] = {
+    {"optimizer.lr", "command line: an override must be section.key=value; got 'optimizer.lr'\n"},
+    {"lr=1", "command line: unknown key 'lr'; did you mean 'optimizer.lr'?\n"},
+    {"wombat=1", "command line: unknown key 'wombat'; a key is written section.key\n"},
+    {"model.layer=1", "command line: unknown key 'layer' in [model]; did you mean 'layers'?\n"},
+    {"modle.layers=1", "command line: unknown section 'modle'; did you mean 'model'?\n"},
+    {"model.layers=", "command line: model.layers has no value\n"},
+    {"run.name=a ;b",
+     "command line: run.name must be text of at most 127 bytes without control characters; got 'a "
+     ";b'; a comment after a value starts with ' ;'\n"},
+};
+
+START_TEST(bad_override_names_the_command_line)
+{
+    expect_errors("", OVERRIDES(bad_overrides[_i].override), bad_overrides[_i].error);
+}
+END_TEST
+
+START_TEST(second_override_of_a_key_is_an_error)
+{
+    expect_errors("", OVERRIDES("model.layers=1", "model.layers=1"),
+                  "command line: model.layers is given twice\n");
+}
+END_TEST
+
+/* The line would come back to life with the next run. */
+START_TEST(override_does_not_excuse_a_bad_line)
+{
+    expect_errors("[optimizer]\nlr = x\n", OVERRIDES("optimizer.lr=1"),
+                  "theta.ini:2: optimizer.lr must be a number >= 0; got 'x'\n");
+}
+END_TEST
+
+static const struct {
+    const char *section, *written, *name;
+} mistakes[] = {
+    {"optimizer", "learnig_rate", "lr"},
+    {"optimizer", "learning-rate", "lr"},
+    {"optimizer", "wd", "weight_decay"},
+    {"optimizer", "weigth_decay", "weight_decay"},
+    {"optimizer", "warmup", "warmup_steps"},
+    {"model", "layer", "layers"},
+    {"model", "num_layers", "layers"},
+    {"model", "drop_out", "dropout"},
+    {"model", "HEADS", "heads"},
+    {"model", "atention_drop", "attention_dropout"},
+    {"train", "batchsize", "batch_size"},
+    {"train", "bs", "batch_size"},
+    {"train", "setps", "steps"},
+    {"position", "fracton", "fraction"},
+    {"model", "wombat", NULL},
+    {"model", "x", NULL},
+};
+
+START_TEST(suggestion_is_what_was_meant)
+{
+    rt_nearest nearest = {.written = mistakes[_i].written};
+    for (int i = 0; rt_key_at(i); i++)
+        if (!strcmp(rt_key_at(i)->section, mistakes[_i].section))
+            rt_nearest_try(&nearest, rt_key_at(i)->name);
+    const char *expected = mistakes[_i].name ? mistakes[_i].name : "nothing";
+    const char *got = nearest.name ? nearest.name : "nothing";
+    ck_assert_msg(!strcmp(got, expected), "%s: %s instead of %s", mistakes[_i].written, got,
+                  expected);
+}
+END_TEST
+
+START_TEST(quoted_text_is_cut_between_characters)
+{
+    char quoted[RT_QUOTE_SIZE];
+    ck_assert_str_eq(rt_quote(quoted, "a\nb\x7f"), "'a?b?'");
+    ck_assert_str_eq(rt_quote(quoted, "01234567890123456789012345678901234567890123456789"),
+                     "'01234567890123456789012345678901234567890123456789'");
+    ck_assert_str_eq(rt_quote(quoted, "0123456789012345678901234567890123456789012345678\u03b8"),
+                     "'0123456789012345678901234567890123456789012345678...'");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("config errors");
+    TCase *tests = leak_checked_case(suite, "errors");
+    ADD_ROWS(tests, error_names_place_wish_and_fact, bad_files);
+    ADD_ROWS(tests, contradiction_names_the_later_line, contradictions);
+    tcase_add_test(tests, command_line_is_later_than_any_line);
+    tcase_add_test(tests, refused_value_contradicts_nothing);
+    tcase_add_test(tests, all_errors_are_listed);
+    tcase_add_test(tests, endless_errors_are_counted);
+    ADD_ROWS(tests, bad_override_names_the_command_line, bad_overrides);
+    tcase_add_test(tests, second_override_of_a_key_is_an_error);
+    tcase_add_test(tests, override_does_not_excuse_a_bad_line);
+    ADD_ROWS(tests, suggestion_is_what_was_meant, mistakes);
+    tcase_add_test(tests, quoted_text_is_cut_between_characters);
+    return run_suite(suite);
+}

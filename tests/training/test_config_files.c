@@ -1,0 +1,158 @@
+#include "config_loading.h"
+#include "scratch.h"
+
+static const char *write_file(const char *bytes, size_t size)
+{
+    const char *path = in_scratch("theta.ini");
+    write_bytes(path, bytes, size);
+    return path;
+}
+
+static void expect_file_error(const char *path, const char *expected)
+{
+    rt_config config;
+    char *errors = load(&config, path, NULL, NULL);
+    ck_assert_ptr_nonnull(errors);
+    ck_assert_msg(!strncmp(errors, path, strlen(path)), "no path: %s", errors);
+    ck_assert_str_eq(errors + strlen(path), expected);
+    rt_free(errors);
+}
+
+START_TEST(missing_file_is_named_with_the_reason)
+{
+    expect_file_error("/nowhere/theta.ini",
+                      ": cannot read the configuration: No such file or directory\n");
+}
+END_TEST
+
+START_TEST(directory_is_not_a_configuration)
+{
+    expect_file_error(scratch, ": cannot read the configuration: Is a directory\n");
+}
+END_TEST
+
+START_TEST(nul_byte_is_refused)
+{
+    static const char bytes[] = "[train]\nsteps = 5\0 6\nkeep = 1\n";
+    expect_file_error(write_file(bytes, sizeof bytes - 1), ":2: the line holds a NUL byte\n");
+}
+END_TEST
+
+START_TEST(line_of_a_megabyte_is_refused)
+{
+    size_t size = 1 << 20;
+    char *bytes = rt_alloc(size, 1);
+    ck_assert_ptr_nonnull(bytes);
+    memset(bytes, 'x', size);
+    memcpy(bytes, "[run]\nname = ", 13);
+    bytes[size - 1] = '\n';
+    expect_file_error(write_file(bytes, size), ":2: the line is longer than 8190 bytes\n");
+    rt_free(bytes);
+}
+END_TEST
+
+START_TEST(endless_file_is_refused)
+{
+    expect_file_error("/dev/zero", ":1: the file is larger than 16 MiB\n");
+}
+END_TEST
+
+START_TEST(file_without_last_newline_is_read)
+{
+    rt_config config;
+    static const char text[] = "[train]\nsteps = 5";
+    char *errors = load(&config, write_file(text, sizeof text - 1), NULL, NULL);
+    ck_assert_ptr_null(errors);
+    ck_assert_int_eq(config.train.steps, 5);
+    ck_assert_str_eq(config.run.name, "theta");
+}
+END_TEST
+
+/* The folder of a path of the test may itself be behind a link. */
+static const char *real_scratch(void)
+{
+    static char path[4096];
+    char here[4096];
+    ck_assert_ptr_nonnull(getcwd(here, sizeof here));
+    ck_assert_int_eq(chdir(scratch), 0);
+    ck_assert_ptr_nonnull(getcwd(path, sizeof path));
+    ck_assert_int_eq(chdir(here), 0);
+    return path;
+}
+
+START_TEST(data_files_are_relative_to_the_file_that_names_them)
+{
+    rt_config config;
+    char expected[3 * 4096];
+    static const char text[] =
+        "[data]\nfile = a.txt, ./sub/../b.txt , ../../../../c.txt, ../d,/e\n";
+    char *errors = load(&config, write_file(text, sizeof text - 1), NULL, NULL);
+    ck_assert_msg(!errors, "%s", errors);
+    const char *here = real_scratch();
+    int above = (int)(strrchr(here, '/') - here);
+    snprintf(expected, sizeof expected, "%s/a.txt,%s/sub/../b.txt,/c.txt,%.*s/d,/e", here, here,
+             above, here);
+    ck_assert_str_eq(config.data.file, expected);
+}
+END_TEST
+
+START_TEST(data_file_of_the_command_line_is_relative_to_the_working_directory)
+{
+    rt_config config;
+    char here[4096];
+    char expected[4200];
+    char *errors = load(&config, write_file("", 0), NULL, OVERRIDES("data.file=a.txt"));
+    ck_assert_ptr_null(errors);
+    ck_assert_ptr_nonnull(getcwd(here, sizeof here));
+    snprintf(expected, sizeof expected, "%s/a.txt", here);
+    ck_assert_str_eq(config.data.file, expected);
+}
+END_TEST
+
+START_TEST(long_list_of_files_survives)
+{
+    rt_config config, again;
+    char list[4200] = "[data]\nfile = /first";
+    size_t first = strlen("[data]\nfile = ");
+    for (int i = 0; strlen(list) < 4000; i++)
+        snprintf(list + strlen(list), 64, ",/a folder/#%d;x=[%d]/file", i, i);
+    load_sound(&config, list, NULL);
+    ck_assert_str_eq(config.data.file, list + first);
+    char *ini = rt_config_ini(&config);
+    load_sound(&again, ini, NULL);
+    ck_assert_str_eq(again.data.file, config.data.file);
+    rt_free(ini);
+}
+END_TEST
+
+START_TEST(value_longer_than_its_place_is_refused)
+{
+    char text[4500] = "[data]\nfile = /";
+    char *end = text + strlen(text);
+    memset(end, 'x', 4200);
+    rt_config config;
+    char *errors = load(&config, "theta.ini", text, NULL);
+    ck_assert_str_eq(errors, "theta.ini:2: data.file must be text of at most 4095 bytes without "
+                             "control characters; got "
+                             "'/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'\n");
+    rt_free(errors);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("config files");
+    TCase *tests = leak_checked_case(suite, "files");
+    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
+    tcase_add_test(tests, missing_file_is_named_with_the_reason);
+    tcase_add_test(tests, directory_is_not_a_configuration);
+    tcase_add_test(tests, nul_byte_is_refused);
+    tcase_add_test(tests, line_of_a_megabyte_is_refused);
+    tcase_add_test(tests, endless_file_is_refused);
+    tcase_add_test(tests, file_without_last_newline_is_read);
+    tcase_add_test(tests, data_files_are_relative_to_the_file_that_names_them);
+    tcase_add_test(tests, data_file_of_the_command_line_is_relative_to_the_working_directory);
+    tcase_add_test(tests, long_list_of_files_survives);
+    tcase_add_test(tests, value_longer_than_its_place_is_refused);
+    return run_suite(suite);
+}

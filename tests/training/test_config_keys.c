@@ -1,0 +1,119 @@
+#include "config_loading.h"
+
+#include "train/number.h"
+
+#include <locale.h>
+#include <math.h>
+
+static void refuses(const rt_key *key, const char *value)
+{
+    rt_config config = {0};
+    rt_config before = {0};
+    rt_writer problem = {0};
+    bool accepted = rt_key_read(key, value, &config, &problem);
+    ck_assert_msg(!accepted, "%s.%s accepts '%s'", key->section, key->name, value);
+    ck_assert_ptr_nonnull(strstr(problem.bytes, "must be "));
+    ck_assert_int_eq(memcmp(&config, &before, sizeof config), 0);
+    rt_writer_free(&problem);
+}
+
+static void accepts(const rt_key *key, const char *value)
+{
+    rt_config config = {0};
+    rt_writer problem = {0};
+    bool accepted = rt_key_read(key, value, &config, &problem);
+    ck_assert_msg(accepted, "%s.%s %s", key->section, key->name, problem.bytes);
+    rt_writer_free(&problem);
+}
+
+static void test_bounds(const rt_key *key)
+{
+    char text[RT_NUMBER_SIZE];
+    const rt_range *range = &key->range;
+    bool whole = key->type == RT_KEY_WHOLE;
+    double outside = whole ? range->low - 1 : nextafter(range->low, -HUGE_VAL);
+    if (outside != 0 && fabs(outside) < 1e-300)
+        outside = -1e-300;
+    refuses(key, rt_number_write(text, outside));
+    (range->above ? refuses : accepts)(key, rt_number_write(text, range->low));
+    if (isinf(range->high))
+        return;
+    outside = whole ? range->high + 1 : nextafter(range->high, HUGE_VAL);
+    refuses(key, rt_number_write(text, outside));
+    (range->below ? refuses : accepts)(key, rt_number_write(text, range->high));
+}
+
+START_TEST(every_key_checks_its_values)
+{
+    static const char *const wrong[] = {"wombat", "nan", "0x1", "1e999", "--1", "1 2", "\xff"};
+    const rt_key *key;
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        ck_assert(*key->help);
+        accepts(key, key->initial);
+        for (size_t j = 0; j < sizeof wrong / sizeof *wrong && key->type != RT_KEY_TEXT; j++)
+            refuses(key, wrong[j]);
+        if (key->type == RT_KEY_TEXT)
+            refuses(key, "a\nb");
+        if (key->type == RT_KEY_WHOLE || key->type == RT_KEY_NUMBER)
+            test_bounds(key);
+        for (int j = 0; key->word && key->word(j); j++)
+            accepts(key, key->word(j));
+    }
+}
+END_TEST
+
+START_TEST(keys_are_distinct_and_sections_in_one_piece)
+{
+    char name[RT_KEY_NAME_SIZE];
+    for (int i = 0; rt_key_at(i); i++) {
+        ck_assert_int_eq(rt_key_find_full(rt_key_full_name(rt_key_at(i), name)), i);
+        for (int j = 0; j < i; j++)
+            ck_assert_msg(!rt_key_starts_section(i) ||
+                              strcmp(rt_key_at(i)->section, rt_key_at(j)->section) != 0,
+                          "[%s] comes twice", rt_key_at(i)->section);
+    }
+}
+END_TEST
+
+START_TEST(numbers_do_not_depend_on_the_locale)
+{
+    static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE",
+                                          "fr_FR"};
+    char text[RT_NUMBER_SIZE];
+    double value;
+    for (size_t i = 0; i < sizeof locales / sizeof *locales; i++)
+        if (setlocale(LC_ALL, locales[i]))
+            break;
+    bool read = rt_number_read("0.5", &value);
+    bool read_comma = rt_number_read("0,5", &value);
+    rt_number_write(text, 0.25);
+    setlocale(LC_ALL, "C");
+    ck_assert(read && !read_comma);
+    ck_assert_double_eq(value, 0.5);
+    ck_assert_str_eq(text, "0.25");
+}
+END_TEST
+
+START_TEST(written_numbers_read_back_exactly)
+{
+    static const double numbers[] = {0.1,   1e-3,          1.0 / 3, 2.0 / 3, 1e300, 5e-324, 1e22,
+                                     0.999, 123456789.125, 1e-8,    DBL_MAX, -0.15, 0};
+    char text[RT_NUMBER_SIZE];
+    double value = -1;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        ck_assert(rt_number_read(rt_number_write(text, numbers[i]), &value));
+        ck_assert_msg(value == numbers[i], "%s is not %.17g", text, numbers[i]);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("config keys");
+    TCase *tests = leak_checked_case(suite, "keys");
+    tcase_add_test(tests, every_key_checks_its_values);
+    tcase_add_test(tests, keys_are_distinct_and_sections_in_one_piece);
+    tcase_add_test(tests, numbers_do_not_depend_on_the_locale);
+    tcase_add_test(tests, written_numbers_read_back_exactly);
+    return run_suite(suite);
+}

@@ -1,0 +1,110 @@
+#include "train/config_keys.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PLACE_SIZE = RT_PATH_SIZE + 16, NAME_WIDTH = 26, SETTING_WIDTH = 32, WIDEST_VALUE = 24 };
+
+/* A value that is no text cannot stand in the file; its line is then a comment. */
+char *rt_config_ini(const rt_config *config)
+{
+    char value[RT_VALUE_SIZE];
+    rt_writer w = {0};
+    const rt_key *key;
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        rt_key_write(key, config, value);
+        if (rt_key_starts_section(i))
+            rt_writer_add(&w, "%s[%s]\n", i ? "\n" : "", key->section);
+        if (*value)
+            rt_writer_add(&w, "%s = %s\n", key->name, value);
+        else
+            rt_writer_add(&w, ";%s =\n", key->name);
+    }
+    return rt_writer_take(&w);
+}
+
+static const char *write_origin(const rt_config *config, int i, char text[PLACE_SIZE])
+{
+    int origin = config->origin[i];
+    if (origin == RT_FROM_DEFAULT)
+        return "default";
+    if (origin == RT_FROM_COMMAND_LINE)
+        return "command line";
+    snprintf(text, PLACE_SIZE, "%s:%d", config->file, origin);
+    return text;
+}
+
+char *rt_config_print(const rt_config *config)
+{
+    char name[RT_KEY_NAME_SIZE];
+    char value[RT_VALUE_SIZE];
+    char place[PLACE_SIZE];
+    rt_writer w = {0};
+    for (int i = 0; rt_key_at(i); i++)
+        rt_writer_add(&w, "%-*s %-*s  %s\n", NAME_WIDTH, rt_key_full_name(rt_key_at(i), name),
+                      WIDEST_VALUE, rt_key_write(rt_key_at(i), config, value),
+                      write_origin(config, i, place));
+    return rt_writer_take(&w);
+}
+
+char *rt_config_overrides(const rt_config *config)
+{
+    char name[RT_KEY_NAME_SIZE];
+    char value[RT_VALUE_SIZE];
+    rt_writer w = {0};
+    for (int i = 0; rt_key_at(i); i++)
+        if (config->origin[i] == RT_FROM_COMMAND_LINE)
+            rt_writer_add(&w, "%s = %s\n", rt_key_full_name(rt_key_at(i), name),
+                          rt_key_write(rt_key_at(i), config, value));
+    return rt_writer_take(&w);
+}
+
+char *rt_config_differences(const rt_config *run, const rt_config *now)
+{
+    char name[RT_KEY_NAME_SIZE];
+    char before[RT_VALUE_SIZE];
+    char after[RT_VALUE_SIZE];
+    rt_writer w = {0};
+    rt_config continued = *now;
+    rt_config_continue(&continued, run);
+    const rt_key *key;
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        rt_key_write(key, run, before);
+        rt_key_write(key, &continued, after);
+        if (!key->may_differ && strcmp(before, after) != 0)
+            rt_writer_add(&w, "%s: the run has '%s', now it is '%s'\n", rt_key_full_name(key, name),
+                          before, after);
+    }
+    return rt_writer_take(&w);
+}
+
+char *rt_config_help(void)
+{
+    char name[RT_KEY_NAME_SIZE];
+    char values[RT_VALUES_SIZE];
+    char setting[2 * RT_KEY_NAME_SIZE];
+    rt_writer w = {0};
+    const rt_key *key;
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        snprintf(setting, sizeof setting, "%s=%s", rt_key_full_name(key, name), key->initial);
+        rt_writer_add(&w, "%s  %-*s  %s", i && rt_key_starts_section(i) ? "\n" : "", SETTING_WIDTH,
+                      setting, key->help);
+        if (key->type == RT_KEY_CHOICE)
+            rt_writer_add(&w, " (%s)", rt_key_values(key, values));
+        rt_writer_add(&w, "\n");
+    }
+    return rt_writer_take(&w);
+}
+
+char *rt_config_reference(void)
+{
+    char name[RT_KEY_NAME_SIZE];
+    char values[RT_VALUES_SIZE];
+    rt_writer w = {0};
+    const rt_key *key;
+    rt_writer_add(&w, "| key | default | values | meaning |\n|---|---|---|---|\n");
+    for (int i = 0; (key = rt_key_at(i)); i++)
+        rt_writer_add(&w, "| `%s` | %s | %s | %s |\n", rt_key_full_name(key, name), key->initial,
+                      rt_key_values(key, values), key->help);
+    return rt_writer_take(&w);
+}
