@@ -24,10 +24,10 @@ typedef struct row {
     double tolerance;            /* 0 = 1e-7 */
 } row;
 
-#define END                                                                                        \
-    {                                                                                              \
-        .ndim = -1                                                                                 \
-    }
+/* clang-format off */
+#define END {.ndim = -1}
+#define AXES(...) {(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}}
+/* clang-format on */
 #define S(...)      RT_SHAPE_OF(__VA_ARGS__)
 #define SHAPES(...) .shapes = {__VA_ARGS__, END}
 
@@ -210,51 +210,51 @@ BUILDER(attention_of_itself)
 }
 
 static const row rows[] = {
-    {"add", add, SHAPES(S(3, 4), S(3, 4))},
-    {"add", add, SHAPES(S(2, 3, 5), S(5))},
-    {"add", add, SHAPES(S(2, 3, 1), S(3, 1))},
-    {"add", add_to_itself, SHAPES(S(2, 3))},
-    {"multiply", multiply, SHAPES(S(3, 4), S(3, 4))},
-    {"multiply", multiply, SHAPES(S(2, 1, 3), S(3))},
-    {"multiply", square, SHAPES(S(7))},
-    {"scale", scale, SHAPES(S(2, 5))},
-    {"exp", exp_of, SHAPES(S(3, 3))},
-    {"gelu", gelu, SHAPES(S(40)), .low = -5, .high = 5},
-    {"gelu", used_twice, SHAPES(S(2, 3))},
-    {"dropout", dropout, SHAPES(S(3, 7))},
-    {"dropout", dropout, SHAPES(S(2, 3, 50))},
-    {"reshape", reshape, SHAPES(S(2, 3, 4))},
-    {"sum", sum, SHAPES(S(3, 5))},
-    {"mean", mean, SHAPES(S(1))},
-    {"mean", mean, SHAPES(S(2, 3, 2, 2))},
-    {"matmul", matmul, SHAPES(S(3, 4), S(4, 5))},
-    {"matmul", matmul, SHAPES(S(2, 3, 3, 4), S(2, 3, 4, 1))},
-    {"matmul", matmul, SHAPES(S(2, 3, 4), S(4, 2))},
-    {"linear", linear, SHAPES(S(3, 5), S(4, 5), S(4))},
-    {"linear", linear, SHAPES(S(2, 1, 3), S(1, 3), S(1))},
-    {"linear", linear_without_bias, SHAPES(S(2, 2, 3), S(5, 3))},
-    {"layer_norm", layer_norm, SHAPES(S(3, 7), S(7), S(7))},
-    {"layer_norm", layer_norm, SHAPES(S(2, 2, 2), S(2), S(2))},
-    {"softmax", softmax, SHAPES(S(3, 7)), .low = -3, .high = 3},
-    {"softmax", softmax, SHAPES(S(4, 1))},
-    {"embedding", embedding, SHAPES(S(5, 3))},
-    {"embedding", embedding, SHAPES(S(5, 1))},
-    {"cross_entropy", cross_entropy, SHAPES(S(4, 5)), .low = -3, .high = 3},
-    {"cross_entropy", smoothed, SHAPES(S(2, 2, 5)), .low = -3, .high = 3},
-    {"rope", rope, SHAPES(S(2, 3, 2, 6), S(3))},
-    {"rope", rope, SHAPES(S(1, 5, 1, 7), S(2))},
-    {"rope", rope_half, SHAPES(S(2, 3, 2, 8), S(3))},
-    {"rope", rope_half, SHAPES(S(2, 4, 3, 4), S(3, 2))},
-    {"rope", rope_log, SHAPES(S(2, 3, 2, 4), S(2, 2))},
-    {"rope", rope_positions, SHAPES(S(2, 3, 2, 6), S(3)), .low = -2, .high = 0},
-    {"rope", rope_twice, SHAPES(S(1, 4, 2, 4), S(2))},
-    {"attention", attention, SHAPES(S(2, 3, 2, 4), S(2, 5, 2, 4), S(2, 5, 2, 3))},
-    {"attention", attention, SHAPES(S(1, 1, 1, 1), S(1, 1, 1, 1), S(1, 1, 1, 1))},
-    {"attention", attention_causal, SHAPES(S(2, 5, 2, 3), S(2, 5, 2, 3), S(2, 5, 2, 3))},
-    {"attention", attention_masked, SHAPES(S(2, 4, 2, 3), S(2, 5, 2, 3), S(2, 5, 2, 1))},
-    {"attention", attention_alibi, SHAPES(S(2, 5, 2, 3), S(2, 5, 2, 3), S(2, 5, 2, 3))},
-    {"attention", attention_dropout, SHAPES(S(2, 3, 2, 3), S(2, 5, 2, 3), S(2, 5, 2, 2))},
-    {"attention", attention_of_itself, SHAPES(S(1, 4, 2, 3))},
+    {"add", add, SHAPES(AXES(3, 4), AXES(3, 4))},
+    {"add", add, SHAPES(AXES(2, 3, 5), AXES(5))},
+    {"add", add, SHAPES(AXES(2, 3, 1), AXES(3, 1))},
+    {"add", add_to_itself, SHAPES(AXES(2, 3))},
+    {"multiply", multiply, SHAPES(AXES(3, 4), AXES(3, 4))},
+    {"multiply", multiply, SHAPES(AXES(2, 1, 3), AXES(3))},
+    {"multiply", square, SHAPES(AXES(7))},
+    {"scale", scale, SHAPES(AXES(2, 5))},
+    {"exp", exp_of, SHAPES(AXES(3, 3))},
+    {"gelu", gelu, SHAPES(AXES(40)), .low = -5, .high = 5},
+    {"gelu", used_twice, SHAPES(AXES(2, 3))},
+    {"dropout", dropout, SHAPES(AXES(3, 7))},
+    {"dropout", dropout, SHAPES(AXES(2, 3, 50))},
+    {"reshape", reshape, SHAPES(AXES(2, 3, 4))},
+    {"sum", sum, SHAPES(AXES(3, 5))},
+    {"mean", mean, SHAPES(AXES(1))},
+    {"mean", mean, SHAPES(AXES(2, 3, 2, 2))},
+    {"matmul", matmul, SHAPES(AXES(3, 4), AXES(4, 5))},
+    {"matmul", matmul, SHAPES(AXES(2, 3, 3, 4), AXES(2, 3, 4, 1))},
+    {"matmul", matmul, SHAPES(AXES(2, 3, 4), AXES(4, 2))},
+    {"linear", linear, SHAPES(AXES(3, 5), AXES(4, 5), AXES(4))},
+    {"linear", linear, SHAPES(AXES(2, 1, 3), AXES(1, 3), AXES(1))},
+    {"linear", linear_without_bias, SHAPES(AXES(2, 2, 3), AXES(5, 3))},
+    {"layer_norm", layer_norm, SHAPES(AXES(3, 7), AXES(7), AXES(7))},
+    {"layer_norm", layer_norm, SHAPES(AXES(2, 2, 2), AXES(2), AXES(2))},
+    {"softmax", softmax, SHAPES(AXES(3, 7)), .low = -3, .high = 3},
+    {"softmax", softmax, SHAPES(AXES(4, 1))},
+    {"embedding", embedding, SHAPES(AXES(5, 3))},
+    {"embedding", embedding, SHAPES(AXES(5, 1))},
+    {"cross_entropy", cross_entropy, SHAPES(AXES(4, 5)), .low = -3, .high = 3},
+    {"cross_entropy", smoothed, SHAPES(AXES(2, 2, 5)), .low = -3, .high = 3},
+    {"rope", rope, SHAPES(AXES(2, 3, 2, 6), AXES(3))},
+    {"rope", rope, SHAPES(AXES(1, 5, 1, 7), AXES(2))},
+    {"rope", rope_half, SHAPES(AXES(2, 3, 2, 8), AXES(3))},
+    {"rope", rope_half, SHAPES(AXES(2, 4, 3, 4), AXES(3, 2))},
+    {"rope", rope_log, SHAPES(AXES(2, 3, 2, 4), AXES(2, 2))},
+    {"rope", rope_positions, SHAPES(AXES(2, 3, 2, 6), AXES(3)), .low = -2, .high = 0},
+    {"rope", rope_twice, SHAPES(AXES(1, 4, 2, 4), AXES(2))},
+    {"attention", attention, SHAPES(AXES(2, 3, 2, 4), AXES(2, 5, 2, 4), AXES(2, 5, 2, 3))},
+    {"attention", attention, SHAPES(AXES(1, 1, 1, 1), AXES(1, 1, 1, 1), AXES(1, 1, 1, 1))},
+    {"attention", attention_causal, SHAPES(AXES(2, 5, 2, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 3))},
+    {"attention", attention_masked, SHAPES(AXES(2, 4, 2, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 1))},
+    {"attention", attention_alibi, SHAPES(AXES(2, 5, 2, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 3))},
+    {"attention", attention_dropout, SHAPES(AXES(2, 3, 2, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 2))},
+    {"attention", attention_of_itself, SHAPES(AXES(1, 4, 2, 3))},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

@@ -1,0 +1,445 @@
+#include "train/trainer.h"
+
+#include "core/memory.h"
+#include "train/optimizer.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    MOST_SHARDS = 16,
+    FEWEST_TOKENS = 512, /* of an automatic shard */
+    STRETCH = 1 << 14    /* elements of a parameter that are updated in one job */
+};
+
+/* A part of one parameter. */
+typedef struct stretch {
+    size_t offset;
+    size_t size;
+    int parameter;
+    double squares; /* of the summed gradient */
+} stretch;
+
+/* Whole sequences of a batch, and what came of them. */
+typedef struct shard {
+    int first_row;
+    rt_batch batch;
+    int32_t *where;  /* the labelled positions, as rows of (B*T, C) */
+    int32_t *wanted; /* and their labels */
+    int labels;
+    double loss; /* summed over the labels */
+    size_t correct;
+    rt_status status;
+} shard;
+
+struct rt_trainer {
+    const rt_config *config;
+    const rt_data *data;
+    rt_workers *workers;
+    rt_graph **graphs; /* of each worker */
+    int shards;
+    shard *shard;
+    rt_roformer **models; /* of each shard; the first has the values, all have gradients */
+    stretch *stretches;
+    int stretch_count;
+    rt_training_state state;
+
+    rt_update update; /* of the step under way */
+    double divisor;   /* labels of the step under way */
+};
+
+int rt_shard_count(const rt_config *c)
+{
+    int shards = 1;
+    if (c->train.shards)
+        return c->train.shards;
+    while (2 * shards <= MOST_SHARDS && 2 * shards <= c->train.batch_size &&
+           (long)(c->train.batch_size / (2 * shards)) * c->data.length >= FEWEST_TOKENS)
+        shards *= 2;
+    return shards;
+}
+
+/* ---- one shard ---- */
+
+static void collect_labels(shard *s)
+{
+    const int count = s->batch.rows * s->batch.length;
+    s->labels = 0;
+    for (int i = 0; i < count; i++) {
+        if (s->batch.labels[i] == RT_NO_LABEL)
+            continue;
+        s->where[s->labels] = i;
+        s->wanted[s->labels++] = s->batch.labels[i];
+    }
+}
+
+/* The summed loss of a shard over `divisor`. Only the labelled positions go through the
+ * head. */
+static rt_tensor *shard_loss(shard *s, rt_roformer *model, rt_graph *g, double divisor)
+{
+    const rt_batch *b = &s->batch;
+    const rt_roformer_input input = {.B = b->rows,
+                                     .T = b->length,
+                                     .ids = b->ids,
+                                     .key_mask = b->mask,
+                                     .padding_id = RT_NO_PADDING};
+    rt_tensor *hidden = rt_roformer_encode(model, g, &input);
+    const rt_shape flat = RT_SHAPE_OF(b->rows * b->length, model->options.dim);
+    rt_tensor *labelled = rt_embedding(g, rt_reshape(g, hidden, flat), s->where,
+                                       RT_SHAPE_OF(s->labels), RT_NO_PADDING);
+    rt_tensor *logits = rt_roformer_lm_head(model, g, labelled);
+    rt_tensor *loss = rt_cross_entropy(g, logits, s->wanted, 0, divisor);
+    if (loss) {
+        s->loss = (double)loss->data[0] * divisor;
+        s->correct = rt_count_correct(logits, s->wanted);
+    }
+    return loss;
+}
+
+static void draw_shard(void *context, int job, int worker)
+{
+    rt_trainer *t = context;
+    shard *s = t->shard + job;
+    (void)worker;
+    rt_data_training(t->data, t->config->run.seed, (uint32_t)t->state.step, (uint32_t)s->first_row,
+                     &s->batch);
+    collect_labels(s);
+}
+
+static void differentiate_shard(void *context, int job, int worker)
+{
+    rt_trainer *t = context;
+    shard *s = t->shard + job;
+    rt_graph *g = t->graphs[worker];
+    rt_parameters_zero_grads(&t->models[job]->parameters);
+    s->loss = 0;
+    s->correct = 0;
+    s->status = rt_ok();
+    if (!s->labels)
+        return;
+    rt_graph_clear(g);
+    rt_graph_record(g, true);
+    rt_graph_set_random(g, t->config->run.seed, (uint32_t)t->state.step, (uint32_t)job);
+    s->status = rt_graph_backward(g, shard_loss(s, t->models[job], g, t->divisor));
+}
+
+/* ---- one stretch of the parameters ---- */
+
+/* Sums the gradients of all shards into those of the first, pairs of pairs: the order is
+ * the same whoever computes it. */
+static void sum_stretch(void *context, int job, int worker)
+{
+    rt_trainer *t = context;
+    stretch *part = t->stretches + job;
+    (void)worker;
+    for (int step = 1; step < t->shards; step *= 2)
+        for (int i = 0; i + step < t->shards; i += 2 * step) {
+            real *restrict sum = t->models[i]->parameters.grads + part->offset;
+            const real *restrict other = t->models[i + step]->parameters.grads + part->offset;
+            for (size_t k = 0; k < part->size; k++)
+                sum[k] += other[k];
+        }
+    const real *sum = t->models[0]->parameters.grads + part->offset;
+    part->squares = 0;
+    for (size_t k = 0; k < part->size; k++)
+        part->squares += (double)sum[k] * (double)sum[k];
+}
+
+static void update_stretch(void *context, int job, int worker)
+{
+    rt_trainer *t = context;
+    const stretch *part = t->stretches + job;
+    const rt_parameters *p = &t->state.model->parameters;
+    const rt_optimizer_options *o = &t->config->optimizer;
+    const rt_role role = p->list[part->parameter]->role;
+    rt_update u = t->update;
+    (void)worker;
+    u.decay = role == RT_ROLE_WEIGHT ? o->weight_decay : 0;
+    u.lr *= role == RT_ROLE_THETA ? o->theta_lr_scale : 1;
+    rt_update_apply(&u, p->values + part->offset, t->state.first_moment + part->offset,
+                    t->state.second_moment + part->offset, p->grads + part->offset, part->size);
+}
+
+/* ---- a step ---- */
+
+static rt_status first_failure(const rt_trainer *t)
+{
+    for (int i = 0; i < t->shards; i++)
+        if (t->shard[i].status.code)
+            return t->shard[i].status;
+    return rt_ok();
+}
+
+/* The first parameter whose gradient is not finite, for the message. */
+static rt_status name_nonfinite(const rt_trainer *t, double loss)
+{
+    const rt_parameters *p = &t->state.model->parameters;
+    const char *name = NULL;
+    for (int i = 0; i < p->count && !name; i++)
+        for (size_t k = 0; k < rt_size(&p->list[i]->tensor) && !name; k++)
+            if (!isfinite(p->list[i]->tensor.grad[k]))
+                name = p->list[i]->name;
+    return rt_error(RT_NONFINITE, "step %d: the loss is %g%s%s%s", t->state.step + 1, loss,
+                    name ? ", and the gradient of " : "", name ? name : "",
+                    name ? " is not finite" : "");
+}
+
+static void sum_up(const rt_trainer *t, rt_step_result *result)
+{
+    double loss = 0, squares = 0;
+    size_t correct = 0;
+    for (int i = 0; i < t->shards; i++) {
+        loss += t->shard[i].loss;
+        correct += t->shard[i].correct;
+        result->tokens += (long)t->shard[i].batch.rows * t->shard[i].batch.length;
+    }
+    for (int i = 0; i < t->stretch_count; i++)
+        squares += t->stretches[i].squares;
+    result->loss = loss / t->divisor;
+    result->accuracy = (double)correct / t->divisor;
+    result->grad_norm = sqrt(squares);
+}
+
+rt_status rt_trainer_step(rt_trainer *t, rt_step_result *result)
+{
+    const rt_optimizer_options *o = &t->config->optimizer;
+    long labels = 0;
+    *result = (rt_step_result){0};
+    rt_workers_run(t->workers, draw_shard, t, t->shards);
+    for (int i = 0; i < t->shards; i++)
+        labels += t->shard[i].labels;
+    if (!labels)
+        return rt_error(RT_DATA, "step %d: no position has a label", t->state.step + 1);
+    t->divisor = (double)labels;
+    rt_workers_run(t->workers, differentiate_shard, t, t->shards);
+    rt_status status = first_failure(t);
+    if (status.code)
+        return status;
+
+    rt_workers_run(t->workers, sum_stretch, t, t->stretch_count);
+    sum_up(t, result);
+    result->lr = rt_learning_rate(o, t->state.step + 1);
+    if (!isfinite(result->loss) || !isfinite(result->grad_norm))
+        return name_nonfinite(t, result->loss);
+
+    t->update = (rt_update){.rule = o->kind == RT_SGD ? RT_UPDATE_SGD : RT_UPDATE_ADAMW,
+                            .lr = result->lr,
+                            .beta1 = o->beta1,
+                            .beta2 = o->beta2,
+                            .eps = o->eps,
+                            .momentum = o->momentum,
+                            .gradient_scale = rt_clip_factor(result->grad_norm, o->clip_norm),
+                            .step = t->state.step + 1};
+    rt_workers_run(t->workers, update_stretch, t, t->stretch_count);
+    t->state.step++;
+    t->state.sequences += t->config->train.batch_size;
+    return rt_ok();
+}
+
+/* ---- evaluation ---- */
+
+/* As many sequences as a shard has, at a time; room and model are those of the shard that
+ * has the worker's number. */
+typedef struct evaluation {
+    rt_trainer *trainer;
+    long sequences;
+    int rows;          /* of a full part */
+    rt_status *status; /* of each part, as all below */
+    double *loss;
+    long *labels;
+    long *correct;
+} evaluation;
+
+static void evaluate_part(void *context, int job, int worker)
+{
+    const evaluation *e = context;
+    rt_trainer *t = e->trainer;
+    shard *s = t->shard + worker;
+    rt_graph *g = t->graphs[worker];
+    const int own_rows = s->batch.rows;
+    const long first = (long)job * e->rows;
+    s->batch.rows = e->sequences - first < e->rows ? (int)(e->sequences - first) : e->rows;
+    rt_data_evaluation(t->data, (uint32_t)first, &s->batch);
+    collect_labels(s);
+    s->loss = 0;
+    s->correct = 0;
+    if (s->labels) {
+        rt_graph_clear(g);
+        rt_graph_record(g, false);
+        shard_loss(s, t->models[worker], g, 1);
+        e->status[job] = rt_graph_status(g);
+    }
+    e->loss[job] = s->loss;
+    e->labels[job] = s->labels;
+    e->correct[job] = (long)s->correct;
+    s->batch.rows = own_rows;
+}
+
+rt_status rt_trainer_evaluate(rt_trainer *t, rt_evaluation *result)
+{
+    const rt_config *c = t->config;
+    const long asked = (long)c->train.eval_batches * c->train.batch_size;
+    const long there = rt_data_evaluation_rows(t->data, c->data.length);
+    evaluation e = {.trainer = t, .sequences = asked < there ? asked : there};
+    e.rows = t->shard[0].batch.rows;
+    const int parts = (int)((e.sequences + e.rows - 1) / e.rows);
+    e.status = rt_alloc((size_t)parts, sizeof *e.status);
+    e.loss = rt_alloc((size_t)parts, sizeof *e.loss);
+    e.labels = rt_alloc((size_t)parts, sizeof *e.labels);
+    e.correct = rt_alloc((size_t)parts, sizeof *e.correct);
+    rt_status status = e.status && e.loss && e.labels && e.correct
+                           ? rt_ok()
+                           : rt_out_of_memory("an evaluation");
+    *result = (rt_evaluation){.sequences = e.sequences};
+    if (!status.code)
+        rt_workers_run(t->workers, evaluate_part, &e, parts);
+    long correct = 0;
+    for (int i = 0; i < parts && !status.code; i++) {
+        status = e.status[i];
+        result->loss += e.loss[i];
+        result->labels += e.labels[i];
+        correct += e.correct[i];
+    }
+    result->loss /= (double)result->labels;
+    result->accuracy = (double)correct / (double)result->labels;
+    rt_free(e.status);
+    rt_free(e.loss);
+    rt_free(e.labels);
+    rt_free(e.correct);
+    return status;
+}
+
+/* ---- life ---- */
+
+static rt_status make_shard(rt_trainer *t, int number)
+{
+    const rt_config *c = t->config;
+    shard *s = t->shard + number;
+    s->first_row = (int)((long)c->train.batch_size * number / t->shards);
+    const int next = (int)((long)c->train.batch_size * (number + 1) / t->shards);
+    s->batch.rows = next - s->first_row;
+    s->batch.length = c->data.length;
+    const size_t tokens = ((size_t)c->train.batch_size / (size_t)t->shards + 1) *
+                          (size_t)c->data.length;
+    s->batch.ids = rt_alloc(tokens, sizeof *s->batch.ids);
+    s->batch.labels = rt_alloc(tokens, sizeof *s->batch.labels);
+    s->batch.mask = rt_alloc(tokens, sizeof *s->batch.mask);
+    s->where = rt_alloc(tokens, sizeof *s->where);
+    s->wanted = rt_alloc(tokens, sizeof *s->wanted);
+    if (!s->batch.ids || !s->batch.labels || !s->batch.mask || !s->where || !s->wanted)
+        return rt_out_of_memory("a batch");
+    rt_roformer_options options = c->model;
+    options.vocab = rt_data_vocab(t->data);
+    return rt_roformer_new(t->models + number, &options, c->run.seed,
+                           number ? t->models[0] : NULL);
+}
+
+static rt_status make_stretches(rt_trainer *t)
+{
+    const rt_parameters *p = &t->state.model->parameters;
+    int count = 0;
+    for (int i = 0; i < p->count; i++)
+        count += (int)((rt_size(&p->list[i]->tensor) + STRETCH - 1) / STRETCH);
+    t->stretches = rt_alloc((size_t)count, sizeof *t->stretches);
+    if (!t->stretches)
+        return rt_out_of_memory("a trainer");
+    for (int i = 0; i < p->count; i++) {
+        const size_t size = rt_size(&p->list[i]->tensor);
+        for (size_t start = 0; start < size; start += STRETCH)
+            t->stretches[t->stretch_count++] =
+                (stretch){p->list[i]->offset + start,
+                          size - start < STRETCH ? size - start : STRETCH, i, 0};
+    }
+    return rt_ok();
+}
+
+static rt_status make_state(rt_trainer *t)
+{
+    rt_status status = rt_ok();
+    t->shard = rt_alloc((size_t)t->shards, sizeof *t->shard);
+    t->models = rt_alloc((size_t)t->shards, sizeof(rt_roformer *));
+    if (!t->shard || !t->models)
+        return rt_out_of_memory("a trainer");
+    for (int i = 0; i < t->shards && !status.code; i++)
+        status = make_shard(t, i);
+    if (status.code)
+        return status;
+    t->state.model = t->models[0];
+    const size_t size = t->state.model->parameters.block_size;
+    t->state.first_moment = rt_alloc(size, sizeof(real));
+    t->state.second_moment = rt_alloc(size, sizeof(real));
+    if (!t->state.first_moment || !t->state.second_moment)
+        return rt_out_of_memory("the optimiser's moments");
+    return make_stretches(t);
+}
+
+/* More threads than shards would have nothing to do. */
+static rt_status make_workers(rt_trainer *t)
+{
+    const int asked = t->config->run.threads ? t->config->run.threads : rt_processors();
+    const int threads = asked < t->shards ? asked : t->shards;
+    rt_status status = rt_workers_new(&t->workers, threads);
+    if (status.code)
+        return status;
+    t->graphs = rt_alloc((size_t)threads, sizeof(rt_graph *));
+    for (int i = 0; t->graphs && i < threads; i++)
+        if (!(t->graphs[i] = rt_graph_new()))
+            return rt_out_of_memory("a graph");
+    return t->graphs ? rt_ok() : rt_out_of_memory("graphs");
+}
+
+rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data)
+{
+    *trainer_new = NULL;
+    rt_trainer *t = rt_alloc(1, sizeof *t);
+    if (!t)
+        return rt_out_of_memory("a trainer");
+    t->config = config;
+    t->data = data;
+    t->shards = rt_shard_count(config);
+    rt_status status = make_state(t);
+    if (!status.code)
+        status = make_workers(t);
+    if (status.code)
+        rt_trainer_free(t);
+    else
+        *trainer_new = t;
+    return status;
+}
+
+void rt_trainer_free(rt_trainer *t)
+{
+    if (!t)
+        return;
+    for (int i = 0; t->graphs && i < rt_workers_count(t->workers); i++)
+        rt_graph_free(t->graphs[i]);
+    rt_workers_free(t->workers);
+    for (int i = t->shards - 1; i >= 0; i--) {
+        if (t->models)
+            rt_roformer_free(t->models[i]);
+        if (!t->shard)
+            continue;
+        rt_free(t->shard[i].batch.ids);
+        rt_free(t->shard[i].batch.labels);
+        rt_free(t->shard[i].batch.mask);
+        rt_free(t->shard[i].where);
+        rt_free(t->shard[i].wanted);
+    }
+    rt_free(t->state.first_moment);
+    rt_free(t->state.second_moment);
+    rt_free(t->stretches);
+    rt_free(t->shard);
+    rt_free(t->models);
+    rt_free(t->graphs);
+    rt_free(t);
+}
+
+rt_training_state *rt_trainer_state(rt_trainer *t)
+{
+    return &t->state;
+}
+
+int rt_trainer_threads(const rt_trainer *t)
+{
+    return rt_workers_count(t->workers);
+}
