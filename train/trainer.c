@@ -287,9 +287,8 @@ rt_status rt_trainer_evaluate(rt_trainer *t, rt_evaluation *result)
     e.loss = rt_alloc((size_t)parts, sizeof *e.loss);
     e.labels = rt_alloc((size_t)parts, sizeof *e.labels);
     e.correct = rt_alloc((size_t)parts, sizeof *e.correct);
-    rt_status status = e.status && e.loss && e.labels && e.correct
-                           ? rt_ok()
-                           : rt_out_of_memory("an evaluation");
+    rt_status status =
+        e.status && e.loss && e.labels && e.correct ? rt_ok() : rt_out_of_memory("an evaluation");
     *result = (rt_evaluation){.sequences = e.sequences};
     if (!status.code)
         rt_workers_run(t->workers, evaluate_part, &e, parts);
@@ -319,8 +318,8 @@ static rt_status make_shard(rt_trainer *t, int number)
     const int next = (int)((long)c->train.batch_size * (number + 1) / t->shards);
     s->batch.rows = next - s->first_row;
     s->batch.length = c->data.length;
-    const size_t tokens = ((size_t)c->train.batch_size / (size_t)t->shards + 1) *
-                          (size_t)c->data.length;
+    const size_t tokens =
+        ((size_t)c->train.batch_size / (size_t)t->shards + 1) * (size_t)c->data.length;
     s->batch.ids = rt_alloc(tokens, sizeof *s->batch.ids);
     s->batch.labels = rt_alloc(tokens, sizeof *s->batch.labels);
     s->batch.mask = rt_alloc(tokens, sizeof *s->batch.mask);
@@ -330,8 +329,7 @@ static rt_status make_shard(rt_trainer *t, int number)
         return rt_out_of_memory("a batch");
     rt_roformer_options options = c->model;
     options.vocab = rt_data_vocab(t->data);
-    return rt_roformer_new(t->models + number, &options, c->run.seed,
-                           number ? t->models[0] : NULL);
+    return rt_roformer_new(t->models + number, &options, c->run.seed, number ? t->models[0] : NULL);
 }
 
 static rt_status make_stretches(rt_trainer *t)

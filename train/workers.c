@@ -22,10 +22,10 @@ struct rt_workers {
     rt_job run;
     void *context;
     int jobs;
-    atomic_int next;       /* job to be taken */
-    atomic_int busy;       /* workers still at this round */
-    atomic_uint round;     /* counts up when there is something to do */
-    atomic_int numbers;    /* given to threads as they start */
+    atomic_int next;    /* job to be taken */
+    atomic_int busy;    /* workers still at this round */
+    atomic_uint round;  /* counts up when there is something to do */
+    atomic_int numbers; /* given to threads as they start */
     bool stop;
 
     pthread_mutex_t mutex; /* guards sleeping only */
@@ -137,8 +137,8 @@ rt_status rt_workers_new(rt_workers **workers_new, int count)
     w->threads = rt_alloc((size_t)count, sizeof *w->threads);
     int error = w->threads ? start_threads(w) : 0;
     rt_status status = !w->threads ? rt_out_of_memory("workers")
-                       : error     ? rt_error(RT_MEMORY, "cannot start a thread: %s", strerror(error))
-                                   : rt_ok();
+                       : error ? rt_error(RT_MEMORY, "cannot start a thread: %s", strerror(error))
+                               : rt_ok();
     if (status.code)
         rt_workers_free(w);
     else

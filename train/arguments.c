@@ -1,0 +1,158 @@
+#include "train/arguments.h"
+
+#include "train/suggest.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { OPTION_CHECKPOINT = 256, OPTION_THREADS, OPTION_FLAG };
+
+static const char usage[] =
+    "usage: train [options] CONFIG.ini [section.key=value ...]\n"
+    "\n"
+    "Trains the model that CONFIG.ini describes; a section.key=value replaces what the file says.\n"
+    "\n"
+    "  --resume           go on from the newest good checkpoint of the run\n"
+    "  --overwrite        replace the run that is already there\n"
+    "  --eval             evaluate a checkpoint (the newest, or --checkpoint) and stop\n"
+    "  --check            validate configuration and data, and stop\n"
+    "  --print-config     print every key, its value and where it came from, and stop\n"
+    "  --checkpoint FILE  the checkpoint that --eval uses\n"
+    "  --threads N        as run.threads=N: changes the time, never the result\n"
+    "  --quiet            no progress\n"
+    "  --no-color         no colours (nor with NO_COLOR set, nor off a terminal)\n"
+    "  --version          print the version and stop\n"
+    "  -h, --help         print this and all configuration keys, and stop\n"
+    "\n"
+    "exit codes: 0 done; 1 run-time failure; 2 usage or configuration; 3 data; 4 checkpoint;\n"
+    "  5 loss not finite; 6 the last save could not be written; 7 a check that was asked for\n"
+    "  failed; 75 stopped by a signal with a checkpoint saved; 130 second Ctrl-C\n";
+
+const char *rt_arguments_usage(void)
+{
+    return usage;
+}
+
+static const struct option options[] = {
+    {"resume", no_argument, NULL, OPTION_FLAG},
+    {"overwrite", no_argument, NULL, OPTION_FLAG},
+    {"eval", no_argument, NULL, OPTION_FLAG},
+    {"check", no_argument, NULL, OPTION_FLAG},
+    {"print-config", no_argument, NULL, OPTION_FLAG},
+    {"checkpoint", required_argument, NULL, OPTION_CHECKPOINT},
+    {"threads", required_argument, NULL, OPTION_THREADS},
+    {"quiet", no_argument, NULL, OPTION_FLAG},
+    {"no-color", no_argument, NULL, OPTION_FLAG},
+    {"version", no_argument, NULL, OPTION_FLAG},
+    {"help", no_argument, NULL, OPTION_FLAG},
+    {0},
+};
+
+static rt_status set_command(rt_arguments *a, rt_command command, const char *name)
+{
+    /* --help and --version answer whatever else is there. */
+    if (a->command == RT_COMMAND_HELP || a->command == RT_COMMAND_VERSION)
+        return rt_ok();
+    if (a->command != RT_COMMAND_TRAIN && a->command != command && command < RT_COMMAND_HELP)
+        return rt_error(RT_CONFIG, "--%s does not go with another command", name);
+    a->command = command;
+    return rt_ok();
+}
+
+static rt_status set_flag(rt_arguments *a, const char *name)
+{
+    static const struct {
+        const char *name;
+        rt_command command;
+    } commands[] = {{"eval", RT_COMMAND_EVAL},
+                    {"check", RT_COMMAND_CHECK},
+                    {"print-config", RT_COMMAND_PRINT_CONFIG},
+                    {"help", RT_COMMAND_HELP},
+                    {"version", RT_COMMAND_VERSION}};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (!strcmp(name, commands[i].name))
+            return set_command(a, commands[i].command, name);
+    a->resume |= !strcmp(name, "resume");
+    a->overwrite |= !strcmp(name, "overwrite");
+    a->quiet |= !strcmp(name, "quiet");
+    a->no_color |= !strcmp(name, "no-color");
+    return rt_ok();
+}
+
+static rt_status refuse(const char *written, bool known)
+{
+    rt_nearest nearest = {.written = written + strspn(written, "-")};
+    for (int i = 0; !known && options[i].name; i++)
+        rt_nearest_try(&nearest, options[i].name);
+    if (nearest.name)
+        return rt_error(RT_CONFIG, "unknown option '%s'; did you mean '--%s'?", written,
+                        nearest.name);
+    return rt_error(RT_CONFIG, known ? "option '%s' needs a value, or none" : "unknown option '%s'",
+                    written);
+}
+
+static rt_status add_override(rt_arguments *a, const char *text)
+{
+    if (a->override_count == RT_MOST_OVERRIDES)
+        return rt_error(RT_CONFIG, "more than %d section.key=value", RT_MOST_OVERRIDES);
+    a->overrides[a->override_count++] = text;
+    return rt_ok();
+}
+
+/* An operand with '=' sets a key, the other one is the configuration. */
+static rt_status take_operand(rt_arguments *a, const char *text)
+{
+    if (strchr(text, '='))
+        return add_override(a, text);
+    if (a->config)
+        return rt_error(RT_CONFIG, "one CONFIG.ini is expected; got '%s' and '%s'", a->config,
+                        text);
+    a->config = text;
+    return rt_ok();
+}
+
+static rt_status take_option(rt_arguments *a, int found, int index, const char *written)
+{
+    if (found == 'h')
+        return set_command(a, RT_COMMAND_HELP, "help");
+    if (found == OPTION_CHECKPOINT) {
+        a->checkpoint = optarg;
+        return rt_ok();
+    }
+    if (found == OPTION_THREADS) {
+        int length = snprintf(a->threads, sizeof a->threads, "run.threads=%s", optarg);
+        return length < (int)sizeof a->threads ? add_override(a, a->threads)
+                                               : rt_error(RT_CONFIG, "--threads is too long");
+    }
+    if (found == OPTION_FLAG)
+        return set_flag(a, options[index].name);
+    return refuse(written, optopt >= OPTION_CHECKPOINT || found == ':');
+}
+
+rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
+{
+    rt_status status = rt_ok();
+    int found, index = 0;
+    *a = (rt_arguments){0};
+    optind = 0; /* starts over, also for a second command line in one process */
+    opterr = 0;
+    /* '-': operands are returned in their place, as option 1 */
+    while (!status.code && (found = getopt_long(argc, argv, "-:h", options, &index)) != -1)
+        status = found == 1 ? take_operand(a, optarg)
+                            : take_option(a, found, index, argv[optind > 1 ? optind - 1 : 1]);
+    for (; !status.code && optind < argc; optind++)
+        status = take_operand(a, argv[optind]);
+    if (status.code || a->command == RT_COMMAND_HELP || a->command == RT_COMMAND_VERSION)
+        return status;
+    if (!a->config)
+        return rt_error(RT_CONFIG, "a CONFIG.ini is expected; train --help tells more");
+    if (a->resume && a->overwrite)
+        return rt_error(RT_CONFIG, "--resume and --overwrite contradict each other");
+    if (a->checkpoint && a->command != RT_COMMAND_EVAL)
+        return rt_error(RT_CONFIG, "--checkpoint goes with --eval");
+    if ((a->resume || a->overwrite) && a->command != RT_COMMAND_TRAIN)
+        return rt_error(RT_CONFIG, "--%s goes with training only",
+                        a->resume ? "resume" : "overwrite");
+    return rt_ok();
+}

@@ -1,0 +1,40 @@
+#ifndef ROTOR_TRAIN_ARGUMENTS_H
+#define ROTOR_TRAIN_ARGUMENTS_H
+
+/* The command line: train [options] CONFIG.ini [section.key=value ...]. */
+
+#include "core/status.h"
+
+#include <stdbool.h>
+
+typedef enum rt_command {
+    RT_COMMAND_TRAIN,
+    RT_COMMAND_EVAL,
+    RT_COMMAND_CHECK,
+    RT_COMMAND_PRINT_CONFIG,
+    RT_COMMAND_HELP,
+    RT_COMMAND_VERSION
+} rt_command;
+
+enum { RT_MOST_OVERRIDES = 128 };
+
+typedef struct rt_arguments {
+    rt_command command;
+    const char *config; /* path of the INI file */
+    const char *overrides[RT_MOST_OVERRIDES];
+    int override_count;
+    const char *checkpoint; /* --checkpoint, or NULL */
+    bool resume;
+    bool overwrite;
+    bool quiet;
+    bool no_color;
+    char threads[64]; /* --threads as an override */
+} rt_arguments;
+
+/* Points into argv and into itself. RT_CONFIG says what is wrong. */
+rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv) RT_MUST_CHECK;
+
+/* The options, a line each, for --help. */
+const char *rt_arguments_usage(void);
+
+#endif

@@ -1,0 +1,413 @@
+#include "train/run.h"
+
+#include "core/memory.h"
+#include "train/metrics.h"
+#include "train/progress.h"
+#include "train/run_folder.h"
+#include "train/stop.h"
+#include "train/theta_report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct run {
+    rt_config *config;
+    const rt_arguments *arguments;
+    rt_run_folder folder;
+    rt_data *data;
+    rt_trainer *trainer;
+    rt_training_state *state;
+    rt_metrics metrics;
+    rt_progress progress;
+    char *config_text;
+    double best_loss;
+    int best_step;
+    bool unsaved; /* the newest checkpoint that was due could not be written */
+} run;
+
+rt_exit rt_exit_of(rt_code code)
+{
+    switch (code) {
+    case RT_OK:
+        return RT_EXIT_DONE;
+    case RT_CONFIG:
+        return RT_EXIT_CONFIG;
+    case RT_DATA:
+        return RT_EXIT_DATA;
+    case RT_CHECKPOINT:
+        return RT_EXIT_CHECKPOINT;
+    case RT_NONFINITE:
+        return RT_EXIT_NONFINITE;
+    case RT_CHECK:
+        return RT_EXIT_CHECK;
+    case RT_MEMORY:
+    case RT_SHAPE:
+    case RT_ARGUMENT:
+    case RT_IO:
+        break;
+    }
+    return RT_EXIT_FAILURE;
+}
+
+/* ---- checkpoints ---- */
+
+static rt_checkpoint_model checkpoint_model(const run *r)
+{
+    const rt_roformer_options *o = &r->state->model->options;
+    return (rt_checkpoint_model){.parameters = &r->state->model->parameters,
+                                 .first_moment = r->state->first_moment,
+                                 .second_moment = r->state->second_moment,
+                                 .pairing = o->position.pairing,
+                                 .base = o->position.base,
+                                 .head_dim = o->dim / o->heads,
+                                 .theta_form = o->theta.form,
+                                 .theta_scope = o->theta.scope};
+}
+
+static rt_status save(run *r)
+{
+    const rt_alphabet *alphabet = rt_data_alphabet(r->data);
+    const rt_checkpoint_model model = checkpoint_model(r);
+    rt_checkpoint_info info = {.step = r->state->step,
+                               .seed = r->config->run.seed,
+                               .position = r->state->sequences,
+                               .schedule_steps = r->config->optimizer.schedule_steps,
+                               .best_eval_loss = r->best_loss,
+                               .best_eval_step = r->best_step,
+                               .config = r->config_text,
+                               .alphabet = alphabet ? (unsigned char *)alphabet->units : NULL,
+                               .alphabet_size = alphabet ? (size_t)alphabet->count : 0};
+    rt_status status =
+        rt_checkpoint_save_in(r->folder.checkpoints, &model, &info, r->config->train.keep);
+    r->unsaved = status.code != RT_OK;
+    return status;
+}
+
+static rt_status check_alphabet(const run *r, const rt_checkpoint_info *info, const char *path)
+{
+    const rt_alphabet *alphabet = rt_data_alphabet(r->data);
+    const size_t size = alphabet ? (size_t)alphabet->count : 0;
+    if (size == info->alphabet_size && (!size || !memcmp(alphabet->units, info->alphabet, size)))
+        return rt_ok();
+    return rt_error(RT_CHECKPOINT,
+                    "%s: the text has other characters than the one it was trained on", path);
+}
+
+static rt_status load(run *r, const char *path)
+{
+    rt_checkpoint_info info = {0};
+    const rt_checkpoint_model model = checkpoint_model(r);
+    rt_status status = rt_checkpoint_load(path, &model, &info);
+    if (!status.code)
+        status = check_alphabet(r, &info, path);
+    if (!status.code) {
+        r->state->step = (int)info.step;
+        r->state->sequences = info.position;
+        r->best_loss = info.best_eval_loss;
+        r->best_step = (int)info.best_eval_step;
+    }
+    rt_checkpoint_info_free(&info);
+    return status;
+}
+
+/* ---- going on ---- */
+
+/* The configuration must be the run's own, but for what may change. */
+static rt_status compare_configs(run *r, const char *path)
+{
+    rt_checkpoint_info info = {0};
+    rt_config before;
+    char *errors = NULL, *differences = NULL;
+    rt_status status = rt_checkpoint_read_info(path, &info);
+    if (!status.code) {
+        const rt_config_source source = {.path = path, .text = info.config};
+        status = rt_config_load(&before, &source, &errors);
+        if (status.code == RT_CONFIG)
+            status.code = RT_CHECKPOINT;
+    }
+    if (!status.code) {
+        rt_config_continue(r->config, &before);
+        differences = rt_config_differences(&before, r->config);
+        status = !differences ? rt_out_of_memory("a comparison")
+                 : *differences
+                     ? rt_error(RT_CONFIG, "the run in %s has another configuration:\n%s",
+                                r->folder.path, differences)
+                     : rt_ok();
+    }
+    rt_free(errors);
+    rt_free(differences);
+    rt_checkpoint_info_free(&info);
+    return status;
+}
+
+static rt_status resume(run *r, const rt_checkpoint_found *found)
+{
+    if (*found->warnings)
+        rt_progress_say(&r->progress, "%s", found->warnings);
+    if (!found->found) {
+        rt_progress_say(&r->progress, "%s has no checkpoint: starting afresh", r->folder.path);
+        return rt_ok();
+    }
+    rt_status status = load(r, found->path);
+    if (!status.code)
+        rt_progress_say(&r->progress, "going on from %s", found->path);
+    return status;
+}
+
+/* ---- beginning ---- */
+
+static rt_status open_data_and_trainer(run *r)
+{
+    rt_status status = rt_data_open(&r->data, &r->config->data);
+    if (!status.code)
+        status = rt_trainer_new(&r->trainer, r->config, r->data);
+    if (!status.code)
+        r->state = rt_trainer_state(r->trainer);
+    return status;
+}
+
+static rt_status refuse_used_folder(const run *r)
+{
+    if (r->arguments->resume || r->arguments->overwrite || !rt_run_folder_used(&r->folder))
+        return rt_ok();
+    return rt_error(RT_CONFIG,
+                    "%s already holds a run: give --resume to go on, --overwrite to replace it, or "
+                    "another run.name",
+                    r->folder.path);
+}
+
+/* Everything that can go wrong before the first step goes wrong here, and until the folder
+ * is opened nothing has been created. */
+static rt_status begin(run *r)
+{
+    rt_checkpoint_found found = {0};
+    rt_status status = rt_run_folder_name(&r->folder, r->config->run.dir, r->config->run.name);
+    if (!status.code)
+        status = refuse_used_folder(r);
+    if (!status.code && r->arguments->resume)
+        status = rt_checkpoint_newest(r->folder.checkpoints, &found);
+    if (!status.code && found.found)
+        status = compare_configs(r, found.path);
+    if (!status.code)
+        status = open_data_and_trainer(r);
+    if (!status.code && r->arguments->resume)
+        status = resume(r, &found);
+    if (!status.code)
+        status = rt_run_folder_open(&r->folder);
+    if (!status.code && r->arguments->overwrite)
+        status = rt_run_folder_clear(&r->folder);
+    if (status.code)
+        return status;
+    r->config_text = rt_config_ini(r->config);
+    return r->config_text ? rt_ok() : rt_out_of_memory("a configuration");
+}
+
+static void describe(run *r)
+{
+    const rt_config *c = r->config;
+    const size_t parameters = rt_parameters_count(&r->state->model->parameters);
+    rt_progress_say(&r->progress,
+                    "%s: %zu parameters (%s), %d sequences of %d tokens a step in %d shard%s on "
+                    "%d thread%s",
+                    c->run.name, parameters, RT_PRECISION, c->train.batch_size, c->data.length,
+                    rt_shard_count(c), rt_shard_count(c) > 1 ? "s" : "",
+                    rt_trainer_threads(r->trainer), rt_trainer_threads(r->trainer) > 1 ? "s" : "");
+}
+
+/* ---- the loop ---- */
+
+static rt_status evaluate(run *r, rt_evaluation *evaluation)
+{
+    rt_status status = rt_trainer_evaluate(r->trainer, evaluation);
+    if (!status.code && evaluation->loss < r->best_loss) {
+        r->best_loss = evaluation->loss;
+        r->best_step = r->state->step;
+    }
+    rt_progress_evaluated(&r->progress, evaluation);
+    return status;
+}
+
+/* A save that fails on the way is a warning, and is tried again every run.log_every steps. */
+static void save_if_due(run *r, bool due)
+{
+    const bool again = r->unsaved;
+    if (!due && !(again && r->state->step % r->config->run.log_every == 0))
+        return;
+    rt_status status = save(r);
+    if (status.code && !again)
+        rt_progress_say(&r->progress, "warning: %s", status.message);
+}
+
+static bool reached_target(const rt_config *c, const rt_evaluation *evaluation)
+{
+    return evaluation && c->train.target_accuracy > 0 &&
+           evaluation->accuracy >= c->train.target_accuracy;
+}
+
+/* Steps until the last one, a stop, or the target. The last evaluation is left in
+ * *evaluation. */
+static rt_status loop(run *r, rt_evaluation *evaluation)
+{
+    const rt_config *c = r->config;
+    rt_status status = rt_ok();
+    bool done = r->state->step >= c->train.steps;
+    while (!done && !status.code) {
+        rt_step_result result;
+        status = rt_trainer_step(r->trainer, &result);
+        if (status.code)
+            break;
+        const int step = r->state->step;
+        const bool last = step >= c->train.steps;
+        const bool due = last || step % c->train.eval_every == 0;
+        if (due)
+            status = evaluate(r, evaluation);
+        rt_progress_step(&r->progress, step, &result);
+        if (!status.code)
+            status = rt_metrics_step(&r->metrics, r->state, &result, due ? evaluation : NULL,
+                                     rt_seconds() - r->progress.start);
+        const char *lost = rt_metrics_failure(&r->metrics);
+        if (lost)
+            rt_progress_say(&r->progress, "warning: %s/%s cannot be written", r->folder.path, lost);
+        done = last || rt_stop_asked() || reached_target(c, due ? evaluation : NULL);
+        if (!status.code)
+            save_if_due(r, done || step % c->train.checkpoint_every == 0);
+    }
+    return status;
+}
+
+/* ---- the end ---- */
+
+static void print_evaluation(const rt_evaluation *e)
+{
+    printf("eval: loss %.6g, accuracy %.4f (%ld sequences, %ld labels)\n", e->loss, e->accuracy,
+           e->sequences, e->labels);
+}
+
+/* The results, and whether the checks that were asked for held. */
+static rt_exit conclude(run *r, rt_evaluation *evaluation)
+{
+    const rt_config *c = r->config;
+    rt_status status = rt_trainer_evaluate(r->trainer, evaluation);
+    rt_theta_verdict verdict = {.near = true};
+    if (!status.code) {
+        printf("steps: %d, %ld tokens\n", r->state->step,
+               (long)r->state->sequences * c->data.length);
+        print_evaluation(evaluation);
+    }
+    if (!status.code && c->model.theta.learn)
+        status = rt_theta_print(stdout, r->state->model, c, r->state->step);
+    if (!status.code && c->model.theta.learn)
+        status = rt_theta_judge(&verdict, r->state->model, c);
+    if (status.code) {
+        rt_progress_say(&r->progress, "%s", status.message);
+        return rt_exit_of(status.code);
+    }
+    printf("run: %s\n", r->folder.path);
+    fflush(stdout);
+    if (c->train.target_accuracy > 0 && !reached_target(c, evaluation)) {
+        rt_progress_say(&r->progress, "the accuracy %.4f is below train.target_accuracy = %g",
+                        evaluation->accuracy, c->train.target_accuracy);
+        return RT_EXIT_CHECK;
+    }
+    return c->theta.check && !verdict.near ? RT_EXIT_CHECK : RT_EXIT_DONE;
+}
+
+static rt_exit train(run *r)
+{
+    rt_evaluation evaluation = {0};
+    rt_status status = begin(r);
+    const bool finished = !status.code && r->state->step >= r->config->train.steps;
+    if (!status.code && !finished) {
+        describe(r);
+        status = rt_run_folder_write(&r->folder, "config.ini", r->config_text);
+        if (!status.code)
+            status = rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step);
+        if (!status.code && r->state->step == 0)
+            status = rt_metrics_theta(&r->metrics, r->state);
+        rt_progress_begin(&r->progress, r->config, r->state->step, r->arguments->quiet,
+                          r->arguments->no_color);
+        if (!status.code)
+            status = loop(r, &evaluation);
+        rt_progress_end(&r->progress);
+    }
+    if (status.code) {
+        rt_progress_say(&r->progress, "%s", status.message);
+        return rt_exit_of(status.code);
+    }
+    if (r->unsaved) {
+        rt_progress_say(&r->progress, "the last checkpoint could not be written");
+        return RT_EXIT_UNSAVED;
+    }
+    if (rt_stop_asked() && r->state->step < r->config->train.steps) {
+        rt_progress_say(&r->progress, "stopped by a signal after step %d; --resume goes on",
+                        r->state->step);
+        return RT_EXIT_STOPPED;
+    }
+    return conclude(r, &evaluation);
+}
+
+static run new_run(rt_config *config, const rt_arguments *arguments)
+{
+    run r = {.config = config, .arguments = arguments, .best_loss = INFINITY};
+    r.folder.lock = -1;
+    return r;
+}
+
+static void free_run(run *r)
+{
+    rt_metrics_close(&r->metrics);
+    rt_trainer_free(r->trainer);
+    rt_data_close(r->data);
+    rt_run_folder_close(&r->folder);
+    rt_free(r->config_text);
+}
+
+rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments)
+{
+    run r = new_run(config, arguments);
+    rt_stop_on_signals();
+    const rt_exit code = train(&r);
+    free_run(&r);
+    return code;
+}
+
+static rt_status evaluate_checkpoint(run *r)
+{
+    rt_checkpoint_found found = {0};
+    rt_evaluation evaluation;
+    const char *path = r->arguments->checkpoint;
+    rt_status status = rt_run_folder_name(&r->folder, r->config->run.dir, r->config->run.name);
+    if (!status.code && !path) {
+        status = rt_checkpoint_newest(r->folder.checkpoints, &found);
+        if (!status.code && !found.found)
+            status = rt_error(RT_CHECKPOINT, "%s has no checkpoint", r->folder.path);
+        if (*found.warnings)
+            rt_progress_say(&r->progress, "%s", found.warnings);
+        path = found.path;
+    }
+    if (!status.code)
+        status = open_data_and_trainer(r);
+    if (!status.code)
+        status = load(r, path);
+    if (!status.code)
+        status = rt_trainer_evaluate(r->trainer, &evaluation);
+    if (status.code)
+        return status;
+    printf("checkpoint: %s, step %d\n", path, r->state->step);
+    print_evaluation(&evaluation);
+    if (r->config->model.theta.learn)
+        status = rt_theta_print(stdout, r->state->model, r->config, r->state->step);
+    return status;
+}
+
+rt_exit rt_run_evaluate(const rt_config *config, const rt_arguments *arguments)
+{
+    rt_config own = *config;
+    run r = new_run(&own, arguments);
+    rt_status status = evaluate_checkpoint(&r);
+    if (status.code)
+        rt_progress_say(&r.progress, "%s", status.message);
+    free_run(&r);
+    return rt_exit_of(status.code);
+}

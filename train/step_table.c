@@ -1,0 +1,68 @@
+#include "train/step_table.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROW_SIZE = 1024 };
+
+static rt_status failure(const char *path)
+{
+    return rt_error(RT_IO, "%s: %s", path, strerror(errno));
+}
+
+static void copy_kept(FILE *from, FILE *to, rt_row_filter keep, const void *context)
+{
+    char row[ROW_SIZE];
+    if (!fgets(row, sizeof row, from)) /* the header is written anew */
+        return;
+    while (fgets(row, sizeof row, from))
+        if (strchr(row, '\n') && keep(row, atoi(row), context)) /* not a row cut off by a crash */
+            fputs(row, to);
+}
+
+rt_status rt_step_table_open(rt_step_table *table, const char *folder, const char *name,
+                             const char *header, rt_row_filter keep, const void *context)
+{
+    char path[PATH_MAX], temporary[PATH_MAX];
+    *table = (rt_step_table){.name = name};
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path ||
+        snprintf(temporary, sizeof temporary, "%s/%s.tmp", folder, name) >= (int)sizeof temporary)
+        return rt_error(RT_IO, "%s/%s: the path is too long", folder, name);
+    FILE *new_file = fopen(temporary, "w");
+    if (!new_file)
+        return failure(temporary);
+    fprintf(new_file, "%s\n", header);
+    FILE *old = keep ? fopen(path, "r") : NULL;
+    if (old) {
+        copy_kept(old, new_file, keep, context);
+        fclose(old);
+    }
+    if (fflush(new_file) || rename(temporary, path)) {
+        rt_status status = failure(path);
+        fclose(new_file);
+        remove(temporary);
+        return status;
+    }
+    table->file = new_file;
+    return rt_ok();
+}
+
+void rt_step_table_add(rt_step_table *table, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    table->failed |= vfprintf(table->file, format, arguments) < 0;
+    va_end(arguments);
+    if (format[strlen(format) - 1] == '\n')
+        table->failed |= fflush(table->file) != 0;
+}
+
+void rt_step_table_close(rt_step_table *table)
+{
+    if (table->file && fclose(table->file))
+        table->failed = true;
+    table->file = NULL;
+}
