@@ -16,6 +16,13 @@ typedef enum rt_position_kind { RT_POSITION_KINDS(RT_CHOICE_VALUE) } rt_position
     X(RT_THETA_MODEL, "model") X(RT_THETA_LAYER, "layer") X(RT_THETA_HEAD, "head")
 typedef enum rt_theta_scope { RT_THETA_SCOPES(RT_CHOICE_VALUE) } rt_theta_scope;
 
+/* What the hidden states are turned into. */
+#define RT_HEADS(X)                                                                                \
+    X(RT_HEAD_LM, "lm")             /* logits over the vocabulary for every token */               \
+    X(RT_HEAD_SEQUENCE, "sequence") /* logits over the labels for every sequence */                \
+    X(RT_HEAD_TOKEN, "token")       /* logits over the labels for every token */
+typedef enum rt_head { RT_HEADS(RT_CHOICE_VALUE) } rt_head;
+
 typedef struct rt_position_options {
     rt_position_kind kind;
     rt_pairing pairing;
@@ -43,7 +50,9 @@ typedef struct rt_roformer_options {
     double dropout;
     double attention_dropout;
     bool causal;
-    bool tie_embeddings;
+    rt_head head;
+    int labels;          /* of the sequence and token heads */
+    bool tie_embeddings; /* of the lm head: its decoder is the word embeddings */
     rt_position_options position;
     rt_theta_options theta;
 } rt_roformer_options;

@@ -1,6 +1,7 @@
 #include "models/roformer.h"
 
 #include "core/memory.h"
+#include "models/layers.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,6 +25,8 @@ static rt_status check_options(const rt_roformer_options *o)
 {
     if (o->vocab < 1 || o->layers < 1 || o->dim < 1 || o->heads < 1)
         return rt_error(RT_ARGUMENT, "vocab, layers, dim and heads must be positive");
+    if (o->head != RT_HEAD_LM && o->labels < 1)
+        return rt_error(RT_ARGUMENT, "a sequence or token head needs at least one label");
     if (o->dim % o->heads)
         return rt_error(RT_ARGUMENT, "dim %d is not divisible by heads %d", o->dim, o->heads);
     if (o->position.kind == RT_POSITION_ROPE && (o->dim / o->heads) % 2)
@@ -31,33 +34,6 @@ static rt_status check_options(const rt_roformer_options *o)
     if (o->theta.learn && rt_roformer_pairs(o) < 1)
         return rt_error(RT_ARGUMENT, "nothing is rotated, so there is no theta to learn");
     return rt_ok();
-}
-
-/* A matrix (out, in) with a bias. */
-static rt_affine add_linear(rt_roformer *m, const char *name, int out, int in)
-{
-    rt_affine a;
-    a.weight = rt_parameters_add(&m->parameters, RT_ROLE_WEIGHT, RT_INIT_NORMAL,
-                                 RT_SHAPE_OF(out, in), "%s.weight", name);
-    a.bias = rt_parameters_add(&m->parameters, RT_ROLE_BIAS, RT_INIT_ZERO, RT_SHAPE_OF(out),
-                               "%s.bias", name);
-    return a;
-}
-
-static rt_affine add_norm(rt_roformer *m, const char *name, int size)
-{
-    rt_affine a;
-    a.weight = rt_parameters_add(&m->parameters, RT_ROLE_BIAS, RT_INIT_ONE, RT_SHAPE_OF(size),
-                                 "%s.weight", name);
-    a.bias = rt_parameters_add(&m->parameters, RT_ROLE_BIAS, RT_INIT_ZERO, RT_SHAPE_OF(size),
-                               "%s.bias", name);
-    return a;
-}
-
-static rt_tensor *add_table(rt_roformer *m, const char *name, int rows, int size)
-{
-    return rt_parameters_add(&m->parameters, RT_ROLE_WEIGHT, RT_INIT_NORMAL,
-                             RT_SHAPE_OF(rows, size), "%s.weight", name);
 }
 
 static rt_tensor *add_theta(rt_roformer *m, const char *prefix)
@@ -79,47 +55,42 @@ static void add_layer(rt_roformer *m, int l)
     const rt_roformer_options *o = &m->options;
     rt_roformer_layer *layer = m->layers + l;
     char name[RT_NAME_SIZE];
-    layer->query = add_linear(m, LAYER_NAME(name, l, "attention.self.query"), o->dim, o->dim);
-    layer->key = add_linear(m, LAYER_NAME(name, l, "attention.self.key"), o->dim, o->dim);
-    layer->value = add_linear(m, LAYER_NAME(name, l, "attention.self.value"), o->dim, o->dim);
+    layer->query =
+        rt_add_linear(&m->parameters, LAYER_NAME(name, l, "attention.self.query"), o->dim, o->dim);
+    layer->key =
+        rt_add_linear(&m->parameters, LAYER_NAME(name, l, "attention.self.key"), o->dim, o->dim);
+    layer->value =
+        rt_add_linear(&m->parameters, LAYER_NAME(name, l, "attention.self.value"), o->dim, o->dim);
     if (o->theta.learn && o->theta.scope != RT_THETA_MODEL)
         layer->theta = add_theta(m, LAYER_NAME(name, l, "attention.self"));
-    layer->output = add_linear(m, LAYER_NAME(name, l, "attention.output.dense"), o->dim, o->dim);
-    layer->output_norm = add_norm(m, LAYER_NAME(name, l, "attention.output.LayerNorm"), o->dim);
-    layer->intermediate =
-        add_linear(m, LAYER_NAME(name, l, "intermediate.dense"), o->ffn_dim, o->dim);
-    layer->ffn_output = add_linear(m, LAYER_NAME(name, l, "output.dense"), o->dim, o->ffn_dim);
-    layer->ffn_norm = add_norm(m, LAYER_NAME(name, l, "output.LayerNorm"), o->dim);
+    layer->output = rt_add_linear(&m->parameters, LAYER_NAME(name, l, "attention.output.dense"),
+                                  o->dim, o->dim);
+    layer->output_norm =
+        rt_add_norm(&m->parameters, LAYER_NAME(name, l, "attention.output.LayerNorm"), o->dim);
+    layer->intermediate = rt_add_linear(&m->parameters, LAYER_NAME(name, l, "intermediate.dense"),
+                                        o->ffn_dim, o->dim);
+    layer->ffn_output =
+        rt_add_linear(&m->parameters, LAYER_NAME(name, l, "output.dense"), o->dim, o->ffn_dim);
+    layer->ffn_norm = rt_add_norm(&m->parameters, LAYER_NAME(name, l, "output.LayerNorm"), o->dim);
 }
 
 static void add_encoder(rt_roformer *m)
 {
     const rt_roformer_options *o = &m->options;
     const int E = o->embedding_dim;
-    m->words = add_table(m, "roformer.embeddings.word_embeddings", o->vocab, E);
+    m->words = rt_add_table(&m->parameters, "roformer.embeddings.word_embeddings", o->vocab, E);
     if (o->token_types > 0)
-        m->types = add_table(m, "roformer.embeddings.token_type_embeddings", o->token_types, E);
-    m->embedding_norm = add_norm(m, "roformer.embeddings.LayerNorm", E);
+        m->types = rt_add_table(&m->parameters, "roformer.embeddings.token_type_embeddings",
+                                o->token_types, E);
+    m->embedding_norm = rt_add_norm(&m->parameters, "roformer.embeddings.LayerNorm", E);
     if (E != o->dim)
-        m->projection = add_linear(m, "roformer.embeddings_project", o->dim, E);
+        m->projection = rt_add_linear(&m->parameters, "roformer.embeddings_project", o->dim, E);
     if (o->theta.learn && o->theta.scope == RT_THETA_MODEL)
         m->theta = add_theta(m, "roformer.encoder");
     for (int l = 0; l < o->layers; l++)
         add_layer(m, l);
     if (o->norm == RT_NORM_PRE)
-        m->last_norm = add_norm(m, "roformer.encoder.LayerNorm", o->dim);
-}
-
-static void add_lm_head(rt_roformer *m)
-{
-    const rt_roformer_options *o = &m->options;
-    const int E = o->embedding_dim;
-    m->transform = add_linear(m, "cls.predictions.transform.dense", E, o->dim);
-    m->transform_norm = add_norm(m, "cls.predictions.transform.LayerNorm", E);
-    m->decoder.weight =
-        o->tie_embeddings ? m->words : add_table(m, "cls.predictions.decoder", o->vocab, E);
-    m->decoder.bias = rt_parameters_add(&m->parameters, RT_ROLE_BIAS, RT_INIT_ZERO,
-                                        RT_SHAPE_OF(o->vocab), "cls.predictions.bias");
+        m->last_norm = rt_add_norm(&m->parameters, "roformer.encoder.LayerNorm", o->dim);
 }
 
 /* ---- theta ---- */
@@ -190,11 +161,6 @@ static const rt_rotation *rotation_of(rt_roformer *m, rt_graph *g, int layer, in
 
 /* ---- forward ---- */
 
-static rt_tensor *linear(rt_graph *g, rt_tensor *x, rt_affine a)
-{
-    return rt_linear(g, x, a.weight, a.bias);
-}
-
 static rt_tensor *norm(const rt_roformer *m, rt_graph *g, rt_tensor *x, rt_affine a)
 {
     return rt_layer_norm(g, x, a.weight, a.bias, m->options.norm_eps);
@@ -218,7 +184,7 @@ static rt_tensor *embed(rt_roformer *m, rt_graph *g, const rt_roformer_input *in
         x = types ? rt_add(g, x, rt_embedding(g, m->types, types, shape, RT_NO_PADDING)) : NULL;
     }
     x = dropout(m, g, norm(m, g, x, m->embedding_norm));
-    return m->projection.weight ? linear(g, x, m->projection) : x;
+    return m->projection.weight ? rt_affine_apply(g, x, m->projection) : x;
 }
 
 static rt_tensor *attend(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
@@ -227,9 +193,9 @@ static rt_tensor *attend(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
     const rt_roformer_options *o = &m->options;
     const rt_roformer_layer *layer = m->layers + l;
     const rt_shape heads = RT_SHAPE_OF(in->B, in->T, o->heads, o->dim / o->heads);
-    rt_tensor *q = rt_reshape(g, linear(g, x, layer->query), heads);
-    rt_tensor *k = rt_reshape(g, linear(g, x, layer->key), heads);
-    rt_tensor *v = rt_reshape(g, linear(g, x, layer->value), heads);
+    rt_tensor *q = rt_reshape(g, rt_affine_apply(g, x, layer->query), heads);
+    rt_tensor *k = rt_reshape(g, rt_affine_apply(g, x, layer->key), heads);
+    rt_tensor *v = rt_reshape(g, rt_affine_apply(g, x, layer->value), heads);
     if (o->position.kind == RT_POSITION_ROPE) {
         q = rt_rope(g, q, rotation);
         k = rt_rope(g, k, rotation);
@@ -241,13 +207,15 @@ static rt_tensor *attend(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
                                     .dropout = o->attention_dropout,
                                     .probabilities = in->attentions ? in->attentions[l] : NULL};
     rt_tensor *context = rt_attention(g, q, k, v, &options);
-    return linear(g, rt_reshape(g, context, RT_SHAPE_OF(in->B, in->T, o->dim)), layer->output);
+    return rt_affine_apply(g, rt_reshape(g, context, RT_SHAPE_OF(in->B, in->T, o->dim)),
+                           layer->output);
 }
 
 static rt_tensor *feed_forward(const rt_roformer *m, rt_graph *g, rt_tensor *x, int l)
 {
     const rt_roformer_layer *layer = m->layers + l;
-    return linear(g, rt_gelu(g, linear(g, x, layer->intermediate)), layer->ffn_output);
+    return rt_affine_apply(g, rt_gelu(g, rt_affine_apply(g, x, layer->intermediate)),
+                           layer->ffn_output);
 }
 
 static rt_tensor *apply_layer(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
@@ -286,12 +254,6 @@ rt_tensor *rt_roformer_encode(rt_roformer *m, rt_graph *g, const rt_roformer_inp
     return x;
 }
 
-rt_tensor *rt_roformer_lm_head(rt_roformer *m, rt_graph *g, rt_tensor *hidden)
-{
-    rt_tensor *x = rt_gelu(g, linear(g, hidden, m->transform));
-    return linear(g, norm(m, g, x, m->transform_norm), m->decoder);
-}
-
 /* ---- life ---- */
 
 rt_status rt_roformer_new(rt_roformer **model_new, const rt_roformer_options *options,
@@ -312,7 +274,7 @@ rt_status rt_roformer_new(rt_roformer **model_new, const rt_roformer_options *op
     m->layers = rt_alloc((size_t)options->layers, sizeof *m->layers);
     if (m->layers) {
         add_encoder(m);
-        add_lm_head(m);
+        rt_add_head(m);
         status =
             rt_parameters_allocate(&m->parameters, seed, values_of ? &values_of->parameters : NULL);
     } else {

@@ -2,25 +2,22 @@
 #define ROTOR_MODELS_ROFORMER_H
 
 /* The RoFormer encoder (Su et al. 2021), weight for weight the model of Hugging Face's
- * transformers, with a masked-LM head; and the same with a learnable theta.
+ * transformers, with its heads; and the same with a learnable theta.
  *
  *     embeddings   LN(word[ids] + type[token type]); dropout; E -> C if they differ
  *     layer        a = LN(x + Wo attention(x));  x' = LN(a + W2 gelu(W1 a))      (post-LN)
  *                  a = x + Wo attention(LN(x));  x' = a + W2 gelu(W1 LN(a))      (pre-LN)
  *     attention    q, k, v = Wx; q, k (v too, if asked) rotated; softmax(q k^T / sqrt D) v
- *     head         LN(gelu(dense(x))), then the word embeddings transposed + bias
+ *     lm head      LN(gelu(dense(x))), then the word embeddings transposed + bias
+ *     sequence     of token 0: dropout, dense, gelu, dropout, out_proj
+ *     token        dropout, linear
  *
  * A model belongs to one thread. Workers each make one of the same options that reads the
  * values of the first and keeps its own gradients.
  */
 
+#include "models/layers.h"
 #include "models/options.h"
-#include "models/parameters.h"
-
-typedef struct rt_affine {
-    rt_tensor *weight;
-    rt_tensor *bias;
-} rt_affine;
 
 typedef struct rt_roformer_layer {
     rt_affine query, key, value, output, output_norm;
@@ -35,8 +32,9 @@ typedef struct rt_roformer {
     rt_affine embedding_norm, projection, last_norm;
     rt_tensor *theta; /* of scope model */
     rt_roformer_layer *layers;
-    rt_affine transform, transform_norm, decoder;
-    rt_rotation_table rotation; /* of a fixed theta */
+    rt_affine transform, transform_norm, decoder; /* of the lm head */
+    rt_affine dense, classifier;                  /* of the others */
+    rt_rotation_table rotation;                   /* of a fixed theta */
 } rt_roformer;
 
 typedef struct rt_roformer_input {
@@ -59,8 +57,14 @@ void rt_roformer_free(rt_roformer *model);
 /* The hidden states of the last layer, (B, T, C). */
 rt_tensor *rt_roformer_encode(rt_roformer *model, rt_graph *g, const rt_roformer_input *input);
 
-/* Logits over the vocabulary: hidden (..., C) to (..., V). */
-rt_tensor *rt_roformer_lm_head(rt_roformer *model, rt_graph *g, rt_tensor *hidden);
+/* Logits of the model's head.
+ *
+ *     lm, token   hidden (..., C), any of the tokens, to (..., V) or (..., labels)
+ *     sequence    hidden (B, T, C) to (B, labels) */
+rt_tensor *rt_roformer_logits(rt_roformer *model, rt_graph *g, rt_tensor *hidden);
+
+/* Adds the parameters of the head that the options name. For rt_roformer_new. */
+void rt_add_head(rt_roformer *model);
 
 /* ---- theta ---- */
 

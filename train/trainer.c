@@ -87,7 +87,7 @@ static rt_tensor *shard_loss(shard *s, rt_roformer *model, rt_graph *g, double d
     const rt_shape flat = RT_SHAPE_OF(b->rows * b->length, model->options.dim);
     rt_tensor *labelled = rt_embedding(g, rt_reshape(g, hidden, flat), s->where,
                                        RT_SHAPE_OF(s->labels), RT_NO_PADDING);
-    rt_tensor *logits = rt_roformer_lm_head(model, g, labelled);
+    rt_tensor *logits = rt_roformer_logits(model, g, labelled);
     rt_tensor *loss = rt_cross_entropy(g, logits, s->wanted, 0, divisor);
     if (loss) {
         s->loss = (double)loss->data[0] * divisor;

@@ -1,0 +1,72 @@
+#include "models/roformer.h"
+
+static void add_lm_head(rt_roformer *m)
+{
+    const rt_roformer_options *o = &m->options;
+    rt_parameters *p = &m->parameters;
+    const int E = o->embedding_dim;
+    m->transform = rt_add_linear(p, "cls.predictions.transform.dense", E, o->dim);
+    m->transform_norm = rt_add_norm(p, "cls.predictions.transform.LayerNorm", E);
+    m->decoder.weight =
+        o->tie_embeddings ? m->words : rt_add_table(p, "cls.predictions.decoder", o->vocab, E);
+    m->decoder.bias = rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ZERO, RT_SHAPE_OF(o->vocab),
+                                        "cls.predictions.bias");
+}
+
+void rt_add_head(rt_roformer *m)
+{
+    const rt_roformer_options *o = &m->options;
+    switch (o->head) {
+    case RT_HEAD_LM:
+        add_lm_head(m);
+        break;
+    case RT_HEAD_SEQUENCE:
+        m->dense = rt_add_linear(&m->parameters, "classifier.dense", o->dim, o->dim);
+        m->classifier = rt_add_linear(&m->parameters, "classifier.out_proj", o->labels, o->dim);
+        break;
+    case RT_HEAD_TOKEN:
+        m->classifier = rt_add_linear(&m->parameters, "classifier", o->labels, o->dim);
+        break;
+    }
+}
+
+static rt_tensor *lm_logits(rt_roformer *m, rt_graph *g, rt_tensor *hidden)
+{
+    rt_tensor *x = rt_gelu(g, rt_affine_apply(g, hidden, m->transform));
+    x = rt_layer_norm(g, x, m->transform_norm.weight, m->transform_norm.bias, m->options.norm_eps);
+    return rt_affine_apply(g, x, m->decoder);
+}
+
+/* The hidden state of token 0 of every sequence, (B, C). */
+static rt_tensor *first_tokens(rt_graph *g, rt_tensor *hidden)
+{
+    if (!hidden)
+        return NULL;
+    if (hidden->ndim != 3)
+        return rt_graph_fail(g, RT_SHAPE, "[sequence head] hidden must be (B, T, C); got %s",
+                             rt_shape_text(hidden));
+    const int B = hidden->shape[0], T = hidden->shape[1], C = hidden->shape[2];
+    int32_t *rows = rt_graph_memory(g, (size_t)B, sizeof *rows);
+    for (int b = 0; rows && b < B; b++)
+        rows[b] = b * T;
+    return rows ? rt_embedding(g, rt_reshape(g, hidden, RT_SHAPE_OF(B * T, C)), rows,
+                               RT_SHAPE_OF(B), RT_NO_PADDING)
+                : NULL;
+}
+
+rt_tensor *rt_roformer_logits(rt_roformer *m, rt_graph *g, rt_tensor *hidden)
+{
+    const double p = m->options.dropout;
+    rt_tensor *x;
+    switch (m->options.head) {
+    case RT_HEAD_LM:
+        return lm_logits(m, g, hidden);
+    case RT_HEAD_SEQUENCE:
+        x = rt_dropout(g, first_tokens(g, hidden), p);
+        x = rt_dropout(g, rt_gelu(g, rt_affine_apply(g, x, m->dense)), p);
+        return rt_affine_apply(g, x, m->classifier);
+    case RT_HEAD_TOKEN:
+        return rt_affine_apply(g, rt_dropout(g, hidden, p), m->classifier);
+    }
+    return NULL;
+}

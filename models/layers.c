@@ -1,0 +1,30 @@
+#include "models/layers.h"
+
+rt_affine rt_add_linear(rt_parameters *p, const char *name, int out, int in)
+{
+    rt_affine a;
+    a.weight = rt_parameters_add(p, RT_ROLE_WEIGHT, RT_INIT_NORMAL, RT_SHAPE_OF(out, in),
+                                 "%s.weight", name);
+    a.bias = rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ZERO, RT_SHAPE_OF(out), "%s.bias", name);
+    return a;
+}
+
+rt_affine rt_add_norm(rt_parameters *p, const char *name, int size)
+{
+    rt_affine a;
+    a.weight =
+        rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ONE, RT_SHAPE_OF(size), "%s.weight", name);
+    a.bias = rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ZERO, RT_SHAPE_OF(size), "%s.bias", name);
+    return a;
+}
+
+rt_tensor *rt_add_table(rt_parameters *p, const char *name, int rows, int size)
+{
+    return rt_parameters_add(p, RT_ROLE_WEIGHT, RT_INIT_NORMAL, RT_SHAPE_OF(rows, size),
+                             "%s.weight", name);
+}
+
+rt_tensor *rt_affine_apply(rt_graph *g, rt_tensor *x, rt_affine a)
+{
+    return rt_linear(g, x, a.weight, a.bias);
+}

@@ -1,0 +1,27 @@
+#ifndef ROTOR_MODELS_LAYERS_H
+#define ROTOR_MODELS_LAYERS_H
+
+/* The pieces that models are made of: a few parameters under one name. */
+
+#include "models/parameters.h"
+#include "ops/ops.h"
+
+/* A weight and a bias: of a linear map or of a norm. */
+typedef struct rt_affine {
+    rt_tensor *weight;
+    rt_tensor *bias;
+} rt_affine;
+
+/* NAME.weight (out, in) and NAME.bias (out). */
+rt_affine rt_add_linear(rt_parameters *p, const char *name, int out, int in);
+
+/* NAME.weight and NAME.bias, (size) each. */
+rt_affine rt_add_norm(rt_parameters *p, const char *name, int size);
+
+/* NAME.weight (rows, size), an embedding or a decoder. */
+rt_tensor *rt_add_table(rt_parameters *p, const char *name, int rows, int size);
+
+/* x weight^T + bias. */
+rt_tensor *rt_affine_apply(rt_graph *g, rt_tensor *x, rt_affine a);
+
+#endif
