@@ -14,9 +14,8 @@ typedef struct check {
     rt_graph *graph;
     size_t outputs;
     real *weights;   /* of the outputs, in the sum that is differentiated */
-    real *plus;      /* the outputs one step up */
-    real *minus;     /* and one step down */
-    real *here;      /* and in between */
+    real *here;      /* the outputs at the inputs */
+    real *moved;     /* and where one of them has moved */
     real *saved;     /* an input, while it is moved */
     real *direction; /* what it is moved along */
 } check;
@@ -61,12 +60,11 @@ static rt_status prepare(check *c)
             largest = rt_size(c->inputs[i]);
     c->outputs = rt_size(output);
     c->weights = rt_alloc(c->outputs, sizeof(real));
-    c->plus = rt_alloc(c->outputs, sizeof(real));
-    c->minus = rt_alloc(c->outputs, sizeof(real));
     c->here = rt_alloc(c->outputs, sizeof(real));
+    c->moved = rt_alloc(c->outputs, sizeof(real));
     c->saved = rt_alloc(largest, sizeof(real));
     c->direction = rt_alloc(largest, sizeof(real));
-    if (!c->weights || !c->plus || !c->minus || !c->here || !c->saved || !c->direction)
+    if (!c->weights || !c->here || !c->moved || !c->saved || !c->direction)
         return rt_out_of_memory("a gradient check");
     return rt_ok();
 }
@@ -75,9 +73,8 @@ static void release(check *c)
 {
     rt_graph_free(c->graph);
     rt_free(c->weights);
-    rt_free(c->plus);
-    rt_free(c->minus);
     rt_free(c->here);
+    rt_free(c->moved);
     rt_free(c->saved);
     rt_free(c->direction);
 }
@@ -86,13 +83,13 @@ static rt_status require_same_output_twice(check *c)
 {
     rt_status status = evaluate_into(c, c->here);
     if (!status.code)
-        status = evaluate_into(c, c->plus);
+        status = evaluate_into(c, c->moved);
     if (status.code)
         return status;
     for (size_t k = 0; k < c->outputs; k++)
         if (!isfinite(c->here[k]))
             return rt_error(RT_CHECK, "[gradcheck] output %zu is %g", k, (double)c->here[k]);
-    if (memcmp(c->here, c->plus, c->outputs * sizeof(real)))
+    if (memcmp(c->here, c->moved, c->outputs * sizeof(real)))
         return rt_error(RT_CHECK, "[gradcheck] a second evaluation gives another output: the "
                                   "function is not deterministic");
     return rt_ok();
@@ -149,25 +146,31 @@ static void move(const check *c, rt_tensor *x, double distance)
             x->data[k] = (real)((double)c->saved[k] + distance * (double)c->direction[k]);
 }
 
-/* The derivative of the weighted sum along the direction, and how much the slopes on the
- * two sides differ, which tells a kink. */
+/* The weighted sum at x + distance * direction, less that at x. */
+static rt_status difference(check *c, rt_tensor *x, double distance, double *result)
+{
+    move(c, x, distance);
+    rt_status status = evaluate_into(c, c->moved);
+    move(c, x, 0);
+    *result = 0;
+    for (size_t k = 0; !status.code && k < c->outputs; k++)
+        *result += (double)c->weights[k] * ((double)c->moved[k] - (double)c->here[k]);
+    return status;
+}
+
+/* The derivative along the direction, from differences of fourth order, and how much the
+ * slopes on the two sides differ, which tells a kink. */
 static rt_status slope(check *c, rt_tensor *x, double step, double *derivative, double *bend)
 {
-    move(c, x, step);
-    rt_status status = evaluate_into(c, c->plus);
-    move(c, x, -step);
-    if (!status.code)
-        status = evaluate_into(c, c->minus);
-    move(c, x, 0);
-    if (status.code)
-        return status;
-    double up = 0, down = 0;
-    for (size_t k = 0; k < c->outputs; k++) {
-        up += (double)c->weights[k] * ((double)c->plus[k] - (double)c->here[k]);
-        down += (double)c->weights[k] * ((double)c->here[k] - (double)c->minus[k]);
+    static const double at[] = {1, -1, 2, -2};
+    double d[4];
+    for (int i = 0; i < 4; i++) {
+        rt_status status = difference(c, x, at[i] * step, d + i);
+        if (status.code)
+            return status;
     }
-    *derivative = (up + down) / (2 * step);
-    *bend = fabs(up - down) / step;
+    *derivative = (8 * (d[0] - d[1]) - (d[2] - d[3])) / (12 * step);
+    *bend = fabs(d[0] + d[1]) / step;
     return rt_ok();
 }
 

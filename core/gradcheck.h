@@ -1,7 +1,7 @@
 #ifndef ROTOR_CORE_GRADCHECK_H
 #define ROTOR_CORE_GRADCHECK_H
 
-/* Holds the gradients that backward computes against central differences.
+/* Holds the gradients that backward computes against central differences of fourth order.
  *
  * Of a function with many outputs it checks one of: the gradient of their sum weighted
  * by random numbers, element by element; the whole Jacobian, entry by entry; or the

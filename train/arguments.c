@@ -18,6 +18,7 @@ static const char usage[] =
     "  --eval             evaluate a checkpoint (the newest, or --checkpoint) and stop\n"
     "  --check            validate configuration and data, and stop\n"
     "  --print-config     print every key, its value and where it came from, and stop\n"
+    "  --gradcheck        check every gradient of the model against differences (train-f64 only)\n"
     "  --checkpoint FILE  the checkpoint that --eval uses\n"
     "  --threads N        as run.threads=N: changes the time, never the result\n"
     "  --quiet            no progress\n"
@@ -40,6 +41,7 @@ static const struct option options[] = {
     {"eval", no_argument, NULL, OPTION_FLAG},
     {"check", no_argument, NULL, OPTION_FLAG},
     {"print-config", no_argument, NULL, OPTION_FLAG},
+    {"gradcheck", no_argument, NULL, OPTION_FLAG},
     {"checkpoint", required_argument, NULL, OPTION_CHECKPOINT},
     {"threads", required_argument, NULL, OPTION_THREADS},
     {"quiet", no_argument, NULL, OPTION_FLAG},
@@ -68,6 +70,7 @@ static rt_status set_flag(rt_arguments *a, const char *name)
     } commands[] = {{"eval", RT_COMMAND_EVAL},
                     {"check", RT_COMMAND_CHECK},
                     {"print-config", RT_COMMAND_PRINT_CONFIG},
+                    {"gradcheck", RT_COMMAND_GRADCHECK},
                     {"help", RT_COMMAND_HELP},
                     {"version", RT_COMMAND_VERSION}};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)

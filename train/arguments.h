@@ -12,6 +12,7 @@ typedef enum rt_command {
     RT_COMMAND_EVAL,
     RT_COMMAND_CHECK,
     RT_COMMAND_PRINT_CONFIG,
+    RT_COMMAND_GRADCHECK,
     RT_COMMAND_HELP,
     RT_COMMAND_VERSION
 } rt_command;

@@ -1,6 +1,7 @@
 #include "core/memory.h"
 #include "train/arguments.h"
 #include "train/config.h"
+#include "train/model_check.h"
 #include "train/run.h"
 
 #include <stdio.h>
@@ -32,6 +33,14 @@ static rt_exit check(const rt_config *config)
     return rt_exit_of(status.code);
 }
 
+static rt_exit gradcheck(const rt_config *config)
+{
+    rt_status status = rt_model_check(stdout, config);
+    if (status.code)
+        fprintf(stderr, "train: %s\n", status.message);
+    return rt_exit_of(status.code);
+}
+
 static rt_exit load(rt_config *config, const rt_arguments *arguments)
 {
     const rt_config_source source = {.path = arguments->config,
@@ -59,6 +68,8 @@ static rt_exit obey(const rt_arguments *arguments)
         print_text(stderr, rt_config_overrides(&config));
     if (arguments->command == RT_COMMAND_CHECK)
         return check(&config);
+    if (arguments->command == RT_COMMAND_GRADCHECK)
+        return gradcheck(&config);
     if (arguments->command == RT_COMMAND_EVAL)
         return rt_run_evaluate(&config, arguments);
     return rt_run_train(&config, arguments);

@@ -207,6 +207,8 @@ static void describe(run *r)
 {
     const rt_config *c = r->config;
     const size_t parameters = rt_parameters_count(&r->state->model->parameters);
+    if (r->arguments->quiet)
+        return;
     rt_progress_say(&r->progress,
                     "%s: %zu parameters (%s), %d sequences of %d tokens a step in %d shard%s on "
                     "%d thread%s",

@@ -1,10 +1,10 @@
 #include "train/trainer.h"
 
 #include "core/memory.h"
+#include "train/batch_loss.h"
 #include "train/optimizer.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
     MOST_SHARDS = 16,
@@ -23,12 +23,8 @@ typedef struct stretch {
 /* Whole sequences of a batch, and what came of them. */
 typedef struct shard {
     int first_row;
-    rt_batch batch;
-    int32_t *where;  /* the labelled positions, as rows of (B*T, C) */
-    int32_t *wanted; /* and their labels */
-    int labels;
-    double loss; /* summed over the labels */
-    size_t correct;
+    rt_labelled_batch sequences;
+    rt_batch_result result;
     rt_status status;
 } shard;
 
@@ -61,49 +57,14 @@ int rt_shard_count(const rt_config *c)
 
 /* ---- one shard ---- */
 
-static void collect_labels(shard *s)
-{
-    const int count = s->batch.rows * s->batch.length;
-    s->labels = 0;
-    for (int i = 0; i < count; i++) {
-        if (s->batch.labels[i] == RT_NO_LABEL)
-            continue;
-        s->where[s->labels] = i;
-        s->wanted[s->labels++] = s->batch.labels[i];
-    }
-}
-
-/* The summed loss of a shard over `divisor`. Only the labelled positions go through the
- * head. */
-static rt_tensor *shard_loss(shard *s, rt_roformer *model, rt_graph *g, double divisor)
-{
-    const rt_batch *b = &s->batch;
-    const rt_roformer_input input = {.B = b->rows,
-                                     .T = b->length,
-                                     .ids = b->ids,
-                                     .key_mask = b->mask,
-                                     .padding_id = RT_NO_PADDING};
-    rt_tensor *hidden = rt_roformer_encode(model, g, &input);
-    const rt_shape flat = RT_SHAPE_OF(b->rows * b->length, model->options.dim);
-    rt_tensor *labelled = rt_embedding(g, rt_reshape(g, hidden, flat), s->where,
-                                       RT_SHAPE_OF(s->labels), RT_NO_PADDING);
-    rt_tensor *logits = rt_roformer_logits(model, g, labelled);
-    rt_tensor *loss = rt_cross_entropy(g, logits, s->wanted, 0, divisor);
-    if (loss) {
-        s->loss = (double)loss->data[0] * divisor;
-        s->correct = rt_count_correct(logits, s->wanted);
-    }
-    return loss;
-}
-
 static void draw_shard(void *context, int job, int worker)
 {
     rt_trainer *t = context;
     shard *s = t->shard + job;
     (void)worker;
     rt_data_training(t->data, t->config->run.seed, (uint32_t)t->state.step, (uint32_t)s->first_row,
-                     &s->batch);
-    collect_labels(s);
+                     &s->sequences.batch);
+    rt_collect_labels(&s->sequences);
 }
 
 static void differentiate_shard(void *context, int job, int worker)
@@ -112,15 +73,15 @@ static void differentiate_shard(void *context, int job, int worker)
     shard *s = t->shard + job;
     rt_graph *g = t->graphs[worker];
     rt_parameters_zero_grads(&t->models[job]->parameters);
-    s->loss = 0;
-    s->correct = 0;
+    s->result = (rt_batch_result){0};
     s->status = rt_ok();
-    if (!s->labels)
+    if (!s->sequences.labels)
         return;
     rt_graph_clear(g);
     rt_graph_record(g, true);
     rt_graph_set_random(g, t->config->run.seed, (uint32_t)t->state.step, (uint32_t)job);
-    s->status = rt_graph_backward(g, shard_loss(s, t->models[job], g, t->divisor));
+    s->status = rt_graph_backward(g, rt_batch_loss(t->models[job], g, &s->sequences, t->divisor,
+                                                   &s->result));
 }
 
 /* ---- one stretch of the parameters ---- */
@@ -189,9 +150,10 @@ static void sum_up(const rt_trainer *t, rt_step_result *result)
     double loss = 0, squares = 0;
     size_t correct = 0;
     for (int i = 0; i < t->shards; i++) {
-        loss += t->shard[i].loss;
-        correct += t->shard[i].correct;
-        result->tokens += (long)t->shard[i].batch.rows * t->shard[i].batch.length;
+        const rt_batch *b = &t->shard[i].sequences.batch;
+        loss += t->shard[i].result.loss;
+        correct += t->shard[i].result.correct;
+        result->tokens += (long)b->rows * b->length;
     }
     for (int i = 0; i < t->stretch_count; i++)
         squares += t->stretches[i].squares;
@@ -207,7 +169,7 @@ rt_status rt_trainer_step(rt_trainer *t, rt_step_result *result)
     *result = (rt_step_result){0};
     rt_workers_run(t->workers, draw_shard, t, t->shards);
     for (int i = 0; i < t->shards; i++)
-        labels += t->shard[i].labels;
+        labels += t->shard[i].sequences.labels;
     if (!labels)
         return rt_error(RT_DATA, "step %d: no position has a label", t->state.step + 1);
     t->divisor = (double)labels;
@@ -256,23 +218,23 @@ static void evaluate_part(void *context, int job, int worker)
     rt_trainer *t = e->trainer;
     shard *s = t->shard + worker;
     rt_graph *g = t->graphs[worker];
-    const int own_rows = s->batch.rows;
+    rt_batch *b = &s->sequences.batch;
+    const int own_rows = b->rows;
     const long first = (long)job * e->rows;
-    s->batch.rows = e->sequences - first < e->rows ? (int)(e->sequences - first) : e->rows;
-    rt_data_evaluation(t->data, (uint32_t)first, &s->batch);
-    collect_labels(s);
-    s->loss = 0;
-    s->correct = 0;
-    if (s->labels) {
+    b->rows = e->sequences - first < e->rows ? (int)(e->sequences - first) : e->rows;
+    rt_data_evaluation(t->data, (uint32_t)first, b);
+    rt_collect_labels(&s->sequences);
+    s->result = (rt_batch_result){0};
+    if (s->sequences.labels) {
         rt_graph_clear(g);
         rt_graph_record(g, false);
-        shard_loss(s, t->models[worker], g, 1);
+        rt_batch_loss(t->models[worker], g, &s->sequences, 1, &s->result);
         e->status[job] = rt_graph_status(g);
     }
-    e->loss[job] = s->loss;
-    e->labels[job] = s->labels;
-    e->correct[job] = (long)s->correct;
-    s->batch.rows = own_rows;
+    e->loss[job] = s->result.loss;
+    e->labels[job] = s->sequences.labels;
+    e->correct[job] = (long)s->result.correct;
+    b->rows = own_rows;
 }
 
 rt_status rt_trainer_evaluate(rt_trainer *t, rt_evaluation *result)
@@ -281,7 +243,7 @@ rt_status rt_trainer_evaluate(rt_trainer *t, rt_evaluation *result)
     const long asked = (long)c->train.eval_batches * c->train.batch_size;
     const long there = rt_data_evaluation_rows(t->data, c->data.length);
     evaluation e = {.trainer = t, .sequences = asked < there ? asked : there};
-    e.rows = t->shard[0].batch.rows;
+    e.rows = t->shard[0].sequences.batch.rows;
     const int parts = (int)((e.sequences + e.rows - 1) / e.rows);
     e.status = rt_alloc((size_t)parts, sizeof *e.status);
     e.loss = rt_alloc((size_t)parts, sizeof *e.loss);
@@ -316,17 +278,11 @@ static rt_status make_shard(rt_trainer *t, int number)
     shard *s = t->shard + number;
     s->first_row = (int)((long)c->train.batch_size * number / t->shards);
     const int next = (int)((long)c->train.batch_size * (number + 1) / t->shards);
-    s->batch.rows = next - s->first_row;
-    s->batch.length = c->data.length;
-    const size_t tokens =
-        ((size_t)c->train.batch_size / (size_t)t->shards + 1) * (size_t)c->data.length;
-    s->batch.ids = rt_alloc(tokens, sizeof *s->batch.ids);
-    s->batch.labels = rt_alloc(tokens, sizeof *s->batch.labels);
-    s->batch.mask = rt_alloc(tokens, sizeof *s->batch.mask);
-    s->where = rt_alloc(tokens, sizeof *s->where);
-    s->wanted = rt_alloc(tokens, sizeof *s->wanted);
-    if (!s->batch.ids || !s->batch.labels || !s->batch.mask || !s->where || !s->wanted)
-        return rt_out_of_memory("a batch");
+    const int most = (c->train.batch_size + t->shards - 1) / t->shards;
+    rt_status status = rt_labelled_batch_new(&s->sequences, most, c->data.length);
+    s->sequences.batch.rows = next - s->first_row;
+    if (status.code)
+        return status;
     rt_roformer_options options = c->model;
     options.vocab = rt_data_vocab(t->data);
     return rt_roformer_new(t->models + number, &options, c->run.seed, number ? t->models[0] : NULL);
@@ -415,13 +371,8 @@ void rt_trainer_free(rt_trainer *t)
     for (int i = t->shards - 1; i >= 0; i--) {
         if (t->models)
             rt_roformer_free(t->models[i]);
-        if (!t->shard)
-            continue;
-        rt_free(t->shard[i].batch.ids);
-        rt_free(t->shard[i].batch.labels);
-        rt_free(t->shard[i].batch.mask);
-        rt_free(t->shard[i].where);
-        rt_free(t->shard[i].wanted);
+        if (t->shard)
+            rt_labelled_batch_free(&t->shard[i].sequences);
     }
     rt_free(t->state.first_moment);
     rt_free(t->state.second_moment);

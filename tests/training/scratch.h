@@ -1,7 +1,10 @@
 #ifndef ROTOR_TESTS_TRAINING_SCRATCH_H
 #define ROTOR_TESTS_TRAINING_SCRATCH_H
 
-/* A folder for each test, removed with everything in it, and whole files as bytes. */
+/* A folder for each test, removed with everything in it; whole files as bytes; and
+ * what a call is expected to say. */
+
+#include "core/status.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -109,6 +112,12 @@ static inline void limit_file_size(size_t bytes)
 {
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){bytes, bytes});
+}
+
+static inline void assert_status(rt_status status, rt_code code, const char *message)
+{
+    ck_assert_str_eq(status.message, message);
+    ck_assert_int_eq(status.code, code);
 }
 
 #endif

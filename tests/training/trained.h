@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "train/checkpoint.h"
+#include "training/scratch.h"
 
 #include <check.h>
 #include <string.h>
@@ -77,12 +78,6 @@ static inline rt_checkpoint_info some_info(int64_t step)
                                 .config = some_config,
                                 .alphabet = some_alphabet,
                                 .alphabet_size = sizeof some_alphabet};
-}
-
-static inline void assert_status(rt_status status, rt_code code, const char *message)
-{
-    ck_assert_str_eq(status.message, message);
-    ck_assert_int_eq(status.code, code);
 }
 
 #endif

@@ -1,0 +1,135 @@
+#include "train/model_check.h"
+
+#include "core/gradcheck.h"
+#include "core/memory.h"
+#include "train/batch_loss.h"
+
+#include <math.h>
+
+enum { SEQUENCES = 2, SAMPLES = 24 };
+
+static const double tolerance = 1e-7;
+static const double nothing = 1e-10; /* a gradient that is zero but for rounding */
+
+typedef struct model_check {
+    const rt_config *config;
+    rt_data *data;
+    rt_roformer *model;
+    rt_labelled_batch sequences;
+    rt_tensor **inputs;
+    rt_gradcheck_result *elements;
+    rt_gradcheck_result *direction;
+} model_check;
+
+static rt_tensor *loss(rt_graph *g, rt_tensor *const *inputs, void *context)
+{
+    const model_check *c = context;
+    rt_batch_result result;
+    (void)inputs; /* they are the parameters, which the model knows */
+    rt_graph_set_random(g, c->config->run.seed, 0, 0);
+    return rt_batch_loss(c->model, g, &c->sequences, c->sequences.labels, &result);
+}
+
+/* Uniform in [-0.5, 0.5], around 1 for the weights of norms; theta from 0.1 to 0.6. */
+static void redraw(rt_parameter *p, uint32_t number, rt_theta_form form)
+{
+    const rt_random random = {1, number, RT_STREAM_CHECK};
+    for (size_t i = 0; i < rt_size(&p->tensor); i++) {
+        const double u = rt_random_uniform(random, i);
+        const double theta = 0.1 + 0.5 * u;
+        const double value = p->role == RT_ROLE_THETA ? (form == RT_THETA_LOG ? log(theta) : theta)
+                             : p->init == RT_INIT_ONE ? u + 0.5
+                                                      : u - 0.5;
+        p->tensor.data[i] = (real)value;
+    }
+}
+
+static rt_status prepare(model_check *c)
+{
+    rt_status status = rt_data_open(&c->data, &c->config->data);
+    if (!status.code)
+        status = rt_labelled_batch_new(&c->sequences, SEQUENCES, c->config->data.length);
+    if (status.code)
+        return status;
+    rt_data_training(c->data, c->config->run.seed, 0, 0, &c->sequences.batch);
+    rt_collect_labels(&c->sequences);
+    rt_roformer_options options = c->config->model;
+    options.vocab = rt_data_vocab(c->data);
+    status = rt_roformer_new(&c->model, &options, c->config->run.seed, NULL);
+    if (status.code)
+        return status;
+    const rt_parameters *p = &c->model->parameters;
+    c->inputs = rt_alloc((size_t)p->count, sizeof(rt_tensor *));
+    c->elements = rt_alloc((size_t)p->count, sizeof *c->elements);
+    c->direction = rt_alloc((size_t)p->count, sizeof *c->direction);
+    if (!c->inputs || !c->elements || !c->direction)
+        return rt_out_of_memory("a gradient check");
+    for (int i = 0; i < p->count; i++) {
+        redraw(p->list[i], (uint32_t)i, options.theta.form);
+        c->inputs[i] = &p->list[i]->tensor;
+    }
+    return rt_ok();
+}
+
+static void release(model_check *c)
+{
+    rt_free(c->inputs);
+    rt_free(c->elements);
+    rt_free(c->direction);
+    rt_roformer_free(c->model);
+    rt_labelled_batch_free(&c->sequences);
+    rt_data_close(c->data);
+}
+
+/* Prints the verdict on one parameter, and returns whether it is good. */
+static bool print_row(FILE *to, const rt_parameter *p, const rt_gradcheck_result *elements,
+                      const rt_gradcheck_result *direction)
+{
+    const double error = fmax(elements->error, direction->error);
+    const bool good = elements->reached && error <= tolerance;
+    const char *verdict = !elements->reached             ? "NOT REACHED by backward"
+                          : !good                        ? "WRONG"
+                          : elements->largest <= nothing ? "ok (zero by symmetry)"
+                                                         : "ok";
+    fprintf(to, "%-62s %9zu  %9.2e  %9.2e  %s\n", p->name, rt_size(&p->tensor), elements->largest,
+            error, verdict);
+    if (!good && elements->reached)
+        fprintf(to, "    element %zu: analytic %.12g, numeric %.12g\n", elements->index,
+                elements->analytic, elements->numeric);
+    return good;
+}
+
+/* Some elements of every parameter one by one, and all of them along a random direction. */
+static rt_status compare(FILE *to, model_check *c)
+{
+    const rt_parameters *p = &c->model->parameters;
+    rt_gradcheck_options o = {.tolerance = tolerance, .samples = SAMPLES};
+    rt_status status = rt_gradcheck(loss, c, c->inputs, p->count, &o, c->elements);
+    o.mode = RT_GRADCHECK_DIRECTION;
+    if (!status.code || status.code == RT_CHECK)
+        status = rt_gradcheck(loss, c, c->inputs, p->count, &o, c->direction);
+    if (status.code && status.code != RT_CHECK)
+        return status;
+    int wrong = 0;
+    double worst = 0;
+    fprintf(to, "%-62s %9s  %9s  %9s\n", "parameter", "elements", "gradient", "error");
+    for (int i = 0; i < p->count; i++) {
+        wrong += !print_row(to, p->list[i], c->elements + i, c->direction + i);
+        worst = fmax(worst, fmax(c->elements[i].error, c->direction[i].error));
+    }
+    fprintf(to, "gradcheck: %d parameters, largest error %.2e (tolerance %.0e): %s\n", p->count,
+            worst, tolerance, wrong ? "FAILED" : "passed");
+    return wrong ? rt_error(RT_CHECK, "the gradients of %d parameters are wrong", wrong) : rt_ok();
+}
+
+rt_status rt_model_check(FILE *to, const rt_config *config)
+{
+    if (sizeof(real) < sizeof(double))
+        return rt_error(RT_CONFIG, "--gradcheck needs double precision: use train-f64");
+    model_check c = {.config = config};
+    rt_status status = prepare(&c);
+    if (!status.code)
+        status = compare(to, &c);
+    release(&c);
+    return status;
+}
