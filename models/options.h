@@ -47,6 +47,7 @@ typedef struct rt_roformer_options {
     int ffn_dim;       /* 0 = 4 dim */
     rt_norm_order norm;
     double norm_eps;
+    rt_activation activation; /* of the feed-forward blocks and the heads */
     double dropout;
     double attention_dropout;
     bool causal;

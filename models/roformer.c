@@ -214,7 +214,9 @@ static rt_tensor *attend(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
 static rt_tensor *feed_forward(const rt_roformer *m, rt_graph *g, rt_tensor *x, int l)
 {
     const rt_roformer_layer *layer = m->layers + l;
-    return rt_affine_apply(g, rt_gelu(g, rt_affine_apply(g, x, layer->intermediate)),
+    return rt_affine_apply(g,
+                           rt_activate(g, rt_affine_apply(g, x, layer->intermediate),
+                                       m->options.activation),
                            layer->ffn_output);
 }
 

@@ -32,6 +32,20 @@ rt_tensor *rt_exp(rt_graph *g, rt_tensor *x);
  * (Hendrycks and Gimpel 2016). */
 rt_tensor *rt_gelu(rt_graph *g, rt_tensor *x);
 
+/* The exact GELU as above; its tanh form, x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)));
+ * max(x, 0), with derivative 0 at 0; tanh; 1 / (1 + e^-x); x sigmoid(x); and elu(x) + 1,
+ * that is x + 1 above 0 and e^x below. */
+#define RT_ACTIVATIONS(X)                                                                          \
+    X(RT_GELU, "gelu")                                                                             \
+    X(RT_GELU_TANH, "gelu_tanh")                                                                   \
+    X(RT_RELU, "relu")                                                                             \
+    X(RT_TANH, "tanh")                                                                             \
+    X(RT_SIGMOID, "sigmoid")                                                                       \
+    X(RT_SILU, "silu")                                                                             \
+    X(RT_ELU_PLUS_ONE, "elu_plus_one")
+typedef enum rt_activation { RT_ACTIVATIONS(RT_CHOICE_VALUE) } rt_activation;
+rt_tensor *rt_activate(rt_graph *g, rt_tensor *x, rt_activation kind);
+
 /* Zero with probability p, else x / (1 - p); 0 <= p < 1. The mask is not stored:
  * backward draws it again from the graph's random numbers. p = 0 returns x. */
 rt_tensor *rt_dropout(rt_graph *g, rt_tensor *x, double p);
@@ -71,6 +85,9 @@ rt_tensor *rt_layer_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor
 
 /* e^x / sum e^x over the last axis. */
 rt_tensor *rt_softmax(rt_graph *g, rt_tensor *x);
+
+/* x - log sum e^x over the last axis. */
+rt_tensor *rt_log_softmax(rt_graph *g, rt_tensor *x);
 
 /* Rows of a table.
  *
@@ -208,6 +225,12 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
     X(scale)                                                                                       \
     X(exp)                                                                                         \
     X(gelu)                                                                                        \
+    X(gelu_tanh)                                                                                   \
+    X(relu)                                                                                        \
+    X(tanh)                                                                                        \
+    X(sigmoid)                                                                                     \
+    X(silu)                                                                                        \
+    X(elu_plus_one)                                                                                \
     X(dropout)                                                                                     \
     X(reshape)                                                                                     \
     X(sum)                                                                                         \
@@ -216,6 +239,7 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
     X(linear)                                                                                      \
     X(layer_norm)                                                                                  \
     X(softmax)                                                                                     \
+    X(log_softmax)                                                                                 \
     X(embedding)                                                                                   \
     X(cross_entropy)                                                                               \
     X(rope)                                                                                        \

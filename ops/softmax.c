@@ -51,3 +51,55 @@ rt_tensor *rt_softmax(rt_graph *g, rt_tensor *x)
         return NULL;
     return RT_APPLY(g, &rt_op_softmax, rt_tensor_shape(x), RT_NO_ARGS, x);
 }
+
+/* ---- log_softmax ---- */
+
+RT_ROW_KERNEL void log_softmax_row(real *restrict y, const real *restrict x, int size)
+{
+    real largest = x[0], sum = 0;
+    for (int i = 1; i < size; i++)
+        largest = x[i] > largest ? x[i] : largest;
+#pragma omp simd reduction(+ : sum)
+    for (int i = 0; i < size; i++)
+        sum += rt_exp_of(x[i] - largest);
+    const real shift = largest + (real)log((double)sum);
+    for (int i = 0; i < size; i++)
+        y[i] = x[i] - shift;
+}
+
+/* dx = dy - e^y sum(dy). */
+RT_ROW_KERNEL void log_softmax_row_gradient(real *restrict dx, const real *restrict y,
+                                            const real *restrict g, int size)
+{
+    real sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int i = 0; i < size; i++)
+        sum += g[i];
+    for (int i = 0; i < size; i++)
+        dx[i] += g[i] - rt_exp_of(y[i]) * sum;
+}
+
+static void log_softmax_forward(const rt_node *n)
+{
+    const int size = rt_columns(n->out);
+    for (size_t r = 0, rows = rt_rows(n->out); r < rows; r++)
+        log_softmax_row(n->out->data + r * (size_t)size, n->in[0]->data + r * (size_t)size, size);
+}
+
+static void log_softmax_backward(const rt_node *n)
+{
+    const int size = rt_columns(n->out);
+    real *dx = rt_grad(n, 0);
+    for (size_t r = 0, rows = rt_rows(n->out); dx && r < rows; r++)
+        log_softmax_row_gradient(dx + r * (size_t)size, n->out->data + r * (size_t)size,
+                                 n->out->grad + r * (size_t)size, size);
+}
+
+const rt_op rt_op_log_softmax = {"log_softmax", log_softmax_forward, log_softmax_backward};
+
+rt_tensor *rt_log_softmax(rt_graph *g, rt_tensor *x)
+{
+    if (!x)
+        return NULL;
+    return RT_APPLY(g, &rt_op_log_softmax, rt_tensor_shape(x), RT_NO_ARGS, x);
+}

@@ -1,7 +1,7 @@
 #ifndef ROTOR_OPS_VECTOR_MATH_H
 #define ROTOR_OPS_VECTOR_MATH_H
 
-/* exp and the normal distribution, written so that a loop over them becomes vector
+/* exp, tanh and the normal distribution, written so that a loop over them becomes vector
  * code. In the float build they are polynomials; tests/ops/test_vector_math.c holds
  * the stated errors over the whole range. In the double build, which is for exactness,
  * they are the C library's.
@@ -23,6 +23,11 @@ static inline real rt_abs(real x)
 static inline double rt_exp_of(double x)
 {
     return exp(x);
+}
+
+static inline double rt_tanh_of(double x)
+{
+    return tanh(x);
 }
 
 /* The distribution function of the standard normal and its density. */
@@ -61,6 +66,12 @@ static inline float rt_exp_of(float x)
     p = x < low ? 0 : p;
     p = x > high ? INFINITY : p;
     return x == x ? p : x;
+}
+
+/* tanh x with an absolute error below 2e-7. */
+static inline float rt_tanh_of(float x)
+{
+    return 1 - 2 / (1 + rt_exp_of(2 * x));
 }
 
 /* Phi(x) and phi(x), each with an absolute error below 2e-7. The tail is

@@ -13,6 +13,7 @@
     }
 
 WORDS(norm_word, RT_NORM_ORDERS)
+WORDS(activation_word, RT_ACTIVATIONS)
 WORDS(position_word, RT_POSITION_KINDS)
 WORDS(pairing_word, RT_PAIRINGS)
 WORDS(scope_word, RT_THETA_SCOPES)
@@ -87,6 +88,8 @@ static const rt_key keys[] = {
      "LayerNorm after or before each block", FIXED},
     {"model", "norm_eps", NUMBER(model.norm_eps, ABOVE_UP_TO(0, 1)), "1e-12",
      "added to the variance in LayerNorm", FIXED},
+    {"model", "activation", CHOICE(model.activation, activation_word), "gelu",
+     "function inside the feed-forward blocks", FIXED},
     {"model", "dropout", NUMBER(model.dropout, FROM_BELOW(0, 1)), "0",
      "share of features dropped in training", FIXED},
     {"model", "attention_dropout", NUMBER(model.attention_dropout, FROM_BELOW(0, 1)), "0",

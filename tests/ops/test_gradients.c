@@ -71,6 +71,23 @@ BUILDER(gelu)
     UNUSED;
     return rt_gelu(g, in[0]);
 }
+#define ACTIVATION(name, kind)                                                                     \
+    BUILDER(name)                                                                                  \
+    {                                                                                              \
+        UNUSED;                                                                                    \
+        return rt_activate(g, in[0], kind);                                                        \
+    }
+ACTIVATION(gelu_tanh, RT_GELU_TANH)
+ACTIVATION(relu, RT_RELU)
+ACTIVATION(tanh_of, RT_TANH)
+ACTIVATION(sigmoid, RT_SIGMOID)
+ACTIVATION(silu, RT_SILU)
+ACTIVATION(elu_plus_one, RT_ELU_PLUS_ONE)
+BUILDER(log_softmax)
+{
+    UNUSED;
+    return rt_log_softmax(g, in[0]);
+}
 BUILDER(dropout)
 {
     UNUSED;
@@ -220,6 +237,14 @@ static const row rows[] = {
     {"scale", scale, SHAPES(AXES(2, 5))},
     {"exp", exp_of, SHAPES(AXES(3, 3))},
     {"gelu", gelu, SHAPES(AXES(40)), .low = -5, .high = 5},
+    {"gelu_tanh", gelu_tanh, SHAPES(AXES(40)), .low = -5, .high = 5},
+    /* The kink at 0 is at no drawn element: the step is far smaller than the nearest. */
+    {"relu", relu, SHAPES(AXES(4, 5))},
+    {"tanh", tanh_of, SHAPES(AXES(20)), .low = -3, .high = 3},
+    {"sigmoid", sigmoid, SHAPES(AXES(20)), .low = -5, .high = 5},
+    {"silu", silu, SHAPES(AXES(20)), .low = -5, .high = 5},
+    /* Continuous with its first derivative at 0. */
+    {"elu_plus_one", elu_plus_one, SHAPES(AXES(2, 10)), .low = -3, .high = 3},
     {"gelu", used_twice, SHAPES(AXES(2, 3))},
     {"dropout", dropout, SHAPES(AXES(3, 7))},
     {"dropout", dropout, SHAPES(AXES(2, 3, 50))},
@@ -237,6 +262,8 @@ static const row rows[] = {
     {"layer_norm", layer_norm, SHAPES(AXES(2, 2, 2), AXES(2), AXES(2))},
     {"softmax", softmax, SHAPES(AXES(3, 7)), .low = -3, .high = 3},
     {"softmax", softmax, SHAPES(AXES(4, 1))},
+    {"log_softmax", log_softmax, SHAPES(AXES(3, 7)), .low = -3, .high = 3},
+    {"log_softmax", log_softmax, SHAPES(AXES(2, 2, 1))},
     {"embedding", embedding, SHAPES(AXES(5, 3))},
     {"embedding", embedding, SHAPES(AXES(5, 1))},
     {"cross_entropy", cross_entropy, SHAPES(AXES(4, 5)), .low = -3, .high = 3},

@@ -1,0 +1,21 @@
+#ifndef ROTOR_MODELS_POSITIONS_H
+#define ROTOR_MODELS_POSITIONS_H
+
+/* Numbers that position encodings are made of, in double. */
+
+#include "ops/ops.h"
+
+/* The sinusoidal table, (T, C): row t holds sin(t w_i) and cos(t w_i), w_i =
+ * base^(-2i/C), side by side (RT_INTERLEAVED; Vaswani et al. 2017) or all sines first
+ * (RT_HALF; Hugging Face's RoFormer). An odd C has one sine more. */
+void rt_sinusoidal_table(double *table, int T, int C, double base, rt_pairing layout);
+
+/* The slopes of ALiBi, one for each head (Press et al. 2022): with n the largest power of
+ * two that is at most H, the powers 1 ... n of 2^(-8/n), then the odd powers of 2^(-4/n). */
+void rt_alibi_slopes(double *slopes, int heads);
+
+/* How much attention can prefer near keys, by distance r (figure 2 of the RoFormer paper):
+ * the mean over j = 1 ... R/2 of |sum_{i<j} e^{i r theta_i}|. */
+double rt_decay(const double *theta, int pairs, double r);
+
+#endif

@@ -1,0 +1,132 @@
+#include "ops/ops.h"
+#include "ops/vector_math.h"
+
+/* Functions of one number. Most share work with their derivative, so forward computes both,
+ * and backward is one product for all of them. */
+
+typedef void (*kernel)(real *restrict y, real *restrict derivative, const real *restrict x,
+                       size_t size);
+
+typedef struct activation_args {
+    kernel values;
+    real *derivative;
+} activation_args;
+
+#define KERNEL(name)                                                                               \
+    RT_ROW_KERNEL void name(real *restrict y, real *restrict derivative, const real *restrict x,   \
+                            size_t size)
+
+/* x Phi(x); the derivative is Phi(x) + x phi(x). */
+KERNEL(gelu)
+{
+    for (size_t i = 0; i < size; i++) {
+        real cdf, density;
+        rt_normal(x[i], &cdf, &density);
+        y[i] = x[i] * cdf;
+        derivative[i] = cdf + x[i] * density;
+    }
+}
+
+KERNEL(gelu_tanh)
+{
+    const real root = (real)0.7978845608028654, cubic = (real)0.044715, half = (real)0.5;
+    for (size_t i = 0; i < size; i++) {
+        const real square = x[i] * x[i];
+        const real t = rt_tanh_of(root * x[i] * (1 + cubic * square));
+        y[i] = half * x[i] * (1 + t);
+        derivative[i] =
+            half * (1 + t) + half * x[i] * (1 - t * t) * root * (1 + 3 * cubic * square);
+    }
+}
+
+KERNEL(relu)
+{
+    for (size_t i = 0; i < size; i++) {
+        y[i] = x[i] > 0 ? x[i] : 0;
+        derivative[i] = x[i] > 0 ? 1 : 0;
+    }
+}
+
+KERNEL(tanh_values)
+{
+    for (size_t i = 0; i < size; i++) {
+        y[i] = rt_tanh_of(x[i]);
+        derivative[i] = 1 - y[i] * y[i];
+    }
+}
+
+KERNEL(sigmoid)
+{
+    for (size_t i = 0; i < size; i++) {
+        y[i] = 1 / (1 + rt_exp_of(-x[i]));
+        derivative[i] = y[i] * (1 - y[i]);
+    }
+}
+
+KERNEL(silu)
+{
+    for (size_t i = 0; i < size; i++) {
+        const real s = 1 / (1 + rt_exp_of(-x[i]));
+        y[i] = x[i] * s;
+        derivative[i] = s + x[i] * s * (1 - s);
+    }
+}
+
+KERNEL(elu_plus_one)
+{
+    for (size_t i = 0; i < size; i++) {
+        const real e = rt_exp_of(x[i] < 0 ? x[i] : 0);
+        y[i] = x[i] > 0 ? x[i] + 1 : e;
+        derivative[i] = e;
+    }
+}
+
+static void activation_forward(const rt_node *n)
+{
+    const activation_args *a = n->args;
+    a->values(n->out->data, a->derivative, n->in[0]->data, rt_size(n->out));
+}
+
+static void activation_backward(const rt_node *n)
+{
+    const real *restrict derivative = ((const activation_args *)n->args)->derivative;
+    const real *restrict g = n->out->grad;
+    real *restrict dx = rt_grad(n, 0);
+    for (size_t i = 0, size = rt_size(n->out); dx && i < size; i++)
+        dx[i] += g[i] * derivative[i];
+}
+
+#define ACTIVATION_OP(name)                                                                        \
+    {                                                                                              \
+#name, activation_forward, activation_backward                                             \
+    }
+const rt_op rt_op_gelu = ACTIVATION_OP(gelu);
+const rt_op rt_op_gelu_tanh = ACTIVATION_OP(gelu_tanh);
+const rt_op rt_op_relu = ACTIVATION_OP(relu);
+const rt_op rt_op_tanh = ACTIVATION_OP(tanh);
+const rt_op rt_op_sigmoid = ACTIVATION_OP(sigmoid);
+const rt_op rt_op_silu = ACTIVATION_OP(silu);
+const rt_op rt_op_elu_plus_one = ACTIVATION_OP(elu_plus_one);
+
+rt_tensor *rt_activate(rt_graph *g, rt_tensor *x, rt_activation kind)
+{
+    static const struct {
+        const rt_op *op;
+        kernel values;
+    } kinds[] = {[RT_GELU] = {&rt_op_gelu, gelu},
+                 [RT_GELU_TANH] = {&rt_op_gelu_tanh, gelu_tanh},
+                 [RT_RELU] = {&rt_op_relu, relu},
+                 [RT_TANH] = {&rt_op_tanh, tanh_values},
+                 [RT_SIGMOID] = {&rt_op_sigmoid, sigmoid},
+                 [RT_SILU] = {&rt_op_silu, silu},
+                 [RT_ELU_PLUS_ONE] = {&rt_op_elu_plus_one, elu_plus_one}};
+    if (!x)
+        return NULL;
+    activation_args args = {kinds[kind].values, rt_graph_memory(g, rt_size(x), sizeof(real))};
+    return RT_APPLY(g, kinds[kind].op, rt_tensor_shape(x), &args, x);
+}
+
+rt_tensor *rt_gelu(rt_graph *g, rt_tensor *x)
+{
+    return rt_activate(g, x, RT_GELU);
+}
