@@ -1,0 +1,61 @@
+/* docs/configuration.md is written from the table of keys:
+ *     ROTOR_WRITE_DOCS=1 build/tests/test_docs */
+
+#include "suite.h"
+#include "train/config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char path[] = TEST_SOURCES "/../docs/configuration.md";
+
+static const char introduction[] =
+    "# Configuration\n"
+    "\n"
+    "An INI file with sections, or `section.key=value` on the command line, which beats the file.\n"
+    "Keys are case-sensitive; an unknown key, a duplicate or a value out of range is an error with "
+    "its\n"
+    "line, and all errors are listed. Numbers are decimal. A comment begins with `;` (or `#` at "
+    "the\n"
+    "start of a line). `train --check FILE` validates, `train --print-config FILE` shows every "
+    "key, its\n"
+    "value and where it came from.\n"
+    "\n";
+
+static char *read_page(void)
+{
+    enum { MOST = 1 << 16 };
+    char *page = rt_alloc(MOST, 1);
+    FILE *from = fopen(path, "r");
+    ck_assert_msg(from && page, "%s cannot be read", path);
+    page[fread(page, 1, MOST - 1, from)] = '\0';
+    fclose(from);
+    return page;
+}
+
+START_TEST(the_page_on_configuration_is_the_table_of_keys)
+{
+    char *reference = rt_config_reference();
+    ck_assert_ptr_nonnull(reference);
+    if (getenv("ROTOR_WRITE_DOCS")) {
+        FILE *to = fopen(path, "w");
+        ck_assert_ptr_nonnull(to);
+        fprintf(to, "%s%s", introduction, reference);
+        ck_assert_int_eq(fclose(to), 0);
+    }
+    char *page = read_page();
+    ck_assert_msg(!strncmp(page, introduction, strlen(introduction)) &&
+                      !strcmp(page + strlen(introduction), reference),
+                  "docs/configuration.md is out of date: ROTOR_WRITE_DOCS=1 build/tests/test_docs");
+    rt_free(page);
+    rt_free(reference);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("docs");
+    TCase *tests = leak_checked_case(suite, "docs");
+    tcase_add_test(tests, the_page_on_configuration_is_the_table_of_keys);
+    return run_suite(suite);
+}
