@@ -1,0 +1,90 @@
+#include "reference.h"
+
+#include "ops/ops.h"
+
+#include <check.h>
+
+typedef struct attention_case {
+    const char *name;
+    rt_tensor *q, *k, *v, *theta;
+    array query_positions, key_positions;
+    rt_attention_options options;
+} attention_case;
+
+static rt_tensor *heads_leaf(reference *r, const char *name, const char *what)
+{
+    return reference_leaf(r, reference_swap_heads(r, reference_array(r, "%s/%s", name, what)));
+}
+
+static uint8_t *read_mask(reference *r, const char *name)
+{
+    array a = reference_array(r, "%s/key_mask", name);
+    uint8_t *mask = rt_arena_take(&r->memory, a.size);
+    for (size_t i = 0; i < a.size; i++)
+        mask[i] = a.values[i] != 0;
+    return mask;
+}
+
+static attention_case read_case(reference *r, const char *name)
+{
+    attention_case c = {.name = name};
+    c.q = heads_leaf(r, name, "Q");
+    c.k = heads_leaf(r, name, "K");
+    c.v = heads_leaf(r, name, "V");
+    c.theta = reference_leaf(r, reference_array(r, "%s/theta", name));
+    c.query_positions = reference_array(r, "%s/q_positions", name);
+    c.key_positions = reference_array(r, "%s/k_positions", name);
+    c.options = (rt_attention_options){.scale = reference_number(r, name, "scale"),
+                                       .causal = reference_number(r, name, "causal") != 0,
+                                       .key_mask = read_mask(r, name),
+                                       .query_positions = c.query_positions.values,
+                                       .key_positions = c.key_positions.values};
+    if (!reference_says(r, name, "alibi", "none"))
+        c.options.slopes = reference_array(r, "%s/slopes", name).values;
+    return c;
+}
+
+static rt_tensor *rotate(reference *r, const attention_case *c, rt_tensor *x, array positions)
+{
+    const rt_pairing pairing =
+        reference_says(r, c->name, "pairing", "half_split") ? RT_HALF : RT_INTERLEAVED;
+    return rt_rope(r->graph, x,
+                   rt_rotation_learned(r->graph, c->theta, RT_THETA_RAW, pairing, 1, x->shape[0],
+                                       x->shape[1], (rt_positions){.at = positions.values}));
+}
+
+static void check_case(reference *r, const char *name)
+{
+    attention_case c = read_case(r, name);
+    array out = reference_array(r, "%s/out", name), probs = reference_array(r, "%s/probs", name);
+    array g = reference_swap_heads(r, reference_array(r, "%s/g", name));
+    rt_tensor *q = c.q, *k = c.k, *v = c.v;
+    rt_graph_clear(r->graph);
+    if (reference_number(r, name, "rope") != 0) {
+        q = rotate(r, &c, q, c.query_positions);
+        k = rotate(r, &c, k, c.key_positions);
+        if (reference_number(r, name, "rope_value") != 0)
+            v = rotate(r, &c, v, c.key_positions);
+    }
+    c.options.probabilities = rt_arena_take(&r->memory, probs.size * sizeof(real));
+    rt_tensor *result = rt_attention(r->graph, q, k, v, &c.options);
+    check_status(r, rt_graph_status(r->graph), name);
+    check_values(r, result->data, reference_swap_heads(r, out), VALUE_TOLERANCE, "%s out", name);
+    check_values(r, c.options.probabilities, probs, VALUE_TOLERANCE, "%s probs", name);
+    check_status(r, rt_graph_backward_from(r->graph, result, reference_leaf(r, g)->data), name);
+    rt_tensor *const inputs[] = {c.q, c.k, c.v};
+    static const char *const gradients[] = {"dQ", "dK", "dV"};
+    for (int i = 0; i < 3; i++)
+        check_gradient(r, inputs[i]->grad,
+                       reference_swap_heads(r, reference_array(r, "%s/%s", name, gradients[i])),
+                       "%s %s", name, gradients[i]);
+    check_gradient(r, c.theta->grad, reference_array(r, "%s/dtheta", name), "%s dtheta", name);
+    r->cases++;
+}
+
+void check_attention_file(reference *r)
+{
+    name_list cases = reference_members(r, "/");
+    for (int i = 0; i < cases.count; i++)
+        check_case(r, cases.names[i]);
+}

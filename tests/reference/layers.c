@@ -1,0 +1,152 @@
+#include "reference.h"
+
+#include "ops/ops.h"
+
+#include <check.h>
+#include <string.h>
+
+/* Runs backward with the upstream gradient of the case. */
+static void backward(reference *r, rt_tensor *out, array g, const char *what)
+{
+    check_status(r, rt_graph_status(r->graph), what);
+    check_status(r, rt_graph_backward_from(r->graph, out, reference_leaf(r, g)->data), what);
+}
+
+static void check_layer_norm(reference *r, const char *path)
+{
+    rt_tensor *x = reference_leaf(r, reference_array(r, "%s/x", path));
+    rt_tensor *weight = reference_leaf(r, reference_array(r, "%s/weight", path));
+    rt_tensor *bias = reference_leaf(r, reference_array(r, "%s/bias", path));
+    rt_tensor *y = rt_layer_norm(r->graph, x, weight, bias, reference_number(r, path, "eps"));
+    backward(r, y, reference_array(r, "%s/g", path), path);
+    check_values(r, y->data, reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y", path);
+    check_gradient(r, x->grad, reference_array(r, "%s/dx", path), "%s dx", path);
+    check_gradient(r, weight->grad, reference_array(r, "%s/dweight", path), "%s dweight", path);
+    check_gradient(r, bias->grad, reference_array(r, "%s/dbias", path), "%s dbias", path);
+}
+
+static void check_activation(reference *r, const char *path)
+{
+    static const char *const words[] = {RT_ACTIVATIONS(RT_CHOICE_WORD)};
+    const char *name = strrchr(path, '/') + 1;
+    int kind = -1;
+    if (!strcmp(name, "x") || !strcmp(name, "g"))
+        return;
+    for (int i = 0; i < (int)(sizeof words / sizeof *words); i++)
+        if (!strcmp(words[i], !strcmp(name, "gelu_exact") ? "gelu" : name))
+            kind = i;
+    ck_assert_msg(kind >= 0, "%s: %s is an activation that rotor does not have", r->name, name);
+    rt_tensor *x = reference_leaf(r, reference_array(r, "activations/x"));
+    rt_tensor *y = rt_activate(r->graph, x, (rt_activation)kind);
+    backward(r, y, reference_array(r, "activations/g"), path);
+    check_values(r, y->data, reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y", path);
+    check_gradient(r, x->grad, reference_array(r, "%s/dx", path), "%s dx", path);
+}
+
+static void check_softmax(reference *r, const char *path)
+{
+    array g = reference_array(r, "%s/g", path);
+    rt_tensor *x = reference_leaf(r, reference_array(r, "%s/x", path));
+    rt_tensor *y = rt_softmax(r->graph, x);
+    backward(r, y, g, path);
+    check_values(r, y->data, reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y", path);
+    check_gradient(r, x->grad, reference_array(r, "%s/dx", path), "%s dx", path);
+    rt_graph_clear(r->graph);
+    x = reference_leaf(r, reference_array(r, "%s/x", path));
+    y = rt_log_softmax(r->graph, x);
+    backward(r, y, g, path);
+    check_values(r, y->data, reference_array(r, "%s/log_y", path), VALUE_TOLERANCE, "%s log_y",
+                 path);
+    check_gradient(r, x->grad, reference_array(r, "%s/log_dx", path), "%s log_dx", path);
+}
+
+/* The loss of each row by itself is that of a batch in which only its label counts. */
+static void check_rows(reference *r, const char *path, rt_tensor *logits, const int32_t *labels,
+                       double smoothing)
+{
+    array expected = reference_array(r, "%s/per_row", path);
+    const int ignored = (int)reference_number(r, path, "ignore_index");
+    int32_t *one = rt_arena_take(&r->memory, expected.size * sizeof *one);
+    for (size_t row = 0; row < expected.size; row++) {
+        for (size_t i = 0; i < expected.size; i++)
+            one[i] = i == row && labels[i] != ignored ? labels[i] : RT_IGNORE;
+        rt_tensor *loss = rt_cross_entropy(r->graph, logits, one, smoothing, 1);
+        check_status(r, rt_graph_status(r->graph), path);
+        check_number(r, (double)loss->data[0], expected.values[row], VALUE_TOLERANCE, path);
+    }
+}
+
+static void check_cross_entropy(reference *r, const char *path)
+{
+    rt_tensor *logits = reference_leaf(r, reference_array(r, "%s/logits", path));
+    array targets = reference_array(r, "%s/targets", path);
+    int32_t *labels = reference_ids(r, targets);
+    const double smoothing = reference_number(r, path, "label_smoothing");
+    const int ignored = (int)reference_number(r, path, "ignore_index");
+    int counted = 0;
+    for (size_t i = 0; i < targets.size; i++) {
+        counted += labels[i] != ignored;
+        labels[i] = labels[i] == ignored ? RT_IGNORE : labels[i];
+    }
+    const bool mean = reference_says(r, path, "reduction", "mean");
+    ck_assert_msg(mean || reference_says(r, path, "reduction", "sum"),
+                  "%s: %s has an unknown reduction", r->name, path);
+    rt_tensor *loss = rt_cross_entropy(r->graph, logits, labels, smoothing, mean ? counted : 1);
+    check_status(r, rt_graph_backward(r->graph, loss), path);
+    check_number(r, (double)loss->data[0], reference_array(r, "%s/loss", path).values[0],
+                 VALUE_TOLERANCE, path);
+    check_gradient(r, logits->grad, reference_array(r, "%s/dlogits", path), "%s dlogits", path);
+    rt_graph_clear(r->graph);
+    check_rows(r, path, logits, labels, smoothing);
+}
+
+static void check_embedding(reference *r, const char *path)
+{
+    array ids = reference_array(r, "%s/ids", path);
+    rt_tensor *weight = reference_leaf(r, reference_array(r, "%s/weight", path));
+    rt_shape shape = {.ndim = ids.ndim};
+    memcpy(shape.axis, ids.axis, sizeof shape.axis);
+    rt_tensor *y = rt_embedding(r->graph, weight, reference_ids(r, ids), shape,
+                                (int)reference_number(r, path, "padding_idx"));
+    backward(r, y, reference_array(r, "%s/g", path), path);
+    check_values(r, y->data, reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y", path);
+    check_gradient(r, weight->grad, reference_array(r, "%s/dweight", path), "%s dweight", path);
+}
+
+static void check_linear(reference *r, const char *path)
+{
+    rt_tensor *x = reference_leaf(r, reference_array(r, "%s/x", path));
+    rt_tensor *weight = reference_leaf(r, reference_array(r, "%s/weight", path));
+    rt_tensor *bias = reference_leaf(r, reference_array(r, "%s/bias", path));
+    rt_tensor *y = rt_linear(r->graph, x, weight, bias);
+    backward(r, y, reference_array(r, "%s/g", path), path);
+    check_values(r, y->data, reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y", path);
+    check_gradient(r, x->grad, reference_array(r, "%s/dx", path), "%s dx", path);
+    check_gradient(r, weight->grad, reference_array(r, "%s/dweight", path), "%s dweight", path);
+    check_gradient(r, bias->grad, reference_array(r, "%s/dbias", path), "%s dbias", path);
+}
+
+void check_layer_file(reference *r)
+{
+    static const struct {
+        const char *group;
+        void (*check)(reference *r, const char *path);
+    } kinds[] = {{"layernorm", check_layer_norm}, {"activations", check_activation},
+                 {"softmax", check_softmax},      {"cross_entropy", check_cross_entropy},
+                 {"embedding", check_embedding},  {"linear", check_linear}};
+    name_list groups = reference_members(r, "/");
+    for (int i = 0; i < groups.count; i++) {
+        size_t kind = 0, count = sizeof kinds / sizeof *kinds;
+        while (kind < count && strcmp(kinds[kind].group, groups.names[i]))
+            kind++;
+        ck_assert_msg(kind < count, "%s: nothing checks the group %s", r->name, groups.names[i]);
+        name_list cases = reference_members(r, groups.names[i]);
+        for (int c = 0; c < cases.count; c++) {
+            char path[256];
+            snprintf(path, sizeof path, "%s/%s", groups.names[i], cases.names[c]);
+            rt_graph_clear(r->graph);
+            kinds[kind].check(r, path);
+            r->cases++;
+        }
+    }
+}

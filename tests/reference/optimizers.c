@@ -1,0 +1,136 @@
+#include "reference.h"
+
+#include "train/optimizer.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+enum { MOST_PARAMETERS = 16 };
+
+/* One parameter's history: row t of each array belongs to step t. */
+typedef struct history {
+    const char *name;
+    array params, grads;
+    array first, second; /* moments after each step; no values where there are none */
+    real *value, *m, *v, *gradient;
+    size_t size;
+    double decay;
+} history;
+
+static array if_there(reference *r, const char *path, const char *group, const char *name)
+{
+    return reference_has(r, "%s/%s/%s", path, group, name)
+               ? reference_array(r, "%s/%s/%s", path, group, name)
+               : (array){0};
+}
+
+static real *room(reference *r, size_t size)
+{
+    real *memory = rt_arena_take(&r->memory, size * sizeof *memory);
+    return memset(memory, 0, size * sizeof *memory);
+}
+
+static history read_history(reference *r, const char *path, const char *name, const rt_update *u)
+{
+    char dataset[256];
+    history h = {.name = name, .decay = u->decay};
+    h.params = reference_array(r, "%s/params/%s", path, name);
+    h.grads = reference_array(r, "%s/grads/%s", path, name);
+    h.first = if_there(r, path, u->rule == RT_UPDATE_SGD ? "momentum_buffer" : "exp_avg", name);
+    h.second = if_there(r, path, "exp_avg_sq", name);
+    h.size = h.grads.size / (size_t)h.grads.axis[0];
+    snprintf(dataset, sizeof dataset, "%s/params/%s", path, name);
+    if (H5Aexists_by_name(r->file, dataset, "weight_decay", H5P_DEFAULT) > 0)
+        h.decay = reference_number(r, dataset, "weight_decay");
+    h.value = room(r, h.size);
+    h.m = room(r, h.size);
+    h.v = room(r, h.size);
+    h.gradient = room(r, h.size);
+    for (size_t i = 0; i < h.size; i++)
+        h.value[i] = (real)h.params.values[i];
+    return h;
+}
+
+static rt_update read_update(reference *r, const char *path)
+{
+    rt_update u = {.rule = RT_UPDATE_SGD, .decay = reference_number(r, path, "weight_decay")};
+    if (reference_says(r, path, "algorithm", "sgd")) {
+        u.momentum = reference_number(r, path, "momentum");
+        u.nesterov = reference_number(r, path, "nesterov") != 0;
+        return u;
+    }
+    u.rule = reference_says(r, path, "algorithm", "adamw") ? RT_UPDATE_ADAMW : RT_UPDATE_ADAM;
+    u.beta1 = reference_number(r, path, "beta1");
+    u.beta2 = reference_number(r, path, "beta2");
+    u.eps = reference_number(r, path, "eps");
+    return u;
+}
+
+static array row(array a, size_t size, int t)
+{
+    return (
+        array){.values = a.values + (size_t)t * size, .ndim = 1, .axis = {(int)size}, .size = size};
+}
+
+static void take_step(reference *r, const char *path, history *h, rt_update u, int t)
+{
+    u.decay = h->decay;
+    for (size_t i = 0; i < h->size; i++)
+        h->gradient[i] = (real)h->grads.values[(size_t)t * h->size + i];
+    rt_update_apply(&u, h->value, h->m, h->v, h->gradient, h->size);
+    check_values(r, h->value, row(h->params, h->size, t + 1), TRAJECTORY_TOLERANCE,
+                 "%s: %s after step %d", path, h->name, t + 1);
+    if (h->first.values)
+        check_values(r, h->m, row(h->first, h->size, t), TRAJECTORY_TOLERANCE,
+                     "%s: first moment of %s after step %d", path, h->name, t + 1);
+    if (h->second.values)
+        check_values(r, h->v, row(h->second, h->size, t), TRAJECTORY_TOLERANCE,
+                     "%s: second moment of %s after step %d", path, h->name, t + 1);
+}
+
+static double norm_of(const history *h, int count, int t)
+{
+    double squares = 0;
+    for (int p = 0; p < count; p++)
+        for (size_t i = 0; i < h[p].size; i++)
+            squares += pow(h[p].grads.values[(size_t)t * h[p].size + i], 2);
+    return sqrt(squares);
+}
+
+static void check_trajectory(reference *r, const char *path)
+{
+    history h[MOST_PARAMETERS];
+    char group[256];
+    snprintf(group, sizeof group, "%s/grads", path);
+    name_list names = reference_members(r, group);
+    array lr = reference_array(r, "%s/lr", path);
+    const double max_norm = reference_number(r, path, "clip_max_norm");
+    rt_update u = read_update(r, path);
+    ck_assert_msg(names.count > 0 && names.count <= MOST_PARAMETERS, "%s: %s has %d parameters",
+                  r->name, path, names.count);
+    for (int p = 0; p < names.count; p++)
+        h[p] = read_history(r, path, names.names[p], &u);
+    for (int t = 0; t < (int)lr.size; t++) {
+        const double norm = norm_of(h, names.count, t);
+        u.lr = lr.values[t];
+        u.step = t + 1;
+        u.gradient_scale = rt_clip_factor(norm, max_norm);
+        if (max_norm > 0) {
+            check_number(r, norm, reference_array(r, "%s/total_norm", path).values[t],
+                         TRAJECTORY_TOLERANCE, "norm");
+            check_number(r, u.gradient_scale, reference_array(r, "%s/clip_coef", path).values[t],
+                         TRAJECTORY_TOLERANCE, "clipping");
+        }
+        for (int p = 0; p < names.count; p++)
+            take_step(r, path, h + p, u, t);
+    }
+    r->cases++;
+}
+
+void check_optimizer_file(reference *r)
+{
+    name_list cases = reference_members(r, "/");
+    for (int i = 0; i < cases.count; i++)
+        check_trajectory(r, cases.names[i]);
+}

@@ -1,0 +1,92 @@
+#include "reference.h"
+
+#include "models/positions.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Compares doubles: none of these depends on the precision of the build. */
+static void check_doubles(reference *r, const double *got, array expected, const char *what)
+{
+    for (size_t i = 0; i < expected.size; i++)
+        check_number(r, got[i], expected.values[i], VALUE_TOLERANCE, what);
+    r->cases++;
+}
+
+static void check_table(reference *r, const char *name)
+{
+    static const struct {
+        const char *name;
+        rt_pairing layout;
+    } layouts[] = {{"interleaved", RT_INTERLEAVED}, {"half_split", RT_HALF}};
+    char path[256];
+    snprintf(path, sizeof path, "sinusoidal/%s", name);
+    for (int l = 0; l < 2; l++) {
+        array expected = reference_array(r, "%s/%s", path, layouts[l].name);
+        double *table = rt_arena_take(&r->memory, expected.size * sizeof *table);
+        rt_sinusoidal_table(table, expected.axis[0], expected.axis[1],
+                            reference_number(r, path, "base"), layouts[l].layout);
+        check_doubles(r, table, expected, path);
+    }
+}
+
+/* -slope |i - j| for an encoder; slope (j - i) for causal attention, of which the part that
+ * is visible is the same; slope j in the authors' form, which differs from that by a
+ * constant along each row. */
+static void check_biases(reference *r, const char *name)
+{
+    static const char *const forms[] = {"symmetric", "causal_relative", "authors_row_form"};
+    for (int f = 0; f < 3; f++) {
+        array expected = reference_array(r, "alibi/%s/%s", name, forms[f]);
+        const int H = expected.axis[0], T = expected.axis[1];
+        double *slopes = rt_arena_take(&r->memory, (size_t)H * sizeof *slopes);
+        double *bias = rt_arena_take(&r->memory, expected.size * sizeof *bias), *next = bias;
+        rt_alibi_slopes(slopes, H);
+        for (int h = 0; h < H; h++)
+            for (int i = 0; i < T; i++)
+                for (int j = 0; j < T; j++)
+                    *next++ = slopes[h] * (f == 0 ? -abs(i - j) : f == 1 ? j - i : j);
+        check_doubles(r, bias, expected, name);
+    }
+}
+
+static void check_slopes(reference *r, const char *name)
+{
+    array expected = reference_array(r, "alibi/%s", name);
+    double *slopes = rt_arena_take(&r->memory, expected.size * sizeof *slopes);
+    rt_alibi_slopes(slopes, (int)expected.size);
+    check_doubles(r, slopes, expected, name);
+}
+
+static void check_decay(reference *r, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "decay/%s", name);
+    array distance = reference_array(r, "%s/m", path), expected = reference_array(r, "%s/f", path);
+    const int pairs = (int)reference_number(r, path, "head_dim") / 2;
+    double *theta = rt_arena_take(&r->memory, (size_t)pairs * sizeof *theta);
+    double *curve = rt_arena_take(&r->memory, expected.size * sizeof *curve);
+    rt_theta_geometric(theta, pairs, reference_number(r, path, "base"));
+    ck_assert_msg(distance.size == expected.size, "%s: %s/m and f differ in length", r->name, path);
+    for (size_t i = 0; i < expected.size; i++)
+        curve[i] = rt_decay(theta, pairs, distance.values[i]);
+    check_doubles(r, curve, expected, path);
+}
+
+void check_position_file(reference *r)
+{
+    name_list tables = reference_members(r, "sinusoidal");
+    for (int i = 0; i < tables.count; i++)
+        check_table(r, tables.names[i]);
+    name_list alibi = reference_members(r, "alibi");
+    for (int i = 0; i < alibi.count; i++) {
+        if (!strncmp(alibi.names[i], "bias", 4))
+            check_biases(r, alibi.names[i]);
+        else
+            check_slopes(r, alibi.names[i]);
+    }
+    name_list curves = reference_members(r, "decay");
+    for (int i = 0; i < curves.count; i++)
+        check_decay(r, curves.names[i]);
+}

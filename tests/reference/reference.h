@@ -1,0 +1,90 @@
+#ifndef ROTOR_TESTS_REFERENCE_H
+#define ROTOR_TESTS_REFERENCE_H
+
+/* Reading a file of reference values, and holding results against it.
+ *
+ * Everything that a file should have and has not is a failure that names the file and the
+ * place; so is a shape that does not fit. Sizes and options come from the file, never from
+ * the test: another folder of the same layout, with other cases, is checked as well.
+ */
+
+#include "core/arena.h"
+#include "core/graph.h"
+
+#include <hdf5.h>
+
+typedef struct reference {
+    hid_t file;
+    const char *name;
+    rt_arena memory; /* of all arrays read; given back when the file is closed */
+    rt_graph *graph;
+    int cases;
+    double value_error;    /* largest, absolute */
+    double gradient_error; /* largest, relative to the largest element */
+} reference;
+
+typedef struct array {
+    double *values;
+    int ndim;
+    int axis[RT_MAX_AXES];
+    size_t size;
+} array;
+
+/* Opens NAME in the folder of ROTOR_VECTORS, or tests/vectors. */
+reference reference_open(const char *name);
+
+/* Prints the summary line; a file without a case is a failure. */
+void reference_close(reference *r);
+
+/* ---- reading; paths are formatted ---- */
+
+bool reference_has(const reference *r, const char *path, ...) RT_PRINTF(2, 3);
+array reference_array(reference *r, const char *path, ...) RT_PRINTF(2, 3);
+int32_t *reference_ids(reference *r, array a);
+double reference_number(const reference *r, const char *path, const char *attribute);
+
+/* Whether the text attribute has that value. */
+bool reference_says(const reference *r, const char *path, const char *attribute, const char *value);
+
+typedef struct name_list {
+    char **names;
+    int count;
+} name_list;
+
+/* The members of a group. */
+name_list reference_members(reference *r, const char *path);
+
+/* ---- tensors ---- */
+
+/* A leaf with the array's values, with a zeroed gradient. */
+rt_tensor *reference_leaf(reference *r, array a);
+
+/* The same with axes 1 and 2 exchanged: (B, H, T, D) to (B, T, H, D) and back. */
+array reference_swap_heads(reference *r, array a);
+array reference_of_reals(reference *r, const real *values, array like);
+
+/* ---- comparing; `what` is formatted and names the case and the quantity ---- */
+
+void check_values(reference *r, const real *got, array expected, double tolerance, const char *what,
+                  ...) RT_PRINTF(5, 6);
+void check_gradient(reference *r, const real *got, array expected, const char *what, ...)
+    RT_PRINTF(4, 5);
+void check_number(reference *r, double got, double expected, double tolerance, const char *what);
+void check_status(const reference *r, rt_status status, const char *what);
+
+/* Tolerances of the double build; the float build is held to 1e-4 on values. */
+#define VALUE_TOLERANCE      1e-11
+#define GRADIENT_TOLERANCE   1e-10
+#define TRAJECTORY_TOLERANCE 1e-9
+
+/* ---- what is in each file ---- */
+
+void check_rope_file(reference *r);
+void check_position_file(reference *r);
+void check_attention_file(reference *r);
+void check_layer_file(reference *r);
+void check_optimizer_file(reference *r);
+void check_model_file(reference *r);
+void check_heads_file(reference *r);
+
+#endif
