@@ -16,9 +16,10 @@ static rt_tensor *heads_leaf(reference *r, const char *name, const char *what)
     return reference_leaf(r, reference_swap_heads(r, reference_array(r, "%s/%s", name, what)));
 }
 
-static uint8_t *read_mask(reference *r, const char *name)
+static uint8_t *read_mask(reference *r, const char *name, const rt_tensor *k)
 {
     array a = reference_array(r, "%s/key_mask", name);
+    check_size(r, a, (size_t)k->shape[0] * (size_t)k->shape[1], "key_mask");
     uint8_t *mask = rt_arena_take(&r->memory, a.size);
     for (size_t i = 0; i < a.size; i++)
         mask[i] = a.values[i] != 0;
@@ -34,13 +35,18 @@ static attention_case read_case(reference *r, const char *name)
     c.theta = reference_leaf(r, reference_array(r, "%s/theta", name));
     c.query_positions = reference_array(r, "%s/q_positions", name);
     c.key_positions = reference_array(r, "%s/k_positions", name);
+    check_size(r, c.query_positions, (size_t)c.q->shape[1], "q_positions");
+    check_size(r, c.key_positions, (size_t)c.k->shape[1], "k_positions");
     c.options = (rt_attention_options){.scale = reference_number(r, name, "scale"),
                                        .causal = reference_number(r, name, "causal") != 0,
-                                       .key_mask = read_mask(r, name),
+                                       .key_mask = read_mask(r, name, c.k),
                                        .query_positions = c.query_positions.values,
                                        .key_positions = c.key_positions.values};
-    if (!reference_says(r, name, "alibi", "none"))
-        c.options.slopes = reference_array(r, "%s/slopes", name).values;
+    if (!reference_says(r, name, "alibi", "none")) {
+        array slopes = reference_array(r, "%s/slopes", name);
+        check_size(r, slopes, (size_t)c.q->shape[2], "slopes");
+        c.options.slopes = slopes.values;
+    }
     return c;
 }
 
@@ -59,6 +65,7 @@ static void check_case(reference *r, const char *name)
     array out = reference_array(r, "%s/out", name), probs = reference_array(r, "%s/probs", name);
     array g = reference_swap_heads(r, reference_array(r, "%s/g", name));
     rt_tensor *q = c.q, *k = c.k, *v = c.v;
+    const size_t weights = rt_size(q) / (size_t)q->shape[3] * (size_t)k->shape[1];
     rt_graph_clear(r->graph);
     if (reference_number(r, name, "rope") != 0) {
         q = rotate(r, &c, q, c.query_positions);
@@ -66,19 +73,21 @@ static void check_case(reference *r, const char *name)
         if (reference_number(r, name, "rope_value") != 0)
             v = rotate(r, &c, v, c.key_positions);
     }
-    c.options.probabilities = rt_arena_take(&r->memory, probs.size * sizeof(real));
+    c.options.probabilities = rt_arena_take(&r->memory, weights * sizeof(real));
     rt_tensor *result = rt_attention(r->graph, q, k, v, &c.options);
-    check_status(r, rt_graph_status(r->graph), name);
-    check_values(r, result->data, reference_swap_heads(r, out), VALUE_TOLERANCE, "%s out", name);
-    check_values(r, c.options.probabilities, probs, VALUE_TOLERANCE, "%s probs", name);
-    check_status(r, rt_graph_backward_from(r->graph, result, reference_leaf(r, g)->data), name);
+    const real *upstream = reference_upstream(r, result, g, name);
+    check_values(r, result->data, rt_size(result), reference_swap_heads(r, out), VALUE_TOLERANCE,
+                 "%s out", name);
+    check_values(r, c.options.probabilities, weights, probs, VALUE_TOLERANCE, "%s probs", name);
+    check_status(r, rt_graph_backward_from(r->graph, result, upstream), name);
     rt_tensor *const inputs[] = {c.q, c.k, c.v};
     static const char *const gradients[] = {"dQ", "dK", "dV"};
     for (int i = 0; i < 3; i++)
-        check_gradient(r, inputs[i]->grad,
+        check_gradient(r, inputs[i]->grad, rt_size(inputs[i]),
                        reference_swap_heads(r, reference_array(r, "%s/%s", name, gradients[i])),
                        "%s %s", name, gradients[i]);
-    check_gradient(r, c.theta->grad, reference_array(r, "%s/dtheta", name), "%s dtheta", name);
+    check_gradient(r, c.theta->grad, rt_size(c.theta), reference_array(r, "%s/dtheta", name),
+                   "%s dtheta", name);
     r->cases++;
 }
 

@@ -8,8 +8,8 @@
 /* Runs backward with the upstream gradient of the case. */
 static void backward(reference *r, rt_tensor *out, array g, const char *what)
 {
-    check_status(r, rt_graph_status(r->graph), what);
-    check_status(r, rt_graph_backward_from(r->graph, out, reference_leaf(r, g)->data), what);
+    check_status(r, rt_graph_backward_from(r->graph, out, reference_upstream(r, out, g, what)),
+                 what);
 }
 
 static void check_layer_norm(reference *r, const char *path)
@@ -19,10 +19,13 @@ static void check_layer_norm(reference *r, const char *path)
     rt_tensor *bias = reference_leaf(r, reference_array(r, "%s/bias", path));
     rt_tensor *y = rt_layer_norm(r->graph, x, weight, bias, reference_number(r, path, "eps"));
     backward(r, y, reference_array(r, "%s/g", path), path);
-    check_values(r, y->data, reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y", path);
-    check_gradient(r, x->grad, reference_array(r, "%s/dx", path), "%s dx", path);
-    check_gradient(r, weight->grad, reference_array(r, "%s/dweight", path), "%s dweight", path);
-    check_gradient(r, bias->grad, reference_array(r, "%s/dbias", path), "%s dbias", path);
+    check_values(r, y->data, rt_size(y), reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y",
+                 path);
+    check_gradient(r, x->grad, rt_size(x), reference_array(r, "%s/dx", path), "%s dx", path);
+    check_gradient(r, weight->grad, rt_size(weight), reference_array(r, "%s/dweight", path),
+                   "%s dweight", path);
+    check_gradient(r, bias->grad, rt_size(bias), reference_array(r, "%s/dbias", path), "%s dbias",
+                   path);
 }
 
 static void check_activation(reference *r, const char *path)
@@ -39,8 +42,9 @@ static void check_activation(reference *r, const char *path)
     rt_tensor *x = reference_leaf(r, reference_array(r, "activations/x"));
     rt_tensor *y = rt_activate(r->graph, x, (rt_activation)kind);
     backward(r, y, reference_array(r, "activations/g"), path);
-    check_values(r, y->data, reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y", path);
-    check_gradient(r, x->grad, reference_array(r, "%s/dx", path), "%s dx", path);
+    check_values(r, y->data, rt_size(y), reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y",
+                 path);
+    check_gradient(r, x->grad, rt_size(x), reference_array(r, "%s/dx", path), "%s dx", path);
 }
 
 static void check_softmax(reference *r, const char *path)
@@ -49,15 +53,17 @@ static void check_softmax(reference *r, const char *path)
     rt_tensor *x = reference_leaf(r, reference_array(r, "%s/x", path));
     rt_tensor *y = rt_softmax(r->graph, x);
     backward(r, y, g, path);
-    check_values(r, y->data, reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y", path);
-    check_gradient(r, x->grad, reference_array(r, "%s/dx", path), "%s dx", path);
+    check_values(r, y->data, rt_size(y), reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y",
+                 path);
+    check_gradient(r, x->grad, rt_size(x), reference_array(r, "%s/dx", path), "%s dx", path);
     rt_graph_clear(r->graph);
     x = reference_leaf(r, reference_array(r, "%s/x", path));
     y = rt_log_softmax(r->graph, x);
     backward(r, y, g, path);
-    check_values(r, y->data, reference_array(r, "%s/log_y", path), VALUE_TOLERANCE, "%s log_y",
-                 path);
-    check_gradient(r, x->grad, reference_array(r, "%s/log_dx", path), "%s log_dx", path);
+    check_values(r, y->data, rt_size(y), reference_array(r, "%s/log_y", path), VALUE_TOLERANCE,
+                 "%s log_y", path);
+    check_gradient(r, x->grad, rt_size(x), reference_array(r, "%s/log_dx", path), "%s log_dx",
+                   path);
 }
 
 /* The loss of each row by itself is that of a batch in which only its label counts. */
@@ -66,6 +72,7 @@ static void check_rows(reference *r, const char *path, rt_tensor *logits, const 
 {
     array expected = reference_array(r, "%s/per_row", path);
     const int ignored = (int)reference_number(r, path, "ignore_index");
+    check_size(r, expected, rt_rows(logits), path);
     int32_t *one = rt_arena_take(&r->memory, expected.size * sizeof *one);
     for (size_t row = 0; row < expected.size; row++) {
         for (size_t i = 0; i < expected.size; i++)
@@ -80,6 +87,7 @@ static void check_cross_entropy(reference *r, const char *path)
 {
     rt_tensor *logits = reference_leaf(r, reference_array(r, "%s/logits", path));
     array targets = reference_array(r, "%s/targets", path);
+    check_size(r, targets, rt_rows(logits), path);
     int32_t *labels = reference_ids(r, targets);
     const double smoothing = reference_number(r, path, "label_smoothing");
     const int ignored = (int)reference_number(r, path, "ignore_index");
@@ -95,7 +103,8 @@ static void check_cross_entropy(reference *r, const char *path)
     check_status(r, rt_graph_backward(r->graph, loss), path);
     check_number(r, (double)loss->data[0], reference_array(r, "%s/loss", path).values[0],
                  VALUE_TOLERANCE, path);
-    check_gradient(r, logits->grad, reference_array(r, "%s/dlogits", path), "%s dlogits", path);
+    check_gradient(r, logits->grad, rt_size(logits), reference_array(r, "%s/dlogits", path),
+                   "%s dlogits", path);
     rt_graph_clear(r->graph);
     check_rows(r, path, logits, labels, smoothing);
 }
@@ -109,8 +118,10 @@ static void check_embedding(reference *r, const char *path)
     rt_tensor *y = rt_embedding(r->graph, weight, reference_ids(r, ids), shape,
                                 (int)reference_number(r, path, "padding_idx"));
     backward(r, y, reference_array(r, "%s/g", path), path);
-    check_values(r, y->data, reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y", path);
-    check_gradient(r, weight->grad, reference_array(r, "%s/dweight", path), "%s dweight", path);
+    check_values(r, y->data, rt_size(y), reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y",
+                 path);
+    check_gradient(r, weight->grad, rt_size(weight), reference_array(r, "%s/dweight", path),
+                   "%s dweight", path);
 }
 
 static void check_linear(reference *r, const char *path)
@@ -120,10 +131,13 @@ static void check_linear(reference *r, const char *path)
     rt_tensor *bias = reference_leaf(r, reference_array(r, "%s/bias", path));
     rt_tensor *y = rt_linear(r->graph, x, weight, bias);
     backward(r, y, reference_array(r, "%s/g", path), path);
-    check_values(r, y->data, reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y", path);
-    check_gradient(r, x->grad, reference_array(r, "%s/dx", path), "%s dx", path);
-    check_gradient(r, weight->grad, reference_array(r, "%s/dweight", path), "%s dweight", path);
-    check_gradient(r, bias->grad, reference_array(r, "%s/dbias", path), "%s dbias", path);
+    check_values(r, y->data, rt_size(y), reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y",
+                 path);
+    check_gradient(r, x->grad, rt_size(x), reference_array(r, "%s/dx", path), "%s dx", path);
+    check_gradient(r, weight->grad, rt_size(weight), reference_array(r, "%s/dweight", path),
+                   "%s dweight", path);
+    check_gradient(r, bias->grad, rt_size(bias), reference_array(r, "%s/dbias", path), "%s dbias",
+                   path);
 }
 
 void check_layer_file(reference *r)

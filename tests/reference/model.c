@@ -16,7 +16,6 @@ typedef struct model_case {
     rt_roformer_input input;
     int32_t *labels; /* shifted to where they are predicted, one per row of logits */
     int label_count;
-    array labels_shape;
 } model_case;
 
 /* ---- making it ---- */
@@ -82,6 +81,7 @@ static void load_weights(reference *r, model_case *c)
 static uint8_t *read_mask(reference *r, const model_case *c)
 {
     array a = reference_array(r, "%sinputs/attention_mask", c->at);
+    check_size(r, a, (size_t)c->input.B * (size_t)c->input.T, "attention_mask");
     uint8_t *mask = rt_arena_take(&r->memory, a.size);
     for (size_t i = 0; i < a.size; i++)
         mask[i] = a.values[i] != 0;
@@ -92,14 +92,22 @@ static uint8_t *read_mask(reference *r, const model_case *c)
 static void place_labels(reference *r, model_case *c, array a)
 {
     const int T = a.axis[a.ndim - 1];
+    const bool per_sequence = c->model->options.head == RT_HEAD_SEQUENCE;
+    check_size(r, a, (size_t)c->input.B * (size_t)(per_sequence ? 1 : c->input.T), "labels");
     int32_t *labels = reference_ids(r, a);
-    c->labels_shape = a;
     c->label_count = 0;
     for (int i = 0; c->model->options.causal && i < (int)a.size; i++)
         labels[i] = i % T + 1 < T ? labels[i + 1] : RT_IGNORE;
     for (size_t i = 0; i < a.size; i++)
         c->label_count += labels[i] != RT_IGNORE;
     c->labels = labels;
+}
+
+static int32_t *read_ids(reference *r, size_t size, const char *at, const char *name)
+{
+    array a = reference_array(r, "%sinputs/%s", at, name);
+    check_size(r, a, size, name);
+    return reference_ids(r, a);
 }
 
 static model_case make_model(reference *r, const char *at, bool tied)
@@ -146,9 +154,9 @@ static void differentiate(reference *r, model_case *c)
     check_status(r, rt_graph_backward(r->graph, run(r, c, &logits)), "backward");
 }
 
-static const real *gradient_of(const model_case *c, const char *name)
+static const rt_tensor *parameter(const model_case *c, const char *name)
 {
-    return rt_parameters_find(&c->model->parameters, name)->tensor.grad;
+    return &rt_parameters_find(&c->model->parameters, name)->tensor;
 }
 
 /* ---- checking it ---- */
@@ -166,19 +174,21 @@ static void check_forward(reference *r, model_case *c)
     c->input.hidden_states = states;
     c->input.attentions = attentions;
     rt_tensor *loss = run(r, c, &logits);
-    check_values(r, logits->data, reference_array(r, "%sexpected/logits", c->at), VALUE_TOLERANCE,
-                 "%slogits", c->at);
-    check_values(r, loss->data, reference_array(r, "%sexpected/loss", c->at), VALUE_TOLERANCE,
-                 "%sloss", c->at);
-    check_values(r, states[L]->data, reference_array(r, "%sexpected/last_hidden_state", c->at),
-                 VALUE_TOLERANCE, "%slast hidden state", c->at);
+    check_values(r, logits->data, rt_size(logits), reference_array(r, "%sexpected/logits", c->at),
+                 VALUE_TOLERANCE, "%slogits", c->at);
+    check_values(r, loss->data, rt_size(loss), reference_array(r, "%sexpected/loss", c->at),
+                 VALUE_TOLERANCE, "%sloss", c->at);
+    check_values(r, states[L]->data, rt_size(states[L]),
+                 reference_array(r, "%sexpected/last_hidden_state", c->at), VALUE_TOLERANCE,
+                 "%slast hidden state", c->at);
     for (int l = 0; l <= L && reference_has(r, "%sexpected/hidden_states", c->at); l++)
-        check_values(r, states[l]->data,
+        check_values(r, states[l]->data, rt_size(states[l]),
                      reference_array(r, "%sexpected/hidden_states/%d", c->at, l), VALUE_TOLERANCE,
                      "%shidden state %d", c->at, l);
     for (int l = 0; l < L && reference_has(r, "%sexpected/attentions", c->at); l++)
-        check_values(r, attentions[l], reference_array(r, "%sexpected/attentions/%d", c->at, l),
-                     VALUE_TOLERANCE, "%sattention %d", c->at, l);
+        check_values(r, attentions[l], weights,
+                     reference_array(r, "%sexpected/attentions/%d", c->at, l), VALUE_TOLERANCE,
+                     "%sattention %d", c->at, l);
     c->input.hidden_states = NULL;
     c->input.attentions = NULL;
     r->cases++;
@@ -196,7 +206,7 @@ static void check_gradients(reference *r, model_case *c)
     char path[256];
     differentiate(r, c);
     for (int i = 0; i < p->count; i++)
-        check_gradient(r, p->list[i]->tensor.grad,
+        check_gradient(r, p->list[i]->tensor.grad, rt_size(&p->list[i]->tensor),
                        reference_array(r, "%sgrads/%s", c->at, p->list[i]->name), "gradient of %s",
                        p->list[i]->name);
     snprintf(path, sizeof path, "%sgrads", c->at);
@@ -212,9 +222,9 @@ static void check_without_mask(reference *r, model_case *c)
     rt_tensor *logits;
     c->input.key_mask = NULL;
     rt_tensor *loss = run(r, c, &logits);
-    check_values(r, logits->data, reference_array(r, "no_mask/logits"), VALUE_TOLERANCE,
-                 "logits without mask");
-    check_values(r, loss->data, reference_array(r, "no_mask/loss"), VALUE_TOLERANCE,
+    check_values(r, logits->data, rt_size(logits), reference_array(r, "no_mask/logits"),
+                 VALUE_TOLERANCE, "logits without mask");
+    check_values(r, loss->data, rt_size(loss), reference_array(r, "no_mask/loss"), VALUE_TOLERANCE,
                  "loss without mask");
     c->input.key_mask = mask;
     r->cases++;
@@ -226,20 +236,22 @@ static void check_padding_id(reference *r, model_case *c)
     static const char words[] = "roformer.embeddings.word_embeddings.weight";
     const int32_t *ids = c->input.ids;
     rt_tensor *logits;
-    c->input.ids = reference_ids(r, reference_array(r, "padding_idx_case/input_ids"));
+    array other = reference_array(r, "padding_idx_case/input_ids");
+    check_size(r, other, (size_t)c->input.B * (size_t)c->input.T, "padding_idx_case/input_ids");
+    c->input.ids = reference_ids(r, other);
     rt_tensor *loss = run(r, c, &logits);
-    check_values(r, logits->data, reference_array(r, "padding_idx_case/logits"), VALUE_TOLERANCE,
-                 "logits with padding ids");
-    check_values(r, loss->data, reference_array(r, "padding_idx_case/loss"), VALUE_TOLERANCE,
-                 "loss with padding ids");
+    check_values(r, logits->data, rt_size(logits), reference_array(r, "padding_idx_case/logits"),
+                 VALUE_TOLERANCE, "logits with padding ids");
+    check_values(r, loss->data, rt_size(loss), reference_array(r, "padding_idx_case/loss"),
+                 VALUE_TOLERANCE, "loss with padding ids");
     if (exact()) {
         differentiate(r, c);
-        check_gradient(r, gradient_of(c, words),
+        check_gradient(r, parameter(c, words)->grad, rt_size(parameter(c, words)),
                        reference_array(r, "padding_idx_case/grad_word_embeddings_no_padding_idx"),
                        "words, every id trained");
         c->input.padding_id = (int)reference_number(r, "/", "pad_token_id");
         differentiate(r, c);
-        check_gradient(r, gradient_of(c, words),
+        check_gradient(r, parameter(c, words)->grad, rt_size(parameter(c, words)),
                        reference_array(r, "padding_idx_case/grad_word_embeddings_padding_idx_0"),
                        "words, the padding id not trained");
     }
@@ -256,7 +268,8 @@ static void check_untied(reference *r)
     for (int i = 0; i < names.count; i++) {
         ck_assert_msg(rt_parameters_find(&c.model->parameters, names.names[i]) != NULL,
                       "%s: grads_untied/%s is no parameter", r->name, names.names[i]);
-        check_gradient(r, gradient_of(&c, names.names[i]),
+        check_gradient(r, parameter(&c, names.names[i])->grad,
+                       rt_size(parameter(&c, names.names[i])),
                        reference_array(r, "grads_untied/%s", names.names[i]), "untied %s",
                        names.names[i]);
     }
@@ -279,6 +292,8 @@ static void check_training(reference *r, model_case *c)
     const rt_parameters *p = &c->model->parameters;
     array loss = reference_array(r, "train/loss"), lr = reference_array(r, "train/lr");
     array norm = reference_array(r, "train/total_norm");
+    check_size(r, loss, lr.size + 1, "train/loss");
+    check_size(r, norm, lr.size, "train/total_norm");
     const size_t bytes = p->block_size * sizeof(real);
     real *m = memset(rt_arena_take(&r->memory, bytes), 0, bytes);
     real *v = memset(rt_arena_take(&r->memory, bytes), 0, bytes);
@@ -309,7 +324,7 @@ static void check_training(reference *r, model_case *c)
     check_number(r, (double)run(r, c, &logits)->data[0], loss.values[lr.size], TRAJECTORY_TOLERANCE,
                  "loss after training");
     for (int i = 0; i < p->count; i++)
-        check_values(r, p->list[i]->tensor.data,
+        check_values(r, p->list[i]->tensor.data, rt_size(&p->list[i]->tensor),
                      reference_array(r, "train/final_params/%s", p->list[i]->name),
                      TRAJECTORY_TOLERANCE, "%s after training", p->list[i]->name);
     r->cases++;

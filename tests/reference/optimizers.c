@@ -40,6 +40,11 @@ static history read_history(reference *r, const char *path, const char *name, co
     h.first = if_there(r, path, u->rule == RT_UPDATE_SGD ? "momentum_buffer" : "exp_avg", name);
     h.second = if_there(r, path, "exp_avg_sq", name);
     h.size = h.grads.size / (size_t)h.grads.axis[0];
+    check_size(r, h.params, h.grads.size + h.size, name);
+    if (h.first.values)
+        check_size(r, h.first, h.grads.size, name);
+    if (h.second.values)
+        check_size(r, h.second, h.grads.size, name);
     snprintf(dataset, sizeof dataset, "%s/params/%s", path, name);
     if (H5Aexists_by_name(r->file, dataset, "weight_decay", H5P_DEFAULT) > 0)
         h.decay = reference_number(r, dataset, "weight_decay");
@@ -79,13 +84,13 @@ static void take_step(reference *r, const char *path, history *h, rt_update u, i
     for (size_t i = 0; i < h->size; i++)
         h->gradient[i] = (real)h->grads.values[(size_t)t * h->size + i];
     rt_update_apply(&u, h->value, h->m, h->v, h->gradient, h->size);
-    check_values(r, h->value, row(h->params, h->size, t + 1), TRAJECTORY_TOLERANCE,
+    check_values(r, h->value, h->size, row(h->params, h->size, t + 1), TRAJECTORY_TOLERANCE,
                  "%s: %s after step %d", path, h->name, t + 1);
     if (h->first.values)
-        check_values(r, h->m, row(h->first, h->size, t), TRAJECTORY_TOLERANCE,
+        check_values(r, h->m, h->size, row(h->first, h->size, t), TRAJECTORY_TOLERANCE,
                      "%s: first moment of %s after step %d", path, h->name, t + 1);
     if (h->second.values)
-        check_values(r, h->v, row(h->second, h->size, t), TRAJECTORY_TOLERANCE,
+        check_values(r, h->v, h->size, row(h->second, h->size, t), TRAJECTORY_TOLERANCE,
                      "%s: second moment of %s after step %d", path, h->name, t + 1);
 }
 
@@ -111,6 +116,8 @@ static void check_trajectory(reference *r, const char *path)
                   r->name, path, names.count);
     for (int p = 0; p < names.count; p++)
         h[p] = read_history(r, path, names.names[p], &u);
+    for (int p = 0; p < names.count; p++)
+        check_size(r, h[p].grads, lr.size * h[p].size, path);
     for (int t = 0; t < (int)lr.size; t++) {
         const double norm = norm_of(h, names.count, t);
         u.lr = lr.values[t];

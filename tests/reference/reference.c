@@ -176,6 +176,13 @@ array reference_of_reals(reference *r, const real *values, array like)
     return a;
 }
 
+const real *reference_upstream(reference *r, const rt_tensor *output, array g, const char *what)
+{
+    check_status(r, rt_graph_status(r->graph), what);
+    check_size(r, g, rt_size(output), what);
+    return reference_leaf(r, g)->data;
+}
+
 array reference_swap_heads(reference *r, array a)
 {
     array swapped = {.ndim = 4,
@@ -193,6 +200,12 @@ array reference_swap_heads(reference *r, array a)
 }
 
 /* ---- comparing ---- */
+
+void check_size(const reference *r, array a, size_t size, const char *what)
+{
+    ck_assert_msg(a.size == size, "%s: %s: %zu elements expected, the file has %zu", r->name, what,
+                  size, a.size);
+}
 
 typedef struct difference {
     double error; /* largest, absolute */
@@ -214,23 +227,26 @@ static difference differ(const real *got, array expected)
     return d;
 }
 
-void check_values(reference *r, const real *got, array expected, double tolerance,
+void check_values(reference *r, const real *got, size_t size, array expected, double tolerance,
                   const char *format, ...)
 {
     char what[PATH_SIZE];
     FORMAT_INTO(what, format);
     if (sizeof(real) < sizeof(double))
         tolerance = fmax(tolerance, 1e-4);
+    check_size(r, expected, size, what);
     const difference d = differ(got, expected);
     r->value_error = fmax(r->value_error, d.error);
     ck_assert_msg(d.error <= tolerance, "%s: %s, element %zu: expected %.15g, got %.15g", r->name,
                   what, d.at, expected.values[d.at], (double)got[d.at]);
 }
 
-void check_gradient(reference *r, const real *got, array expected, const char *format, ...)
+void check_gradient(reference *r, const real *got, size_t size, array expected, const char *format,
+                    ...)
 {
     char what[PATH_SIZE];
     FORMAT_INTO(what, format);
+    check_size(r, expected, size, what);
     const difference d = differ(got, expected);
     /* A gradient that is zero by symmetry is rounding on both sides. */
     const double error = d.error / fmax(d.largest, 1e-5);

@@ -59,16 +59,20 @@ name_list reference_members(reference *r, const char *path);
 /* A leaf with the array's values, with a zeroed gradient. */
 rt_tensor *reference_leaf(reference *r, array a);
 
-/* The same with axes 1 and 2 exchanged: (B, H, T, D) to (B, T, H, D) and back. */
+/* The values of g, which must be as large as the output that they are the upstream gradient of. */
+const real *reference_upstream(reference *r, const rt_tensor *output, array g, const char *what);
+
+/* An array with axes 1 and 2 exchanged: (B, H, T, D) to (B, T, H, D) and back. */
 array reference_swap_heads(reference *r, array a);
 array reference_of_reals(reference *r, const real *values, array like);
 
 /* ---- comparing; `what` is formatted and names the case and the quantity ---- */
 
-void check_values(reference *r, const real *got, array expected, double tolerance, const char *what,
-                  ...) RT_PRINTF(5, 6);
-void check_gradient(reference *r, const real *got, array expected, const char *what, ...)
-    RT_PRINTF(4, 5);
+void check_values(reference *r, const real *got, size_t size, array expected, double tolerance,
+                  const char *what, ...) RT_PRINTF(6, 7);
+void check_gradient(reference *r, const real *got, size_t size, array expected, const char *what,
+                    ...) RT_PRINTF(5, 6);
+void check_size(const reference *r, array a, size_t size, const char *what);
 void check_number(reference *r, double got, double expected, double tolerance, const char *what);
 void check_status(const reference *r, rt_status status, const char *what);
 

@@ -20,6 +20,9 @@ static rope_case read_case(reference *r, const char *name)
     c.g = reference_swap_heads(r, reference_array(r, "%s/g", name));
     c.positions = reference_array(r, "%s/positions", name);
     c.theta = reference_array(r, "%s/theta", name);
+    check_size(r, c.positions,
+               (size_t)(c.positions.ndim == 2 ? c.x.axis[0] : 1) * (size_t)c.x.axis[1],
+               "positions");
     for (size_t i = 0; i < c.positions.size; i++)
         farthest = fmax(farthest, fabs(c.positions.values[i]));
     c.tolerance = VALUE_TOLERANCE * (farthest > 1e4 ? farthest * 1e-4 : 1);
@@ -46,6 +49,7 @@ static void check_case(reference *r, const rope_case *c, const char *pairing_nam
     array y = reference_array(r, "%s/%s/y", c->name, pairing_name);
     array dx = reference_array(r, "%s/%s/dx", c->name, pairing_name);
     array dtheta = reference_array(r, "%s/%s/dtheta", c->name, pairing_name);
+    check_size(r, dtheta, c->theta.size, "dtheta");
     array held = form == RT_THETA_LOG ? to_log(r, c->theta, dtheta, &dtheta) : c->theta;
     rt_tensor *x = reference_leaf(r, c->x), *theta = reference_leaf(r, held);
     rt_positions positions = {.at = c->positions.values, .per_sequence = c->positions.ndim == 2};
@@ -54,13 +58,13 @@ static void check_case(reference *r, const rope_case *c, const char *pairing_nam
     rt_rotation *rotation = rt_rotation_learned(r->graph, theta, form, pairing, 1, c->x.axis[0],
                                                 c->x.axis[1], positions);
     rt_tensor *out = rt_rope(r->graph, x, rotation);
-    check_status(r, rt_graph_status(r->graph), c->name);
-    check_values(r, out->data, reference_swap_heads(r, y), c->tolerance, "%s %s y", c->name,
-                 pairing_name);
-    check_status(r, rt_graph_backward_from(r->graph, out, reference_leaf(r, c->g)->data), c->name);
-    check_values(r, x->grad, reference_swap_heads(r, dx), c->tolerance, "%s %s dx", c->name,
-                 pairing_name);
-    check_gradient(r, theta->grad, dtheta, "%s %s dtheta", c->name, pairing_name);
+    const real *g = reference_upstream(r, out, c->g, c->name);
+    check_values(r, out->data, rt_size(out), reference_swap_heads(r, y), c->tolerance, "%s %s y",
+                 c->name, pairing_name);
+    check_status(r, rt_graph_backward_from(r->graph, out, g), c->name);
+    check_values(r, x->grad, rt_size(x), reference_swap_heads(r, dx), c->tolerance, "%s %s dx",
+                 c->name, pairing_name);
+    check_gradient(r, theta->grad, rt_size(theta), dtheta, "%s %s dtheta", c->name, pairing_name);
 }
 
 static void check_schedules(reference *r)
@@ -75,7 +79,7 @@ static void check_schedules(reference *r)
         rt_theta_geometric(theta, (int)expected.size, reference_number(r, path, "base"));
         for (size_t k = 0; k < expected.size; k++)
             got->data[k] = (real)theta[k];
-        check_values(r, got->data, expected, VALUE_TOLERANCE, "%s", path);
+        check_values(r, got->data, rt_size(got), expected, VALUE_TOLERANCE, "%s", path);
     }
 }
 
