@@ -123,14 +123,12 @@ static model_case make_model(reference *r, const char *at, bool tied)
     c.group = NULL; /* not needed from here on */
     load_weights(r, &c);
     array ids = reference_array(r, "%sinputs/input_ids", at);
-    c.input =
-        (rt_roformer_input){.B = ids.axis[0],
-                            .T = ids.axis[1],
-                            .ids = reference_ids(r, ids),
-                            .token_types =
-                                reference_ids(r, reference_array(r, "%sinputs/token_type_ids", at)),
-                            .key_mask = read_mask(r, &c),
-                            .padding_id = RT_NO_PADDING};
+    c.input = (rt_roformer_input){.B = ids.axis[0],
+                                  .T = ids.axis[1],
+                                  .ids = reference_ids(r, ids),
+                                  .token_types = read_ids(r, ids.size, at, "token_type_ids"),
+                                  .padding_id = RT_NO_PADDING};
+    c.input.key_mask = read_mask(r, &c);
     place_labels(r, &c, reference_array(r, "%sinputs/labels", at));
     return c;
 }
