@@ -26,6 +26,7 @@ struct rt_graph {
     rt_random random;
     uint32_t shard;
     bool record;
+    bool drops; /* dropout is on */
 };
 
 rt_graph *rt_graph_new(void)
@@ -56,6 +57,7 @@ void rt_graph_clear(rt_graph *g)
     g->scratch_size = 0;
     g->status = rt_ok();
     g->random.stream = RT_STREAM_DROPOUT;
+    g->drops = false;
 }
 
 void rt_graph_record(rt_graph *g, bool on)
@@ -68,6 +70,12 @@ void rt_graph_set_random(rt_graph *g, uint64_t seed, uint32_t step, uint32_t sha
     g->random.seed = seed;
     g->random.step = step;
     g->shard = shard;
+    g->drops = true;
+}
+
+bool rt_graph_drops(const rt_graph *g)
+{
+    return g->drops;
 }
 
 rt_random rt_graph_next_random(rt_graph *g, uint64_t *first_index)

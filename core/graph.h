@@ -34,7 +34,8 @@ void rt_graph_clear(rt_graph *g);
 /* Off: ops leave no node, as evaluation wants. On at the start. */
 void rt_graph_record(rt_graph *g, bool on);
 
-/* What dropout draws from: `shard` tells apart graphs that share a step. */
+/* Turns dropout on until the next clear, and says what it draws from; `shard` tells apart
+ * graphs that share a step. Without this, as evaluation wants, dropout does nothing. */
 void rt_graph_set_random(rt_graph *g, uint64_t seed, uint32_t step, uint32_t shard);
 
 /* The first error since the last clear. */
@@ -89,7 +90,8 @@ void *rt_graph_scratch(rt_graph *g, size_t count, size_t size);
 void *rt_graph_fail(rt_graph *g, rt_code code, const char *format, ...) RT_PRINTF(3, 4);
 bool rt_graph_failed(const rt_graph *g);
 
-/* What the next dropout of this graph draws from; advances with each call. */
+/* Whether dropout is on, and what the next one draws from; advances with each call. */
+bool rt_graph_drops(const rt_graph *g);
 rt_random rt_graph_next_random(rt_graph *g, uint64_t *first_index);
 
 /* The gradient that backward adds to: zeroed if nothing has flowed there yet.

@@ -372,9 +372,11 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                              rt_shape_text(q), rt_shape_text(k), rt_shape_text(v));
     const int B = q->shape[0], Tq = q->shape[1], H = q->shape[2];
     attention_args args = {.o = *options};
-    if (args.o.dropout < 0 || args.o.dropout >= 1)
+    if (!(args.o.dropout >= 0 && args.o.dropout < 1))
         return rt_graph_fail(g, RT_ARGUMENT, "[attention] dropout must be in [0, 1); got %g",
                              args.o.dropout);
+    if (!rt_graph_drops(g))
+        args.o.dropout = 0;
     if (args.o.dropout > 0)
         args.random = rt_graph_next_random(g, &args.first);
     if (args.o.scale == 0)

@@ -50,10 +50,12 @@ const rt_op rt_op_dropout = {"dropout", dropout_forward, dropout_backward};
 
 rt_tensor *rt_dropout(rt_graph *g, rt_tensor *x, double p)
 {
-    if (!x || p == 0)
-        return x;
-    if (!(p > 0 && p < 1))
+    if (!x)
+        return NULL;
+    if (!(p >= 0 && p < 1))
         return rt_graph_fail(g, RT_ARGUMENT, "[dropout] p must be in [0, 1); got %g", p);
+    if (p == 0 || !rt_graph_drops(g))
+        return x;
     dropout_args args = {.p = p};
     args.random = rt_graph_next_random(g, &args.first);
     return RT_APPLY(g, &rt_op_dropout, rt_tensor_shape(x), &args, x);

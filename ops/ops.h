@@ -47,7 +47,8 @@ typedef enum rt_activation { RT_ACTIVATIONS(RT_CHOICE_VALUE) } rt_activation;
 rt_tensor *rt_activate(rt_graph *g, rt_tensor *x, rt_activation kind);
 
 /* Zero with probability p, else x / (1 - p); 0 <= p < 1. The mask is not stored:
- * backward draws it again from the graph's random numbers. p = 0 returns x. */
+ * backward draws it again from the graph's random numbers. Returns x itself if p is 0 or the
+ * graph does not drop (see rt_graph_set_random). */
 rt_tensor *rt_dropout(rt_graph *g, rt_tensor *x, double p);
 
 /* ---- shape, sums ---- */
@@ -199,7 +200,7 @@ typedef struct rt_attention_options {
     const double *query_positions; /* (Tq); NULL: 0, 1, 2, ... */
     const double *key_positions;   /* (Tk); likewise */
     const double *slopes;          /* (H): adds -slope |query - key position| (ALiBi) */
-    double dropout;                /* of the probabilities */
+    double dropout;                /* of the probabilities, as rt_dropout */
     real *probabilities;           /* (B, H, Tq, Tk): where to leave them, without dropout; NULL */
 } rt_attention_options;
 

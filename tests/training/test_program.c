@@ -1,0 +1,356 @@
+/* What a user sees of `train`: results, files, exit codes, messages. */
+
+#include "program.h"
+#include "suite.h"
+
+static workplace *w;
+
+static void enter(void)
+{
+    w = enter_workplace();
+}
+
+static void leave(void)
+{
+    leave_workplace(w);
+}
+
+/* ---- a run ---- */
+
+START_TEST(a_run_prints_its_results_and_leaves_its_files)
+{
+    static const char *const left[] = {"runs/tiny/config.ini", "runs/tiny/metrics.csv",
+                                       "runs/tiny/theta.csv", "runs/tiny/timing.csv",
+                                       "runs/tiny/checkpoints/step-00000060.h5"};
+    expect_exit(w, 0, "$TRAIN tiny.ini");
+    expect_text(w->out, "\neval: loss ");
+    expect_text(w->out, "\ntheta: max relative drift ");
+    expect_text(w->out, " (tolerance 0.20)\n");
+    expect_text(w->out, " rad over 11 positions: ");
+    expect_text(w->out, "\nrun: runs/tiny\n");
+    expect_text(w->err, "step 10/60 ");
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+        ck_assert_msg(exists(left[i]), "%s is missing", left[i]);
+    char *metrics = read_file("runs/tiny/metrics.csv"), *theta = read_file("runs/tiny/theta.csv");
+    expect_text(metrics, "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm");
+    expect_text(theta, "step,layer,head,i,theta,theta_initial\n0,0,all,0,1,1\n");
+    rt_free(metrics);
+    rt_free(theta);
+}
+END_TEST
+
+START_TEST(a_small_model_learns_to_copy)
+{
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini model.dim=32 train.steps=400 optimizer.schedule_steps=400 "
+                "train.batch_size=16 optimizer.lr=5e-3 train.target_accuracy=0.99");
+}
+END_TEST
+
+START_TEST(quiet_says_nothing_on_the_way)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
+    ck_assert_str_eq(w->err, "");
+}
+END_TEST
+
+START_TEST(theta_is_reported_by_scope)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini theta.scope=model run.name=m");
+    expect_text(w->out, "(layer all, i ");
+    expect_exit(w, 0, "$TRAIN tiny.ini theta.scope=head run.name=h");
+    expect_text(w->out, ", head ");
+    expect_exit(w, 0, "$TRAIN tiny.ini theta.learn=no run.name=f");
+    ck_assert_ptr_null(strstr(w->out, "theta:"));
+    ck_assert(!exists("runs/f/theta.csv"));
+}
+END_TEST
+
+START_TEST(a_closed_pipe_does_not_end_training)
+{
+    shell(w, "$TRAIN tiny.ini | true");
+    ck_assert(exists("runs/tiny/checkpoints/step-00000060.h5"));
+}
+END_TEST
+
+/* ---- sameness ---- */
+
+START_TEST(the_same_seed_gives_the_same_bytes_for_any_number_of_threads)
+{
+    for (int threads = 1; threads <= 3; threads++)
+        expect_exit(w, 0,
+                    "$TRAIN tiny.ini train.shards=4 run.name=t%d --threads %d model.dropout=0.1 "
+                    "model.attention_dropout=0.1",
+                    threads, threads);
+    expect_same_files("runs/t1/metrics.csv", "runs/t2/metrics.csv");
+    expect_same_files("runs/t1/metrics.csv", "runs/t3/metrics.csv");
+    expect_same_files("runs/t1/theta.csv", "runs/t3/theta.csv");
+    expect_exit(w, 0, "$TRAIN tiny.ini train.shards=4 run.name=other run.seed=2");
+    expect_exit(w, 1, "cmp runs/t1/metrics.csv runs/other/metrics.csv");
+}
+END_TEST
+
+/* Stops on a checkpoint, on a step that is neither logged nor evaluated, and next to both. */
+START_TEST(a_run_that_stops_and_resumes_equals_the_straight_run)
+{
+    static const int stops[] = {1, 7, 20, 33, 40, 59};
+    const int stop = stops[_i];
+    const char *options = "theta.scope=head model.dropout=0.1 train.shards=2";
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=straight %s", options);
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=halves %s train.steps=%d", options, stop);
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=halves %s --resume --threads 1", options);
+    expect_text(w->err, "going on from runs/halves/checkpoints/step-000000");
+    expect_same_files("runs/straight/metrics.csv", "runs/halves/metrics.csv");
+    expect_same_files("runs/straight/theta.csv", "runs/halves/theta.csv");
+    expect_exit(w, 0,
+                "for g in /model /optimizer; do h5diff runs/straight/checkpoints/step-00000060.h5 "
+                "runs/halves/checkpoints/step-00000060.h5 $g $g || exit 1; done");
+}
+END_TEST
+
+START_TEST(a_signal_saves_and_the_run_can_go_on)
+{
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini run.name=straight train.steps=3000 "
+                "optimizer.schedule_steps=3000");
+    expect_exit(w, 75,
+                "$TRAIN tiny.ini run.name=halves train.steps=3000 "
+                "optimizer.schedule_steps=3000 & sleep 0.3; kill -TERM $!; wait $!");
+    expect_text(w->err, "stopped by a signal after step ");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini run.name=halves train.steps=3000 "
+                "optimizer.schedule_steps=3000 --resume");
+    expect_same_files("runs/straight/metrics.csv", "runs/halves/metrics.csv");
+}
+END_TEST
+
+START_TEST(dropout_is_off_in_evaluation)
+{
+    char line[256];
+    expect_exit(w, 0, "$TRAIN tiny.ini");
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(strstr(w->out, "eval: "), "\n"),
+             strstr(w->out, "eval: "));
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval model.dropout=0.9 model.attention_dropout=0.9");
+    expect_text(w->out, line);
+}
+END_TEST
+
+START_TEST(evaluation_repeats_the_last_line_and_precision_is_free)
+{
+    char line[256];
+    expect_exit(w, 0, "$TRAIN tiny.ini");
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(strstr(w->out, "eval: "), "\n"),
+             strstr(w->out, "eval: "));
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval");
+    expect_text(w->out, line);
+    expect_exit(w, 0,
+                "$TRAIN64 tiny.ini --eval --checkpoint runs/tiny/checkpoints/step-00000060.h5");
+    expect_exit(w, 0, "$TRAIN64 tiny.ini run.name=exact train.steps=20");
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=exact --resume");
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+typedef struct refusal {
+    int code;
+    const char *command;
+    const char *says;
+} refusal;
+
+/* None of these creates anything. */
+static const refusal refusals[] = {
+    {2, "$TRAIN", "a CONFIG.ini is expected"},
+    {2, "$TRAIN --resme tiny.ini", "unknown option '--resme'; did you mean '--resume'?"},
+    {2, "$TRAIN --threads", "needs a value"},
+    {2, "$TRAIN tiny.ini other.ini", "one CONFIG.ini is expected"},
+    {2, "$TRAIN tiny.ini --resume --overwrite", "contradict"},
+    {2, "$TRAIN tiny.ini --checkpoint x", "--checkpoint goes with --eval"},
+    {2, "$TRAIN tiny.ini --eval --check", "does not go with another command"},
+    {2, "$TRAIN none.ini", "none.ini: cannot read the configuration: No such file or directory"},
+    {2, "$TRAIN tiny.ini optimizer.learnig_rate=1", "did you mean 'lr'?"},
+    {2, "$TRAIN tiny.ini model.heads=3", "model.dim"},
+    {2, "$TRAIN --gradcheck tiny.ini", "use train-f64"},
+    {3, "$TRAIN tiny.ini data.task=text data.file=none.txt", "none.txt: No such file or directory"},
+    {3, "$TRAIN tiny.ini --check data.task=text data.file=none.txt", "No such file or directory"},
+    {4, "$TRAIN tiny.ini --eval", "has no checkpoint"},
+    {1, "$TRAIN tiny.ini run.dir=tiny.ini", "Not a directory"},
+};
+enum { REFUSALS = sizeof refusals / sizeof *refusals };
+
+START_TEST(bad_input_is_refused_and_creates_nothing)
+{
+    expect_exit(w, refusals[_i].code, "%s", refusals[_i].command);
+    expect_text(w->err, refusals[_i].says);
+    expect_exit(w, 0, "ls -A");
+    ck_assert_str_eq(w->out, ".err\n.out\ntiny.ini\n");
+}
+END_TEST
+
+START_TEST(a_broken_file_is_refused_line_by_line)
+{
+    write_file("bad.ini", "[model]\nlayer = 2\ndim = x\n[positon]\nbase = 0\n");
+    expect_exit(w, 2, "$TRAIN bad.ini");
+    expect_text(w->err, "bad.ini:2: unknown key 'layer' in [model]; did you mean 'layers'?\n");
+    expect_text(w->err, "bad.ini:3: ");
+    expect_text(w->err, "bad.ini:4: unknown section 'positon'; did you mean 'position'?\n");
+    ck_assert(!exists("runs"));
+}
+END_TEST
+
+START_TEST(a_run_that_is_there_is_kept_unless_told_otherwise)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20");
+    expect_exit(w, 2, "$TRAIN tiny.ini");
+    expect_text(w->err, "runs/tiny already holds a run: give --resume");
+    write_file("runs/tiny/notes.txt", "mine");
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=10 --overwrite");
+    ck_assert(exists("runs/tiny/notes.txt"));
+    ck_assert(exists("runs/tiny/checkpoints/step-00000010.h5"));
+    ck_assert(!exists("runs/tiny/checkpoints/step-00000020.h5"));
+}
+END_TEST
+
+START_TEST(resuming_follows_its_rules)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --resume train.steps=20");
+    expect_text(w->err, "has no checkpoint: starting afresh");
+    expect_exit(w, 0, "$TRAIN tiny.ini --resume train.steps=20");
+    expect_text(w->out, "\neval: loss ");
+    expect_exit(w, 2, "$TRAIN tiny.ini --resume optimizer.lr=0.5 model.layers=1");
+    expect_text(w->err, "another configuration");
+    expect_text(w->err, "optimizer.lr");
+    expect_text(w->err, "model.layers");
+    expect_exit(w, 0, "for f in runs/tiny/checkpoints/*; do echo broken > $f; done");
+    expect_exit(w, 4, "$TRAIN tiny.ini --resume");
+}
+END_TEST
+
+START_TEST(a_broken_checkpoint_falls_back_to_the_one_before)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini");
+    write_file("runs/tiny/checkpoints/step-00000060.h5", "broken");
+    expect_exit(w, 0, "$TRAIN tiny.ini --resume");
+    expect_text(w->err, "step-00000060.h5");
+    expect_text(w->err, "going on from runs/tiny/checkpoints/step-00000040.h5");
+}
+END_TEST
+
+START_TEST(a_checkpoint_of_another_model_is_refused_by_name)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20");
+    expect_exit(w, 4,
+                "$TRAIN tiny.ini --eval data.vocab=11 --checkpoint "
+                "runs/tiny/checkpoints/step-00000020.h5");
+    expect_text(w->err, "roformer.embeddings.word_embeddings.weight is (10, 16) in the checkpoint, "
+                        "(11, 16) in the model");
+    expect_exit(w, 4,
+                "$TRAIN tiny.ini --eval position.pairing=half --checkpoint "
+                "runs/tiny/checkpoints/step-00000020.h5");
+    expect_text(w->err, "pairing");
+}
+END_TEST
+
+START_TEST(checks_that_were_asked_for_decide_the_exit_code)
+{
+    expect_exit(w, 7, "$TRAIN tiny.ini theta.check=yes theta.tolerance=1e-9 run.name=a");
+    expect_text(w->out, ": moved (tolerance 0.00)");
+    expect_exit(w, 0, "$TRAIN tiny.ini theta.check=yes theta.tolerance=100 run.name=b");
+    expect_exit(w, 7, "$TRAIN tiny.ini train.target_accuracy=1 run.name=c train.steps=20");
+    expect_exit(w, 0, "$TRAIN tiny.ini train.target_accuracy=0.01 run.name=d");
+    ck_assert(exists("runs/d/checkpoints/step-00000020.h5"));
+    ck_assert(!exists("runs/d/checkpoints/step-00000060.h5"));
+}
+END_TEST
+
+START_TEST(a_second_trainer_in_the_same_folder_is_refused)
+{
+    expect_exit(w, 2,
+                "$TRAIN tiny.ini train.steps=100000 --quiet & first=$!; sleep 0.3; "
+                "$TRAIN tiny.ini --resume train.steps=100000; second=$?; "
+                "kill -TERM $first; wait $first; exit $second");
+    expect_text(w->err, "another trainer is at work here");
+}
+END_TEST
+
+START_TEST(a_loss_that_is_not_finite_ends_the_run_and_keeps_the_checkpoint)
+{
+    expect_exit(w, 5,
+                "$TRAIN tiny.ini optimizer.lr=1e38 optimizer.clip_norm=0 "
+                "optimizer.kind=sgd train.checkpoint_every=1");
+    expect_text(w->err, "train: step ");
+    expect_text(w->err, "the loss is ");
+}
+END_TEST
+
+START_TEST(a_disk_that_is_full_is_a_warning_and_then_exit_code_6)
+{
+    expect_exit(w, 6, "ulimit -f 8; $TRAIN tiny.ini");
+    expect_text(w->err, "train: warning: ");
+    expect_text(w->err, "checkpoints/step-00000020.h5");
+    expect_text(w->err, "the last checkpoint could not be written");
+}
+END_TEST
+
+START_TEST(commands_that_only_print)
+{
+    expect_exit(w, 0, "$TRAIN --version");
+    expect_text(w->out, "rotor ");
+    expect_exit(w, 0, "$TRAIN --help");
+    expect_text(w->out, "--resume");
+    expect_text(w->out, "theta.lr_scale=1.0");
+    expect_text(w->out, "exit codes: 0 done");
+    expect_exit(w, 0, "$TRAIN --print-config tiny.ini model.dim=32");
+    expect_text(w->out, "tiny.ini:2");
+    expect_text(w->out, "command line");
+    expect_exit(w, 0, "$TRAIN --check tiny.ini");
+    ck_assert(!exists("runs"));
+}
+END_TEST
+
+START_TEST(the_gradients_of_a_configured_model_pass)
+{
+    static const char *const options[] = {
+        "theta.scope=model model.norm=pre position.pairing=half",
+        "theta.scope=head theta.form=raw model.causal=yes position.rotate_value=yes",
+        "theta.learn=no model.embedding_dim=12 model.tie_embeddings=no model.dropout=0.2",
+        "position.fraction=0.5 model.activation=gelu_tanh model.attention_dropout=0.2",
+        "theta.learn=no position.kind=none data.task=reverse",
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        expect_exit(w, 0, "$TRAIN64 --gradcheck tiny.ini %s", options[i]);
+    expect_text(w->out, "passed\n");
+    expect_text(w->out, "roformer.encoder.layer.1.attention.self.key.bias");
+    expect_text(w->out, "ok (zero by symmetry)");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("program");
+    TCase *tests = leak_checked_case(suite, "train");
+    tcase_add_checked_fixture(tests, enter, leave);
+    tcase_add_test(tests, a_run_prints_its_results_and_leaves_its_files);
+    tcase_add_test(tests, a_small_model_learns_to_copy);
+    tcase_add_test(tests, quiet_says_nothing_on_the_way);
+    tcase_add_test(tests, theta_is_reported_by_scope);
+    tcase_add_test(tests, a_closed_pipe_does_not_end_training);
+    tcase_add_test(tests, the_same_seed_gives_the_same_bytes_for_any_number_of_threads);
+    tcase_add_loop_test(tests, a_run_that_stops_and_resumes_equals_the_straight_run, 0, 6);
+    tcase_add_test(tests, a_signal_saves_and_the_run_can_go_on);
+    tcase_add_test(tests, dropout_is_off_in_evaluation);
+    tcase_add_test(tests, evaluation_repeats_the_last_line_and_precision_is_free);
+    tcase_add_loop_test(tests, bad_input_is_refused_and_creates_nothing, 0, REFUSALS);
+    tcase_add_test(tests, a_broken_file_is_refused_line_by_line);
+    tcase_add_test(tests, a_run_that_is_there_is_kept_unless_told_otherwise);
+    tcase_add_test(tests, resuming_follows_its_rules);
+    tcase_add_test(tests, a_broken_checkpoint_falls_back_to_the_one_before);
+    tcase_add_test(tests, a_checkpoint_of_another_model_is_refused_by_name);
+    tcase_add_test(tests, checks_that_were_asked_for_decide_the_exit_code);
+    tcase_add_test(tests, a_second_trainer_in_the_same_folder_is_refused);
+    tcase_add_test(tests, a_loss_that_is_not_finite_ends_the_run_and_keeps_the_checkpoint);
+    tcase_add_test(tests, a_disk_that_is_full_is_a_warning_and_then_exit_code_6);
+    tcase_add_test(tests, commands_that_only_print);
+    tcase_add_test(tests, the_gradients_of_a_configured_model_pass);
+    return run_suite(suite);
+}
