@@ -39,7 +39,8 @@ typedef struct rt_gradcheck_result {
     size_t index;             /* of the element that differs most */
     size_t output;            /* its output, of a Jacobian */
     double analytic, numeric; /* there */
-    double bend;              /* how much the slopes on its two sides differ: large at a kink */
+    double bend;              /* largest difference of the slopes on the two sides of an element */
+    size_t bend_index;        /* where */
     double largest;           /* max |analytic| over the input */
     bool reached;             /* false: backward never came by, not even with a zero */
 } rt_gradcheck_result;

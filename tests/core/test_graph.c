@@ -1,0 +1,228 @@
+#include "core/graph.h"
+#include "suite.h"
+
+#include <string.h>
+
+/* y = x * factor, element by element, with the factor as an argument. */
+static void times_forward(const rt_node *n)
+{
+    for (size_t i = 0; i < rt_size(n->out); i++)
+        n->out->data[i] = *(const real *)n->args * n->in[0]->data[i];
+}
+
+static void times_backward(const rt_node *n)
+{
+    real *dx = rt_grad(n, 0);
+    for (size_t i = 0; dx && i < rt_size(n->out); i++)
+        dx[i] += *(const real *)n->args * n->out->grad[i];
+}
+
+static const rt_op times_op = {"times", times_forward, times_backward};
+
+static rt_tensor *times(rt_graph *g, rt_tensor *x, real factor)
+{
+    if (!x)
+        return NULL;
+    if (x->ndim != 1)
+        return rt_graph_fail(g, RT_SHAPE, "[times] x must be (N); got %s", rt_shape_text(x));
+    return RT_APPLY(g, &times_op, rt_tensor_shape(x), &factor, x);
+}
+
+/* x + y of equal shapes; hands its gradient on. */
+static void plus_forward(const rt_node *n)
+{
+    for (size_t i = 0; i < rt_size(n->out); i++)
+        n->out->data[i] = n->in[0]->data[i] + n->in[1]->data[i];
+}
+
+static void plus_backward(const rt_node *n)
+{
+    real *dy = rt_grad(n, 1);
+    for (size_t i = 0; dy && i < rt_size(n->out); i++)
+        dy[i] += n->out->grad[i];
+    rt_grad_pass(n, 0);
+}
+
+static const rt_op plus_op = {"plus", plus_forward, plus_backward};
+
+static rt_tensor *plus(rt_graph *g, rt_tensor *x, rt_tensor *y)
+{
+    return x && y ? RT_APPLY(g, &plus_op, rt_tensor_shape(x), RT_NO_ARGS, x, y) : NULL;
+}
+
+/* ---- fixtures ---- */
+
+static real x_data[] = {1, 2, 3}, x_grad[3];
+static const real upstream[] = {1, 10, 100};
+
+static rt_tensor leaf(void)
+{
+    memset(x_grad, 0, sizeof x_grad);
+    return rt_tensor_of(x_data, x_grad, RT_SHAPE_OF(3));
+}
+
+static void expect_gradient(real factor)
+{
+    for (int i = 0; i < 3; i++)
+        ck_assert_double_eq((double)x_grad[i], (double)(factor * upstream[i]));
+}
+
+static void expect_ok(rt_status status)
+{
+    ck_assert_msg(!status.code, "%s", status.message);
+}
+
+/* ---- tests ---- */
+
+START_TEST(a_tensor_used_twice_gets_both_gradients)
+{
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = leaf();
+    rt_tensor *y = plus(g, times(g, &x, 2), &x);
+    expect_ok(rt_graph_backward_from(g, plus(g, y, y), upstream));
+    expect_gradient(6);
+    rt_graph_free(g);
+}
+END_TEST
+
+START_TEST(gradients_of_leaves_add_up_over_calls)
+{
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = leaf();
+    for (int i = 0; i < 3; i++) {
+        rt_graph_clear(g);
+        expect_ok(rt_graph_backward_from(g, times(g, &x, 5), upstream));
+    }
+    expect_gradient(15);
+    rt_graph_free(g);
+}
+END_TEST
+
+START_TEST(what_does_not_lead_to_the_output_gets_nothing)
+{
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = leaf();
+    rt_tensor *y = times(g, &x, 2);
+    times(g, y, 100);
+    expect_ok(rt_graph_backward_from(g, y, upstream));
+    expect_gradient(2);
+    rt_graph_free(g);
+}
+END_TEST
+
+START_TEST(without_recording_or_a_wish_no_node_is_left)
+{
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = leaf();
+    rt_graph_record(g, false);
+    rt_tensor *y = times(g, &x, 2);
+    ck_assert_ptr_null(rt_graph_tape(g));
+    ck_assert_int_eq(rt_graph_backward_from(g, y, upstream).code, RT_ARGUMENT);
+    rt_graph_record(g, true);
+    x.wants_grad = false;
+    times(g, &x, 2);
+    ck_assert_ptr_null(rt_graph_tape(g));
+    rt_graph_free(g);
+}
+END_TEST
+
+START_TEST(the_first_error_sticks_until_the_graph_is_cleared)
+{
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = leaf(), matrix = rt_tensor_of(x_data, NULL, RT_SHAPE_OF(3, 1));
+    rt_tensor *y = plus(g, times(g, &matrix, 2), &x);
+    ck_assert_ptr_null(y);
+    ck_assert_ptr_null(rt_graph_fail(g, RT_ARGUMENT, "a later message"));
+    ck_assert_ptr_null(times(g, &x, 1));
+    ck_assert_str_eq(rt_graph_status(g).message, "[times] x must be (N); got (3, 1)");
+    ck_assert_int_eq(rt_graph_backward(g, y).code, RT_SHAPE);
+    rt_graph_clear(g);
+    ck_assert_int_eq(rt_graph_status(g).code, RT_OK);
+    ck_assert_ptr_nonnull(times(g, &x, 1));
+    rt_graph_free(g);
+}
+END_TEST
+
+START_TEST(backward_wants_a_single_number_that_was_computed)
+{
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = leaf();
+    ck_assert_str_eq(rt_graph_backward(g, times(g, &x, 2)).message,
+                     "[backward] the loss must have one element; got (3)");
+    ck_assert_int_eq(rt_graph_backward(g, NULL).code, RT_ARGUMENT);
+    ck_assert_int_eq(rt_graph_backward_from(g, &x, upstream).code, RT_ARGUMENT);
+    rt_graph_free(g);
+}
+END_TEST
+
+static rt_status step(rt_graph *g, rt_tensor *x)
+{
+    rt_graph_clear(g);
+    rt_tensor *y = x;
+    for (int i = 0; i < 50; i++)
+        y = plus(g, times(g, y, 2), y);
+    rt_graph_scratch(g, 5000, 8);
+    return rt_graph_backward_from(g, y, upstream);
+}
+
+START_TEST(a_steady_loop_makes_no_call_to_the_heap)
+{
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = leaf();
+    for (int i = 0; i < 3; i++)
+        expect_ok(step(g, &x));
+    const size_t requests = rt_memory_requests();
+    for (int i = 0; i < 10; i++)
+        expect_ok(step(g, &x));
+    ck_assert_uint_eq(rt_memory_requests(), requests);
+    rt_graph_free(g);
+}
+END_TEST
+
+START_TEST(every_allocation_may_fail)
+{
+    rt_tensor x = leaf();
+    bool failed = true;
+    for (size_t n = 1; failed; n++) {
+        rt_memory_fail_at(n);
+        rt_graph *g = rt_graph_new();
+        failed = !g;
+        for (int i = 0; g && i < 3; i++) {
+            rt_status status = step(g, &x);
+            ck_assert(!status.code || status.code == RT_MEMORY);
+            failed |= status.code == RT_MEMORY;
+        }
+        rt_graph_free(g);
+        ck_assert_uint_lt(n, 1000);
+        if (n < 2)
+            ck_assert(failed);
+    }
+}
+END_TEST
+
+START_TEST(memory_of_the_size_max_is_refused)
+{
+    rt_graph *g = rt_graph_new();
+    ck_assert_ptr_null(rt_graph_memory(g, (size_t)-1, 8));
+    ck_assert_int_eq(rt_graph_status(g).code, RT_MEMORY);
+    rt_graph_clear(g);
+    ck_assert_ptr_null(rt_graph_memory(g, (size_t)-1, 1));
+    rt_graph_free(g);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("graph");
+    TCase *tests = leak_checked_case(suite, "graph");
+    tcase_add_test(tests, a_tensor_used_twice_gets_both_gradients);
+    tcase_add_test(tests, gradients_of_leaves_add_up_over_calls);
+    tcase_add_test(tests, what_does_not_lead_to_the_output_gets_nothing);
+    tcase_add_test(tests, without_recording_or_a_wish_no_node_is_left);
+    tcase_add_test(tests, the_first_error_sticks_until_the_graph_is_cleared);
+    tcase_add_test(tests, backward_wants_a_single_number_that_was_computed);
+    tcase_add_test(tests, a_steady_loop_makes_no_call_to_the_heap);
+    tcase_add_test(tests, every_allocation_may_fail);
+    tcase_add_test(tests, memory_of_the_size_max_is_refused);
+    return run_suite(suite);
+}

@@ -1,0 +1,112 @@
+/* Tensors, memory and random numbers. */
+
+#include "core/memory.h"
+#include "core/random.h"
+#include "core/tensor.h"
+#include "suite.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+
+START_TEST(shapes_are_counted_and_written)
+{
+    rt_tensor x = rt_tensor_of(NULL, NULL, RT_SHAPE_OF(2, 3, 4)),
+              one = rt_tensor_of(NULL, NULL, RT_SCALAR);
+    ck_assert_uint_eq(rt_size(&x), 24);
+    ck_assert_uint_eq(rt_rows(&x), 6);
+    ck_assert_int_eq(rt_columns(&x), 4);
+    ck_assert_str_eq(rt_shape_text(&x), "(2, 3, 4)");
+    ck_assert_uint_eq(rt_size(&one), 1);
+    ck_assert_str_eq(rt_shape_text(&one), "()");
+    ck_assert_uint_eq(rt_shape_size(RT_SHAPE_OF(2, 0)), 0);
+    ck_assert_uint_eq(rt_shape_size(RT_SHAPE_OF(-1)), 0);
+    ck_assert_uint_eq(rt_shape_size(RT_SHAPE_OF(INT_MAX)), INT_MAX);
+    ck_assert_uint_eq(rt_shape_size(RT_SHAPE_OF(INT_MAX, 2)), 0);
+    rt_shape widest = RT_SHAPE_OF(-INT_MAX, -INT_MAX, -INT_MAX, -INT_MAX);
+    char text[RT_SHAPE_TEXT_SIZE];
+    ck_assert_str_eq(rt_shape_write(text, widest),
+                     "(-2147483647, -2147483647, -2147483647, -2147483647)");
+    ck_assert_uint_le(sizeof(rt_tensor), 64);
+}
+END_TEST
+
+START_TEST(memory_is_zeroed_aligned_and_counted)
+{
+    const size_t live = rt_memory_live();
+    unsigned char *block = rt_alloc(100, 3);
+    ck_assert_ptr_nonnull(block);
+    ck_assert_uint_eq((uintptr_t)block % 64, 0);
+    for (int i = 0; i < 300; i++)
+        ck_assert_int_eq(block[i], 0);
+    ck_assert_uint_eq(rt_memory_live(), live + 1);
+    rt_free(block);
+    rt_free(NULL);
+    ck_assert_uint_eq(rt_memory_live(), live);
+    ck_assert_ptr_null(rt_alloc(SIZE_MAX, 2));
+    ck_assert_ptr_null(rt_alloc(SIZE_MAX / 2, 2));
+    void *nothing = rt_alloc(0, 8);
+    ck_assert_ptr_nonnull(nothing);
+    rt_free(nothing);
+}
+END_TEST
+
+START_TEST(the_nth_request_fails_once)
+{
+    rt_memory_fail_at(2);
+    void *first = rt_alloc(1, 1), *second = rt_alloc(1, 1), *third = rt_alloc(1, 1);
+    ck_assert(first && !second && third);
+    rt_free(first);
+    rt_free(third);
+}
+END_TEST
+
+/* The known answers of Philox4x32-10 that are published with Random123. */
+START_TEST(random_words_are_philox)
+{
+    uint32_t w[4];
+    rt_random_words((rt_random){0, 0, 0}, 0, w);
+    ck_assert(w[0] == 0x6627e8d5 && w[1] == 0xe169c58d && w[2] == 0xbc57ac4c && w[3] == 0x9b00dbd8);
+    rt_random_words((rt_random){UINT64_MAX, UINT32_MAX, UINT32_MAX}, UINT64_MAX, w);
+    ck_assert(w[0] == 0x408f276d && w[1] == 0x41c83b0e && w[2] == 0xa20bc7c6 && w[3] == 0x6d5451fd);
+    /* counter 243f6a88 85a308d3 13198a2e 03707344, key a4093822 299f31d0 */
+    rt_random_words((rt_random){0x299f31d0a4093822, 0x13198a2e, 0x03707344}, 0x85a308d3243f6a88, w);
+    ck_assert(w[0] == 0xd16cfe09 && w[1] == 0x94fdcceb && w[2] == 0x5001e420 && w[3] == 0x24126ea1);
+}
+END_TEST
+
+START_TEST(uniform_and_normal_numbers_have_their_moments)
+{
+    enum { N = 100000 };
+    rt_random r = {5, 1, RT_STREAM_CHECK};
+    double sum = 0, squares = 0, normal = 0, normal_squares = 0;
+    int counts[3] = {0};
+    for (uint64_t i = 0; i < N; i++) {
+        double u = rt_random_uniform(r, i), z = rt_random_normal(r, i);
+        ck_assert(u >= 0 && u < 1);
+        sum += u;
+        squares += u * u;
+        normal += z;
+        normal_squares += z * z;
+        counts[rt_random_below(r, i, 3)]++;
+    }
+    ck_assert_double_eq_tol(sum / N, 0.5, 0.005);
+    ck_assert_double_eq_tol(squares / N, 1.0 / 3, 0.005);
+    ck_assert_double_eq_tol(normal / N, 0, 0.02);
+    ck_assert_double_eq_tol(normal_squares / N, 1, 0.02);
+    for (int i = 0; i < 3; i++)
+        ck_assert_double_eq_tol(counts[i], N / 3.0, N * 0.01);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("tensor");
+    TCase *tests = leak_checked_case(suite, "tensor, memory, random");
+    tcase_add_test(tests, shapes_are_counted_and_written);
+    tcase_add_test(tests, memory_is_zeroed_aligned_and_counted);
+    tcase_add_test(tests, the_nth_request_fails_once);
+    tcase_add_test(tests, random_words_are_philox);
+    tcase_add_test(tests, uniform_and_normal_numbers_have_their_moments);
+    return run_suite(suite);
+}
