@@ -1,0 +1,273 @@
+#include "core/gradcheck.h"
+#include "models/roformer.h"
+#include "suite.h"
+
+#include <math.h>
+#include <string.h>
+
+static rt_roformer_options small(void)
+{
+    return (rt_roformer_options){.vocab = 7,
+                                 .layers = 2,
+                                 .dim = 8,
+                                 .heads = 2,
+                                 .norm_eps = 1e-12,
+                                 .tie_embeddings = true,
+                                 .position = {.base = 10000, .fraction = 1},
+                                 .theta = {.learn = true, .scope = RT_THETA_LAYER}};
+}
+
+static rt_roformer *make(const rt_roformer_options *o)
+{
+    rt_roformer *m;
+    rt_status status = rt_roformer_new(&m, o, 1, NULL);
+    ck_assert_msg(!status.code, "%s", status.message);
+    return m;
+}
+
+static void expect_shape(const rt_roformer *m, const char *name, const char *shape)
+{
+    const rt_parameter *p = rt_parameters_find(&m->parameters, name);
+    ck_assert_msg(p != NULL, "there is no %s", name);
+    ck_assert_str_eq(rt_shape_text(&p->tensor), shape);
+}
+
+START_TEST(theta_has_its_name_and_shape_by_scope)
+{
+    static const char layer[] = "roformer.encoder.layer.1.attention.self.theta";
+    rt_roformer_options o = small();
+    rt_roformer *m = make(&o);
+    expect_shape(m, layer, "(2)");
+    rt_roformer_free(m);
+    o.theta.scope = RT_THETA_HEAD;
+    m = make(&o);
+    expect_shape(m, layer, "(2, 2)");
+    rt_roformer_free(m);
+    o.theta.scope = RT_THETA_MODEL;
+    m = make(&o);
+    expect_shape(m, "roformer.encoder.theta", "(2)");
+    ck_assert_ptr_null(rt_parameters_find(&m->parameters, layer));
+    rt_roformer_free(m);
+    o.theta.learn = false;
+    m = make(&o);
+    ck_assert_ptr_null(rt_parameters_find(&m->parameters, "roformer.encoder.theta"));
+    rt_roformer_free(m);
+}
+END_TEST
+
+START_TEST(theta_starts_at_the_geometric_series_in_both_forms)
+{
+    double theta[2];
+    for (int form = 0; form < 2; form++) {
+        rt_roformer_options o = small();
+        o.theta.form = form ? RT_THETA_RAW : RT_THETA_LOG;
+        rt_roformer *m = make(&o);
+        ck_assert_int_eq(rt_roformer_theta(m, 1, theta), 1);
+        ck_assert_double_eq_tol(theta[0], 1, 1e-15);
+        ck_assert_double_eq_tol(theta[1], 0.01, 1e-15);
+        rt_roformer_free(m);
+    }
+}
+END_TEST
+
+START_TEST(the_other_parameters_have_public_names_and_shapes)
+{
+    rt_roformer_options o = small();
+    o.embedding_dim = 6;
+    o.token_types = 2;
+    o.norm = RT_NORM_PRE;
+    o.tie_embeddings = false;
+    rt_roformer *m = make(&o);
+    expect_shape(m, "roformer.embeddings.word_embeddings.weight", "(7, 6)");
+    expect_shape(m, "roformer.embeddings.token_type_embeddings.weight", "(2, 6)");
+    expect_shape(m, "roformer.embeddings_project.weight", "(8, 6)");
+    expect_shape(m, "roformer.encoder.layer.0.intermediate.dense.weight", "(32, 8)");
+    expect_shape(m, "roformer.encoder.LayerNorm.weight", "(8)");
+    expect_shape(m, "cls.predictions.transform.dense.weight", "(6, 8)");
+    expect_shape(m, "cls.predictions.decoder.weight", "(7, 6)");
+    expect_shape(m, "cls.predictions.bias", "(7)");
+    rt_roformer_free(m);
+    o = small();
+    m = make(&o);
+    ck_assert_ptr_null(rt_parameters_find(&m->parameters, "cls.predictions.decoder.weight"));
+    ck_assert_ptr_eq(m->decoder.weight, m->words);
+    rt_roformer_free(m);
+}
+END_TEST
+
+START_TEST(an_initial_value_depends_on_its_name_alone)
+{
+    rt_roformer_options o = small(), deeper = small();
+    deeper.layers = 5;
+    deeper.vocab = 9;
+    rt_roformer *a = make(&o), *b = make(&deeper);
+    static const char name[] = "roformer.encoder.layer.1.output.dense.weight";
+    const rt_tensor *x = &rt_parameters_find(&a->parameters, name)->tensor;
+    const rt_tensor *y = &rt_parameters_find(&b->parameters, name)->tensor;
+    double squares = 0;
+    ck_assert(!memcmp(x->data, y->data, rt_size(x) * sizeof(real)));
+    for (size_t i = 0; i < rt_size(x); i++)
+        squares += x->data[i] * x->data[i];
+    ck_assert_double_eq_tol(sqrt(squares / (double)rt_size(x)), 0.02, 0.003);
+    rt_roformer_free(a);
+    rt_roformer_free(b);
+}
+END_TEST
+
+START_TEST(a_worker_reads_the_values_of_the_first_and_keeps_its_gradients)
+{
+    rt_roformer_options o = small();
+    rt_roformer *first = make(&o), *worker;
+    ck_assert(!rt_roformer_new(&worker, &o, 99, first).code);
+    ck_assert_ptr_eq(worker->words->data, first->words->data);
+    ck_assert_ptr_ne(worker->words->grad, first->words->grad);
+    rt_roformer_free(worker);
+    rt_roformer_free(first);
+}
+END_TEST
+
+/* ---- forward ---- */
+
+enum { LENGTH = 5 };
+
+static void encode(rt_roformer *m, const int32_t *ids, real *hidden)
+{
+    rt_graph *g = rt_graph_new();
+    const rt_roformer_input in = {.B = 1, .T = LENGTH, .ids = ids, .padding_id = RT_NO_PADDING};
+    rt_tensor *h = rt_roformer_encode(m, g, &in);
+    ck_assert_msg(h != NULL, "%s", rt_graph_status(g).message);
+    memcpy(hidden, h->data, LENGTH * 8 * sizeof *hidden);
+    rt_graph_free(g);
+}
+
+static void grow(rt_roformer *m)
+{
+    for (size_t i = 0; i < m->parameters.block_size; i++)
+        m->parameters.values[i] *= 20;
+}
+
+START_TEST(without_positions_the_order_of_the_others_does_not_matter)
+{
+    static const int32_t ids[] = {3, 1, 4, 2, 6}, swapped[] = {3, 6, 2, 1, 4};
+    for (int kind = 0; kind < 2; kind++) {
+        rt_roformer_options o = small();
+        o.theta.learn = false;
+        o.position.kind = kind ? RT_POSITION_ROPE : RT_POSITION_NONE;
+        rt_roformer *m = make(&o);
+        real a[LENGTH * 8], b[LENGTH * 8];
+        double difference = 0;
+        grow(m);
+        encode(m, ids, a);
+        encode(m, swapped, b);
+        for (int i = 0; i < 8; i++)
+            difference = fmax(difference, fabs(a[i] - b[i]));
+        if (kind)
+            ck_assert_double_gt(difference, 1e-3);
+        else
+            ck_assert_double_lt(difference, 1e-12);
+        rt_roformer_free(m);
+    }
+}
+END_TEST
+
+/* ---- gradients of whole models ---- */
+
+static const int32_t ids[] = {1, 5, 2, 6, 3, 3, 4, 1}, labels[] = {2, RT_IGNORE, 0, 6, 5, 1, 1, 4};
+static const uint8_t mask[] = {1, 1, 1, 1, 1, 1, 1, 0};
+
+static rt_tensor *loss(rt_graph *g, rt_tensor *const *inputs, void *context)
+{
+    rt_roformer *m = context;
+    const rt_roformer_input in = {
+        .B = 2, .T = 4, .ids = ids, .key_mask = mask, .padding_id = RT_NO_PADDING};
+    (void)inputs;
+    rt_tensor *logits = rt_roformer_logits(m, g, rt_roformer_encode(m, g, &in));
+    return rt_cross_entropy(g, logits, labels, 0, logits ? (double)rt_rows(logits) : 1);
+}
+
+static void redraw(rt_parameters *p)
+{
+    for (int i = 0; i < p->count; i++)
+        for (size_t k = 0; k < rt_size(&p->list[i]->tensor); k++)
+            p->list[i]->tensor.data[k] =
+                rt_random_uniform((rt_random){4, (uint32_t)i, RT_STREAM_CHECK}, k) - 0.5 +
+                (p->list[i]->init == RT_INIT_ONE);
+}
+
+START_TEST(gradients_of_whole_models_agree_with_differences)
+{
+    rt_roformer_options o = small();
+    o.theta.scope = (rt_theta_scope)(_i % 3);
+    o.theta.form = (rt_theta_form)(_i / 3 % 2);
+    o.norm = (rt_norm_order)(_i / 6 % 2);
+    o.head = (rt_head)(_i % 3);
+    o.labels = 7;
+    o.token_types = _i % 2;
+    o.causal = _i % 4 == 0;
+    rt_roformer *m = make(&o);
+    rt_tensor *inputs[64];
+    rt_gradcheck_options options = {.samples = 20};
+    redraw(&m->parameters);
+    for (int i = 0; i < m->parameters.count; i++)
+        inputs[i] = &m->parameters.list[i]->tensor;
+    rt_status status = rt_gradcheck(loss, m, inputs, m->parameters.count, &options, NULL);
+    ck_assert_msg(!status.code, "%s", status.message);
+    rt_roformer_free(m);
+}
+END_TEST
+
+/* ---- failures ---- */
+
+START_TEST(every_allocation_may_fail)
+{
+    const rt_roformer_options o = small();
+    rt_roformer *m = NULL;
+    for (size_t n = 1; !m; n++) {
+        rt_memory_fail_at(n);
+        rt_status status = rt_roformer_new(&m, &o, 1, NULL);
+        ck_assert(m ? !status.code : status.code == RT_MEMORY);
+        ck_assert_uint_lt(n, 1000);
+    }
+    rt_roformer_free(m);
+}
+END_TEST
+
+START_TEST(options_that_contradict_each_other_are_refused)
+{
+    rt_roformer *m;
+    rt_roformer_options o = small();
+    o.heads = 3;
+    ck_assert_str_eq(rt_roformer_new(&m, &o, 1, NULL).message, "dim 8 is not divisible by heads 3");
+    o.heads = 8;
+    ck_assert_str_eq(rt_roformer_new(&m, &o, 1, NULL).message,
+                     "rope needs an even head size; got 1");
+    o = small();
+    o.position.kind = RT_POSITION_NONE;
+    ck_assert_str_eq(rt_roformer_new(&m, &o, 1, NULL).message,
+                     "nothing is rotated, so there is no theta to learn");
+    o = small();
+    o.head = RT_HEAD_TOKEN;
+    ck_assert_str_eq(rt_roformer_new(&m, &o, 1, NULL).message,
+                     "a sequence or token head needs at least one label");
+    o = small();
+    o.vocab = 1 << 30;
+    ck_assert_int_eq(rt_roformer_new(&m, &o, 1, NULL).code, RT_ARGUMENT);
+    ck_assert_ptr_null(m);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("roformer");
+    TCase *tests = leak_checked_case(suite, "roformer");
+    tcase_add_test(tests, theta_has_its_name_and_shape_by_scope);
+    tcase_add_test(tests, theta_starts_at_the_geometric_series_in_both_forms);
+    tcase_add_test(tests, the_other_parameters_have_public_names_and_shapes);
+    tcase_add_test(tests, an_initial_value_depends_on_its_name_alone);
+    tcase_add_test(tests, a_worker_reads_the_values_of_the_first_and_keeps_its_gradients);
+    tcase_add_test(tests, without_positions_the_order_of_the_others_does_not_matter);
+    tcase_add_loop_test(tests, gradients_of_whole_models_agree_with_differences, 0, 12);
+    tcase_add_test(tests, every_allocation_may_fail);
+    tcase_add_test(tests, options_that_contradict_each_other_are_refused);
+    return run_suite(suite);
+}

@@ -1,0 +1,170 @@
+/* What ops say to input that does not fit, and what holds at the edges. */
+
+#include "ops/ops.h"
+#include "suite.h"
+
+#include <math.h>
+#include <string.h>
+
+static real data[256];
+static rt_graph *g;
+
+static void make_graph(void)
+{
+    g = rt_graph_new();
+}
+
+static void free_graph(void)
+{
+    rt_graph_free(g);
+}
+
+static rt_tensor tensor(rt_shape shape)
+{
+    return rt_tensor_of(data, NULL, shape);
+}
+
+static void expect_refusal(const rt_tensor *result, const char *message)
+{
+    ck_assert_ptr_null(result);
+    ck_assert_str_eq(rt_graph_status(g).message, message);
+    rt_graph_clear(g);
+}
+
+START_TEST(shapes_that_do_not_fit_are_named)
+{
+    rt_tensor a = tensor(RT_SHAPE_OF(2, 3)), b = tensor(RT_SHAPE_OF(2)),
+              c = tensor(RT_SHAPE_OF(4, 3));
+    rt_tensor d = tensor(RT_SHAPE_OF(3)), one = tensor(RT_SCALAR), e = tensor(RT_SHAPE_OF(2, 3, 4));
+    expect_refusal(rt_add(g, &a, &b), "[add] y must have the last axes of x; got x (2, 3), y (2)");
+    expect_refusal(rt_add(g, &d, &a), "[add] y must have the last axes of x; got x (3), y (2, 3)");
+    expect_refusal(rt_multiply(g, &a, &b),
+                   "[multiply] y must have the last axes of x; got x (2, 3), y (2)");
+    expect_refusal(rt_reshape(g, &a, RT_SHAPE_OF(5)),
+                   "[reshape] (5) does not have the size of (2, 3)");
+    expect_refusal(rt_matmul(g, &a, &a),
+                   "[matmul] a must be (..., M, K), b (..., K, N) or (K, N); got (2, 3), (2, 3)");
+    expect_refusal(
+        rt_matmul(g, &a, &e),
+        "[matmul] a must be (..., M, K), b (..., K, N) or (K, N); got (2, 3), (2, 3, 4)");
+    expect_refusal(rt_linear(g, &e, &c, NULL),
+                   "[linear] x must be (..., I), weight (O, I); got (2, 3, 4), (4, 3)");
+    expect_refusal(rt_linear(g, &a, &c, &d), "[linear] bias must be (4); got (3)");
+    expect_refusal(rt_linear(g, &one, &c, NULL),
+                   "[linear] x must be (..., I), weight (O, I); got (), (4, 3)");
+    expect_refusal(rt_layer_norm(g, &a, &b, &b, 1e-5),
+                   "[layer_norm] x must be (..., C), weight and bias (C); got (2, 3), (2), (2)");
+    expect_refusal(rt_layer_norm(g, &a, &d, &d, -1), "[layer_norm] eps must be >= 0; got -1");
+    expect_refusal(rt_dropout(g, &a, 1), "[dropout] p must be in [0, 1); got 1");
+    expect_refusal(rt_dropout(g, &a, NAN), "[dropout] p must be in [0, 1); got nan");
+}
+END_TEST
+
+START_TEST(ids_and_labels_out_of_range_are_named)
+{
+    static const int32_t ids[] = {0, 2}, labels[] = {1, 3}, low[] = {-1, 0};
+    rt_tensor table = tensor(RT_SHAPE_OF(2, 3)), logits = tensor(RT_SHAPE_OF(2, 3));
+    expect_refusal(rt_embedding(g, &table, ids, RT_SHAPE_OF(2), RT_NO_PADDING),
+                   "[embedding] id 1 is 2; the table has 2 rows");
+    expect_refusal(rt_embedding(g, &table, low, RT_SHAPE_OF(2), RT_NO_PADDING),
+                   "[embedding] id 0 is -1; the table has 2 rows");
+    expect_refusal(rt_cross_entropy(g, &logits, labels, 0, 1),
+                   "[cross_entropy] label 1 is 3; there are 3");
+    expect_refusal(rt_cross_entropy(g, &logits, labels, 0, 0),
+                   "[cross_entropy] divisor must be positive, smoothing in [0, 1); got 0, 0");
+}
+END_TEST
+
+START_TEST(null_in_gives_null_out)
+{
+    rt_tensor x = tensor(RT_SHAPE_OF(2, 2));
+    ck_assert(!rt_add(g, NULL, &x) && !rt_add(g, &x, NULL) && !rt_multiply(g, NULL, &x));
+    ck_assert(!rt_scale(g, NULL, 1) && !rt_exp(g, NULL) && !rt_gelu(g, NULL));
+    ck_assert(!rt_dropout(g, NULL, 0.5) && !rt_sum(g, NULL) && !rt_mean(g, NULL));
+    ck_assert(!rt_matmul(g, NULL, &x) && !rt_linear(g, &x, NULL, NULL) && !rt_softmax(g, NULL));
+    ck_assert(!rt_layer_norm(g, &x, NULL, &x, 0) && !rt_log_softmax(g, NULL));
+    ck_assert(!rt_rope(g, &x, NULL) && !rt_attention(g, NULL, &x, &x, NULL));
+    ck_assert_int_eq(rt_graph_status(g).code, RT_OK);
+}
+END_TEST
+
+START_TEST(softmax_rows_sum_to_1_whatever_their_size)
+{
+    static const double scales[] = {0, 1, 1e3, 1e30};
+    for (int s = 0; s < 4; s++) {
+        for (int i = 0; i < 21; i++)
+            data[i] = (real)(scales[s] * sin(i));
+        rt_tensor x = tensor(RT_SHAPE_OF(3, 7));
+        rt_tensor *y = rt_softmax(g, &x), *log_y = rt_log_softmax(g, &x);
+        for (int r = 0; r < 3; r++) {
+            double sum = 0;
+            for (int i = 0; i < 7; i++) {
+                sum += (double)y->data[7 * r + i];
+                ck_assert(!isnan(log_y->data[7 * r + i]));
+            }
+            ck_assert_double_eq_tol(sum, 1, 1e-12);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_loss_without_labels_is_zero)
+{
+    static const int32_t labels[] = {RT_IGNORE, RT_IGNORE};
+    rt_tensor logits = tensor(RT_SHAPE_OF(2, 3));
+    ck_assert(rt_cross_entropy(g, &logits, labels, 0, 1)->data[0] == 0);
+    ck_assert_uint_eq(rt_count_correct(&logits, labels), 0);
+}
+END_TEST
+
+START_TEST(the_first_of_equal_logits_counts)
+{
+    static const int32_t labels[] = {0, 1};
+    memset(data, 0, sizeof data);
+    rt_tensor logits = tensor(RT_SHAPE_OF(2, 3));
+    ck_assert_uint_eq(rt_count_correct(&logits, labels), 1);
+}
+END_TEST
+
+START_TEST(dropout_draws_the_same_mask_from_the_same_counters)
+{
+    enum { N = 256 };
+    real first[N], second[N];
+    int kept = 0;
+    for (int i = 0; i < N; i++)
+        data[i] = 1;
+    rt_tensor x = tensor(RT_SHAPE_OF(N));
+    ck_assert_ptr_eq(rt_dropout(g, &x, 0.25), &x); /* not told what to draw from: off */
+    rt_graph_set_random(g, 1, 2, 3);
+    memcpy(first, rt_dropout(g, &x, 0.25)->data, sizeof first);
+    memcpy(second, rt_dropout(g, &x, 0.25)->data, sizeof second);
+    ck_assert(memcmp(first, second, sizeof first)); /* the second dropout of a graph */
+    rt_graph_clear(g);
+    rt_graph_set_random(g, 1, 2, 3);
+    ck_assert(!memcmp(first, rt_dropout(g, &x, 0.25)->data, sizeof first));
+    rt_graph_clear(g);
+    rt_graph_set_random(g, 1, 2, 4); /* another shard */
+    ck_assert(memcmp(first, rt_dropout(g, &x, 0.25)->data, sizeof first));
+    for (int i = 0; i < N; i++) {
+        ck_assert(first[i] == 0 || fabs((double)first[i] - 4.0 / 3) < 1e-6);
+        kept += first[i] != 0;
+    }
+    ck_assert_int_ge(kept, 170);
+    ck_assert_int_le(kept, 214);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ops");
+    TCase *tests = leak_checked_case(suite, "edges");
+    tcase_add_checked_fixture(tests, make_graph, free_graph);
+    tcase_add_test(tests, shapes_that_do_not_fit_are_named);
+    tcase_add_test(tests, ids_and_labels_out_of_range_are_named);
+    tcase_add_test(tests, null_in_gives_null_out);
+    tcase_add_test(tests, softmax_rows_sum_to_1_whatever_their_size);
+    tcase_add_test(tests, a_loss_without_labels_is_zero);
+    tcase_add_test(tests, the_first_of_equal_logits_counts);
+    tcase_add_test(tests, dropout_draws_the_same_mask_from_the_same_counters);
+    return run_suite(suite);
+}
