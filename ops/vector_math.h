@@ -76,22 +76,21 @@ static inline float rt_tanh_of(float x)
 
 /* Phi(x) and phi(x), each with an absolute error below 2e-7. The tail is
  * Phi(-a) = e^(-a^2/2) erfcx(a / sqrt 2) / 2, with erfcx a polynomial in
- * t = 1 / (1 + 0.275 a / sqrt 2), so that it keeps its relative accuracy. */
+ * t = 1 / (1 + 0.5 a / sqrt 2), so that it keeps its relative accuracy. */
 static inline void rt_normal(float x, float *cdf, float *density)
 {
     float a = rt_abs(x);
     float gauss = rt_exp_of(-0.5f * x * x);
-    float t = 1 / (1 + 0.19445436f * a);
-    float p = -0x1.10f158p-3f;
-    p = p * t + 0x1.1ff5c2p-1f;
-    p = p * t - 0x1.8cd86p-1f;
-    p = p * t + 0x1.b26a6p-1f;
-    p = p * t - 0x1.75614ep-2f;
-    p = p * t + 0x1.3a2534p-2f;
-    p = p * t + 0x1.693898p-4f;
-    p = p * t + 0x1.42c05p-3f;
-    p = p * t + 0x1.3c1bc4p-3f;
-    p = p * t + 0x1.3dd21ep-3f;
+    float t = 1 / (1 + 0.35355338f * a);
+    float p = -0x1.e3e51ep-5f;
+    p = p * t + 0x1.2367fp-2f;
+    p = p * t - 0x1.f2e528p-2f;
+    p = p * t + 0x1.1cbe54p-2f;
+    p = p * t - 0x1.b44356p-6f;
+    p = p * t + 0x1.9f1aa6p-3f;
+    p = p * t + 0x1.f1e04cp-3f;
+    p = p * t + 0x1.2127p-2f;
+    p = p * t + 0x1.20db42p-2f;
     float tail = 0.5f * gauss * p * t;
     *cdf = x < 0 ? tail : 1 - tail;
     *density = 0.3989422804f * gauss;
