@@ -20,8 +20,8 @@ RT_ROW_KERNEL real row_log_sum(const real *restrict x, int size)
 }
 
 /* dx += share * (softmax(x) - smoothing / V); the label's part is the caller's. */
-RT_ROW_KERNEL void row_gradient(real *restrict dx, const real *restrict x, int size, real log_sum,
-                                real share, real even)
+RT_ROW_KERNEL void logit_row_gradient(real *restrict dx, const real *restrict x, int size,
+                                      real log_sum, real share, real even)
 {
     for (int i = 0; i < size; i++)
         dx[i] += share * (rt_exp_of(x[i] - log_sum) - even);
@@ -68,8 +68,8 @@ static void cross_entropy_backward(const rt_node *n)
         if (a->labels[r] == RT_IGNORE)
             continue;
         real *row = dx + r * (size_t)size;
-        row_gradient(row, x->data + r * (size_t)size, size, a->log_sum[r], share,
-                     (real)(a->smoothing / size));
+        logit_row_gradient(row, x->data + r * (size_t)size, size, a->log_sum[r], share,
+                           (real)(a->smoothing / size));
         row[a->labels[r]] -= share * (real)(1 - a->smoothing);
     }
 }

@@ -29,8 +29,9 @@ RT_ROW_KERNEL void normalise_row(real *restrict y, const real *restrict x,
 
 /* With h the normalised row and d = dy * weight:
  * dx = rstd (d - mean(d) - h mean(d h)). */
-RT_ROW_KERNEL void row_gradient(real *restrict dx, const real *restrict x, const real *restrict g,
-                                const real *restrict weight, int size, real mean, real rstd)
+RT_ROW_KERNEL void norm_row_gradient(real *restrict dx, const real *restrict x,
+                                     const real *restrict g, const real *restrict weight, int size,
+                                     real mean, real rstd)
 {
     real sum = 0, product = 0;
 #pragma omp simd reduction(+ : sum, product)
@@ -76,8 +77,8 @@ static void layer_norm_backward(const rt_node *n)
     for (size_t r = 0, rows = rt_rows(x); r < rows; r++) {
         const real *row = x->data + r * (size_t)size, *g = n->out->grad + r * (size_t)size;
         if (dx)
-            row_gradient(dx + r * (size_t)size, row, g, n->in[1]->data, size, a->mean[r],
-                         a->rstd[r]);
+            norm_row_gradient(dx + r * (size_t)size, row, g, n->in[1]->data, size, a->mean[r],
+                              a->rstd[r]);
         if (dweight || dbias)
             affine_gradient(dweight ? dweight : unwanted, dbias ? dbias : unwanted, row, g, size,
                             a->mean[r], a->rstd[r]);

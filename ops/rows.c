@@ -2,15 +2,16 @@
 
 #include <string.h>
 
-RT_ROW_KERNEL void add(real *restrict out, const real *restrict x, const real *restrict y,
-                       size_t rows, size_t columns)
+RT_ROW_KERNEL void add_to_rows(real *restrict out, const real *restrict x, const real *restrict y,
+                               size_t rows, size_t columns)
 {
     for (size_t r = 0; r < rows; r++)
         for (size_t i = 0; i < columns; i++)
             out[r * columns + i] = x[r * columns + i] + y[i];
 }
 
-RT_ROW_KERNEL void sum_up(real *restrict sum, const real *restrict x, size_t rows, size_t columns)
+RT_ROW_KERNEL void sum_of_rows(real *restrict sum, const real *restrict x, size_t rows,
+                               size_t columns)
 {
     for (size_t r = 0; r < rows; r++)
         for (size_t i = 0; i < columns; i++)
@@ -19,7 +20,7 @@ RT_ROW_KERNEL void sum_up(real *restrict sum, const real *restrict x, size_t row
 
 void rt_rows_add(real *out, const real *x, const real *y, size_t rows, size_t columns)
 {
-    add(out, x, y, rows, columns);
+    add_to_rows(out, x, y, rows, columns);
 }
 
 void rt_rows_fill(real *out, const real *y, size_t rows, size_t columns)
@@ -30,5 +31,5 @@ void rt_rows_fill(real *out, const real *y, size_t rows, size_t columns)
 
 void rt_rows_sum(real *sum, const real *x, size_t rows, size_t columns)
 {
-    sum_up(sum, x, rows, columns);
+    sum_of_rows(sum, x, rows, columns);
 }

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_SIZE = 512, NARROWEST_BAR = 8, WIDEST_BAR = 30, DEFAULT_WIDTH = 80 };
+enum { LINE_SIZE = 512, NARROWEST_BAR = 8, WIDEST_BAR = 30, DEFAULT_WIDTH = 80, WIDE = 100 };
 
 static const double between_updates = 0.1; /* seconds */
 static const double memory_of_loss = 0.95; /* weight of the past in the smoothed loss */
@@ -64,7 +64,9 @@ static void write_rate(char text[24], double tokens_per_second)
         snprintf(text, 24, "%.0fk tok/s", tokens_per_second * 1e-3);
 }
 
-static void write_numbers(char *text, const rt_progress *p, int step, const rt_step_result *r)
+/* All of it, or what fits 80 columns. */
+static void write_numbers(char *text, const rt_progress *p, int step, const rt_step_result *r,
+                          bool all)
 {
     char gone[24], left[24], rate[24], eval[32] = "";
     const double seconds = rt_seconds() - p->start;
@@ -73,8 +75,12 @@ static void write_numbers(char *text, const rt_progress *p, int step, const rt_s
     write_rate(rate, (double)p->tokens / (seconds > 0 ? seconds : 1));
     if (p->eval_accuracy >= 0)
         snprintf(eval, sizeof eval, "  eval %.3f", p->eval_accuracy);
-    snprintf(text, LINE_SIZE, "loss %.4f  accuracy %.3f%s  lr %.1e  %s  %s, %s left",
-             p->smooth_loss, r->accuracy, eval, r->lr, rate, gone, left);
+    if (all)
+        snprintf(text, LINE_SIZE, "loss %.4f  accuracy %.3f%s  lr %.1e  %s  %s, %s left",
+                 p->smooth_loss, r->accuracy, eval, r->lr, rate, gone, left);
+    else
+        snprintf(text, LINE_SIZE, "loss %.4f  accuracy %.3f%s  %s  %s left", p->smooth_loss,
+                 r->accuracy, eval, rate, left);
 }
 
 /* A bar of `width` characters, brackets included. */
@@ -93,7 +99,7 @@ static void show_in_place(rt_progress *p, int step, const rt_step_result *r)
     char count[64], numbers[LINE_SIZE], bar[WIDEST_BAR + 32] = "";
     const int width = terminal_width() - 1;
     const int counted = snprintf(count, sizeof count, "%d/%d ", step, p->steps);
-    write_numbers(numbers, p, step, r);
+    write_numbers(numbers, p, step, r, width >= WIDE);
     int room = width - counted - (int)strlen(numbers) - 1;
     room = room > WIDEST_BAR ? WIDEST_BAR : room;
     if (room >= NARROWEST_BAR)
@@ -120,7 +126,7 @@ void rt_progress_step(rt_progress *p, int step, const rt_step_result *r)
         show_in_place(p, step, r);
     } else if (step % p->log_every == 0 || step == p->steps) {
         char numbers[LINE_SIZE];
-        write_numbers(numbers, p, step, r);
+        write_numbers(numbers, p, step, r, true);
         fprintf(stderr, "step %d/%d  %s\n", step, p->steps, numbers);
     }
 }
