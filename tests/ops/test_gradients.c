@@ -352,6 +352,39 @@ START_TEST(each_input_gets_its_gradient_when_the_others_want_none)
 }
 END_TEST
 
+static void add_gradients(const row *r, prepared *p, real *upstream)
+{
+    rt_graph *g = rt_graph_new();
+    for (int i = 0; i < p->count; i++)
+        p->inputs[i] = &p->tensors[i];
+    rt_tensor *out = r->build(g, p->inputs, NULL);
+    for (size_t k = 0; k < rt_size(out); k++)
+        upstream[k] = (real)(rt_random_uniform((rt_random){6, 0, RT_STREAM_CHECK}, k) - 0.5);
+    rt_status status = rt_graph_backward_from(g, out, upstream);
+    ck_assert_msg(!status.code, "%s: %s", r->op, status.message);
+    rt_graph_free(g);
+}
+
+/* A second backward doubles every gradient. */
+START_TEST(backward_adds_to_what_is_there)
+{
+    enum { MOST = 1024 };
+    const row *r = rows + _i;
+    prepared p = prepare(r);
+    real first[MAX_INPUTS][MOST], upstream[MOST];
+    add_gradients(r, &p, upstream);
+    for (int i = 0; i < p.count; i++)
+        memcpy(first[i], p.tensors[i].grad, rt_size(&p.tensors[i]) * sizeof(real));
+    add_gradients(r, &p, upstream);
+    for (int i = 0; i < p.count; i++)
+        for (size_t k = 0; k < rt_size(&p.tensors[i]); k++)
+            ck_assert_msg(fabs(p.tensors[i].grad[k] - 2 * first[i][k]) < 1e-12,
+                          "row %d, %s, input %d: %g after %g", _i, r->op, i, p.tensors[i].grad[k],
+                          first[i][k]);
+    release(&p);
+}
+END_TEST
+
 /* ---- the table is complete ---- */
 
 static bool on_tape(const row *r, const rt_op *op)
@@ -392,6 +425,7 @@ int main(void)
     TCase *tests = leak_checked_case(suite, "table");
     tcase_add_loop_test(tests, gradient_agrees_with_central_differences, 0, ROWS);
     tcase_add_loop_test(tests, each_input_gets_its_gradient_when_the_others_want_none, 0, ROWS);
+    tcase_add_loop_test(tests, backward_adds_to_what_is_there, 0, ROWS);
     tcase_add_test(tests, every_op_has_a_row_that_uses_it);
     return run_suite(suite);
 }
