@@ -4,7 +4,9 @@
 #include "train/model_check.h"
 #include "train/run.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* Prints a text that the caller owns, and frees it. */
 static rt_exit print_text(FILE *to, char *text)
@@ -12,7 +14,7 @@ static rt_exit print_text(FILE *to, char *text)
     if (text)
         fputs(text, to);
     rt_free(text);
-    return text && !fflush(to) ? RT_EXIT_DONE : RT_EXIT_FAILURE;
+    return text ? RT_EXIT_DONE : RT_EXIT_FAILURE;
 }
 
 static rt_exit print_help(void)
@@ -75,19 +77,41 @@ static rt_exit obey(const rt_arguments *arguments)
     return rt_run_train(&config, arguments);
 }
 
+/* A file that is opened while a standard stream is closed would take its place, and get what
+ * is printed. */
+static void occupy_standard_streams(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+/* Results that could not be printed are a failure. */
+static rt_exit end(rt_exit code)
+{
+    if (!fflush(stdout) && !ferror(stdout))
+        return code;
+    fprintf(stderr, "train: the results could not be printed\n");
+    return code ? code : RT_EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
     rt_arguments arguments;
+    occupy_standard_streams();
     rt_status status = rt_arguments_parse(&arguments, argc, argv);
     if (status.code) {
         fprintf(stderr, "train: %s\n", status.message);
         return RT_EXIT_CONFIG;
     }
     if (arguments.command == RT_COMMAND_HELP)
-        return print_help();
+        return end(print_help());
     if (arguments.command == RT_COMMAND_VERSION) {
         printf("rotor %s (%s)\n", ROTOR_VERSION, RT_PRECISION);
-        return RT_EXIT_DONE;
+        return end(RT_EXIT_DONE);
     }
-    return obey(&arguments);
+    return end(obey(&arguments));
 }

@@ -14,10 +14,13 @@ typedef struct cut {
     int eval_every;
 } cut;
 
+/* Where a column begins; NULL if the row has fewer. */
 static char *column(char *row, int number)
 {
-    for (; number > 0; number--)
-        row = strchr(row, ',') + 1;
+    for (; row && number > 0; number--) {
+        row = strchr(row, ',');
+        row = row ? row + 1 : NULL;
+    }
     return row;
 }
 
@@ -29,6 +32,8 @@ static bool keep_metrics(char *row, int step, const void *context)
     if (step % c->log_every)
         return false;
     char *evaluation = column(row, EVALUATION_COLUMN), *after = column(evaluation, 2);
+    if (!after)
+        return false;
     memmove(evaluation + 2, after, strlen(after) + 1);
     memcpy(evaluation, ",,", 2);
     return true;

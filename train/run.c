@@ -141,17 +141,22 @@ static rt_status compare_configs(run *r, const char *path)
     return status;
 }
 
-static rt_status resume(run *r, const rt_checkpoint_found *found)
+/* Under the lock: what was found before may have grown old. */
+static rt_status resume(run *r)
 {
-    if (*found->warnings)
-        rt_progress_say(&r->progress, "%s", found->warnings);
-    if (!found->found) {
+    rt_checkpoint_found found;
+    rt_status status = rt_checkpoint_newest(r->folder.checkpoints, &found);
+    if (status.code)
+        return status;
+    if (*found.warnings)
+        rt_progress_say(&r->progress, "%s", found.warnings);
+    if (!found.found) {
         rt_progress_say(&r->progress, "%s has no checkpoint: starting afresh", r->folder.path);
         return rt_ok();
     }
-    rt_status status = load(r, found->path);
+    status = load(r, found.path);
     if (!status.code)
-        rt_progress_say(&r->progress, "going on from %s", found->path);
+        rt_progress_say(&r->progress, "going on from %s", found.path);
     return status;
 }
 
@@ -191,10 +196,10 @@ static rt_status begin(run *r)
         status = compare_configs(r, found.path);
     if (!status.code)
         status = open_data_and_trainer(r);
-    if (!status.code && r->arguments->resume)
-        status = resume(r, &found);
     if (!status.code)
         status = rt_run_folder_open(&r->folder);
+    if (!status.code && r->arguments->resume)
+        status = resume(r);
     if (!status.code && r->arguments->overwrite)
         status = rt_run_folder_clear(&r->folder);
     if (status.code)
@@ -221,8 +226,12 @@ static void describe(run *r)
 
 static rt_status evaluate(run *r, rt_evaluation *evaluation)
 {
+    const bool regular = r->state->step % r->config->train.eval_every == 0;
     rt_status status = rt_trainer_evaluate(r->trainer, evaluation);
-    if (!status.code && evaluation->loss < r->best_loss) {
+    if (!status.code && !isfinite(evaluation->loss))
+        status = rt_error(RT_NONFINITE, "step %d: the loss of the evaluation is %g", r->state->step,
+                          evaluation->loss);
+    if (!status.code && regular && evaluation->loss < r->best_loss) {
         r->best_loss = evaluation->loss;
         r->best_step = r->state->step;
     }
@@ -230,15 +239,19 @@ static rt_status evaluate(run *r, rt_evaluation *evaluation)
     return status;
 }
 
-/* A save that fails on the way is a warning, and is tried again every run.log_every steps. */
-static void save_if_due(run *r, bool due)
+/* A save that fails on the way is a warning, and is tried again every run.log_every steps;
+ * but parameters that are not finite end the run. */
+static rt_status save_if_due(run *r, bool due)
 {
     const bool again = r->unsaved;
     if (!due && !(again && r->state->step % r->config->run.log_every == 0))
-        return;
+        return rt_ok();
     rt_status status = save(r);
+    if (status.code == RT_NONFINITE)
+        return status;
     if (status.code && !again)
         rt_progress_say(&r->progress, "warning: %s", status.message);
+    return rt_ok();
 }
 
 static bool reached_target(const rt_config *c, const rt_evaluation *evaluation)
@@ -253,7 +266,7 @@ static rt_status loop(run *r, rt_evaluation *evaluation)
 {
     const rt_config *c = r->config;
     rt_status status = rt_ok();
-    bool done = r->state->step >= c->train.steps;
+    bool done = false;
     while (!done && !status.code) {
         rt_step_result result;
         status = rt_trainer_step(r->trainer, &result);
@@ -273,7 +286,7 @@ static rt_status loop(run *r, rt_evaluation *evaluation)
             rt_progress_say(&r->progress, "warning: %s/%s cannot be written", r->folder.path, lost);
         done = last || rt_stop_asked() || reached_target(c, due ? evaluation : NULL);
         if (!status.code)
-            save_if_due(r, done || step % c->train.checkpoint_every == 0);
+            status = save_if_due(r, done || step % c->train.checkpoint_every == 0);
     }
     return status;
 }
@@ -290,8 +303,8 @@ static void print_evaluation(const rt_evaluation *e)
 static rt_exit conclude(run *r, rt_evaluation *evaluation)
 {
     const rt_config *c = r->config;
-    rt_status status = rt_trainer_evaluate(r->trainer, evaluation);
     rt_theta_verdict verdict = {.near = true};
+    rt_status status = evaluate(r, evaluation);
     if (!status.code) {
         printf("steps: %d, %ld tokens\n", r->state->step,
                (long)r->state->sequences * c->data.length);
@@ -315,11 +328,25 @@ static rt_exit conclude(run *r, rt_evaluation *evaluation)
     return c->theta.check && !verdict.near ? RT_EXIT_CHECK : RT_EXIT_DONE;
 }
 
+/* A run that goes on may have done all its steps, or have reached its target. */
+static rt_status is_finished(run *r, bool *finished)
+{
+    rt_evaluation evaluation;
+    *finished = r->state->step >= r->config->train.steps;
+    if (*finished || r->state->step == 0 || r->config->train.target_accuracy <= 0)
+        return rt_ok();
+    rt_status status = rt_trainer_evaluate(r->trainer, &evaluation);
+    *finished = !status.code && reached_target(r->config, &evaluation);
+    return status;
+}
+
 static rt_exit train(run *r)
 {
     rt_evaluation evaluation = {0};
+    bool finished = false;
     rt_status status = begin(r);
-    const bool finished = !status.code && r->state->step >= r->config->train.steps;
+    if (!status.code)
+        status = is_finished(r, &finished);
     if (!status.code && !finished) {
         describe(r);
         status = rt_run_folder_write(&r->folder, "config.ini", r->config_text);

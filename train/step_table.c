@@ -40,7 +40,7 @@ rt_status rt_step_table_open(rt_step_table *table, const char *folder, const cha
         copy_kept(old, new_file, keep, context);
         fclose(old);
     }
-    if (fflush(new_file) || rename(temporary, path)) {
+    if (fflush(new_file) || ferror(new_file) || rename(temporary, path)) {
         rt_status status = failure(path);
         fclose(new_file);
         remove(temporary);

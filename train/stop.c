@@ -1,6 +1,7 @@
 #include "train/stop.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <unistd.h>
 
@@ -16,13 +17,20 @@ static void ask(int number)
     asked = number;
 }
 
+static bool is_ignored(int number)
+{
+    struct sigaction now;
+    return !sigaction(number, NULL, &now) && now.sa_handler == SIG_IGN;
+}
+
 void rt_stop_on_signals(void)
 {
     static const int stopping[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     struct sigaction action = {.sa_handler = ask, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof stopping / sizeof *stopping; i++)
-        sigaction(stopping[i], &action, NULL);
+        if (!(stopping[i] == SIGHUP && is_ignored(SIGHUP))) /* nohup */
+            sigaction(stopping[i], &action, NULL);
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
     sigaction(SIGXFSZ, &action, NULL);

@@ -55,7 +55,7 @@ typedef struct judging {
 static void keep_worst(rt_theta_worst *worst, double value, int layer, int head, int pair,
                        double grid)
 {
-    if (!(value <= worst->value)) /* a NaN is worse than anything */
+    if (!(value <= worst->value) && !isnan(worst->value)) /* nothing is worse than a NaN */
         *worst = (rt_theta_worst){value, layer, head, pair, grid};
 }
 
@@ -107,16 +107,18 @@ static void print_row(void *context, int layer, int head, int pair, double theta
 
 static void print_verdict(FILE *to, const rt_theta_verdict *v, const rt_config *c)
 {
-    char text[16];
+    char layer[16], tolerance[32];
+    const double hundredths = 100 * c->theta.tolerance;
+    const bool coarse = fabs(hundredths - round(hundredths)) < 1e-9;
+    snprintf(tolerance, sizeof tolerance, coarse ? "%.2f" : "%g", c->theta.tolerance);
     fprintf(to, "theta: max relative drift %.3g (layer %s, ", v->drift.value,
-            number_or_all(text, v->drift.layer));
+            number_or_all(layer, v->drift.layer));
     if (v->drift.head >= 0)
         fprintf(to, "head %d, ", v->drift.head);
-    fprintf(
-        to,
-        "i %d; %.2g grid steps), max phase drift %.3g rad over %d positions: %s (tolerance %.2f)\n",
-        v->drift.pair, v->drift.grid, v->phase.value, c->data.length - 1,
-        v->near ? "near" : "moved", c->theta.tolerance);
+    fprintf(to,
+            "i %d; %.2g grid steps), max phase drift %.3g rad over %d positions: ", v->drift.pair,
+            v->drift.grid, v->phase.value, c->data.length - 1);
+    fprintf(to, "%s (tolerance %s)\n", v->near ? "near" : "moved", tolerance);
 }
 
 rt_status rt_theta_print(FILE *to, const rt_roformer *model, const rt_config *config, int steps)

@@ -254,7 +254,7 @@ END_TEST
 START_TEST(checks_that_were_asked_for_decide_the_exit_code)
 {
     expect_exit(w, 7, "$TRAIN tiny.ini theta.check=yes theta.tolerance=1e-9 run.name=a");
-    expect_text(w->out, ": moved (tolerance 0.00)");
+    expect_text(w->out, ": moved (tolerance 1e-09)");
     expect_exit(w, 0, "$TRAIN tiny.ini theta.check=yes theta.tolerance=100 run.name=b");
     expect_exit(w, 7, "$TRAIN tiny.ini train.target_accuracy=1 run.name=c train.steps=20");
     expect_exit(w, 0, "$TRAIN tiny.ini train.target_accuracy=0.01 run.name=d");
@@ -289,6 +289,60 @@ START_TEST(a_disk_that_is_full_is_a_warning_and_then_exit_code_6)
     expect_text(w->err, "train: warning: ");
     expect_text(w->err, "checkpoints/step-00000020.h5");
     expect_text(w->err, "the last checkpoint could not be written");
+}
+END_TEST
+
+START_TEST(parameters_that_are_not_finite_end_the_run)
+{
+    expect_exit(w, 5,
+                "$TRAIN tiny.ini train.steps=1 optimizer.lr=1e30 optimizer.clip_norm=0 "
+                "optimizer.schedule=constant");
+    expect_exit(w, 5,
+                "$TRAIN tiny.ini run.name=b train.steps=1 optimizer.lr=1e38 "
+                "optimizer.clip_norm=0 optimizer.schedule=constant");
+    ck_assert(!exists("runs/b/checkpoints/step-00000001.h5"));
+}
+END_TEST
+
+START_TEST(a_run_that_reached_its_target_is_finished)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini train.target_accuracy=0.01");
+    expect_exit(w, 0, "$TRAIN tiny.ini train.target_accuracy=0.01 --resume");
+    expect_text(w->out, "steps: 20, ");
+    ck_assert(!exists("runs/tiny/checkpoints/step-00000040.h5"));
+}
+END_TEST
+
+START_TEST(closed_streams_do_not_end_up_in_files)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=open");
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=closed <&- >&- 2>&-");
+    expect_same_files("runs/open/metrics.csv", "runs/closed/metrics.csv");
+}
+END_TEST
+
+START_TEST(results_that_cannot_be_printed_are_a_failure)
+{
+    expect_exit(w, 1, "$TRAIN --version >/dev/full");
+    expect_exit(w, 1, "$TRAIN --help >/dev/full");
+    expect_exit(w, 1, "$TRAIN tiny.ini >/dev/full");
+    ck_assert(exists("runs/tiny/checkpoints/step-00000060.h5"));
+}
+END_TEST
+
+START_TEST(a_damaged_table_is_cut_back_not_crashed_on)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=30");
+    write_file("runs/tiny/metrics.csv", "step\n30\n20,1\n");
+    expect_exit(w, 0, "$TRAIN tiny.ini --resume");
+}
+END_TEST
+
+START_TEST(nohup_protects_from_hanging_up)
+{
+    expect_exit(w, 0,
+                "trap '' HUP; $TRAIN tiny.ini train.steps=2000 & sleep 0.2; kill -HUP $!; "
+                "wait $!");
 }
 END_TEST
 
@@ -350,6 +404,12 @@ int main(void)
     tcase_add_test(tests, a_second_trainer_in_the_same_folder_is_refused);
     tcase_add_test(tests, a_loss_that_is_not_finite_ends_the_run_and_keeps_the_checkpoint);
     tcase_add_test(tests, a_disk_that_is_full_is_a_warning_and_then_exit_code_6);
+    tcase_add_test(tests, parameters_that_are_not_finite_end_the_run);
+    tcase_add_test(tests, a_run_that_reached_its_target_is_finished);
+    tcase_add_test(tests, closed_streams_do_not_end_up_in_files);
+    tcase_add_test(tests, results_that_cannot_be_printed_are_a_failure);
+    tcase_add_test(tests, a_damaged_table_is_cut_back_not_crashed_on);
+    tcase_add_test(tests, nohup_protects_from_hanging_up);
     tcase_add_test(tests, commands_that_only_print);
     tcase_add_test(tests, the_gradients_of_a_configured_model_pass);
     return run_suite(suite);

@@ -1,0 +1,235 @@
+/* What stays of metrics.csv, theta.csv and timing.csv when a run goes on. */
+
+#include "config_loading.h"
+#include "training/scratch.h"
+
+#include "train/metrics.h"
+
+#define METRICS_HEADER "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy\n"
+#define THETA_HEADER   "step,layer,head,i,theta,theta_initial\n"
+#define TIMING_HEADER  "step,seconds,tokens_per_s\n"
+
+static rt_config config;
+static rt_metrics metrics;
+
+static void put(const char *name, const char *text)
+{
+    write_bytes(in_scratch(name), text, strlen(text));
+}
+
+static void expect_content(const char *name, const char *expected)
+{
+    size_t size;
+    unsigned char *bytes = file_bytes(in_scratch(name), &size);
+    bytes[size] = '\0';
+    ck_assert_str_eq((char *)bytes, expected);
+    free(bytes);
+}
+
+/* Logs every 10 steps and evaluates every 20. */
+static void open_after(int finished_steps)
+{
+    load_sound(&config,
+               "[run]\nlog_every = 10\n[theta]\nlearn = yes\n[data]\nlength = 12\n"
+               "[train]\neval_every = 20\n",
+               NULL);
+    assert_status(rt_metrics_open(&metrics, &config, scratch, finished_steps), RT_OK, "");
+}
+
+static void reopen_after(int finished_steps)
+{
+    open_after(finished_steps);
+    rt_metrics_close(&metrics);
+}
+
+#define ROW_10 "10,120,2.5,,,0.1,1,0.25\n"
+#define ROW_20 "20,240,2,1.9,0.5,0.1,1,0.5\n"
+#define ROW_30 "30,360,1.5,,,0.1,1,0.5\n"
+
+static const char rows_to_30[] = METRICS_HEADER ROW_10 ROW_20 ROW_30;
+
+/* ---- metrics.csv ---- */
+
+START_TEST(a_new_run_starts_empty_whatever_was_there)
+{
+    put("metrics.csv", rows_to_30);
+    put("theta.csv", THETA_HEADER "0,0,all,0,1,1\n");
+    put("timing.csv", TIMING_HEADER "10,0.1,5\n");
+    reopen_after(0);
+    expect_content("metrics.csv", METRICS_HEADER);
+    expect_content("theta.csv", THETA_HEADER);
+    expect_content("timing.csv", TIMING_HEADER);
+    ck_assert_int_eq(files_in_scratch(), 3);
+}
+END_TEST
+
+START_TEST(rows_of_later_steps_are_dropped)
+{
+    put("metrics.csv", rows_to_30);
+    reopen_after(20);
+    expect_content("metrics.csv", METRICS_HEADER ROW_10 ROW_20);
+    put("metrics.csv", rows_to_30);
+    reopen_after(5);
+    expect_content("metrics.csv", METRICS_HEADER);
+}
+END_TEST
+
+/* A run of 30 steps evaluates at its end, a longer one does not at that step. */
+START_TEST(the_evaluation_at_an_earlier_end_is_taken_out)
+{
+    put("metrics.csv", METRICS_HEADER ROW_10 ROW_20 "30,360,1.5,1.25,0.75,0.1,1,0.5\n");
+    reopen_after(30);
+    expect_content("metrics.csv", rows_to_30);
+    reopen_after(30); /* a second time changes nothing */
+    expect_content("metrics.csv", rows_to_30);
+}
+END_TEST
+
+START_TEST(the_row_of_an_earlier_end_that_is_not_logged_is_dropped)
+{
+    put("metrics.csv", METRICS_HEADER ROW_10 ROW_20 "27,324,1.6,1.5,0.6,0.1,1,0.5\n");
+    reopen_after(27);
+    expect_content("metrics.csv", METRICS_HEADER ROW_10 ROW_20);
+}
+END_TEST
+
+START_TEST(an_end_where_an_evaluation_was_due_keeps_it)
+{
+    put("metrics.csv", METRICS_HEADER ROW_10 ROW_20);
+    reopen_after(20);
+    expect_content("metrics.csv", METRICS_HEADER ROW_10 ROW_20);
+}
+END_TEST
+
+START_TEST(a_row_cut_off_by_a_crash_is_dropped)
+{
+    static const char *const halves[] = {"3", "30", "30,360,1.5,,,0.1,1,0.5", "20,2"};
+    char text[512];
+    snprintf(text, sizeof text, METRICS_HEADER ROW_10 ROW_20 "%s", halves[_i]);
+    put("metrics.csv", text);
+    reopen_after(40);
+    expect_content("metrics.csv", METRICS_HEADER ROW_10 ROW_20);
+}
+END_TEST
+
+START_TEST(files_that_are_not_there_begin_with_their_header)
+{
+    reopen_after(20);
+    expect_content("metrics.csv", METRICS_HEADER);
+    expect_content("theta.csv", THETA_HEADER);
+}
+END_TEST
+
+START_TEST(an_empty_file_gets_its_header_back)
+{
+    put("metrics.csv", "");
+    put("theta.csv", "step,la");
+    reopen_after(20);
+    expect_content("metrics.csv", METRICS_HEADER);
+    expect_content("theta.csv", THETA_HEADER);
+}
+END_TEST
+
+/* ---- theta.csv and timing.csv ---- */
+
+START_TEST(theta_of_an_earlier_end_is_dropped_unless_it_was_due)
+{
+    put("theta.csv", THETA_HEADER "0,0,all,0,1,1\n0,1,all,0,1,1\n20,0,all,0,2,1\n27,0,all,0,3,1\n");
+    reopen_after(27);
+    expect_content("theta.csv", THETA_HEADER "0,0,all,0,1,1\n0,1,all,0,1,1\n20,0,all,0,2,1\n");
+    reopen_after(20);
+    expect_content("theta.csv", THETA_HEADER "0,0,all,0,1,1\n0,1,all,0,1,1\n20,0,all,0,2,1\n");
+    reopen_after(19);
+    expect_content("theta.csv", THETA_HEADER "0,0,all,0,1,1\n0,1,all,0,1,1\n");
+}
+END_TEST
+
+START_TEST(the_clock_is_kept_up_to_the_step)
+{
+    put("timing.csv", TIMING_HEADER "10,0.1,5\n27,0.3,5\n30,0.4,5\n");
+    reopen_after(27);
+    expect_content("timing.csv", TIMING_HEADER "10,0.1,5\n27,0.3,5\n");
+}
+END_TEST
+
+START_TEST(a_fixed_theta_has_no_file)
+{
+    load_sound(&config, "[theta]\nlearn = no\n", NULL);
+    assert_status(rt_metrics_open(&metrics, &config, scratch, 0), RT_OK, "");
+    rt_metrics_close(&metrics);
+    ck_assert(!exists(in_scratch("theta.csv")));
+}
+END_TEST
+
+/* ---- new rows ---- */
+
+START_TEST(steps_are_recorded_when_they_are_due)
+{
+    const rt_step_result result = {.loss = 1.5, .accuracy = 0.5, .grad_norm = 2, .lr = 0.1};
+    const rt_evaluation evaluation = {.loss = 1.25, .accuracy = 0.75};
+    rt_training_state state = {.step = 29, .sequences = 29};
+    put("metrics.csv", METRICS_HEADER ROW_20);
+    open_after(20);
+    rt_step_table_close(&metrics.theta); /* there is no model to tell about */
+    assert_status(rt_metrics_step(&metrics, &state, &result, NULL, 2), RT_OK, "");
+    state = (rt_training_state){.step = 30, .sequences = 30};
+    assert_status(rt_metrics_step(&metrics, &state, &result, NULL, 2), RT_OK, "");
+    state = (rt_training_state){.step = 33, .sequences = 33};
+    assert_status(rt_metrics_step(&metrics, &state, &result, &evaluation, 4), RT_OK, "");
+    /* before it is closed: a row is handed to the system at once */
+    expect_content("metrics.csv", METRICS_HEADER ROW_20 "30,360,1.5,,,0.1,2,0.5\n"
+                                                        "33,396,1.5,1.25,0.75,0.1,2,0.5\n");
+    expect_content("timing.csv", TIMING_HEADER "30,2.000,180\n33,4.000,99\n");
+    rt_metrics_close(&metrics);
+}
+END_TEST
+
+START_TEST(a_file_that_cannot_be_written_is_named_once)
+{
+    const rt_step_result result = {.loss = 1.5};
+    const rt_training_state state = {.step = 10};
+    open_after(0);
+    ck_assert_ptr_null(rt_metrics_failure(&metrics));
+    fclose(metrics.metrics.file);
+    metrics.metrics.file = fopen("/dev/full", "w");
+    ck_assert_ptr_nonnull(metrics.metrics.file);
+    assert_status(rt_metrics_step(&metrics, &state, &result, NULL, 1), RT_OK, "");
+    ck_assert_str_eq(rt_metrics_failure(&metrics), "metrics.csv");
+    ck_assert_ptr_null(rt_metrics_failure(&metrics));
+    rt_metrics_close(&metrics);
+}
+END_TEST
+
+START_TEST(a_folder_that_is_not_there_is_an_error)
+{
+    char message[256];
+    load_sound(&config, "", NULL);
+    rt_status status = rt_metrics_open(&metrics, &config, in_scratch("none"), 0);
+    snprintf(message, sizeof message, "%s/metrics.csv.tmp: No such file or directory",
+             in_scratch("none"));
+    assert_status(status, RT_IO, message);
+    rt_metrics_close(&metrics);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("step table");
+    TCase *tests = leak_checked_case(suite, "tables");
+    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
+    tcase_add_test(tests, a_new_run_starts_empty_whatever_was_there);
+    tcase_add_test(tests, rows_of_later_steps_are_dropped);
+    tcase_add_test(tests, the_evaluation_at_an_earlier_end_is_taken_out);
+    tcase_add_test(tests, the_row_of_an_earlier_end_that_is_not_logged_is_dropped);
+    tcase_add_test(tests, an_end_where_an_evaluation_was_due_keeps_it);
+    tcase_add_loop_test(tests, a_row_cut_off_by_a_crash_is_dropped, 0, 4);
+    tcase_add_test(tests, files_that_are_not_there_begin_with_their_header);
+    tcase_add_test(tests, an_empty_file_gets_its_header_back);
+    tcase_add_test(tests, theta_of_an_earlier_end_is_dropped_unless_it_was_due);
+    tcase_add_test(tests, the_clock_is_kept_up_to_the_step);
+    tcase_add_test(tests, a_fixed_theta_has_no_file);
+    tcase_add_test(tests, steps_are_recorded_when_they_are_due);
+    tcase_add_test(tests, a_file_that_cannot_be_written_is_named_once);
+    tcase_add_test(tests, a_folder_that_is_not_there_is_an_error);
+    return run_suite(suite);
+}

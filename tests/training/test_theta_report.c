@@ -1,0 +1,230 @@
+/* The report on theta for values set by hand, in double. */
+
+#include "config_loading.h"
+
+#include "train/theta_report.h"
+
+#include <math.h>
+
+/* Heads of 8 features: theta starts at 1, 0.1, 0.01, 0.001. */
+static const char hand_made[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"
+                                "[theta]\nlearn = yes\n"
+                                "[data]\nlength = 12\n"
+                                "[optimizer]\nlr = 0.01\nschedule = constant\n"
+                                "[train]\nsteps = 100\n";
+
+static rt_config config;
+static rt_roformer *model;
+
+static void make_model(const char *scope, const char *form)
+{
+    char scope_key[32], form_key[32];
+    snprintf(scope_key, sizeof scope_key, "theta.scope=%s", scope);
+    snprintf(form_key, sizeof form_key, "theta.form=%s", form);
+    load_sound(&config, hand_made, OVERRIDES(scope_key, form_key));
+    rt_roformer_options options = config.model;
+    options.vocab = 10;
+    ck_assert_int_eq(rt_roformer_new(&model, &options, 1, NULL).code, RT_OK);
+}
+
+static void set_theta(int layer, int head, int pair, double theta)
+{
+    rt_tensor *t = model->theta ? model->theta : model->layers[layer].theta;
+    t->data[head * rt_columns(t) + pair] =
+        (real)(config.model.theta.form == RT_THETA_LOG ? log(theta) : theta);
+}
+
+/* The report after `steps` steps, and its last line. */
+static char report[8192];
+
+static const char *verdict_after(int steps)
+{
+    FILE *to = fmemopen(report, sizeof report, "w");
+    ck_assert_ptr_nonnull(to);
+    ck_assert_int_eq(rt_theta_print(to, model, &config, steps).code, RT_OK);
+    fclose(to);
+    const char *line = strstr(report, "theta: ");
+    ck_assert_ptr_nonnull(line);
+    return line;
+}
+
+static void no_model(void)
+{
+    model = NULL;
+}
+
+static void free_model(void)
+{
+    rt_roformer_free(model);
+}
+
+/* ---- the verdict line ---- */
+
+START_TEST(a_theta_of_every_layer_is_named_by_its_layer)
+{
+    make_model("layer", "log");
+    set_theta(1, 0, 2, 0.0115);
+    set_theta(0, 0, 0, 0.9);
+    ck_assert_str_eq(verdict_after(10),
+                     "theta: max relative drift 0.15 (layer 1, i 2; 0.061 grid steps), max phase "
+                     "drift 1.1 rad over 11 positions: near (tolerance 0.20)\n");
+}
+END_TEST
+
+START_TEST(a_theta_of_the_model_belongs_to_all_layers)
+{
+    make_model("model", "log");
+    set_theta(0, 0, 1, 0.13);
+    ck_assert_str_eq(verdict_after(10),
+                     "theta: max relative drift 0.3 (layer all, i 1; 0.11 grid steps), max phase "
+                     "drift 0.33 rad over 11 positions: moved (tolerance 0.20)\n");
+}
+END_TEST
+
+START_TEST(a_theta_of_every_head_is_named_by_its_head)
+{
+    make_model("head", "log");
+    set_theta(0, 1, 3, 0.00088);
+    ck_assert_str_eq(verdict_after(10),
+                     "theta: max relative drift 0.12 (layer 0, head 1, i 3; 0.056 grid steps), "
+                     "max phase drift 0.00132 rad over 11 positions: near (tolerance 0.20)\n");
+}
+END_TEST
+
+/* Through the logarithm, 1 comes back exactly, the others nearly. */
+START_TEST(a_theta_that_stayed_is_near_whatever_the_tolerance)
+{
+    make_model("layer", "raw");
+    config.theta.tolerance = 0;
+    ck_assert_str_eq(verdict_after(10),
+                     "theta: max relative drift 0 (layer 0, i 0; 0 grid steps), max phase drift 0 "
+                     "rad over 11 positions: near (tolerance 0.00)\n");
+}
+END_TEST
+
+START_TEST(the_tolerance_itself_is_still_near)
+{
+    rt_theta_verdict verdict;
+    make_model("layer", "raw");
+    set_theta(0, 0, 0, 1.25); /* both numbers are exact in binary */
+    config.theta.tolerance = 0.25;
+    ck_assert_int_eq(rt_theta_judge(&verdict, model, &config).code, RT_OK);
+    ck_assert(verdict.near);
+    set_theta(0, 0, 0, 1.25 + 1e-15);
+    ck_assert_int_eq(rt_theta_judge(&verdict, model, &config).code, RT_OK);
+    ck_assert(!verdict.near);
+}
+END_TEST
+
+/* In raw form nothing keeps theta above 0; a rotation the other way is no small change. */
+START_TEST(a_theta_that_changed_its_sign_has_moved)
+{
+    make_model("layer", "raw");
+    set_theta(0, 0, 3, -0.0001);
+    ck_assert_str_eq(verdict_after(10),
+                     "theta: max relative drift 1.1 (layer 0, i 3; inf grid steps), max phase "
+                     "drift 0.0121 rad over 11 positions: moved (tolerance 0.20)\n");
+    set_theta(0, 0, 3, 0);
+    ck_assert_str_eq(verdict_after(10),
+                     "theta: max relative drift 1 (layer 0, i 3; inf grid steps), max phase "
+                     "drift 0.011 rad over 11 positions: moved (tolerance 0.20)\n");
+}
+END_TEST
+
+START_TEST(a_theta_that_is_no_number_has_moved)
+{
+    rt_theta_verdict verdict;
+    make_model("layer", "raw");
+    set_theta(0, 0, 0, NAN);
+    ck_assert_int_eq(rt_theta_judge(&verdict, model, &config).code, RT_OK);
+    ck_assert(!verdict.near);
+}
+END_TEST
+
+START_TEST(an_infinite_theta_has_moved)
+{
+    rt_theta_verdict verdict;
+    make_model("layer", "raw");
+    set_theta(1, 0, 1, INFINITY);
+    ck_assert_int_eq(rt_theta_judge(&verdict, model, &config).code, RT_OK);
+    ck_assert(!verdict.near);
+    ck_assert_int_eq(verdict.drift.layer, 1);
+    ck_assert_int_eq(verdict.drift.pair, 1);
+}
+END_TEST
+
+/* ---- the table ---- */
+
+START_TEST(the_table_has_a_row_for_every_pair)
+{
+    make_model("layer", "log");
+    set_theta(0, 0, 0, 1.1);
+    verdict_after(10);
+    /* ln 1.1 = 0.0953 of the 10 * 0.01 that were possible */
+    ck_assert_ptr_nonnull(strstr(report, "layer  head    i        theta0         theta      drift "
+                                         "   grid    phase    used\n"
+                                         "    0   all    0             1           1.1     0.1000 "
+                                         "  0.041    1.100   95.3%\n"));
+    ck_assert_ptr_nonnull(strstr(report, "used: of the 0.1 that Adam could have moved ln theta\n"));
+}
+END_TEST
+
+START_TEST(without_adam_there_is_no_bound_to_use_up)
+{
+    make_model("layer", "log");
+    config.optimizer.kind = RT_SGD;
+    verdict_after(10);
+    ck_assert_ptr_null(strstr(report, "used"));
+    config.optimizer.kind = RT_ADAMW;
+    config.optimizer.theta_lr_scale = 0;
+    verdict_after(10);
+    ck_assert_ptr_null(strstr(report, "used"));
+}
+END_TEST
+
+START_TEST(every_theta_is_visited_once)
+{
+    static const struct {
+        const char *scope;
+        int rows;
+    } scopes[] = {{"model", 4}, {"layer", 8}, {"head", 16}};
+    int lines = -3; /* headings, the note and the verdict */
+    make_model(scopes[_i].scope, "log");
+    verdict_after(10);
+    for (const char *at = report; (at = strchr(at, '\n')); at++)
+        lines++;
+    ck_assert_int_eq(lines, scopes[_i].rows);
+}
+END_TEST
+
+START_TEST(a_heap_that_is_exhausted_is_reported)
+{
+    rt_theta_verdict verdict;
+    make_model("layer", "log");
+    for (size_t n = 1; n <= 2; n++) {
+        rt_memory_fail_at(n);
+        ck_assert_int_eq(rt_theta_judge(&verdict, model, &config).code, RT_MEMORY);
+    }
+    rt_memory_fail_at(0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("theta report");
+    TCase *tests = leak_checked_case(suite, "theta");
+    tcase_add_checked_fixture(tests, no_model, free_model);
+    tcase_add_test(tests, a_theta_of_every_layer_is_named_by_its_layer);
+    tcase_add_test(tests, a_theta_of_the_model_belongs_to_all_layers);
+    tcase_add_test(tests, a_theta_of_every_head_is_named_by_its_head);
+    tcase_add_test(tests, a_theta_that_stayed_is_near_whatever_the_tolerance);
+    tcase_add_test(tests, the_tolerance_itself_is_still_near);
+    tcase_add_test(tests, a_theta_that_changed_its_sign_has_moved);
+    tcase_add_test(tests, a_theta_that_is_no_number_has_moved);
+    tcase_add_test(tests, an_infinite_theta_has_moved);
+    tcase_add_test(tests, the_table_has_a_row_for_every_pair);
+    tcase_add_test(tests, without_adam_there_is_no_bound_to_use_up);
+    tcase_add_loop_test(tests, every_theta_is_visited_once, 0, 3);
+    tcase_add_test(tests, a_heap_that_is_exhausted_is_reported);
+    return run_suite(suite);
+}

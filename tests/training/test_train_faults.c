@@ -1,0 +1,174 @@
+/* `train` when something is in its way: two trainers, signals, disks, numbers. */
+
+#include "train_program.h"
+
+#define ENDLESS "--quiet train.steps=1000000 "
+
+/* ---- another trainer ---- */
+
+START_TEST(the_second_trainer_is_refused_and_the_first_goes_on)
+{
+    static const char *const ways[] = {"--resume", "--overwrite"};
+    expect_exit(w, 2,
+                "$TRAIN tiny.ini " ENDLESS
+                "& " WAIT_FOR_ROW("20",
+                                  "runs/tiny/metrics.csv") "$TRAIN tiny.ini " ENDLESS
+                                                           "%s; second=$?; kill -TERM $!; wait $!; "
+                                                           "echo first $?; exit $second",
+                ways[_i]);
+    expect_text(w->err, "runs/tiny: another trainer is at work here\n");
+    ck_assert_str_eq(w->out, "first 75\n");
+}
+END_TEST
+
+START_TEST(two_trainers_work_side_by_side_in_folders_of_their_own)
+{
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet run.name=a & $TRAIN tiny.ini --quiet run.name=b && "
+                "wait $!");
+    expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
+}
+END_TEST
+
+/* ---- signals ---- */
+
+/* A step of this size takes long enough for the second signal to come before its end. */
+START_TEST(a_second_interrupt_ends_at_once)
+{
+    expect_exit(w, 130,
+                "$TRAIN tiny.ini --quiet model.dim=256 data.length=256 train.batch_size=256 "
+                "run.log_every=1 train.steps=1 train.shards=1 & "
+                "until [ -e runs/tiny/metrics.csv ]; do kill -0 $! || exit 99; sleep 0.01; done; "
+                "kill -INT $!; sleep 0.2; kill -INT $!; wait $!");
+}
+END_TEST
+
+START_TEST(a_signal_is_obeyed_after_the_step_and_saves_it)
+{
+    static const char *const signals[] = {"TERM", "INT", "HUP", "USR1"};
+    char path[128];
+    int step = 0;
+    expect_exit(w, 75,
+                "$TRAIN tiny.ini " ENDLESS "train.checkpoint_every=1000000 & " WAIT_FOR_ROW(
+                    "20", "runs/tiny/metrics.csv") "kill -%s $!; wait $!",
+                signals[_i]);
+    ck_assert_int_eq(sscanf(w->err, "train: stopped by a signal after step %d", &step), 1);
+    snprintf(path, sizeof path, "runs/tiny/checkpoints/step-%08d.h5", step);
+    ck_assert_msg(exists(path), "%s is missing", path);
+    ck_assert_str_eq(w->out, "");
+}
+END_TEST
+
+/* ---- files ---- */
+
+START_TEST(a_run_folder_that_cannot_be_made_ends_before_the_first_step)
+{
+    write_file("a_file", "");
+    expect_exit(w, 1, "$TRAIN tiny.ini run.dir=a_file/below");
+    expect_text(w->err, "train: a_file/below: Not a directory\n");
+    expect_no_text(w->err, "step ");
+}
+END_TEST
+
+START_TEST(missing_data_creates_nothing_even_for_resume)
+{
+    expect_exit(w, 3, "$TRAIN tiny.ini --resume data.task=text data.file=absent.txt");
+    expect_text(w->err, "absent.txt: No such file or directory (data.file)\n");
+    expect_exit(w, 3, ": >empty.txt; $TRAIN tiny.ini data.task=text data.file=empty.txt");
+    expect_text(w->err, "empty.txt");
+    ck_assert(!exists("runs"));
+}
+END_TEST
+
+START_TEST(training_outlives_a_disk_that_is_full)
+{
+    char line[LINE_SIZE];
+    expect_exit(w, 6, "ulimit -f 8; $TRAIN tiny.ini");
+    line_of(w->err, "train: warning: ", line);
+    expect_text(line, "step-00000020.h5");
+    expect_text(line, "File too large");
+    ck_assert_int_eq(count_of(w->err, "train: warning: "), 1); /* tried again in silence */
+    expect_text(w->err, "step 60/60 ");
+    expect_exit(w, 0, "ls runs/tiny/checkpoints");
+    ck_assert_str_eq(w->out, ""); /* no half of a file either */
+    char *metrics = read_file("runs/tiny/metrics.csv");
+    expect_text(metrics, "\n60,");
+    rt_free(metrics);
+}
+END_TEST
+
+START_TEST(a_run_without_checkpoints_goes_on_once_there_is_room)
+{
+    expect_exit(w, 6, "ulimit -f 8; $TRAIN tiny.ini --quiet");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --resume");
+    expect_text(w->err, "runs/tiny has no checkpoint: starting afresh\n");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=other");
+    expect_same_files("runs/tiny/metrics.csv", "runs/other/metrics.csv");
+}
+END_TEST
+
+START_TEST(a_reader_that_goes_away_does_not_end_training)
+{
+    expect_exit(w, 0, "{ $TRAIN tiny.ini 2>.log; echo $? >.code; } | : ; cat .code");
+    expect_exit(w, 0, "{ $TRAIN tiny.ini --overwrite 2>&1; echo $? >.code; } | : ; cat .code");
+    ck_assert(exists("runs/tiny/checkpoints/step-00000060.h5"));
+    char *metrics = read_file("runs/tiny/metrics.csv");
+    expect_text(metrics, "\n60,");
+    rt_free(metrics);
+}
+END_TEST
+
+START_TEST(overwrite_removes_the_run_and_nothing_else)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
+    expect_exit(w, 0, "cd runs/tiny; echo mine >checkpoints/best.h5; mkdir notes; echo >notes/a");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite theta.learn=no train.steps=15");
+    expect_exit(w, 0, "cd runs/tiny; find . -type f | sort");
+    ck_assert_str_eq(w->out, "./checkpoints/best.h5\n./checkpoints/step-00000015.h5\n"
+                             "./config.ini\n./metrics.csv\n./notes/a\n./timing.csv\n");
+}
+END_TEST
+
+/* ---- numbers ---- */
+
+/* The parameters after the first step are enormous but finite: that one is saved. */
+START_TEST(a_loss_that_is_not_finite_leaves_the_last_good_checkpoint)
+{
+    expect_exit(w, 5,
+                "$TRAIN tiny.ini --quiet optimizer.lr=1e30 optimizer.clip_norm=0 "
+                "train.checkpoint_every=1");
+    expect_text(w->err, "train: step 2: the loss is ");
+    expect_exit(w, 0, "ls runs/tiny/checkpoints");
+    ck_assert_str_eq(w->out, "step-00000001.h5\n");
+}
+END_TEST
+
+START_TEST(parameters_that_are_not_finite_are_never_saved)
+{
+    expect_exit(w, 5,
+                "$TRAIN tiny.ini --quiet optimizer.lr=1e38 optimizer.clip_norm=0 "
+                "train.checkpoint_every=1");
+    expect_text(w->err, "is not finite: it is not saved\n");
+    expect_exit(w, 0, "ls runs/tiny/checkpoints");
+    ck_assert_str_eq(w->out, "");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("train: faults");
+    TCase *tests = program_case(suite);
+    tcase_add_loop_test(tests, the_second_trainer_is_refused_and_the_first_goes_on, 0, 2);
+    tcase_add_test(tests, two_trainers_work_side_by_side_in_folders_of_their_own);
+    tcase_add_test(tests, a_second_interrupt_ends_at_once);
+    tcase_add_loop_test(tests, a_signal_is_obeyed_after_the_step_and_saves_it, 0, 4);
+    tcase_add_test(tests, a_run_folder_that_cannot_be_made_ends_before_the_first_step);
+    tcase_add_test(tests, missing_data_creates_nothing_even_for_resume);
+    tcase_add_test(tests, training_outlives_a_disk_that_is_full);
+    tcase_add_test(tests, a_run_without_checkpoints_goes_on_once_there_is_room);
+    tcase_add_test(tests, a_reader_that_goes_away_does_not_end_training);
+    tcase_add_test(tests, overwrite_removes_the_run_and_nothing_else);
+    tcase_add_test(tests, a_loss_that_is_not_finite_leaves_the_last_good_checkpoint);
+    tcase_add_test(tests, parameters_that_are_not_finite_are_never_saved);
+    return run_suite(suite);
+}

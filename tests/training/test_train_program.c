@@ -1,0 +1,236 @@
+/* What `train` prints, and what it learns. */
+
+#include "train_program.h"
+
+#include "train/config_keys.h"
+
+/* ---- results ---- */
+
+START_TEST(the_lines_of_the_results_are_exact)
+{
+    char line[LINE_SIZE], verdict[16], rest;
+    double loss, accuracy, drift, grid, phase;
+    int sequences, labels, layer, pair;
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
+    ck_assert(!strncmp(w->out, "steps: 60, 5760 tokens\n", 23));
+    ck_assert_int_eq(sscanf(line_of(w->out, "eval: ", line),
+                            "eval: loss %lf, accuracy %lf (%d sequences, %d labels%c", &loss,
+                            &accuracy, &sequences, &labels, &rest),
+                     5);
+    ck_assert_int_eq(sequences, 16);
+    ck_assert_int_eq(labels, 80); /* 5 of the 12 tokens of each are the copy */
+    expect_number(loss, 0.5, 1.6);
+    expect_number(accuracy, 0.3, 1);
+    ck_assert_int_eq(sscanf(line_of(w->out, "theta: ", line),
+                            "theta: max relative drift %lf (layer %d, i %d; %lf grid steps), "
+                            "max phase drift %lf rad over 11 positions: %15s (tolerance 0.20%c",
+                            &drift, &layer, &pair, &grid, &phase, verdict, &rest),
+                     7);
+    ck_assert_str_eq(verdict, drift <= 0.2 ? "near" : "moved");
+    expect_number(grid, 1e-4, 1);
+    expect_number(phase, 1e-4, 11);
+    ck_assert_str_eq(strstr(w->out, "\nrun: "), "\nrun: runs/tiny\n");
+}
+END_TEST
+
+/* A head of 8 features has 4 pairs: 2 layers, step 0 and three evaluations. */
+START_TEST(theta_is_recorded_at_the_start_and_at_every_evaluation)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
+    char *theta = read_file("runs/tiny/theta.csv"), *metrics = read_file("runs/tiny/metrics.csv");
+    ck_assert_int_eq(count_of(theta, "\n"), 1 + 4 * 2 * 4);
+    ck_assert_int_eq(count_of(theta, "\n0,"), 8);
+    ck_assert_int_eq(count_of(theta, "\n60,"), 8);
+    ck_assert_int_eq(count_of(metrics, "\n"), 1 + 6);
+    ck_assert_int_eq(count_of(metrics, ",,,"), 3); /* logged without an evaluation */
+    rt_free(theta);
+    rt_free(metrics);
+}
+END_TEST
+
+static double last_loss(const char *path)
+{
+    double loss = 0;
+    char *metrics = read_file(path);
+    metrics[strlen(metrics) - 1] = '\0';
+    ck_assert_int_eq(sscanf(strrchr(metrics, '\n'), "\n%*d,%*d,%lf", &loss), 1);
+    rt_free(metrics);
+    return loss;
+}
+
+/* A few hundred steps take each of them far below ln 8, the loss of guessing. */
+START_TEST(every_task_is_learned)
+{
+    static const char *const tasks[] = {"copy", "reverse", "shift", "sort"};
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet data.task=%s model.dim=32 train.batch_size=16 "
+                "optimizer.lr=5e-3 train.steps=500 optimizer.schedule_steps=500 run.log_every=500",
+                tasks[_i]);
+    expect_number(last_loss("runs/tiny/metrics.csv"), 0, 0.25);
+}
+END_TEST
+
+START_TEST(learning_stops_at_the_target)
+{
+    double accuracy = 0;
+    char line[LINE_SIZE];
+    int step = 0;
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet model.dim=32 train.batch_size=16 optimizer.lr=5e-3 "
+                "train.steps=800 optimizer.schedule_steps=800 train.target_accuracy=0.9");
+    sscanf(w->out, "steps: %d", &step);
+    sscanf(line_of(w->out, "eval: ", line), "eval: loss %*f, accuracy %lf", &accuracy);
+    expect_number(step, 20, 780);
+    ck_assert_int_eq(step % 20, 0);
+    expect_number(accuracy, 0.9, 1);
+}
+END_TEST
+
+/* ---- on the way ---- */
+
+START_TEST(off_a_terminal_progress_is_a_plain_line_every_so_many_steps)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini run.log_every=25");
+    ck_assert_int_eq(count_of(w->err, "\nstep "), 3);
+    expect_text(w->err, "\nstep 25/60 ");
+    expect_text(w->err, "\nstep 50/60 ");
+    expect_text(w->err, "\nstep 60/60 "); /* the last one, whatever its number */
+    expect_no_text(w->err, "\r");
+    expect_no_text(w->err, "\033");
+}
+END_TEST
+
+START_TEST(an_override_is_repeated_unless_quiet)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20 run.seed=7");
+    expect_text(w->err, "train.steps = 20\n");
+    expect_text(w->err, "run.seed = 7\n");
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20 run.seed=7 --quiet --overwrite");
+    ck_assert_str_eq(w->err, "");
+}
+END_TEST
+
+START_TEST(quiet_still_warns)
+{
+    expect_exit(w, 6, "ulimit -f 8; $TRAIN tiny.ini --quiet");
+    ck_assert_int_eq(count_of(w->err, "\n"), 2);
+    ck_assert(!strncmp(w->err, "train: warning: ", 16));
+    expect_text(w->err, "\ntrain: the last checkpoint could not be written\n");
+}
+END_TEST
+
+/* ---- commands that stop at once ---- */
+
+START_TEST(help_names_every_key_and_option)
+{
+    static const char *const options[] = {"--resume",     "--overwrite", "--eval",
+                                          "--check ",     "--quiet",     "--print-config",
+                                          "--gradcheck",  "--threads N", "--checkpoint FILE",
+                                          "--no-color",   "--version",   "-h, --help",
+                                          "75 stopped by"};
+    char name[RT_KEY_NAME_SIZE], start[RT_KEY_NAME_SIZE + 8];
+    const rt_key *key;
+    expect_exit(w, 0, "$TRAIN --help");
+    ck_assert_str_eq(w->err, "");
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        expect_text(w->out, options[i]);
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        snprintf(start, sizeof start, "\n  %s=", rt_key_full_name(key, name));
+        expect_text(w->out, start);
+    }
+    expect_exit(w, 0, "$TRAIN -h; $TRAIN nothing.ini --help >.other; $TRAIN -h | cmp - .other");
+}
+END_TEST
+
+START_TEST(the_version_names_the_precision)
+{
+    expect_exit(w, 0, "$TRAIN --version");
+    ck_assert_str_eq(w->out, "rotor " ROTOR_VERSION " (float)\n");
+    expect_exit(w, 0, "$TRAIN64 --version");
+    ck_assert_str_eq(w->out, "rotor " ROTOR_VERSION " (double)\n");
+}
+END_TEST
+
+START_TEST(the_configuration_is_printed_with_its_origins)
+{
+    char name[RT_KEY_NAME_SIZE];
+    const rt_key *key;
+    expect_exit(w, 0, "$TRAIN --print-config tiny.ini optimizer.lr=0.5 --threads 3");
+    ck_assert_str_eq(w->err, "");
+    for (int i = 0; (key = rt_key_at(i)); i++)
+        expect_text(w->out, rt_key_full_name(key, name));
+    ck_assert_int_eq(count_of(w->out, "command line"), 2);
+    expect_exit(w, 0, "ls -A");
+    ck_assert_str_eq(w->out, ".err\n.out\ntiny.ini\n");
+}
+END_TEST
+
+START_TEST(a_check_says_that_all_is_good)
+{
+    expect_exit(w, 0, "$TRAIN --check tiny.ini");
+    expect_text(w->out, "tiny.ini: configuration and data are good\n");
+}
+END_TEST
+
+/* ---- evaluation ---- */
+
+/* float to double is exact, so the double program sees the same model and differs only by
+ * its own rounding. */
+START_TEST(a_checkpoint_gives_the_same_results_in_the_other_precision)
+{
+    static const char *const pair[][2] = {{"$TRAIN", "$TRAIN64"}, {"$TRAIN64", "$TRAIN"}};
+    double loss[2], accuracy[2];
+    char line[LINE_SIZE];
+    expect_exit(w, 0, "%s tiny.ini --quiet", pair[_i][0]);
+    for (int k = 0; k < 2; k++) {
+        expect_exit(w, 0, "%s tiny.ini --eval", pair[_i][k]);
+        expect_text(w->out, "checkpoint: runs/tiny/checkpoints/step-00000060.h5, step 60\n");
+        ck_assert_int_eq(sscanf(line_of(w->out, "eval: ", line), "eval: loss %lf, accuracy %lf",
+                                loss + k, accuracy + k),
+                         2);
+    }
+    ck_assert_double_eq_tol(loss[0], loss[1], 1e-4);
+    ck_assert_double_eq_tol(accuracy[0], accuracy[1], 0.013); /* one label of 80 */
+}
+END_TEST
+
+START_TEST(evaluation_is_the_same_for_any_number_of_threads)
+{
+    char one[OUTPUT_SIZE];
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.shards=4");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.shards=4 --eval --threads 1");
+    strcpy(one, w->out);
+    for (int threads = 2; threads <= 3; threads++) {
+        expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.shards=4 --eval --threads %d", threads);
+        ck_assert_str_eq(w->out, one);
+    }
+}
+END_TEST
+
+START_TEST(evaluation_changes_nothing_on_disk)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet; find runs -type f -exec cksum {} + >.before");
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval; find runs -type f -exec cksum {} + | cmp - .before");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("train: results");
+    TCase *tests = program_case(suite);
+    tcase_add_test(tests, the_lines_of_the_results_are_exact);
+    tcase_add_test(tests, theta_is_recorded_at_the_start_and_at_every_evaluation);
+    tcase_add_loop_test(tests, every_task_is_learned, 0, 4);
+    tcase_add_test(tests, learning_stops_at_the_target);
+    tcase_add_test(tests, off_a_terminal_progress_is_a_plain_line_every_so_many_steps);
+    tcase_add_test(tests, an_override_is_repeated_unless_quiet);
+    tcase_add_test(tests, quiet_still_warns);
+    tcase_add_test(tests, help_names_every_key_and_option);
+    tcase_add_test(tests, the_version_names_the_precision);
+    tcase_add_test(tests, the_configuration_is_printed_with_its_origins);
+    tcase_add_test(tests, a_check_says_that_all_is_good);
+    tcase_add_loop_test(tests, a_checkpoint_gives_the_same_results_in_the_other_precision, 0, 2);
+    tcase_add_test(tests, evaluation_is_the_same_for_any_number_of_threads);
+    tcase_add_test(tests, evaluation_changes_nothing_on_disk);
+    return run_suite(suite);
+}

@@ -1,0 +1,246 @@
+/* A training that was interrupted, in whatever way, ends in the same bits as one that was not. */
+
+#include "train_program.h"
+
+#include "train/checkpoint.h"
+#include "train/trainer.h"
+
+/* ---- two trainings, bit for bit ---- */
+
+typedef struct trained {
+    rt_config config;
+    rt_data *data;
+    rt_trainer *trainer;
+    rt_checkpoint_info info;
+} trained;
+
+static void expect_ok(rt_status status)
+{
+    ck_assert_msg(!status.code, "%s", status.message);
+}
+
+/* A run's last checkpoint, in a model that its own configuration describes. Tests are in
+ * double, the program trains in float: the conversion is exact. */
+static void read_run(trained *t, const char *run, int step)
+{
+    char path[256], *errors = NULL;
+    snprintf(path, sizeof path, "%s/config.ini", run);
+    const rt_config_source source = {.path = path};
+    *t = (trained){0};
+    expect_ok(rt_config_load(&t->config, &source, &errors));
+    expect_ok(rt_data_open(&t->data, &t->config.data));
+    expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data));
+    const rt_training_state *state = rt_trainer_state(t->trainer);
+    const rt_roformer_options *o = &state->model->options;
+    const rt_checkpoint_model model = {
+        &state->model->parameters, state->first_moment, state->second_moment, o->position.pairing,
+        o->position.base,          o->dim / o->heads,   o->theta.form,        o->theta.scope};
+    snprintf(path, sizeof path, "%s/checkpoints/step-%08d.h5", run, step);
+    expect_ok(rt_checkpoint_load(path, &model, &t->info));
+}
+
+static void forget_run(trained *t)
+{
+    rt_checkpoint_info_free(&t->info);
+    rt_trainer_free(t->trainer);
+    rt_data_close(t->data);
+}
+
+static void expect_same_bits(const real *one, const real *other, size_t size, const char *what)
+{
+    for (size_t i = 0; i < size; i++)
+        ck_assert_msg(!memcmp(one + i, other + i, sizeof *one), "%s differ at %zu: %.17g and %.17g",
+                      what, i, (double)one[i], (double)other[i]);
+}
+
+static void expect_same_training(const char *one, const char *other, int step)
+{
+    trained a, b;
+    char path[2][256];
+    read_run(&a, one, step);
+    read_run(&b, other, step);
+    const rt_training_state *x = rt_trainer_state(a.trainer), *y = rt_trainer_state(b.trainer);
+    const size_t size = x->model->parameters.block_size;
+    expect_same_bits(x->model->parameters.values, y->model->parameters.values, size, "parameters");
+    expect_same_bits(x->first_moment, y->first_moment, size, "first moments");
+    expect_same_bits(x->second_moment, y->second_moment, size, "second moments");
+    ck_assert_int_eq(a.info.position, b.info.position);
+    ck_assert_int_eq(a.info.schedule_steps, b.info.schedule_steps);
+    forget_run(&a);
+    forget_run(&b);
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "theta.csv" : "metrics.csv";
+        snprintf(path[0], sizeof path[0], "%s/%s", one, name);
+        snprintf(path[1], sizeof path[1], "%s/%s", other, name);
+        expect_same_files(path[0], path[1]);
+    }
+}
+
+/* ---- the ways to stop ---- */
+
+/* Beside steps where all is due: logged but not evaluated, and none of both; the threads
+ * change as well. */
+START_TEST(the_straight_run_is_reached_in_two_and_in_three_parts)
+{
+    static const struct {
+        const char *task;
+        int first, second;
+    } rows[] = {{"shift", 20, 40}, {"shift", 30, 31}, {"sort", 7, 50},
+                {"sort", 41, 59},  {"copy", 1, 2},    {"reverse", 19, 21}};
+    const char *options = "--quiet train.shards=4 model.dropout=0.1 model.attention_dropout=0.2";
+    const char *task = rows[_i].task;
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=straight %s data.task=%s", options, task);
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=parts %s data.task=%s --threads 1 train.steps=%d",
+                options, task, rows[_i].first);
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini run.name=parts %s data.task=%s --threads 3 train.steps=%d "
+                "--resume",
+                options, task, rows[_i].second);
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=parts %s data.task=%s --threads 2 --resume",
+                options, task);
+    expect_same_training("runs/straight", "runs/parts", 60);
+}
+END_TEST
+
+START_TEST(plain_gradient_descent_and_an_untrained_theta_resume_as_well)
+{
+    static const char *const options[] = {
+        "optimizer.kind=sgd optimizer.lr=0.1",
+        "theta.lr_scale=0 optimizer.warmup_steps=30",
+        "theta.form=raw optimizer.schedule=linear",
+        "theta.scope=model optimizer.clip_norm=0 optimizer.schedule=constant",
+    };
+    const char *o = options[_i];
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=straight %s", o);
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=parts %s train.steps=29", o);
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=parts %s --resume", o);
+    expect_same_training("runs/straight", "runs/parts", 60);
+}
+END_TEST
+
+/* The same configuration in two folders: even whole checkpoints are the same. */
+static const char *const long_run = "--quiet train.steps=2000 optimizer.schedule_steps=2000 "
+                                    "model.dropout=0.1 run.log_every=7 train.checkpoint_every=50";
+
+static void expect_same_folders(void)
+{
+    expect_same_training("straight/runs/tiny", "stopped/runs/tiny", 2000);
+    expect_exit(w, 0, "diff -r -x timing.csv straight/runs stopped/runs");
+}
+
+START_TEST(a_run_stopped_by_a_signal_goes_on_to_the_same_files)
+{
+    static const char *const signals[] = {"TERM", "USR1"};
+    expect_exit(w, 0, "mkdir straight stopped; cd straight; $TRAIN ../tiny.ini %s", long_run);
+    expect_exit(w, 75,
+                "cd stopped; $TRAIN ../tiny.ini %s & " WAIT_FOR_ROW(
+                    "140", "runs/tiny/metrics.csv") "kill -%s $!; wait $!",
+                long_run, signals[_i]);
+    ck_assert(!strncmp(w->err, "train: stopped by a signal after step ", 38));
+    expect_text(w->err, "; --resume goes on\n");
+    expect_exit(w, 0, "cd stopped; $TRAIN ../tiny.ini %s --resume", long_run);
+    expect_same_folders();
+}
+END_TEST
+
+/* Nothing is saved on the way out, rows past the last checkpoint are there, and the last row
+ * is cut off in its middle. */
+START_TEST(a_run_that_was_killed_goes_on_to_the_same_files)
+{
+    expect_exit(w, 0, "mkdir straight stopped; cd straight; $TRAIN ../tiny.ini %s", long_run);
+    expect_exit(w, 137,
+                "cd stopped; $TRAIN ../tiny.ini %s & " WAIT_FOR_ROW(
+                    "140", "runs/tiny/metrics.csv") "kill -KILL $!; wait $!",
+                long_run);
+    expect_exit(w, 0, "cd stopped/runs/tiny; for f in metrics theta; do printf 19 >>$f.csv; done");
+    expect_exit(w, 0, "cd stopped; $TRAIN ../tiny.ini %s --resume", long_run);
+    expect_same_folders();
+}
+END_TEST
+
+START_TEST(a_run_falls_back_behind_broken_checkpoints_and_ends_the_same)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=straight");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=broken");
+    expect_exit(w, 0,
+                "cd runs/broken/checkpoints; : >step-00000060.h5; "
+                "head -c 3000 step-00000040.h5 >half; mv half step-00000040.h5");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=broken --resume");
+    expect_text(w->err, "step-00000060.h5");
+    expect_text(w->err, "step-00000040.h5");
+    expect_text(w->err, "going on from runs/broken/checkpoints/step-00000020.h5\n");
+    expect_same_training("runs/straight", "runs/broken", 60);
+}
+END_TEST
+
+/* ---- what --resume says ---- */
+
+START_TEST(a_finished_run_prints_its_results_again_and_stays_as_it_is)
+{
+    char first[OUTPUT_SIZE];
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
+    strcpy(first, w->out);
+    expect_exit(w, 0, "find runs -type f -exec cksum {} + >.before");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --resume");
+    ck_assert_str_eq(w->out, first);
+    expect_exit(w, 0, "find runs -type f -exec cksum {} + | cmp - .before");
+}
+END_TEST
+
+START_TEST(only_what_may_differ_may_differ)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20");
+    expect_exit(w, 0, "find runs -type f -exec cksum {} + >.before");
+    expect_exit(w, 2,
+                "$TRAIN tiny.ini --quiet --resume run.seed=2 theta.scope=head data.vocab=11 "
+                "run.log_every=3");
+    expect_text(w->err, "run.seed");
+    expect_text(w->err, "theta.scope");
+    expect_text(w->err, "data.vocab");
+    expect_no_text(w->err, "run.log_every");
+    expect_no_text(w->err, "train.steps");
+    expect_exit(w, 0, "find runs -type f -exec cksum {} + | cmp - .before");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet --resume --threads 2 run.log_every=3 train.eval_every=7 "
+                "train.checkpoint_every=9 train.keep=2");
+}
+END_TEST
+
+START_TEST(raising_the_steps_goes_on_with_the_schedule_of_the_start)
+{
+    const char *free_schedule = "optimizer.schedule_steps=0 optimizer.min_lr_ratio=0.1";
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet %s", free_schedule);
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet %s --resume train.steps=80", free_schedule);
+    expect_exit(w, 0, "grep -c '^[78]0,.*,0.001,' runs/tiny/metrics.csv");
+    ck_assert_str_eq(w->out, "2\n");
+}
+END_TEST
+
+START_TEST(nothing_is_touched_when_every_checkpoint_is_broken)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
+    expect_exit(w, 0,
+                "for f in runs/tiny/checkpoints/*; do printf broken >$f; done; "
+                "find runs -type f -exec cksum {} + >.before");
+    expect_exit(w, 4, "$TRAIN tiny.ini --quiet --resume");
+    expect_text(w->err, "step-00000060.h5");
+    expect_no_text(w->err, "starting afresh");
+    expect_exit(w, 0, "find runs -type f -exec cksum {} + | cmp - .before");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("train: resume");
+    TCase *tests = program_case(suite);
+    tcase_add_loop_test(tests, the_straight_run_is_reached_in_two_and_in_three_parts, 0, 6);
+    tcase_add_loop_test(tests, plain_gradient_descent_and_an_untrained_theta_resume_as_well, 0, 4);
+    tcase_add_loop_test(tests, a_run_stopped_by_a_signal_goes_on_to_the_same_files, 0, 2);
+    tcase_add_test(tests, a_run_that_was_killed_goes_on_to_the_same_files);
+    tcase_add_test(tests, a_run_falls_back_behind_broken_checkpoints_and_ends_the_same);
+    tcase_add_test(tests, a_finished_run_prints_its_results_again_and_stays_as_it_is);
+    tcase_add_test(tests, only_what_may_differ_may_differ);
+    tcase_add_test(tests, raising_the_steps_goes_on_with_the_schedule_of_the_start);
+    tcase_add_test(tests, nothing_is_touched_when_every_checkpoint_is_broken);
+    return run_suite(suite);
+}
