@@ -108,22 +108,6 @@ START_TEST(a_run_that_stops_and_resumes_equals_the_straight_run)
 }
 END_TEST
 
-START_TEST(a_signal_saves_and_the_run_can_go_on)
-{
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini run.name=straight train.steps=3000 "
-                "optimizer.schedule_steps=3000");
-    expect_exit(w, 75,
-                "$TRAIN tiny.ini run.name=halves train.steps=3000 "
-                "optimizer.schedule_steps=3000 & sleep 0.3; kill -TERM $!; wait $!");
-    expect_text(w->err, "stopped by a signal after step ");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini run.name=halves train.steps=3000 "
-                "optimizer.schedule_steps=3000 --resume");
-    expect_same_files("runs/straight/metrics.csv", "runs/halves/metrics.csv");
-}
-END_TEST
-
 START_TEST(dropout_is_off_in_evaluation)
 {
     char line[256];
@@ -263,16 +247,6 @@ START_TEST(checks_that_were_asked_for_decide_the_exit_code)
 }
 END_TEST
 
-START_TEST(a_second_trainer_in_the_same_folder_is_refused)
-{
-    expect_exit(w, 2,
-                "$TRAIN tiny.ini train.steps=100000 --quiet & first=$!; sleep 0.3; "
-                "$TRAIN tiny.ini --resume train.steps=100000; second=$?; "
-                "kill -TERM $first; wait $first; exit $second");
-    expect_text(w->err, "another trainer is at work here");
-}
-END_TEST
-
 START_TEST(a_loss_that_is_not_finite_ends_the_run_and_keeps_the_checkpoint)
 {
     expect_exit(w, 5,
@@ -391,7 +365,6 @@ int main(void)
     tcase_add_test(tests, a_closed_pipe_does_not_end_training);
     tcase_add_test(tests, the_same_seed_gives_the_same_bytes_for_any_number_of_threads);
     tcase_add_loop_test(tests, a_run_that_stops_and_resumes_equals_the_straight_run, 0, 6);
-    tcase_add_test(tests, a_signal_saves_and_the_run_can_go_on);
     tcase_add_test(tests, dropout_is_off_in_evaluation);
     tcase_add_test(tests, evaluation_repeats_the_last_line_and_precision_is_free);
     tcase_add_loop_test(tests, bad_input_is_refused_and_creates_nothing, 0, REFUSALS);
@@ -401,7 +374,6 @@ int main(void)
     tcase_add_test(tests, a_broken_checkpoint_falls_back_to_the_one_before);
     tcase_add_test(tests, a_checkpoint_of_another_model_is_refused_by_name);
     tcase_add_test(tests, checks_that_were_asked_for_decide_the_exit_code);
-    tcase_add_test(tests, a_second_trainer_in_the_same_folder_is_refused);
     tcase_add_test(tests, a_loss_that_is_not_finite_ends_the_run_and_keeps_the_checkpoint);
     tcase_add_test(tests, a_disk_that_is_full_is_a_warning_and_then_exit_code_6);
     tcase_add_test(tests, parameters_that_are_not_finite_end_the_run);
