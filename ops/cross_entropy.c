@@ -1,4 +1,5 @@
 #include "ops/ops.h"
+#include "ops/rows.h"
 #include "ops/vector_math.h"
 
 typedef struct cross_entropy_args {
@@ -7,17 +8,6 @@ typedef struct cross_entropy_args {
     double divisor;
     real *log_sum; /* log sum_j e^(x_j) of each row */
 } cross_entropy_args;
-
-RT_ROW_KERNEL real row_log_sum(const real *restrict x, int size)
-{
-    real largest = x[0], sum = 0;
-    for (int i = 1; i < size; i++)
-        largest = x[i] > largest ? x[i] : largest;
-#pragma omp simd reduction(+ : sum)
-    for (int i = 0; i < size; i++)
-        sum += rt_exp_of(x[i] - largest);
-    return largest + (real)log((double)sum);
-}
 
 /* dx += share * (softmax(x) - smoothing / V); the label's part is the caller's. */
 RT_ROW_KERNEL void logit_row_gradient(real *restrict dx, const real *restrict x, int size,
@@ -51,7 +41,7 @@ static void cross_entropy_forward(const rt_node *n)
         const real *row = x->data + r * (size_t)size;
         if (a->labels[r] == RT_IGNORE)
             continue;
-        a->log_sum[r] = row_log_sum(row, size);
+        a->log_sum[r] = rt_row_log_sum(row, size);
         loss += row_loss(row, size, a->labels[r], (double)a->log_sum[r], a->smoothing);
     }
     n->out->data[0] = (real)(loss / a->divisor);

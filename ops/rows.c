@@ -1,5 +1,7 @@
 #include "ops/rows.h"
 
+#include "ops/vector_math.h"
+
 #include <string.h>
 
 RT_ROW_KERNEL void add_to_rows(real *restrict out, const real *restrict x, const real *restrict y,
@@ -16,6 +18,22 @@ RT_ROW_KERNEL void sum_of_rows(real *restrict sum, const real *restrict x, size_
     for (size_t r = 0; r < rows; r++)
         for (size_t i = 0; i < columns; i++)
             sum[i] += x[r * columns + i];
+}
+
+RT_ROW_KERNEL real log_sum_of_row(const real *restrict x, int size)
+{
+    real largest = x[0], sum = 0;
+    for (int i = 1; i < size; i++)
+        largest = x[i] > largest ? x[i] : largest;
+#pragma omp simd reduction(+ : sum)
+    for (int i = 0; i < size; i++)
+        sum += rt_exp_of(x[i] - largest);
+    return largest + (real)log((double)sum);
+}
+
+real rt_row_log_sum(const real *x, int size)
+{
+    return log_sum_of_row(x, size);
 }
 
 void rt_rows_add(real *out, const real *x, const real *y, size_t rows, size_t columns)

@@ -1,4 +1,5 @@
 #include "ops/ops.h"
+#include "ops/rows.h"
 #include "ops/vector_math.h"
 
 RT_ROW_KERNEL void softmax_row(real *restrict y, const real *restrict x, int size)
@@ -54,17 +55,10 @@ rt_tensor *rt_softmax(rt_graph *g, rt_tensor *x)
 
 /* ---- log_softmax ---- */
 
-RT_ROW_KERNEL void log_softmax_row(real *restrict y, const real *restrict x, int size)
+RT_ROW_KERNEL void log_softmax_row(real *restrict y, const real *restrict x, int size, real log_sum)
 {
-    real largest = x[0], sum = 0;
-    for (int i = 1; i < size; i++)
-        largest = x[i] > largest ? x[i] : largest;
-#pragma omp simd reduction(+ : sum)
     for (int i = 0; i < size; i++)
-        sum += rt_exp_of(x[i] - largest);
-    const real shift = largest + (real)log((double)sum);
-    for (int i = 0; i < size; i++)
-        y[i] = x[i] - shift;
+        y[i] = x[i] - log_sum;
 }
 
 /* dx = dy - e^y sum(dy). */
@@ -82,8 +76,10 @@ RT_ROW_KERNEL void log_softmax_row_gradient(real *restrict dx, const real *restr
 static void log_softmax_forward(const rt_node *n)
 {
     const int size = rt_columns(n->out);
-    for (size_t r = 0, rows = rt_rows(n->out); r < rows; r++)
-        log_softmax_row(n->out->data + r * (size_t)size, n->in[0]->data + r * (size_t)size, size);
+    for (size_t r = 0, rows = rt_rows(n->out); r < rows; r++) {
+        const real *x = n->in[0]->data + r * (size_t)size;
+        log_softmax_row(n->out->data + r * (size_t)size, x, size, rt_row_log_sum(x, size));
+    }
 }
 
 static void log_softmax_backward(const rt_node *n)
