@@ -8,7 +8,25 @@
 #define RT_NORM_ORDERS(X) X(RT_NORM_POST, "post") X(RT_NORM_PRE, "pre")
 typedef enum rt_norm_order { RT_NORM_ORDERS(RT_CHOICE_VALUE) } rt_norm_order;
 
-#define RT_POSITION_KINDS(X) X(RT_POSITION_ROPE, "rope") X(RT_POSITION_NONE, "none")
+#define RT_ATTENTIONS(X)                                                                           \
+    X(RT_ATTENTION_SOFTMAX, "softmax")                                                             \
+    X(RT_ATTENTION_LINEAR_ELU, "linear_elu")                                                       \
+    X(RT_ATTENTION_LINEAR_SOFTMAX, "linear_softmax")                                               \
+    X(RT_ATTENTION_LINEAR_COSINE, "linear_cosine")
+typedef enum rt_attention_kind { RT_ATTENTIONS(RT_CHOICE_VALUE) } rt_attention_kind;
+
+/* Where a model learns of positions from: queries and keys that turn (Su et al. 2021); a table
+ * added to the embeddings, of sines (Vaswani et al. 2017) or learned; a slope over the distance
+ * added to the scores (ALiBi; Press et al. 2022), a learned bias of the distance (T5; Raffel et
+ * al. 2020), or a learned key of the distance (Shaw et al. 2018); nowhere. */
+#define RT_POSITION_KINDS(X)                                                                       \
+    X(RT_POSITION_ROPE, "rope")                                                                    \
+    X(RT_POSITION_SINUSOIDAL, "sinusoidal")                                                        \
+    X(RT_POSITION_LEARNED, "learned")                                                              \
+    X(RT_POSITION_ALIBI, "alibi")                                                                  \
+    X(RT_POSITION_T5, "t5")                                                                        \
+    X(RT_POSITION_SHAW, "shaw")                                                                    \
+    X(RT_POSITION_NONE, "none")
 typedef enum rt_position_kind { RT_POSITION_KINDS(RT_CHOICE_VALUE) } rt_position_kind;
 
 /* How many share a learnable theta. */
@@ -50,6 +68,7 @@ typedef struct rt_roformer_options {
     rt_activation activation; /* of the feed-forward blocks and the heads */
     double dropout;
     double attention_dropout;
+    rt_attention_kind attention;
     bool causal;
     rt_head head;
     int labels;          /* of the sequence and token heads */

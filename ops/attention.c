@@ -1,3 +1,4 @@
+#include "ops/distance.h"
 #include "ops/dropout.h"
 #include "ops/gemm.h"
 #include "ops/ops.h"
@@ -30,6 +31,7 @@ typedef struct head {
     int q_stride, k_stride, v_stride; /* from one token to the next */
     int b, h;
     size_t row; /* of query 0 among all rows (B, H, Tq) */
+    rt_distance_head distance;
 } head;
 
 /* A tile: queries i ... i + rows - 1, keys j ... j + columns - 1. */
@@ -55,6 +57,8 @@ static head head_of(const rt_attention_options *o, const rt_tensor *q, const rt_
     a.k = k->data + ((size_t)b * (size_t)a.Tk * (size_t)H + (size_t)h) * (size_t)a.D;
     a.v = v->data + ((size_t)b * (size_t)a.Tk * (size_t)H + (size_t)h) * (size_t)a.E;
     a.row = ((size_t)b * (size_t)H + (size_t)h) * (size_t)a.Tq;
+    if (o->distances)
+        a.distance = rt_distance_head_of(o, h, H, a.D);
     return a;
 }
 
@@ -86,14 +90,27 @@ static void hide_masked(real *restrict s, const uint8_t *restrict mask, int colu
         s[j] = mask[j] ? s[j] : -INFINITY;
 }
 
-/* The scores of a tile; -infinity where the key is not visible. */
-static void score(real *s, const head *a, tile t)
+static rt_distance_tile distances_of(const head *a, tile t)
+{
+    return (rt_distance_tile){.q = a->q + (size_t)t.i * (size_t)a->q_stride,
+                              .q_stride = a->q_stride,
+                              .query = a->o->query_positions + t.i,
+                              .key = a->o->key_positions + t.j,
+                              .rows = t.rows,
+                              .columns = t.columns};
+}
+
+/* The scores of a tile; -infinity where the key is not visible. `room` is for the terms that
+ * depend on the distance. */
+static void score(real *s, real *room, const head *a, tile t)
 {
     const rt_attention_options *o = a->o;
     rt_gemm(t.rows, t.columns, a->D, (real)o->scale,
             (rt_operand){a->q + (size_t)t.i * (size_t)a->q_stride, a->q_stride, false},
             (rt_operand){a->k + (size_t)t.j * (size_t)a->k_stride, a->k_stride, true}, 0, s,
             t.columns);
+    if (o->distances)
+        rt_distance_add(s, room, &a->distance, distances_of(a, t));
     if (!o->slopes && !o->causal && !o->key_mask)
         return;
     for (int r = 0; r < t.rows; r++) {
@@ -195,7 +212,7 @@ static void drop(real *x, const attention_args *args, const head *a, tile t)
 static void forward_tile(real *out, real *s, real *m, real *l, const attention_args *args,
                          const head *a, tile t, bool first)
 {
-    score(s, a, t);
+    score(s, s + TILE * TILE, a, t);
     for (int r = 0; r < t.rows; r++) {
         real *row = s + (size_t)r * (size_t)t.columns;
         real largest = row_maximum(row, t.columns, first ? -INFINITY : m[r]);
@@ -239,19 +256,32 @@ static void forward_head(real *out, real *s, real *log_sum, const attention_args
 }
 
 /* All probabilities of one head, for those who want to look at them. */
-static void show(const head *a, const real *log_sum)
+static void show(const head *a, real *room, const real *log_sum)
 {
     real *p = a->o->probabilities + a->row * (size_t)a->Tk;
-    score(p, a, (tile){0, a->Tq, 0, a->Tk});
-    for (int i = 0; i < a->Tq; i++)
-        row_exp(p + (size_t)i * (size_t)a->Tk, a->Tk, log_sum[i]);
+    for (int i = 0; i < a->Tq; i += TILE) {
+        const tile t = {i, smaller(TILE, a->Tq - i), 0, a->Tk};
+        real *rows = p + (size_t)i * (size_t)a->Tk;
+        score(rows, room, a, t);
+        for (int r = 0; r < t.rows; r++)
+            row_exp(rows + (size_t)r * (size_t)a->Tk, a->Tk, log_sum[i + r]);
+    }
+}
+
+/* Room for `tiles` tiles of scores, and behind them for the terms of the distances. */
+static real *room_for(const rt_node *n, int tiles)
+{
+    const attention_args *args = n->args;
+    const int classes = args->o.distances ? args->o.distances->classes : 0;
+    const size_t columns = (size_t)tiles * TILE + (size_t)classes;
+    return rt_graph_scratch(n->graph, TILE * columns, sizeof(real));
 }
 
 static void attention_forward(const rt_node *n)
 {
     const attention_args *args = n->args;
     const rt_tensor *q = n->in[0];
-    real *s = rt_graph_scratch(n->graph, TILE * TILE, sizeof *s);
+    real *s = room_for(n, 1);
     for (int b = 0; s && b < q->shape[0]; b++)
         for (int h = 0; h < q->shape[2]; h++) {
             head a = head_of(&args->o, q, n->in[1], n->in[2], b, h);
@@ -259,7 +289,7 @@ static void attention_forward(const rt_node *n)
                         ((size_t)b * (size_t)a.Tq * (size_t)q->shape[2] + (size_t)h) * (size_t)a.E;
             forward_head(out, s, args->log_sum + a.row, args, &a);
             if (args->o.probabilities)
-                show(&a, args->log_sum + a.row);
+                show(&a, s + TILE * TILE, args->log_sum + a.row);
         }
 }
 
@@ -277,7 +307,8 @@ static void backward_tile(real *p, real *ds, const real *delta, const attention_
     const size_t i = (size_t)t.i, j = (size_t)t.j;
     const rt_operand dout = {d->dout + i * (size_t)a->v_stride, a->v_stride, false};
     const real *log_sum = args->log_sum + a->row + i;
-    score(p, a, t);
+    real *room = ds + TILE * TILE;
+    score(p, room, a, t);
     for (int r = 0; r < t.rows; r++)
         row_exp(p + (size_t)r * (size_t)t.columns, t.columns, log_sum[r]);
 
@@ -287,7 +318,7 @@ static void backward_tile(real *p, real *ds, const real *delta, const attention_
         rt_gemm(t.columns, a->E, t.rows, 1, (rt_operand){ds, t.columns, true}, dout, 1,
                 d->dv + j * (size_t)a->v_stride, a->v_stride);
     }
-    if (!d->dq && !d->dk)
+    if (!d->dq && !d->dk && !a->distance.dbias && !a->distance.dkeys)
         return;
     rt_gemm(t.rows, t.columns, a->E, 1, dout,
             (rt_operand){a->v + j * (size_t)a->v_stride, a->v_stride, true}, 0, ds, t.columns);
@@ -295,6 +326,11 @@ static void backward_tile(real *p, real *ds, const real *delta, const attention_
     for (int r = 0; r < t.rows; r++)
         row_score_gradient(ds + (size_t)r * (size_t)t.columns, p + (size_t)r * (size_t)t.columns,
                            t.columns, delta[r]);
+    if (a->o->distances) {
+        rt_distance_tile distances = distances_of(a, t);
+        distances.dq = d->dq ? d->dq + i * (size_t)a->q_stride : NULL;
+        rt_distance_backward(ds, room, &a->distance, distances);
+    }
     if (d->dq)
         rt_gemm(t.rows, a->D, t.columns, (real)a->o->scale, (rt_operand){ds, t.columns, false},
                 (rt_operand){a->k + j * (size_t)a->k_stride, a->k_stride, false}, 1,
@@ -328,10 +364,13 @@ static void attention_backward(const rt_node *n)
     const attention_args *args = n->args;
     const rt_tensor *q = n->in[0], *k = n->in[1], *v = n->in[2];
     real *dq = rt_grad(n, 0), *dk = rt_grad(n, 1), *dv = rt_grad(n, 2);
-    real *work = rt_graph_scratch(n->graph, 2 * TILE * TILE, sizeof *work);
+    real *dbias = rt_grad(n, 3), *dkeys = rt_grad(n, 4);
+    real *work = room_for(n, 2);
     for (int b = 0; work && b < q->shape[0]; b++)
         for (int h = 0; h < q->shape[2]; h++) {
             head a = head_of(&args->o, q, k, v, b, h);
+            a.distance.dbias = dbias ? dbias + h : NULL;
+            a.distance.dkeys = dkeys;
             size_t rows =
                 ((size_t)b * (size_t)a.Tq * (size_t)q->shape[2] + (size_t)h) * (size_t)a.E;
             head_gradient d = {dq ? dq + (a.q - q->data) : NULL, dk ? dk + (a.k - k->data) : NULL,
@@ -360,6 +399,16 @@ static bool fit(const rt_tensor *q, const rt_tensor *k, const rt_tensor *v)
            k->shape[2] == v->shape[2] && q->shape[3] == k->shape[3];
 }
 
+static bool distances_fit(const rt_attention_options *o, int H, int D)
+{
+    const rt_tensor *bias = o->distance_bias, *keys = o->distance_keys;
+    if (!o->distances)
+        return !bias && !keys;
+    const int classes = o->distances->classes;
+    return (!bias || (bias->ndim == 2 && bias->shape[0] == classes && bias->shape[1] == H)) &&
+           (!keys || (keys->ndim == 2 && keys->shape[0] == classes && keys->shape[1] == D));
+}
+
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options)
 {
@@ -372,6 +421,11 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                              rt_shape_text(q), rt_shape_text(k), rt_shape_text(v));
     const int B = q->shape[0], Tq = q->shape[1], H = q->shape[2];
     attention_args args = {.o = *options};
+    if (!distances_fit(options, H, q->shape[3]))
+        return rt_graph_fail(g, RT_SHAPE,
+                             "[attention] with %d heads of size %d, distance_bias must be "
+                             "(classes, H) and distance_keys (classes, D) of the distances",
+                             H, q->shape[3]);
     if (!(args.o.dropout >= 0 && args.o.dropout < 1))
         return rt_graph_fail(g, RT_ARGUMENT, "[attention] dropout must be in [0, 1); got %g",
                              args.o.dropout);
@@ -386,5 +440,6 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
     if (!args.o.key_positions)
         args.o.key_positions = counting(g, k->shape[1]);
     args.log_sum = rt_graph_memory(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
-    return RT_APPLY(g, &rt_op_attention, RT_SHAPE_OF(B, Tq, H, v->shape[3]), &args, q, k, v);
+    return RT_APPLY(g, &rt_op_attention, RT_SHAPE_OF(B, Tq, H, v->shape[3]), &args, q, k, v,
+                    args.o.distance_bias, args.o.distance_keys);
 }

@@ -56,6 +56,9 @@ rt_tensor *rt_dropout(rt_graph *g, rt_tensor *x, double p);
 /* The same elements in another shape of the same size. */
 rt_tensor *rt_reshape(rt_graph *g, rt_tensor *x, rt_shape shape);
 
+/* The axes in another order: axis i of the result is axis order[i] of x. */
+rt_tensor *rt_permute(rt_graph *g, rt_tensor *x, const int *order);
+
 /* The sum, and the mean, of all elements; a single number. */
 rt_tensor *rt_sum(rt_graph *g, rt_tensor *x);
 rt_tensor *rt_mean(rt_graph *g, rt_tensor *x);
@@ -86,6 +89,9 @@ rt_tensor *rt_layer_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor
 
 /* e^x / sum e^x over the last axis. */
 rt_tensor *rt_softmax(rt_graph *g, rt_tensor *x);
+
+/* x / |x| over the last axis; a row of zeros stays one. */
+rt_tensor *rt_normalize(rt_graph *g, rt_tensor *x);
 
 /* x - log sum e^x over the last axis. */
 rt_tensor *rt_log_softmax(rt_graph *g, rt_tensor *x);
@@ -193,6 +199,14 @@ void rt_theta_geometric(double *theta, int pairs, double base);
 
 /* ---- attention ---- */
 
+/* Distances (key position - query position, rounded) sorted into classes: distance d is of
+ * class class_of[clamp(d, -reach, reach) + reach]. */
+typedef struct rt_distances {
+    int reach;
+    int classes;
+    const int16_t *class_of; /* (2 reach + 1), each 0 ... classes-1 */
+} rt_distances;
+
 typedef struct rt_attention_options {
     double scale;                  /* of q k^T; 0 = 1 / sqrt(D) */
     bool causal;                   /* a key is visible if its position is not after the query's */
@@ -200,11 +214,14 @@ typedef struct rt_attention_options {
     const double *query_positions; /* (Tq); NULL: 0, 1, 2, ... */
     const double *key_positions;   /* (Tk); likewise */
     const double *slopes;          /* (H): adds -slope |query - key position| (ALiBi) */
+    const rt_distances *distances; /* of the two below; NULL: neither is there */
+    rt_tensor *distance_bias;      /* (classes, H): added to the score (T5; Raffel et al. 2020) */
+    rt_tensor *distance_keys;      /* (classes, D): added to the key (Shaw et al. 2018) */
     double dropout;                /* of the probabilities, as rt_dropout */
     real *probabilities;           /* (B, H, Tq, Tk): where to leave them, without dropout; NULL */
 } rt_attention_options;
 
-/* softmax(scale q k^T + bias, over the visible keys) v for every head.
+/* softmax(scale q (k + distance key)^T + bias, over the visible keys) v for every head.
  *
  *   q       (B, Tq, H, D)
  *   k       (B, Tk, H, D)
@@ -216,6 +233,47 @@ typedef struct rt_attention_options {
  * arrays of the options must live until the graph is cleared. (Tiling: Dao et al. 2022.) */
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options);
+
+typedef struct rt_linear_attention_options {
+    bool causal;             /* a key is visible if it does not come after the query */
+    const uint8_t *key_mask; /* (B, Tk): 1 = visible; NULL: all are */
+    double constant;         /* added to every similarity, above and below */
+    double eps;              /* added to the denominator */
+    const real *level;       /* (B, Tk, H): a key counts e^(level of key - level of query) times,
+                                levels never fall (rt_key_exp); NULL: once */
+} rt_linear_attention_options;
+
+/* Attention whose weights are products of features, not exponentials of scores, so that its
+ * cost grows linearly with T (Katharopoulos et al. 2020). For every head, over visible keys j:
+ *
+ *     y_i = sum_j (constant + q_i . k_j) v_j / (sum_j (constant + q'_i . k'_j) + eps)
+ *
+ *   q, q'   (B, Tq, H, D), Tq = Tk if causal
+ *   k, k'   (B, Tk, H, D)
+ *   v       (B, Tk, H, E)
+ *   result  (B, Tq, H, E)
+ *
+ * RoPE goes into q and k alone and leaves q' and k' as they were (Su et al. 2021, eq. 19): a
+ * rotated denominator could become 0. Where q' = q and k' = k, the same tensors may be given.
+ * A query without visible keys, or with denominator 0, gets zeros. Arrays of the options must
+ * live until the graph is cleared. */
+rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
+                               rt_tensor *denominator_q, rt_tensor *denominator_k,
+                               const rt_linear_attention_options *options);
+
+/* e^(x - m), keys for linear attention that do not overflow: m is the largest feature that a
+ * head has had up to and including a token (causal), or in the whole sequence. Masked tokens
+ * do not count, and become zeros.
+ *
+ *   x         (B, T, H, D)
+ *   key_mask  (B, T): 1 = visible; NULL: all are
+ *   *level    receives m, (B, T, H), which lives until the graph is cleared; NULL if not
+ *             causal, since what all keys have in common cancels
+ *
+ * Linear attention that is given the levels does not depend on them, so no gradient flows
+ * through m. */
+rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool causal,
+                      const real **level);
 
 /* ---- the list ---- */
 
@@ -234,17 +292,21 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
     X(elu_plus_one)                                                                                \
     X(dropout)                                                                                     \
     X(reshape)                                                                                     \
+    X(permute)                                                                                     \
     X(sum)                                                                                         \
     X(mean)                                                                                        \
     X(matmul)                                                                                      \
     X(linear)                                                                                      \
     X(layer_norm)                                                                                  \
+    X(normalize)                                                                                   \
     X(softmax)                                                                                     \
     X(log_softmax)                                                                                 \
     X(embedding)                                                                                   \
     X(cross_entropy)                                                                               \
     X(rope)                                                                                        \
-    X(attention)
+    X(attention)                                                                                   \
+    X(key_exp)                                                                                     \
+    X(linear_attention)
 
 #define RT_OP_DECLARATION(name) extern const rt_op rt_op_##name;
 RT_OPS(RT_OP_DECLARATION)

@@ -14,14 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_INPUTS = 4 };
+enum { MAX_INPUTS = 5 };
 
 typedef struct row {
     const char *op;
     rt_function build;
-    rt_shape shapes[MAX_INPUTS]; /* ndim -1 ends the list */
-    double low, high;            /* 0, 0 = -1, 1 */
-    double tolerance;            /* 0 = 1e-7 */
+    rt_shape shapes[MAX_INPUTS + 1]; /* ndim -1 ends the list */
+    double low, high;                /* 0, 0 = -1, 1 */
+    double tolerance;                /* 0 = 1e-7 */
 } row;
 
 /* clang-format off */
@@ -98,6 +98,21 @@ BUILDER(reshape)
 {
     UNUSED;
     return rt_reshape(g, in[0], S((int)rt_size(in[0])));
+}
+BUILDER(permute)
+{
+    UNUSED;
+    return rt_permute(g, in[0], (const int[]){2, 0, 3, 1});
+}
+BUILDER(transpose)
+{
+    UNUSED;
+    return rt_permute(g, in[0], (const int[]){1, 0});
+}
+BUILDER(normalize)
+{
+    UNUSED;
+    return rt_normalize(g, in[0]);
 }
 BUILDER(sum)
 {
@@ -219,11 +234,81 @@ ATTENTION(attention_masked, .key_mask = mask, .scale = 1.5)
 ATTENTION(attention_alibi, .slopes = slopes, .causal = true)
 ATTENTION(attention_dropout, .dropout = 0.3)
 
+/* Distances -2 ... 2, of which -1 and 1 are of one class. */
+static const int16_t class_of[] = {0, 1, 2, 1, 3};
+static const rt_distances distances = {2, 4, class_of};
+
+BUILDER(attention_with_distance_bias)
+{
+    UNUSED;
+    rt_attention_options o = {.distances = &distances, .distance_bias = in[3], .causal = true};
+    return rt_attention(g, in[0], in[1], in[2], &o);
+}
+BUILDER(attention_with_distance_keys)
+{
+    UNUSED;
+    rt_attention_options o = {.distances = &distances, .distance_keys = in[3], .key_mask = mask};
+    return rt_attention(g, in[0], in[1], in[2], &o);
+}
+BUILDER(attention_with_both)
+{
+    UNUSED;
+    rt_attention_options o = {.distances = &distances,
+                              .distance_bias = in[3],
+                              .distance_keys = in[4],
+                              .scale = 0.7};
+    return rt_attention(g, in[0], in[1], in[2], &o);
+}
+
 BUILDER(attention_of_itself)
 {
     UNUSED;
     rt_attention_options o = {.scale = 0};
     return rt_attention(g, in[0], in[0], in[0], &o);
+}
+
+/* ---- linear attention: q, k, v, and the denominator's q and k ---- */
+
+#define LINEAR_ATTENTION(name, ...)                                                                \
+    BUILDER(name)                                                                                  \
+    {                                                                                              \
+        UNUSED;                                                                                    \
+        rt_linear_attention_options o = {__VA_ARGS__};                                             \
+        return rt_linear_attention(g, in[0], in[1], in[2], in[3], in[4], &o);                      \
+    }
+LINEAR_ATTENTION(linear_attention, .eps = 0.5)
+LINEAR_ATTENTION(linear_attention_causal, .causal = true, .constant = 0.3)
+LINEAR_ATTENTION(linear_attention_masked, .key_mask = mask, .constant = 2)
+LINEAR_ATTENTION(linear_attention_causal_masked, .key_mask = mask, .causal = true)
+
+BUILDER(linear_attention_of_itself)
+{
+    UNUSED;
+    rt_linear_attention_options o = {.causal = true};
+    return rt_linear_attention(g, in[0], in[0], in[0], in[0], in[0], &o);
+}
+
+static rt_tensor *with_key_exp(rt_graph *g, rt_tensor *const *in, const uint8_t *key_mask,
+                               bool causal)
+{
+    rt_linear_attention_options o = {.causal = causal, .key_mask = key_mask};
+    rt_tensor *k = rt_key_exp(g, in[1], key_mask, causal, &o.level);
+    return rt_linear_attention(g, in[0], k, in[2], in[0], k, &o);
+}
+BUILDER(key_exp)
+{
+    UNUSED;
+    return with_key_exp(g, in, mask, false);
+}
+BUILDER(key_exp_causal)
+{
+    UNUSED;
+    return with_key_exp(g, in, NULL, true);
+}
+BUILDER(key_exp_causal_masked)
+{
+    UNUSED;
+    return with_key_exp(g, in, mask, true);
 }
 
 static const row rows[] = {
@@ -249,6 +334,8 @@ static const row rows[] = {
     {"dropout", dropout, SHAPES(AXES(3, 7))},
     {"dropout", dropout, SHAPES(AXES(2, 3, 50))},
     {"reshape", reshape, SHAPES(AXES(2, 3, 4))},
+    {"permute", permute, SHAPES(AXES(2, 3, 1, 4))},
+    {"permute", transpose, SHAPES(AXES(3, 5))},
     {"sum", sum, SHAPES(AXES(3, 5))},
     {"mean", mean, SHAPES(AXES(1))},
     {"mean", mean, SHAPES(AXES(2, 3, 2, 2))},
@@ -260,6 +347,8 @@ static const row rows[] = {
     {"linear", linear_without_bias, SHAPES(AXES(2, 2, 3), AXES(5, 3))},
     {"layer_norm", layer_norm, SHAPES(AXES(3, 7), AXES(7), AXES(7))},
     {"layer_norm", layer_norm, SHAPES(AXES(2, 2, 2), AXES(2), AXES(2))},
+    {"normalize", normalize, SHAPES(AXES(3, 4))},
+    {"normalize", normalize, SHAPES(AXES(2, 2, 1))},
     {"softmax", softmax, SHAPES(AXES(3, 7)), .low = -3, .high = 3},
     {"softmax", softmax, SHAPES(AXES(4, 1))},
     {"log_softmax", log_softmax, SHAPES(AXES(3, 7)), .low = -3, .high = 3},
@@ -282,6 +371,46 @@ static const row rows[] = {
     {"attention", attention_alibi, SHAPES(AXES(2, 5, 2, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 3))},
     {"attention", attention_dropout, SHAPES(AXES(2, 3, 2, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 2))},
     {"attention", attention_of_itself, SHAPES(AXES(1, 4, 2, 3))},
+    {"attention", attention_with_distance_bias,
+     SHAPES(AXES(2, 5, 2, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 3), AXES(4, 2))},
+    {"attention", attention_with_distance_keys,
+     SHAPES(AXES(2, 4, 2, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 1), AXES(4, 3))},
+    {"attention", attention_with_both,
+     SHAPES(AXES(1, 6, 2, 2), AXES(1, 6, 2, 2), AXES(1, 6, 2, 2), AXES(4, 2), AXES(4, 2))},
+    /* Positive features: a denominator that comes near 0 has no derivative to speak of. The
+     * last rows need more than one chunk of 64 tokens. */
+    {"linear_attention", linear_attention,
+     SHAPES(AXES(2, 3, 2, 4), AXES(2, 5, 2, 4), AXES(2, 5, 2, 3), AXES(2, 3, 2, 4),
+            AXES(2, 5, 2, 4)),
+     .low = 0.2, .high = 1},
+    {"linear_attention", linear_attention_causal,
+     SHAPES(AXES(2, 5, 2, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 2), AXES(2, 5, 2, 3),
+            AXES(2, 5, 2, 3)),
+     .low = 0.2, .high = 1},
+    {"linear_attention", linear_attention_masked,
+     SHAPES(AXES(2, 4, 2, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 1), AXES(2, 4, 2, 3),
+            AXES(2, 5, 2, 3)),
+     .low = 0.2, .high = 1},
+    {"linear_attention", linear_attention_causal_masked,
+     SHAPES(AXES(2, 5, 2, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 2), AXES(2, 5, 2, 3),
+            AXES(2, 5, 2, 3)),
+     .low = 0.2, .high = 1},
+    {"linear_attention", linear_attention_of_itself, SHAPES(AXES(1, 5, 2, 3)), .low = 0.2,
+     .high = 1},
+    {"linear_attention", linear_attention,
+     SHAPES(AXES(1, 67, 1, 2), AXES(1, 66, 1, 2), AXES(1, 66, 1, 1), AXES(1, 67, 1, 2),
+            AXES(1, 66, 1, 2)),
+     .low = 0.2, .high = 1},
+    {"linear_attention", linear_attention_causal,
+     SHAPES(AXES(1, 130, 1, 1), AXES(1, 130, 1, 1), AXES(1, 130, 1, 1), AXES(1, 130, 1, 1),
+            AXES(1, 130, 1, 1)),
+     .low = 0.2, .high = 1},
+    {"key_exp", key_exp, SHAPES(AXES(2, 3, 2, 4), AXES(2, 5, 2, 4), AXES(2, 5, 2, 3)), .low = 0.2,
+     .high = 1},
+    {"key_exp", key_exp_causal, SHAPES(AXES(1, 66, 1, 2), AXES(1, 66, 1, 2), AXES(1, 66, 1, 2)),
+     .low = 0.2, .high = 3},
+    {"key_exp", key_exp_causal_masked, SHAPES(AXES(2, 5, 2, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 3)),
+     .low = 0.2, .high = 3},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

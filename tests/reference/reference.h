@@ -86,6 +86,7 @@ void check_status(const reference *r, rt_status status, const char *what);
 void check_rope_file(reference *r);
 void check_position_file(reference *r);
 void check_attention_file(reference *r);
+void check_linear_attention_file(reference *r);
 void check_layer_file(reference *r);
 void check_optimizer_file(reference *r);
 void check_model_file(reference *r);

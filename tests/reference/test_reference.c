@@ -13,10 +13,15 @@ static const struct {
     const char *name;
     void (*check)(reference *r);
 } files[] = {
-    {"hf_roformer_tiny.h5", check_model_file},  {"hf_roformer_rotary_value.h5", check_model_file},
-    {"hf_roformer_heads.h5", check_heads_file}, {"rope_vectors.h5", check_rope_file},
-    {"pos_vectors.h5", check_position_file},    {"attention_vectors.h5", check_attention_file},
-    {"layers_vectors.h5", check_layer_file},    {"adamw_vectors.h5", check_optimizer_file},
+    {"hf_roformer_tiny.h5", check_model_file},
+    {"hf_roformer_rotary_value.h5", check_model_file},
+    {"hf_roformer_heads.h5", check_heads_file},
+    {"rope_vectors.h5", check_rope_file},
+    {"pos_vectors.h5", check_position_file},
+    {"attention_vectors.h5", check_attention_file},
+    {"linear_attention_vectors.h5", check_linear_attention_file},
+    {"layers_vectors.h5", check_layer_file},
+    {"adamw_vectors.h5", check_optimizer_file},
 };
 
 START_TEST(values_and_gradients_are_those_of_public_implementations)

@@ -1,0 +1,70 @@
+#include "ops/ops.h"
+#include "ops/vector_math.h"
+
+#include <math.h>
+
+typedef struct key_exp_args {
+    const uint8_t *mask;
+    bool causal;
+    real *level; /* (B, T, H) */
+} key_exp_args;
+
+/* Below every feature, and far enough from the end of the range that differences stay in it. */
+static const real lowest = -RT_REAL_MAX / 4;
+
+static bool visible(const key_exp_args *args, size_t token)
+{
+    return !args->mask || args->mask[token];
+}
+
+/* The level of every token of one head, which starts at token `first` of the batch. */
+static void find_levels(const key_exp_args *args, const rt_tensor *x, size_t first, int h)
+{
+    const int T = x->shape[1], H = x->shape[2], D = x->shape[3];
+    real largest = lowest;
+    for (int t = 0; t < T; t++) {
+        const size_t row = (first + (size_t)t) * (size_t)H + (size_t)h;
+        for (int d = 0; visible(args, first + (size_t)t) && d < D; d++) {
+            const real feature = x->data[row * (size_t)D + (size_t)d];
+            largest = feature > largest ? feature : largest;
+        }
+        args->level[row] = largest;
+    }
+    for (int t = 0; !args->causal && t < T; t++)
+        args->level[(first + (size_t)t) * (size_t)H + (size_t)h] = largest;
+}
+
+static void key_exp_forward(const rt_node *n)
+{
+    const key_exp_args *args = n->args;
+    const rt_tensor *x = n->in[0];
+    const size_t H = (size_t)x->shape[2], D = (size_t)x->shape[3], rows = rt_rows(x);
+    for (int b = 0; b < x->shape[0]; b++)
+        for (int h = 0; h < x->shape[2]; h++)
+            find_levels(args, x, (size_t)b * (size_t)x->shape[1], h);
+    for (size_t row = 0; row < rows; row++)
+        for (size_t i = row * D; i < (row + 1) * D; i++)
+            n->out->data[i] = visible(args, row / H) ? rt_exp_of(x->data[i] - args->level[row]) : 0;
+}
+
+static void key_exp_backward(const rt_node *n)
+{
+    real *dx = rt_grad(n, 0);
+    for (size_t i = 0; dx && i < rt_size(n->out); i++)
+        dx[i] += n->out->data[i] * n->out->grad[i];
+}
+
+const rt_op rt_op_key_exp = {"key_exp", key_exp_forward, key_exp_backward};
+
+rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool causal,
+                      const real **level)
+{
+    if (!x)
+        return NULL;
+    if (x->ndim != 4)
+        return rt_graph_fail(g, RT_SHAPE, "[key_exp] x must be (B, T, H, D); got %s",
+                             rt_shape_text(x));
+    key_exp_args args = {key_mask, causal, rt_graph_memory(g, rt_rows(x), sizeof(real))};
+    *level = causal ? args.level : NULL;
+    return RT_APPLY(g, &rt_op_key_exp, rt_tensor_shape(x), &args, x);
+}
