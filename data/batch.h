@@ -16,7 +16,7 @@ typedef struct rt_batch {
     int rows;        /* B */
     int length;      /* T */
     int32_t *ids;    /* (B, T) */
-    int32_t *labels; /* (B, T), or (B) for sequence classification */
+    int32_t *labels; /* (B, T); one label a sequence stands at its token 0 */
     uint8_t *mask;   /* (B, T): 1 = token, 0 = padding */
 } rt_batch;
 

@@ -5,9 +5,7 @@
 
 #include <assert.h>
 #include <limits.h>
-
-/* Two symbols at least, so that there is something to tell apart. */
-enum { SMALLEST_VOCAB = RT_FIRST_SYMBOL + 2 };
+#include <string.h>
 
 static int task_count(void)
 {
@@ -22,6 +20,12 @@ const char *rt_data_task_name(int task)
     return task >= 0 && task < task_count() ? rt_tasks[task].name : NULL;
 }
 
+int rt_data_task_classes(int task)
+{
+    assert(rt_data_task_name(task));
+    return rt_tasks[task].classes;
+}
+
 rt_status rt_data_check(const rt_data_options *o)
 {
     if (!rt_data_task_name(o->task))
@@ -31,8 +35,8 @@ rt_status rt_data_check(const rt_data_options *o)
     if (o->length < task->shortest)
         return rt_error(RT_CONFIG, "data.length must be at least %d for %s; got %d", task->shortest,
                         task->name, o->length);
-    if (!task->open && o->vocab < SMALLEST_VOCAB)
-        return rt_error(RT_CONFIG, "data.vocab must be at least %d for %s; got %d", SMALLEST_VOCAB,
+    if (task->vocab && o->vocab < task->vocab)
+        return rt_error(RT_CONFIG, "data.vocab must be at least %d for %s; got %d", task->vocab,
                         task->name, o->vocab);
     return task->check ? task->check(o) : rt_ok();
 }
@@ -48,8 +52,9 @@ rt_status rt_data_open(rt_data **data_new, const rt_data_options *o)
         return rt_out_of_memory("the source of data");
     data->options = *o;
     data->task = &rt_tasks[o->task];
-    if (data->task->open)
-        status = data->task->open(data);
+    data->vocab = o->vocab;
+    if (data->task->source)
+        status = data->task->source->open(data);
     if (status.code)
         rt_data_close(data);
     else
@@ -61,19 +66,14 @@ void rt_data_close(rt_data *data)
 {
     if (!data)
         return;
-    rt_text_close(&data->text);
+    if (data->task->source)
+        data->task->source->close(data);
     rt_free(data);
-}
-
-const rt_alphabet *rt_data_alphabet(const rt_data *data)
-{
-    return data->task->open ? &data->text.alphabet : NULL;
 }
 
 int rt_data_vocab(const rt_data *data)
 {
-    const rt_alphabet *alphabet = rt_data_alphabet(data);
-    return alphabet ? RT_FIRST_SYMBOL + alphabet->count : data->options.vocab;
+    return data->vocab;
 }
 
 int rt_data_length(const rt_data *data)
@@ -81,10 +81,21 @@ int rt_data_length(const rt_data *data)
     return data->options.length;
 }
 
+int rt_data_classes(const rt_data *data)
+{
+    return data->task->classes;
+}
+
 long rt_data_evaluation_rows(const rt_data *data, int length)
 {
     assert(length >= data->task->shortest);
-    return data->task->open ? rt_text_evaluation_rows(&data->text, length) : LONG_MAX;
+    return data->task->source ? rt_windows_evaluation_rows(&data->windows, length) : LONG_MAX;
+}
+
+rt_status rt_data_status(const rt_data *data)
+{
+    const rt_source *source = data->task->source;
+    return source && source->status ? source->status(data) : rt_ok();
 }
 
 static void clear(rt_sequence row)
@@ -118,4 +129,51 @@ void rt_data_training(const rt_data *data, uint64_t seed, uint32_t step, uint32_
 void rt_data_evaluation(const rt_data *data, uint32_t first_row, rt_batch *batch)
 {
     fill(data, (rt_draw){data->options.eval_seed, 0, first_row}, batch);
+}
+
+const unsigned char *rt_data_alphabet(const rt_data *data, size_t *size)
+{
+    *size = data->alphabet ? data->alphabet->size : 0;
+    return data->alphabet ? data->alphabet->bytes : NULL;
+}
+
+static rt_status need_alphabet(const rt_data *data)
+{
+    return data->alphabet ? rt_ok()
+                          : rt_error(RT_ARGUMENT, "data.task = %s has no text whose units have ids",
+                                     data->task->name);
+}
+
+rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count)
+{
+    *ids_new = NULL;
+    *count = 0;
+    size_t bytes = strlen(text);
+    rt_status status = need_alphabet(data);
+    if (status.code)
+        return status;
+    if (bytes > INT_MAX)
+        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", INT_MAX, bytes);
+    int32_t *ids = rt_alloc(bytes, sizeof *ids);
+    if (!ids)
+        return rt_out_of_memory("the ids of a text");
+    status = rt_alphabet_encode(data->alphabet, text, bytes, ids, count);
+    if (status.code) {
+        *count = 0;
+        rt_free(ids);
+    } else {
+        *ids_new = ids;
+    }
+    return status;
+}
+
+rt_status rt_data_decode(const rt_data *data, int32_t id, char unit[RT_UNIT_SIZE], size_t *size)
+{
+    unit[0] = '\0';
+    *size = 0;
+    rt_status status = need_alphabet(data);
+    if (status.code)
+        return status;
+    *size = rt_alphabet_decode(data->alphabet, id, unit);
+    return *size ? rt_ok() : rt_error(RT_ARGUMENT, "%d is not the id of a unit", id);
 }

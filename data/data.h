@@ -1,7 +1,7 @@
 #ifndef ROTOR_DATA_DATA_H
 #define ROTOR_DATA_DATA_H
 
-/* Where sequences come from: the toy tasks and text.
+/* Where sequences come from: the toy tasks, text, and files of token ids.
  *
  * A source is opened once and then only read. Drawing from it is a pure function:
  * a sequence depends on the seed, the step and its own number, never on the batch
@@ -11,33 +11,38 @@
 
 #include "core/choice.h"
 #include "core/status.h"
-#include "data/alphabet.h"
 #include "data/batch.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
-/* What a text is cut into. */
-#define RT_LEVELS(X) X(RT_LEVEL_BYTE, "byte")
+/* What a text is cut into: bytes, or the code points of UTF-8. */
+#define RT_LEVELS(X) X(RT_LEVEL_BYTE, "byte") X(RT_LEVEL_CHAR, "char")
 typedef enum rt_level { RT_LEVELS(RT_CHOICE_VALUE) } rt_level;
 
-/* What is asked about a text. */
-#define RT_OBJECTIVES(X) X(RT_OBJECTIVE_MLM, "mlm")
+/* What is asked about a text or about token ids: units that were hidden, or at every place
+ * the unit that follows. */
+#define RT_OBJECTIVES(X) X(RT_OBJECTIVE_MLM, "mlm") X(RT_OBJECTIVE_LM, "lm")
 typedef enum rt_objective { RT_OBJECTIVES(RT_CHOICE_VALUE) } rt_objective;
 
 /* Bytes for one path, and for a list of them; both with the final zero. */
 enum { RT_PATH_SIZE = 1024, RT_FILE_LIST_SIZE = 4096 };
 
+/* Bytes for one unit of a text, with the final zero. */
+enum { RT_UNIT_SIZE = 8 };
+
 /* The keys of [data]; a task looks only at those that it uses. */
 typedef struct rt_data_options {
     int task;                     /* see rt_data_task_name */
     int length;                   /* tokens, all special ones included */
-    int vocab;                    /* toy tasks; a text brings its own */
+    int vocab;                    /* ids there are; a text brings its own */
     int distance;                 /* shift: how far to look back */
-    char file[RT_FILE_LIST_SIZE]; /* text: one path, or several with commas between */
-    rt_level level;
-    rt_objective objective;
-    double mask_probability; /* mlm: that a unit is chosen */
-    double eval_fraction;    /* tail of the text that training never sees */
+    char file[RT_FILE_LIST_SIZE]; /* text: one path, or several with commas between;
+                                     tokens: file.h5:/dataset */
+    rt_level level;               /* text */
+    rt_objective objective;       /* text and tokens */
+    double mask_probability;      /* mlm: that a unit is chosen */
+    double eval_fraction;         /* text and tokens: tail that training never sees */
     uint64_t eval_seed;
 } rt_data_options;
 
@@ -46,14 +51,19 @@ typedef struct rt_data rt_data;
 /* "copy", "reverse", ...; NULL past the last. */
 const char *rt_data_task_name(int task);
 
+/* What labels are: 0 = token ids; n > 0 = one label a sequence, at its token 0, which is
+ * one of n classes. */
+int rt_data_task_classes(int task);
+
 /* What options cannot be, whatever the files hold: RT_CONFIG, with a message that
  * begins with the key. Asked again with another length, it tells whether batches
  * of that length can be drawn. */
 rt_status rt_data_check(const rt_data_options *o) RT_MUST_CHECK;
 
-/* RT_CONFIG as rt_data_check; RT_DATA when a file is missing, unreadable, empty or
- * too short for one training and one evaluation sequence. On an error *data_new is
- * NULL. The options are copied. */
+/* RT_CONFIG as rt_data_check; RT_DATA when a file is missing, unreadable, empty, too
+ * short for one training and one evaluation sequence, or holds what it must not: a text
+ * that is not UTF-8 at level char, an id that is none. On an error *data_new is NULL. The
+ * options are copied. */
 rt_status rt_data_open(rt_data **data_new, const rt_data_options *o) RT_MUST_CHECK;
 void rt_data_close(rt_data *data);
 
@@ -63,19 +73,38 @@ int rt_data_vocab(const rt_data *data);
 /* The length that was asked for at opening. */
 int rt_data_length(const rt_data *data);
 
-/* The units of a text; NULL for a toy task. Belongs to the source. */
-const rt_alphabet *rt_data_alphabet(const rt_data *data);
+/* As rt_data_task_classes. */
+int rt_data_classes(const rt_data *data);
 
 /* How many evaluation sequences of that length there are before they repeat: LONG_MAX
- * for a toy task, 0 when the tail of a text is shorter than one. A text without a tail
+ * for a toy task, 0 when the tail of a file is shorter than one. A file without a tail
  * (eval_fraction 0) is evaluated on all of what it trains on. */
 long rt_data_evaluation_rows(const rt_data *data, int length);
 
 /* Fill batch->rows sequences of batch->length tokens, which may be another length than
  * that of the options; row r is sequence first_row + r. Evaluation draws from eval_seed;
- * on a text, numbers past the last sequence begin again, with other masks. */
+ * on a file, numbers past the last sequence begin again, with other masks. */
 void rt_data_training(const rt_data *data, uint64_t seed, uint32_t step, uint32_t first_row,
                       rt_batch *batch);
 void rt_data_evaluation(const rt_data *data, uint32_t first_row, rt_batch *batch);
+
+/* Token ids are read while drawing. RT_DATA with the first failure, once that went wrong
+ * for a row, which is then padding without labels. RT_OK for every other task. */
+rt_status rt_data_status(const rt_data *data) RT_MUST_CHECK;
+
+/* The units of a text in the order of their ids, one after the other: bytes, or UTF-8 at
+ * level char. NULL and 0 for a task without a text. Belongs to the source. */
+const unsigned char *rt_data_alphabet(const rt_data *data, size_t *size);
+
+/* The ids of a text, without special ones, in a block that the caller frees. RT_ARGUMENT
+ * names a unit that is not in the alphabet, or a byte that is not UTF-8, and the byte where
+ * it stands; also for a task without a text. */
+rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new,
+                         int *count) RT_MUST_CHECK;
+
+/* The unit of an id, zero-terminated, and its size in bytes (a unit can be the byte 0).
+ * RT_ARGUMENT for a special token, for what is no id, and for a task without a text. */
+rt_status rt_data_decode(const rt_data *data, int32_t id, char unit[RT_UNIT_SIZE],
+                         size_t *size) RT_MUST_CHECK;
 
 #endif

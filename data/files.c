@@ -63,7 +63,7 @@ static rt_status file_error(const char *path, int number)
     return rt_error(RT_DATA, PATH ": %s (data.file)", path, strerror(number));
 }
 
-static rt_status measure(const char *path, size_t *size)
+rt_status rt_file_measure(const char *path, off_t *size)
 {
     struct stat facts;
     *size = 0;
@@ -73,12 +73,25 @@ static rt_status measure(const char *path, size_t *size)
         return file_error(path, EISDIR);
     if (!S_ISREG(facts.st_mode))
         return rt_error(RT_DATA, PATH ": data.file must be a regular file", path);
-    if (facts.st_size == 0)
+    if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS))
+        return file_error(path, errno);
+    *size = facts.st_size;
+    return rt_ok();
+}
+
+static rt_status measure_text(const char *path, size_t *size)
+{
+    off_t there;
+    *size = 0;
+    rt_status status = rt_file_measure(path, &there);
+    if (status.code)
+        return status;
+    if (there == 0)
         return rt_error(RT_DATA, PATH ": data.file must hold text; the file is empty", path);
-    if ((uintmax_t)facts.st_size > RT_FILES_LIMIT)
+    if ((uintmax_t)there > RT_FILES_LIMIT)
         return rt_error(RT_DATA, PATH ": data.file can be read up to %zu bytes; the file has %jd",
-                        path, RT_FILES_LIMIT, (intmax_t)facts.st_size);
-    *size = (size_t)facts.st_size;
+                        path, RT_FILES_LIMIT, (intmax_t)there);
+    *size = (size_t)there;
     return rt_ok();
 }
 
@@ -89,7 +102,7 @@ static rt_status measure_all(const char *list, size_t *total)
     while (list) {
         size_t size;
         list = take_path(list, path);
-        rt_status status = measure(path, &size);
+        rt_status status = measure_text(path, &size);
         if (status.code)
             return status;
         if (size > RT_FILES_LIMIT - *total)
@@ -103,7 +116,7 @@ static rt_status measure_all(const char *list, size_t *total)
 }
 
 /* Reads up to `size` bytes; *got says how many there were. */
-static rt_status read_file(const char *path, uint8_t *to, size_t size, size_t *got)
+static rt_status read_file(const char *path, unsigned char *to, size_t size, size_t *got)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
@@ -123,10 +136,11 @@ static rt_status read_file(const char *path, uint8_t *to, size_t size, size_t *g
 }
 
 /* A file can change after it was measured; it must not overrun the block for that. */
-static rt_status append_file(const char *path, uint8_t *bytes, size_t room, size_t *count)
+static rt_status append_file(const char *path, rt_file_check *check, unsigned char *bytes,
+                             size_t room, size_t *count)
 {
     size_t size, got = 0;
-    rt_status status = measure(path, &size);
+    rt_status status = measure_text(path, &size);
     if (!status.code && size <= room - *count)
         status = read_file(path, bytes + *count, size, &got);
     if (status.code)
@@ -134,11 +148,14 @@ static rt_status append_file(const char *path, uint8_t *bytes, size_t room, size
     if (got != size)
         return rt_error(RT_DATA, PATH ": data.file changed while it was read: %zu bytes of %zu",
                         path, got, size);
-    *count += got;
-    return rt_ok();
+    if (check)
+        status = check(path, bytes + *count, size);
+    *count += size;
+    return status;
 }
 
-rt_status rt_files_read(const char *list, uint8_t **bytes_new, size_t *count)
+rt_status rt_files_read(const char *list, rt_file_check *check, unsigned char **bytes_new,
+                        size_t *count)
 {
     char path[RT_PATH_SIZE];
     size_t room;
@@ -147,12 +164,12 @@ rt_status rt_files_read(const char *list, uint8_t **bytes_new, size_t *count)
     rt_status status = measure_all(list, &room);
     if (status.code)
         return status;
-    uint8_t *bytes = rt_alloc(room, 1);
+    unsigned char *bytes = rt_alloc(room, 1);
     if (!bytes)
         return rt_out_of_memory("the text of data.file");
     while (list && !status.code) {
         list = take_path(list, path);
-        status = append_file(path, bytes, room, count);
+        status = append_file(path, check, bytes, room, count);
     }
     if (status.code)
         rt_free(bytes);

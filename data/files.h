@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* The most that is read, in bytes over all files. */
 #define RT_FILES_LIMIT ((size_t)INT32_MAX)
@@ -14,9 +15,16 @@
 /* RT_CONFIG for an empty name or one of RT_PATH_SIZE bytes or more; no file is touched. */
 rt_status rt_files_check(const char *list) RT_MUST_CHECK;
 
-/* The files one after the other, in a block that the caller frees. RT_DATA names the file
- * that is missing, unreadable, not a regular file or empty, or that takes the sum past
+/* RT_DATA names a file that is missing, cannot be read, or is not a regular file. */
+rt_status rt_file_measure(const char *path, off_t *size) RT_MUST_CHECK;
+
+/* What a file must be; RT_DATA if it is not. */
+typedef rt_status rt_file_check(const char *path, const unsigned char *bytes, size_t count);
+
+/* The files one after the other, in a block that the caller frees; `check` (or NULL) sees
+ * each by itself. RT_DATA also names a file that is empty, or that takes the sum past
  * RT_FILES_LIMIT. */
-rt_status rt_files_read(const char *list, uint8_t **bytes_new, size_t *count) RT_MUST_CHECK;
+rt_status rt_files_read(const char *list, rt_file_check *check, unsigned char **bytes_new,
+                        size_t *count) RT_MUST_CHECK;
 
 #endif

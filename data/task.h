@@ -3,8 +3,12 @@
 
 /* What the files of data/ share, and nobody else: a task is one row of rt_tasks. */
 
+#include "data/alphabet.h"
 #include "data/data.h"
-#include "data/text.h"
+#include "data/token_file.h"
+#include "data/windows.h"
+
+#include <stdbool.h>
 
 /* Which sequence is wanted. Every number that it is made of comes from
  * rt_random {seed, step, stream} at rt_draw_index. */
@@ -19,6 +23,12 @@ static inline uint64_t rt_draw_index(rt_draw draw, int position)
     return (uint64_t)draw.sequence << 32 | (uint32_t)position;
 }
 
+/* A random word as a number in 0 ... n-1. */
+static inline int rt_word_below(uint32_t word, int n)
+{
+    return (int)((uint64_t)word * (uint32_t)n >> 32);
+}
+
 /* The row to fill. It arrives as padding without labels. */
 typedef struct rt_sequence {
     int length; /* T, at least the task's `shortest` */
@@ -27,21 +37,42 @@ typedef struct rt_sequence {
     uint8_t *mask;
 } rt_sequence;
 
+/* A long run of units in files, of which rt_windows_draw cuts sequences. */
+typedef struct rt_source {
+    /* Fills in what of rt_data is its own, and calls rt_windows_open. */
+    rt_status (*open)(rt_data *data);
+    void (*close)(rt_data *data); /* also of a source that was opened half */
+    /* The ids of units first ... first + count - 1; false if they cannot be read. */
+    bool (*read)(const rt_data *data, size_t first, int count, int32_t *ids);
+    rt_status (*status)(const rt_data *data); /* NULL when reading cannot fail */
+} rt_source;
+
 typedef struct rt_task {
     const char *name;
     int shortest; /* the length below which no label remains */
+    int vocab;    /* the smallest data.vocab; 0 when the file decides */
+    int classes;  /* see rt_data_task_classes */
     void (*draw)(const rt_data *data, rt_draw draw, rt_sequence row);
     rt_status (*check)(const rt_data_options *o); /* of the task's own keys; or NULL */
-    rt_status (*open)(rt_data *data);             /* NULL for a toy task: no file */
+    const rt_source *source;                      /* NULL for a toy task: no file */
 } rt_task;
 
 /* All tasks; the row after the last has no name. */
 extern const rt_task rt_tasks[];
 
+extern const rt_source rt_text;
+extern const rt_source rt_tokens;
+rt_status rt_text_check(const rt_data_options *o) RT_MUST_CHECK;
+rt_status rt_tokens_check(const rt_data_options *o) RT_MUST_CHECK;
+
 struct rt_data {
     rt_data_options options;
     const rt_task *task;
-    rt_text text; /* empty for a toy task */
+    int vocab;
+    rt_windows windows;    /* text and tokens */
+    rt_alphabet *alphabet; /* text; else NULL */
+    uint16_t *text;        /* text: the id of every unit */
+    rt_token_file *tokens; /* tokens */
 };
 
 #endif

@@ -1,18 +1,32 @@
 #include "core/random.h"
 #include "data/task.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* The toy tasks. Each sequence begins with [CLS], an anchor: RoPE knows only distances, so
  * where the sequence begins has to be visible. Copying in place would be solved by the
  * residual path alone; hence the answers stand at a distance from what they repeat. */
 
+/* Two symbols at least, so that there is something to tell apart. */
+enum { TWO_SYMBOLS = RT_FIRST_SYMBOL + 2 };
+
+static rt_random randomness(rt_draw draw)
+{
+    return (rt_random){draw.seed, draw.step, RT_STREAM_TASK};
+}
+
+/* One of the symbols from `first` on. */
+static int32_t symbol_from(int32_t first, const rt_data *data, rt_draw draw, int position)
+{
+    uint32_t symbols = (uint32_t)(data->vocab - first);
+    return first +
+           (int32_t)rt_random_below(randomness(draw), rt_draw_index(draw, position), symbols);
+}
+
 static int32_t symbol(const rt_data *data, rt_draw draw, int position)
 {
-    rt_random random = {draw.seed, draw.step, RT_STREAM_TASK};
-    uint32_t symbols = (uint32_t)(data->options.vocab - RT_FIRST_SYMBOL);
-    uint32_t i = rt_random_below(random, rt_draw_index(draw, position), symbols);
-    return RT_FIRST_SYMBOL + (int32_t)i;
+    return symbol_from(RT_FIRST_SYMBOL, data, draw, position);
 }
 
 static void put(rt_sequence row, int position, int32_t id)
@@ -99,15 +113,111 @@ static rt_status check_shift(const rt_data_options *o)
     return rt_ok();
 }
 
+static int pairs_of(int length)
+{
+    return (length - 4) / 2;
+}
+
+static bool is_among(const int32_t *pairs, int n, int32_t key)
+{
+    for (int i = 0; i < n; i++)
+        if (pairs[2 * i] == key)
+            return true;
+    return false;
+}
+
+/* Every ordered choice of p different symbols, each as likely: which ones they are after
+ * Floyd, where a symbol that is already there makes room for the one that only now can be
+ * drawn; in random order, since each new key changes places with one of those there. */
+static void draw_keys(const rt_data *data, rt_draw draw, int32_t *pairs, int p)
+{
+    int symbols = data->vocab - RT_FIRST_SYMBOL;
+    assert(p <= symbols);
+    for (int i = 0; i < p; i++) {
+        uint32_t words[4];
+        rt_random_words(randomness(draw), rt_draw_index(draw, 1 + 2 * i), words);
+        int last = symbols - p + i;
+        int32_t key = RT_FIRST_SYMBOL + rt_word_below(words[0], last + 1);
+        if (is_among(pairs, i, key))
+            key = RT_FIRST_SYMBOL + last;
+        int place = rt_word_below(words[1], i + 1);
+        pairs[2 * i] = pairs[2 * place];
+        pairs[2 * place] = key;
+    }
+}
+
+/* [CLS] k_1 v_1 ... k_p v_p [SEP] k_q [MASK], p = (length - 4) / 2; at [MASK]: v_q. */
+static void draw_recall(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    int p = pairs_of(row.length), end = 2 * p + 1;
+    int32_t *pairs = row.ids + 1;
+    int q = (int)rt_random_below(randomness(draw), rt_draw_index(draw, 0), (uint32_t)p);
+    draw_keys(data, draw, pairs, p);
+    put(row, 0, RT_ID_CLS);
+    for (int i = 0; i < p; i++) {
+        put(row, 1 + 2 * i, pairs[2 * i]);
+        put(row, 2 + 2 * i, symbol(data, draw, 2 + 2 * i));
+    }
+    put(row, end, RT_ID_SEP);
+    put(row, end + 1, pairs[2 * q]);
+    put(row, end + 2, RT_ID_MASK);
+    row.labels[end + 2] = pairs[2 * q + 1];
+}
+
+static rt_status check_recall(const rt_data_options *o)
+{
+    int p = pairs_of(o->length), symbols = o->vocab - RT_FIRST_SYMBOL;
+    if (p > symbols)
+        return rt_error(RT_CONFIG,
+                        "data.vocab must be at least %d for recall with data.length %d, whose %d "
+                        "keys are all different; got %d, which fits up to data.length %d",
+                        RT_FIRST_SYMBOL + p, o->length, p, o->vocab, 2 * symbols + 5);
+    return rt_ok();
+}
+
+enum { ONE = RT_FIRST_SYMBOL, OTHER, FIRST_AROUND, ORDER_VOCAB };
+
+/* [CLS] and symbols, a 4 and a 5 once among them; at [CLS]: 1 if the 4 comes first, else 0. */
+static void draw_order(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    uint32_t words[4];
+    rt_random_words(randomness(draw), rt_draw_index(draw, 0), words);
+    int one = 1 + rt_word_below(words[0], row.length - 1);
+    int other = 1 + rt_word_below(words[1], row.length - 2);
+    other += other >= one;
+    put(row, 0, RT_ID_CLS);
+    for (int t = 1; t < row.length; t++)
+        put(row, t, symbol_from(FIRST_AROUND, data, draw, t));
+    row.ids[one] = ONE;
+    row.ids[other] = OTHER;
+    row.labels[0] = one < other;
+}
+
 const rt_task rt_tasks[] = {
-    {.name = "copy", .shortest = 4, .draw = draw_copy},
-    {.name = "reverse", .shortest = 4, .draw = draw_reverse},
-    {.name = "shift", .shortest = 3, .draw = draw_shift, .check = check_shift},
-    {.name = "sort", .shortest = 4, .draw = draw_sort},
+    {.name = "copy", .shortest = 4, .vocab = TWO_SYMBOLS, .draw = draw_copy},
+    {.name = "reverse", .shortest = 4, .vocab = TWO_SYMBOLS, .draw = draw_reverse},
+    {.name = "shift",
+     .shortest = 3,
+     .vocab = TWO_SYMBOLS,
+     .draw = draw_shift,
+     .check = check_shift},
+    {.name = "sort", .shortest = 4, .vocab = TWO_SYMBOLS, .draw = draw_sort},
+    {.name = "recall",
+     .shortest = 6,
+     .vocab = TWO_SYMBOLS,
+     .draw = draw_recall,
+     .check = check_recall},
+    {.name = "order", .shortest = 3, .vocab = ORDER_VOCAB, .classes = 2, .draw = draw_order},
     {.name = "text",
      .shortest = 2,
-     .draw = rt_text_draw,
+     .draw = rt_windows_draw,
      .check = rt_text_check,
-     .open = rt_text_open},
+     .source = &rt_text},
+    {.name = "tokens",
+     .shortest = 2,
+     .vocab = TWO_SYMBOLS,
+     .draw = rt_windows_draw,
+     .check = rt_tokens_check,
+     .source = &rt_tokens},
     {.name = NULL},
 };

@@ -1,123 +1,75 @@
-#include "data/text.h"
+/* The task text: files of text as a run of units. */
 
 #include "core/memory.h"
-#include "core/random.h"
 #include "data/files.h"
 #include "data/task.h"
+#include "data/units.h"
 
-#include <assert.h>
+/* Units are kept as ids of 16 bits. */
+enum { UNITS_LIMIT = 65000 };
 
 rt_status rt_text_check(const rt_data_options *o)
 {
-    /* Written so that a NaN is refused as well. */
-    if (!(o->mask_probability > 0 && o->mask_probability <= 1))
-        return rt_error(RT_CONFIG, "data.mask_probability must be above 0 and at most 1; got %g",
-                        o->mask_probability);
-    if (!(o->eval_fraction >= 0 && o->eval_fraction < 1))
-        return rt_error(RT_CONFIG, "data.eval_fraction must be at least 0 and below 1; got %g",
-                        o->eval_fraction);
-    return rt_files_check(o->file);
+    rt_status status = rt_windows_check(o);
+    return status.code ? status : rt_files_check(o->file);
 }
 
-/* The units of a sequence: all but [CLS]. */
-static size_t window_size(int length)
+static const char *word_for_units(rt_level level)
 {
-    return (size_t)length - 1;
+    return level == RT_LEVEL_CHAR ? "characters" : "bytes";
 }
 
-rt_status rt_text_open(rt_data *data)
+/* Keeps of a text the ids of its units. */
+static rt_status keep(rt_data *data, const unsigned char *text, size_t bytes)
 {
-    const rt_data_options *o = &data->options;
-    rt_text *text = &data->text;
-    rt_status status = rt_files_read(o->file, &text->bytes, &text->count);
+    rt_level level = data->options.level;
+    size_t count = rt_unit_count(level, text, bytes);
+    rt_status status = rt_alphabet_new(&data->alphabet, level, text, bytes);
     if (status.code)
         return status;
-    text->training = text->count - (size_t)(o->eval_fraction * (double)text->count);
-    text->evaluation = o->eval_fraction > 0 ? text->training : 0;
-    size_t window = window_size(o->length), tail = text->count - text->evaluation;
-    if (text->training < window || tail < window)
-        return rt_error(RT_DATA,
-                        "%.600s: data.length %d needs %zu bytes for training and as many for "
-                        "evaluation; of the %zu there are %zu and %zu (data.eval_fraction %g)",
-                        o->file, o->length, window, text->count, text->training, tail,
-                        o->eval_fraction);
-    text->alphabet = rt_alphabet_of(text->bytes, text->count);
-    return rt_ok();
-}
-
-void rt_text_close(rt_text *text)
-{
-    rt_free(text->bytes);
-}
-
-long rt_text_evaluation_rows(const rt_text *text, int length)
-{
-    return (long)((text->count - text->evaluation) / window_size(length));
-}
-
-/* Training windows begin anywhere, evaluation windows where the one before ends. */
-static size_t window_start(const rt_text *text, rt_draw draw, int length)
-{
-    size_t window = window_size(length);
-    if (draw.step == 0) {
-        size_t rows = (text->count - text->evaluation) / window;
-        assert(rows > 0);
-        return text->evaluation + draw.sequence % rows * window;
+    if (data->alphabet->count > UNITS_LIMIT)
+        return rt_error(RT_DATA, "%.600s: data.file can have up to %d different %s; it has %d",
+                        data->options.file, UNITS_LIMIT, word_for_units(level),
+                        data->alphabet->count);
+    data->vocab = RT_FIRST_SYMBOL + data->alphabet->count;
+    data->text = rt_alloc(count, sizeof *data->text);
+    if (!data->text)
+        return rt_out_of_memory("the text of data.file");
+    int32_t unit = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t step = rt_unit_read(level, text, bytes, &unit);
+        text += step;
+        bytes -= step;
+        data->text[i] = (uint16_t)data->alphabet->ids[unit];
     }
-    rt_random random = {draw.seed, draw.step, RT_STREAM_WINDOW};
-    assert(text->training >= window);
-    return rt_random_below(random, rt_draw_index(draw, 0), (uint32_t)(text->training - window + 1));
+    return rt_windows_open(data, count, word_for_units(level));
 }
 
-/* A random word as a number in 0 ... n-1. */
-static int below(uint32_t word, int n)
+static rt_status open_text(rt_data *data)
 {
-    return (int)((uint64_t)word * (uint32_t)n >> 32);
+    unsigned char *bytes;
+    size_t count;
+    rt_file_check *check = data->options.level == RT_LEVEL_CHAR ? rt_utf8_check : NULL;
+    rt_status status = rt_files_read(data->options.file, check, &bytes, &count);
+    if (status.code)
+        return status;
+    status = keep(data, bytes, count);
+    rt_free(bytes);
+    return status;
 }
 
-/* What BERT (Devlin et al. 2019) does to a chosen unit: of ten, eight become [MASK], one
- * any unit, and one stays. All of them are asked for. Uses words 1 and 2. */
-static void hide(const rt_alphabet *alphabet, const uint32_t words[4], int32_t *id, int32_t *label)
+static void close_text(rt_data *data)
 {
-    int tenth = below(words[1], 10);
-    *label = *id;
-    if (tenth < 8)
-        *id = RT_ID_MASK;
-    else if (tenth == 8)
-        *id = RT_FIRST_SYMBOL + below(words[2], alphabet->count);
+    rt_alphabet_free(data->alphabet);
+    rt_free(data->text);
 }
 
-/* If chance chose no unit, one is chosen all the same: no sequence is without a label.
- * That draw has the index of [CLS], which is never hidden. */
-static void hide_some(const rt_data *data, rt_draw draw, rt_sequence row)
+static bool read_text(const rt_data *data, size_t first, int count, int32_t *ids)
 {
-    const rt_alphabet *alphabet = &data->text.alphabet;
-    rt_random random = {draw.seed, draw.step, RT_STREAM_MASK};
-    uint32_t words[4];
-    int chosen = 0;
-    for (int t = 1; t < row.length; t++) {
-        rt_random_words(random, rt_draw_index(draw, t), words);
-        if (words[0] * 0x1p-32 < data->options.mask_probability) {
-            hide(alphabet, words, &row.ids[t], &row.labels[t]);
-            chosen++;
-        }
-    }
-    if (chosen)
-        return;
-    rt_random_words(random, rt_draw_index(draw, 0), words);
-    int t = 1 + below(words[0], row.length - 1);
-    hide(alphabet, words, &row.ids[t], &row.labels[t]);
+    const uint16_t *from = data->text + first;
+    for (int i = 0; i < count; i++)
+        ids[i] = from[i];
+    return true;
 }
 
-void rt_text_draw(const rt_data *data, rt_draw draw, rt_sequence row)
-{
-    const rt_text *text = &data->text;
-    const uint8_t *window = text->bytes + window_start(text, draw, row.length);
-    row.ids[0] = RT_ID_CLS;
-    row.mask[0] = 1;
-    for (int t = 1; t < row.length; t++) {
-        row.ids[t] = text->alphabet.ids[window[t - 1]];
-        row.mask[t] = 1;
-    }
-    hide_some(data, draw, row);
-}
+const rt_source rt_text = {.open = open_text, .close = close_text, .read = read_text};

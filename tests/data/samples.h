@@ -7,6 +7,7 @@
 #include "data/data.h"
 #include "suite.h"
 
+#include <hdf5.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,6 +75,22 @@ static inline rt_data *opened(const rt_data_options *o)
     return data;
 }
 
+/* `message` is what follows the name of the file. */
+static inline void is_data_error(rt_status status, const char *file, const char *message)
+{
+    size_t length = strlen(file);
+    ck_assert_int_eq(status.code, RT_DATA);
+    ck_assert_msg(!strncmp(status.message, file, length), "expected %s; got: %s", file,
+                  status.message);
+    ck_assert_str_eq(status.message + length, message);
+}
+
+/* What stood at a place before anything was hidden. */
+static inline int32_t original(const rt_batch *batch, int at)
+{
+    return batch->labels[at] == RT_NO_LABEL ? batch->ids[at] : batch->labels[at];
+}
+
 /* A folder that exists during each test. */
 static char folder[64];
 
@@ -111,6 +128,33 @@ static inline const char *write_file(const char *path, const void *bytes, size_t
 static inline void set_file(rt_data_options *o, const char *path)
 {
     snprintf(o->file, sizeof o->file, "%s", path);
+}
+
+/* How a data set is stored; zeroed: in one piece, as int32. */
+typedef struct storage {
+    hid_t type;
+    hsize_t chunk;
+    bool deflated;
+} storage;
+
+/* Writes "a", with the ids in the data set "/ids", and makes it the file of the options. */
+static inline void write_ids(rt_data_options *o, storage s, const int64_t *ids, size_t count)
+{
+    const char *path = in_folder("a");
+    hsize_t extent = count;
+    H5dont_atexit();
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(1, &extent, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
+    if (s.chunk)
+        ck_assert(H5Pset_chunk(creation, 1, &s.chunk) >= 0);
+    if (s.deflated)
+        ck_assert(H5Pset_deflate(creation, 6) >= 0);
+    hid_t set = H5Dcreate2(file, "ids", s.type ? s.type : H5T_STD_I32LE, space, H5P_DEFAULT,
+                           creation, H5P_DEFAULT);
+    ck_assert(H5Dwrite(set, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, ids) >= 0);
+    ck_assert(H5Dclose(set) >= 0 && H5Pclose(creation) >= 0 && H5Sclose(space) >= 0);
+    ck_assert(H5Fclose(file) >= 0);
+    snprintf(o->file, sizeof o->file, "%s:/ids", path);
 }
 
 /* Pearson's statistic for `cells` equally likely outcomes. Its mean is cells - 1 and its

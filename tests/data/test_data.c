@@ -8,13 +8,27 @@
 static const char pangram[] = "the quick brown fox jumps over the lazy dog, again and again; "
                               "a text of some bytes is enough to be cut into many short windows.";
 
+/* Options with the file that the task needs. */
+static rt_data_options prepared(int task)
+{
+    rt_data_options o = options_for(rt_data_task_name(task));
+    o.eval_fraction = 0.5;
+    if (task == task_named("tokens")) {
+        int64_t ids[200];
+        for (int i = 0; i < 200; i++)
+            ids[i] = RT_FIRST_SYMBOL + (i * i * 7919 >> 5) % 28;
+        write_ids(&o, (storage){0}, ids, 200);
+    } else {
+        set_file(&o, write_file(in_folder("a"), pangram, sizeof pangram - 1));
+    }
+    return o;
+}
+
 /* Every task, on short sequences: what is said below holds for each. */
 static rt_data *open_task(int task)
 {
-    rt_data_options o = options_for(rt_data_task_name(task));
+    rt_data_options o = prepared(task);
     o.length = 10;
-    o.eval_fraction = 0.5;
-    set_file(&o, write_file(in_folder("a"), pangram, sizeof pangram - 1));
     return opened(&o);
 }
 
@@ -28,10 +42,11 @@ static void draw(const rt_data *data, bool evaluation, uint32_t first_row, rt_ba
 
 START_TEST(tasks_have_names)
 {
-    static const char *const names[] = {"copy", "reverse", "shift", "sort", "text"};
-    for (int i = 0; i < 5; i++)
+    static const char *const names[] = {"copy",   "reverse", "shift", "sort",
+                                        "recall", "order",   "text",  "tokens"};
+    for (int i = 0; i < 8; i++)
         ck_assert_str_eq(rt_data_task_name(i), names[i]);
-    ck_assert_ptr_null(rt_data_task_name(5));
+    ck_assert_ptr_null(rt_data_task_name(8));
     ck_assert_ptr_null(rt_data_task_name(-1));
 }
 END_TEST
@@ -82,7 +97,7 @@ START_TEST(seed_step_and_number_each_change_the_sequences)
 }
 END_TEST
 
-/* 28 symbols in each of four or nine places: two equal sequences would be no accident. */
+/* 23 symbols or more in each of three to nine places: two equal sequences would be no accident. */
 START_TEST(training_never_repeats_evaluation_even_with_its_seed)
 {
     enum { ROWS = 64, STEPS = 8 };
@@ -127,9 +142,48 @@ START_TEST(a_source_tells_its_sizes)
     ck_assert_int_eq(rt_data_vocab(data), 77);
     ck_assert_int_eq(rt_data_length(data), 32);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 32), LONG_MAX);
-    ck_assert_ptr_null(rt_data_alphabet(data));
+    ck_assert_int_eq(rt_data_status(data).code, RT_OK);
     rt_data_close(data);
     rt_data_close(NULL);
+}
+END_TEST
+
+START_TEST(only_order_has_classes)
+{
+    for (int task = 0; rt_data_task_name(task); task++) {
+        int expected = task == task_named("order") ? 2 : 0;
+        rt_data *data = open_task(task);
+        ck_assert_int_eq(rt_data_classes(data), expected);
+        ck_assert_int_eq(rt_data_task_classes(task), expected);
+        rt_data_close(data);
+    }
+}
+END_TEST
+
+START_TEST(without_a_text_there_is_no_alphabet)
+{
+    for (int task = 0; rt_data_task_name(task); task++) {
+        if (task == task_named("text"))
+            continue;
+        rt_data *data = open_task(task);
+        size_t size = 7;
+        int count = 7;
+        int32_t *ids = (int32_t *)&count;
+        char unit[RT_UNIT_SIZE] = "x", message[80];
+        snprintf(message, sizeof message, "data.task = %s has no text whose units have ids",
+                 rt_data_task_name(task));
+        ck_assert_ptr_null(rt_data_alphabet(data, &size));
+        ck_assert_uint_eq(size, 0);
+        rt_status status = rt_data_encode(data, "a", &ids, &count);
+        ck_assert_int_eq(status.code, RT_ARGUMENT);
+        ck_assert_str_eq(status.message, message);
+        ck_assert(ids == NULL && count == 0);
+        status = rt_data_decode(data, 5, unit, &size);
+        ck_assert_int_eq(status.code, RT_ARGUMENT);
+        ck_assert_str_eq(status.message, message);
+        ck_assert_str_eq(unit, "");
+        rt_data_close(data);
+    }
 }
 END_TEST
 
@@ -155,9 +209,9 @@ START_TEST(a_task_that_does_not_exist_is_refused)
 {
     rt_data_options o = options_for("copy");
     o.task = -1;
-    refused(&o, "data.task must be from 0 to 4; got -1");
-    o.task = 5;
-    refused(&o, "data.task must be from 0 to 4; got 5");
+    refused(&o, "data.task must be from 0 to 7; got -1");
+    o.task = 8;
+    refused(&o, "data.task must be from 0 to 7; got 8");
 }
 END_TEST
 
@@ -181,6 +235,17 @@ START_TEST(a_length_without_a_label_is_refused)
     o = options_for("text");
     o.length = 1;
     refused(&o, "data.length must be at least 2 for text; got 1");
+    o = options_for("tokens");
+    o.length = 1;
+    refused(&o, "data.length must be at least 2 for tokens; got 1");
+    o = options_for("recall");
+    o.length = 5;
+    refused(&o, "data.length must be at least 6 for recall; got 5");
+    o = options_for("order");
+    o.length = 2;
+    refused(&o, "data.length must be at least 3 for order; got 2");
+    o.length = 3;
+    accepted(&o);
 }
 END_TEST
 
@@ -193,6 +258,52 @@ START_TEST(a_vocabulary_without_two_symbols_is_refused)
     accepted(&o);
     o.vocab = INT_MAX;
     accepted(&o);
+    o = options_for("tokens");
+    o.vocab = 5;
+    refused(&o, "data.vocab must be at least 6 for tokens; got 5");
+    o = options_for("order");
+    o.vocab = 6;
+    refused(&o, "data.vocab must be at least 7 for order; got 6");
+    o.vocab = 7;
+    accepted(&o);
+}
+END_TEST
+
+START_TEST(more_keys_than_symbols_are_refused)
+{
+    rt_data_options o = options_for("recall");
+    o.length = 61;
+    accepted(&o);
+    o.length = 62;
+    refused(&o, "data.vocab must be at least 33 for recall with data.length 62, whose 29 keys are "
+                "all different; got 32, which fits up to data.length 61");
+    o.vocab = 33;
+    accepted(&o);
+    o.length = INT_MAX;
+    ck_assert_int_eq(rt_data_check(&o).code, RT_CONFIG);
+    o.vocab = INT_MAX;
+    accepted(&o);
+}
+END_TEST
+
+START_TEST(a_token_file_is_named_with_its_data_set)
+{
+    static const char *const wrong[] = {"", "ids.h5", "ids.h5:ids", ":/ids", "/folder/ids.h5:"};
+    rt_data_options o = options_for("tokens");
+    char message[200];
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        set_file(&o, wrong[i]);
+        snprintf(message, sizeof message,
+                 "data.file must name a file and a data set for tokens, as in ids.h5:/train; got "
+                 "'%s'",
+                 wrong[i]);
+        refused(&o, message);
+    }
+    set_file(&o, "ids.h5:/ids");
+    accepted(&o);
+    memset(o.file, 'x', RT_PATH_SIZE);
+    strcpy(o.file + RT_PATH_SIZE, ":/ids");
+    refused(&o, "data.file must name files with less than 1024 bytes; got 1024");
 }
 END_TEST
 
@@ -231,29 +342,61 @@ START_TEST(fractions_out_of_range_are_refused)
     ck_assert_int_eq(rt_data_check(&o).code, RT_CONFIG);
     o.eval_fraction = 0;
     accepted(&o);
+    o = options_for("tokens");
+    set_file(&o, "ids.h5:/ids");
+    o.eval_fraction = 1;
+    refused(&o, "data.eval_fraction must be at least 0 and below 1; got 1");
 }
 END_TEST
+
+START_TEST(nothing_is_hidden_from_a_language_model_with_any_probability)
+{
+    rt_data_options o = options_for("text");
+    set_file(&o, "a.txt");
+    o.objective = RT_OBJECTIVE_LM;
+    o.mask_probability = 0;
+    accepted(&o);
+}
+END_TEST
+
+static void open_with_every_failure(const rt_data_options *o)
+{
+    size_t live = rt_memory_live(), n = 0;
+    rt_data *data = NULL;
+    rt_status status;
+    do {
+        rt_memory_fail_at(++n);
+        status = rt_data_open(&data, o);
+        ck_assert(status.code == RT_OK || status.code == RT_MEMORY);
+        ck_assert((status.code == RT_OK) == (data != NULL));
+        ck_assert_msg(data || rt_memory_live() == live, "failure %zu leaks", n);
+    } while (status.code);
+    ck_assert_msg(n >= 2, "no allocation failed");
+    rt_memory_fail_at(0);
+    rt_data_close(data);
+}
 
 START_TEST(every_allocation_may_fail)
 {
     for (int task = 0; rt_data_task_name(task); task++) {
-        rt_data_options o = options_for(rt_data_task_name(task));
-        o.eval_fraction = 0.5;
-        set_file(&o, write_file(in_folder("a"), pangram, sizeof pangram - 1));
-        size_t live = rt_memory_live(), n = 0;
-        rt_data *data = NULL;
-        rt_status status;
-        do {
-            rt_memory_fail_at(++n);
-            status = rt_data_open(&data, &o);
-            ck_assert(status.code == RT_OK || status.code == RT_MEMORY);
-            ck_assert((status.code == RT_OK) == (data != NULL));
-            ck_assert_msg(data || rt_memory_live() == live, "failure %zu leaks", n);
-        } while (status.code);
-        ck_assert_msg(n >= 2, "no allocation failed");
-        rt_memory_fail_at(0);
-        rt_data_close(data);
+        rt_data_options o = prepared(task);
+        open_with_every_failure(&o);
+        o.level = RT_LEVEL_CHAR;
+        open_with_every_failure(&o);
     }
+}
+END_TEST
+
+START_TEST(encoding_may_run_out_of_memory)
+{
+    rt_data *data = open_task(task_named("text"));
+    int32_t *ids;
+    int count;
+    rt_memory_fail_at(1);
+    rt_status status = rt_data_encode(data, "fox", &ids, &count);
+    ck_assert_int_eq(status.code, RT_MEMORY);
+    ck_assert(ids == NULL && count == 0);
+    rt_data_close(data);
 }
 END_TEST
 
@@ -268,12 +411,18 @@ int main(void)
     tcase_add_test(draws, training_never_repeats_evaluation_even_with_its_seed);
     tcase_add_test(draws, evaluation_depends_on_its_own_seed);
     tcase_add_test(draws, a_source_tells_its_sizes);
+    tcase_add_test(draws, only_order_has_classes);
+    tcase_add_test(draws, without_a_text_there_is_no_alphabet);
     tcase_add_test(draws, every_allocation_may_fail);
+    tcase_add_test(draws, encoding_may_run_out_of_memory);
     TCase *options = leak_checked_case(suite, "options");
     tcase_add_test(options, a_task_that_does_not_exist_is_refused);
     tcase_add_test(options, a_length_without_a_label_is_refused);
     tcase_add_test(options, a_vocabulary_without_two_symbols_is_refused);
+    tcase_add_test(options, more_keys_than_symbols_are_refused);
+    tcase_add_test(options, a_token_file_is_named_with_its_data_set);
     tcase_add_test(options, a_distance_without_a_label_is_refused);
     tcase_add_test(options, fractions_out_of_range_are_refused);
+    tcase_add_test(options, nothing_is_hidden_from_a_language_model_with_any_probability);
     return run_suite(suite);
 }

@@ -17,16 +17,6 @@ static rt_status status_of(const char *list, int length, double eval_fraction)
     return status;
 }
 
-/* `message` is what follows the path. */
-static void is_data_error(rt_status status, const char *path, const char *message)
-{
-    size_t length = strlen(path);
-    ck_assert_int_eq(status.code, RT_DATA);
-    ck_assert_msg(!strncmp(status.message, path, length), "expected %s; got: %s", path,
-                  status.message);
-    ck_assert_str_eq(status.message + length, message);
-}
-
 static void refused(const char *list, const char *path, const char *message)
 {
     is_data_error(status_of(list, 4, 0.1), path, message);
@@ -117,6 +107,21 @@ START_TEST(a_huge_file_is_refused_before_memory_is_asked_for)
 }
 END_TEST
 
+START_TEST(characters_are_counted_not_their_bytes)
+{
+    const char *path = write_file(in_folder("a"), "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 8);
+    rt_data_options o = options_for("text");
+    rt_data *data;
+    o.length = 6;
+    o.level = RT_LEVEL_CHAR;
+    o.eval_fraction = 0;
+    set_file(&o, path);
+    is_data_error(rt_data_open(&data, &o), path,
+                  ": data.length 6 needs 5 characters for training and as many for evaluation; of "
+                  "the 4 there are 4 and 4 (data.eval_fraction 0)");
+}
+END_TEST
+
 /* Ten bytes, of which a fifth is kept: windows of up to two bytes fit in both parts. */
 START_TEST(a_text_must_hold_a_window_of_each_kind)
 {
@@ -148,13 +153,64 @@ START_TEST(files_are_joined_in_their_order)
     rt_batch batch = new_batch(1, 10);
     char read[10] = "";
     rt_data_training(data, 1, 0, 0, &batch);
-    for (int t = 1; t < 10; t++)
-        read[t - 1] = (char)rt_alphabet_decode(rt_data_alphabet(data),
-                                               batch.labels[t] == RT_NO_LABEL ? batch.ids[t]
-                                                                              : batch.labels[t]);
+    for (int t = 1; t < 10; t++) {
+        char unit[RT_UNIT_SIZE];
+        size_t size;
+        ck_assert_int_eq(rt_data_decode(data, original(&batch, t), unit, &size).code, RT_OK);
+        strcat(read, unit);
+    }
     ck_assert_str_eq(read, "cabbedcab");
     free_batch(batch);
     rt_data_close(data);
+}
+END_TEST
+
+static rt_status status_of_characters(const char *list)
+{
+    rt_data_options o = options_for("text");
+    rt_data *data = NULL;
+    o.length = 2;
+    o.level = RT_LEVEL_CHAR;
+    set_file(&o, list);
+    rt_status status = rt_data_open(&data, &o);
+    rt_data_close(data);
+    return status;
+}
+
+/* Surrogates, a code point past the last, an overlong '/', and sequences that stop short. */
+START_TEST(characters_that_are_not_utf8_are_named)
+{
+    static const struct {
+        const char *text;
+        int byte, offset;
+    } wrong[] = {{"\xff text", 0xff, 0},          {"\x80", 0x80, 0},
+                 {"some \xe2\x82 text", 0xe2, 5}, {"some \xc3\xa9\xa9 text", 0xa9, 7},
+                 {"a text\xc3", 0xc3, 6},         {"a text\xf0\x9f\x98", 0xf0, 6},
+                 {"a\xed\xa0\x80", 0xed, 1},      {"a\xf4\x90\x80\x80", 0xf4, 1},
+                 {"a\xc0\xaf", 0xc0, 1}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *path = write_file(in_folder("a"), wrong[i].text, strlen(wrong[i].text));
+        char message[100];
+        snprintf(message, sizeof message,
+                 ": data.level = char needs UTF-8; byte 0x%02x at offset %d is not", wrong[i].byte,
+                 wrong[i].offset);
+        is_data_error(status_of_characters(path), path, message);
+        ck_assert_int_eq(status_of(path, 2, 0).code, RT_OK);
+    }
+}
+END_TEST
+
+/* Offsets count from the start of the file that is wrong, and no character lies across two. */
+START_TEST(a_character_lies_in_one_file)
+{
+    const char *good = write_file(in_folder("a"), "\xc3\xa9\xc3\xa9", 4);
+    const char *bad = write_file(in_folder("b"), "ok \xff", 4);
+    is_data_error(status_of_characters(joined("%s,%s", good, bad)), bad,
+                  ": data.level = char needs UTF-8; byte 0xff at offset 3 is not");
+    const char *start = write_file(in_folder("a"), "abc\xc3", 4);
+    const char *end = write_file(in_folder("b"), "\xa9", 1);
+    is_data_error(status_of_characters(joined("%s,%s", start, end)), start,
+                  ": data.level = char needs UTF-8; byte 0xc3 at offset 3 is not");
 }
 END_TEST
 
@@ -194,7 +250,10 @@ int main(void)
     tcase_add_test(tests, a_file_that_ends_before_its_size_is_named);
     tcase_add_test(tests, a_huge_file_is_refused_before_memory_is_asked_for);
     tcase_add_test(tests, a_text_must_hold_a_window_of_each_kind);
+    tcase_add_test(tests, characters_are_counted_not_their_bytes);
     tcase_add_test(tests, files_are_joined_in_their_order);
     tcase_add_test(tests, names_that_cannot_be_are_refused);
+    tcase_add_test(tests, characters_that_are_not_utf8_are_named);
+    tcase_add_test(tests, a_character_lies_in_one_file);
     return run_suite(suite);
 }

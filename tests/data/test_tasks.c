@@ -85,6 +85,54 @@ static void check_shift(row x)
         ck_assert_int_eq(x.labels[t], t > distance ? x.ids[t - distance] : RT_NO_LABEL);
 }
 
+static int pairs_of(int length)
+{
+    return (length - 4) / 2;
+}
+
+/* The key that is asked for occurs once, since all are different; its value is the label. */
+static void check_recall(row x)
+{
+    int p = pairs_of(x.length), end = 2 * p + 1, found = 0;
+    const int32_t wish[] = {3, x.ids[end + 1], 2, 0};
+    ck_assert_int_eq(x.ids[0], 1);
+    for (int t = 1; t < end; t++)
+        check_symbol(x, t);
+    for (int t = end; t < x.length; t++)
+        ck_assert_int_eq(x.ids[t], wish[t - end]);
+    for (int t = 0; t < x.length; t++) {
+        ck_assert_int_eq(x.mask[t], t < end + 3);
+        if (t != end + 2)
+            ck_assert_int_eq(x.labels[t], RT_NO_LABEL);
+    }
+    for (int i = 0; i < p; i++) {
+        for (int j = 0; j < i; j++)
+            ck_assert_int_ne(x.ids[1 + 2 * i], x.ids[1 + 2 * j]);
+        if (x.ids[1 + 2 * i] != x.ids[end + 1])
+            continue;
+        found++;
+        ck_assert_int_eq(x.labels[end + 2], x.ids[2 + 2 * i]);
+    }
+    ck_assert_int_eq(found, 1);
+}
+
+static void check_order(row x)
+{
+    int counts[2] = {0}, places[2] = {0};
+    ck_assert_int_eq(x.ids[0], 1);
+    ck_assert_int_eq(x.mask[0], 1);
+    for (int t = 1; t < x.length; t++) {
+        check_symbol(x, t);
+        ck_assert_int_eq(x.labels[t], RT_NO_LABEL);
+        if (x.ids[t] > 5)
+            continue;
+        counts[x.ids[t] - 4]++;
+        places[x.ids[t] - 4] = t;
+    }
+    ck_assert(counts[0] == 1 && counts[1] == 1);
+    ck_assert_int_eq(x.labels[0], places[0] < places[1] ? 1 : 0);
+}
+
 static void check_batch(const rt_data_options *o, const rt_batch *batch, void (*check)(row))
 {
     for (int r = 0; r < batch->rows; r++) {
@@ -111,6 +159,14 @@ static void check_draws(const rt_data_options *o, void (*check)(row))
     rt_data_close(data);
 }
 
+/* At its length and at twice that. */
+static bool can_be_drawn(rt_data_options o)
+{
+    bool alone = rt_data_check(&o).code == RT_OK;
+    o.length *= 2;
+    return alone && rt_data_check(&o).code == RT_OK;
+}
+
 static void check_task(const char *name, void (*check)(row))
 {
     for (int i = 0; i < COUNT(lengths); i++)
@@ -119,7 +175,8 @@ static void check_task(const char *name, void (*check)(row))
             o.length = lengths[i];
             o.vocab = vocabs[j];
             o.distance = 1;
-            check_draws(&o, check);
+            if (can_be_drawn(o))
+                check_draws(&o, check);
         }
 }
 
@@ -203,6 +260,102 @@ START_TEST(symbols_are_uniform_and_independent)
 }
 END_TEST
 
+START_TEST(recall_asks_for_the_value_that_stood_with_a_key)
+{
+    check_task("recall", check_recall);
+}
+END_TEST
+
+/* Six keys of six symbols: each order of them is as likely. */
+START_TEST(keys_are_drawn_without_repetition_down_to_the_last_symbol)
+{
+    enum { KEYS = 6, ORDERS = 720, DRAWS = 100 * ORDERS };
+    static int counts[ORDERS];
+    rt_data_options o = options_for("recall");
+    o.vocab = 4 + KEYS;
+    o.length = 2 * KEYS + 4;
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(DRAWS, o.length);
+    rt_data_training(data, 1, 0, 0, &batch);
+    for (int r = 0; r < DRAWS; r++) {
+        const int32_t *pairs = batch.ids + r * o.length + 1;
+        int order = 0;
+        for (int i = 0; i < KEYS; i++) {
+            int smaller = 0; /* of the keys that follow */
+            for (int j = i + 1; j < KEYS; j++)
+                smaller += pairs[2 * j] < pairs[2 * i];
+            order = order * (KEYS - i) + smaller;
+        }
+        counts[order]++;
+    }
+    ck_assert_double_lt(chi_squared(counts, ORDERS, DRAWS), ORDERS - 1 + 5 * sqrt(2.0 * ORDERS));
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+/* Which pair is asked for, which keys there are and what their values are, with 28 symbols. */
+START_TEST(recall_is_uniform_in_its_question_keys_and_values)
+{
+    enum { SYMBOLS = 28, PAIRS = 14, DRAWS = 20000 };
+    rt_data_options o = options_for("recall");
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(DRAWS, o.length);
+    int asked[PAIRS] = {0}, keys[SYMBOLS] = {0}, answers[SYMBOLS] = {0};
+    rt_data_training(data, 1, 0, 0, &batch);
+    for (int r = 0; r < DRAWS; r++) {
+        const int32_t *ids = batch.ids + r * o.length;
+        for (int i = 0; i < PAIRS; i++)
+            asked[i] += ids[1 + 2 * i] == ids[2 * PAIRS + 2];
+        keys[ids[1 + 2 * (r % PAIRS)] - 4]++;
+        answers[batch.labels[r * o.length + 2 * PAIRS + 3] - 4]++;
+    }
+    double bound = SYMBOLS - 1 + 5 * sqrt(2.0 * SYMBOLS);
+    ck_assert_double_lt(chi_squared(asked, PAIRS, DRAWS), PAIRS - 1 + 5 * sqrt(2.0 * PAIRS));
+    ck_assert_double_lt(chi_squared(keys, SYMBOLS, DRAWS), bound);
+    ck_assert_double_lt(chi_squared(answers, SYMBOLS, DRAWS), bound);
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+START_TEST(order_asks_which_of_two_symbols_comes_first)
+{
+    static const int short_ones[] = {3, 4};
+    check_task("order", check_order);
+    for (int i = 0; i < 2; i++) {
+        rt_data_options o = options_for("order");
+        o.length = short_ones[i];
+        check_draws(&o, check_order);
+    }
+}
+END_TEST
+
+/* Six places: every pair of different ones is as likely, and so are both answers. */
+START_TEST(order_is_balanced)
+{
+    enum { PLACES = 6, PAIRS = PLACES * (PLACES - 1), DRAWS = 100 * PAIRS };
+    rt_data_options o = options_for("order");
+    o.length = PLACES + 1;
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(DRAWS, o.length);
+    int pairs[PAIRS] = {0}, answers[2] = {0};
+    rt_data_training(data, 1, 0, 0, &batch);
+    for (int r = 0; r < DRAWS; r++) {
+        int places[2] = {0};
+        for (int t = 1; t <= PLACES; t++)
+            if (batch.ids[r * o.length + t] < 6)
+                places[batch.ids[r * o.length + t] - 4] = t - 1;
+        pairs[places[0] * (PLACES - 1) + places[1] - (places[1] > places[0])]++;
+        answers[batch.labels[r * o.length]]++;
+    }
+    ck_assert_double_lt(chi_squared(pairs, PAIRS, DRAWS), PAIRS - 1 + 5 * sqrt(2.0 * PAIRS));
+    ck_assert_double_lt(chi_squared(answers, 2, DRAWS), 1 + 5 * sqrt(4));
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tasks");
@@ -213,5 +366,10 @@ int main(void)
     tcase_add_test(tests, shift_asks_for_the_symbol_at_a_distance);
     tcase_add_test(tests, a_long_sequence_is_sorted);
     tcase_add_test(tests, symbols_are_uniform_and_independent);
+    tcase_add_test(tests, recall_asks_for_the_value_that_stood_with_a_key);
+    tcase_add_test(tests, keys_are_drawn_without_repetition_down_to_the_last_symbol);
+    tcase_add_test(tests, recall_is_uniform_in_its_question_keys_and_values);
+    tcase_add_test(tests, order_asks_which_of_two_symbols_comes_first);
+    tcase_add_test(tests, order_is_balanced);
     return run_suite(suite);
 }

@@ -1,0 +1,205 @@
+#include "data/token_dataset.h"
+
+#include "data/windows.h"
+
+#include <stdbool.h>
+
+/* The most bytes of a chunk, which HDF5 holds in memory whole, and of those it keeps. A
+ * window anywhere needs one or two of them. */
+enum { CACHE_SIZE = 32 << 20, CACHE_SLOTS = 10007 };
+
+static rt_status refuse(const char *name, const char *fact)
+{
+    return rt_error(RT_DATA, "%s: %s (data.file)", name, fact);
+}
+
+/* The plain driver, whatever the environment asks HDF5 for. */
+static rt_status open_file(rt_token_dataset *d, const char *name, const char *path)
+{
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    if (access < 0)
+        return rt_out_of_memory("an HDF5 file");
+    if (H5Pset_fapl_sec2(access) >= 0)
+        d->file = H5Fopen(path, H5F_ACC_RDONLY, access);
+    H5Pclose(access);
+    if (d->file > 0)
+        return rt_ok();
+    if (H5Fis_hdf5(path) > 0)
+        return refuse(name, "HDF5 cannot open the file: it is damaged, cut short or being written");
+    return refuse(name, "the file is not an HDF5 file");
+}
+
+static herr_t stay_in_file(const char *from, const char *group, const char *to, const char *object,
+                           unsigned *flags, hid_t access, void *led_out)
+{
+    (void)from, (void)group, (void)to, (void)object, (void)flags, (void)access;
+    *(bool *)led_out = true;
+    return -1;
+}
+
+static rt_status open_dataset(rt_token_dataset *d, const char *name, const char *dataset)
+{
+    bool led_out = false;
+    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    if (access < 0)
+        return rt_out_of_memory("an HDF5 data set");
+    if (H5Pset_elink_cb(access, stay_in_file, &led_out) >= 0 &&
+        H5Pset_chunk_cache(access, CACHE_SLOTS, CACHE_SIZE, H5D_CHUNK_CACHE_W0_DEFAULT) >= 0)
+        d->ids = H5Dopen2(d->file, dataset, access);
+    H5Pclose(access);
+    if (d->ids > 0)
+        return rt_ok();
+    return refuse(name, led_out
+                            ? "the data set must lie in the file itself; it is a link to another"
+                            : "the file has no data set of that name");
+}
+
+static const char *kind_of(hid_t type)
+{
+    switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+        return H5Tget_sign(type) == H5T_SGN_NONE ? "unsigned integers" : "integers";
+    case H5T_FLOAT:
+        return "floating-point numbers";
+    case H5T_STRING:
+        return "strings";
+    default:
+        return "something else";
+    }
+}
+
+static rt_status check_type(const rt_token_dataset *d, const char *name)
+{
+    hid_t type = H5Dget_type(d->ids);
+    size_t size = H5Tget_size(type);
+    bool good = H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2 &&
+                (size == 4 || size == 8) && H5Tget_precision(type) == 8 * size;
+    rt_status status = rt_ok();
+    if (!good)
+        status = rt_error(RT_DATA,
+                          "%s: the data set must hold int32 or int64; it holds %s of %zu bytes "
+                          "(data.file)",
+                          name, kind_of(type), size);
+    if (type > 0)
+        H5Tclose(type);
+    return status;
+}
+
+static rt_status check_extent(rt_token_dataset *d, const char *name)
+{
+    hsize_t extent = 0;
+    d->space = H5Dget_space(d->ids);
+    if (H5Sget_simple_extent_type(d->space) == H5S_NULL)
+        return refuse(name, "the data set is empty");
+    int dimensions = H5Sget_simple_extent_ndims(d->space);
+    if (dimensions != 1)
+        return rt_error(RT_DATA, "%s: the data set must have one dimension; it has %d (data.file)",
+                        name, dimensions);
+    if (H5Sget_simple_extent_dims(d->space, &extent, NULL) != 1 || extent == 0)
+        return refuse(name, "the data set is empty");
+    if (extent > RT_WINDOWS_LIMIT)
+        return rt_error(RT_DATA, "%s: the data set can have up to %zu ids; it has %llu (data.file)",
+                        name, RT_WINDOWS_LIMIT, (unsigned long long)extent);
+    d->count = (size_t)extent;
+    return rt_ok();
+}
+
+/* Those that are part of HDF5: any other is code that it looks for and loads. */
+static rt_status check_filters(hid_t creation, const char *name)
+{
+    int count = H5Pget_nfilters(creation);
+    for (int i = 0; i < count; i++) {
+        unsigned flags, configuration;
+        size_t values = 0;
+        char word[64] = "";
+        H5Z_filter_t filter = H5Pget_filter2(creation, (unsigned)i, &flags, &values, NULL,
+                                             sizeof word, word, &configuration);
+        bool own = filter >= H5Z_FILTER_DEFLATE && filter <= H5Z_FILTER_SCALEOFFSET;
+        if (!own || H5Zfilter_avail(filter) <= 0)
+            return rt_error(RT_DATA,
+                            "%s: the data set is stored with filter %d (%.60s), which HDF5 itself "
+                            "does not have here (data.file)",
+                            name, filter, word);
+    }
+    return rt_ok();
+}
+
+static rt_status not_written(const char *name)
+{
+    return refuse(name, "parts of the data set were never written");
+}
+
+/* HDF5 would read what was never written as zeros. */
+static rt_status check_chunks(const rt_token_dataset *d, hid_t creation, const char *name)
+{
+    hsize_t chunk = 0, chunks = 0;
+    hid_t type = H5Dget_type(d->ids);
+    size_t size = H5Tget_size(type);
+    if (type > 0)
+        H5Tclose(type);
+    if (H5Pget_chunk(creation, 1, &chunk) != 1 || !chunk || !size)
+        return refuse(name, "HDF5 cannot tell how the data set is cut into chunks");
+    if (chunk > CACHE_SIZE / size)
+        return rt_error(RT_DATA,
+                        "%s: the data set can have chunks of up to %zu ids; they have %llu "
+                        "(data.file)",
+                        name, CACHE_SIZE / size, (unsigned long long)chunk);
+    rt_status status = check_filters(creation, name);
+    if (status.code)
+        return status;
+    if (H5Dget_num_chunks(d->ids, d->space, &chunks) < 0 || chunks != (d->count - 1) / chunk + 1)
+        return not_written(name);
+    return rt_ok();
+}
+
+static rt_status check_layout(const rt_token_dataset *d, hid_t creation, const char *name)
+{
+    H5D_space_status_t written;
+    switch (H5Pget_layout(creation)) {
+    case H5D_CHUNKED:
+        return check_chunks(d, creation, name);
+    case H5D_COMPACT:
+    case H5D_CONTIGUOUS:
+        if (H5Pget_external_count(creation) != 0)
+            return refuse(name, "the data set must lie in the file itself; it is in other files");
+        if (H5Dget_space_status(d->ids, &written) < 0 || written != H5D_SPACE_STATUS_ALLOCATED)
+            return not_written(name);
+        return rt_ok();
+    default:
+        return refuse(name,
+                      "the data set must lie in the file itself; it is put together of others");
+    }
+}
+
+static rt_status check_storage(const rt_token_dataset *d, const char *name)
+{
+    hid_t creation = H5Dget_create_plist(d->ids);
+    if (creation < 0)
+        return refuse(name, "HDF5 cannot tell how the data set is stored");
+    rt_status status = check_layout(d, creation, name);
+    H5Pclose(creation);
+    return status;
+}
+
+rt_status rt_token_dataset_open(rt_token_dataset *d, const char *name, const char *path,
+                                const char *dataset)
+{
+    rt_status status = open_file(d, name, path);
+    if (!status.code)
+        status = open_dataset(d, name, dataset);
+    if (!status.code)
+        status = check_type(d, name);
+    if (!status.code)
+        status = check_extent(d, name);
+    return status.code ? status : check_storage(d, name);
+}
+
+void rt_token_dataset_close(rt_token_dataset *d)
+{
+    if (d->space > 0)
+        H5Sclose(d->space);
+    if (d->ids > 0)
+        H5Dclose(d->ids);
+    if (d->file > 0)
+        H5Fclose(d->file);
+}

@@ -1,0 +1,63 @@
+/* The task tokens: a data set of an HDF5 file as a run of ids. */
+
+#include "data/task.h"
+
+#include <string.h>
+
+/* The data set in "file.h5:/dataset", NULL if there is none. A path may hold a ':' and
+ * even a ":/", hence the last one. */
+static const char *find_dataset(const char *file)
+{
+    const char *colon = NULL;
+    for (const char *at = file; (at = strstr(at, ":/")); at++)
+        colon = at;
+    return colon && colon > file ? colon + 1 : NULL;
+}
+
+static size_t path_length(const char *file, const char *dataset)
+{
+    return (size_t)(dataset - file) - 1;
+}
+
+rt_status rt_tokens_check(const rt_data_options *o)
+{
+    const char *dataset = find_dataset(o->file);
+    if (!dataset)
+        return rt_error(RT_CONFIG,
+                        "data.file must name a file and a data set for tokens, as in "
+                        "ids.h5:/train; got '%.600s'",
+                        o->file);
+    if (path_length(o->file, dataset) >= RT_PATH_SIZE)
+        return rt_error(RT_CONFIG, "data.file must name files with less than %d bytes; got %zu",
+                        RT_PATH_SIZE, path_length(o->file, dataset));
+    return rt_windows_check(o);
+}
+
+static rt_status open_tokens(rt_data *data)
+{
+    const char *file = data->options.file, *dataset = find_dataset(file);
+    char path[RT_PATH_SIZE] = "";
+    memcpy(path, file, path_length(file, dataset));
+    rt_status status = rt_token_file_open(&data->tokens, path, dataset, data->vocab);
+    return status.code ? status : rt_windows_open(data, rt_token_file_count(data->tokens), "ids");
+}
+
+static void close_tokens(rt_data *data)
+{
+    rt_token_file_close(data->tokens);
+}
+
+static bool read_tokens(const rt_data *data, size_t first, int count, int32_t *ids)
+{
+    return rt_token_file_read(data->tokens, first, (size_t)count, ids);
+}
+
+static rt_status status_of_tokens(const rt_data *data)
+{
+    return rt_token_file_status(data->tokens);
+}
+
+const rt_source rt_tokens = {.open = open_tokens,
+                             .close = close_tokens,
+                             .read = read_tokens,
+                             .status = status_of_tokens};

@@ -1,0 +1,25 @@
+#ifndef ROTOR_DATA_UNITS_H
+#define ROTOR_DATA_UNITS_H
+
+/* The units of a text: bytes as numbers 0 ... 255, or code points 0 ... 0x10ffff, which
+ * stand in it as UTF-8. */
+
+#include "data/data.h"
+
+/* One more than the largest unit. */
+int32_t rt_unit_limit(rt_level level);
+
+/* Takes the first unit of a text that is not empty; returns how many bytes it has there,
+ * 0 if they are not UTF-8. */
+size_t rt_unit_read(rt_level level, const unsigned char *text, size_t bytes, int32_t *unit);
+
+/* Returns how many bytes were written; a zero stands after them. */
+size_t rt_unit_write(rt_level level, int32_t unit, char to[RT_UNIT_SIZE]);
+
+/* How many units a text has, which must be UTF-8 for code points. */
+size_t rt_unit_count(rt_level level, const unsigned char *text, size_t bytes);
+
+/* RT_DATA names the first byte of a file that is not UTF-8, and its offset. */
+rt_status rt_utf8_check(const char *path, const unsigned char *text, size_t bytes) RT_MUST_CHECK;
+
+#endif

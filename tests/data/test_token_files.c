@@ -1,0 +1,413 @@
+/* What is said of files that cannot be used as token ids, whoever wrote them. */
+
+#include "samples.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+/* An HDF5 file "a" under construction, and what its data set "/ids" is made with. */
+typedef struct writing {
+    hid_t file;
+    hid_t creation;
+} writing;
+
+static writing begin(void)
+{
+    H5dont_atexit();
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    writing w = {H5Fcreate(in_folder("a"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                 H5Pcreate(H5P_DATASET_CREATE)};
+    ck_assert(w.file >= 0 && w.creation >= 0);
+    return w;
+}
+
+/* Creates the data set, with `rank` dimensions of `extent`; some values, unless it has none. */
+static void put(writing w, hid_t type, int rank, hsize_t extent, const void *values)
+{
+    hsize_t extents[2] = {extent, extent};
+    hid_t space = H5Screate_simple(rank, extents, NULL);
+    hid_t set = H5Dcreate2(w.file, "ids", type, space, H5P_DEFAULT, w.creation, H5P_DEFAULT);
+    ck_assert(set >= 0);
+    if (values)
+        ck_assert(H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    ck_assert(H5Dclose(set) >= 0 && H5Sclose(space) >= 0);
+}
+
+static void end(writing w)
+{
+    ck_assert(H5Pclose(w.creation) >= 0 && H5Fclose(w.file) >= 0);
+}
+
+static rt_data_options options_of(const char *path, const char *dataset)
+{
+    rt_data_options o = options_for("tokens");
+    o.length = 4;
+    snprintf(o.file, sizeof o.file, "%s:%s", path, dataset);
+    return o;
+}
+
+static void refused_at(const char *path, const char *dataset, const char *message)
+{
+    rt_data_options o = options_of(path, dataset);
+    rt_data *data = (rt_data *)&o;
+    is_data_error(rt_data_open(&data, &o), o.file, message);
+    ck_assert_ptr_null(data);
+}
+
+static void refused(const char *message)
+{
+    refused_at(in_folder("a"), "/ids", message);
+}
+
+START_TEST(an_id_out_of_range_is_named)
+{
+    static const struct {
+        int64_t id;
+        size_t index;
+        const char *message;
+    } wrong[] = {
+        {-1, 0, "-1 at index 0"},
+        {32, 99999, "32 at index 99999"},
+        {INT64_MAX, 65536, "9223372036854775807 at index 65536"},
+        {INT64_MIN, 65535, "-9223372036854775808 at index 65535"},
+        {(INT64_C(1) << 32) + 5, 70000, "4294967301 at index 70000"},
+    };
+    static int64_t ids[100000];
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char message[200];
+        rt_data_options o = options_for("tokens");
+        ids[wrong[i].index] = wrong[i].id;
+        write_ids(&o, (storage){.type = H5T_STD_I64LE, .chunk = i % 2 ? 1000 : 0}, ids, 100000);
+        ids[wrong[i].index] = 0;
+        snprintf(message, sizeof message,
+                 ": data.file must hold ids from 0 to 31 (data.vocab 32); got %s",
+                 wrong[i].message);
+        refused(message);
+    }
+}
+END_TEST
+
+START_TEST(special_ids_and_the_last_one_are_ids)
+{
+    static const int64_t ids[] = {0, 1, 2, 3, 4, 31, 0, 31};
+    rt_data_options o = options_for("tokens");
+    write_ids(&o, (storage){0}, ids, 8);
+    o.length = 9;
+    o.eval_fraction = 0;
+    o.objective = RT_OBJECTIVE_LM;
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(1, 9);
+    rt_data_evaluation(data, 0, &batch);
+    for (int t = 1; t < 9; t++)
+        ck_assert_int_eq(batch.ids[t], ids[t - 1]);
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+START_TEST(a_file_that_is_no_regular_one_is_named)
+{
+    rt_data_options o = options_of(in_folder("b"), "/ids");
+    rt_data *data;
+    is_data_error(rt_data_open(&data, &o), in_folder("b"),
+                  ": No such file or directory (data.file)");
+    o = options_of(folder, "/ids");
+    is_data_error(rt_data_open(&data, &o), folder, ": Is a directory (data.file)");
+    ck_assert_int_eq(mkfifo(in_folder("b"), 0600), 0);
+    o = options_of(in_folder("b"), "/ids");
+    is_data_error(rt_data_open(&data, &o), in_folder("b"), ": data.file must be a regular file");
+}
+END_TEST
+
+/* Nothing is unreadable for root, who therefore becomes somebody else for a moment. */
+START_TEST(a_file_without_permission_is_named)
+{
+    const uid_t user = geteuid(), somebody = 65534;
+    const char *path = write_file(in_folder("a"), "abc", 3);
+    rt_data_options o = options_of(path, "/ids");
+    rt_data *data;
+    ck_assert_int_eq(chmod(path, 0), 0);
+    ck_assert_int_eq(chmod(folder, 0755), 0);
+    ck_assert_int_eq(seteuid(user ? user : somebody), 0);
+    rt_status status = rt_data_open(&data, &o);
+    ck_assert_int_eq(seteuid(user), 0);
+    is_data_error(status, path, ": Permission denied (data.file)");
+}
+END_TEST
+
+START_TEST(what_is_not_hdf5_is_named)
+{
+    write_file(in_folder("a"), "4 5 6 7", 7);
+    refused(": the file is not an HDF5 file (data.file)");
+    write_file(in_folder("a"), "", 0);
+    refused(": the file is not an HDF5 file (data.file)");
+    write_file(in_folder("a"), "\211HDF\r\n\032\n", 8);
+    refused(": HDF5 cannot open the file: it is damaged, cut short or being written (data.file)");
+}
+END_TEST
+
+START_TEST(a_file_that_was_cut_short_is_refused)
+{
+    static unsigned char whole[65536];
+    static int64_t ids[100];
+    rt_data_options o = options_for("tokens");
+    rt_data *data;
+    for (int deflated = 0; deflated < 2; deflated++) {
+        write_ids(&o, (storage){.chunk = deflated ? 10 : 0, .deflated = deflated}, ids, 100);
+        o.length = 4;
+        FILE *file = fopen(in_folder("a"), "rb");
+        ck_assert(file != NULL);
+        size_t size = fread(whole, 1, sizeof whole, file);
+        ck_assert(fclose(file) == 0 && size > 1000 && size < sizeof whole);
+        for (size_t length = 0; length < size; length++) {
+            write_file(in_folder("a"), whole, length);
+            ck_assert_int_eq(rt_data_open(&data, &o).code, RT_DATA);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_data_set_that_is_not_there_is_named)
+{
+    static const int64_t ids[] = {4, 5, 6};
+    static const char *const names[] = {"/", "/idz", "/ids/ids", "/group", "/nowhere", "/round"};
+    rt_data_options o = options_for("tokens");
+    write_ids(&o, (storage){0}, ids, 3);
+    hid_t file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t group = H5Gcreate2(file, "group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    ck_assert(H5Lcreate_soft("/not/there", file, "nowhere", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    ck_assert(H5Lcreate_soft("/round", file, "round", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    ck_assert(H5Gclose(group) >= 0 && H5Fclose(file) >= 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        refused_at(in_folder("a"), names[i], ": the file has no data set of that name (data.file)");
+}
+END_TEST
+
+START_TEST(a_link_to_another_file_is_not_followed)
+{
+    static const int64_t ids[] = {4, 5, 6};
+    rt_data_options o = options_for("tokens");
+    write_ids(&o, (storage){0}, ids, 3);
+    ck_assert_int_eq(rename(in_folder("a"), in_folder("b")), 0);
+    writing w = begin();
+    ck_assert(H5Lcreate_external(in_folder("b"), "/ids", w.file, "ids", H5P_DEFAULT, H5P_DEFAULT) >=
+              0);
+    end(w);
+    refused(": the data set must lie in the file itself; it is a link to another (data.file)");
+}
+END_TEST
+
+START_TEST(ids_in_other_files_are_not_read)
+{
+    writing w = begin();
+    ck_assert(H5Pset_external(w.creation, "/etc/passwd", 0, 400) >= 0);
+    put(w, H5T_STD_I32LE, 1, 100, NULL);
+    end(w);
+    refused(": the data set must lie in the file itself; it is in other files (data.file)");
+}
+END_TEST
+
+START_TEST(a_data_set_put_together_of_others_is_refused)
+{
+    hsize_t extent = 100;
+    writing w = begin();
+    hid_t space = H5Screate_simple(1, &extent, NULL);
+    ck_assert(H5Pset_virtual(w.creation, space, "/etc/passwd", "/ids", space) >= 0);
+    ck_assert(H5Sclose(space) >= 0);
+    put(w, H5T_STD_I32LE, 1, 100, NULL);
+    end(w);
+    refused(": the data set must lie in the file itself; it is put together of others (data.file)");
+}
+END_TEST
+
+START_TEST(another_rank_is_named)
+{
+    static const int values[9] = {4, 4, 4, 4, 4, 4, 4, 4, 4};
+    writing w = begin();
+    put(w, H5T_NATIVE_INT, 2, 3, values);
+    end(w);
+    refused(": the data set must have one dimension; it has 2 (data.file)");
+    w = begin();
+    put(w, H5T_NATIVE_INT, 0, 0, values);
+    end(w);
+    refused(": the data set must have one dimension; it has 0 (data.file)");
+}
+END_TEST
+
+START_TEST(another_type_is_named)
+{
+    static const double values[8] = {0};
+    struct {
+        hid_t type;
+        const char *kind;
+    } wrong[] = {{H5T_IEEE_F32LE, "floating-point numbers of 4 bytes"},
+                 {H5T_IEEE_F64LE, "floating-point numbers of 8 bytes"},
+                 {H5T_STD_U32LE, "unsigned integers of 4 bytes"},
+                 {H5T_STD_U64BE, "unsigned integers of 8 bytes"},
+                 {H5T_STD_I16LE, "integers of 2 bytes"},
+                 {H5T_STD_I8LE, "integers of 1 bytes"},
+                 {H5T_C_S1, "strings of 1 bytes"},
+                 {H5T_STD_B32LE, "something else of 4 bytes"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char message[200];
+        writing w = begin();
+        put(w, wrong[i].type, 1, 8, values);
+        end(w);
+        snprintf(message, sizeof message,
+                 ": the data set must hold int32 or int64; it holds %s (data.file)", wrong[i].kind);
+        refused(message);
+    }
+}
+END_TEST
+
+START_TEST(an_empty_data_set_is_named)
+{
+    writing w = begin();
+    put(w, H5T_STD_I32LE, 1, 0, NULL);
+    end(w);
+    refused(": the data set is empty (data.file)");
+    w = begin();
+    hid_t space = H5Screate(H5S_NULL);
+    hid_t set =
+        H5Dcreate2(w.file, "ids", H5T_STD_I32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    ck_assert(H5Dclose(set) >= 0 && H5Sclose(space) >= 0);
+    end(w);
+    refused(": the data set is empty (data.file)");
+}
+END_TEST
+
+/* Such a file has a few kilobytes and claims terabytes. Memory must not follow. */
+START_TEST(huge_claims_are_refused_before_memory_is_asked_for)
+{
+    struct rusage before, after;
+    const hsize_t chunk = 1 << 20, large = (1 << 23) + 1;
+    getrusage(RUSAGE_SELF, &before);
+    writing w = begin();
+    ck_assert(H5Pset_chunk(w.creation, 1, &chunk) >= 0);
+    put(w, H5T_STD_I32LE, 1, (hsize_t)1 << 60, NULL);
+    end(w);
+    refused(": the data set can have up to 4294967295 ids; it has 1152921504606846976 (data.file)");
+    w = begin();
+    ck_assert(H5Pset_chunk(w.creation, 1, &chunk) >= 0);
+    put(w, H5T_STD_I32LE, 1, UINT32_MAX, NULL);
+    end(w);
+    refused(": parts of the data set were never written (data.file)");
+    w = begin();
+    ck_assert(H5Pset_chunk(w.creation, 1, &large) >= 0);
+    put(w, H5T_STD_I32LE, 1, UINT32_MAX, NULL);
+    end(w);
+    refused(": the data set can have chunks of up to 8388608 ids; they have 8388609 (data.file)");
+    getrusage(RUSAGE_SELF, &after);
+    ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, 64 << 10);
+}
+END_TEST
+
+/* HDF5 would give zeros for what is missing. */
+START_TEST(what_was_never_written_is_refused)
+{
+    static const int values[10] = {4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+    const hsize_t chunk = 10, start = 0, all = 25, longest = H5S_UNLIMITED;
+    writing w = begin();
+    put(w, H5T_STD_I32LE, 1, 100, NULL);
+    end(w);
+    refused(": parts of the data set were never written (data.file)");
+    for (int deflated = 0; deflated < 2; deflated++) {
+        w = begin();
+        ck_assert(H5Pset_chunk(w.creation, 1, &chunk) >= 0);
+        ck_assert(!deflated || H5Pset_deflate(w.creation, 6) >= 0);
+        hid_t space = H5Screate_simple(1, &all, &longest), some = H5Screate_simple(1, &chunk, NULL);
+        hid_t set =
+            H5Dcreate2(w.file, "ids", H5T_STD_I32LE, space, H5P_DEFAULT, w.creation, H5P_DEFAULT);
+        ck_assert(H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &chunk, NULL) >= 0);
+        ck_assert(H5Dwrite(set, H5T_NATIVE_INT, some, space, H5P_DEFAULT, values) >= 0);
+        ck_assert(H5Dclose(set) >= 0 && H5Sclose(some) >= 0 && H5Sclose(space) >= 0);
+        end(w);
+        refused(": parts of the data set were never written (data.file)");
+    }
+}
+END_TEST
+
+static size_t keep_bytes(unsigned flags, size_t values, const unsigned *value, size_t bytes,
+                         size_t *size, void **buffer)
+{
+    (void)flags, (void)values, (void)value, (void)size, (void)buffer;
+    return bytes;
+}
+
+/* A filter of somebody's own, whether HDF5 has it already or would have to look for it. */
+START_TEST(a_filter_from_elsewhere_is_not_loaded)
+{
+    static const int values[8] = {4};
+    const hsize_t chunk = 4;
+    const H5Z_class2_t filter = {H5Z_CLASS_T_VERS, 300, 1, 1, "own", NULL, NULL, keep_bytes};
+    writing w = begin();
+    ck_assert(H5Zregister(&filter) >= 0);
+    ck_assert(H5Pset_chunk(w.creation, 1, &chunk) >= 0);
+    ck_assert(H5Pset_filter(w.creation, 300, H5Z_FLAG_MANDATORY, 0, NULL) >= 0);
+    put(w, H5T_NATIVE_INT, 1, 8, values);
+    end(w);
+    static const char message[] = ": the data set is stored with filter 300 (own), which HDF5 "
+                                  "itself does not have here (data.file)";
+    refused(message);
+    ck_assert(H5Zunregister(300) >= 0);
+    refused(message);
+}
+END_TEST
+
+/* The last ids of a chunk that is damaged; what is read first says so. */
+START_TEST(chunks_that_cannot_be_unpacked_are_named)
+{
+    static const int values[8] = {4, 5, 6, 7, 8, 9, 10, 11};
+    const hsize_t chunk = 4, second = 4;
+    writing w = begin();
+    ck_assert(H5Pset_chunk(w.creation, 1, &chunk) >= 0 && H5Pset_deflate(w.creation, 6) >= 0);
+    put(w, H5T_NATIVE_INT, 1, 8, values);
+    hid_t set = H5Dopen2(w.file, "ids", H5P_DEFAULT);
+    ck_assert(H5Dwrite_chunk(set, H5P_DEFAULT, 0, &second, 7, "garbage") >= 0);
+    ck_assert(H5Dclose(set) >= 0);
+    end(w);
+    refused(": data.file cannot be read from id 0 to 7");
+}
+END_TEST
+
+START_TEST(token_ids_must_hold_a_window_of_each_kind)
+{
+    static const int64_t ids[10] = {4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+    rt_data_options o = options_for("tokens");
+    rt_data *data;
+    write_ids(&o, (storage){0}, ids, 10);
+    o.eval_fraction = 0.2;
+    o.length = 3;
+    rt_data_close(opened(&o));
+    o.length = 4;
+    is_data_error(rt_data_open(&data, &o), o.file,
+                  ": data.length 4 needs 3 ids for training and as many for evaluation; of the 10 "
+                  "there are 8 and 2 (data.eval_fraction 0.2)");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("token files");
+    TCase *tests = leak_checked_case(suite, "token files");
+    tcase_add_checked_fixture(tests, make_folder, remove_folder);
+    tcase_add_test(tests, an_id_out_of_range_is_named);
+    tcase_add_test(tests, special_ids_and_the_last_one_are_ids);
+    tcase_add_test(tests, a_file_that_is_no_regular_one_is_named);
+    tcase_add_test(tests, a_file_without_permission_is_named);
+    tcase_add_test(tests, what_is_not_hdf5_is_named);
+    tcase_add_test(tests, a_file_that_was_cut_short_is_refused);
+    tcase_add_test(tests, a_data_set_that_is_not_there_is_named);
+    tcase_add_test(tests, a_link_to_another_file_is_not_followed);
+    tcase_add_test(tests, ids_in_other_files_are_not_read);
+    tcase_add_test(tests, a_data_set_put_together_of_others_is_refused);
+    tcase_add_test(tests, another_rank_is_named);
+    tcase_add_test(tests, another_type_is_named);
+    tcase_add_test(tests, an_empty_data_set_is_named);
+    tcase_add_test(tests, huge_claims_are_refused_before_memory_is_asked_for);
+    tcase_add_test(tests, what_was_never_written_is_refused);
+    tcase_add_test(tests, a_filter_from_elsewhere_is_not_loaded);
+    tcase_add_test(tests, chunks_that_cannot_be_unpacked_are_named);
+    tcase_add_test(tests, token_ids_must_hold_a_window_of_each_kind);
+    return run_suite(suite);
+}

@@ -1,0 +1,237 @@
+/* Files of token ids: what is read of them, by several threads as well, and what is said of
+ * those that cannot be used. */
+
+#include "samples.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+
+/* More than two blocks of the first look at a file, and no round number. */
+enum { MANY = 150001, VOCAB = 5000, LENGTH = 64 };
+
+static int64_t id_at(size_t i)
+{
+    return (int64_t)((i * 2654435761u >> 7) % VOCAB);
+}
+
+static int64_t *many_ids(void)
+{
+    int64_t *ids = rt_alloc(MANY, sizeof *ids);
+    ck_assert(ids != NULL);
+    for (size_t i = 0; i < MANY; i++)
+        ids[i] = id_at(i);
+    return ids;
+}
+
+static rt_data_options long_options(storage s)
+{
+    rt_data_options o = options_for("tokens");
+    int64_t *ids = many_ids();
+    o.vocab = VOCAB;
+    o.length = LENGTH;
+    write_ids(&o, s, ids, MANY);
+    rt_free(ids);
+    return o;
+}
+
+/* In one piece and in chunks, of both widths and both byte orders. */
+enum { STORAGES = 6 };
+static storage storage_number(int i)
+{
+    storage all[STORAGES] = {{H5T_STD_I32LE, 0, false},   {H5T_STD_I64LE, 0, false},
+                             {H5T_STD_I32BE, 0, false},   {H5T_STD_I32LE, 1000, false},
+                             {H5T_STD_I64LE, 4096, true}, {H5T_STD_I64BE, 77777, true}};
+    return all[i];
+}
+
+START_TEST(windows_are_read_from_every_kind_of_storage)
+{
+    enum { ROWS = 40 };
+    rt_data_options o = long_options(storage_number(_i));
+    o.objective = RT_OBJECTIVE_LM;
+    rt_data *data = opened(&o);
+    ck_assert_int_eq(rt_data_vocab(data), VOCAB);
+    ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), 15000 / (LENGTH - 1));
+    rt_batch batch = new_batch(ROWS, LENGTH);
+    rt_data_evaluation(data, 0, &batch);
+    for (int i = 0; i < ROWS * LENGTH; i++) {
+        size_t place = 135001 + (size_t)(i / LENGTH * (LENGTH - 1) + i % LENGTH - 1);
+        ck_assert_int_eq(batch.ids[i], i % LENGTH ? id_at(place) : RT_ID_CLS);
+        ck_assert_int_eq(batch.mask[i], 1);
+    }
+    ck_assert_int_eq(rt_data_status(data).code, RT_OK);
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+/* A compact data set lies in its header. */
+START_TEST(a_small_data_set_may_lie_in_its_header_and_in_a_group)
+{
+    rt_data_options o = options_for("tokens");
+    const char *path = in_folder("a");
+    const int ids[8] = {4, 5, 6, 7, 8, 9, 10, 11};
+    hsize_t extent = 8;
+    H5dont_atexit();
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t group = H5Gcreate2(file, "group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(1, &extent, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
+    ck_assert(H5Pset_layout(creation, H5D_COMPACT) >= 0);
+    hid_t set = H5Dcreate2(group, "ids", H5T_STD_I32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    ck_assert(H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, ids) >= 0);
+    ck_assert(H5Lcreate_soft("/group/ids", file, "link", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    ck_assert(H5Dclose(set) >= 0 && H5Pclose(creation) >= 0 && H5Sclose(space) >= 0);
+    ck_assert(H5Gclose(group) >= 0 && H5Fclose(file) >= 0);
+    static const char *const names[] = {"/group/ids", "/link"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(o.file, sizeof o.file, "%s:%s", path, names[i]);
+        o.length = 9;
+        o.eval_fraction = 0;
+        rt_data *data = opened(&o);
+        rt_batch batch = new_batch(1, 9);
+        rt_data_training(data, 1, 0, 0, &batch);
+        for (int t = 1; t < 9; t++)
+            ck_assert_int_eq(original(&batch, t), 3 + t);
+        free_batch(batch);
+        rt_data_close(data);
+    }
+}
+END_TEST
+
+/* The rows that one of several threads draws. */
+typedef struct drawing {
+    const rt_data *data;
+    rt_batch batch;
+    uint32_t first;
+} drawing;
+
+enum { THREADS = 4, STEPS = 30, ROWS = 8 };
+
+static void *draw_steps(void *argument)
+{
+    drawing *d = argument;
+    rt_batch part = d->batch;
+    part.rows = ROWS;
+    for (uint32_t step = 0; step < STEPS; step++) {
+        rt_data_training(d->data, 1, step, d->first, &part);
+        part.ids += ROWS * LENGTH;
+        part.labels += ROWS * LENGTH;
+        part.mask += ROWS * LENGTH;
+    }
+    return NULL;
+}
+
+START_TEST(several_threads_draw_what_one_draws)
+{
+    rt_data_options o = long_options(storage_number(_i));
+    rt_data *data = opened(&o);
+    drawing together[THREADS], alone;
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        together[i] = (drawing){data, new_batch(STEPS * ROWS, LENGTH), (uint32_t)(i * ROWS)};
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, draw_steps, &together[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    for (int i = 0; i < THREADS; i++) {
+        alone = (drawing){data, new_batch(STEPS * ROWS, LENGTH), together[i].first};
+        draw_steps(&alone);
+        ck_assert(same_rows(&alone.batch, 0, &together[i].batch, 0, STEPS * ROWS));
+        free_batch(alone.batch);
+        free_batch(together[i].batch);
+    }
+    ck_assert_int_eq(rt_data_status(data).code, RT_OK);
+    rt_data_close(data);
+}
+END_TEST
+
+START_TEST(two_sources_read_one_file)
+{
+    rt_data_options o = long_options(storage_number(4));
+    rt_data *first = opened(&o), *second = opened(&o);
+    rt_batch one = new_batch(8, LENGTH), other = new_batch(8, LENGTH);
+    rt_data_training(first, 1, 0, 0, &one);
+    rt_data_close(first);
+    rt_data_training(second, 1, 0, 0, &other);
+    ck_assert(same_rows(&one, 0, &other, 0, 8));
+    ck_assert_int_eq(rt_data_status(second).code, RT_OK);
+    free_batch(one);
+    free_batch(other);
+    rt_data_close(second);
+}
+END_TEST
+
+/* What is left of the file holds the first of the ids only, so that some rows can be read no
+ * more; all of them are refused, since HDF5 would read zeros. */
+START_TEST(a_file_that_is_cut_short_is_found_while_drawing)
+{
+    rt_data_options o = long_options(storage_number(_i));
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(4, LENGTH);
+    rt_data_training(data, 1, 0, 0, &batch);
+    ck_assert_int_eq(rt_data_status(data).code, RT_OK);
+    struct stat facts;
+    ck_assert_int_eq(stat(in_folder("a"), &facts), 0);
+    ck_assert_int_eq(truncate(in_folder("a"), facts.st_size / 2), 0);
+    rt_data_training(data, 1, 0, 0, &batch);
+    for (int i = 0; i < 4 * LENGTH; i++) {
+        ck_assert_int_eq(batch.ids[i], RT_ID_PAD);
+        ck_assert_int_eq(batch.labels[i], RT_NO_LABEL);
+        ck_assert_int_eq(batch.mask[i], 0);
+    }
+    is_data_error(rt_data_status(data), o.file, ": data.file became shorter while it was in use");
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+/* Another program writes into the file, which keeps its size. The ids lie in it as they are,
+ * so that the first of them can be found. HDF5 keeps 64 kB of what it read: the places are
+ * far from each other. The first failure is the one that is told. */
+START_TEST(an_id_that_is_overwritten_is_found_while_drawing)
+{
+    rt_data_options o = long_options((storage){0});
+    o.eval_fraction = 0;
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(1, LENGTH);
+    FILE *file = fopen(in_folder("a"), "r+b");
+    ck_assert(file != NULL);
+    int32_t first[3], wanted[3] = {(int32_t)id_at(0), (int32_t)id_at(1), (int32_t)id_at(2)};
+    long at = -4;
+    do {
+        at += 4;
+        ck_assert(fseek(file, at, SEEK_SET) == 0 && fread(first, sizeof first, 1, file) == 1);
+    } while (memcmp(first, wanted, sizeof first));
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t row = 1 + i * 1000;
+        int32_t wrong = i ? -7 : VOCAB;
+        ck_assert(fseek(file, at + 4 * (LENGTH - 1) * (long)row, SEEK_SET) == 0);
+        ck_assert(fwrite(&wrong, sizeof wrong, 1, file) == 1 && fflush(file) == 0);
+        rt_data_evaluation(data, row, &batch);
+        for (int t = 0; t < LENGTH; t++)
+            ck_assert(batch.ids[t] == RT_ID_PAD && batch.labels[t] == RT_NO_LABEL);
+        rt_data_evaluation(data, 500, &batch);
+        ck_assert_int_eq(batch.ids[0], RT_ID_CLS);
+    }
+    ck_assert_int_eq(fclose(file), 0);
+    is_data_error(rt_data_status(data), o.file,
+                  ": data.file must hold ids from 0 to 4999 (data.vocab 5000); got 5000 at index "
+                  "63");
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("tokens");
+    TCase *tests = leak_checked_case(suite, "tokens");
+    tcase_add_checked_fixture(tests, make_folder, remove_folder);
+    tcase_add_loop_test(tests, windows_are_read_from_every_kind_of_storage, 0, STORAGES);
+    tcase_add_test(tests, a_small_data_set_may_lie_in_its_header_and_in_a_group);
+    tcase_add_loop_test(tests, several_threads_draw_what_one_draws, 0, STORAGES);
+    tcase_add_test(tests, two_sources_read_one_file);
+    tcase_add_loop_test(tests, a_file_that_is_cut_short_is_found_while_drawing, 0, STORAGES);
+    tcase_add_test(tests, an_id_that_is_overwritten_is_found_while_drawing);
+    return run_suite(suite);
+}
