@@ -28,6 +28,11 @@ bool rt_same_shape(const rt_tensor *x, const rt_tensor *y)
     return x->ndim == y->ndim && !memcmp(x->shape, y->shape, sizeof x->shape);
 }
 
+bool rt_shapes_equal(rt_shape a, rt_shape b)
+{
+    return a.ndim == b.ndim && !memcmp(a.axis, b.axis, (size_t)a.ndim * sizeof *a.axis);
+}
+
 size_t rt_shape_size(rt_shape shape)
 {
     size_t size = 1;

@@ -42,6 +42,7 @@ rt_tensor rt_tensor_of(real *data, real *grad, rt_shape shape);
 
 rt_shape rt_tensor_shape(const rt_tensor *x);
 bool rt_same_shape(const rt_tensor *x, const rt_tensor *y);
+bool rt_shapes_equal(rt_shape a, rt_shape b);
 
 /* The number of elements; of a shape, 0 if an axis is below 1 or the number of
  * elements does not fit an int (the BLAS counts in int). */

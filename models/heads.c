@@ -1,4 +1,4 @@
-#include "models/roformer.h"
+#include "models/parts.h"
 
 static void add_lm_head(rt_roformer *m)
 {

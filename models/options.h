@@ -3,6 +3,7 @@
 
 /* What a RoFormer is made of. */
 
+#include "models/frequencies.h"
 #include "ops/ops.h"
 
 #define RT_NORM_ORDERS(X) X(RT_NORM_POST, "post") X(RT_NORM_PRE, "pre")
@@ -34,6 +35,14 @@ typedef enum rt_position_kind { RT_POSITION_KINDS(RT_CHOICE_VALUE) } rt_position
     X(RT_THETA_MODEL, "model") X(RT_THETA_LAYER, "layer") X(RT_THETA_HEAD, "head")
 typedef enum rt_theta_scope { RT_THETA_SCOPES(RT_CHOICE_VALUE) } rt_theta_scope;
 
+/* Where a learnable theta starts: at the frequencies of the position; at those times e^(sigma z),
+ * z normal; or anywhere between the largest and the smallest of them, its logarithm uniform. */
+#define RT_THETA_INITS(X)                                                                          \
+    X(RT_THETA_FREQUENCIES, "frequencies")                                                         \
+    X(RT_THETA_PERTURBED, "perturbed")                                                             \
+    X(RT_THETA_UNIFORM, "uniform")
+typedef enum rt_theta_init { RT_THETA_INITS(RT_CHOICE_VALUE) } rt_theta_init;
+
 /* What the hidden states are turned into. */
 #define RT_HEADS(X)                                                                                \
     X(RT_HEAD_LM, "lm")             /* logits over the vocabulary for every token */               \
@@ -44,15 +53,18 @@ typedef enum rt_head { RT_HEADS(RT_CHOICE_VALUE) } rt_head;
 typedef struct rt_position_options {
     rt_position_kind kind;
     rt_pairing pairing;
-    double base;
-    double fraction; /* share of each head's pairs that is rotated, 0 ... 1 */
+    rt_frequency_options frequencies; /* of rope; the base also of sinusoidal */
+    double fraction;                  /* share of each head's pairs that is rotated, 0 ... 1 */
     bool rotate_value;
+    int max_len; /* of learned: the size of its table, the most tokens a sequence can have */
 } rt_position_options;
 
 typedef struct rt_theta_options {
     bool learn;
     rt_theta_scope scope;
     rt_theta_form form;
+    rt_theta_init init;
+    double init_sigma; /* of perturbed */
 } rt_theta_options;
 
 typedef struct rt_roformer_options {

@@ -26,6 +26,36 @@ void rt_alibi_slopes(double *slopes, int heads)
         slopes[k] = k < n ? pow(2, -8.0 * (k + 1) / n) : pow(2, -4.0 * (2 * (k - n) + 1) / n);
 }
 
+/* The bucket of a distance of at least 0 among `buckets`: the first half of them holds one
+ * distance each, the others grow by equal factors and end at RT_T5_REACH. */
+static int t5_bucket(int distance, int buckets)
+{
+    const int exact = buckets / 2;
+    if (distance < exact)
+        return distance;
+    const double ratio = log((double)distance / exact) / log((double)RT_T5_REACH / exact);
+    const int bucket = exact + (int)(ratio * (buckets - exact) + 1e-9); /* 2.9999... is 3 */
+    return bucket < buckets ? bucket : buckets - 1;
+}
+
+rt_distances rt_t5_distances(int16_t *class_of, bool causal)
+{
+    const int side = causal ? RT_T5_BUCKETS : RT_T5_BUCKETS / 2;
+    for (int d = -RT_T5_REACH; d <= RT_T5_REACH; d++) {
+        const int behind = d < 0 ? t5_bucket(-d, side) : 0;
+        const int ahead = d > 0 && !causal ? side + t5_bucket(d, side) : 0;
+        class_of[d + RT_T5_REACH] = (int16_t)(behind + ahead);
+    }
+    return (rt_distances){RT_T5_REACH, RT_T5_BUCKETS, class_of};
+}
+
+rt_distances rt_shaw_distances(int16_t *class_of)
+{
+    for (int c = 0; c <= 2 * RT_SHAW_REACH; c++)
+        class_of[c] = (int16_t)c;
+    return (rt_distances){RT_SHAW_REACH, 2 * RT_SHAW_REACH + 1, class_of};
+}
+
 double rt_decay(const double *theta, int pairs, double r)
 {
     double real_part = 0, imaginary_part = 0, sum = 0;

@@ -14,6 +14,17 @@ void rt_sinusoidal_table(double *table, int T, int C, double base, rt_pairing la
  * two that is at most H, the powers 1 ... n of 2^(-8/n), then the odd powers of 2^(-4/n). */
 void rt_alibi_slopes(double *slopes, int heads);
 
+/* The classes of distances, j - i for key j and query i, that learned biases and keys are shared
+ * by. `class_of` has room for 2 reach + 1; the result refers to it.
+ *
+ *   t5    (Raffel et al. 2020) 32 buckets: one for each of the nearest distances, then ever
+ *         wider ones, logarithmically up to 128. Half of them for keys ahead of the query, or,
+ *         if causal, all for those behind.
+ *   shaw  (Shaw et al. 2018) one for each distance, clipped to -16 ... 16. */
+enum { RT_T5_BUCKETS = 32, RT_T5_REACH = 128, RT_SHAW_REACH = 16, RT_MAX_CLASSES_OF = 257 };
+rt_distances rt_t5_distances(int16_t *class_of, bool causal);
+rt_distances rt_shaw_distances(int16_t *class_of);
+
 /* How much attention can prefer near keys, by distance r (figure 2 of the RoFormer paper):
  * the mean over j = 1 ... R/2 of |sum_{i<j} e^{i r theta_i}|. */
 double rt_decay(const double *theta, int pairs, double r);

@@ -1,24 +1,16 @@
-#include "models/roformer.h"
+#include "models/parts.h"
 
 #include "core/memory.h"
-#include "models/layers.h"
+#include "models/linear_form.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* ---- construction ---- */
 
-int rt_roformer_pairs(const rt_roformer_options *o)
+static bool changes_scores(rt_position_kind kind)
 {
-    if (o->position.kind != RT_POSITION_ROPE)
-        return 0;
-    return (int)lround(o->position.fraction * (o->dim / o->heads) / 2);
-}
-
-void rt_roformer_initial_theta(const rt_roformer_options *o, double *theta)
-{
-    rt_theta_geometric(theta, rt_roformer_pairs(o), o->position.base);
+    return kind == RT_POSITION_ALIBI || kind == RT_POSITION_T5 || kind == RT_POSITION_SHAW;
 }
 
 static rt_status check_options(const rt_roformer_options *o)
@@ -33,17 +25,16 @@ static rt_status check_options(const rt_roformer_options *o)
         return rt_error(RT_ARGUMENT, "rope needs an even head size; got %d", o->dim / o->heads);
     if (o->theta.learn && rt_roformer_pairs(o) < 1)
         return rt_error(RT_ARGUMENT, "nothing is rotated, so there is no theta to learn");
-    return rt_ok();
-}
-
-static rt_tensor *add_theta(rt_roformer *m, const char *prefix)
-{
-    const rt_roformer_options *o = &m->options;
-    const int pairs = rt_roformer_pairs(o);
-    rt_shape shape =
-        o->theta.scope == RT_THETA_HEAD ? RT_SHAPE_OF(o->heads, pairs) : RT_SHAPE_OF(pairs);
-    return rt_parameters_add(&m->parameters, RT_ROLE_THETA, RT_INIT_GIVEN, shape, "%s.theta",
-                             prefix);
+    if (o->position.kind == RT_POSITION_LEARNED && o->position.max_len < 1)
+        return rt_error(RT_ARGUMENT, "learned positions need the size of their table, max_len");
+    if (o->attention != RT_ATTENTION_SOFTMAX && changes_scores(o->position.kind))
+        return rt_error(RT_ARGUMENT, "alibi, t5 and shaw change scores, which linear attention "
+                                     "does not have");
+    if (o->attention != RT_ATTENTION_SOFTMAX && o->attention_dropout > 0)
+        return rt_error(RT_ARGUMENT, "linear attention has no weights that could be dropped");
+    return o->position.kind == RT_POSITION_ROPE
+               ? rt_frequencies_check(&o->position.frequencies, rt_roformer_pairs(o))
+               : rt_ok();
 }
 
 /* "roformer.encoder.layer.2.attention.self.query" and the like, written to `text`. */
@@ -62,7 +53,8 @@ static void add_layer(rt_roformer *m, int l)
     layer->value =
         rt_add_linear(&m->parameters, LAYER_NAME(name, l, "attention.self.value"), o->dim, o->dim);
     if (o->theta.learn && o->theta.scope != RT_THETA_MODEL)
-        layer->theta = add_theta(m, LAYER_NAME(name, l, "attention.self"));
+        layer->theta = rt_add_theta(m, LAYER_NAME(name, l, "attention.self"));
+    layer->distance_keys = rt_add_layer_encoding(m, LAYER_NAME(name, l, "attention.self"));
     layer->output = rt_add_linear(&m->parameters, LAYER_NAME(name, l, "attention.output.dense"),
                                   o->dim, o->dim);
     layer->output_norm =
@@ -86,77 +78,12 @@ static void add_encoder(rt_roformer *m)
     if (E != o->dim)
         m->projection = rt_add_linear(&m->parameters, "roformer.embeddings_project", o->dim, E);
     if (o->theta.learn && o->theta.scope == RT_THETA_MODEL)
-        m->theta = add_theta(m, "roformer.encoder");
+        m->theta = rt_add_theta(m, "roformer.encoder");
+    rt_add_encoding(m);
     for (int l = 0; l < o->layers; l++)
         add_layer(m, l);
     if (o->norm == RT_NORM_PRE)
         m->last_norm = rt_add_norm(&m->parameters, "roformer.encoder.LayerNorm", o->dim);
-}
-
-/* ---- theta ---- */
-
-static double held(rt_theta_form form, double theta)
-{
-    return form == RT_THETA_LOG ? log(theta) : theta;
-}
-
-static double radians(rt_theta_form form, double value)
-{
-    return form == RT_THETA_LOG ? exp(value) : value;
-}
-
-static void set_theta(const rt_roformer_options *o, rt_tensor *theta, const double *initial)
-{
-    const size_t pairs = (size_t)rt_roformer_pairs(o);
-    for (size_t i = 0; theta && i < rt_size(theta); i++)
-        theta->data[i] = (real)held(o->theta.form, initial[i % pairs]);
-}
-
-/* Gives theta its start: a table if it is fixed, values of the parameters if not. */
-static rt_status start_theta(rt_roformer *m, bool own_values)
-{
-    const rt_roformer_options *o = &m->options;
-    const int pairs = rt_roformer_pairs(o);
-    double *initial = rt_alloc((size_t)pairs, sizeof *initial);
-    if (!initial)
-        return rt_out_of_memory("theta");
-    rt_status status = rt_ok();
-    rt_roformer_initial_theta(o, initial);
-    if (!o->theta.learn)
-        status = rt_rotation_table_init(&m->rotation, initial, pairs, o->position.pairing, 1);
-    else if (own_values) {
-        set_theta(o, m->theta, initial);
-        for (int l = 0; l < o->layers; l++)
-            set_theta(o, m->layers[l].theta, initial);
-    }
-    rt_free(initial);
-    return status;
-}
-
-int rt_roformer_theta(const rt_roformer *m, int layer, double *theta)
-{
-    const rt_tensor *t = m->theta ? m->theta : m->layers[layer].theta;
-    if (!t)
-        return 0;
-    for (size_t i = 0; i < rt_size(t); i++)
-        theta[i] = radians(m->options.theta.form, (double)t->data[i]);
-    return (int)rt_rows(t);
-}
-
-/* The rotation that layer l applies to T tokens; NULL without rope, or when the graph or
- * the heap has failed (then the graph says so). */
-static const rt_rotation *rotation_of(rt_roformer *m, rt_graph *g, int layer, int T)
-{
-    const rt_roformer_options *o = &m->options;
-    if (!o->theta.learn) {
-        rt_status status = rt_rotation_reserve(&m->rotation, T);
-        if (status.code)
-            return rt_graph_fail(g, status.code, "%s", status.message);
-        return &m->rotation.rotation;
-    }
-    rt_tensor *theta = m->theta ? m->theta : m->layers[layer].theta;
-    return rt_rotation_learned(g, theta, o->theta.form, o->position.pairing, 1, 1, T,
-                               (rt_positions){0});
 }
 
 /* ---- forward ---- */
@@ -175,6 +102,7 @@ static rt_tensor *embed(rt_roformer *m, rt_graph *g, const rt_roformer_input *in
 {
     rt_shape shape = RT_SHAPE_OF(in->B, in->T);
     rt_tensor *x = rt_embedding(g, m->words, in->ids, shape, in->padding_id);
+    x = rt_encode_embeddings(m, g, x);
     if (m->types) {
         const int32_t *types = in->token_types;
         size_t count = (size_t)in->B * (size_t)in->T;
@@ -187,6 +115,35 @@ static rt_tensor *embed(rt_roformer *m, rt_graph *g, const rt_roformer_input *in
     return m->projection.weight ? rt_affine_apply(g, x, m->projection) : x;
 }
 
+static rt_tensor *softmax_context(rt_roformer *m, rt_graph *g, rt_tensor *q, rt_tensor *k,
+                                  rt_tensor *v, int l, const rt_rotation *rotation,
+                                  const rt_roformer_input *in)
+{
+    const rt_roformer_options *o = &m->options;
+    rt_attention_options options = {.causal = o->causal,
+                                    .key_mask = in->key_mask,
+                                    .dropout = o->attention_dropout,
+                                    .probabilities = in->attentions ? in->attentions[l] : NULL};
+    if (rotation) {
+        q = rt_rope(g, q, rotation);
+        k = rt_rope(g, k, rotation);
+    }
+    rt_encode_scores(m, l, &options);
+    return rt_attention(g, q, k, v, &options);
+}
+
+static rt_tensor *linear_context(rt_roformer *m, rt_graph *g, rt_tensor *q, rt_tensor *k,
+                                 rt_tensor *v, const rt_rotation *rotation,
+                                 const rt_roformer_input *in)
+{
+    const rt_linear_form_options options = {.kind = m->options.attention,
+                                            .query_rotation = rotation,
+                                            .key_rotation = rotation,
+                                            .causal = m->options.causal,
+                                            .key_mask = in->key_mask};
+    return rt_linear_form(g, q, k, v, &options);
+}
+
 static rt_tensor *attend(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
                          const rt_rotation *rotation, const rt_roformer_input *in)
 {
@@ -196,17 +153,11 @@ static rt_tensor *attend(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
     rt_tensor *q = rt_reshape(g, rt_affine_apply(g, x, layer->query), heads);
     rt_tensor *k = rt_reshape(g, rt_affine_apply(g, x, layer->key), heads);
     rt_tensor *v = rt_reshape(g, rt_affine_apply(g, x, layer->value), heads);
-    if (o->position.kind == RT_POSITION_ROPE) {
-        q = rt_rope(g, q, rotation);
-        k = rt_rope(g, k, rotation);
-        if (o->position.rotate_value)
-            v = rt_rope(g, v, rotation);
-    }
-    rt_attention_options options = {.causal = o->causal,
-                                    .key_mask = in->key_mask,
-                                    .dropout = o->attention_dropout,
-                                    .probabilities = in->attentions ? in->attentions[l] : NULL};
-    rt_tensor *context = rt_attention(g, q, k, v, &options);
+    if (rotation && o->position.rotate_value)
+        v = rt_rope(g, v, rotation);
+    rt_tensor *context = o->attention == RT_ATTENTION_SOFTMAX
+                             ? softmax_context(m, g, q, k, v, l, rotation, in)
+                             : linear_context(m, g, q, k, v, rotation, in);
     return rt_affine_apply(g, rt_reshape(g, context, RT_SHAPE_OF(in->B, in->T, o->dim)),
                            layer->output);
 }
@@ -246,7 +197,7 @@ rt_tensor *rt_roformer_encode(rt_roformer *m, rt_graph *g, const rt_roformer_inp
         if (in->hidden_states)
             in->hidden_states[l] = x;
         if (rope && (l == 0 || (o->theta.learn && o->theta.scope != RT_THETA_MODEL)))
-            rotation = rotation_of(m, g, l, in->T);
+            rotation = rt_layer_rotation(m, g, l, in->T);
         x = apply_layer(m, g, x, l, rotation, in);
     }
     if (o->norm == RT_NORM_PRE)
@@ -283,7 +234,9 @@ rt_status rt_roformer_new(rt_roformer **model_new, const rt_roformer_options *op
         status = rt_out_of_memory("a model");
     }
     if (!status.code)
-        status = start_theta(m, !values_of);
+        status = rt_theta_start(m, seed, !values_of);
+    if (!status.code)
+        status = rt_encoding_start(m);
     if (status.code)
         rt_roformer_free(m);
     else
@@ -296,6 +249,8 @@ void rt_roformer_free(rt_roformer *m)
     if (!m)
         return;
     rt_rotation_table_free(&m->rotation);
+    rt_encoding_free(m);
+    rt_free(m->theta_start);
     rt_parameters_free(&m->parameters);
     rt_free(m->layers);
     rt_free(m);

@@ -7,7 +7,8 @@
  *     embeddings   LN(word[ids] + type[token type]); dropout; E -> C if they differ
  *     layer        a = LN(x + Wo attention(x));  x' = LN(a + W2 gelu(W1 a))      (post-LN)
  *                  a = x + Wo attention(LN(x));  x' = a + W2 gelu(W1 LN(a))      (pre-LN)
- *     attention    q, k, v = Wx; q, k (v too, if asked) rotated; softmax(q k^T / sqrt D) v
+ *     attention    q, k, v = Wx; q, k (v too, if asked) rotated; softmax(q k^T / sqrt D) v,
+ *                  or one of the linear forms
  *     lm head      LN(gelu(dense(x))), then the word embeddings transposed + bias
  *     sequence     of token 0: dropout, dense, gelu, dropout, out_proj
  *     token        dropout, linear
@@ -22,7 +23,8 @@
 typedef struct rt_roformer_layer {
     rt_affine query, key, value, output, output_norm;
     rt_affine intermediate, ffn_output, ffn_norm;
-    rt_tensor *theta; /* NULL if fixed or shared by the model */
+    rt_tensor *theta;         /* NULL if fixed or shared by the model */
+    rt_tensor *distance_keys; /* of shaw */
 } rt_roformer_layer;
 
 typedef struct rt_roformer {
@@ -35,6 +37,15 @@ typedef struct rt_roformer {
     rt_affine transform, transform_norm, decoder; /* of the lm head */
     rt_affine dense, classifier;                  /* of the others */
     rt_rotation_table rotation;                   /* of a fixed theta */
+    double *theta_start;                          /* of a learnable one, as rt_roformer_theta */
+
+    rt_tensor *position_table; /* of learned */
+    rt_tensor *distance_bias;  /* of t5 */
+    real *sines;               /* of sinusoidal, (sine_rows, E) */
+    int sine_rows;
+    double *slopes;         /* of alibi */
+    rt_distances distances; /* of t5 and shaw */
+    int16_t *class_of;
 } rt_roformer;
 
 typedef struct rt_roformer_input {
@@ -63,19 +74,17 @@ rt_tensor *rt_roformer_encode(rt_roformer *model, rt_graph *g, const rt_roformer
  *     sequence    hidden (B, T, C) to (B, labels) */
 rt_tensor *rt_roformer_logits(rt_roformer *model, rt_graph *g, rt_tensor *hidden);
 
-/* Adds the parameters of the head that the options name. For rt_roformer_new. */
-void rt_add_head(rt_roformer *model);
-
 /* ---- theta ---- */
 
 /* Features of a head that are rotated, R, and the pairs they make. */
 int rt_roformer_pairs(const rt_roformer_options *options);
 
-/* The theta that the options start from, R/2 numbers. */
-void rt_roformer_initial_theta(const rt_roformer_options *options, double *theta);
+/* The shape of all learnable theta together: layers (1 if they share), rows (heads, or 1),
+ * R/2. */
+rt_shape rt_roformer_theta_shape(const rt_roformer_options *options);
 
-/* The learnable theta of layer l in radians per position: how many rows (1, or H when
- * every head has its own) are written to theta, (rows, R/2). 0 if theta is fixed. */
-int rt_roformer_theta(const rt_roformer *model, int layer, double *theta);
+/* All learnable theta, in radians per position. */
+void rt_roformer_theta(const rt_roformer *model, double *theta);
+void rt_roformer_set_theta(rt_roformer *model, const double *theta);
 
 #endif

@@ -19,7 +19,8 @@ static const char usage[] =
     "  --check            validate configuration and data, and stop\n"
     "  --print-config     print every key, its value and where it came from, and stop\n"
     "  --gradcheck        check every gradient of the model against differences (train-f64 only)\n"
-    "  --checkpoint FILE  the checkpoint that --eval uses\n"
+    "  --decay            print C(r), how attention can decay with the distance r, as CSV\n"
+    "  --checkpoint FILE  the checkpoint for --eval, or whose theta --decay adds\n"
     "  --threads N        as run.threads=N: changes the time, never the result\n"
     "  --quiet            no progress\n"
     "  --no-color         no colours (nor with NO_COLOR set, nor off a terminal)\n"
@@ -42,6 +43,7 @@ static const struct option options[] = {
     {"check", no_argument, NULL, OPTION_FLAG},
     {"print-config", no_argument, NULL, OPTION_FLAG},
     {"gradcheck", no_argument, NULL, OPTION_FLAG},
+    {"decay", no_argument, NULL, OPTION_FLAG},
     {"checkpoint", required_argument, NULL, OPTION_CHECKPOINT},
     {"threads", required_argument, NULL, OPTION_THREADS},
     {"quiet", no_argument, NULL, OPTION_FLAG},
@@ -71,6 +73,7 @@ static rt_status set_flag(rt_arguments *a, const char *name)
                     {"check", RT_COMMAND_CHECK},
                     {"print-config", RT_COMMAND_PRINT_CONFIG},
                     {"gradcheck", RT_COMMAND_GRADCHECK},
+                    {"decay", RT_COMMAND_DECAY},
                     {"help", RT_COMMAND_HELP},
                     {"version", RT_COMMAND_VERSION}};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
@@ -152,8 +155,8 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
         return rt_error(RT_CONFIG, "a CONFIG.ini is expected; train --help tells more");
     if (a->resume && a->overwrite)
         return rt_error(RT_CONFIG, "--resume and --overwrite contradict each other");
-    if (a->checkpoint && a->command != RT_COMMAND_EVAL)
-        return rt_error(RT_CONFIG, "--checkpoint goes with --eval");
+    if (a->checkpoint && a->command != RT_COMMAND_EVAL && a->command != RT_COMMAND_DECAY)
+        return rt_error(RT_CONFIG, "--checkpoint goes with --eval and --decay");
     if ((a->resume || a->overwrite) && a->command != RT_COMMAND_TRAIN)
         return rt_error(RT_CONFIG, "--%s goes with training only",
                         a->resume ? "resume" : "overwrite");

@@ -13,6 +13,7 @@ typedef enum rt_command {
     RT_COMMAND_CHECK,
     RT_COMMAND_PRINT_CONFIG,
     RT_COMMAND_GRADCHECK,
+    RT_COMMAND_DECAY,
     RT_COMMAND_HELP,
     RT_COMMAND_VERSION
 } rt_command;

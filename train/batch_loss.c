@@ -2,6 +2,19 @@
 
 #include "core/memory.h"
 
+#include <assert.h>
+
+rt_roformer_options rt_model_options(const rt_config *config, const rt_data *data)
+{
+    rt_roformer_options options = config->model;
+    const int classes = rt_data_classes(data);
+    options.vocab = rt_data_vocab(data);
+    options.position = rt_config_position(config);
+    options.head = classes ? RT_HEAD_SEQUENCE : RT_HEAD_LM;
+    options.labels = classes;
+    return options;
+}
+
 rt_status rt_labelled_batch_new(rt_labelled_batch *b, int rows, int length)
 {
     const size_t tokens = (size_t)rows * (size_t)length;
@@ -46,10 +59,15 @@ rt_tensor *rt_batch_loss(rt_roformer *model, rt_graph *g, const rt_labelled_batc
                                      .ids = b->batch.ids,
                                      .key_mask = b->batch.mask,
                                      .padding_id = RT_NO_PADDING};
-    const rt_shape flat = RT_SHAPE_OF(input.B * input.T, model->options.dim);
-    rt_tensor *hidden = rt_reshape(g, rt_roformer_encode(model, g, &input), flat);
-    rt_tensor *labelled = rt_embedding(g, hidden, b->where, RT_SHAPE_OF(b->labels), RT_NO_PADDING);
-    rt_tensor *logits = rt_roformer_logits(model, g, labelled);
+    rt_tensor *hidden = rt_roformer_encode(model, g, &input);
+    if (model->options.head == RT_HEAD_SEQUENCE)
+        assert(b->labels == input.B);
+    else
+        hidden =
+            rt_embedding(g,
+                         rt_reshape(g, hidden, RT_SHAPE_OF(input.B * input.T, model->options.dim)),
+                         b->where, RT_SHAPE_OF(b->labels), RT_NO_PADDING);
+    rt_tensor *logits = rt_roformer_logits(model, g, hidden);
     rt_tensor *loss = rt_cross_entropy(g, logits, b->wanted, 0, divisor);
     if (loss) {
         result->loss = (double)loss->data[0] * divisor;

@@ -3,8 +3,12 @@
 
 /* From sequences to the number that is minimised: where data and model meet. */
 
-#include "data/batch.h"
+#include "data/data.h"
 #include "models/roformer.h"
+#include "train/config.h"
+
+/* The options of the model that a configuration describes, for its data. */
+rt_roformer_options rt_model_options(const rt_config *config, const rt_data *data);
 
 /* A batch with room for its labels, gathered: only the labelled positions go through the
  * head of the model. */

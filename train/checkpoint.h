@@ -10,6 +10,8 @@
  *   /config                    the configuration, an INI text
  *   /model/a/b/c               the parameter a.b.c
  *                              attributes pairing, base, head_dim, theta_form, theta_scope
+ *   /theta_start               of a learned theta: where it started, (layers, rows, R/2),
+ *                              radians per position
  *   /optimizer/first_moment/a/b/c, /optimizer/second_moment/a/b/c
  *                              attribute schedule_steps
  *   /random                    attributes generator, seed, step
@@ -53,6 +55,8 @@ typedef struct rt_checkpoint_model {
     int head_dim;
     rt_theta_form theta_form;
     rt_theta_scope theta_scope;
+    double *theta_start; /* NULL: theta is fixed */
+    rt_shape theta_shape;
 } rt_checkpoint_model;
 
 /* Writes a checkpoint durably: RT_IO as rt_sealed_write. RT_NONFINITE names the first
@@ -65,6 +69,18 @@ rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
  * difference is named and nothing is changed. */
 rt_status rt_checkpoint_load(const char *path, const rt_checkpoint_model *model,
                              rt_checkpoint_info *info) RT_MUST_CHECK;
+
+/* Fills the values of the parameters from the checkpoint of another run, and nothing else.
+ * Pairing, head size, names and shapes must be those of the model, except for theta: it is
+ * taken, in either form, if both have it in the same shape, and else stays as it is;
+ * *has_theta tells. info as for rt_checkpoint_load. */
+rt_status rt_checkpoint_start_from(const char *path, const rt_checkpoint_model *model,
+                                   bool *has_theta, rt_checkpoint_info *info) RT_MUST_CHECK;
+
+/* All learned theta of a checkpoint, in radians per position, laid out as rt_roformer_theta;
+ * the caller frees them. RT_CHECKPOINT if theta was fixed. */
+rt_status rt_checkpoint_read_theta(const char *path, double **theta_new, rt_shape *shape,
+                                   rt_theta_scope *scope) RT_MUST_CHECK;
 
 /* The info alone: enough to build the model that rt_checkpoint_load wants. */
 rt_status rt_checkpoint_read_info(const char *path, rt_checkpoint_info *info) RT_MUST_CHECK;

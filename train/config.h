@@ -19,6 +19,7 @@
 
 enum {
     RT_RUN_NAME_SIZE = 128,
+    RT_MOST_LENGTHS = 8,
     RT_MAX_KEYS = 96,
     RT_FROM_DEFAULT = 0,
     RT_FROM_COMMAND_LINE = -1 /* any other origin is a line of the file */
@@ -32,6 +33,11 @@ typedef struct rt_run_options {
     int log_every;
 } rt_run_options;
 
+typedef struct rt_lengths {
+    int count;
+    int at[RT_MOST_LENGTHS];
+} rt_lengths;
+
 typedef struct rt_train_options {
     int steps;
     int batch_size; /* sequences an optimiser step */
@@ -40,7 +46,9 @@ typedef struct rt_train_options {
     int eval_batches;
     int checkpoint_every;
     int keep;
-    double target_accuracy; /* 0 = none */
+    rt_lengths eval_lengths;
+    double target_accuracy;       /* 0 = none */
+    char init_from[RT_PATH_SIZE]; /* a checkpoint; "" = none */
 } rt_train_options;
 
 /* When a learned theta counts as unchanged. */
@@ -70,10 +78,16 @@ typedef struct rt_config_source {
 /* Reads and checks a configuration. On RT_CONFIG, *errors lists everything that is
  * wrong, a line each, and the message is the first of them. Otherwise *errors is NULL.
  *
- * A path in data.file is relative to the folder of the file that names it, on the command
- * line to the working directory. A schedule_steps of 0 becomes train.steps. */
+ * A path in data.file or train.init_from is relative to the folder of the file that names it, on
+ * the command line to the working directory. A schedule_steps of 0 becomes train.steps. */
 rt_status rt_config_load(rt_config *config, const rt_config_source *source,
                          char **errors) RT_MUST_CHECK;
+
+/* The longest sequences that the run uses, in training or in evaluation. */
+int rt_config_longest(const rt_config *config);
+
+/* The options of the positions, what they take from the data filled in. */
+rt_position_options rt_config_position(const rt_config *config);
 
 /* The configuration as an INI file: every key. Loading it gives the same text again. */
 char *rt_config_ini(const rt_config *config);

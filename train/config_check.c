@@ -50,6 +50,18 @@ static void check_run(checking c)
                    rt_quote(quoted, name));
 }
 
+/* Frequencies for `pairs` rotated pairs of a head. */
+static void check_frequencies(checking c, int pairs)
+{
+    const rt_position_options position = rt_config_position(c.config);
+    rt_status status = rt_frequencies_check(&position.frequencies, pairs);
+    if (status.code)
+        contradict(c,
+                   KEYS("position.scaling", "position.scale", "position.frequencies",
+                        "position.fraction"),
+                   "position.scaling: %s", status.message);
+}
+
 /* A fraction rotates whole pairs. */
 static void check_fraction(checking c, int pairs)
 {
@@ -65,6 +77,41 @@ static void check_fraction(checking c, int pairs)
         contradict(c, KEYS("position.kind", "position.fraction", "theta.learn"),
                    "theta.learn = yes needs rotated pairs; position.fraction = %g leaves none",
                    c.config->model.position.fraction);
+    else
+        check_frequencies(c, (int)lround(rotated));
+}
+
+/* What only goes with some kinds of position and forms of attention. */
+static void check_position(checking c)
+{
+    const rt_roformer_options *model = &c.config->model;
+    const rt_key *kind = rt_key_at(rt_key_find("position", "kind"));
+    const rt_key *attention = rt_key_at(rt_key_find("model", "attention"));
+    const char *kind_word = kind->word((int)model->position.kind);
+    const int longest = rt_config_longest(c.config);
+    const bool linear = model->attention != RT_ATTENTION_SOFTMAX;
+    const bool changes_scores = model->position.kind == RT_POSITION_ALIBI ||
+                                model->position.kind == RT_POSITION_T5 ||
+                                model->position.kind == RT_POSITION_SHAW;
+    if (linear && changes_scores)
+        contradict(c, KEYS("position.kind", "model.attention"),
+                   "position.kind = %s changes the scores of softmax attention; model.attention = "
+                   "%s has none",
+                   kind_word, attention->word((int)model->attention));
+    if (linear && model->attention_dropout > 0)
+        contradict(c, KEYS("model.attention_dropout", "model.attention"),
+                   "model.attention_dropout > 0 needs model.attention = softmax: linear attention "
+                   "has no weights to drop");
+    if (model->position.frequencies.scaling != RT_SCALING_NONE &&
+        model->position.kind != RT_POSITION_ROPE)
+        contradict(c, KEYS("position.scaling", "position.kind"),
+                   "position.scaling needs position.kind = rope; got %s", kind_word);
+    if (model->position.kind == RT_POSITION_LEARNED && model->position.max_len &&
+        model->position.max_len < longest)
+        contradict(c,
+                   KEYS("position.max_len", "position.kind", "data.length", "train.eval_lengths"),
+                   "position.max_len = %d is shorter than the longest sequence, %d tokens",
+                   model->position.max_len, longest);
 }
 
 static void check_model(checking c)
@@ -72,6 +119,7 @@ static void check_model(checking c)
     const rt_roformer_options *model = &c.config->model;
     int size = model->dim / model->heads;
     bool rope = model->position.kind == RT_POSITION_ROPE;
+    check_position(c);
     if (model->dim % model->heads)
         contradict(c, KEYS("model.dim", "model.heads"),
                    "model.dim = %d is not divisible by model.heads = %d", model->dim, model->heads);
@@ -90,14 +138,18 @@ static void check_theta(checking c)
     if (config->model.theta.learn && config->model.position.kind != RT_POSITION_ROPE)
         contradict(c, KEYS("theta.learn", "position.kind"),
                    "theta.learn = yes needs position.kind = rope");
+    if (config->model.theta.init != RT_THETA_FREQUENCIES && !config->model.theta.learn)
+        contradict(c, KEYS("theta.init", "theta.learn"),
+                   "theta.init is for a theta that is learned: theta.learn = yes");
     if (config->theta.check && !config->model.theta.learn)
         contradict(c, KEYS("theta.check", "theta.learn"),
                    "theta.check = yes needs theta.learn = yes");
 }
 
-static bool is_text_task(const rt_data_options *data)
+static bool reads_file(const rt_data_options *data)
 {
-    return !strcmp(rt_data_task_name(data->task), "text");
+    const char *task = rt_data_task_name(data->task);
+    return !strcmp(task, "text") || !strcmp(task, "tokens");
 }
 
 /* The place of an error of rt_data_check: the keys of [data] that its message names, and
@@ -118,16 +170,50 @@ static void repeat_data_error(checking c, const char *message)
     rt_config_complain(c.errors, origin, "%s", message);
 }
 
+/* Whether the model may look at what it is asked. */
+static void check_causal(checking c)
+{
+    const rt_data_options *data = &c.config->data;
+    const bool causal = c.config->model.causal;
+    if (reads_file(data) && data->objective == RT_OBJECTIVE_LM && !causal)
+        contradict(c, KEYS("data.task", "data.objective", "model.causal"),
+                   "data.objective = lm needs model.causal = yes: otherwise a token sees the one "
+                   "that it is asked for");
+    if (rt_data_task_classes(data->task) && causal)
+        contradict(c, KEYS("data.task", "model.causal"),
+                   "data.task = %s is answered at the first token, which sees nothing else with "
+                   "model.causal = yes",
+                   rt_data_task_name(data->task));
+}
+
+/* The other lengths of evaluation must suit the task as well. */
+static void check_lengths(checking c)
+{
+    const rt_lengths *lengths = &c.config->train.eval_lengths;
+    for (int i = 0; i < lengths->count; i++) {
+        rt_data_options other = c.config->data;
+        other.length = lengths->at[i];
+        rt_status status = rt_data_check(&other);
+        if (status.code)
+            contradict(c, KEYS("train.eval_lengths", "data.task", "data.length"),
+                       "train.eval_lengths: at length %d, %s", other.length, status.message);
+    }
+}
+
 static void check_data(checking c)
 {
     const rt_data_options *data = &c.config->data;
-    if (is_text_task(data) && !*data->file) {
-        contradict(c, KEYS("data.task", "data.file"), "data.file is required for data.task = text");
+    check_causal(c);
+    if (reads_file(data) && !*data->file) {
+        contradict(c, KEYS("data.task", "data.file"), "data.file is required for data.task = %s",
+                   rt_data_task_name(data->task));
         return;
     }
     rt_status status = rt_data_check(data);
     if (status.code)
         repeat_data_error(c, status.message);
+    else
+        check_lengths(c);
 }
 
 static void check_optimizer(checking c)

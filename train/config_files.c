@@ -82,28 +82,37 @@ static void add_paths(rt_writer *list, const char *folder, const char *names)
     }
 }
 
-void rt_config_find_files(rt_config *config, rt_config_errors *errors)
+/* Makes the paths of a key absolute: those of the file begin where it is, those of the command
+ * line in the working directory. */
+static void find_paths(rt_config *config, rt_config_errors *errors, int i, const char *value)
 {
-    int i = rt_key_find("data", "file");
     int origin = config->origin[i];
     const char *from = origin == RT_FROM_COMMAND_LINE ? "" : config->file;
     char folder[PATH_MAX] = "";
+    char name[RT_KEY_NAME_SIZE];
     rt_writer list = {0};
     rt_writer problem = {0};
-    if (!*config->data.file || errors->bad[i])
+    if (!*value || errors->bad[i])
         return;
-    if (any_relative(config->data.file) && !find_folder(from, folder))
+    if (any_relative(value) && !find_folder(from, folder))
         rt_writer_add(&problem, "needs the folder of the configuration: %s", strerror(errno));
     else if (strchr(folder, ','))
         rt_writer_add(&problem, "is in a folder with a comma in its name, which separates files");
     else
-        add_paths(&list, folder, config->data.file);
+        add_paths(&list, folder, value);
     if (list.bytes)
         rt_key_read(rt_key_at(i), list.bytes, config, &problem);
     errors->bad[i] = problem.length > 0;
     if (problem.length)
-        rt_config_complain(errors, origin, "data.file %s", problem.bytes);
+        rt_config_complain(errors, origin, "%s %s", rt_key_full_name(rt_key_at(i), name),
+                           problem.bytes);
     errors->lines.failed = errors->lines.failed || list.failed || problem.failed;
     rt_writer_free(&list);
     rt_writer_free(&problem);
+}
+
+void rt_config_find_files(rt_config *config, rt_config_errors *errors)
+{
+    find_paths(config, errors, rt_key_find("data", "file"), config->data.file);
+    find_paths(config, errors, rt_key_find("train", "init_from"), config->train.init_from);
 }

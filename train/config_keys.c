@@ -14,10 +14,14 @@
 
 WORDS(norm_word, RT_NORM_ORDERS)
 WORDS(activation_word, RT_ACTIVATIONS)
+WORDS(attention_word, RT_ATTENTIONS)
 WORDS(position_word, RT_POSITION_KINDS)
+WORDS(frequencies_word, RT_FREQUENCIES)
+WORDS(scaling_word, RT_SCALINGS)
 WORDS(pairing_word, RT_PAIRINGS)
 WORDS(scope_word, RT_THETA_SCOPES)
 WORDS(form_word, RT_THETA_FORMS)
+WORDS(init_word, RT_THETA_INITS)
 WORDS(level_word, RT_LEVELS)
 WORDS(objective_word, RT_OBJECTIVES)
 WORDS(optimizer_word, RT_OPTIMIZERS)
@@ -39,7 +43,9 @@ WORDS(schedule_word, RT_SCHEDULES)
 #define NUMBER(member, ...)      RT_KEY_NUMBER, TYPED(double, member), __VA_ARGS__, NULL
 #define YES_NO(member)           RT_KEY_YES_NO, TYPED(bool, member), ANY, NULL
 #define CHOICE(member, word)     RT_KEY_CHOICE, AT(member), ANY, word
-#define TEXT(member)             RT_KEY_TEXT, AT(member), ANY, NULL
+#define LENGTHS(member, low, high)                                                                 \
+    RT_KEY_LENGTHS, TYPED(rt_lengths, member), {low, high, false, false}, NULL
+#define TEXT(member) RT_KEY_TEXT, AT(member), ANY, NULL
 
 #define ABOVE(low)                                                                                 \
     {                                                                                              \
@@ -94,6 +100,8 @@ static const rt_key keys[] = {
      "share of features dropped in training", FIXED},
     {"model", "attention_dropout", NUMBER(model.attention_dropout, FROM_BELOW(0, 1)), "0",
      "share of attention weights dropped in training", FIXED},
+    {"model", "attention", CHOICE(model.attention, attention_word), "softmax",
+     "softmax of scores, or a product of features whose cost is linear in the length", FIXED},
     {"model", "causal", YES_NO(model.causal), "no",
      "a token attends to itself and those before it only", FIXED},
     {"model", "tie_embeddings", YES_NO(model.tie_embeddings), "yes",
@@ -103,18 +111,32 @@ static const rt_key keys[] = {
      "how the model learns of positions", FIXED},
     {"position", "pairing", CHOICE(model.position.pairing, pairing_word), "interleaved",
      "which features of a head turn together", FIXED},
-    {"position", "base", NUMBER(model.position.base, ABOVE(1)), "10000",
+    {"position", "base", NUMBER(model.position.frequencies.base, ABOVE(1)), "10000",
      "theta_i = base^(-2i/R), R rotated features", FIXED},
     {"position", "fraction", NUMBER(model.position.fraction, FROM_TO(0, 1)), "1.0",
      "share of each head's pairs that is rotated", FIXED},
     {"position", "rotate_value", YES_NO(model.position.rotate_value), "no",
      "rotate the values as well as queries and keys", FIXED},
+    {"position", "frequencies", CHOICE(model.position.frequencies.family, frequencies_word),
+     "geometric", "base^(-2i/R), evenly spaced between the same extremes, or 1/(1+i)", FIXED},
+    {"position", "scaling", CHOICE(model.position.frequencies.scaling, scaling_word), "none",
+     "stretches theta for texts longer than those that a model was trained on", FIXED},
+    {"position", "scale", NUMBER(model.position.frequencies.scale, AT_LEAST(1)), "1",
+     "for scaling: how many times longer", FIXED},
+    {"position", "original_len", WHOLE(model.position.frequencies.original_len, 0, MOST), "0",
+     "for yarn: the length that a model was trained on; 0 = data.length", FIXED},
+    {"position", "max_len", WHOLE(model.position.max_len, 0, MOST), "0",
+     "for learned: the size of the table; 0 = the longest length used", FIXED},
 
     {"theta", "learn", YES_NO(model.theta.learn), "no", "theta is a parameter", FIXED},
     {"theta", "scope", CHOICE(model.theta.scope, scope_word), "layer",
      "what has a theta of its own", FIXED},
     {"theta", "form", CHOICE(model.theta.form, form_word), "log",
      "whether the parameter is ln theta or theta", FIXED},
+    {"theta", "init", CHOICE(model.theta.init, init_word), "frequencies",
+     "where theta starts: as position.* says, those times e^(sigma z), or log-uniform", FIXED},
+    {"theta", "init_sigma", NUMBER(model.theta.init_sigma, AT_LEAST(0)), "0.5",
+     "for perturbed: sigma", FIXED},
     {"theta", "lr_scale", NUMBER(optimizer.theta_lr_scale, AT_LEAST(0)), "1.0",
      "learning rate of theta, as a multiple of optimizer.lr", FIXED},
     {"theta", "tolerance", NUMBER(theta.tolerance, AT_LEAST(0)), "0.2",
@@ -129,7 +151,8 @@ static const rt_key keys[] = {
     {"data", "distance", WHOLE(data.distance, 1, MOST), "3",
      "for shift: how far to look back", FIXED},
     {"data", "file", TEXT(data.file), "",
-     "for text: one file, or several with commas between; relative to the configuration file",
+     "for text: files with commas between, for tokens: FILE.h5:/DATASET; relative to the "
+     "configuration file",
      FIXED},
     {"data", "level", CHOICE(data.level, level_word), "byte", "what a text is cut into", FIXED},
     {"data", "objective", CHOICE(data.objective, objective_word), "mlm",
@@ -175,11 +198,15 @@ static const rt_key keys[] = {
      "steps from one evaluation to the next", MAY_DIFFER},
     {"train", "eval_batches", WHOLE(train.eval_batches, 1, MOST), "8",
      "batches of an evaluation", FIXED},
+    {"train", "eval_lengths", LENGTHS(train.eval_lengths, 2, MOST), "",
+     "other lengths to evaluate at when training ends, with commas between", FIXED},
     {"train", "checkpoint_every", WHOLE(train.checkpoint_every, 1, MOST_STEPS), "200",
      "steps from one checkpoint to the next", MAY_DIFFER},
     {"train", "keep", WHOLE(train.keep, 1, MOST), "3", "newest checkpoints kept", MAY_DIFFER},
     {"train", "target_accuracy", NUMBER(train.target_accuracy, FROM_TO(0, 1)), "0",
      "stop early when reached, exit with 7 if never; 0 = none", FIXED},
+    {"train", "init_from", TEXT(train.init_from), "",
+     "a checkpoint whose parameters this run starts from", FIXED},
 };
 /* clang-format on */
 

@@ -9,12 +9,13 @@
 #include <stddef.h>
 
 typedef enum rt_key_type {
-    RT_KEY_WHOLE,  /* int */
-    RT_KEY_SEED,   /* uint64_t, 0 ... 2^63-1 */
-    RT_KEY_NUMBER, /* double */
-    RT_KEY_YES_NO, /* bool */
-    RT_KEY_CHOICE, /* an enumeration that counts from 0 */
-    RT_KEY_TEXT    /* an array of char */
+    RT_KEY_WHOLE,   /* int */
+    RT_KEY_SEED,    /* uint64_t, 0 ... 2^63-1 */
+    RT_KEY_NUMBER,  /* double */
+    RT_KEY_YES_NO,  /* bool */
+    RT_KEY_CHOICE,  /* an enumeration that counts from 0 */
+    RT_KEY_LENGTHS, /* rt_lengths */
+    RT_KEY_TEXT     /* an array of char */
 } rt_key_type;
 
 typedef struct rt_range {

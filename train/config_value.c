@@ -37,13 +37,18 @@ static void write_range(const rt_range *range, char *text, size_t size)
 const char *rt_key_values(const rt_key *key, char text[RT_VALUES_SIZE])
 {
     const char *(*word)(int) = words_of(key);
+    char range[RT_VALUES_SIZE / 2];
     size_t length = 0;
     text[0] = '\0';
     if (key->type == RT_KEY_SEED)
         snprintf(text, RT_VALUES_SIZE, "from 0 to %" PRId64, INT64_MAX);
     else if (key->type == RT_KEY_TEXT)
         snprintf(text, RT_VALUES_SIZE, "text");
-    else if (!word)
+    else if (key->type == RT_KEY_LENGTHS) {
+        write_range(&key->range, range, sizeof range);
+        snprintf(text, RT_VALUES_SIZE, "up to %d whole numbers %s with commas between",
+                 RT_MOST_LENGTHS, range);
+    } else if (!word)
         write_range(&key->range, text, RT_VALUES_SIZE);
     else
         for (int i = 0; word(i) && length < RT_VALUES_SIZE; i++)
@@ -135,11 +140,41 @@ static bool read_text(const rt_key *key, const char *value, rt_config *config)
     return true;
 }
 
-static const char *const type_names[] = {[RT_KEY_WHOLE] = "a whole number",
-                                         [RT_KEY_SEED] = "a whole number",
-                                         [RT_KEY_NUMBER] = "a number",
-                                         [RT_KEY_YES_NO] = "one of",
-                                         [RT_KEY_CHOICE] = "one of"};
+/* One number of a list; *rest is what follows its comma, NULL after the last. */
+static bool read_item(const rt_key *key, const char *list, int *item, const char **rest)
+{
+    char text[RT_NUMBER_SIZE];
+    int64_t whole;
+    const size_t length = strcspn(list, ",");
+    const char *start = list + strspn(list, " ");
+    const int written = snprintf(text, sizeof text, "%.*s", (int)(list + length - start), start);
+    if (written >= (int)sizeof text)
+        return false;
+    for (int end = written; end > 0 && text[end - 1] == ' '; end--)
+        text[end - 1] = '\0';
+    if (!rt_whole_read(text, &whole) || !in_range(&key->range, (double)whole))
+        return false;
+    *item = (int)whole;
+    *rest = list[length] ? list + length + 1 : NULL;
+    return true;
+}
+
+static bool read_lengths(const rt_key *key, const char *value, rt_config *config)
+{
+    rt_lengths lengths = {0};
+    for (const char *rest = *value ? value : NULL; rest;) {
+        if (lengths.count == RT_MOST_LENGTHS ||
+            !read_item(key, rest, &lengths.at[lengths.count++], &rest))
+            return false;
+    }
+    memcpy(place_of(key, config), &lengths, sizeof lengths);
+    return true;
+}
+
+static const char *const type_names[] = {
+    [RT_KEY_WHOLE] = "a whole number ", [RT_KEY_SEED] = "a whole number ",
+    [RT_KEY_NUMBER] = "a number ",      [RT_KEY_LENGTHS] = "",
+    [RT_KEY_YES_NO] = "one of ",        [RT_KEY_CHOICE] = "one of "};
 
 static void tell_wish(const rt_key *key, rt_writer *problem)
 {
@@ -148,7 +183,7 @@ static void tell_wish(const rt_key *key, rt_writer *problem)
         rt_writer_add(problem, "must be text of at most %zu bytes without control characters",
                       key->size - 1);
     else
-        rt_writer_add(problem, "must be %s %s", type_names[key->type], rt_key_values(key, values));
+        rt_writer_add(problem, "must be %s%s", type_names[key->type], rt_key_values(key, values));
 }
 
 static void tell_hint(const rt_key *key, const char *value, rt_writer *problem)
@@ -167,7 +202,8 @@ bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_wri
 {
     static bool (*const readers[])(const rt_key *, const char *, rt_config *) = {
         [RT_KEY_WHOLE] = read_whole, [RT_KEY_SEED] = read_seed,   [RT_KEY_NUMBER] = read_number,
-        [RT_KEY_YES_NO] = read_word, [RT_KEY_CHOICE] = read_word, [RT_KEY_TEXT] = read_text};
+        [RT_KEY_YES_NO] = read_word, [RT_KEY_CHOICE] = read_word, [RT_KEY_LENGTHS] = read_lengths,
+        [RT_KEY_TEXT] = read_text};
     char quoted[RT_QUOTE_SIZE];
     if (readers[key->type](key, value, config))
         return true;
@@ -175,6 +211,15 @@ bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_wri
     rt_writer_add(problem, "; got %s", rt_quote(quoted, value));
     tell_hint(key, value, problem);
     return false;
+}
+
+static void write_lengths(const rt_lengths *lengths, char text[RT_VALUE_SIZE])
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (int i = 0; i < lengths->count; i++)
+        length += (size_t)snprintf(text + length, RT_VALUE_SIZE - length, "%s%d", i ? "," : "",
+                                   lengths->at[i]);
 }
 
 const char *rt_key_write(const rt_key *key, const rt_config *config, char text[RT_VALUE_SIZE])
@@ -202,6 +247,9 @@ const char *rt_key_write(const rt_key *key, const rt_config *config, char text[R
         break;
     case RT_KEY_CHOICE:
         snprintf(text, RT_VALUE_SIZE, "%s", key->word(whole));
+        break;
+    case RT_KEY_LENGTHS:
+        write_lengths(place, text);
         break;
     case RT_KEY_TEXT:
         snprintf(text, RT_VALUE_SIZE, "%s", (const char *)place);

@@ -61,6 +61,10 @@ void rt_image_word(rt_image *image, const char *group, const char *name, char wo
 void rt_image_put_reals(rt_image *image, const char *path, const real *values, rt_shape shape);
 void rt_image_reals(rt_image *image, const char *path, real *values, rt_shape shape);
 
+/* The same, in double whatever the build. */
+void rt_image_put_doubles(rt_image *image, const char *path, const double *values, rt_shape shape);
+void rt_image_doubles(rt_image *image, const char *path, double *values, rt_shape shape);
+
 /* False if there is no dataset of that path, or after a failure. */
 bool rt_image_shape(rt_image *image, const char *path, rt_shape *shape);
 

@@ -201,12 +201,23 @@ static void put_dataset(rt_image *image, const char *path, hid_t in_file, hid_t 
         cannot_put(image, path);
 }
 
-void rt_image_put_reals(rt_image *image, const char *path, const real *values, rt_shape shape)
+static void put_numbers(rt_image *image, const char *path, hid_t in_file, hid_t in_memory,
+                        const void *values, rt_shape shape)
 {
     hsize_t axes[RT_MAX_AXES] = {0};
     for (int i = 0; i < shape.ndim; i++)
         axes[i] = (hsize_t)shape.axis[i];
-    put_dataset(image, path, REAL_IN_FILE, REAL_IN_MEMORY, shape.ndim, axes, values);
+    put_dataset(image, path, in_file, in_memory, shape.ndim, axes, values);
+}
+
+void rt_image_put_reals(rt_image *image, const char *path, const real *values, rt_shape shape)
+{
+    put_numbers(image, path, REAL_IN_FILE, REAL_IN_MEMORY, values, shape);
+}
+
+void rt_image_put_doubles(rt_image *image, const char *path, const double *values, rt_shape shape)
+{
+    put_numbers(image, path, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, values, shape);
 }
 
 void rt_image_put_text(rt_image *image, const char *path, const char *text)
@@ -270,7 +281,8 @@ bool rt_image_shape(rt_image *image, const char *path, rt_shape *shape)
     return true;
 }
 
-void rt_image_reals(rt_image *image, const char *path, real *values, rt_shape shape)
+static void read_numbers(rt_image *image, const char *path, hid_t in_memory, void *values,
+                         rt_shape shape)
 {
     if (rt_image_failed(image))
         return;
@@ -278,10 +290,20 @@ void rt_image_reals(rt_image *image, const char *path, real *values, rt_shape sh
     bool good = f.ndim == shape.ndim && H5Tget_class(f.type) == H5T_FLOAT;
     for (int i = 0; i < shape.ndim; i++)
         good = good && f.axes[i] == (hsize_t)shape.axis[i];
-    good = good && H5Dread(f.dataset, REAL_IN_MEMORY, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
+    good = good && H5Dread(f.dataset, in_memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
     let_go(&f.h);
     if (!good)
         not_readable(image, path);
+}
+
+void rt_image_reals(rt_image *image, const char *path, real *values, rt_shape shape)
+{
+    read_numbers(image, path, REAL_IN_MEMORY, values, shape);
+}
+
+void rt_image_doubles(rt_image *image, const char *path, double *values, rt_shape shape)
+{
+    read_numbers(image, path, H5T_NATIVE_DOUBLE, values, shape);
 }
 
 /* Reads a whole dataset of `size` bytes in memory; one more is kept 0. */

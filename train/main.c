@@ -1,6 +1,7 @@
 #include "core/memory.h"
 #include "train/arguments.h"
 #include "train/config.h"
+#include "train/decay.h"
 #include "train/model_check.h"
 #include "train/run.h"
 
@@ -35,9 +36,9 @@ static rt_exit check(const rt_config *config)
     return rt_exit_of(status.code);
 }
 
-static rt_exit gradcheck(const rt_config *config)
+/* The exit code of a status, whose message is printed. */
+static rt_exit conclude(rt_status status)
 {
-    rt_status status = rt_model_check(stdout, config);
     if (status.code)
         fprintf(stderr, "train: %s\n", status.message);
     return rt_exit_of(status.code);
@@ -71,7 +72,9 @@ static rt_exit obey(const rt_arguments *arguments)
     if (arguments->command == RT_COMMAND_CHECK)
         return check(&config);
     if (arguments->command == RT_COMMAND_GRADCHECK)
-        return gradcheck(&config);
+        return conclude(rt_model_check(stdout, &config));
+    if (arguments->command == RT_COMMAND_DECAY)
+        return conclude(rt_decay_print(stdout, &config, arguments->checkpoint));
     if (arguments->command == RT_COMMAND_EVAL)
         return rt_run_evaluate(&config, arguments);
     return rt_run_train(&config, arguments);

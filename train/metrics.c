@@ -84,13 +84,13 @@ static void add_number_or_all(rt_step_table *table, int number)
         rt_step_table_add(table, ",%d", number);
 }
 
-static void add_theta(void *context, int layer, int head, int pair, double theta, double initial)
+static void add_theta(void *context, const rt_theta_entry *e)
 {
     const theta_row *row = context;
     rt_step_table_add(row->table, "%d", row->step);
-    add_number_or_all(row->table, layer);
-    add_number_or_all(row->table, head);
-    rt_step_table_add(row->table, ",%d,%.9g,%.9g\n", pair, theta, initial);
+    add_number_or_all(row->table, e->layer);
+    add_number_or_all(row->table, e->head);
+    rt_step_table_add(row->table, ",%d,%.9g,%.9g\n", e->pair, e->theta, e->start);
 }
 
 rt_status rt_metrics_theta(rt_metrics *m, const rt_training_state *state)

@@ -53,8 +53,7 @@ static rt_status prepare(model_check *c)
         return status;
     rt_data_training(c->data, c->config->run.seed, 0, 0, &c->sequences.batch);
     rt_collect_labels(&c->sequences);
-    rt_roformer_options options = c->config->model;
-    options.vocab = rt_data_vocab(c->data);
+    const rt_roformer_options options = rt_model_options(c->config, c->data);
     status = rt_roformer_new(&c->model, &options, c->config->run.seed, NULL);
     if (status.code)
         return status;

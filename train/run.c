@@ -59,15 +59,18 @@ static rt_checkpoint_model checkpoint_model(const run *r)
                                  .first_moment = r->state->first_moment,
                                  .second_moment = r->state->second_moment,
                                  .pairing = o->position.pairing,
-                                 .base = o->position.base,
+                                 .base = o->position.frequencies.base,
                                  .head_dim = o->dim / o->heads,
                                  .theta_form = o->theta.form,
-                                 .theta_scope = o->theta.scope};
+                                 .theta_scope = o->theta.scope,
+                                 .theta_start = r->state->model->theta_start,
+                                 .theta_shape = rt_roformer_theta_shape(o)};
 }
 
 static rt_status save(run *r)
 {
-    const rt_alphabet *alphabet = rt_data_alphabet(r->data);
+    size_t alphabet_size;
+    const unsigned char *alphabet = rt_data_alphabet(r->data, &alphabet_size);
     const rt_checkpoint_model model = checkpoint_model(r);
     rt_checkpoint_info info = {.step = r->state->step,
                                .seed = r->config->run.seed,
@@ -76,8 +79,8 @@ static rt_status save(run *r)
                                .best_eval_loss = r->best_loss,
                                .best_eval_step = r->best_step,
                                .config = r->config_text,
-                               .alphabet = alphabet ? (unsigned char *)alphabet->units : NULL,
-                               .alphabet_size = alphabet ? (size_t)alphabet->count : 0};
+                               .alphabet = (unsigned char *)alphabet,
+                               .alphabet_size = alphabet_size};
     rt_status status =
         rt_checkpoint_save_in(r->folder.checkpoints, &model, &info, r->config->train.keep);
     r->unsaved = status.code != RT_OK;
@@ -86,9 +89,9 @@ static rt_status save(run *r)
 
 static rt_status check_alphabet(const run *r, const rt_checkpoint_info *info, const char *path)
 {
-    const rt_alphabet *alphabet = rt_data_alphabet(r->data);
-    const size_t size = alphabet ? (size_t)alphabet->count : 0;
-    if (size == info->alphabet_size && (!size || !memcmp(alphabet->units, info->alphabet, size)))
+    size_t size;
+    const unsigned char *alphabet = rt_data_alphabet(r->data, &size);
+    if (size == info->alphabet_size && (!size || !memcmp(alphabet, info->alphabet, size)))
         return rt_ok();
     return rt_error(RT_CHECKPOINT,
                     "%s: the text has other characters than the one it was trained on", path);
@@ -109,6 +112,31 @@ static rt_status load(run *r, const char *path)
     }
     rt_checkpoint_info_free(&info);
     return status;
+}
+
+/* Starts from the parameters of another run, if one is named. */
+static rt_status start_from(run *r)
+{
+    const char *path = r->config->train.init_from;
+    const rt_checkpoint_model model = checkpoint_model(r);
+    rt_checkpoint_info info = {0};
+    bool has_theta;
+    if (!*path)
+        return rt_ok();
+    rt_status status = rt_checkpoint_start_from(path, &model, &has_theta, &info);
+    if (!status.code)
+        status = check_alphabet(r, &info, path);
+    rt_checkpoint_info_free(&info);
+    if (status.code)
+        return status;
+    if (has_theta)
+        rt_roformer_theta(r->state->model, r->state->model->theta_start);
+    if (!r->arguments->quiet)
+        rt_progress_say(&r->progress, "starting from %s%s", path,
+                        has_theta                      ? ", theta included"
+                        : r->config->model.theta.learn ? ", theta as configured"
+                                                       : "");
+    return rt_ok();
 }
 
 /* ---- going on ---- */
@@ -162,9 +190,23 @@ static rt_status resume(run *r)
 
 /* ---- beginning ---- */
 
+static rt_status check_lengths(const run *r)
+{
+    const rt_lengths *lengths = &r->config->train.eval_lengths;
+    for (int i = 0; i < lengths->count; i++)
+        if (!rt_data_evaluation_rows(r->data, lengths->at[i]))
+            return rt_error(RT_DATA,
+                            "%.600s: the part for evaluation is shorter than the %d tokens of "
+                            "train.eval_lengths",
+                            r->config->data.file, lengths->at[i]);
+    return rt_ok();
+}
+
 static rt_status open_data_and_trainer(run *r)
 {
     rt_status status = rt_data_open(&r->data, &r->config->data);
+    if (!status.code)
+        status = check_lengths(r);
     if (!status.code)
         status = rt_trainer_new(&r->trainer, r->config, r->data);
     if (!status.code)
@@ -196,6 +238,8 @@ static rt_status begin(run *r)
         status = compare_configs(r, found.path);
     if (!status.code)
         status = open_data_and_trainer(r);
+    if (!status.code && !found.found)
+        status = start_from(r);
     if (!status.code)
         status = rt_run_folder_open(&r->folder);
     if (!status.code && r->arguments->resume)
@@ -227,7 +271,7 @@ static void describe(run *r)
 static rt_status evaluate(run *r, rt_evaluation *evaluation)
 {
     const bool regular = r->state->step % r->config->train.eval_every == 0;
-    rt_status status = rt_trainer_evaluate(r->trainer, evaluation);
+    rt_status status = rt_trainer_evaluate(r->trainer, r->config->data.length, evaluation);
     if (!status.code && !isfinite(evaluation->loss))
         status = rt_error(RT_NONFINITE, "step %d: the loss of the evaluation is %g", r->state->step,
                           evaluation->loss);
@@ -299,6 +343,41 @@ static void print_evaluation(const rt_evaluation *e)
            e->sequences, e->labels);
 }
 
+/* The other lengths, side by side; `table`, if not NULL, is a file for the same numbers. */
+static rt_status evaluate_lengths(run *r, rt_step_table *table)
+{
+    const rt_lengths *lengths = &r->config->train.eval_lengths;
+    rt_status status = rt_ok();
+    for (int i = 0; i < lengths->count && !status.code; i++) {
+        rt_evaluation e;
+        status = rt_trainer_evaluate(r->trainer, lengths->at[i], &e);
+        if (status.code)
+            break;
+        printf("eval at length %d: loss %.6g, accuracy %.4f (%ld sequences, %ld labels)\n",
+               lengths->at[i], e.loss, e.accuracy, e.sequences, e.labels);
+        if (table)
+            rt_step_table_add(table, "%d,%d,%.9g,%.9g\n", r->state->step, lengths->at[i], e.loss,
+                              e.accuracy);
+    }
+    return status;
+}
+
+static rt_status record_lengths(run *r)
+{
+    rt_step_table table;
+    if (!r->config->train.eval_lengths.count)
+        return rt_ok();
+    rt_status status = rt_step_table_open(&table, r->folder.path, "lengths.csv",
+                                          "step,length,eval_loss,eval_accuracy", NULL, NULL);
+    if (status.code)
+        return status;
+    status = evaluate_lengths(r, &table);
+    if (table.failed)
+        rt_progress_say(&r->progress, "warning: %s/lengths.csv cannot be written", r->folder.path);
+    rt_step_table_close(&table);
+    return status;
+}
+
 /* The results, and whether the checks that were asked for held. */
 static rt_exit conclude(run *r, rt_evaluation *evaluation)
 {
@@ -309,6 +388,7 @@ static rt_exit conclude(run *r, rt_evaluation *evaluation)
         printf("steps: %d, %ld tokens\n", r->state->step,
                (long)r->state->sequences * c->data.length);
         print_evaluation(evaluation);
+        status = record_lengths(r);
     }
     if (!status.code && c->model.theta.learn)
         status = rt_theta_print(stdout, r->state->model, c, r->state->step);
@@ -335,7 +415,7 @@ static rt_status is_finished(run *r, bool *finished)
     *finished = r->state->step >= r->config->train.steps;
     if (*finished || r->state->step == 0 || r->config->train.target_accuracy <= 0)
         return rt_ok();
-    rt_status status = rt_trainer_evaluate(r->trainer, &evaluation);
+    rt_status status = rt_trainer_evaluate(r->trainer, r->config->data.length, &evaluation);
     *finished = !status.code && reached_target(r->config, &evaluation);
     return status;
 }
@@ -420,12 +500,13 @@ static rt_status evaluate_checkpoint(run *r)
     if (!status.code)
         status = load(r, path);
     if (!status.code)
-        status = rt_trainer_evaluate(r->trainer, &evaluation);
+        status = rt_trainer_evaluate(r->trainer, r->config->data.length, &evaluation);
     if (status.code)
         return status;
     printf("checkpoint: %s, step %d\n", path, r->state->step);
     print_evaluation(&evaluation);
-    if (r->config->model.theta.learn)
+    status = evaluate_lengths(r, NULL);
+    if (!status.code && r->config->model.theta.learn)
         status = rt_theta_print(stdout, r->state->model, r->config, r->state->step);
     return status;
 }

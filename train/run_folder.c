@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 /* What a run writes beside its checkpoints. */
-static const char *const files[] = {"config.ini", "metrics.csv", "timing.csv", "theta.csv"};
+static const char *const files[] = {"config.ini", "metrics.csv", "timing.csv", "theta.csv",
+                                    "lengths.csv"};
 enum { FILES = sizeof files / sizeof *files };
 
 static rt_status failure(const char *path)

@@ -1,7 +1,7 @@
 #ifndef ROTOR_TRAIN_THETA_REPORT_H
 #define ROTOR_TRAIN_THETA_REPORT_H
 
-/* How far a learned theta is from where it started. For pair i of a layer (and head):
+/* How far a learned theta is from where it started, theta0. For pair i of a layer (and head):
  *
  *   drift   |theta / theta0 - 1|
  *   grid    |ln(theta / theta0)| / ((2/R) ln base), in distances to the next theta
@@ -9,7 +9,8 @@
  *   used    share of the way that Adam could have gone at most, the sum of
  *           lr * theta.lr_scale over the steps
  *
- * theta0 is base^(-2i/R). The drift decides the verdict; the others inform.
+ * The verdict asks how far theta is from base^(-2i/R), which is theta0 unless the
+ * configuration made it start elsewhere; then the drift from theta0 is told as well.
  */
 
 #include "models/roformer.h"
@@ -26,8 +27,10 @@ typedef struct rt_theta_worst {
 } rt_theta_worst;
 
 typedef struct rt_theta_verdict {
-    rt_theta_worst drift;
-    rt_theta_worst phase;
+    rt_theta_worst drift;      /* from base^(-2i/R) */
+    rt_theta_worst phase;      /* likewise */
+    rt_theta_worst from_start; /* drift from theta0 */
+    bool elsewhere;            /* theta0 is not base^(-2i/R) */
     bool near;
 } rt_theta_verdict;
 
@@ -38,9 +41,16 @@ rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_roformer *model,
 rt_status rt_theta_print(FILE *to, const rt_roformer *model, const rt_config *config,
                          int steps) RT_MUST_CHECK;
 
-/* Calls back for every learned theta: layer and head as in rt_theta_worst. */
-typedef void (*rt_theta_visitor)(void *context, int layer, int head, int pair, double theta,
-                                 double initial);
+/* One learned theta; layer and head as in rt_theta_worst. */
+typedef struct rt_theta_entry {
+    int layer, head, pair;
+    double theta;
+    double start;     /* theta0 */
+    double geometric; /* base^(-2i/R) */
+} rt_theta_entry;
+
+/* Calls back for every learned theta. */
+typedef void (*rt_theta_visitor)(void *context, const rt_theta_entry *entry);
 rt_status rt_theta_visit(const rt_roformer *model, rt_theta_visitor visit,
                          void *context) RT_MUST_CHECK;
 

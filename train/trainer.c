@@ -168,13 +168,16 @@ rt_status rt_trainer_step(rt_trainer *t, rt_step_result *result)
     long labels = 0;
     *result = (rt_step_result){0};
     rt_workers_run(t->workers, draw_shard, t, t->shards);
+    rt_status status = rt_data_status(t->data);
+    if (status.code)
+        return status;
     for (int i = 0; i < t->shards; i++)
         labels += t->shard[i].sequences.labels;
     if (!labels)
         return rt_error(RT_DATA, "step %d: no position has a label", t->state.step + 1);
     t->divisor = (double)labels;
     rt_workers_run(t->workers, differentiate_shard, t, t->shards);
-    rt_status status = first_failure(t);
+    status = first_failure(t);
     if (status.code)
         return status;
 
@@ -200,73 +203,83 @@ rt_status rt_trainer_step(rt_trainer *t, rt_step_result *result)
 
 /* ---- evaluation ---- */
 
-/* As many sequences as a shard has, at a time; room and model are those of the shard that
- * has the worker's number. */
+/* As many sequences at a time as the first shard has. */
+typedef struct part {
+    rt_status status;
+    rt_batch_result result;
+    long labels;
+} part;
+
 typedef struct evaluation {
     rt_trainer *trainer;
     long sequences;
-    int rows;          /* of a full part */
-    rt_status *status; /* of each part, as all below */
-    double *loss;
-    long *labels;
-    long *correct;
+    int rows;                /* of a full part */
+    rt_labelled_batch *room; /* of each worker */
+    part *parts;
 } evaluation;
 
 static void evaluate_part(void *context, int job, int worker)
 {
     const evaluation *e = context;
-    rt_trainer *t = e->trainer;
-    shard *s = t->shard + worker;
+    const rt_trainer *t = e->trainer;
+    rt_labelled_batch *room = e->room + worker;
     rt_graph *g = t->graphs[worker];
-    rt_batch *b = &s->sequences.batch;
-    const int own_rows = b->rows;
+    part *p = e->parts + job;
     const long first = (long)job * e->rows;
-    b->rows = e->sequences - first < e->rows ? (int)(e->sequences - first) : e->rows;
-    rt_data_evaluation(t->data, (uint32_t)first, b);
-    rt_collect_labels(&s->sequences);
-    s->result = (rt_batch_result){0};
-    if (s->sequences.labels) {
-        rt_graph_clear(g);
-        rt_graph_record(g, false);
-        rt_batch_loss(t->models[worker], g, &s->sequences, 1, &s->result);
-        e->status[job] = rt_graph_status(g);
-    }
-    e->loss[job] = s->result.loss;
-    e->labels[job] = s->sequences.labels;
-    e->correct[job] = (long)s->result.correct;
-    b->rows = own_rows;
+    room->batch.rows = e->sequences - first < e->rows ? (int)(e->sequences - first) : e->rows;
+    rt_data_evaluation(t->data, (uint32_t)first, &room->batch);
+    rt_collect_labels(room);
+    p->labels = room->labels;
+    if (!room->labels)
+        return;
+    rt_graph_clear(g);
+    rt_graph_record(g, false);
+    rt_batch_loss(t->models[worker], g, room, 1, &p->result);
+    p->status = rt_graph_status(g);
 }
 
-rt_status rt_trainer_evaluate(rt_trainer *t, rt_evaluation *result)
+static rt_status sum_parts(const evaluation *e, int count, rt_evaluation *result)
 {
-    const rt_config *c = t->config;
-    const long asked = (long)c->train.eval_batches * c->train.batch_size;
-    const long there = rt_data_evaluation_rows(t->data, c->data.length);
-    evaluation e = {.trainer = t, .sequences = asked < there ? asked : there};
-    e.rows = t->shard[0].sequences.batch.rows;
-    const int parts = (int)((e.sequences + e.rows - 1) / e.rows);
-    e.status = rt_alloc((size_t)parts, sizeof *e.status);
-    e.loss = rt_alloc((size_t)parts, sizeof *e.loss);
-    e.labels = rt_alloc((size_t)parts, sizeof *e.labels);
-    e.correct = rt_alloc((size_t)parts, sizeof *e.correct);
-    rt_status status =
-        e.status && e.loss && e.labels && e.correct ? rt_ok() : rt_out_of_memory("an evaluation");
-    *result = (rt_evaluation){.sequences = e.sequences};
-    if (!status.code)
-        rt_workers_run(t->workers, evaluate_part, &e, parts);
-    long correct = 0;
-    for (int i = 0; i < parts && !status.code; i++) {
-        status = e.status[i];
-        result->loss += e.loss[i];
-        result->labels += e.labels[i];
-        correct += e.correct[i];
+    size_t correct = 0;
+    for (int i = 0; i < count; i++) {
+        if (e->parts[i].status.code)
+            return e->parts[i].status;
+        result->loss += e->parts[i].result.loss;
+        result->labels += e->parts[i].labels;
+        correct += e->parts[i].result.correct;
     }
+    if (!result->labels)
+        return rt_error(RT_DATA, "no position of the evaluation has a label");
     result->loss /= (double)result->labels;
     result->accuracy = (double)correct / (double)result->labels;
-    rt_free(e.status);
-    rt_free(e.loss);
-    rt_free(e.labels);
-    rt_free(e.correct);
+    return rt_ok();
+}
+
+rt_status rt_trainer_evaluate(rt_trainer *t, int length, rt_evaluation *result)
+{
+    const rt_config *c = t->config;
+    const int workers = rt_workers_count(t->workers);
+    const long asked = (long)c->train.eval_batches * c->train.batch_size;
+    const long there = rt_data_evaluation_rows(t->data, length);
+    evaluation e = {.trainer = t, .sequences = asked < there ? asked : there};
+    e.rows = t->shard[0].sequences.batch.rows;
+    const int count = (int)((e.sequences + e.rows - 1) / e.rows);
+    *result = (rt_evaluation){.sequences = e.sequences};
+    e.parts = rt_alloc((size_t)count, sizeof *e.parts);
+    e.room = rt_alloc((size_t)workers, sizeof *e.room);
+    rt_status status = e.parts && e.room ? rt_ok() : rt_out_of_memory("an evaluation");
+    for (int i = 0; i < workers && !status.code; i++)
+        status = rt_labelled_batch_new(e.room + i, e.rows, length);
+    if (!status.code) {
+        rt_workers_run(t->workers, evaluate_part, &e, count);
+        status = rt_data_status(t->data);
+    }
+    if (!status.code)
+        status = sum_parts(&e, count, result);
+    for (int i = 0; e.room && i < workers; i++)
+        rt_labelled_batch_free(e.room + i);
+    rt_free(e.room);
+    rt_free(e.parts);
     return status;
 }
 
@@ -283,8 +296,7 @@ static rt_status make_shard(rt_trainer *t, int number)
     s->sequences.batch.rows = next - s->first_row;
     if (status.code)
         return status;
-    rt_roformer_options options = c->model;
-    options.vocab = rt_data_vocab(t->data);
+    const rt_roformer_options options = rt_model_options(c, t->data);
     return rt_roformer_new(t->models + number, &options, c->run.seed, number ? t->models[0] : NULL);
 }
 

@@ -51,12 +51,13 @@ void rt_trainer_free(rt_trainer *trainer);
 
 rt_training_state *rt_trainer_state(rt_trainer *trainer);
 
-/* Takes the next step. RT_NONFINITE if the loss or a gradient is not finite: then no
- * parameter has changed. */
+/* Takes the next step. RT_NONFINITE if the loss or a gradient is not finite, RT_DATA if
+ * the data could not be read: then no parameter has changed. */
 rt_status rt_trainer_step(rt_trainer *trainer, rt_step_result *result) RT_MUST_CHECK;
 
-/* Evaluates on train.eval_batches batches of the evaluation set, or fewer if it is small. */
-rt_status rt_trainer_evaluate(rt_trainer *trainer, rt_evaluation *result) RT_MUST_CHECK;
+/* Evaluates on train.eval_batches batches of the evaluation set, or fewer if it is small, in
+ * sequences of that length. */
+rt_status rt_trainer_evaluate(rt_trainer *trainer, int length, rt_evaluation *result) RT_MUST_CHECK;
 
 /* How many threads work. */
 int rt_trainer_threads(const rt_trainer *trainer);

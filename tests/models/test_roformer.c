@@ -13,7 +13,7 @@ static rt_roformer_options small(void)
                                  .heads = 2,
                                  .norm_eps = 1e-12,
                                  .tie_embeddings = true,
-                                 .position = {.base = 10000, .fraction = 1},
+                                 .position = {.frequencies = {.base = 10000}, .fraction = 1},
                                  .theta = {.learn = true, .scope = RT_THETA_LAYER}};
 }
 
@@ -57,12 +57,13 @@ END_TEST
 
 START_TEST(theta_starts_at_the_geometric_series_in_both_forms)
 {
-    double theta[2];
+    double theta[4];
     for (int form = 0; form < 2; form++) {
         rt_roformer_options o = small();
         o.theta.form = form ? RT_THETA_RAW : RT_THETA_LOG;
         rt_roformer *m = make(&o);
-        ck_assert_int_eq(rt_roformer_theta(m, 1, theta), 1);
+        rt_roformer_theta(m, theta);
+        ck_assert_double_eq_tol(theta[3], 0.01, 1e-15); /* of layer 1 */
         ck_assert_double_eq_tol(theta[0], 1, 1e-15);
         ck_assert_double_eq_tol(theta[1], 0.01, 1e-15);
         rt_roformer_free(m);

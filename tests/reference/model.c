@@ -48,7 +48,7 @@ static rt_roformer_options read_options(const reference *r, const model_case *c,
                         : RT_HEAD_SEQUENCE,
         .labels = whole(r, c, "num_labels"),
         .tie_embeddings = tied,
-        .position = {.base = 10000,
+        .position = {.frequencies = {.base = 10000},
                      .fraction = 1,
                      .rotate_value = whole(r, c, "rotary_value") != 0},
     };

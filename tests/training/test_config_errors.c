@@ -26,7 +26,7 @@ static const example bad_files[] = {
      "theta.ini:2: unknown key 'warmup' in [train]; did you mean 'warmup_steps' in [optimizer]?\n"},
     {"[position]\nwombat = 1\n",
      "theta.ini:2: unknown key 'wombat' in [position]; its keys are kind, pairing, base, fraction, "
-     "rotate_value\n"},
+     "rotate_value, frequencies, scaling, scale, original_len, max_len\n"},
     {"[model]\nLayers = 1\n",
      "theta.ini:2: unknown key 'Layers' in [model]; did you mean 'layers'?\n"},
     {"[optimizer]\nlr = 1\nkind = sgd\nlr = 1\n",
@@ -62,6 +62,15 @@ static const example bad_files[] = {
      "you mean 'cosine'?\n"},
     {"[model]\ndropout = 1\n",
      "theta.ini:2: model.dropout must be a number >= 0 and < 1; got '1'\n"},
+    {"[train]\neval_lengths = 64,\n",
+     "theta.ini:2: train.eval_lengths must be up to 8 whole numbers from 2 to 1000000 with commas "
+     "between; got '64,'\n"},
+    {"[train]\neval_lengths = 1\n",
+     "theta.ini:2: train.eval_lengths must be up to 8 whole numbers from 2 to 1000000 with commas "
+     "between; got '1'\n"},
+    {"[train]\neval_lengths = 2,2,2,2,2,2,2,2,2\n",
+     "theta.ini:2: train.eval_lengths must be up to 8 whole numbers from 2 to 1000000 with commas "
+     "between; got '2,2,2,2,2,2,2,2,2'\n"},
     {"[position]\nbase = 1\n", "theta.ini:2: position.base must be a number > 1; got '1'\n"},
     {"[position]\nfraction = 1.5\n",
      "theta.ini:2: position.fraction must be a number from 0 to 1; got '1.5'\n"},
@@ -110,6 +119,40 @@ static const example contradictions[] = {
      "theta.ini:4: theta.learn = yes needs rotated pairs; position.fraction = 0 leaves none\n"},
     {"[position]\nkind = none\n[theta]\nlearn = yes\n",
      "theta.ini:4: theta.learn = yes needs position.kind = rope\n"},
+    {"[model]\nattention = linear_elu\n[position]\nkind = t5\n",
+     "theta.ini:4: position.kind = t5 changes the scores of softmax attention; model.attention = "
+     "linear_elu has none\n"},
+    {"[position]\nkind = shaw\n[model]\nattention = linear_cosine\n",
+     "theta.ini:4: position.kind = shaw changes the scores of softmax attention; model.attention = "
+     "linear_cosine has none\n"},
+    {"[position]\nkind = alibi\n[model]\nattention = linear_softmax\n",
+     "theta.ini:4: position.kind = alibi changes the scores of softmax attention; model.attention "
+     "= linear_softmax has none\n"},
+    {"[model]\nattention = linear_elu\nattention_dropout = 0.1\n",
+     "theta.ini:3: model.attention_dropout > 0 needs model.attention = softmax: linear attention "
+     "has no weights to drop\n"},
+    {"[position]\nkind = learned\nmax_len = 31\n",
+     "theta.ini:3: position.max_len = 31 is shorter than the longest sequence, 32 tokens\n"},
+    {"[position]\nkind = learned\nmax_len = 32\n[train]\neval_lengths = 16,64\n",
+     "theta.ini:5: position.max_len = 32 is shorter than the longest sequence, 64 tokens\n"},
+    {"[position]\nkind = alibi\nscaling = ntk\n",
+     "theta.ini:3: position.scaling needs position.kind = rope; got alibi\n"},
+    {"[position]\nfrequencies = linear\nscaling = yarn\n",
+     "theta.ini:3: position.scaling: ntk and yarn scale geometric frequencies only\n"},
+    {"[model]\ndim = 8\n[position]\nscaling = ntk\n",
+     "theta.ini:4: position.scaling: ntk needs at least two rotated pairs; got 1\n"},
+    {"[theta]\ninit = uniform\n",
+     "theta.ini:2: theta.init is for a theta that is learned: theta.learn = yes\n"},
+    {"[data]\ntask = order\n[model]\ncausal = yes\n",
+     "theta.ini:4: data.task = order is answered at the first token, which sees nothing else with "
+     "model.causal = yes\n"},
+    {"[data]\ntask = text\nobjective = lm\nfile = x\n",
+     "theta.ini:3: data.objective = lm needs model.causal = yes: otherwise a token sees the one "
+     "that it is asked for\n"},
+    {"[data]\ntask = tokens\n", "theta.ini:2: data.file is required for data.task = tokens\n"},
+    {"[data]\ntask = shift\ndistance = 20\n[train]\neval_lengths = 64,16\n",
+     "theta.ini:5: train.eval_lengths: at length 16, data.distance must be from 1 to 14 for shift "
+     "with data.length 16; got 20\n"},
     {"[theta]\ncheck = yes\n", "theta.ini:2: theta.check = yes needs theta.learn = yes\n"},
     {"[data]\ntask = text\n", "theta.ini:2: data.file is required for data.task = text\n"},
     {"[data]\nvocab = 5\n",

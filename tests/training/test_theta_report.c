@@ -91,6 +91,23 @@ START_TEST(a_theta_of_every_head_is_named_by_its_head)
 }
 END_TEST
 
+/* The verdict is about base^(-2i/R); where theta began is told as well. */
+START_TEST(a_start_elsewhere_is_told_beside_the_verdict)
+{
+    load_sound(&config, hand_made,
+               OVERRIDES("position.scaling=linear", "position.scale=2", "theta.form=raw"));
+    rt_roformer_options options = config.model;
+    options.vocab = 10;
+    ck_assert_int_eq(rt_roformer_new(&model, &options, 1, NULL).code, RT_OK);
+    set_theta(1, 0, 0, 0.625);
+    const char *verdict = verdict_after(10);
+    ck_assert_ptr_nonnull(strstr(report, "theta started elsewhere: max relative drift from its "
+                                         "start 0.25 (layer 1, i 0; 0.097 grid steps)\n"));
+    ck_assert_str_eq(verdict, "theta: max relative drift 0.5 (layer 0, i 0; 0.3 grid steps), max "
+                              "phase drift 5.5 rad over 11 positions: moved (tolerance 0.20)\n");
+}
+END_TEST
+
 /* Through the logarithm, 1 comes back exactly, the others nearly. */
 START_TEST(a_theta_that_stayed_is_near_whatever_the_tolerance)
 {
@@ -217,6 +234,7 @@ int main(void)
     tcase_add_test(tests, a_theta_of_every_layer_is_named_by_its_layer);
     tcase_add_test(tests, a_theta_of_the_model_belongs_to_all_layers);
     tcase_add_test(tests, a_theta_of_every_head_is_named_by_its_head);
+    tcase_add_test(tests, a_start_elsewhere_is_told_beside_the_verdict);
     tcase_add_test(tests, a_theta_that_stayed_is_near_whatever_the_tolerance);
     tcase_add_test(tests, the_tolerance_itself_is_still_near);
     tcase_add_test(tests, a_theta_that_changed_its_sign_has_moved);

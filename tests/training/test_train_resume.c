@@ -32,9 +32,16 @@ static void read_run(trained *t, const char *run, int step)
     expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data));
     const rt_training_state *state = rt_trainer_state(t->trainer);
     const rt_roformer_options *o = &state->model->options;
-    const rt_checkpoint_model model = {
-        &state->model->parameters, state->first_moment, state->second_moment, o->position.pairing,
-        o->position.base,          o->dim / o->heads,   o->theta.form,        o->theta.scope};
+    const rt_checkpoint_model model = {.parameters = &state->model->parameters,
+                                       .first_moment = state->first_moment,
+                                       .second_moment = state->second_moment,
+                                       .pairing = o->position.pairing,
+                                       .base = o->position.frequencies.base,
+                                       .head_dim = o->dim / o->heads,
+                                       .theta_form = o->theta.form,
+                                       .theta_scope = o->theta.scope,
+                                       .theta_start = state->model->theta_start,
+                                       .theta_shape = rt_roformer_theta_shape(o)};
     snprintf(path, sizeof path, "%s/checkpoints/step-%08d.h5", run, step);
     expect_ok(rt_checkpoint_load(path, &model, &t->info));
 }

@@ -122,8 +122,8 @@ START_TEST(threads_never_change_a_bit)
     for (int i = 0; i < 3; i++) {
         const rt_step_result x = take_steps(one, 2), y = take_steps(more, 2);
         ck_assert(x.loss == y.loss && x.grad_norm == y.grad_norm && x.accuracy == y.accuracy);
-        expect_ok(rt_trainer_evaluate(one->trainer, &a));
-        expect_ok(rt_trainer_evaluate(more->trainer, &b));
+        expect_ok(rt_trainer_evaluate(one->trainer, one->config.data.length, &a));
+        expect_ok(rt_trainer_evaluate(more->trainer, more->config.data.length, &b));
         ck_assert(a.loss == b.loss && a.accuracy == b.accuracy && a.labels == b.labels);
     }
     const size_t bytes = parameters(one)->block_size * sizeof(real);
@@ -215,9 +215,9 @@ START_TEST(theta_moves_by_its_own_learning_rate)
     double start[4], moved[4];
     training *t =
         new_training(OVERRIDES("theta.lr_scale=0.5", "theta.form=raw", "optimizer.eps=1e-30"));
-    rt_roformer_theta(t->state->model, 0, start);
+    rt_roformer_theta(t->state->model, start);
     const double lr = take_steps(t, 1).lr;
-    rt_roformer_theta(t->state->model, 0, moved);
+    rt_roformer_theta(t->state->model, moved);
     for (int i = 0; i < 4; i++)
         ck_assert_double_eq_tol(fabs(moved[i] - start[i]), 0.5 * lr, 1e-12);
     free_training(t);
@@ -274,8 +274,8 @@ START_TEST(evaluation_counts_and_changes_nothing)
     const size_t bytes = parameters(t)->block_size * sizeof(real);
     real *before = malloc(bytes);
     memcpy(before, parameters(t)->values, bytes);
-    expect_ok(rt_trainer_evaluate(t->trainer, &first));
-    expect_ok(rt_trainer_evaluate(t->trainer, &again));
+    expect_ok(rt_trainer_evaluate(t->trainer, t->config.data.length, &first));
+    expect_ok(rt_trainer_evaluate(t->trainer, t->config.data.length, &again));
     ck_assert_int_eq(first.sequences, 48); /* 3 batches of 16 */
     ck_assert_int_eq(first.labels, 48 * 5);
     ck_assert(first.loss == again.loss && first.accuracy == again.accuracy);
@@ -293,7 +293,7 @@ START_TEST(an_evaluation_between_steps_leaves_training_as_it_was)
     rt_evaluation e;
     take_steps(straight, 4);
     for (int i = 0; i < 4; i++) {
-        expect_ok(rt_trainer_evaluate(asked->trainer, &e));
+        expect_ok(rt_trainer_evaluate(asked->trainer, asked->config.data.length, &e));
         take_steps(asked, 1);
     }
     ck_assert(!memcmp(parameters(straight)->values, parameters(asked)->values,
@@ -327,7 +327,7 @@ static rt_status live_once(const rt_config *c, const rt_data *data)
     if (!status.code)
         status = rt_trainer_step(trainer, &result);
     if (!status.code)
-        status = rt_trainer_evaluate(trainer, &evaluation);
+        status = rt_trainer_evaluate(trainer, c->data.length, &evaluation);
     rt_trainer_free(trainer);
     return status;
 }

@@ -1,0 +1,128 @@
+#include "models/parts.h"
+
+#include "core/memory.h"
+#include "models/positions.h"
+
+#include <math.h>
+
+void rt_add_encoding(rt_roformer *m)
+{
+    const rt_roformer_options *o = &m->options;
+    if (o->position.kind == RT_POSITION_LEARNED)
+        m->position_table = rt_add_table(&m->parameters, "roformer.embeddings.position_embeddings",
+                                         o->position.max_len, o->embedding_dim);
+    if (o->position.kind == RT_POSITION_T5)
+        m->distance_bias = rt_add_table(&m->parameters, "roformer.encoder.relative_attention_bias",
+                                        RT_T5_BUCKETS, o->heads);
+}
+
+rt_tensor *rt_add_layer_encoding(rt_roformer *m, const char *prefix)
+{
+    const rt_roformer_options *o = &m->options;
+    if (o->position.kind != RT_POSITION_SHAW)
+        return NULL;
+    return rt_parameters_add(&m->parameters, RT_ROLE_WEIGHT, RT_INIT_NORMAL,
+                             RT_SHAPE_OF(2 * RT_SHAW_REACH + 1, o->dim / o->heads),
+                             "%s.distance_embedding.weight", prefix);
+}
+
+rt_status rt_encoding_start(rt_roformer *m)
+{
+    const rt_roformer_options *o = &m->options;
+    const rt_position_kind kind = o->position.kind;
+    if (kind == RT_POSITION_ALIBI) {
+        m->slopes = rt_alloc((size_t)o->heads, sizeof *m->slopes);
+        if (!m->slopes)
+            return rt_out_of_memory("the slopes of ALiBi");
+        rt_alibi_slopes(m->slopes, o->heads);
+    }
+    if (kind == RT_POSITION_T5 || kind == RT_POSITION_SHAW) {
+        m->class_of = rt_alloc(RT_MAX_CLASSES_OF, sizeof *m->class_of);
+        if (!m->class_of)
+            return rt_out_of_memory("the classes of distances");
+        m->distances = kind == RT_POSITION_T5 ? rt_t5_distances(m->class_of, o->causal)
+                                              : rt_shaw_distances(m->class_of);
+    }
+    return rt_ok();
+}
+
+void rt_encoding_free(rt_roformer *m)
+{
+    rt_free(m->sines);
+    rt_free(m->slopes);
+    rt_free(m->class_of);
+}
+
+/* ---- embeddings ---- */
+
+/* The sinusoidal table of at least T rows; it grows on demand. */
+static const real *sines_for(rt_roformer *m, rt_graph *g, int T)
+{
+    const size_t E = (size_t)m->options.embedding_dim, size = (size_t)T * E;
+    if (T <= m->sine_rows)
+        return m->sines;
+    double *exact = rt_alloc(size, sizeof *exact);
+    real *sines = rt_alloc(size, sizeof *sines);
+    if (exact && sines) {
+        rt_sinusoidal_table(exact, T, (int)E, m->options.position.frequencies.base, RT_INTERLEAVED);
+        for (size_t i = 0; i < size; i++)
+            sines[i] = (real)exact[i];
+        rt_free(m->sines);
+        m->sines = sines;
+        m->sine_rows = T;
+    } else {
+        rt_free(sines);
+        rt_graph_fail(g, RT_MEMORY, "out of memory for a table of %d positions", T);
+    }
+    rt_free(exact);
+    return exact && sines ? m->sines : NULL;
+}
+
+/* x sqrt(E) + sines, as Vaswani et al. (2017) have it: at their start the embeddings are far
+ * smaller than the sines. */
+static rt_tensor *add_sines(rt_roformer *m, rt_graph *g, rt_tensor *x)
+{
+    const int T = x->shape[1], E = x->shape[2];
+    const real *sines = sines_for(m, g, T);
+    rt_tensor *table = rt_graph_memory(g, 1, sizeof *table);
+    if (!sines || !table)
+        return NULL;
+    *table = rt_tensor_of((real *)sines, NULL, RT_SHAPE_OF(T, E));
+    return rt_add(g, rt_scale(g, x, sqrt(E)), table);
+}
+
+static rt_tensor *add_learned(rt_roformer *m, rt_graph *g, rt_tensor *x)
+{
+    const int T = x->shape[1], most = m->options.position.max_len;
+    if (T > most)
+        return rt_graph_fail(g, RT_ARGUMENT, "[positions] %d tokens do not fit %d learned ones", T,
+                             most);
+    int32_t *at = rt_graph_memory(g, (size_t)T, sizeof *at);
+    for (int t = 0; at && t < T; t++)
+        at[t] = t;
+    return at ? rt_add(g, x, rt_embedding(g, m->position_table, at, RT_SHAPE_OF(T), RT_NO_PADDING))
+              : NULL;
+}
+
+rt_tensor *rt_encode_embeddings(rt_roformer *m, rt_graph *g, rt_tensor *x)
+{
+    if (!x)
+        return NULL;
+    if (m->options.position.kind == RT_POSITION_SINUSOIDAL)
+        return add_sines(m, g, x);
+    if (m->options.position.kind == RT_POSITION_LEARNED)
+        return add_learned(m, g, x);
+    return x;
+}
+
+/* ---- attention ---- */
+
+void rt_encode_scores(const rt_roformer *m, int l, rt_attention_options *options)
+{
+    options->slopes = m->slopes;
+    if (!m->class_of)
+        return;
+    options->distances = &m->distances;
+    options->distance_bias = m->distance_bias;
+    options->distance_keys = m->layers[l].distance_keys;
+}

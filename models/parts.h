@@ -1,0 +1,26 @@
+#ifndef ROTOR_MODELS_PARTS_H
+#define ROTOR_MODELS_PARTS_H
+
+/* What the files of the RoFormer share, and nobody else. */
+
+#include "models/roformer.h"
+
+/* heads.c: the parameters of the head that the options name. */
+void rt_add_head(rt_roformer *m);
+
+/* theta.c: learnable theta and its start, and the rotation that layer l applies to T tokens:
+ * NULL when the graph has failed. `prefix` begins the parameter's name. */
+rt_tensor *rt_add_theta(rt_roformer *m, const char *prefix);
+rt_status rt_theta_start(rt_roformer *m, uint64_t seed, bool own_values) RT_MUST_CHECK;
+const rt_rotation *rt_layer_rotation(rt_roformer *m, rt_graph *g, int l, int T);
+
+/* encodings.c: what kinds of position other than rope need, what they do to the embeddings
+ * (B, T, E), and what they tell attention. */
+void rt_add_encoding(rt_roformer *m);
+rt_tensor *rt_add_layer_encoding(rt_roformer *m, const char *prefix);
+rt_status rt_encoding_start(rt_roformer *m) RT_MUST_CHECK;
+void rt_encoding_free(rt_roformer *m);
+rt_tensor *rt_encode_embeddings(rt_roformer *m, rt_graph *g, rt_tensor *x);
+void rt_encode_scores(const rt_roformer *m, int l, rt_attention_options *options);
+
+#endif

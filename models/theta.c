@@ -1,0 +1,130 @@
+#include "models/parts.h"
+
+#include "core/memory.h"
+#include "core/random.h"
+
+#include <math.h>
+
+int rt_roformer_pairs(const rt_roformer_options *o)
+{
+    if (o->position.kind != RT_POSITION_ROPE)
+        return 0;
+    return (int)lround(o->position.fraction * (o->dim / o->heads) / 2);
+}
+
+rt_tensor *rt_add_theta(rt_roformer *m, const char *prefix)
+{
+    const rt_roformer_options *o = &m->options;
+    const int pairs = rt_roformer_pairs(o);
+    rt_shape shape =
+        o->theta.scope == RT_THETA_HEAD ? RT_SHAPE_OF(o->heads, pairs) : RT_SHAPE_OF(pairs);
+    return rt_parameters_add(&m->parameters, RT_ROLE_THETA, RT_INIT_GIVEN, shape, "%s.theta",
+                             prefix);
+}
+
+static rt_tensor *parameter_of(const rt_roformer *m, int layer)
+{
+    return m->theta ? m->theta : m->layers[layer].theta;
+}
+
+rt_shape rt_roformer_theta_shape(const rt_roformer_options *o)
+{
+    const int rows = o->theta.scope == RT_THETA_HEAD ? o->heads : 1;
+    const int layers = o->theta.scope == RT_THETA_MODEL ? 1 : o->layers;
+    return RT_SHAPE_OF(layers, rows, rt_roformer_pairs(o));
+}
+
+/* ---- parameter and radians ---- */
+
+static double radians(rt_theta_form form, double value)
+{
+    return form == RT_THETA_LOG ? exp(value) : value;
+}
+
+void rt_roformer_theta(const rt_roformer *m, double *theta)
+{
+    const rt_shape shape = rt_roformer_theta_shape(&m->options);
+    for (int l = 0; l < shape.axis[0]; l++) {
+        const rt_tensor *t = parameter_of(m, l);
+        for (size_t i = 0; i < rt_size(t); i++)
+            *theta++ = radians(m->options.theta.form, (double)t->data[i]);
+    }
+}
+
+void rt_roformer_set_theta(rt_roformer *m, const double *theta)
+{
+    const rt_shape shape = rt_roformer_theta_shape(&m->options);
+    for (int l = 0; l < shape.axis[0]; l++) {
+        const rt_tensor *t = parameter_of(m, l);
+        for (size_t i = 0; i < rt_size(t); i++, theta++)
+            t->data[i] = (real)(m->options.theta.form == RT_THETA_LOG ? log(*theta) : *theta);
+    }
+}
+
+/* ---- the start ---- */
+
+/* A start for each layer and head, from frequencies that all of them share. */
+static void draw_start(const rt_roformer *m, uint64_t seed, const double *frequencies)
+{
+    const rt_theta_options *o = &m->options.theta;
+    const rt_shape shape = rt_roformer_theta_shape(&m->options);
+    const int rows = shape.axis[1], pairs = shape.axis[2];
+    double low = frequencies[0], high = low;
+    for (int i = 1; i < pairs; i++) {
+        low = fmin(low, frequencies[i]);
+        high = fmax(high, frequencies[i]);
+    }
+    for (int l = 0; l < shape.axis[0]; l++)
+        for (int i = 0; i < rows * pairs; i++) {
+            const rt_random random = {seed, (uint32_t)l, RT_STREAM_THETA};
+            const double u = rt_random_uniform(random, (uint64_t)i);
+            const double z = rt_random_normal(random, (uint64_t)i);
+            const double at_first = frequencies[i % pairs];
+            m->theta_start[l * rows * pairs + i] =
+                o->init == RT_THETA_PERTURBED ? at_first * exp(o->init_sigma * z)
+                : o->init == RT_THETA_UNIFORM ? low * exp(u * log(high / low))
+                                              : at_first;
+        }
+}
+
+rt_status rt_theta_start(rt_roformer *m, uint64_t seed, bool own_values)
+{
+    const rt_roformer_options *o = &m->options;
+    const int pairs = rt_roformer_pairs(o);
+    const double magnitude = rt_frequencies_magnitude(&o->position.frequencies);
+    double *frequencies = rt_alloc((size_t)pairs, sizeof *frequencies);
+    if (!frequencies)
+        return rt_out_of_memory("theta");
+    rt_status status = rt_ok();
+    rt_frequencies(frequencies, pairs, &o->position.frequencies);
+    if (!o->theta.learn) {
+        status = rt_rotation_table_init(&m->rotation, frequencies, pairs, o->position.pairing,
+                                        magnitude);
+    } else {
+        const rt_shape shape = rt_roformer_theta_shape(o);
+        m->theta_start = rt_alloc(rt_shape_size(shape), sizeof *m->theta_start);
+        if (m->theta_start)
+            draw_start(m, seed, frequencies);
+        else
+            status = rt_out_of_memory("theta");
+    }
+    if (m->theta_start && own_values)
+        rt_roformer_set_theta(m, m->theta_start);
+    rt_free(frequencies);
+    return status;
+}
+
+/* ---- rotation ---- */
+
+const rt_rotation *rt_layer_rotation(rt_roformer *m, rt_graph *g, int l, int T)
+{
+    const rt_roformer_options *o = &m->options;
+    if (o->theta.learn)
+        return rt_rotation_learned(g, parameter_of(m, l), o->theta.form, o->position.pairing,
+                                   rt_frequencies_magnitude(&o->position.frequencies), 1, T,
+                                   (rt_positions){0});
+    rt_status status = rt_rotation_reserve(&m->rotation, T);
+    if (status.code)
+        return rt_graph_fail(g, status.code, "%s", status.message);
+    return &m->rotation.rotation;
+}

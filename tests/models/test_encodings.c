@@ -1,0 +1,222 @@
+/* What the kinds of position and the starts of theta put into a model, in double. */
+
+#include "models/parts.h"
+#include "suite.h"
+
+#include <math.h>
+#include <string.h>
+
+static rt_roformer_options small(rt_position_kind kind)
+{
+    return (rt_roformer_options){.vocab = 7,
+                                 .layers = 2,
+                                 .dim = 16,
+                                 .heads = 2,
+                                 .norm_eps = 1e-12,
+                                 .tie_embeddings = true,
+                                 .position = {.kind = kind,
+                                              .frequencies = {.base = 10000, .scale = 1},
+                                              .fraction = 1,
+                                              .max_len = 6}};
+}
+
+static rt_roformer *make(const rt_roformer_options *o, uint64_t seed)
+{
+    rt_roformer *m;
+    rt_status status = rt_roformer_new(&m, o, seed, NULL);
+    ck_assert_msg(!status.code, "%s", status.message);
+    return m;
+}
+
+static void refuse(const rt_roformer_options *o, const char *message)
+{
+    rt_roformer *m;
+    rt_status status = rt_roformer_new(&m, o, 1, NULL);
+    ck_assert_int_eq(status.code, RT_ARGUMENT);
+    ck_assert_str_eq(status.message, message);
+}
+
+START_TEST(learnable_positions_have_public_names_and_shapes)
+{
+    static const struct {
+        rt_position_kind kind;
+        const char *name, *shape;
+    } rows[] = {
+        {RT_POSITION_LEARNED, "roformer.embeddings.position_embeddings.weight", "(6, 16)"},
+        {RT_POSITION_T5, "roformer.encoder.relative_attention_bias.weight", "(32, 2)"},
+        {RT_POSITION_SHAW, "roformer.encoder.layer.1.attention.self.distance_embedding.weight",
+         "(33, 8)"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const rt_roformer_options o = small(rows[i].kind);
+        rt_roformer *m = make(&o, 1);
+        const rt_parameter *p = rt_parameters_find(&m->parameters, rows[i].name);
+        ck_assert_msg(p != NULL, "there is no %s", rows[i].name);
+        ck_assert_str_eq(rt_shape_text(&p->tensor), rows[i].shape);
+        rt_roformer_free(m);
+    }
+}
+END_TEST
+
+START_TEST(a_sequence_beyond_the_learned_table_is_refused)
+{
+    static const int32_t ids[7] = {1, 2, 3, 4, 5, 6, 1};
+    const rt_roformer_options o = small(RT_POSITION_LEARNED);
+    rt_roformer *m = make(&o, 1);
+    rt_graph *g = rt_graph_new();
+    const rt_roformer_input fits = {.B = 1, .T = 6, .ids = ids, .padding_id = RT_NO_PADDING};
+    const rt_roformer_input longer = {.B = 1, .T = 7, .ids = ids, .padding_id = RT_NO_PADDING};
+    ck_assert_ptr_nonnull(rt_roformer_encode(m, g, &fits));
+    ck_assert_ptr_null(rt_roformer_encode(m, g, &longer));
+    ck_assert_str_eq(rt_graph_status(g).message, "[positions] 7 tokens do not fit 6 learned ones");
+    rt_graph_free(g);
+    rt_roformer_free(m);
+}
+END_TEST
+
+/* A longer sequence makes the table grow; the rows that were there stay. */
+START_TEST(the_sinusoidal_table_grows_on_demand)
+{
+    static const int32_t ids[9] = {1, 2, 3, 4, 5, 6, 1, 2, 3};
+    const rt_roformer_options o = small(RT_POSITION_SINUSOIDAL);
+    rt_roformer *m = make(&o, 1);
+    real first[16];
+    for (int T = 3; T <= 9; T += 3) {
+        rt_graph *g = rt_graph_new();
+        const rt_roformer_input in = {.B = 1, .T = T, .ids = ids, .padding_id = RT_NO_PADDING};
+        ck_assert_ptr_nonnull(rt_roformer_encode(m, g, &in));
+        ck_assert_int_ge(m->sine_rows, T);
+        if (T == 3)
+            memcpy(first, m->sines + 16, sizeof first);
+        ck_assert(!memcmp(first, m->sines + 16, sizeof first));
+        rt_graph_free(g);
+    }
+    ck_assert_double_eq_tol(m->sines[16], sin(1), 1e-15);
+    ck_assert_double_eq_tol(m->sines[17], cos(1), 1e-15);
+    rt_roformer_free(m);
+}
+END_TEST
+
+START_TEST(what_changes_scores_does_not_go_with_linear_attention)
+{
+    static const rt_position_kind kinds[] = {RT_POSITION_ALIBI, RT_POSITION_T5, RT_POSITION_SHAW};
+    for (int i = 0; i < 3; i++) {
+        rt_roformer_options o = small(kinds[i]);
+        o.attention = RT_ATTENTION_LINEAR_ELU;
+        refuse(&o, "alibi, t5 and shaw change scores, which linear attention does not have");
+    }
+    rt_roformer_options o = small(RT_POSITION_NONE);
+    o.attention = RT_ATTENTION_LINEAR_COSINE;
+    o.attention_dropout = 0.1;
+    refuse(&o, "linear attention has no weights that could be dropped");
+    o = small(RT_POSITION_LEARNED);
+    o.position.max_len = 0;
+    refuse(&o, "learned positions need the size of their table, max_len");
+    o = small(RT_POSITION_ROPE);
+    o.position.frequencies.scaling = RT_SCALING_YARN;
+    refuse(&o, "yarn needs the original length");
+}
+END_TEST
+
+/* ---- the start of theta ---- */
+
+enum { THETAS = 2 * 2 * 4 }; /* layers, heads, pairs */
+
+static rt_roformer_options learned(rt_theta_init init)
+{
+    rt_roformer_options o = small(RT_POSITION_ROPE);
+    o.theta.learn = true;
+    o.theta.scope = RT_THETA_HEAD;
+    o.theta.init = init;
+    o.theta.init_sigma = 0.5;
+    return o;
+}
+
+START_TEST(scaling_changes_where_theta_starts)
+{
+    rt_roformer_options o = learned(RT_THETA_FREQUENCIES);
+    double theta[THETAS];
+    o.position.frequencies.scaling = RT_SCALING_LINEAR;
+    o.position.frequencies.scale = 4;
+    rt_roformer *m = make(&o, 1);
+    rt_roformer_theta(m, theta);
+    for (int i = 0; i < THETAS; i++)
+        ck_assert_double_eq_tol(theta[i], pow(10000, -(i % 4) / 4.0) / 4, 1e-15);
+    rt_roformer_free(m);
+}
+END_TEST
+
+START_TEST(a_perturbed_start_differs_by_layer_and_head_and_seed_and_is_remembered)
+{
+    const rt_roformer_options o = learned(RT_THETA_PERTURBED);
+    double theta[THETAS], other[THETAS], sum = 0, squares = 0;
+    rt_roformer *m = make(&o, 1), *again = make(&o, 1), *seeded = make(&o, 2);
+    rt_roformer_theta(m, theta);
+    rt_roformer_theta(again, other);
+    ck_assert(!memcmp(theta, other, sizeof theta));
+    rt_roformer_theta(seeded, other);
+    for (int i = 0; i < THETAS; i++) {
+        const double z = log(theta[i] / pow(10000, -(i % 4) / 4.0)) / 0.5;
+        ck_assert_double_eq_tol(theta[i] / m->theta_start[i], 1, 1e-14);
+        ck_assert_double_gt(fabs(theta[i] - other[i]), 0);
+        ck_assert(i < 4 || theta[i] != theta[i - 4]);
+        sum += z;
+        squares += z * z;
+    }
+    ck_assert_double_lt(fabs(sum / THETAS), 1);
+    ck_assert_double_gt(squares / THETAS, 0.2);
+    ck_assert_double_lt(squares / THETAS, 3);
+    rt_roformer_free(m);
+    rt_roformer_free(again);
+    rt_roformer_free(seeded);
+}
+END_TEST
+
+START_TEST(a_uniform_start_lies_between_the_extremes)
+{
+    const rt_roformer_options o = learned(RT_THETA_UNIFORM);
+    double theta[THETAS], least = 1, most = 0;
+    rt_roformer *m = make(&o, 1);
+    rt_roformer_theta(m, theta);
+    for (int i = 0; i < THETAS; i++) {
+        least = fmin(least, theta[i]);
+        most = fmax(most, theta[i]);
+    }
+    ck_assert_double_ge(least, 1e-3);
+    ck_assert_double_le(most, 1);
+    ck_assert_double_gt(log(most / least), 2); /* not all in one place */
+    rt_roformer_free(m);
+}
+END_TEST
+
+START_TEST(every_allocation_may_fail)
+{
+    for (int kind = RT_POSITION_ROPE; kind <= RT_POSITION_NONE; kind++) {
+        const rt_roformer_options o = small((rt_position_kind)kind);
+        rt_roformer *m = NULL;
+        for (size_t n = 1; !m; n++) {
+            rt_memory_fail_at(n);
+            rt_status status = rt_roformer_new(&m, &o, 1, NULL);
+            ck_assert(m ? !status.code : status.code == RT_MEMORY);
+            ck_assert_uint_lt(n, 1000);
+        }
+        rt_memory_fail_at(0);
+        rt_roformer_free(m);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("encodings");
+    TCase *tests = leak_checked_case(suite, "encodings");
+    tcase_add_test(tests, learnable_positions_have_public_names_and_shapes);
+    tcase_add_test(tests, a_sequence_beyond_the_learned_table_is_refused);
+    tcase_add_test(tests, the_sinusoidal_table_grows_on_demand);
+    tcase_add_test(tests, what_changes_scores_does_not_go_with_linear_attention);
+    tcase_add_test(tests, scaling_changes_where_theta_starts);
+    tcase_add_test(tests, a_perturbed_start_differs_by_layer_and_head_and_seed_and_is_remembered);
+    tcase_add_test(tests, a_uniform_start_lies_between_the_extremes);
+    tcase_add_test(tests, every_allocation_may_fail);
+    return run_suite(suite);
+}

@@ -1,0 +1,191 @@
+/* Runs of `train` that compare encodings: decay, other lengths, a start from another run. */
+
+#include "train_program.h"
+
+static double after(const char *text, const char *beginning)
+{
+    char line[LINE_SIZE];
+    double number;
+    line_of(text, beginning, line);
+    ck_assert_int_eq(sscanf(line + strlen(beginning), "%lf", &number), 1);
+    return number;
+}
+
+/* Golden numbers: heads of 128 features, figure 2 of the RoFormer paper. */
+START_TEST(decay_prints_the_curve_of_the_paper)
+{
+    expect_exit(w, 0, "$TRAIN --decay tiny.ini model.dim=256 model.heads=2");
+    ck_assert(!strncmp(w->out, "r,C\n0,32.5\n", 11));
+    ck_assert_int_eq(count_of(w->out, "\n"), 258);
+    expect_number(after(w->out, "10,"), 17.954136, 17.954138);
+    expect_number(after(w->out, "256,"), 6.543096, 6.543098);
+    expect_exit(w, 0,
+                "$TRAIN --decay tiny.ini model.dim=256 model.heads=2 position.scaling=linear "
+                "position.scale=10 data.length=400");
+    expect_number(after(w->out, "100,"), 17.954136, 17.954138); /* as far as 10 was */
+    ck_assert_int_eq(count_of(w->out, "\n"), 401);
+}
+END_TEST
+
+START_TEST(decay_adds_the_theta_of_a_checkpoint)
+{
+    double configured, learned;
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
+    expect_exit(w, 0,
+                "$TRAIN --decay tiny.ini --checkpoint runs/tiny/checkpoints/step-00000060.h5");
+    ck_assert(!strncmp(w->out, "r,C,C_layer_0,C_layer_1\n", 24));
+    ck_assert_int_eq(sscanf(strstr(w->out, "\n7,"), "\n7,%lf,%lf", &configured, &learned), 2);
+    ck_assert_double_ne(configured, learned);
+    expect_number(learned / configured, 0.7, 1.4);
+}
+END_TEST
+
+START_TEST(decay_needs_something_that_turns)
+{
+    expect_exit(w, 2, "$TRAIN --decay tiny.ini theta.learn=no position.kind=alibi");
+    expect_text(w->err, "nothing is rotated");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet theta.learn=no");
+    expect_exit(w, 4,
+                "$TRAIN --decay tiny.ini --checkpoint runs/tiny/checkpoints/step-00000060.h5");
+    expect_text(w->err, "its theta is fixed");
+    ck_assert_str_eq(w->out, "");
+}
+END_TEST
+
+static const char *const kinds[] = {"rope", "sinusoidal", "learned", "alibi", "t5", "shaw", "none"};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+START_TEST(every_kind_is_evaluated_at_other_lengths_and_resumes)
+{
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet theta.learn=no position.kind=%s "
+                "train.eval_lengths=24,48 train.steps=30",
+                kinds[_i]);
+    after(w->out, "eval at length 24: loss ");
+    after(w->out, "eval at length 48: loss ");
+    char *lengths = read_file("runs/tiny/lengths.csv");
+    ck_assert(!strncmp(lengths, "step,length,eval_loss,eval_accuracy\n30,24,", 42));
+    ck_assert_int_eq(count_of(lengths, "\n"), 3);
+    rt_free(lengths);
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet --resume theta.learn=no position.kind=%s "
+                "train.eval_lengths=24,48 train.steps=31",
+                kinds[_i]);
+    expect_exit(w, 0,
+                "$TRAIN --eval tiny.ini theta.learn=no position.kind=%s train.eval_lengths=24,48",
+                kinds[_i]);
+    after(w->out, "eval at length 48: loss ");
+}
+END_TEST
+
+START_TEST(linear_attention_trains_causal_and_not)
+{
+    static const char *const forms[] = {"linear_elu", "linear_softmax", "linear_cosine"};
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet model.attention=%s model.causal=%s", forms[_i % 3],
+                _i < 3 ? "no" : "yes");
+    expect_number(after(w->out, "eval: loss "), 0.5, 2.2);
+}
+END_TEST
+
+START_TEST(a_run_starts_from_the_parameters_of_another)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
+    const double end = after(w->out, "eval: loss ");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini run.name=second train.steps=1 optimizer.lr=0 "
+                "train.init_from=runs/tiny/checkpoints/step-00000060.h5");
+    expect_text(w->err, "starting from ");
+    expect_text(w->err, "step-00000060.h5, theta included");
+    expect_number(after(w->out, "eval: loss ") - end, 0, 0);
+    expect_text(w->out, "theta started elsewhere: max relative drift from its start 0 ");
+}
+END_TEST
+
+START_TEST(theta_may_be_new_where_a_run_starts)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet theta.learn=no");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini run.name=second train.steps=1 theta.scope=head "
+                "train.init_from=runs/tiny/checkpoints/step-00000060.h5");
+    expect_text(w->err, "theta as configured");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini run.name=third train.steps=1 theta.learn=no "
+                "train.init_from=runs/second/checkpoints/step-00000001.h5");
+}
+END_TEST
+
+START_TEST(a_start_that_does_not_fit_is_refused_before_the_first_step)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
+    static const struct {
+        const char *change, *message;
+    } rows[] = {
+        {"model.dim=8", "head_dim is 8 in the checkpoint, 4 in the configuration"},
+        {"position.pairing=half", "pairing is 'interleaved' in the checkpoint"},
+        {"model.layers=3", "roformer.encoder.layer.2.attention.self.query.weight is not in the"},
+        {"data.vocab=20", "roformer.embeddings.word_embeddings.weight is (10, 16) in the"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        expect_exit(w, 4,
+                    "$TRAIN tiny.ini run.name=second %s "
+                    "train.init_from=runs/tiny/checkpoints/step-00000060.h5",
+                    rows[i].change);
+        expect_text(w->err, rows[i].message);
+        expect_exit(w, 1, "test -e runs/second");
+    }
+    expect_exit(w, 4, "$TRAIN tiny.ini run.name=second train.init_from=none.h5");
+}
+END_TEST
+
+/* ---- text ---- */
+
+START_TEST(a_causal_language_model_learns_a_text)
+{
+    expect_exit(w, 0,
+                "for i in $(seq 300); do echo 'the law of the rotor is \xce\xb8 = ln \xce\xbb.'; "
+                "done >text.txt");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet theta.learn=no data.task=text data.file=text.txt "
+                "data.level=char data.objective=lm model.causal=yes train.steps=200 "
+                "optimizer.lr=5e-3 optimizer.schedule_steps=200");
+    expect_number(after(w->out, "eval: loss "), 0, 1.0); /* guessing costs ln 20 = 3 */
+}
+END_TEST
+
+START_TEST(the_order_of_two_tokens_needs_positions)
+{
+    static const char order[] = "$TRAIN tiny.ini --quiet --overwrite theta.learn=no "
+                                "data.task=order optimizer.lr=5e-3 train.steps=300 "
+                                "optimizer.schedule_steps=300 train.batch_size=32 "
+                                "train.eval_batches=8 position.kind=%s";
+    expect_exit(w, 0, order, "rope");
+    char line[LINE_SIZE];
+    double accuracy;
+    ck_assert_int_eq(sscanf(line_of(w->out, "eval: ", line), "eval: loss %*f, accuracy %lf",
+                            &accuracy),
+                     1);
+    expect_number(accuracy, 0.95, 1);
+    expect_exit(w, 0, order, "none");
+    ck_assert_int_eq(sscanf(line_of(w->out, "eval: ", line), "eval: loss %*f, accuracy %lf",
+                            &accuracy),
+                     1);
+    expect_number(accuracy, 0.35, 0.65);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("train encodings");
+    TCase *tests = program_case(suite);
+    tcase_add_test(tests, decay_prints_the_curve_of_the_paper);
+    tcase_add_test(tests, decay_adds_the_theta_of_a_checkpoint);
+    tcase_add_test(tests, decay_needs_something_that_turns);
+    tcase_add_loop_test(tests, every_kind_is_evaluated_at_other_lengths_and_resumes, 0, KINDS);
+    tcase_add_loop_test(tests, linear_attention_trains_causal_and_not, 0, 6);
+    tcase_add_test(tests, a_run_starts_from_the_parameters_of_another);
+    tcase_add_test(tests, theta_may_be_new_where_a_run_starts);
+    tcase_add_test(tests, a_start_that_does_not_fit_is_refused_before_the_first_step);
+    tcase_add_test(tests, a_causal_language_model_learns_a_text);
+    tcase_add_test(tests, the_order_of_two_tokens_needs_positions);
+    return run_suite(suite);
+}

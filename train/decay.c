@@ -1,0 +1,62 @@
+#include "train/decay.h"
+
+#include "core/memory.h"
+#include "models/positions.h"
+#include "models/roformer.h"
+#include "train/checkpoint.h"
+
+enum { FARTHEST = 256 };
+
+/* Theta of every column but the first. */
+typedef struct learned {
+    double *theta;
+    rt_shape shape; /* (layers, rows, R/2) */
+    rt_theta_scope scope;
+} learned;
+
+static void print_header(FILE *to, const learned *l)
+{
+    fprintf(to, "r,C");
+    for (int n = 0; l->theta && n < l->shape.axis[0] * l->shape.axis[1]; n++) {
+        const int layer = n / l->shape.axis[1], head = n % l->shape.axis[1];
+        if (l->scope == RT_THETA_MODEL)
+            fprintf(to, ",C_all");
+        else if (l->scope == RT_THETA_LAYER)
+            fprintf(to, ",C_layer_%d", layer);
+        else
+            fprintf(to, ",C_layer_%d_head_%d", layer, head);
+    }
+    fputc('\n', to);
+}
+
+static void print_row(FILE *to, int r, const double *start, int pairs, const learned *l)
+{
+    fprintf(to, "%d,%.9g", r, rt_decay(start, pairs, r));
+    for (int n = 0; l->theta && n < l->shape.axis[0] * l->shape.axis[1]; n++)
+        fprintf(to, ",%.9g", rt_decay(l->theta + n * l->shape.axis[2], l->shape.axis[2], r));
+    fputc('\n', to);
+}
+
+rt_status rt_decay_print(FILE *to, const rt_config *config, const char *checkpoint)
+{
+    const int pairs = rt_roformer_pairs(&config->model);
+    const rt_position_options position = rt_config_position(config);
+    const int longest = rt_config_longest(config) - 1;
+    learned l = {.scope = config->model.theta.scope};
+    if (!pairs)
+        return rt_error(RT_CONFIG, "--decay needs position.kind = rope and a position.fraction "
+                                   "above 0: nothing is rotated");
+    double *start = rt_alloc((size_t)pairs, sizeof *start);
+    rt_status status = start ? rt_ok() : rt_out_of_memory("theta");
+    if (!status.code && checkpoint)
+        status = rt_checkpoint_read_theta(checkpoint, &l.theta, &l.shape, &l.scope);
+    if (!status.code) {
+        rt_frequencies(start, pairs, &position.frequencies);
+        print_header(to, &l);
+        for (int r = 0; r <= (longest > FARTHEST ? longest : FARTHEST); r++)
+            print_row(to, r, start, pairs, &l);
+    }
+    rt_free(start);
+    rt_free(l.theta);
+    return status;
+}

@@ -1,0 +1,16 @@
+#ifndef ROTOR_TRAIN_DECAY_H
+#define ROTOR_TRAIN_DECAY_H
+
+/* --decay: how much the configured theta can prefer near keys, by distance (rt_decay), as a
+ * table in CSV. */
+
+#include "train/config.h"
+
+#include <stdio.h>
+
+/* Columns r and C, of the theta that the configuration starts from; with a checkpoint one more
+ * for every theta that it has learned, C_layer_0, C_layer_0_head_1, or C_all. Rows from 0 to 256,
+ * or as far as the longest sequence. RT_CONFIG if nothing is rotated. */
+rt_status rt_decay_print(FILE *to, const rt_config *config, const char *checkpoint) RT_MUST_CHECK;
+
+#endif
