@@ -11,7 +11,8 @@ enum { OPTION_CHECKPOINT = 256, OPTION_THREADS, OPTION_FLAG };
 static const char usage[] =
     "usage: train [options] CONFIG.ini [section.key=value ...]\n"
     "\n"
-    "Trains the model that CONFIG.ini describes; a section.key=value replaces what the file says.\n"
+    "Trains the model that CONFIG.ini describes; a section.key=value replaces what the file says,\n"
+    "and sweep.section.key=a,b,c makes a run for each value.\n"
     "\n"
     "  --resume           go on from the newest good checkpoint of the run\n"
     "  --overwrite        replace the run that is already there\n"

@@ -4,6 +4,7 @@
 #include "train/config_errors.h"
 #include "train/ini_lines.h"
 #include "train/quote.h"
+#include "train/sweep.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -15,8 +16,11 @@ enum { SECTION_SIZE = 32 };
 typedef struct loading {
     rt_config *config;
     rt_config_errors errors;
+    rt_sweep *sweep; /* NULL: passed over */
     bool in_section; /* a header has been seen */
-    bool known;      /* it names a section that exists */
+    bool known;      /* it names a section of keys that exists */
+    bool in_sweep;
+    bool in_variant;
     char section[SECTION_SIZE];
     int first_line[RT_MAX_KEYS];
     bool overridden[RT_MAX_KEYS];
@@ -51,9 +55,16 @@ static void on_problem(void *user, int line, const char *message)
 
 static void on_section(void *user, int line, const char *name)
 {
+    static const char variant[] = "variant ";
     loading *l = user;
     l->in_section = true;
     l->known = name && rt_section_exists(name);
+    l->in_sweep = name && !strcmp(name, "sweep");
+    l->in_variant = name && !strncmp(name, variant, strlen(variant));
+    if (l->in_variant && l->sweep)
+        rt_sweep_add_variant(l->sweep, line, name + strlen(variant), &l->errors);
+    if (l->in_sweep || l->in_variant)
+        return;
     if (l->known)
         snprintf(l->section, sizeof l->section, "%s", name);
     else if (name)
@@ -68,6 +79,10 @@ static void on_pair(void *user, int line, const char *written, const char *value
     if (!l->in_section)
         rt_config_complain(&l->errors, line, "key %s stands before the first [section]",
                            rt_quote(quoted, written));
+    if (l->in_sweep && l->sweep)
+        rt_sweep_set(l->sweep, line, written, value, &l->errors);
+    if (l->in_variant && l->sweep)
+        rt_sweep_add_setting(l->sweep, line, written, value, &l->errors);
     if (!l->known)
         return;
     int i = rt_key_find(l->section, written);
@@ -124,6 +139,12 @@ static void read_override(loading *l, const char *text)
     }
     copy_trimmed(name, sizeof name, text, (size_t)(equals - text));
     copy_trimmed(value, sizeof value, equals + 1, strlen(equals + 1));
+    static const char sweep[] = "sweep.";
+    if (!strncmp(name, sweep, strlen(sweep))) {
+        if (l->sweep)
+            rt_sweep_set(l->sweep, RT_FROM_COMMAND_LINE, name + strlen(sweep), value, &l->errors);
+        return;
+    }
     int i = rt_key_find_full(name);
     if (i < 0)
         rt_config_unknown_override(&l->errors, name);
@@ -132,6 +153,20 @@ static void read_override(loading *l, const char *text)
     else {
         l->overridden[i] = true;
         set_key(l, RT_FROM_COMMAND_LINE, i, value);
+    }
+}
+
+/* What a sweep chose for this run: lines that have been accepted before. */
+static void read_settings(loading *l, const char *lines)
+{
+    char line[RT_KEY_NAME_SIZE + RT_VALUE_SIZE];
+    while (lines && *lines) {
+        const size_t length = strcspn(lines, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)length, lines);
+        char *equals = strchr(line, '=');
+        *equals = '\0';
+        set_key(l, RT_FROM_SWEEP, rt_key_find_full(line), equals + 1);
+        lines += length + (lines[length] == '\n');
     }
 }
 
@@ -212,7 +247,7 @@ static rt_status give_up_or_report(rt_config_errors *errors, char **list)
 
 rt_status rt_config_load(rt_config *config, const rt_config_source *source, char **errors)
 {
-    loading l = {.config = config, .errors = {.file = source->path}};
+    loading l = {.config = config, .errors = {.file = source->path}, .sweep = source->sweep};
     *errors = NULL;
     set_defaults(config);
     if (strlen(source->path) >= sizeof config->file)
@@ -222,9 +257,13 @@ rt_status rt_config_load(rt_config *config, const rt_config_source *source, char
     read_file(&l, source);
     for (int i = 0; i < source->override_count; i++)
         read_override(&l, source->overrides[i]);
+    read_settings(&l, source->settings);
     name_after_file(&l, source->path);
     settle_horizon(config);
     rt_config_find_files(config, &l.errors);
-    rt_config_check(config, &l.errors);
+    if (source->sweep && rt_sweep_asked(source->sweep))
+        rt_sweep_check(source->sweep, config, &l.errors);
+    else
+        rt_config_check(config, &l.errors);
     return give_up_or_report(&l.errors, errors);
 }

@@ -22,7 +22,8 @@ enum {
     RT_MOST_LENGTHS = 8,
     RT_MAX_KEYS = 96,
     RT_FROM_DEFAULT = 0,
-    RT_FROM_COMMAND_LINE = -1 /* any other origin is a line of the file */
+    RT_FROM_COMMAND_LINE = -1,
+    RT_FROM_SWEEP = -2 /* any other origin is a line of the file */
 };
 
 typedef struct rt_run_options {
@@ -73,10 +74,15 @@ typedef struct rt_config_source {
     const char *text;             /* the content of a file, or NULL to read it */
     const char *const *overrides; /* "section.key=value" of the command line, or NULL */
     int override_count;
+    const char *settings;   /* "section.key=value" lines of one run of a sweep, or NULL */
+    struct rt_sweep *sweep; /* receives [sweep] and the variants; NULL: they are passed over */
 } rt_config_source;
 
 /* Reads and checks a configuration. On RT_CONFIG, *errors lists everything that is
  * wrong, a line each, and the message is the first of them. Otherwise *errors is NULL.
+ *
+ * If there is a sweep to receive, the keys are only checked each for itself: what they make
+ * together is known for its runs alone, each loaded with its settings.
  *
  * A path in data.file or train.init_from is relative to the folder of the file that names it, on
  * the command line to the working directory. A schedule_steps of 0 becomes train.steps. */

@@ -11,10 +11,13 @@ typedef struct checking {
     rt_config_errors *errors;
 } checking;
 
-/* Command line after file, a later line after an earlier one, defaults first. */
+/* The sweep after the command line, that after the file, a later line after an earlier one,
+ * defaults first. */
 static int later(int a, int b)
 {
-    return a == RT_FROM_COMMAND_LINE || (b != RT_FROM_COMMAND_LINE && a > b) ? a : b;
+    if (a < 0 || b < 0)
+        return a < b ? a : b;
+    return a > b ? a : b;
 }
 
 /* The keys that a contradiction is between, "section.key" each. */

@@ -18,6 +18,8 @@ void rt_config_complain(rt_config_errors *errors, int origin, const char *format
     va_end(arguments);
     if (origin == RT_FROM_COMMAND_LINE)
         rt_writer_add(&errors->lines, "command line: %s\n", message);
+    else if (origin == RT_FROM_SWEEP)
+        rt_writer_add(&errors->lines, "%s: in the sweep: %s\n", errors->file, message);
     else if (origin == RT_FROM_DEFAULT)
         rt_writer_add(&errors->lines, "%s: %s\n", errors->file, message);
     else

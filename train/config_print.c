@@ -30,6 +30,8 @@ static const char *write_origin(const rt_config *config, int i, char text[PLACE_
         return "default";
     if (origin == RT_FROM_COMMAND_LINE)
         return "command line";
+    if (origin == RT_FROM_SWEEP)
+        return "sweep";
     snprintf(text, PLACE_SIZE, "%s:%d", config->file, origin);
     return text;
 }
@@ -78,6 +80,16 @@ char *rt_config_differences(const rt_config *run, const rt_config *now)
     return rt_writer_take(&w);
 }
 
+/* What is not a key of the table: name, default, values, meaning. */
+static const char *const sweep_rows[][4] = {
+    {"sweep.SECTION.KEY", "", "values with commas between",
+     "every combination of the values of all such keys is a run"},
+    {"sweep.jobs", "1", "from 1 to 1024", "runs at a time, each with its share of the threads"},
+    {"[variant NAME]", "", "a section of SECTION.KEY = VALUE lines",
+     "a sweep makes every run with the settings of every variant"},
+};
+enum { SWEEP_ROWS = sizeof sweep_rows / sizeof *sweep_rows };
+
 char *rt_config_help(void)
 {
     char name[RT_KEY_NAME_SIZE];
@@ -93,6 +105,12 @@ char *rt_config_help(void)
             rt_writer_add(&w, " (%s)", rt_key_values(key, values));
         rt_writer_add(&w, "\n");
     }
+    for (int i = 0; i < SWEEP_ROWS; i++) {
+        snprintf(setting, sizeof setting, "%s%s%s", sweep_rows[i][0], *sweep_rows[i][1] ? "=" : "",
+                 sweep_rows[i][1]);
+        rt_writer_add(&w, "%s  %-*s  %s\n", i ? "" : "\n", SETTING_WIDTH, setting,
+                      sweep_rows[i][3]);
+    }
     return rt_writer_take(&w);
 }
 
@@ -106,5 +124,8 @@ char *rt_config_reference(void)
     for (int i = 0; (key = rt_key_at(i)); i++)
         rt_writer_add(&w, "| `%s` | %s | %s | %s |\n", rt_key_full_name(key, name), key->initial,
                       rt_key_values(key, values), key->help);
+    for (int i = 0; i < SWEEP_ROWS; i++)
+        rt_writer_add(&w, "| `%s` | %s | %s | %s |\n", sweep_rows[i][0], sweep_rows[i][1],
+                      sweep_rows[i][2], sweep_rows[i][3]);
     return rt_writer_take(&w);
 }

@@ -4,6 +4,7 @@
 #include "train/decay.h"
 #include "train/model_check.h"
 #include "train/run.h"
+#include "train/sweep_run.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -44,11 +45,13 @@ static rt_exit conclude(rt_status status)
     return rt_exit_of(status.code);
 }
 
-static rt_exit load(rt_config *config, const rt_arguments *arguments)
+/* With `sweep` NULL, a sweep in the file is passed over. */
+static rt_exit load(rt_config *config, const rt_arguments *arguments, rt_sweep *sweep)
 {
     const rt_config_source source = {.path = arguments->config,
                                      .overrides = arguments->overrides,
-                                     .override_count = arguments->override_count};
+                                     .override_count = arguments->override_count,
+                                     .sweep = sweep};
     char *errors = NULL;
     rt_status status = rt_config_load(config, &source, &errors);
     if (errors)
@@ -59,25 +62,54 @@ static rt_exit load(rt_config *config, const rt_arguments *arguments)
     return rt_exit_of(status.code);
 }
 
+/* Commands that are about one run look at what all runs of a sweep share. */
+static bool knows_sweeps(rt_command command)
+{
+    return command == RT_COMMAND_TRAIN || command == RT_COMMAND_CHECK;
+}
+
+static rt_exit obey_one(rt_config *config, const rt_arguments *arguments)
+{
+    switch (arguments->command) {
+    case RT_COMMAND_CHECK:
+        return check(config);
+    case RT_COMMAND_GRADCHECK:
+        return conclude(rt_model_check(stdout, config));
+    case RT_COMMAND_DECAY:
+        return conclude(rt_decay_print(stdout, config, arguments->checkpoint));
+    case RT_COMMAND_EVAL:
+        return rt_run_evaluate(config, arguments);
+    default:
+        return rt_run_train(config, arguments);
+    }
+}
+
+static rt_exit obey_sweep(const rt_config *config, const rt_sweep *sweep,
+                          const rt_arguments *arguments)
+{
+    if (arguments->command == RT_COMMAND_TRAIN)
+        return rt_sweep_train(config, sweep, arguments);
+    const rt_exit code = rt_sweep_validate(sweep, arguments);
+    if (!code)
+        printf("%s: the configurations of %d runs are good\n", config->file, rt_sweep_count(sweep));
+    return code;
+}
+
 static rt_exit obey(const rt_arguments *arguments)
 {
     rt_config config;
-    rt_exit code = load(&config, arguments);
-    if (code)
-        return code;
-    if (arguments->command == RT_COMMAND_PRINT_CONFIG)
-        return print_text(stdout, rt_config_print(&config));
-    if (!arguments->quiet && arguments->override_count)
-        print_text(stderr, rt_config_overrides(&config));
-    if (arguments->command == RT_COMMAND_CHECK)
-        return check(&config);
-    if (arguments->command == RT_COMMAND_GRADCHECK)
-        return conclude(rt_model_check(stdout, &config));
-    if (arguments->command == RT_COMMAND_DECAY)
-        return conclude(rt_decay_print(stdout, &config, arguments->checkpoint));
-    if (arguments->command == RT_COMMAND_EVAL)
-        return rt_run_evaluate(&config, arguments);
-    return rt_run_train(&config, arguments);
+    rt_sweep sweep = {0};
+    rt_exit code = load(&config, arguments, knows_sweeps(arguments->command) ? &sweep : NULL);
+    if (!code && arguments->command == RT_COMMAND_PRINT_CONFIG) {
+        code = print_text(stdout, rt_config_print(&config));
+    } else if (!code) {
+        if (!arguments->quiet && arguments->override_count)
+            print_text(stderr, rt_config_overrides(&config));
+        code = rt_sweep_asked(&sweep) ? obey_sweep(&config, &sweep, arguments)
+                                      : obey_one(&config, arguments);
+    }
+    rt_sweep_free(&sweep);
+    return code;
 }
 
 /* A file that is opened while a standard stream is closed would take its place, and get what

@@ -2,9 +2,11 @@
 
 #include "train/theta_report.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { EVALUATION_COLUMN = 3 }; /* eval_loss; eval_accuracy follows */
+enum { ROW_SIZE = 1024, EVALUATION_COLUMN = 3 }; /* eval_loss; eval_accuracy follows */
 
 /* The last step of a run is recorded whatever its number; a run that goes on past it must
  * not show that it once ended there. */
@@ -132,4 +134,20 @@ void rt_metrics_close(rt_metrics *m)
     rt_step_table_close(&m->metrics);
     rt_step_table_close(&m->theta);
     rt_step_table_close(&m->timing);
+}
+
+double rt_metrics_first_step(const char *folder, double accuracy)
+{
+    char path[RT_PATH_SIZE], row[ROW_SIZE];
+    double step = NAN;
+    snprintf(path, sizeof path, "%s/metrics.csv", folder);
+    FILE *file = fopen(path, "r");
+    while (file && isnan(step) && fgets(row, sizeof row, file)) {
+        const char *at = column(row, EVALUATION_COLUMN + 1);
+        if (at && *at >= '0' && *at <= '9' && strtod(at, NULL) >= accuracy)
+            step = atoi(row);
+    }
+    if (file)
+        fclose(file);
+    return step;
 }

@@ -30,4 +30,8 @@ const char *rt_metrics_failure(rt_metrics *m);
 
 void rt_metrics_close(rt_metrics *m);
 
+/* The first step in the metrics.csv of a folder whose evaluation reached the accuracy; NaN if
+ * none did. */
+double rt_metrics_first_step(const char *folder, double accuracy);
+
 #endif

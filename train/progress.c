@@ -136,7 +136,7 @@ void rt_progress_evaluated(rt_progress *p, const rt_evaluation *evaluation)
     p->eval_accuracy = evaluation->accuracy;
 }
 
-static void clear_line(rt_progress *p)
+void rt_progress_clear(rt_progress *p)
 {
     if (p->shown)
         fputs("\r\033[K", stderr);
@@ -146,7 +146,7 @@ static void clear_line(rt_progress *p)
 void rt_progress_say(rt_progress *p, const char *format, ...)
 {
     va_list arguments;
-    clear_line(p);
+    rt_progress_clear(p);
     fputs("train: ", stderr);
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);

@@ -34,6 +34,9 @@ void rt_progress_evaluated(rt_progress *p, const rt_evaluation *evaluation);
 /* Prints a message on a line of its own; the progress goes on below it. */
 void rt_progress_say(rt_progress *p, const char *format, ...) RT_PRINTF(2, 3);
 
+/* Takes the line that is updated in place away. */
+void rt_progress_clear(rt_progress *p);
+
 /* Leaves the terminal at the start of a fresh line. */
 void rt_progress_end(rt_progress *p);
 

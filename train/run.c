@@ -2,10 +2,9 @@
 
 #include "core/memory.h"
 #include "train/metrics.h"
+#include "train/outcome.h"
 #include "train/progress.h"
-#include "train/run_folder.h"
 #include "train/stop.h"
-#include "train/theta_report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -97,11 +96,19 @@ static rt_status check_alphabet(const run *r, const rt_checkpoint_info *info, co
                     "%s: the text has other characters than the one it was trained on", path);
 }
 
+/* A checkpoint that somebody named must be there. */
+static rt_status must_exist(rt_status status)
+{
+    if (status.code == RT_IO)
+        status.code = RT_CHECKPOINT;
+    return status;
+}
+
 static rt_status load(run *r, const char *path)
 {
     rt_checkpoint_info info = {0};
     const rt_checkpoint_model model = checkpoint_model(r);
-    rt_status status = rt_checkpoint_load(path, &model, &info);
+    rt_status status = must_exist(rt_checkpoint_load(path, &model, &info));
     if (!status.code)
         status = check_alphabet(r, &info, path);
     if (!status.code) {
@@ -123,7 +130,7 @@ static rt_status start_from(run *r)
     bool has_theta;
     if (!*path)
         return rt_ok();
-    rt_status status = rt_checkpoint_start_from(path, &model, &has_theta, &info);
+    rt_status status = must_exist(rt_checkpoint_start_from(path, &model, &has_theta, &info));
     if (!status.code)
         status = check_alphabet(r, &info, path);
     rt_checkpoint_info_free(&info);
@@ -241,7 +248,7 @@ static rt_status begin(run *r)
     if (!status.code && !found.found)
         status = start_from(r);
     if (!status.code)
-        status = rt_run_folder_open(&r->folder);
+        status = rt_run_folder_open(&r->folder, true);
     if (!status.code && r->arguments->resume)
         status = resume(r);
     if (!status.code && r->arguments->overwrite)
@@ -304,10 +311,10 @@ static bool reached_target(const rt_config *c, const rt_evaluation *evaluation)
            evaluation->accuracy >= c->train.target_accuracy;
 }
 
-/* Steps until the last one, a stop, or the target. The last evaluation is left in
- * *evaluation. */
-static rt_status loop(run *r, rt_evaluation *evaluation)
+/* Steps until the last one, a stop, or the target. */
+static rt_status loop(run *r)
 {
+    rt_evaluation evaluation = {0};
     const rt_config *c = r->config;
     rt_status status = rt_ok();
     bool done = false;
@@ -320,15 +327,15 @@ static rt_status loop(run *r, rt_evaluation *evaluation)
         const bool last = step >= c->train.steps;
         const bool due = last || step % c->train.eval_every == 0;
         if (due)
-            status = evaluate(r, evaluation);
+            status = evaluate(r, &evaluation);
         rt_progress_step(&r->progress, step, &result);
         if (!status.code)
-            status = rt_metrics_step(&r->metrics, r->state, &result, due ? evaluation : NULL,
+            status = rt_metrics_step(&r->metrics, r->state, &result, due ? &evaluation : NULL,
                                      rt_seconds() - r->progress.start);
         const char *lost = rt_metrics_failure(&r->metrics);
         if (lost)
             rt_progress_say(&r->progress, "warning: %s/%s cannot be written", r->folder.path, lost);
-        done = last || rt_stop_asked() || reached_target(c, due ? evaluation : NULL);
+        done = last || rt_stop_asked() || reached_target(c, due ? &evaluation : NULL);
         if (!status.code)
             status = save_if_due(r, done || step % c->train.checkpoint_every == 0);
     }
@@ -337,75 +344,40 @@ static rt_status loop(run *r, rt_evaluation *evaluation)
 
 /* ---- the end ---- */
 
-static void print_evaluation(const rt_evaluation *e)
+static rt_exit fail(run *r, rt_status status)
 {
-    printf("eval: loss %.6g, accuracy %.4f (%ld sequences, %ld labels)\n", e->loss, e->accuracy,
-           e->sequences, e->labels);
+    rt_progress_say(&r->progress, "%s", status.message);
+    return rt_exit_of(status.code);
 }
 
-/* The other lengths, side by side; `table`, if not NULL, is a file for the same numbers. */
-static rt_status evaluate_lengths(run *r, rt_step_table *table)
+/* A run that came to nothing leaves that as its result. */
+static void record_failure(run *r, rt_exit code)
 {
-    const rt_lengths *lengths = &r->config->train.eval_lengths;
-    rt_status status = rt_ok();
-    for (int i = 0; i < lengths->count && !status.code; i++) {
-        rt_evaluation e;
-        status = rt_trainer_evaluate(r->trainer, lengths->at[i], &e);
-        if (status.code)
-            break;
-        printf("eval at length %d: loss %.6g, accuracy %.4f (%ld sequences, %ld labels)\n",
-               lengths->at[i], e.loss, e.accuracy, e.sequences, e.labels);
-        if (table)
-            rt_step_table_add(table, "%d,%d,%.9g,%.9g\n", r->state->step, lengths->at[i], e.loss,
-                              e.accuracy);
-    }
-    return status;
-}
-
-static rt_status record_lengths(run *r)
-{
-    rt_step_table table;
-    if (!r->config->train.eval_lengths.count)
-        return rt_ok();
-    rt_status status = rt_step_table_open(&table, r->folder.path, "lengths.csv",
-                                          "step,length,eval_loss,eval_accuracy", NULL, NULL);
+    rt_outcome o = {0};
+    rt_results_put(&o.results, r->state->step, "steps");
+    rt_status status = rt_outcome_record(&o, r->config, &r->folder, (int)code);
     if (status.code)
-        return status;
-    status = evaluate_lengths(r, &table);
-    if (table.failed)
-        rt_progress_say(&r->progress, "warning: %s/lengths.csv cannot be written", r->folder.path);
-    rt_step_table_close(&table);
-    return status;
+        rt_progress_say(&r->progress, "%s", status.message);
 }
 
 /* The results, and whether the checks that were asked for held. */
-static rt_exit conclude(run *r, rt_evaluation *evaluation)
+static rt_exit conclude(run *r)
 {
-    const rt_config *c = r->config;
-    rt_theta_verdict verdict = {.near = true};
-    rt_status status = evaluate(r, evaluation);
-    if (!status.code) {
-        printf("steps: %d, %ld tokens\n", r->state->step,
-               (long)r->state->sequences * c->data.length);
-        print_evaluation(evaluation);
-        status = record_lengths(r);
-    }
-    if (!status.code && c->model.theta.learn)
-        status = rt_theta_print(stdout, r->state->model, c, r->state->step);
-    if (!status.code && c->model.theta.learn)
-        status = rt_theta_judge(&verdict, r->state->model, c);
-    if (status.code) {
-        rt_progress_say(&r->progress, "%s", status.message);
-        return rt_exit_of(status.code);
-    }
+    rt_outcome o;
+    printf("steps: %d, %ld tokens\n", r->state->step,
+           (long)r->state->sequences * r->config->data.length);
+    rt_status status = rt_outcome_print(&o, r->config, r->trainer);
+    const rt_exit code = o.target_missed || o.theta_moved ? RT_EXIT_CHECK : RT_EXIT_DONE;
+    if (!status.code)
+        status = rt_outcome_record(&o, r->config, &r->folder, (int)code);
+    if (status.code)
+        return fail(r, status);
     printf("run: %s\n", r->folder.path);
     fflush(stdout);
-    if (c->train.target_accuracy > 0 && !reached_target(c, evaluation)) {
+    if (o.target_missed)
         rt_progress_say(&r->progress, "the accuracy %.4f is below train.target_accuracy = %g",
-                        evaluation->accuracy, c->train.target_accuracy);
-        return RT_EXIT_CHECK;
-    }
-    return c->theta.check && !verdict.near ? RT_EXIT_CHECK : RT_EXIT_DONE;
+                        o.evaluation.accuracy, r->config->train.target_accuracy);
+    return code;
 }
 
 /* A run that goes on may have done all its steps, or have reached its target. */
@@ -422,7 +394,6 @@ static rt_status is_finished(run *r, bool *finished)
 
 static rt_exit train(run *r)
 {
-    rt_evaluation evaluation = {0};
     bool finished = false;
     rt_status status = begin(r);
     if (!status.code)
@@ -437,13 +408,13 @@ static rt_exit train(run *r)
         rt_progress_begin(&r->progress, r->config, r->state->step, r->arguments->quiet,
                           r->arguments->no_color);
         if (!status.code)
-            status = loop(r, &evaluation);
+            status = loop(r);
         rt_progress_end(&r->progress);
+        if (status.code == RT_NONFINITE)
+            record_failure(r, RT_EXIT_NONFINITE);
     }
-    if (status.code) {
-        rt_progress_say(&r->progress, "%s", status.message);
-        return rt_exit_of(status.code);
-    }
+    if (status.code)
+        return fail(r, status);
     if (r->unsaved) {
         rt_progress_say(&r->progress, "the last checkpoint could not be written");
         return RT_EXIT_UNSAVED;
@@ -453,7 +424,7 @@ static rt_exit train(run *r)
                         r->state->step);
         return RT_EXIT_STOPPED;
     }
-    return conclude(r, &evaluation);
+    return conclude(r);
 }
 
 static run new_run(rt_config *config, const rt_arguments *arguments)
@@ -484,7 +455,7 @@ rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments)
 static rt_status evaluate_checkpoint(run *r)
 {
     rt_checkpoint_found found = {0};
-    rt_evaluation evaluation;
+    rt_outcome outcome;
     const char *path = r->arguments->checkpoint;
     rt_status status = rt_run_folder_name(&r->folder, r->config->run.dir, r->config->run.name);
     if (!status.code && !path) {
@@ -499,16 +470,10 @@ static rt_status evaluate_checkpoint(run *r)
         status = open_data_and_trainer(r);
     if (!status.code)
         status = load(r, path);
-    if (!status.code)
-        status = rt_trainer_evaluate(r->trainer, r->config->data.length, &evaluation);
     if (status.code)
         return status;
     printf("checkpoint: %s, step %d\n", path, r->state->step);
-    print_evaluation(&evaluation);
-    status = evaluate_lengths(r, NULL);
-    if (!status.code && r->config->model.theta.learn)
-        status = rt_theta_print(stdout, r->state->model, r->config, r->state->step);
-    return status;
+    return rt_outcome_print(&outcome, r->config, r->trainer);
 }
 
 rt_exit rt_run_evaluate(const rt_config *config, const rt_arguments *arguments)

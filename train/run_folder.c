@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 /* What a run writes beside its checkpoints. */
-static const char *const files[] = {"config.ini", "metrics.csv", "timing.csv", "theta.csv",
-                                    "lengths.csv"};
+static const char *const files[] = {"config.ini", "metrics.csv", "timing.csv",
+                                    "theta.csv",  "lengths.csv", "result.csv"};
 enum { FILES = sizeof files / sizeof *files };
 
 static rt_status failure(const char *path)
@@ -62,9 +62,9 @@ static rt_status make_folders(const char *folder)
     return S_ISDIR(found.st_mode) ? rt_ok() : failure(path);
 }
 
-rt_status rt_run_folder_open(rt_run_folder *f)
+rt_status rt_run_folder_open(rt_run_folder *f, bool with_checkpoints)
 {
-    rt_status status = make_folders(f->checkpoints);
+    rt_status status = make_folders(with_checkpoints ? f->checkpoints : f->path);
     if (status.code)
         return status;
     f->lock = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

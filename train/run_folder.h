@@ -18,9 +18,10 @@ rt_status rt_run_folder_name(rt_run_folder *f, const char *dir, const char *name
 /* Whether a run has left something here. */
 bool rt_run_folder_used(const rt_run_folder *f);
 
-/* Makes the folder and those above it, and locks it. RT_CONFIG if another trainer holds the
+/* Makes the folder, with one for checkpoints or without, and those above it, and locks it.
+ * RT_CONFIG if another trainer holds the
  * lock, RT_IO if it cannot be made or written to. */
-rt_status rt_run_folder_open(rt_run_folder *f) RT_MUST_CHECK;
+rt_status rt_run_folder_open(rt_run_folder *f, bool with_checkpoints) RT_MUST_CHECK;
 void rt_run_folder_close(rt_run_folder *f);
 
 /* Removes what a run leaves; other files stay. */

@@ -54,6 +54,8 @@ static measures measure(const rt_config *c, double theta, double from)
 typedef struct judging {
     const rt_config *config;
     rt_theta_verdict *verdict;
+    int count;
+    double product, squares, geometric_squares; /* of logarithms */
 } judging;
 
 static void keep_worst(rt_theta_worst *worst, double value, const rt_theta_entry *e, double grid)
@@ -64,21 +66,29 @@ static void keep_worst(rt_theta_worst *worst, double value, const rt_theta_entry
 
 static void judge_one(void *context, const rt_theta_entry *e)
 {
-    const judging *j = context;
+    judging *j = context;
+    const double logarithm = log(e->theta), geometric = log(e->geometric);
     const measures m = measure(j->config, e->theta, e->geometric);
     const measures from_start = measure(j->config, e->theta, e->start);
     keep_worst(&j->verdict->drift, m.drift, e, m.grid);
     keep_worst(&j->verdict->phase, m.phase, e, m.grid);
     keep_worst(&j->verdict->from_start, from_start.drift, e, from_start.grid);
     j->verdict->elsewhere |= e->start != e->geometric;
+    j->verdict->mean_drift += m.drift;
+    j->count++;
+    j->product += logarithm * geometric;
+    j->squares += logarithm * logarithm;
+    j->geometric_squares += geometric * geometric;
 }
 
 rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_roformer *model,
                          const rt_config *config)
 {
-    judging j = {config, verdict};
+    judging j = {.config = config, .verdict = verdict};
     *verdict = (rt_theta_verdict){.drift.value = -1, .phase.value = -1, .from_start.value = -1};
     rt_status status = rt_theta_visit(model, judge_one, &j);
+    verdict->mean_drift /= j.count;
+    verdict->cosine = j.product / sqrt(j.squares * j.geometric_squares);
     verdict->near = verdict->drift.value <= config->theta.tolerance;
     return status;
 }

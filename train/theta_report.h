@@ -30,6 +30,8 @@ typedef struct rt_theta_verdict {
     rt_theta_worst drift;      /* from base^(-2i/R) */
     rt_theta_worst phase;      /* likewise */
     rt_theta_worst from_start; /* drift from theta0 */
+    double mean_drift;         /* from base^(-2i/R) */
+    double cosine;             /* between all ln theta and all ln base^(-2i/R) */
     bool elsewhere;            /* theta0 is not base^(-2i/R) */
     bool near;
 } rt_theta_verdict;

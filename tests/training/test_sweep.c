@@ -1,0 +1,192 @@
+/* What a sweep's lines say: runs, their names and settings, and what is refused. */
+
+#include "config_loading.h"
+
+#include "train/sweep.h"
+
+#include <string.h>
+
+static rt_sweep sweep;
+static rt_config config;
+
+/* Loads "theta.ini" with that text; returns the errors, which the caller frees. */
+static char *load_sweep(const char *text, const char *const *overrides)
+{
+    int count = 0;
+    char *errors;
+    while (overrides && overrides[count])
+        count++;
+    const rt_config_source source = {.path = "theta.ini",
+                                     .text = text,
+                                     .overrides = overrides,
+                                     .override_count = count,
+                                     .sweep = &sweep};
+    rt_status status = rt_config_load(&config, &source, &errors);
+    ck_assert((status.code == RT_CONFIG) == (errors != NULL));
+    return errors;
+}
+
+static void expect_sweep(const char *text, const char *const *overrides)
+{
+    char *errors = load_sweep(text, overrides);
+    ck_assert_msg(!errors, "%s", errors);
+}
+
+static void free_sweep(void)
+{
+    rt_sweep_free(&sweep);
+}
+
+static const char grid[] = "[sweep]\nposition.kind = rope, none\nrun.seed = 1,2 , 3\njobs = 2\n"
+                           "[variant near]\ndata.task = copy\n"
+                           "[variant far]\ndata.task = shift\ndata.distance = 5\n";
+
+START_TEST(runs_are_every_variant_with_every_combination)
+{
+    char name[RT_RUN_NAME_SIZE];
+    expect_sweep(grid, NULL);
+    ck_assert_int_eq(rt_sweep_count(&sweep), 12);
+    ck_assert_int_eq(sweep.jobs, 2);
+    rt_sweep_name(&sweep, 0, name);
+    ck_assert_str_eq(name, "near_kind=rope_seed=1");
+    rt_sweep_name(&sweep, 11, name);
+    ck_assert_str_eq(name, "far_kind=none_seed=3");
+    char *settings = rt_sweep_overrides(&sweep, 7);
+    ck_assert_str_eq(settings,
+                     "data.task=shift\ndata.distance=5\nposition.kind=rope\nrun.seed=2\n");
+    rt_free(settings);
+}
+END_TEST
+
+START_TEST(no_two_runs_have_one_name)
+{
+    char names[64][RT_RUN_NAME_SIZE];
+    expect_sweep("[sweep]\ndata.file = a/b, a-b, a b\nmodel.dim = 8, 16\n", NULL);
+    const int count = rt_sweep_count(&sweep);
+    ck_assert_int_eq(count, 6);
+    for (int i = 0; i < count; i++) {
+        rt_sweep_name(&sweep, i, names[i]);
+        ck_assert_ptr_null(strchr(names[i], '/'));
+        for (int k = 0; k < i; k++)
+            ck_assert_str_ne(names[i], names[k]);
+    }
+}
+END_TEST
+
+START_TEST(settings_of_a_run_are_as_good_as_lines)
+{
+    expect_sweep(grid, NULL);
+    char *settings = rt_sweep_overrides(&sweep, 8), *errors;
+    const rt_config_source source = {.path = "theta.ini", .text = grid, .settings = settings};
+    rt_config run;
+    ck_assert(!rt_config_load(&run, &source, &errors).code);
+    ck_assert_int_eq(run.data.distance, 5);
+    ck_assert_uint_eq(run.run.seed, 3);
+    ck_assert_int_eq(run.origin[rt_key_find("data", "distance")], RT_FROM_SWEEP);
+    rt_free(settings);
+}
+END_TEST
+
+START_TEST(the_command_line_takes_the_place_of_the_file)
+{
+    expect_sweep(grid, OVERRIDES("sweep.run.seed=7", "sweep.jobs=1", "sweep.model.dim=8,16"));
+    ck_assert_int_eq(rt_sweep_count(&sweep), 2 * 2 * 1 * 2);
+    ck_assert_str_eq(rt_sweep_value(&sweep, 0, 1), "7");
+    ck_assert_int_eq(sweep.jobs, 1);
+}
+END_TEST
+
+/* What is wrong for the shared lines alone may be put right by every run. */
+START_TEST(shared_lines_are_not_judged_on_their_own)
+{
+    expect_sweep("[data]\ntask = text\n[variant a]\ndata.file = x\n", NULL);
+    ck_assert(rt_sweep_asked(&sweep));
+    ck_assert_int_eq(rt_sweep_count(&sweep), 1);
+}
+END_TEST
+
+static const struct {
+    const char *text, *errors;
+} bad[] = {
+    {"[sweep]\nposition.kind = rope, rop\n",
+     "theta.ini:2: position.kind must be one of rope, sinusoidal, learned, alibi, t5, shaw, none; "
+     "got 'rop'; did you mean 'rope'?\n"},
+    {"[sweep]\nrun.seed = 1,,2\n", "theta.ini:2: run.seed has an empty value\n"},
+    {"[sweep]\nrun.seed = 1,2,\n", "theta.ini:2: run.seed has an empty value\n"},
+    {"[sweep]\nrun.seed = 1,2,1\n", "theta.ini:2: sweep.run.seed has '1' twice\n"},
+    {"[sweep]\nseed = 1\n",
+     "theta.ini:2: [sweep]: unknown key 'seed'; a key is written section.key\n"},
+    {"[sweep]\nrun.name = a,b\n",
+     "theta.ini:2: [sweep]: run.name is chosen by the sweep for each run\n"},
+    {"[sweep]\nrun.seed = 1\nrun.seed = 2\n",
+     "theta.ini:3: duplicate key 'run.seed' in [sweep]; line 2 has it\n"},
+    {"[sweep]\njobs = 0\n",
+     "theta.ini:2: sweep.jobs must be a whole number from 1 to 1024; got '0'\n"},
+    {"[variant a b]\nrun.seed = 1\n",
+     "theta.ini:1: a variant needs a name of letters, digits and -_.+ ; got 'a b'\n"},
+    {"[variant a]\nrun.seed = 1\n[variant a]\nrun.seed = 2\n",
+     "theta.ini:3: there are two variants 'a'\n"},
+    {"[variant a]\nseed = 1\n",
+     "theta.ini:2: [variant a]: unknown key 'seed'; a key is written section.key\n"},
+    {"[variant a]\nrun.seed = 1\nrun.seed = 1\n",
+     "theta.ini:3: duplicate key 'run.seed' in [variant a]\n"},
+    {"[variant a]\nmodel.dim = x\n",
+     "theta.ini:2: model.dim must be a whole number from 1 to 1000000; got 'x'\n"},
+    {"[sweep]\nrun.seed = 1\n[variant a]\nrun.seed = 1\n",
+     "theta.ini:2: run.seed is set by [sweep] and by [variant a]\n"},
+};
+
+START_TEST(what_makes_no_sweep_is_refused_with_its_line)
+{
+    char *errors = load_sweep(bad[_i].text, NULL);
+    ck_assert_ptr_nonnull(errors);
+    ck_assert_str_eq(errors, bad[_i].errors);
+    rt_free(errors);
+}
+END_TEST
+
+START_TEST(a_key_is_swept_or_set)
+{
+    char *errors = load_sweep(grid, OVERRIDES("run.seed=1"));
+    ck_assert_str_eq(errors, "command line: run.seed is set by [sweep], for each run\n");
+    rt_free(errors);
+    rt_sweep_free(&sweep);
+    errors = load_sweep(grid, OVERRIDES("data.distance=1"));
+    ck_assert_str_eq(errors, "command line: data.distance is set by [variant far], for each run\n");
+    rt_free(errors);
+}
+END_TEST
+
+START_TEST(too_many_runs_are_refused)
+{
+    rt_writer text = {0};
+    rt_writer_add(&text, "[sweep]\n");
+    static const char *const keys[] = {"run.seed", "model.dim", "data.vocab"};
+    for (int k = 0; k < 3; k++) {
+        rt_writer_add(&text, "%s = ", keys[k]);
+        for (int i = 0; i < 60; i++)
+            rt_writer_add(&text, "%s%d", i ? "," : "", 10 + i);
+        rt_writer_add(&text, "\n");
+    }
+    char *errors = load_sweep(text.bytes, NULL);
+    ck_assert_str_eq(errors, "theta.ini: a sweep can have at most 10000 runs\n");
+    rt_free(errors);
+    rt_writer_free(&text);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sweep");
+    TCase *tests = leak_checked_case(suite, "sweep");
+    tcase_add_checked_fixture(tests, NULL, free_sweep);
+    tcase_add_test(tests, runs_are_every_variant_with_every_combination);
+    tcase_add_test(tests, no_two_runs_have_one_name);
+    tcase_add_test(tests, settings_of_a_run_are_as_good_as_lines);
+    tcase_add_test(tests, the_command_line_takes_the_place_of_the_file);
+    tcase_add_test(tests, shared_lines_are_not_judged_on_their_own);
+    ADD_ROWS(tests, what_makes_no_sweep_is_refused_with_its_line, bad);
+    tcase_add_test(tests, a_key_is_swept_or_set);
+    tcase_add_test(tests, too_many_runs_are_refused);
+    return run_suite(suite);
+}
