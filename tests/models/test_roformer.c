@@ -127,50 +127,6 @@ START_TEST(a_worker_reads_the_values_of_the_first_and_keeps_its_gradients)
 }
 END_TEST
 
-/* ---- forward ---- */
-
-enum { LENGTH = 5 };
-
-static void encode(rt_roformer *m, const int32_t *ids, real *hidden)
-{
-    rt_graph *g = rt_graph_new();
-    const rt_roformer_input in = {.B = 1, .T = LENGTH, .ids = ids, .padding_id = RT_NO_PADDING};
-    rt_tensor *h = rt_roformer_encode(m, g, &in);
-    ck_assert_msg(h != NULL, "%s", rt_graph_status(g).message);
-    memcpy(hidden, h->data, LENGTH * 8 * sizeof *hidden);
-    rt_graph_free(g);
-}
-
-static void grow(rt_roformer *m)
-{
-    for (size_t i = 0; i < m->parameters.block_size; i++)
-        m->parameters.values[i] *= 20;
-}
-
-START_TEST(without_positions_the_order_of_the_others_does_not_matter)
-{
-    static const int32_t ids[] = {3, 1, 4, 2, 6}, swapped[] = {3, 6, 2, 1, 4};
-    for (int kind = 0; kind < 2; kind++) {
-        rt_roformer_options o = small();
-        o.theta.learn = false;
-        o.position.kind = kind ? RT_POSITION_ROPE : RT_POSITION_NONE;
-        rt_roformer *m = make(&o);
-        real a[LENGTH * 8], b[LENGTH * 8];
-        double difference = 0;
-        grow(m);
-        encode(m, ids, a);
-        encode(m, swapped, b);
-        for (int i = 0; i < 8; i++)
-            difference = fmax(difference, fabs(a[i] - b[i]));
-        if (kind)
-            ck_assert_double_gt(difference, 1e-3);
-        else
-            ck_assert_double_lt(difference, 1e-12);
-        rt_roformer_free(m);
-    }
-}
-END_TEST
-
 /* ---- gradients of whole models ---- */
 
 static const int32_t ids[] = {1, 5, 2, 6, 3, 3, 4, 1}, labels[] = {2, RT_IGNORE, 0, 6, 5, 1, 1, 4};
@@ -266,7 +222,6 @@ int main(void)
     tcase_add_test(tests, the_other_parameters_have_public_names_and_shapes);
     tcase_add_test(tests, an_initial_value_depends_on_its_name_alone);
     tcase_add_test(tests, a_worker_reads_the_values_of_the_first_and_keeps_its_gradients);
-    tcase_add_test(tests, without_positions_the_order_of_the_others_does_not_matter);
     tcase_add_loop_test(tests, gradients_of_whole_models_agree_with_differences, 0, 12);
     tcase_add_test(tests, every_allocation_may_fail);
     tcase_add_test(tests, options_that_contradict_each_other_are_refused);

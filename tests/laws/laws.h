@@ -1,0 +1,96 @@
+#ifndef ROTOR_TESTS_LAWS_H
+#define ROTOR_TESTS_LAWS_H
+
+/* What the tests of laws share: numbers to try them on, and what they say when one fails. */
+
+#include "ops/ops.h"
+#include "suite.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Fails with what was expected and what was got, unless they differ by at most the
+ * tolerance. The format says of what. */
+RT_PRINTF(4, 5)
+static inline void expect_near(double got, double expected, double tolerance, const char *format,
+                               ...)
+{
+    char what[256];
+    va_list arguments;
+    if (fabs(got - expected) <= tolerance)
+        return;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    ck_abort_msg("%s: expected %.17g within %g, got %.17g", what, expected, tolerance, got);
+}
+
+/* The same for a number that must exceed a limit. */
+RT_PRINTF(3, 4)
+static inline void expect_above(double got, double limit, const char *format, ...)
+{
+    char what[256];
+    va_list arguments;
+    if (got > limit)
+        return;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    ck_abort_msg("%s: expected more than %.17g, got %.17g", what, limit, got);
+}
+
+/* The next of the random numbers, uniform in [-1, 1). */
+static inline double draw(uint64_t *next)
+{
+    return 2 * rt_random_uniform((rt_random){17, 0, RT_STREAM_CHECK}, (*next)++) - 1;
+}
+
+/* Uniform in 0 ... n-1. */
+static inline int draw_below(uint64_t *next, int n)
+{
+    return (int)rt_random_below((rt_random){18, 0, RT_STREAM_CHECK}, (*next)++, (uint32_t)n);
+}
+
+static inline void draw_row(real *x, size_t size, uint64_t *next)
+{
+    for (size_t i = 0; i < size; i++)
+        x[i] = (real)draw(next);
+}
+
+static inline double dot(const real *x, const real *y, int size)
+{
+    double sum = 0;
+    for (int i = 0; i < size; i++)
+        sum += (double)x[i] * (double)y[i];
+    return sum;
+}
+
+/* NaN if there is one. */
+static inline double largest_difference(const real *x, const real *y, size_t size)
+{
+    double largest = 0;
+    for (size_t i = 0; i < size && !isnan(largest); i++) {
+        const double difference = fabs((double)x[i] - (double)y[i]);
+        largest = difference <= largest ? largest : difference;
+    }
+    return largest;
+}
+
+/* y = R_m x for one row of D features. */
+static inline void turn(real *y, const real *x, const real *theta, int D, double m,
+                        rt_pairing pairing)
+{
+    rt_graph *g = rt_graph_new();
+    rt_tensor in = rt_tensor_of((real *)x, NULL, RT_SHAPE_OF(1, 1, 1, D));
+    rt_tensor t = rt_tensor_of((real *)theta, NULL, RT_SHAPE_OF(D / 2));
+    rt_rotation *r =
+        rt_rotation_learned(g, &t, RT_THETA_RAW, pairing, 1, 1, 1, (rt_positions){.offset = m});
+    rt_tensor *out = rt_rope(g, &in, r);
+    ck_assert_msg(out != NULL, "rotating %d features: %s", D, rt_graph_status(g).message);
+    memcpy(y, out->data, (size_t)D * sizeof *y);
+    rt_graph_free(g);
+}
+
+#endif

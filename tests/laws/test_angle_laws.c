@@ -1,0 +1,132 @@
+/* The angles of a rotation: theta as the papers define it, and double precision for position
+ * times theta whatever the precision of the build. */
+
+#include "laws.h"
+
+enum { PAIRS = 32 }; /* D = 64 */
+
+/* cos(m base^(-2i/D)) in the widest type there is. */
+static double exact_cosine(int i, double m)
+{
+    return (double)cosl((long double)m * powl(10000, -(long double)i / PAIRS));
+}
+
+START_TEST(theta_starts_at_1_and_ends_before_1_over_base)
+{
+    double theta[64];
+    for (int D = 2; D <= 128; D += 2) {
+        rt_theta_geometric(theta, D / 2, 10000);
+        expect_near(theta[0], 1, 0, "theta_0, D = %d", D);
+        for (int i = 0; i < D / 2; i++)
+            expect_near(theta[i] * pow(10000, 2.0 * i / D), 1, 1e-14, "theta_%d base^(%d/%d)", i,
+                        2 * i, D);
+    }
+    expect_near(theta[63], 1.154782e-4, 5e-11, "the last theta, D = 128");
+}
+END_TEST
+
+/* What the table stores is rounded to `real`; what it rounds is exact to a few units of the
+ * angle's last place in double. */
+static double tolerance_at(double m)
+{
+    return (double)RT_REAL_EPSILON + m * 4e-16;
+}
+
+START_TEST(fixed_angles_are_computed_in_double)
+{
+    enum { M = 10000 };
+    double theta[PAIRS];
+    rt_rotation_table table;
+    rt_theta_geometric(theta, PAIRS, 10000);
+    ck_assert(!rt_rotation_table_init(&table, theta, PAIRS, RT_INTERLEAVED, 1).code);
+    ck_assert(!rt_rotation_reserve(&table, M + 1).code);
+    for (int i = 0; i < PAIRS; i++)
+        expect_near((double)table.rotation.cosine[M * PAIRS + i], exact_cosine(i, M),
+                    tolerance_at(M), "cosine of pair %d at %d", i, M);
+    rt_rotation_table_free(&table);
+}
+END_TEST
+
+/* A table of a million positions is long, so it gets four of the pairs. */
+START_TEST(fixed_angles_are_computed_in_double_far_out)
+{
+    enum { M = 1000000, FEW = 4 };
+    static const int pairs[FEW] = {0, 1, 2, PAIRS - 1};
+    double theta[PAIRS], some[FEW];
+    rt_rotation_table table;
+    rt_theta_geometric(theta, PAIRS, 10000);
+    for (int i = 0; i < FEW; i++)
+        some[i] = theta[pairs[i]];
+    ck_assert(!rt_rotation_table_init(&table, some, FEW, RT_INTERLEAVED, 1).code);
+    ck_assert(!rt_rotation_reserve(&table, M + 1).code);
+    for (int i = 0; i < FEW; i++)
+        expect_near((double)table.rotation.cosine[M * FEW + i], exact_cosine(pairs[i], M),
+                    tolerance_at(M), "cosine of pair %d at %d", pairs[i], M);
+    rt_rotation_table_free(&table);
+}
+END_TEST
+
+/* A parameter holds a rounded number; from there on, angles are double. */
+START_TEST(learned_angles_are_computed_in_double)
+{
+    static const double far[] = {1e4, 1e6};
+    real held[PAIRS];
+    double theta[PAIRS];
+    rt_theta_geometric(theta, PAIRS, 10000);
+    for (int form = 0; form < 2; form++)
+        for (int n = 0; n < 2; n++) {
+            rt_graph *g = rt_graph_new();
+            rt_tensor t = rt_tensor_of(held, NULL, RT_SHAPE_OF(PAIRS));
+            for (int i = 0; i < PAIRS; i++)
+                held[i] = (real)(form == RT_THETA_LOG ? log(theta[i]) : theta[i]);
+            const rt_rotation *r = rt_rotation_learned(g, &t, (rt_theta_form)form, RT_HALF, 1, 1, 1,
+                                                       (rt_positions){.offset = far[n]});
+            ck_assert_msg(r != NULL, "%s", rt_graph_status(g).message);
+            for (int i = 0; i < PAIRS; i++) {
+                const long double value =
+                    form == RT_THETA_LOG ? expl((long double)held[i]) : (long double)held[i];
+                const double cosine = (double)cosl(far[n] * value),
+                             sine = (double)sinl(far[n] * value);
+                expect_near((double)r->cosine[i], cosine, tolerance_at(far[n]),
+                            "cosine of pair %d at %g, form %d", i, far[n], form);
+                expect_near((double)r->sine[i], sine, tolerance_at(far[n]),
+                            "sine of pair %d at %g, form %d", i, far[n], form);
+            }
+            rt_graph_free(g);
+        }
+}
+END_TEST
+
+/* What the tests above would find. */
+START_TEST(float_angles_would_be_wrong_by_a_percent)
+{
+    static const struct {
+        float m;
+        double error;
+    } rows[] = {{1e4F, 2.4e-4}, {1e6F, 1.6e-2}};
+    double theta[PAIRS];
+    rt_theta_geometric(theta, PAIRS, 10000);
+    for (int r = 0; r < 2; r++) {
+        double worst = 0;
+        for (int i = 0; i < PAIRS; i++) {
+            volatile float angle = rows[r].m * (float)theta[i]; /* rounded, not kept wider */
+            const double cosine = (double)cosf(angle);
+            worst = fmax(worst, fabs(cosine - exact_cosine(i, (double)rows[r].m)));
+        }
+        expect_near(worst, rows[r].error, 0.05 * rows[r].error, "error of float cosines at %g",
+                    (double)rows[r].m);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("angle laws");
+    TCase *tests = leak_checked_case(suite, "angles");
+    tcase_add_test(tests, theta_starts_at_1_and_ends_before_1_over_base);
+    tcase_add_test(tests, fixed_angles_are_computed_in_double);
+    tcase_add_test(tests, fixed_angles_are_computed_in_double_far_out);
+    tcase_add_test(tests, learned_angles_are_computed_in_double);
+    tcase_add_test(tests, float_angles_would_be_wrong_by_a_percent);
+    return run_suite(suite);
+}

@@ -1,0 +1,198 @@
+/* The classes that distances are sorted into: the buckets of T5 (Raffel et al. 2020) and the
+ * clipped distances of Shaw et al. (2018). */
+
+#include "laws.h"
+
+#include "models/positions.h"
+
+static int16_t class_of[RT_MAX_CLASSES_OF];
+
+/* The class of key position - query position, clamped as attention does it. */
+static int class_at(const rt_distances *d, int distance)
+{
+    const int reach = d->reach;
+    const int clamped = distance < -reach ? -reach : distance > reach ? reach : distance;
+    return d->class_of[clamped + reach];
+}
+
+static void expect_class(const rt_distances *d, int distance, int expected)
+{
+    const int got = class_at(d, distance);
+    ck_assert_msg(got == expected, "class of distance %d: expected %d, got %d", distance, expected,
+                  got);
+}
+
+/* ---- T5 ---- */
+
+enum { FAR = 1000 };
+
+/* The boundaries of the public implementation, for 32 buckets and distances up to 128. */
+START_TEST(buckets_of_an_encoder_are_those_of_the_public_implementation)
+{
+    static const int first[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91};
+    const rt_distances d = rt_t5_distances(class_of, false);
+    int bucket = 0;
+    for (int distance = 0; distance <= FAR; distance++) {
+        if (bucket < 15 && distance == first[bucket + 1])
+            bucket++;
+        expect_class(&d, -distance, bucket);
+        if (distance > 0)
+            expect_class(&d, distance, 16 + bucket);
+    }
+    ck_assert_msg(d.classes == 32, "expected 32 classes, got %d", d.classes);
+}
+END_TEST
+
+/* The published formula, exact + floor(ln(n / exact) / ln(128 / exact) (buckets - exact)), by
+ * whole numbers alone: the floor is at least k if and only if
+ *     n^(buckets - exact) >= exact^(buckets - exact) (128 / exact)^k. */
+__extension__ typedef unsigned __int128 wide;
+
+static wide power(wide base, int exponent)
+{
+    wide product = 1;
+    while (exponent-- > 0)
+        product *= base;
+    return product;
+}
+
+static int published_bucket(int n, int buckets)
+{
+    const int exact = buckets / 2, grown = buckets - exact;
+    int k = 0;
+    if (n < exact)
+        return n;
+    if (n >= RT_T5_REACH) /* and 128^16 still fits */
+        return buckets - 1;
+    while (power((wide)n, grown) >=
+           power((wide)exact, grown) * power((wide)(RT_T5_REACH / exact), k + 1))
+        k++;
+    return exact + k;
+}
+
+START_TEST(buckets_follow_the_published_formula)
+{
+    for (int causal = 0; causal < 2; causal++) {
+        const rt_distances d = rt_t5_distances(class_of, causal);
+        const int side = causal ? 32 : 16;
+        for (int n = 0; n <= FAR; n++) {
+            expect_class(&d, -n, published_bucket(n, side));
+            if (n > 0) /* a causal query sees nothing ahead */
+                expect_class(&d, n, causal ? 0 : side + published_bucket(n, side));
+        }
+    }
+}
+END_TEST
+
+START_TEST(the_first_16_distances_of_a_causal_model_have_a_bucket_each)
+{
+    const rt_distances d = rt_t5_distances(class_of, true);
+    for (int n = 0; n < 16; n++)
+        expect_class(&d, -n, n);
+    expect_class(&d, -16, 16);
+    expect_class(&d, -127, 31);
+    expect_class(&d, -FAR, 31);
+}
+END_TEST
+
+START_TEST(farther_keys_never_have_an_earlier_bucket)
+{
+    bool seen[32] = {false};
+    for (int causal = 0; causal < 2; causal++) {
+        const rt_distances d = rt_t5_distances(class_of, causal);
+        memset(seen, 0, sizeof seen);
+        for (int n = 0; n <= FAR; n++) {
+            const int behind = class_at(&d, -n), ahead = class_at(&d, n);
+            expect_above(behind + 1, n ? class_at(&d, 1 - n) : 0, "1 + bucket of -%d", n);
+            seen[behind] = seen[ahead] = true;
+        }
+        for (int c = 0; c < 32; c++)
+            ck_assert_msg(seen[c] || (!causal && c == 16), "no distance has bucket %d", c);
+    }
+}
+END_TEST
+
+/* ---- Shaw ---- */
+
+START_TEST(distances_of_shaw_are_clipped_at_16)
+{
+    const rt_distances d = rt_shaw_distances(class_of);
+    for (int n = -FAR; n <= FAR; n++)
+        expect_class(&d, n, n < -16 ? 0 : n > 16 ? 32 : n + 16);
+    ck_assert_msg(d.classes == 33, "expected 33 classes, got %d", d.classes);
+}
+END_TEST
+
+/* ---- attention ---- */
+
+enum { T = 300, TERMS = 33 };
+
+/* The probabilities, (T, T), of attention without content, by which every key gets a tenth of
+ * its class as its score: by a bias, or by a key that meets a query of 1. */
+static void weigh_classes(real *probabilities, const rt_distances *d, bool by_key, bool causal)
+{
+    real query[T], zeros[T] = {0}, terms[TERMS];
+    for (int i = 0; i < T; i++)
+        query[i] = by_key;
+    for (int c = 0; c < d->classes; c++)
+        terms[c] = c / 10.0;
+    rt_tensor q = rt_tensor_of(query, NULL, RT_SHAPE_OF(1, T, 1, 1));
+    rt_tensor k = rt_tensor_of(zeros, NULL, RT_SHAPE_OF(1, T, 1, 1));
+    rt_tensor table = rt_tensor_of(terms, NULL, RT_SHAPE_OF(d->classes, 1));
+    const rt_attention_options options = {.causal = causal,
+                                          .distances = d,
+                                          .distance_bias = by_key ? NULL : &table,
+                                          .distance_keys = by_key ? &table : NULL,
+                                          .probabilities = probabilities};
+    rt_graph *g = rt_graph_new();
+    const rt_tensor *y = rt_attention(g, &q, &k, &k, &options);
+    ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
+    rt_graph_free(g);
+}
+
+static void expect_classes(const rt_distances *d, bool by_key, bool causal)
+{
+    real *probabilities = rt_alloc((size_t)T * T, sizeof *probabilities);
+    weigh_classes(probabilities, d, by_key, causal);
+    for (int i = 0; i < T; i++)
+        for (int j = 0; j < T; j++) {
+            const real *p = probabilities + (size_t)i * T;
+            if (causal && j > i)
+                expect_near(p[j], 0, 0, "probability of key %d for query %d, causal", j, i);
+            else
+                expect_near(10 * log(p[j] / p[i]), class_at(d, j - i) - class_at(d, 0), 1e-11,
+                            "class of key %d for query %d, less that of distance 0", j, i);
+        }
+    rt_free(probabilities);
+}
+
+START_TEST(attention_adds_the_bias_of_key_minus_query)
+{
+    for (int causal = 0; causal < 2; causal++) {
+        const rt_distances d = rt_t5_distances(class_of, causal);
+        expect_classes(&d, false, causal);
+    }
+}
+END_TEST
+
+START_TEST(attention_adds_the_key_of_key_minus_query)
+{
+    const rt_distances d = rt_shaw_distances(class_of);
+    for (int causal = 0; causal < 2; causal++)
+        expect_classes(&d, true, causal);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("distance laws");
+    TCase *tests = leak_checked_case(suite, "distances");
+    tcase_add_test(tests, buckets_of_an_encoder_are_those_of_the_public_implementation);
+    tcase_add_test(tests, buckets_follow_the_published_formula);
+    tcase_add_test(tests, the_first_16_distances_of_a_causal_model_have_a_bucket_each);
+    tcase_add_test(tests, farther_keys_never_have_an_earlier_bucket);
+    tcase_add_test(tests, distances_of_shaw_are_clipped_at_16);
+    tcase_add_test(tests, attention_adds_the_bias_of_key_minus_query);
+    tcase_add_test(tests, attention_adds_the_key_of_key_minus_query);
+    return run_suite(suite);
+}

@@ -1,0 +1,222 @@
+/* Sinusoidal encoding and ALiBi: what their numbers do, and what they do to attention. */
+
+#include "laws.h"
+
+#include "models/positions.h"
+
+/* ---- sinusoidal (Vaswani et al. 2017) ---- */
+
+enum { D = 64, ROWS = 400 };
+
+static double *table_of(rt_pairing layout)
+{
+    double *table = rt_alloc((size_t)ROWS * D, sizeof *table);
+    rt_sinusoidal_table(table, ROWS, D, 10000, layout);
+    return table;
+}
+
+/* sum cos(g w_i) */
+static double expected_product(int g)
+{
+    double sum = 0;
+    for (int i = 0; i < D / 2; i++)
+        sum += cos(g * pow(10000, -2.0 * i / D));
+    return sum;
+}
+
+/* The angles t w_i are rounded in proportion to t. */
+static double tolerance_at(int t)
+{
+    return fmax(5e-14, t * 3e-16);
+}
+
+START_TEST(products_of_sines_depend_on_distance_only)
+{
+    for (int layout = 0; layout < 2; layout++) {
+        double *table = table_of((rt_pairing)layout);
+        for (int g = 0; g <= 200; g++)
+            for (int t = 0; t + g < ROWS; t += 9) {
+                const double *one = table + (size_t)t * D, *other = one + (size_t)g * D;
+                expect_near(dot(one, other, D), expected_product(g), tolerance_at(t + g),
+                            "PE(%d).PE(%d)", t, t + g);
+                expect_near(dot(other, one, D), expected_product(-g), tolerance_at(t + g),
+                            "PE(%d).PE(%d)", t + g, t);
+            }
+        rt_free(table);
+    }
+}
+END_TEST
+
+START_TEST(rows_of_sines_have_the_same_length)
+{
+    double *table = table_of(RT_INTERLEAVED);
+    for (int t = 0; t < ROWS; t++)
+        expect_near(dot(table + (size_t)t * D, table + (size_t)t * D, D), D / 2, 5e-14,
+                    "|PE(%d)|^2", t);
+    rt_free(table);
+}
+END_TEST
+
+/* Queries and keys are W PE: this is why a sinusoidal model knows absolute positions. */
+START_TEST(behind_a_projection_products_of_sines_depend_on_the_place)
+{
+    double *table = table_of(RT_INTERLEAVED), W[D * D], projected[D], first = 0, farthest = 0;
+    uint64_t next = 0;
+    draw_row(W, D * D, &next);
+    for (int t = 0; t + 5 < ROWS; t++) {
+        for (int i = 0; i < D; i++)
+            projected[i] = dot(W + (size_t)i * D, table + (size_t)(t + 5) * D, D);
+        const double product = dot(table + (size_t)t * D, projected, D);
+        first = t == 0 ? product : first;
+        farthest = fmax(farthest, fabs(product - first));
+    }
+    expect_above(farthest, 1, "change of PE(t)^T W PE(t + 5)");
+    rt_free(table);
+}
+END_TEST
+
+/* |PE(t) - PE(t + g)| is said to grow with g; it often falls. */
+START_TEST(the_difference_of_sines_is_not_proportional_to_distance)
+{
+    int falls = 0;
+    for (int g = 0; g < 200; g++)
+        falls += D - 2 * expected_product(g + 1) < D - 2 * expected_product(g);
+    ck_assert_msg(falls == 83, "expected 83 of 200 steps to fall, got %d", falls);
+}
+END_TEST
+
+/* ---- ALiBi (Press et al. 2022) ---- */
+
+enum { MOST_HEADS = 48 };
+
+/* As the authors' code has it: for a power of two, the powers of 2^(-2^-(log2 H - 3)); for
+ * the others, those of the power below, then every other one of the power above. */
+static void published_slopes(double *slopes, int heads)
+{
+    int power = 1, log2 = 0;
+    for (; 2 * power <= heads; power *= 2)
+        log2++;
+    const double ratio = exp2(-exp2(3 - log2));
+    double twice[2 * MOST_HEADS], slope = 1;
+    for (int k = 0; k < power; k++)
+        slopes[k] = slope *= ratio;
+    if (power == heads)
+        return;
+    published_slopes(twice, 2 * power);
+    for (int k = power; k < heads; k++)
+        slopes[k] = twice[2 * (k - power)];
+}
+
+START_TEST(slopes_are_those_of_the_published_recursion)
+{
+    double slopes[MOST_HEADS], expected[MOST_HEADS + 16];
+    for (int heads = 1; heads <= MOST_HEADS; heads++) {
+        rt_alibi_slopes(slopes, heads);
+        published_slopes(expected, heads);
+        for (int h = 0; h < heads; h++)
+            expect_near(slopes[h] / expected[h], 1, 1e-14, "slope %d of %d over the published", h,
+                        heads);
+    }
+}
+END_TEST
+
+START_TEST(slopes_of_4_and_6_heads)
+{
+    static const double expected[] = {.25, .0625, .015625, .00390625, .5, .125};
+    double slopes[6];
+    for (int heads = 4; heads <= 6; heads += 2) {
+        rt_alibi_slopes(slopes, heads);
+        for (int h = 0; h < heads; h++)
+            expect_near(slopes[h], expected[h], 0, "slope %d of %d", h, heads);
+    }
+}
+END_TEST
+
+enum { T = 40, H = 4, SIZE = 4, ELEMENTS = T * H * SIZE };
+
+typedef struct numbers {
+    real q[ELEMENTS], k[ELEMENTS], v[ELEMENTS];
+} numbers;
+
+static numbers draw_numbers(void)
+{
+    numbers n;
+    uint64_t next = 5000;
+    draw_row(n.q, ELEMENTS, &next);
+    draw_row(n.k, ELEMENTS, &next);
+    draw_row(n.v, ELEMENTS, &next);
+    return n;
+}
+
+static void attend(real *out, numbers *n, const rt_attention_options *options)
+{
+    rt_graph *g = rt_graph_new();
+    const rt_shape shape = RT_SHAPE_OF(1, T, H, SIZE);
+    rt_tensor q = rt_tensor_of(n->q, NULL, shape), k = rt_tensor_of(n->k, NULL, shape);
+    rt_tensor v = rt_tensor_of(n->v, NULL, shape);
+    const rt_tensor *y = rt_attention(g, &q, &k, &v, options);
+    ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
+    memcpy(out, y->data, ELEMENTS * sizeof *out);
+    rt_graph_free(g);
+}
+
+/* A bias of -m i for query i, whatever the key, is what one tutorial adds: the library is made
+ * to do so by keys that all stand at 0. */
+START_TEST(a_bias_that_is_constant_along_each_row_does_nothing)
+{
+    static const double at_0[T] = {0};
+    real without[ELEMENTS], constant[ELEMENTS], alibi[ELEMENTS];
+    double slopes[H];
+    numbers n = draw_numbers();
+    rt_alibi_slopes(slopes, H);
+    attend(without, &n, &(rt_attention_options){0});
+    attend(constant, &n, &(rt_attention_options){.slopes = slopes, .key_positions = at_0});
+    attend(alibi, &n, &(rt_attention_options){.slopes = slopes});
+    expect_near(largest_difference(constant, without, ELEMENTS), 0, 1e-13,
+                "change by a bias of -m i");
+    expect_above(largest_difference(alibi, without, ELEMENTS), 1e-2, "change by ALiBi");
+}
+END_TEST
+
+/* Where q k^T is 0, the logarithms of the probabilities are the biases, up to a constant. */
+START_TEST(alibi_subtracts_the_slope_times_the_distance)
+{
+    static real probabilities[H * T * T];
+    real out[ELEMENTS];
+    double slopes[H];
+    numbers n = draw_numbers();
+    memset(n.q, 0, sizeof n.q);
+    rt_alibi_slopes(slopes, H);
+    for (int causal = 0; causal < 2; causal++) {
+        const rt_attention_options options = {.slopes = slopes,
+                                              .causal = causal,
+                                              .probabilities = probabilities};
+        attend(out, &n, &options);
+        for (int row = 0; row < H * T; row++)
+            for (int j = 0; j < T; j++) {
+                const int i = row % T;
+                const real *p = probabilities + (size_t)row * T;
+                if (causal && j > i)
+                    expect_near(p[j], 0, 0, "probability of key %d for query %d, causal", j, i);
+                else
+                    expect_near(log(p[j] / p[i]), -slopes[row / T] * abs(i - j), 1e-12,
+                                "bias of key %d for query %d, head %d", j, i, row / T);
+            }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("encoding laws");
+    TCase *tests = leak_checked_case(suite, "encodings");
+    tcase_add_test(tests, products_of_sines_depend_on_distance_only);
+    tcase_add_test(tests, rows_of_sines_have_the_same_length);
+    tcase_add_test(tests, behind_a_projection_products_of_sines_depend_on_the_place);
+    tcase_add_test(tests, the_difference_of_sines_is_not_proportional_to_distance);
+    tcase_add_test(tests, slopes_are_those_of_the_published_recursion);
+    tcase_add_test(tests, slopes_of_4_and_6_heads);
+    tcase_add_test(tests, a_bias_that_is_constant_along_each_row_does_nothing);
+    tcase_add_test(tests, alibi_subtracts_the_slope_times_the_distance);
+    return run_suite(suite);
+}

@@ -1,0 +1,245 @@
+/* Frequencies, and what is done to them to read longer texts: position interpolation (Chen et
+ * al. 2023), ntk, yarn (Peng et al. 2023). */
+
+#include "laws.h"
+
+#include "models/frequencies.h"
+
+enum { MOST = 64 };
+
+static rt_frequency_options options(rt_scaling scaling, double scale)
+{
+    return (rt_frequency_options){.base = 10000,
+                                  .scaling = scaling,
+                                  .scale = scale,
+                                  .original_len = 2048};
+}
+
+static void both(double *plain, double *scaled, int pairs, const rt_frequency_options *o)
+{
+    rt_frequency_options none = *o;
+    none.scaling = RT_SCALING_NONE;
+    rt_frequencies(plain, pairs, &none);
+    rt_frequencies(scaled, pairs, o);
+}
+
+START_TEST(without_scaling_the_geometric_family_is_that_of_rope)
+{
+    double theta[MOST], expected[MOST];
+    const rt_frequency_options o = options(RT_SCALING_NONE, 7); /* a scale that nothing uses */
+    for (int pairs = 0; pairs <= MOST; pairs++) {
+        rt_frequencies(theta, pairs, &o);
+        rt_theta_geometric(expected, pairs, o.base);
+        for (int i = 0; i < pairs; i++)
+            expect_near(theta[i], expected[i], 0, "theta_%d of %d", i, pairs);
+    }
+    expect_near(rt_frequencies_magnitude(&o), 1, 0, "the magnitude");
+}
+END_TEST
+
+START_TEST(the_linear_family_is_evenly_spaced_between_the_ends_of_the_geometric)
+{
+    double theta[MOST], geometric[MOST];
+    rt_frequency_options o = options(RT_SCALING_NONE, 1);
+    o.family = RT_FREQUENCIES_LINEAR;
+    for (int pairs = 1; pairs <= MOST; pairs++) {
+        rt_frequencies(theta, pairs, &o);
+        rt_theta_geometric(geometric, pairs, o.base);
+        expect_near(theta[0], 1, 0, "the first of %d", pairs);
+        expect_near(theta[pairs - 1], geometric[pairs - 1], 1e-15, "the last of %d", pairs);
+        for (int i = 2; i < pairs; i++)
+            expect_near(theta[i] - theta[i - 1], theta[1] - theta[0], 1e-15, "step %d of %d", i,
+                        pairs);
+    }
+}
+END_TEST
+
+START_TEST(the_reciprocal_family_is_1_over_1_plus_i)
+{
+    double theta[MOST];
+    rt_frequency_options o = options(RT_SCALING_NONE, 1);
+    o.family = RT_FREQUENCIES_RECIPROCAL;
+    rt_frequencies(theta, MOST, &o);
+    for (int i = 0; i < MOST; i++)
+        expect_near(theta[i] * (1 + i), 1, 2e-16, "theta_%d (1 + %d)", i, i);
+}
+END_TEST
+
+/* For any family, and for what matters: the rotation. */
+START_TEST(linear_scaling_divides_positions)
+{
+    enum { D = 16 };
+    double plain[D / 2], scaled[D / 2];
+    real x[D], y[D], z[D];
+    uint64_t next = 0;
+    for (int family = 0; family < 3; family++)
+        for (int s = 1; s <= 8; s++) {
+            rt_frequency_options o = options(RT_SCALING_LINEAR, s);
+            o.family = (rt_frequency_family)family;
+            both(plain, scaled, D / 2, &o);
+            draw_row(x, D, &next);
+            const int m = draw_below(&next, 4096);
+            turn(y, x, scaled, D, m, RT_INTERLEAVED);
+            turn(z, x, plain, D, (double)m / s, RT_INTERLEAVED);
+            expect_near(largest_difference(y, z, D), 0, 2e-12, "|R_%d x - R_(%d/%d) x|, family %d",
+                        m, m, s, family);
+            expect_near(rt_frequencies_magnitude(&o), 1, 0, "the magnitude");
+        }
+}
+END_TEST
+
+START_TEST(ntk_leaves_the_first_theta_and_divides_the_last_by_the_scale)
+{
+    static const double scales[] = {1, 1.5, 2, 4, 8, 32}, bases[] = {100, 10000, 500000};
+    double plain[MOST], scaled[MOST];
+    for (int pairs = 2; pairs <= MOST; pairs++)
+        for (int n = 0; n < 18; n++) {
+            rt_frequency_options o = options(RT_SCALING_NTK, scales[n % 6]);
+            o.base = bases[n / 6];
+            both(plain, scaled, pairs, &o);
+            expect_near(scaled[0], 1, 0, "theta_0 of %d, s = %g", pairs, o.scale);
+            expect_near(plain[pairs - 1] / scaled[pairs - 1], o.scale, 1e-13 * o.scale,
+                        "the last theta of %d over that of ntk, base %g", pairs, o.base);
+            for (int i = 1; i < pairs; i++) /* the share grows steadily between the two */
+                expect_near(plain[i] / scaled[i], pow(o.scale, (double)i / (pairs - 1)),
+                            1e-13 * o.scale, "theta_%d of %d over that of ntk", i, pairs);
+            expect_near(rt_frequencies_magnitude(&o), 1, 0, "the magnitude");
+        }
+}
+END_TEST
+
+START_TEST(golden_numbers_of_yarn)
+{
+    const rt_frequency_options o = options(RT_SCALING_YARN, 4);
+    double low, high;
+    rt_yarn_ramp(&o, 32, &low, &high); /* D = 64 */
+    expect_near(low, 8, 0, "where the ramp begins");
+    expect_near(high, 21, 0, "where the ramp ends");
+    expect_near(rt_frequencies_magnitude(&o), 1.138629, 5e-7, "the magnitude");
+}
+END_TEST
+
+START_TEST(yarn_keeps_fast_pairs_and_interpolates_slow_ones)
+{
+    const rt_frequency_options o = options(RT_SCALING_YARN, 4);
+    double plain[32], scaled[32];
+    both(plain, scaled, 32, &o);
+    for (int i = 0; i < 32; i++) {
+        const double ramp = i <= 8 ? 0 : i >= 21 ? 1 : (i - 8) / 13.0;
+        const double share = (1 - ramp) + ramp / 4;
+        expect_near(scaled[i] / plain[i], share, ramp == 0 ? 0 : 1e-15, "share of theta_%d", i);
+        if (i > 8 && i <= 21)
+            expect_above(scaled[i - 1] / plain[i - 1], scaled[i] / plain[i],
+                         "share of theta_%d, before that of theta_%d", i - 1, i);
+    }
+}
+END_TEST
+
+/* The pairs are those that turn 32 times and once within the original length. */
+START_TEST(the_ramp_of_yarn_counts_turns)
+{
+    static const int lengths[] = {256, 512, 2048, 4096, 32768};
+    double theta[MOST], low, high;
+    rt_theta_geometric(theta, MOST, 10000);
+    for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++) {
+        rt_frequency_options o = options(RT_SCALING_YARN, 4);
+        int fast = 0, at_least_once = 0;
+        o.original_len = lengths[n];
+        rt_yarn_ramp(&o, MOST, &low, &high);
+        for (int i = 0; i < MOST; i++) {
+            const double turns = o.original_len * theta[i] / (2 * 3.141592653589793);
+            fast += turns >= 32;
+            at_least_once += turns >= 1;
+        }
+        expect_near(low, fast > 0 ? fast - 1 : 0, 0, "low, length %d", lengths[n]);
+        expect_near(high, at_least_once, 0, "high, length %d", lengths[n]);
+    }
+}
+END_TEST
+
+START_TEST(a_score_gets_the_square_of_the_magnitude)
+{
+    enum { D = 8, M = 37, N = 11 };
+    const double magnitude = 1.138629;
+    double theta[D / 2];
+    real q[D], k[D], a[D], b[D];
+    uint64_t next = 1000;
+    rt_rotation_table table;
+    rt_theta_geometric(theta, D / 2, 10000);
+    draw_row(q, D, &next);
+    draw_row(k, D, &next);
+    turn(a, q, theta, D, M, RT_INTERLEAVED);
+    turn(b, k, theta, D, N, RT_INTERLEAVED);
+    const double plain = dot(a, b, D);
+    ck_assert(!rt_rotation_table_init(&table, theta, D / 2, RT_INTERLEAVED, magnitude).code);
+    ck_assert(!rt_rotation_reserve(&table, M + 1).code);
+    real rows[2][(M + 1) * D] = {{0}};
+    memcpy(rows[0] + M * D, q, sizeof q);
+    memcpy(rows[1] + N * D, k, sizeof k);
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = rt_tensor_of(rows[0], NULL, RT_SHAPE_OF(2, M + 1, 1, D));
+    const rt_tensor *y = rt_rope(g, &x, &table.rotation);
+    ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
+    expect_near(dot(y->data + M * D, y->data + (M + 1 + N) * D, D), magnitude * magnitude * plain,
+                1e-13, "the score");
+    rt_graph_free(g);
+    rt_rotation_table_free(&table);
+}
+END_TEST
+
+static void expect_refusal(const rt_frequency_options *o, int pairs, const char *message)
+{
+    const rt_status status = rt_frequencies_check(o, pairs);
+    ck_assert_msg(status.code == (*message ? RT_ARGUMENT : RT_OK) &&
+                      !strcmp(status.message, message),
+                  "expected '%s', got %d '%s'", message, (int)status.code, status.message);
+}
+
+START_TEST(options_that_contradict_each_other_are_refused)
+{
+    static const double bad[] = {0.5, 0, -2, NAN};
+    static const char *const messages[] = {"the scale must be at least 1; got 0.5",
+                                           "the scale must be at least 1; got 0",
+                                           "the scale must be at least 1; got -2",
+                                           "the scale must be at least 1; got nan"};
+    rt_frequency_options o;
+    for (int scaling = RT_SCALING_LINEAR; scaling <= RT_SCALING_YARN; scaling++) {
+        for (int n = 0; n < 4; n++) {
+            o = options((rt_scaling)scaling, bad[n]);
+            expect_refusal(&o, 8, messages[n]);
+        }
+        o = options((rt_scaling)scaling, 1);
+        expect_refusal(&o, 8, "");
+        o.family = RT_FREQUENCIES_RECIPROCAL;
+        expect_refusal(&o, 8,
+                       scaling == RT_SCALING_LINEAR ? ""
+                                                    : "ntk and yarn scale geometric frequencies "
+                                                      "only");
+    }
+    o = options(RT_SCALING_NONE, 0);
+    expect_refusal(&o, 1, "");
+    o = options(RT_SCALING_NTK, 2);
+    expect_refusal(&o, 1, "ntk needs at least two rotated pairs; got 1");
+    expect_refusal(&o, 2, "");
+    o = options(RT_SCALING_YARN, 2);
+    o.original_len = 0;
+    expect_refusal(&o, 8, "yarn needs the original length");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("frequency laws");
+    TCase *tests = leak_checked_case(suite, "frequencies");
+    tcase_add_test(tests, without_scaling_the_geometric_family_is_that_of_rope);
+    tcase_add_test(tests, the_linear_family_is_evenly_spaced_between_the_ends_of_the_geometric);
+    tcase_add_test(tests, the_reciprocal_family_is_1_over_1_plus_i);
+    tcase_add_test(tests, linear_scaling_divides_positions);
+    tcase_add_test(tests, ntk_leaves_the_first_theta_and_divides_the_last_by_the_scale);
+    tcase_add_test(tests, golden_numbers_of_yarn);
+    tcase_add_test(tests, yarn_keeps_fast_pairs_and_interpolates_slow_ones);
+    tcase_add_test(tests, the_ramp_of_yarn_counts_turns);
+    tcase_add_test(tests, a_score_gets_the_square_of_the_magnitude);
+    tcase_add_test(tests, options_that_contradict_each_other_are_refused);
+    return run_suite(suite);
+}
