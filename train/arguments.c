@@ -1,12 +1,22 @@
 #include "train/arguments.h"
 
+#include "train/number.h"
 #include "train/suggest.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { OPTION_CHECKPOINT = 256, OPTION_THREADS, OPTION_FLAG };
+enum { DEFAULT_TOKENS = 200, MOST_TOKENS = 1000000 };
+enum {
+    OPTION_CHECKPOINT = 256,
+    OPTION_PREDICT,
+    OPTION_TEMPERATURE,
+    OPTION_SEED,
+    OPTION_TOKENS,
+    OPTION_THREADS,
+    OPTION_FLAG
+};
 
 static const char usage[] =
     "usage: train [options] CONFIG.ini [section.key=value ...]\n"
@@ -17,11 +27,17 @@ static const char usage[] =
     "  --resume           go on from the newest good checkpoint of the run\n"
     "  --overwrite        replace the run that is already there\n"
     "  --eval             evaluate a checkpoint (the newest, or --checkpoint) and stop\n"
+    "  --predict TEXT     fill every [MASK] of a text (mlm) or continue it (lm), and stop\n"
+    "  --temperature T    for --predict: choose at random, the flatter the larger T; 0 = always "
+    "the\n"
+    "                     most likely (default: 0 for mlm, 1 for lm)\n"
+    "  --seed N           for --predict: seed of the choices (default: run.seed)\n"
+    "  --tokens N         for --predict: how many units continue a text (default: 200)\n"
     "  --check            validate configuration and data, and stop\n"
     "  --print-config     print every key, its value and where it came from, and stop\n"
     "  --gradcheck        check every gradient of the model against differences (train-f64 only)\n"
     "  --decay            print C(r), how attention can decay with the distance r, as CSV\n"
-    "  --checkpoint FILE  the checkpoint for --eval, or whose theta --decay adds\n"
+    "  --checkpoint FILE  the checkpoint for --eval and --predict, or whose theta --decay adds\n"
     "  --threads N        as run.threads=N: changes the time, never the result\n"
     "  --quiet            no progress\n"
     "  --no-color         no colours (nor with NO_COLOR set, nor off a terminal)\n"
@@ -46,6 +62,10 @@ static const struct option options[] = {
     {"gradcheck", no_argument, NULL, OPTION_FLAG},
     {"decay", no_argument, NULL, OPTION_FLAG},
     {"checkpoint", required_argument, NULL, OPTION_CHECKPOINT},
+    {"predict", required_argument, NULL, OPTION_PREDICT},
+    {"temperature", required_argument, NULL, OPTION_TEMPERATURE},
+    {"seed", required_argument, NULL, OPTION_SEED},
+    {"tokens", required_argument, NULL, OPTION_TOKENS},
     {"threads", required_argument, NULL, OPTION_THREADS},
     {"quiet", no_argument, NULL, OPTION_FLAG},
     {"no-color", no_argument, NULL, OPTION_FLAG},
@@ -119,6 +139,29 @@ static rt_status take_operand(rt_arguments *a, const char *text)
     return rt_ok();
 }
 
+/* The value of an option of --predict. */
+static rt_status take_number(rt_arguments *a, int found, const char *text)
+{
+    int64_t whole = -1;
+    if (found == OPTION_TEMPERATURE) {
+        if (!rt_number_read(text, &a->temperature) || a->temperature < 0)
+            return rt_error(RT_CONFIG, "--temperature must be a number >= 0; got '%s'", text);
+        return rt_ok();
+    }
+    const bool good = rt_whole_read(text, &whole) && whole >= (found == OPTION_TOKENS);
+    if (found == OPTION_SEED && good) {
+        a->seed = whole;
+        return rt_ok();
+    }
+    if (found == OPTION_SEED)
+        return rt_error(RT_CONFIG, "--seed must be a whole number >= 0; got '%s'", text);
+    if (!good || whole > MOST_TOKENS)
+        return rt_error(RT_CONFIG, "--tokens must be a whole number from 1 to %d; got '%s'",
+                        MOST_TOKENS, text);
+    a->tokens = (int)whole;
+    return rt_ok();
+}
+
 static rt_status take_option(rt_arguments *a, int found, int index, const char *written)
 {
     if (found == 'h')
@@ -127,6 +170,12 @@ static rt_status take_option(rt_arguments *a, int found, int index, const char *
         a->checkpoint = optarg;
         return rt_ok();
     }
+    if (found == OPTION_PREDICT) {
+        a->predict = optarg;
+        return set_command(a, RT_COMMAND_PREDICT, "predict");
+    }
+    if (found == OPTION_TEMPERATURE || found == OPTION_SEED || found == OPTION_TOKENS)
+        return take_number(a, found, optarg);
     if (found == OPTION_THREADS) {
         int length = snprintf(a->threads, sizeof a->threads, "run.threads=%s", optarg);
         return length < (int)sizeof a->threads ? add_override(a, a->threads)
@@ -141,7 +190,7 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
 {
     rt_status status = rt_ok();
     int found, index = 0;
-    *a = (rt_arguments){0};
+    *a = (rt_arguments){.temperature = -1, .seed = -1, .tokens = DEFAULT_TOKENS};
     optind = 0; /* starts over, also for a second command line in one process */
     opterr = 0;
     /* '-': operands are returned in their place, as option 1 */
@@ -156,8 +205,11 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
         return rt_error(RT_CONFIG, "a CONFIG.ini is expected; train --help tells more");
     if (a->resume && a->overwrite)
         return rt_error(RT_CONFIG, "--resume and --overwrite contradict each other");
-    if (a->checkpoint && a->command != RT_COMMAND_EVAL && a->command != RT_COMMAND_DECAY)
-        return rt_error(RT_CONFIG, "--checkpoint goes with --eval and --decay");
+    if (a->checkpoint && a->command != RT_COMMAND_EVAL && a->command != RT_COMMAND_PREDICT &&
+        a->command != RT_COMMAND_DECAY)
+        return rt_error(RT_CONFIG, "--checkpoint goes with --eval, --predict and --decay");
+    if ((a->temperature >= 0 || a->seed >= 0 || a->tokens != DEFAULT_TOKENS) && !a->predict)
+        return rt_error(RT_CONFIG, "--temperature, --seed and --tokens go with --predict");
     if ((a->resume || a->overwrite) && a->command != RT_COMMAND_TRAIN)
         return rt_error(RT_CONFIG, "--%s goes with training only",
                         a->resume ? "resume" : "overwrite");

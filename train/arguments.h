@@ -6,10 +6,12 @@
 #include "core/status.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef enum rt_command {
     RT_COMMAND_TRAIN,
     RT_COMMAND_EVAL,
+    RT_COMMAND_PREDICT,
     RT_COMMAND_CHECK,
     RT_COMMAND_PRINT_CONFIG,
     RT_COMMAND_GRADCHECK,
@@ -26,6 +28,10 @@ typedef struct rt_arguments {
     const char *overrides[RT_MOST_OVERRIDES];
     int override_count;
     const char *checkpoint; /* --checkpoint, or NULL */
+    const char *predict;    /* the text of --predict, or NULL */
+    double temperature;     /* below 0: not given */
+    int64_t seed;           /* below 0: not given */
+    int tokens;
     bool resume;
     bool overwrite;
     bool quiet;

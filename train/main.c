@@ -78,7 +78,8 @@ static rt_exit obey_one(rt_config *config, const rt_arguments *arguments)
     case RT_COMMAND_DECAY:
         return conclude(rt_decay_print(stdout, config, arguments->checkpoint));
     case RT_COMMAND_EVAL:
-        return rt_run_evaluate(config, arguments);
+    case RT_COMMAND_PREDICT:
+        return rt_run_use(config, arguments);
     default:
         return rt_run_train(config, arguments);
     }

@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "train/metrics.h"
 #include "train/outcome.h"
+#include "train/predict.h"
 #include "train/progress.h"
 #include "train/stop.h"
 
@@ -452,37 +453,52 @@ rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments)
     return code;
 }
 
-static rt_status evaluate_checkpoint(run *r)
+/* The model of --checkpoint, or of the run's newest one. */
+static rt_status open_checkpoint(run *r, const char **path, rt_checkpoint_found *found)
 {
-    rt_checkpoint_found found = {0};
-    rt_outcome outcome;
-    const char *path = r->arguments->checkpoint;
     rt_status status = rt_run_folder_name(&r->folder, r->config->run.dir, r->config->run.name);
-    if (!status.code && !path) {
-        status = rt_checkpoint_newest(r->folder.checkpoints, &found);
-        if (!status.code && !found.found)
+    *path = r->arguments->checkpoint;
+    if (!status.code && !*path) {
+        status = rt_checkpoint_newest(r->folder.checkpoints, found);
+        if (!status.code && !found->found)
             status = rt_error(RT_CHECKPOINT, "%s has no checkpoint", r->folder.path);
-        if (*found.warnings)
-            rt_progress_say(&r->progress, "%s", found.warnings);
-        path = found.path;
+        if (*found->warnings)
+            rt_progress_say(&r->progress, "%s", found->warnings);
+        *path = found->path;
     }
     if (!status.code)
         status = open_data_and_trainer(r);
-    if (!status.code)
-        status = load(r, path);
-    if (status.code)
-        return status;
-    printf("checkpoint: %s, step %d\n", path, r->state->step);
-    return rt_outcome_print(&outcome, r->config, r->trainer);
+    return status.code ? status : load(r, *path);
 }
 
-rt_exit rt_run_evaluate(const rt_config *config, const rt_arguments *arguments)
+static rt_status predict(run *r)
+{
+    const rt_arguments *a = r->arguments;
+    const rt_config *c = r->config;
+    const bool lm = c->data.objective == RT_OBJECTIVE_LM;
+    const rt_predict_options o = {.text = a->predict,
+                                  .temperature = a->temperature >= 0 ? a->temperature : lm,
+                                  .seed = a->seed >= 0 ? (uint64_t)a->seed : c->run.seed,
+                                  .count = a->tokens};
+    return rt_predict(stdout, r->state->model, r->data, c, &o);
+}
+
+rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
 {
     rt_config own = *config;
+    rt_checkpoint_found found = {0};
+    rt_outcome outcome;
+    const char *path;
     run r = new_run(&own, arguments);
-    rt_status status = evaluate_checkpoint(&r);
+    rt_status status = open_checkpoint(&r, &path, &found);
+    if (!status.code && arguments->command == RT_COMMAND_PREDICT) {
+        status = predict(&r);
+    } else if (!status.code) {
+        printf("checkpoint: %s, step %d\n", path, r.state->step);
+        status = rt_outcome_print(&outcome, r.config, r.trainer);
+    }
     if (status.code)
         rt_progress_say(&r.progress, "%s", status.message);
     free_run(&r);
-    return rt_exit_of(status.code);
+    return status.code == RT_ARGUMENT ? RT_EXIT_CONFIG : rt_exit_of(status.code);
 }

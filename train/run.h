@@ -1,8 +1,8 @@
 #ifndef ROTOR_TRAIN_RUN_H
 #define ROTOR_TRAIN_RUN_H
 
-/* A run from the first step to the last line on stdout, and evaluation of one. Messages go
- * to stderr. Both return the exit code of the process. */
+/* A run from the first step to the last line on stdout, and what can be done with a trained
+ * one. Messages go to stderr. Both return the exit code of the process. */
 
 #include "train/arguments.h"
 #include "train/config.h"
@@ -22,6 +22,7 @@ typedef enum rt_exit {
 rt_exit rt_exit_of(rt_code code);
 
 rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments);
-rt_exit rt_run_evaluate(const rt_config *config, const rt_arguments *arguments);
+/* Uses the model of a checkpoint: evaluation, or prediction. */
+rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments);
 
 #endif
