@@ -1,0 +1,95 @@
+/* `train --predict`: what a trained model makes of a text. */
+
+#include "train_program.h"
+
+/* A text of which every unit follows from the one before. */
+#define ALPHABET "abcdefghijklmnop"
+
+static void make_text(void)
+{
+    expect_exit(w, 0, "for i in $(seq 200); do printf '" ALPHABET "'; done >text.txt");
+}
+
+#define LANGUAGE                                                                                   \
+    "tiny.ini --quiet theta.learn=no data.task=text data.file=text.txt model.dim=32 "              \
+    "optimizer.lr=5e-3 optimizer.schedule_steps=200 train.batch_size=16 "
+
+#define LM LANGUAGE "data.objective=lm model.causal=yes "
+
+START_TEST(a_causal_model_continues_a_text)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "train.steps=200");
+    expect_exit(w, 0, "$TRAIN " LM "--predict efgh --tokens 20 --temperature 0");
+    ck_assert_str_eq(w->out, "efgh"
+                             "ijklmnopabcdefghijkl\n");
+    expect_exit(w, 0, "$TRAIN " LM "--predict '' --tokens 3");
+    ck_assert_int_eq(strlen(w->out), 4);
+}
+END_TEST
+
+START_TEST(choices_depend_on_the_seed_alone)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
+    expect_exit(w, 0, "$TRAIN " LM "--predict a --tokens 30 --seed 5 >first");
+    expect_exit(w, 0, "$TRAIN " LM "--predict a --tokens 30 --seed 5 | cmp - first");
+    expect_exit(w, 1, "$TRAIN " LM "--predict a --tokens 30 --seed 6 | cmp -s - first");
+}
+END_TEST
+
+START_TEST(a_masked_model_fills_the_masks)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LANGUAGE "train.steps=200");
+    expect_exit(w, 0, "$TRAIN " LANGUAGE "--predict 'cde[MASK]ghi[MASK]kl'");
+    ck_assert(!strncmp(w->out, "cdefghijkl\nmask 1: 'f' ", 23));
+    ck_assert_int_eq(count_of(w->out, "\n"), 3);
+    ck_assert_ptr_nonnull(strstr(w->out, "\nmask 2: 'j' "));
+}
+END_TEST
+
+START_TEST(what_cannot_be_predicted_is_refused)
+{
+    make_text();
+    expect_exit(w, 4, "$TRAIN " LM "--predict a");
+    expect_text(w->err, "has no checkpoint");
+    expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
+    expect_exit(w, 2, "$TRAIN " LM "--predict xyz");
+    expect_text(w->err, "'x' at byte 0 does not occur in the training text");
+    expect_exit(w, 2, "$TRAIN " LM "--predict 'a[MASK]'");
+    expect_text(w->err, "a text to continue has no [MASK]");
+    expect_exit(w, 2, "$TRAIN " LM "--predict a --temperature -1");
+    expect_text(w->err, "--temperature must be a number >= 0; got '-1'");
+    expect_exit(w, 2, "$TRAIN " LM "--predict a --tokens 0");
+    expect_text(w->err, "--tokens must be a whole number from 1 to 1000000; got '0'");
+    expect_exit(w, 2, "$TRAIN " LM "--seed 1");
+    expect_text(w->err, "--temperature, --seed and --tokens go with --predict");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet --overwrite train.steps=1 "
+                "optimizer.schedule_steps=0");
+    expect_exit(w, 2, "$TRAIN tiny.ini --predict a");
+    expect_text(w->err, "--predict needs data.task = text");
+}
+END_TEST
+
+START_TEST(a_masked_text_needs_a_mask)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LANGUAGE "train.steps=1");
+    expect_exit(w, 2, "$TRAIN " LANGUAGE "--predict abc");
+    expect_text(w->err, "the text has no [MASK] to fill");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("train predict");
+    TCase *tests = program_case(suite);
+    tcase_add_test(tests, a_causal_model_continues_a_text);
+    tcase_add_test(tests, choices_depend_on_the_seed_alone);
+    tcase_add_test(tests, a_masked_model_fills_the_masks);
+    tcase_add_test(tests, what_cannot_be_predicted_is_refused);
+    tcase_add_test(tests, a_masked_text_needs_a_mask);
+    return run_suite(suite);
+}
