@@ -61,6 +61,51 @@ void rt_roformer_set_theta(rt_roformer *m, const double *theta)
     }
 }
 
+/* ---- use ---- */
+
+static double squares_of_row(const rt_tensor *weight, int row)
+{
+    const int columns = rt_columns(weight);
+    const real *x = weight->data + (size_t)row * (size_t)columns;
+    double squares = 0;
+    for (int i = 0; i < columns; i++)
+        squares += (double)x[i] * (double)x[i];
+    return squares;
+}
+
+/* The length of the rows of a projection that make one pair of a head. */
+static double pair_length(const rt_roformer_options *o, const rt_tensor *weight, int head, int pair)
+{
+    const bool half = o->position.pairing == RT_HALF;
+    const int first = head * (o->dim / o->heads) + (half ? pair : 2 * pair);
+    const int second = first + (half ? rt_roformer_pairs(o) : 1);
+    return sqrt(squares_of_row(weight, first) + squares_of_row(weight, second));
+}
+
+void rt_roformer_theta_use(const rt_roformer *m, double *use)
+{
+    const rt_roformer_options *o = &m->options;
+    const rt_shape shape = rt_roformer_theta_shape(o);
+    const int rows = shape.axis[1], pairs = shape.axis[2];
+    for (int i = 0; i < shape.axis[0] * rows * pairs; i++)
+        use[i] = 0;
+    for (int l = 0; l < o->layers; l++)
+        for (int h = 0; h < o->heads; h++)
+            for (int i = 0; i < pairs; i++) {
+                const int layer = shape.axis[0] > 1 ? l : 0, row = rows > 1 ? h : 0;
+                use[(layer * rows + row) * pairs + i] +=
+                    pair_length(o, m->layers[l].query.weight, h, i) *
+                    pair_length(o, m->layers[l].key.weight, h, i);
+            }
+    for (int row = 0; row < shape.axis[0] * rows; row++) {
+        double sum = 0;
+        for (int i = 0; i < pairs; i++)
+            sum += use[row * pairs + i];
+        for (int i = 0; i < pairs; i++)
+            use[row * pairs + i] /= sum > 0 ? sum : 1;
+    }
+}
+
 /* ---- the start ---- */
 
 /* A start for each layer and head, from frequencies that all of them share. */

@@ -61,7 +61,8 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
     *m = (rt_metrics){.config = config};
     rt_status status =
         rt_step_table_open(&m->metrics, folder, "metrics.csv",
-                           "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy",
+                           "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,"
+                           "theta_grad_norm",
                            finished_steps ? keep_metrics : NULL, &c);
     if (!status.code)
         status = rt_step_table_open(&m->timing, folder, "timing.csv", "step,seconds,tokens_per_s",
@@ -112,7 +113,8 @@ rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state, const r
         rt_step_table_add(&m->metrics, "%.9g,%.9g", evaluation->loss, evaluation->accuracy);
     else
         rt_step_table_add(&m->metrics, ",");
-    rt_step_table_add(&m->metrics, ",%.9g,%.9g,%.9g\n", r->lr, r->grad_norm, r->accuracy);
+    rt_step_table_add(&m->metrics, ",%.9g,%.9g,%.9g,%.9g\n", r->lr, r->grad_norm, r->accuracy,
+                      r->theta_grad_norm);
     rt_step_table_add(&m->timing, "%d,%.3f,%.0f\n", state->step, seconds,
                       seconds > 0 ? (double)tokens / seconds : 0);
     return evaluation ? rt_metrics_theta(m, state) : rt_ok();

@@ -83,8 +83,15 @@ rt_status rt_outcome_print(rt_outcome *o, const rt_config *config, rt_trainer *t
 
 /* ---- recording ---- */
 
-static rt_status record_lengths(const rt_outcome *o, const rt_config *c,
-                                const rt_run_folder *folder)
+static rt_status write_file(const rt_run_folder *folder, const char *name, char *text)
+{
+    rt_status status =
+        text ? rt_run_folder_write(folder, name, text) : rt_out_of_memory("the results");
+    rt_free(text);
+    return status;
+}
+
+static char *list_lengths(const rt_outcome *o, const rt_config *c)
 {
     const rt_lengths *lengths = &c->train.eval_lengths;
     char loss[RT_RESULT_NAME_SIZE], accuracy[RT_RESULT_NAME_SIZE];
@@ -97,20 +104,19 @@ static rt_status record_lengths(const rt_outcome *o, const rt_config *c,
         rt_writer_add(&w, "%d,%.9g,%.9g\n", lengths->at[i], rt_results_get(&o->results, loss),
                       rt_results_get(&o->results, accuracy));
     }
-    char *text = rt_writer_take(&w);
-    rt_status status =
-        text ? rt_run_folder_write(folder, "lengths.csv", text) : rt_out_of_memory("the lengths");
-    rt_free(text);
-    return status;
+    return rt_writer_take(&w);
 }
 
-rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_run_folder *folder,
-                            int exit_code)
+rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_roformer *model,
+                            const rt_run_folder *folder, int exit_code)
 {
+    rt_status status = rt_ok();
     rt_results_put(&o->results, rt_metrics_first_step(folder->path, nearly_all),
                    "first_step_with_accuracy_0.99");
     rt_results_put(&o->results, exit_code, "exit_code");
-    rt_status status =
-        config->train.eval_lengths.count ? record_lengths(o, config, folder) : rt_ok();
+    if (config->train.eval_lengths.count)
+        status = write_file(folder, "lengths.csv", list_lengths(o, config));
+    if (!status.code && config->model.theta.learn)
+        status = write_file(folder, "theta_final.csv", rt_theta_csv(model, config));
     return status.code ? status : rt_results_write(&o->results, folder);
 }

@@ -19,8 +19,8 @@ rt_status rt_outcome_print(rt_outcome *o, const rt_config *config,
                            rt_trainer *trainer) RT_MUST_CHECK;
 
 /* Adds to the results what the metrics of the run in that folder show, and the exit code, and
- * writes result.csv and, if there are other lengths, lengths.csv. */
-rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_run_folder *folder,
-                            int exit_code) RT_MUST_CHECK;
+ * writes result.csv, and lengths.csv and theta_final.csv if there is something to tell. */
+rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_roformer *model,
+                            const rt_run_folder *folder, int exit_code) RT_MUST_CHECK;
 
 #endif

@@ -356,7 +356,7 @@ static void record_failure(run *r, rt_exit code)
 {
     rt_outcome o = {0};
     rt_results_put(&o.results, r->state->step, "steps");
-    rt_status status = rt_outcome_record(&o, r->config, &r->folder, (int)code);
+    rt_status status = rt_outcome_record(&o, r->config, r->state->model, &r->folder, (int)code);
     if (status.code)
         rt_progress_say(&r->progress, "%s", status.message);
 }
@@ -370,7 +370,7 @@ static rt_exit conclude(run *r)
     rt_status status = rt_outcome_print(&o, r->config, r->trainer);
     const rt_exit code = o.target_missed || o.theta_moved ? RT_EXIT_CHECK : RT_EXIT_DONE;
     if (!status.code)
-        status = rt_outcome_record(&o, r->config, &r->folder, (int)code);
+        status = rt_outcome_record(&o, r->config, r->state->model, &r->folder, (int)code);
     if (status.code)
         return fail(r, status);
     printf("run: %s\n", r->folder.path);

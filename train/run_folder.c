@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 /* What a run writes beside its checkpoints. */
-static const char *const files[] = {"config.ini", "metrics.csv", "timing.csv",
-                                    "theta.csv",  "lengths.csv", "result.csv"};
+static const char *const files[] = {"config.ini",  "metrics.csv",     "timing.csv", "theta.csv",
+                                    "lengths.csv", "theta_final.csv", "result.csv"};
 enum { FILES = sizeof files / sizeof *files };
 
 static rt_status failure(const char *path)

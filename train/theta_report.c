@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "train/optimizer.h"
+#include "train/writer.h"
 
 #include <math.h>
 
@@ -14,8 +15,11 @@ rt_status rt_theta_visit(const rt_roformer *model, rt_theta_visitor visit, void 
     const int rows = shape.axis[1], pairs = shape.axis[2];
     double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
     double *geometric = rt_alloc((size_t)pairs, sizeof *geometric);
-    if (theta && geometric) {
+    double *use = rt_alloc(rt_shape_size(shape), sizeof *use);
+    const bool ready = theta && geometric && use;
+    if (ready) {
         rt_roformer_theta(model, theta);
+        rt_roformer_theta_use(model, use);
         rt_theta_geometric(geometric, pairs, o->position.frequencies.base);
         for (int n = 0; n < shape.axis[0] * rows * pairs; n++) {
             const rt_theta_entry entry = {
@@ -24,13 +28,15 @@ rt_status rt_theta_visit(const rt_roformer *model, rt_theta_visitor visit, void 
                 .pair = n % pairs,
                 .theta = theta[n],
                 .start = model->theta_start[n],
-                .geometric = geometric[n % pairs]};
+                .geometric = geometric[n % pairs],
+                .use = use[n]};
             visit(context, &entry);
         }
     }
-    rt_status status = theta && geometric ? rt_ok() : rt_out_of_memory("a report on theta");
+    rt_status status = ready ? rt_ok() : rt_out_of_memory("a report on theta");
     rt_free(theta);
     rt_free(geometric);
+    rt_free(use);
     return status;
 }
 
@@ -113,9 +119,9 @@ static void print_row(void *context, const rt_theta_entry *e)
     const printing *p = context;
     const measures m = measure(p->config, e->theta, e->start);
     char layer_text[16], head_text[16];
-    fprintf(p->to, "%5s  %4s  %3d  %12.6g  %12.6g  %9.4f  %6.3f  %7.3f",
+    fprintf(p->to, "%5s  %4s  %3d  %12.6g  %12.6g  %9.4f  %6.3f  %7.3f  %4.1f%%",
             number_or_all(layer_text, e->layer), number_or_all(head_text, e->head), e->pair,
-            e->start, e->theta, m.drift, m.grid, m.phase);
+            e->start, e->theta, m.drift, m.grid, m.phase, 100 * e->use);
     if (p->config->optimizer.kind == RT_ADAMW && p->reach > 0)
         fprintf(p->to, "  %5.1f%%", 100 * m.moved / p->reach);
     fputc('\n', p->to);
@@ -159,15 +165,49 @@ rt_status rt_theta_print(FILE *to, const rt_roformer *model, const rt_config *co
     if (status.code)
         return status;
     const bool adam = config->optimizer.kind == RT_ADAMW && p.reach > 0;
-    fprintf(to, "layer  head    i        theta0         theta      drift    grid    phase%s\n",
+    fprintf(to,
+            "layer  head    i        theta0         theta      drift    grid    phase    use%s\n",
             adam ? "    used" : "");
     status = rt_theta_visit(model, print_row, &p);
+    fprintf(to,
+            "grid: in steps between neighbouring theta; phase: radians over %d positions; use: "
+            "share of the query and key weights that it turns",
+            config->data.length - 1);
     if (adam)
-        fprintf(to,
-                "grid: in steps between neighbouring theta; phase: radians over %d positions; "
-                "used: of the %.3g that Adam could have moved %s\n",
-                config->data.length - 1, p.reach,
+        fprintf(to, "; used: of the %.3g that Adam could have moved %s", p.reach,
                 config->model.theta.form == RT_THETA_LOG ? "ln theta" : "theta");
+    fputc('\n', to);
     print_verdict(to, &verdict, config);
     return status;
+}
+
+/* ---- CSV ---- */
+
+typedef struct listing {
+    rt_writer text;
+    const rt_config *config;
+} listing;
+
+static void add_row(void *context, const rt_theta_entry *e)
+{
+    listing *l = context;
+    const measures m = measure(l->config, e->theta, e->start);
+    const double drift = fabs(e->theta / e->geometric - 1);
+    char layer[16], head[16];
+    rt_writer_add(&l->text, "%s,%s,%d,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g\n",
+                  number_or_all(layer, e->layer), number_or_all(head, e->head), e->pair, e->theta,
+                  e->start, e->geometric, drift, m.drift, m.grid, m.phase, e->use);
+}
+
+char *rt_theta_csv(const rt_roformer *model, const rt_config *config)
+{
+    listing l = {.config = config};
+    rt_writer_add(&l.text, "layer,head,i,theta,theta_initial,geometric,drift,drift_from_start,"
+                           "grid,phase,use\n");
+    rt_status status = rt_theta_visit(model, add_row, &l);
+    if (status.code) {
+        rt_writer_free(&l.text);
+        return NULL;
+    }
+    return rt_writer_take(&l.text);
 }

@@ -6,6 +6,7 @@
  *   drift   |theta / theta0 - 1|
  *   grid    |ln(theta / theta0)| / ((2/R) ln base), in distances to the next theta
  *   phase   |theta - theta0| (T - 1) in radians: what attention can feel
+ *   use     share of the layer's (and head's) query and key weights that it turns
  *   used    share of the way that Adam could have gone at most, the sum of
  *           lr * theta.lr_scale over the steps
  *
@@ -43,12 +44,16 @@ rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_roformer *model,
 rt_status rt_theta_print(FILE *to, const rt_roformer *model, const rt_config *config,
                          int steps) RT_MUST_CHECK;
 
+/* The same table as CSV; the caller frees it. NULL when the heap is exhausted. */
+char *rt_theta_csv(const rt_roformer *model, const rt_config *config);
+
 /* One learned theta; layer and head as in rt_theta_worst. */
 typedef struct rt_theta_entry {
     int layer, head, pair;
     double theta;
     double start;     /* theta0 */
     double geometric; /* base^(-2i/R) */
+    double use;       /* rt_roformer_theta_use */
 } rt_theta_entry;
 
 /* Calls back for every learned theta. */

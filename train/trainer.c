@@ -147,7 +147,8 @@ static rt_status name_nonfinite(const rt_trainer *t, double loss)
 
 static void sum_up(const rt_trainer *t, rt_step_result *result)
 {
-    double loss = 0, squares = 0;
+    const rt_parameters *p = &t->state.model->parameters;
+    double loss = 0, squares = 0, theta_squares = 0;
     size_t correct = 0;
     for (int i = 0; i < t->shards; i++) {
         const rt_batch *b = &t->shard[i].sequences.batch;
@@ -155,11 +156,16 @@ static void sum_up(const rt_trainer *t, rt_step_result *result)
         correct += t->shard[i].result.correct;
         result->tokens += (long)b->rows * b->length;
     }
-    for (int i = 0; i < t->stretch_count; i++)
-        squares += t->stretches[i].squares;
+    for (int i = 0; i < t->stretch_count; i++) {
+        const stretch *part = t->stretches + i;
+        squares += part->squares;
+        if (p->list[part->parameter]->role == RT_ROLE_THETA)
+            theta_squares += part->squares;
+    }
     result->loss = loss / t->divisor;
     result->accuracy = (double)correct / t->divisor;
     result->grad_norm = sqrt(squares);
+    result->theta_grad_norm = sqrt(theta_squares);
 }
 
 rt_status rt_trainer_step(rt_trainer *t, rt_step_result *result)

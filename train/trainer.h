@@ -27,9 +27,10 @@ typedef struct rt_training_state {
 } rt_training_state;
 
 typedef struct rt_step_result {
-    double loss;      /* mean over the labels of the step */
-    double accuracy;  /* share of the labels that were predicted */
-    double grad_norm; /* before clipping */
+    double loss;            /* mean over the labels of the step */
+    double accuracy;        /* share of the labels that were predicted */
+    double grad_norm;       /* before clipping */
+    double theta_grad_norm; /* the share of theta in it; 0 if theta is fixed */
     double lr;
     long tokens;
 } rt_step_result;
