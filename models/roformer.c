@@ -209,8 +209,8 @@ rt_tensor *rt_roformer_encode(rt_roformer *m, rt_graph *g, const rt_roformer_inp
 
 /* ---- life ---- */
 
-rt_status rt_roformer_new(rt_roformer **model_new, const rt_roformer_options *options,
-                          uint64_t seed, const rt_roformer *values_of)
+/* A model with its list of parameters, which has no memory yet. */
+static rt_status list_parameters(rt_roformer **model_new, const rt_roformer_options *options)
 {
     *model_new = NULL;
     rt_status status = check_options(options);
@@ -228,19 +228,37 @@ rt_status rt_roformer_new(rt_roformer **model_new, const rt_roformer_options *op
     if (m->layers) {
         add_encoder(m);
         rt_add_head(m);
+        *model_new = m;
+        return m->parameters.status;
+    }
+    rt_roformer_free(m);
+    return rt_out_of_memory("a model");
+}
+
+rt_status rt_roformer_new(rt_roformer **model_new, const rt_roformer_options *options,
+                          uint64_t seed, const rt_roformer *values_of)
+{
+    rt_roformer *m;
+    rt_status status = list_parameters(&m, options);
+    if (!status.code)
         status =
             rt_parameters_allocate(&m->parameters, seed, values_of ? &values_of->parameters : NULL);
-    } else {
-        status = rt_out_of_memory("a model");
-    }
     if (!status.code)
         status = rt_theta_start(m, seed, !values_of);
     if (!status.code)
         status = rt_encoding_start(m);
+    *model_new = status.code ? NULL : m;
     if (status.code)
         rt_roformer_free(m);
-    else
-        *model_new = m;
+    return status;
+}
+
+rt_status rt_roformer_size(const rt_roformer_options *options, size_t *size)
+{
+    rt_roformer *m;
+    rt_status status = list_parameters(&m, options);
+    *size = status.code ? 0 : m->parameters.block_size;
+    rt_roformer_free(m);
     return status;
 }
 

@@ -65,6 +65,9 @@ rt_status rt_roformer_new(rt_roformer **model_new, const rt_roformer_options *op
                           uint64_t seed, const rt_roformer *values_of) RT_MUST_CHECK;
 void rt_roformer_free(rt_roformer *model);
 
+/* How many numbers the parameters take, without making the model. RT_ARGUMENT as above. */
+rt_status rt_roformer_size(const rt_roformer_options *options, size_t *size) RT_MUST_CHECK;
+
 /* The hidden states of the last layer, (B, T, C). */
 rt_tensor *rt_roformer_encode(rt_roformer *model, rt_graph *g, const rt_roformer_input *input);
 

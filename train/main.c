@@ -2,6 +2,7 @@
 #include "train/arguments.h"
 #include "train/config.h"
 #include "train/decay.h"
+#include "train/memory_check.h"
 #include "train/model_check.h"
 #include "train/run.h"
 #include "train/sweep_run.h"
@@ -29,6 +30,8 @@ static rt_exit check(const rt_config *config)
 {
     rt_data *data = NULL;
     rt_status status = rt_data_open(&data, &config->data);
+    if (!status.code)
+        status = rt_memory_check(config, data);
     rt_data_close(data);
     if (status.code)
         fprintf(stderr, "train: %s\n", status.message);

@@ -1,6 +1,7 @@
 #include "train/run.h"
 
 #include "core/memory.h"
+#include "train/memory_check.h"
 #include "train/metrics.h"
 #include "train/outcome.h"
 #include "train/predict.h"
@@ -215,6 +216,8 @@ static rt_status open_data_and_trainer(run *r)
     rt_status status = rt_data_open(&r->data, &r->config->data);
     if (!status.code)
         status = check_lengths(r);
+    if (!status.code)
+        status = rt_memory_check(r->config, r->data);
     if (!status.code)
         status = rt_trainer_new(&r->trainer, r->config, r->data);
     if (!status.code)

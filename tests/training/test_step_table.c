@@ -5,9 +5,10 @@
 
 #include "train/metrics.h"
 
-#define METRICS_HEADER "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy\n"
-#define THETA_HEADER   "step,layer,head,i,theta,theta_initial\n"
-#define TIMING_HEADER  "step,seconds,tokens_per_s\n"
+#define METRICS_HEADER                                                                             \
+    "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,theta_grad_norm\n"
+#define THETA_HEADER  "step,layer,head,i,theta,theta_initial\n"
+#define TIMING_HEADER "step,seconds,tokens_per_s\n"
 
 static rt_config config;
 static rt_metrics metrics;
@@ -165,7 +166,8 @@ END_TEST
 
 START_TEST(steps_are_recorded_when_they_are_due)
 {
-    const rt_step_result result = {.loss = 1.5, .accuracy = 0.5, .grad_norm = 2, .lr = 0.1};
+    const rt_step_result result = {
+        .loss = 1.5, .accuracy = 0.5, .grad_norm = 2, .theta_grad_norm = 0.25, .lr = 0.1};
     const rt_evaluation evaluation = {.loss = 1.25, .accuracy = 0.75};
     rt_training_state state = {.step = 29, .sequences = 29};
     put("metrics.csv", METRICS_HEADER ROW_20);
@@ -177,8 +179,8 @@ START_TEST(steps_are_recorded_when_they_are_due)
     state = (rt_training_state){.step = 33, .sequences = 33};
     assert_status(rt_metrics_step(&metrics, &state, &result, &evaluation, 4), RT_OK, "");
     /* before it is closed: a row is handed to the system at once */
-    expect_content("metrics.csv", METRICS_HEADER ROW_20 "30,360,1.5,,,0.1,2,0.5\n"
-                                                        "33,396,1.5,1.25,0.75,0.1,2,0.5\n");
+    expect_content("metrics.csv", METRICS_HEADER ROW_20 "30,360,1.5,,,0.1,2,0.5,0.25\n"
+                                                        "33,396,1.5,1.25,0.75,0.1,2,0.5,0.25\n");
     expect_content("timing.csv", TIMING_HEADER "30,2.000,180\n33,4.000,99\n");
     rt_metrics_close(&metrics);
 }

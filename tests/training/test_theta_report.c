@@ -172,16 +172,40 @@ END_TEST
 
 /* ---- the table ---- */
 
+static void even_out_projections(void)
+{
+    for (int l = 0; l < 2; l++)
+        for (size_t i = 0; i < rt_size(model->layers[l].query.weight); i++) {
+            model->layers[l].query.weight->data[i] = 1;
+            model->layers[l].key.weight->data[i] = 1;
+        }
+}
+
+/* Pair 1 of head 1: features 2 and 3 of the second head of 8, rows 10 and 11. */
+START_TEST(a_theta_is_used_as_much_as_the_weights_that_it_turns)
+{
+    double use[8];
+    make_model("layer", "log");
+    even_out_projections();
+    for (int i = 0; i < 2 * 16; i++)
+        model->layers[1].query.weight->data[10 * 16 + i] = 5;
+    rt_roformer_theta_use(model, use);
+    for (int i = 0; i < 8; i++) /* of 8 equal shares, one counts 5 times: 2 for the pair, now 6 */
+        ck_assert_double_eq_tol(use[i], i < 4 ? 0.25 : i == 5 ? 6.0 / 12 : 2.0 / 12, 1e-12);
+}
+END_TEST
+
 START_TEST(the_table_has_a_row_for_every_pair)
 {
     make_model("layer", "log");
     set_theta(0, 0, 0, 1.1);
+    even_out_projections();
     verdict_after(10);
     /* ln 1.1 = 0.0953 of the 10 * 0.01 that were possible */
     ck_assert_ptr_nonnull(strstr(report, "layer  head    i        theta0         theta      drift "
-                                         "   grid    phase    used\n"
+                                         "   grid    phase    use    used\n"
                                          "    0   all    0             1           1.1     0.1000 "
-                                         "  0.041    1.100   95.3%\n"));
+                                         "  0.041    1.100  25.0%   95.3%\n"));
     ck_assert_ptr_nonnull(strstr(report, "used: of the 0.1 that Adam could have moved ln theta\n"));
 }
 END_TEST
@@ -191,11 +215,11 @@ START_TEST(without_adam_there_is_no_bound_to_use_up)
     make_model("layer", "log");
     config.optimizer.kind = RT_SGD;
     verdict_after(10);
-    ck_assert_ptr_null(strstr(report, "used"));
+    ck_assert_ptr_null(strstr(report, "used:"));
     config.optimizer.kind = RT_ADAMW;
     config.optimizer.theta_lr_scale = 0;
     verdict_after(10);
-    ck_assert_ptr_null(strstr(report, "used"));
+    ck_assert_ptr_null(strstr(report, "used:"));
 }
 END_TEST
 
@@ -231,6 +255,7 @@ int main(void)
     Suite *suite = suite_create("theta report");
     TCase *tests = leak_checked_case(suite, "theta");
     tcase_add_checked_fixture(tests, no_model, free_model);
+    tcase_add_test(tests, a_theta_is_used_as_much_as_the_weights_that_it_turns);
     tcase_add_test(tests, a_theta_of_every_layer_is_named_by_its_layer);
     tcase_add_test(tests, a_theta_of_the_model_belongs_to_all_layers);
     tcase_add_test(tests, a_theta_of_every_head_is_named_by_its_head);

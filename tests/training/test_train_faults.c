@@ -124,8 +124,9 @@ START_TEST(overwrite_removes_the_run_and_nothing_else)
     expect_exit(w, 0, "cd runs/tiny; echo mine >checkpoints/best.h5; mkdir notes; echo >notes/a");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite theta.learn=no train.steps=15");
     expect_exit(w, 0, "cd runs/tiny; find . -type f | sort");
-    ck_assert_str_eq(w->out, "./checkpoints/best.h5\n./checkpoints/step-00000015.h5\n"
-                             "./config.ini\n./metrics.csv\n./notes/a\n./timing.csv\n");
+    ck_assert_str_eq(w->out,
+                     "./checkpoints/best.h5\n./checkpoints/step-00000015.h5\n"
+                     "./config.ini\n./metrics.csv\n./notes/a\n./result.csv\n./timing.csv\n");
 }
 END_TEST
 
@@ -154,6 +155,21 @@ START_TEST(parameters_that_are_not_finite_are_never_saved)
 }
 END_TEST
 
+/* 12 layers' worth of weights of width 16384 for each of a thousand layers. */
+START_TEST(a_run_that_does_not_fit_the_memory_is_refused_with_its_size)
+{
+    expect_exit(w, 2, "$TRAIN tiny.ini model.layers=1000 model.dim=16384 model.heads=64");
+    expect_text(w->err, "tiny.ini: the run needs about ");
+    expect_text(w->err, " GB of memory (parameters and moments ");
+    expect_text(w->err, "; this machine has ");
+    expect_exit(w, 1, "test -e runs");
+    expect_exit(w, 2, "$TRAIN --check tiny.ini train.batch_size=1000000 data.length=1000000");
+    expect_text(w->err, "; this machine has ");
+    expect_exit(w, 2, "$TRAIN tiny.ini model.dim=1000000 model.heads=1");
+    expect_text(w->err, "the model is too large: ");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("train: faults");
@@ -170,5 +186,6 @@ int main(void)
     tcase_add_test(tests, overwrite_removes_the_run_and_nothing_else);
     tcase_add_test(tests, a_loss_that_is_not_finite_leaves_the_last_good_checkpoint);
     tcase_add_test(tests, parameters_that_are_not_finite_are_never_saved);
+    tcase_add_test(tests, a_run_that_does_not_fit_the_memory_is_refused_with_its_size);
     return run_suite(suite);
 }
