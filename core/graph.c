@@ -27,6 +27,7 @@ struct rt_graph {
     uint32_t shard;
     bool record;
     bool drops; /* dropout is on */
+    rt_observer observer;
 };
 
 rt_graph *rt_graph_new(void)
@@ -63,6 +64,11 @@ void rt_graph_clear(rt_graph *g)
 void rt_graph_record(rt_graph *g, bool on)
 {
     g->record = on;
+}
+
+void rt_graph_observe(rt_graph *g, rt_observer observer)
+{
+    g->observer = observer;
 }
 
 void rt_graph_set_random(rt_graph *g, uint64_t seed, uint32_t step, uint32_t shard)
@@ -141,6 +147,19 @@ static bool any_wants_grad(rt_tensor *const *inputs, int count)
     return false;
 }
 
+static void run(const rt_node *n, bool backward)
+{
+    const rt_observer *o = &n->graph->observer;
+    if (o->before)
+        o->before(o->context, n, backward);
+    if (backward)
+        n->op->backward(n);
+    else
+        n->op->forward(n);
+    if (o->after && !rt_graph_failed(n->graph))
+        o->after(o->context, n, backward);
+}
+
 rt_tensor *rt_graph_apply(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *const *inputs,
                           int count, const void *args, size_t args_size)
 {
@@ -164,7 +183,7 @@ rt_tensor *rt_graph_apply(rt_graph *g, const rt_op *op, rt_shape shape, rt_tenso
     memcpy(in, inputs, (size_t)count * sizeof *in);
     memcpy(own_args, args, args_size);
     *node = (rt_node){op, g, out, in, count, own_args, NULL};
-    op->forward(node);
+    run(node, false);
     if (out->wants_grad) {
         node->older = g->newest;
         g->newest = node;
@@ -252,7 +271,7 @@ rt_status rt_graph_backward_from(rt_graph *g, rt_tensor *output, const real *ups
     for (const rt_node *n = g->newest; n && !rt_graph_failed(g); n = n->older) {
         if (!n->out->grad)
             continue; /* the output does not depend on it */
-        n->op->backward(n);
+        run(n, true);
         if (n->out->grad)
             take_back(g, n->out);
     }

@@ -38,6 +38,17 @@ void rt_graph_record(rt_graph *g, bool on);
  * graphs that share a step. Without this, as evaluation wants, dropout does nothing. */
 void rt_graph_set_random(rt_graph *g, uint64_t seed, uint32_t step, uint32_t shard);
 
+/* Called around the forward and the backward of every op; either may be NULL. An observer may
+ * fail the graph. */
+typedef struct rt_observer {
+    void (*before)(void *context, const rt_node *n, bool backward);
+    void (*after)(void *context, const rt_node *n, bool backward);
+    void *context;
+} rt_observer;
+
+/* Zeroed: nobody observes. */
+void rt_graph_observe(rt_graph *g, rt_observer observer);
+
 /* The first error since the last clear. */
 rt_status rt_graph_status(const rt_graph *g) RT_MUST_CHECK;
 

@@ -1,5 +1,7 @@
 #include "ops/gemm.h"
 
+#include "ops/ops.h"
+
 #include <cblas.h>
 #include <pthread.h>
 
@@ -12,6 +14,11 @@
 static void use_one_thread(void)
 {
     openblas_set_num_threads(1);
+}
+
+const char *rt_blas_kernels(void)
+{
+    return openblas_get_corename();
 }
 
 static CBLAS_TRANSPOSE order(rt_operand x)

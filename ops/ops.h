@@ -275,6 +275,10 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
 rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool causal,
                       const real **level);
 
+/* The name of the kernels that the BLAS has chosen for this processor. Other kernels round
+ * differently. */
+const char *rt_blas_kernels(void);
+
 /* ---- the list ---- */
 
 /* Every op by name: the gradient table must have a row for each. */

@@ -39,6 +39,8 @@ static const char usage[] =
     "  --decay            print C(r), how attention can decay with the distance r, as CSV\n"
     "  --checkpoint FILE  the checkpoint for --eval and --predict, or whose theta --decay adds\n"
     "  --threads N        as run.threads=N: changes the time, never the result\n"
+    "  --trap             stop where a number first is not finite, and name the op that made it\n"
+    "  --profile          measure every op, and print a table at the end\n"
     "  --quiet            no progress\n"
     "  --no-color         no colours (nor with NO_COLOR set, nor off a terminal)\n"
     "  --version          print the version and stop\n"
@@ -67,6 +69,8 @@ static const struct option options[] = {
     {"seed", required_argument, NULL, OPTION_SEED},
     {"tokens", required_argument, NULL, OPTION_TOKENS},
     {"threads", required_argument, NULL, OPTION_THREADS},
+    {"trap", no_argument, NULL, OPTION_FLAG},
+    {"profile", no_argument, NULL, OPTION_FLAG},
     {"quiet", no_argument, NULL, OPTION_FLAG},
     {"no-color", no_argument, NULL, OPTION_FLAG},
     {"version", no_argument, NULL, OPTION_FLAG},
@@ -102,6 +106,8 @@ static rt_status set_flag(rt_arguments *a, const char *name)
             return set_command(a, commands[i].command, name);
     a->resume |= !strcmp(name, "resume");
     a->overwrite |= !strcmp(name, "overwrite");
+    a->trap |= !strcmp(name, "trap");
+    a->profile |= !strcmp(name, "profile");
     a->quiet |= !strcmp(name, "quiet");
     a->no_color |= !strcmp(name, "no-color");
     return rt_ok();
@@ -210,6 +216,10 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
         return rt_error(RT_CONFIG, "--checkpoint goes with --eval, --predict and --decay");
     if ((a->temperature >= 0 || a->seed >= 0 || a->tokens != DEFAULT_TOKENS) && !a->predict)
         return rt_error(RT_CONFIG, "--temperature, --seed and --tokens go with --predict");
+    if (a->trap && a->profile)
+        return rt_error(RT_CONFIG, "--trap and --profile contradict each other");
+    if ((a->trap || a->profile) && a->command != RT_COMMAND_TRAIN)
+        return rt_error(RT_CONFIG, "--%s goes with training only", a->trap ? "trap" : "profile");
     if ((a->resume || a->overwrite) && a->command != RT_COMMAND_TRAIN)
         return rt_error(RT_CONFIG, "--%s goes with training only",
                         a->resume ? "resume" : "overwrite");

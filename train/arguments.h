@@ -34,6 +34,8 @@ typedef struct rt_arguments {
     int tokens;
     bool resume;
     bool overwrite;
+    bool trap;
+    bool profile;
     bool quiet;
     bool no_color;
     char threads[64]; /* --threads as an override */

@@ -47,6 +47,7 @@ static void put_info(rt_image *image, const rt_checkpoint_info *info)
     rt_image_put_integer(image, "/", "version", RT_CHECKPOINT_VERSION);
     rt_image_put_integer(image, "/", "step", info->step);
     rt_image_put_word(image, "/", "precision", RT_PRECISION);
+    rt_image_put_word(image, "/", "blas", info->blas);
     rt_image_put_unsigned(image, "/", "seed", info->seed);
     rt_image_put_number(image, "/", "best_eval_loss", info->best_eval_loss);
     rt_image_put_integer(image, "/", "best_eval_step", info->best_eval_step);

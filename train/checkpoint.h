@@ -5,7 +5,7 @@
  * There is no state of a random generator: every random number is a function of the
  * seed and the step.
  *
- *   /                          attributes format "rotor", version, step, precision, seed,
+ *   /                          attributes format "rotor", version, step, precision, blas, seed,
  *                              best_eval_loss, best_eval_step
  *   /config                    the configuration, an INI text
  *   /model/a/b/c               the parameter a.b.c
@@ -29,12 +29,14 @@
 #include <stdint.h>
 
 /* Where a training stands, apart from the numbers that are trained. */
+enum { RT_BLAS_NAME_SIZE = 64 };
 typedef struct rt_checkpoint_info {
     int64_t step; /* optimiser steps done */
     uint64_t seed;
-    int64_t position;       /* sequences drawn so far */
-    int64_t schedule_steps; /* the horizon of the learning rate's schedule */
-    double best_eval_loss;  /* may be infinite: none so far */
+    char blas[RT_BLAS_NAME_SIZE]; /* the kernels that the numbers were computed with */
+    int64_t position;             /* sequences drawn so far */
+    int64_t schedule_steps;       /* the horizon of the learning rate's schedule */
+    double best_eval_loss;        /* may be infinite: none so far */
     int64_t best_eval_step;
     char *config;            /* an INI text; NULL counts as "" */
     unsigned char *alphabet; /* of text data; may be NULL when alphabet_size is 0 */
@@ -100,7 +102,8 @@ rt_status rt_checkpoint_path(char path[RT_CHECKPOINT_PATH_SIZE], const char *fol
 rt_status rt_checkpoint_list(const char *folder, int64_t **steps, int *count) RT_MUST_CHECK;
 
 /* Saves into a folder, reads the file back to verify it, and only then removes older
- * ones, so that `keep` are left, this one counted; keep < 1 removes none. Checkpoints
+ * ones, so that `keep` are left, this one counted, and beside them the one of the best
+ * evaluation (info->best_eval_step); keep < 1 removes none. Checkpoints
  * of later steps (left when a training went on from an earlier one) are not counted and
  * not removed. Unfinished files of an earlier time are removed first. */
 rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *model,

@@ -139,13 +139,13 @@ static rt_status verify(const char *path)
 }
 
 /* What cannot be removed stays until the next time: what was to be saved is saved. */
-static void prune(const char *folder, int64_t newest, int keep)
+static void prune(const char *folder, int64_t newest, int64_t best, int keep)
 {
     steps s;
     rt_status status = list_names(folder, "", &s);
     int kept = 0;
     for (int i = 0; status.code == RT_OK && i < s.count; i++)
-        if (s.list[i] <= newest && kept++ >= keep)
+        if (s.list[i] <= newest && kept++ >= keep && s.list[i] != best)
             remove_file(folder, s.list[i], "");
     rt_free(s.list);
 }
@@ -162,7 +162,7 @@ rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *m
     if (status.code == RT_OK)
         status = verify(path);
     if (status.code == RT_OK && keep > 0)
-        prune(folder, info->step, keep);
+        prune(folder, info->step, info->best_eval_step, keep);
     return status;
 }
 

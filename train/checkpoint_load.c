@@ -17,6 +17,7 @@ void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
         rt_image_fail(image, RT_CHECKPOINT, "version is %" PRId64 ", %d expected", version,
                       RT_CHECKPOINT_VERSION);
     info->step = rt_image_integer(image, "/", "step");
+    rt_image_word(image, "/", "blas", info->blas);
     info->seed = rt_image_unsigned(image, "/", "seed");
     info->best_eval_loss = rt_image_number(image, "/", "best_eval_loss");
     info->best_eval_step = rt_image_integer(image, "/", "best_eval_step");

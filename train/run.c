@@ -82,6 +82,7 @@ static rt_status save(run *r)
                                .config = r->config_text,
                                .alphabet = (unsigned char *)alphabet,
                                .alphabet_size = alphabet_size};
+    snprintf(info.blas, sizeof info.blas, "%s", rt_blas_kernels());
     rt_status status =
         rt_checkpoint_save_in(r->folder.checkpoints, &model, &info, r->config->train.keep);
     r->unsaved = status.code != RT_OK;
@@ -113,6 +114,11 @@ static rt_status load(run *r, const char *path)
     rt_status status = must_exist(rt_checkpoint_load(path, &model, &info));
     if (!status.code)
         status = check_alphabet(r, &info, path);
+    if (!status.code && strcmp(info.blas, rt_blas_kernels()) != 0)
+        rt_progress_say(&r->progress,
+                        "warning: %s was computed with the BLAS kernels %s, here they are %s: the "
+                        "last digits will differ",
+                        path, info.blas, rt_blas_kernels());
     if (!status.code) {
         r->state->step = (int)info.step;
         r->state->sequences = info.position;
@@ -279,14 +285,16 @@ static void describe(run *r)
 
 /* ---- the loop ---- */
 
-static rt_status evaluate(run *r, rt_evaluation *evaluation)
+/* *best tells whether no regular evaluation before was as good. */
+static rt_status evaluate(run *r, rt_evaluation *evaluation, bool *best)
 {
     const bool regular = r->state->step % r->config->train.eval_every == 0;
     rt_status status = rt_trainer_evaluate(r->trainer, r->config->data.length, evaluation);
     if (!status.code && !isfinite(evaluation->loss))
         status = rt_error(RT_NONFINITE, "step %d: the loss of the evaluation is %g", r->state->step,
                           evaluation->loss);
-    if (!status.code && regular && evaluation->loss < r->best_loss) {
+    *best = !status.code && regular && evaluation->loss < r->best_loss;
+    if (*best) {
         r->best_loss = evaluation->loss;
         r->best_step = r->state->step;
     }
@@ -330,8 +338,9 @@ static rt_status loop(run *r)
         const int step = r->state->step;
         const bool last = step >= c->train.steps;
         const bool due = last || step % c->train.eval_every == 0;
+        bool best = false;
         if (due)
-            status = evaluate(r, &evaluation);
+            status = evaluate(r, &evaluation, &best);
         rt_progress_step(&r->progress, step, &result);
         if (!status.code)
             status = rt_metrics_step(&r->metrics, r->state, &result, due ? &evaluation : NULL,
@@ -341,7 +350,7 @@ static rt_status loop(run *r)
             rt_progress_say(&r->progress, "warning: %s/%s cannot be written", r->folder.path, lost);
         done = last || rt_stop_asked() || reached_target(c, due ? &evaluation : NULL);
         if (!status.code)
-            status = save_if_due(r, done || step % c->train.checkpoint_every == 0);
+            status = save_if_due(r, done || best || step % c->train.checkpoint_every == 0);
     }
     return status;
 }
@@ -376,6 +385,10 @@ static rt_exit conclude(run *r)
         status = rt_outcome_record(&o, r->config, r->state->model, &r->folder, (int)code);
     if (status.code)
         return fail(r, status);
+    if (r->best_step && r->best_step != r->state->step)
+        printf("best: loss %.6g at step %d\n", r->best_loss, r->best_step);
+    if (r->arguments->profile)
+        rt_trainer_print_profile(stdout, r->trainer);
     printf("run: %s\n", r->folder.path);
     fflush(stdout);
     if (o.target_missed)
@@ -400,6 +413,8 @@ static rt_exit train(run *r)
 {
     bool finished = false;
     rt_status status = begin(r);
+    if (!status.code)
+        status = rt_trainer_observe(r->trainer, r->arguments->trap, r->arguments->profile);
     if (!status.code)
         status = is_finished(r, &finished);
     if (!status.code && !finished) {

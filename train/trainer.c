@@ -38,6 +38,7 @@ struct rt_trainer {
     rt_roformer **models; /* of each shard; the first has the values, all have gradients */
     stretch *stretches;
     int stretch_count;
+    rt_profile *profiles; /* of each worker; NULL: nothing is measured */
     rt_training_state state;
 
     rt_update update; /* of the step under way */
@@ -125,9 +126,13 @@ static void update_stretch(void *context, int job, int worker)
 
 static rt_status first_failure(const rt_trainer *t)
 {
-    for (int i = 0; i < t->shards; i++)
-        if (t->shard[i].status.code)
-            return t->shard[i].status;
+    for (int i = 0; i < t->shards; i++) {
+        const rt_status *status = &t->shard[i].status;
+        if (status->code == RT_NONFINITE) /* of the trap, which does not know the step */
+            return rt_error(RT_NONFINITE, "step %d: %.900s", t->state.step + 1, status->message);
+        if (status->code)
+            return *status;
+    }
     return rt_ok();
 }
 
@@ -395,6 +400,7 @@ void rt_trainer_free(rt_trainer *t)
     rt_free(t->state.first_moment);
     rt_free(t->state.second_moment);
     rt_free(t->stretches);
+    rt_free(t->profiles);
     rt_free(t->shard);
     rt_free(t->models);
     rt_free(t->graphs);
@@ -404,6 +410,21 @@ void rt_trainer_free(rt_trainer *t)
 rt_training_state *rt_trainer_state(rt_trainer *t)
 {
     return &t->state;
+}
+
+rt_status rt_trainer_observe(rt_trainer *t, bool trap, bool profile)
+{
+    const int workers = rt_workers_count(t->workers);
+    if (profile && !(t->profiles = rt_alloc((size_t)workers, sizeof *t->profiles)))
+        return rt_out_of_memory("a profile");
+    for (int i = 0; i < workers && (trap || profile); i++)
+        rt_graph_observe(t->graphs[i], trap ? rt_trap : rt_profile_observer(t->profiles + i));
+    return rt_ok();
+}
+
+void rt_trainer_print_profile(FILE *to, const rt_trainer *t)
+{
+    rt_profile_print(to, t->profiles, rt_workers_count(t->workers), t->state.step);
 }
 
 int rt_trainer_threads(const rt_trainer *t)

@@ -13,6 +13,7 @@
 #include "data/data.h"
 #include "models/roformer.h"
 #include "train/config.h"
+#include "train/observers.h"
 #include "train/workers.h"
 
 typedef struct rt_trainer rt_trainer;
@@ -59,6 +60,11 @@ rt_status rt_trainer_step(rt_trainer *trainer, rt_step_result *result) RT_MUST_C
 /* Evaluates on train.eval_batches batches of the evaluation set, or fewer if it is small, in
  * sequences of that length. */
 rt_status rt_trainer_evaluate(rt_trainer *trainer, int length, rt_evaluation *result) RT_MUST_CHECK;
+
+/* Watches the graphs from now on: `trap` fails the step in which a number stops being finite
+ * and names the op, `profile` measures every op. */
+rt_status rt_trainer_observe(rt_trainer *trainer, bool trap, bool profile) RT_MUST_CHECK;
+void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
 
 /* How many threads work. */
 int rt_trainer_threads(const rt_trainer *trainer);

@@ -85,6 +85,24 @@ START_TEST(as_many_as_wanted_are_kept)
 }
 END_TEST
 
+START_TEST(the_best_evaluation_is_kept_beside_the_newest)
+{
+    trained t = new_trained(4, 1);
+    for (int step = 10; step <= 60; step += 10) {
+        rt_checkpoint_info info = some_info(step);
+        info.best_eval_step = step < 20 ? 10 : step < 50 ? 20 : 50;
+        assert_status(rt_checkpoint_save_in(scratch, model_of(&t), &info, 1), RT_OK, "");
+        expect_steps(step == 10   ? "10 "
+                     : step == 20 ? "20 "
+                     : step == 30 ? "30 20 "
+                     : step == 40 ? "40 20 "
+                     : step == 50 ? "50 "
+                                  : "60 50 ");
+    }
+    free_trained(&t);
+}
+END_TEST
+
 START_TEST(later_checkpoints_are_neither_counted_nor_removed)
 {
     SAVE(0, 100, 200, 300, 400);
@@ -275,6 +293,7 @@ int main(void)
     tcase_add_checked_fixture(saving, make_scratch, remove_scratch);
     tcase_add_test(saving, only_names_of_checkpoints_are_listed_newest_first);
     tcase_add_test(saving, as_many_as_wanted_are_kept);
+    tcase_add_test(saving, the_best_evaluation_is_kept_beside_the_newest);
     tcase_add_test(saving, later_checkpoints_are_neither_counted_nor_removed);
     tcase_add_test(saving, unfinished_files_are_removed);
     tcase_add_test(saving, a_failed_save_removes_nothing);

@@ -170,6 +170,31 @@ START_TEST(a_run_that_does_not_fit_the_memory_is_refused_with_its_size)
 }
 END_TEST
 
+/* The first step makes the parameters enormous, the second one meets them. */
+START_TEST(the_trap_names_the_op_and_the_step)
+{
+    expect_exit(w, 5,
+                "$TRAIN tiny.ini --quiet --trap optimizer.lr=1e30 optimizer.kind=sgd "
+                "optimizer.clip_norm=0");
+    expect_text(w->err, "step 2: [");
+    expect_text(w->err, "] result: element ");
+    expect_exit(w, 2, "$TRAIN tiny.ini --trap --profile");
+    expect_exit(w, 2, "$TRAIN --check tiny.ini --profile");
+}
+END_TEST
+
+START_TEST(the_profile_counts_every_op)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --profile");
+    expect_text(w->out, "\nlinear            forward ");
+    expect_text(w->out, "\nattention         backward ");
+    expect_text(w->out, "\nrope              backward ");
+    expect_text(w->out, " 60 steps and their evaluations\n");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=plain");
+    expect_exit(w, 0, "cmp runs/tiny/metrics.csv runs/plain/metrics.csv");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("train: faults");
@@ -187,5 +212,7 @@ int main(void)
     tcase_add_test(tests, a_loss_that_is_not_finite_leaves_the_last_good_checkpoint);
     tcase_add_test(tests, parameters_that_are_not_finite_are_never_saved);
     tcase_add_test(tests, a_run_that_does_not_fit_the_memory_is_refused_with_its_size);
+    tcase_add_test(tests, the_trap_names_the_op_and_the_step);
+    tcase_add_test(tests, the_profile_counts_every_op);
     return run_suite(suite);
 }

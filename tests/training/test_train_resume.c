@@ -236,6 +236,20 @@ START_TEST(nothing_is_touched_when_every_checkpoint_is_broken)
 }
 END_TEST
 
+/* The rounding of the matrix products depends on the processor's kernels, which the checkpoint
+ * names; OpenBLAS lets its user choose others. */
+START_TEST(other_kernels_of_the_blas_are_warned_about)
+{
+    expect_exit(w, 0, "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet train.steps=30");
+    expect_exit(w, 0, "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet --resume train.steps=31");
+    expect_no_text(w->err, "warning");
+    expect_exit(w, 0,
+                "OPENBLAS_CORETYPE=Sandybridge $TRAIN tiny.ini --quiet --resume "
+                "train.steps=32");
+    expect_text(w->err, "was computed with the BLAS kernels Nehalem, here they are Sandybridge");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("train: resume");
@@ -249,5 +263,6 @@ int main(void)
     tcase_add_test(tests, only_what_may_differ_may_differ);
     tcase_add_test(tests, raising_the_steps_goes_on_with_the_schedule_of_the_start);
     tcase_add_test(tests, nothing_is_touched_when_every_checkpoint_is_broken);
+    tcase_add_test(tests, other_kernels_of_the_blas_are_warned_about);
     return run_suite(suite);
 }
