@@ -11,6 +11,7 @@ enum { DEFAULT_TOKENS = 200, MOST_TOKENS = 1000000 };
 enum {
     OPTION_CHECKPOINT = 256,
     OPTION_PREDICT,
+    OPTION_REPORT,
     OPTION_TEMPERATURE,
     OPTION_SEED,
     OPTION_TOKENS,
@@ -28,6 +29,7 @@ static const char usage[] =
     "  --overwrite        replace the run that is already there\n"
     "  --eval             evaluate a checkpoint (the newest, or --checkpoint) and stop\n"
     "  --predict TEXT     fill every [MASK] of a text (mlm) or continue it (lm), and stop\n"
+    "  --report RUN_DIR   draw the report of a run or a sweep again, and stop; no CONFIG.ini\n"
     "  --temperature T    for --predict: choose at random, the flatter the larger T; 0 = always "
     "the\n"
     "                     most likely (default: 0 for mlm, 1 for lm)\n"
@@ -45,6 +47,9 @@ static const char usage[] =
     "  --no-color         no colours (nor with NO_COLOR set, nor off a terminal)\n"
     "  --version          print the version and stop\n"
     "  -h, --help         print this and all configuration keys, and stop\n"
+    "\n"
+    "A run ends with report.html in its folder, if gnuplot is there; ROTOR_NO_REPORT=1 in the\n"
+    "environment leaves it out.\n"
     "\n"
     "exit codes: 0 done; 1 run-time failure; 2 usage or configuration; 3 data; 4 checkpoint;\n"
     "  5 loss not finite; 6 the last save could not be written; 7 a check that was asked for\n"
@@ -65,6 +70,7 @@ static const struct option options[] = {
     {"decay", no_argument, NULL, OPTION_FLAG},
     {"checkpoint", required_argument, NULL, OPTION_CHECKPOINT},
     {"predict", required_argument, NULL, OPTION_PREDICT},
+    {"report", required_argument, NULL, OPTION_REPORT},
     {"temperature", required_argument, NULL, OPTION_TEMPERATURE},
     {"seed", required_argument, NULL, OPTION_SEED},
     {"tokens", required_argument, NULL, OPTION_TOKENS},
@@ -180,6 +186,10 @@ static rt_status take_option(rt_arguments *a, int found, int index, const char *
         a->predict = optarg;
         return set_command(a, RT_COMMAND_PREDICT, "predict");
     }
+    if (found == OPTION_REPORT) {
+        a->report = optarg;
+        return set_command(a, RT_COMMAND_REPORT, "report");
+    }
     if (found == OPTION_TEMPERATURE || found == OPTION_SEED || found == OPTION_TOKENS)
         return take_number(a, found, optarg);
     if (found == OPTION_THREADS) {
@@ -207,7 +217,9 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
         status = take_operand(a, argv[optind]);
     if (status.code || a->command == RT_COMMAND_HELP || a->command == RT_COMMAND_VERSION)
         return status;
-    if (!a->config)
+    if (a->report && (a->config || a->override_count))
+        return rt_error(RT_CONFIG, "--report takes a run's folder and no configuration");
+    if (!a->config && !a->report)
         return rt_error(RT_CONFIG, "a CONFIG.ini is expected; train --help tells more");
     if (a->resume && a->overwrite)
         return rt_error(RT_CONFIG, "--resume and --overwrite contradict each other");

@@ -16,6 +16,7 @@ typedef enum rt_command {
     RT_COMMAND_PRINT_CONFIG,
     RT_COMMAND_GRADCHECK,
     RT_COMMAND_DECAY,
+    RT_COMMAND_REPORT,
     RT_COMMAND_HELP,
     RT_COMMAND_VERSION
 } rt_command;
@@ -28,6 +29,7 @@ typedef struct rt_arguments {
     const char *overrides[RT_MOST_OVERRIDES];
     int override_count;
     const char *checkpoint; /* --checkpoint, or NULL */
+    const char *report;     /* the folder of --report, or NULL */
     const char *predict;    /* the text of --predict, or NULL */
     double temperature;     /* below 0: not given */
     int64_t seed;           /* below 0: not given */

@@ -101,6 +101,8 @@ static rt_exit obey_sweep(const rt_config *config, const rt_sweep *sweep,
 
 static rt_exit obey(const rt_arguments *arguments)
 {
+    if (arguments->command == RT_COMMAND_REPORT)
+        return rt_run_report(arguments);
     rt_config config;
     rt_sweep sweep = {0};
     rt_exit code = load(&config, arguments, knows_sweeps(arguments->command) ? &sweep : NULL);

@@ -6,6 +6,8 @@
 #include "train/outcome.h"
 #include "train/predict.h"
 #include "train/progress.h"
+#include "train/report.h"
+#include "train/report_sweep.h"
 #include "train/stop.h"
 
 #include <math.h>
@@ -373,6 +375,17 @@ static void record_failure(run *r, rt_exit code)
         rt_progress_say(&r->progress, "%s", status.message);
 }
 
+/* A report that cannot be made is no reason to fail. */
+static void report(run *r)
+{
+    if (rt_reports_are_off())
+        return;
+    rt_status status = rt_report_write(r->folder.path, r->config, r->trainer);
+    if (status.code)
+        rt_progress_say(&r->progress, "%s; train --report %s tries again", status.message,
+                        r->folder.path);
+}
+
 /* The results, and whether the checks that were asked for held. */
 static rt_exit conclude(run *r)
 {
@@ -391,6 +404,7 @@ static rt_exit conclude(run *r)
         rt_trainer_print_profile(stdout, r->trainer);
     printf("run: %s\n", r->folder.path);
     fflush(stdout);
+    report(r);
     if (o.target_missed)
         rt_progress_say(&r->progress, "the accuracy %.4f is below train.target_accuracy = %g",
                         o.evaluation.accuracy, r->config->train.target_accuracy);
@@ -519,4 +533,57 @@ rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
         rt_progress_say(&r.progress, "%s", status.message);
     free_run(&r);
     return status.code == RT_ARGUMENT ? RT_EXIT_CONFIG : rt_exit_of(status.code);
+}
+
+/* The last part of a path: "runs/theta/" is the sweep theta. */
+static const char *last_part(const char *path, char name[RT_PATH_SIZE])
+{
+    snprintf(name, RT_PATH_SIZE, "%s", path);
+    for (size_t end = strlen(name); end > 1 && name[end - 1] == '/'; end--)
+        name[end - 1] = '\0';
+    const char *slash = strrchr(name, '/');
+    return slash && slash[1] ? slash + 1 : name;
+}
+
+/* A run whose data or checkpoints are gone has a report without attention maps. */
+static rt_status report_again(const rt_arguments *arguments)
+{
+    char path[RT_PATH_SIZE + 16], *errors;
+    rt_config config;
+    rt_checkpoint_found found = {0};
+    snprintf(path, sizeof path, "%s/config.ini", arguments->report);
+    const rt_config_source source = {.path = path};
+    rt_status status = rt_config_load(&config, &source, &errors);
+    rt_free(errors);
+    if (status.code)
+        return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", arguments->report,
+                        status.message);
+    run r = new_run(&config, arguments);
+    snprintf(path, sizeof path, "%s/checkpoints", arguments->report);
+    status = rt_checkpoint_newest(path, &found);
+    if (!status.code && found.found)
+        status = open_data_and_trainer(&r);
+    if (!status.code && found.found)
+        status = load(&r, found.path);
+    const bool has_model = found.found && !status.code;
+    if (!has_model)
+        rt_progress_say(&r.progress, "no attention maps%s%s", status.code ? ": " : "",
+                        status.message);
+    status = rt_report_write(arguments->report, &config, has_model ? r.trainer : NULL);
+    free_run(&r);
+    return status;
+}
+
+rt_exit rt_run_report(const rt_arguments *arguments)
+{
+    char name[RT_PATH_SIZE];
+    const char *folder = arguments->report;
+    rt_status status = rt_is_sweep_folder(folder)
+                           ? rt_sweep_report_write(folder, last_part(folder, name))
+                           : report_again(arguments);
+    if (status.code)
+        fprintf(stderr, "train: %s\n", status.message);
+    else
+        printf("report: %s/report.html\n", folder);
+    return rt_exit_of(status.code);
 }

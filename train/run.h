@@ -22,6 +22,9 @@ typedef enum rt_exit {
 rt_exit rt_exit_of(rt_code code);
 
 rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments);
+/* Makes the report of the run or the sweep in arguments->report again. */
+rt_exit rt_run_report(const rt_arguments *arguments);
+
 /* Uses the model of a checkpoint: evaluation, or prediction. */
 rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments);
 

@@ -1,6 +1,7 @@
 #include "train/run_folder.h"
 
 #include "core/memory.h"
+#include "train/figures.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,7 @@
 
 /* What a run writes beside its checkpoints. */
 static const char *const files[] = {"config.ini",  "metrics.csv",     "timing.csv", "theta.csv",
-                                    "lengths.csv", "theta_final.csv", "result.csv"};
+                                    "lengths.csv", "theta_final.csv", "result.csv", "report.html"};
 enum { FILES = sizeof files / sizeof *files };
 
 static rt_status failure(const char *path)
@@ -113,6 +114,7 @@ rt_status rt_run_folder_clear(const rt_run_folder *f)
         if (!status.code)
             status = remove_file(path);
     }
+    rt_figures_clear(f->path);
     return status;
 }
 

@@ -2,6 +2,8 @@
 
 #include "core/memory.h"
 #include "train/progress.h"
+#include "train/report.h"
+#include "train/report_sweep.h"
 #include "train/stop.h"
 #include "train/sweep_table.h"
 #include "train/workers.h"
@@ -290,6 +292,13 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
         return rt_exit_of(status.code);
     }
     printf("sweep: %s\n", r->folder.path);
+    fflush(stdout);
+    if (!rt_reports_are_off()) {
+        status = rt_sweep_report_write(r->folder.path, base->run.name);
+        if (status.code)
+            rt_progress_say(&r->progress, "%s; train --report %s tries again", status.message,
+                            r->folder.path);
+    }
     if (!rt_stop_asked())
         return first_failure(r);
     rt_progress_say(&r->progress, "stopped by a signal; the same command goes on");

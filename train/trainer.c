@@ -427,6 +427,11 @@ void rt_trainer_print_profile(FILE *to, const rt_trainer *t)
     rt_profile_print(to, t->profiles, rt_workers_count(t->workers), t->state.step);
 }
 
+const rt_data *rt_trainer_data(const rt_trainer *t)
+{
+    return t->data;
+}
+
 int rt_trainer_threads(const rt_trainer *t)
 {
     return rt_workers_count(t->workers);

@@ -52,6 +52,7 @@ rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config,
 void rt_trainer_free(rt_trainer *trainer);
 
 rt_training_state *rt_trainer_state(rt_trainer *trainer);
+const rt_data *rt_trainer_data(const rt_trainer *trainer);
 
 /* Takes the next step. RT_NONFINITE if the loss or a gradient is not finite, RT_DATA if
  * the data could not be read: then no parameter has changed. */

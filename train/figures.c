@@ -1,0 +1,167 @@
+#include "train/figures.h"
+
+#include "core/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LONGEST_DRAWING = 60, WIDTH = 640, HEIGHT = 360 }; /* seconds; points of an SVG */
+
+/* Dark on light, and colours that a colour-blind reader can tell apart (Okabe and Ito). */
+static const char preamble[] =
+    "reset\n"
+    "set datafile separator ','\n"
+    "set terminal svg size %d,%d dynamic standalone rounded font 'sans-serif,13' background "
+    "'#ffffff'\n"
+    "set output '%s.svg'\n"
+    "set border 3 linecolor rgb '#444444'\n"
+    "set tics nomirror out textcolor rgb '#222222'\n"
+    "set grid ytics linecolor rgb '#dddddd'\n"
+    "set autoscale xfixmax\n"
+    "set key noenhanced opaque\n"
+    "set linetype 1 linecolor rgb '#0072b2' linewidth 1.8\n"
+    "set linetype 2 linecolor rgb '#d55e00' linewidth 1.8\n"
+    "set linetype 3 linecolor rgb '#009e73' linewidth 1.8\n"
+    "set linetype 4 linecolor rgb '#cc79a7' linewidth 1.8\n"
+    "set linetype 5 linecolor rgb '#e69f00' linewidth 1.8\n"
+    "set linetype 6 linecolor rgb '#56b4e9' linewidth 1.8\n"
+    "set linetype 7 linecolor rgb '#000000' linewidth 1.8\n"
+    "set linetype cycle 7\n";
+
+static void fail(rt_figures *f, const char *path)
+{
+    if (!f->status.code)
+        f->status = rt_error(RT_IO, "%s: %s", path, strerror(errno));
+}
+
+void rt_figures_begin(rt_figures *f, const char *folder)
+{
+    *f = (rt_figures){.count = 0};
+    snprintf(f->folder, sizeof f->folder, "%s/figures", folder);
+    if (mkdir(f->folder, 0777) && errno != EEXIST)
+        fail(f, f->folder);
+}
+
+void rt_figures_write(rt_figures *f, const char *name, rt_writer *text)
+{
+    char path[RT_PATH_SIZE + 96];
+    char *bytes = rt_writer_take(text);
+    if (!bytes && !f->status.code)
+        f->status = rt_out_of_memory("a figure");
+    snprintf(path, sizeof path, "%s/%s", f->folder, name);
+    FILE *file = bytes && !f->status.code ? fopen(path, "w") : NULL;
+    const bool written = file && fputs(bytes, file) >= 0;
+    if (file && fclose(file))
+        fail(f, path);
+    else if (!written && bytes)
+        fail(f, path);
+    rt_free(bytes);
+}
+
+void rt_figures_add_sized(rt_figures *f, const char *name, const char *caption, int width,
+                          int height, const char *commands)
+{
+    char file[96];
+    rt_writer w = {0};
+    if (f->count == RT_MOST_FIGURES)
+        return;
+    rt_writer_add(&w, preamble, width, height, name);
+    rt_writer_add(&w, "%s", commands);
+    snprintf(file, sizeof file, "%s.gp", name);
+    rt_figures_write(f, file, &w);
+    f->list[f->count++] = (rt_figure){name, caption, width > WIDTH};
+}
+
+void rt_figures_add(rt_figures *f, const char *name, const char *caption, const char *commands)
+{
+    rt_figures_add_sized(f, name, caption, WIDTH, HEIGHT, commands);
+}
+
+/* The life of the child process. What gnuplot says is not for the reader of a training. */
+static void be_gnuplot(const rt_figures *f)
+{
+    char scripts[RT_MOST_FIGURES][96];
+    char *arguments[RT_MOST_FIGURES + 2] = {(char *)"gnuplot"};
+    for (int i = 0; i < f->count; i++) {
+        snprintf(scripts[i], sizeof scripts[i], "%s.gp", f->list[i].name);
+        arguments[i + 1] = scripts[i];
+    }
+    const int nowhere = open("/dev/null", O_RDWR);
+    if (nowhere < 0 || chdir(f->folder))
+        _exit(126);
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        dup2(nowhere, fd);
+    signal(SIGPIPE, SIG_DFL);
+    execvp(arguments[0], arguments);
+    _exit(127);
+}
+
+/* Whether the child has ended by itself; one that takes too long is killed. */
+static bool wait_for(pid_t child, int *how)
+{
+    const struct timespec moment = {0, 5000000L};
+    const time_t start = time(NULL);
+    pid_t ended;
+    while ((ended = waitpid(child, how, WNOHANG)) == 0) {
+        if (time(NULL) - start > LONGEST_DRAWING) {
+            kill(child, SIGKILL);
+            waitpid(child, how, 0);
+            return false;
+        }
+        nanosleep(&moment, NULL);
+    }
+    return ended == child;
+}
+
+rt_status rt_figures_draw(rt_figures *f)
+{
+    int how = 0;
+    if (f->status.code || !f->count)
+        return f->status;
+    fflush(stdout);
+    fflush(stderr);
+    const pid_t child = fork();
+    if (child == 0)
+        be_gnuplot(f);
+    if (child < 0 || !wait_for(child, &how))
+        return rt_error(RT_IO, "the figures could not be drawn: gnuplot did not end");
+    if (WIFEXITED(how) && WEXITSTATUS(how) == 127)
+        return rt_error(RT_IO, "the figures are not drawn: gnuplot is missing (apt install "
+                               "gnuplot-nox)");
+    if (!WIFEXITED(how) || WEXITSTATUS(how))
+        return rt_error(RT_IO,
+                        "the figures could not be drawn: gnuplot failed on the scripts in "
+                        "%s",
+                        f->folder);
+    return rt_ok();
+}
+
+static bool ends_in(const char *name, const char *ending)
+{
+    const size_t length = strlen(name), wanted = strlen(ending);
+    return length > wanted && !strcmp(name + length - wanted, ending);
+}
+
+void rt_figures_clear(const char *folder)
+{
+    char path[RT_PATH_SIZE + 16], file[RT_PATH_SIZE + 300];
+    struct dirent *entry;
+    snprintf(path, sizeof path, "%s/figures", folder);
+    DIR *directory = opendir(path);
+    while (directory && (entry = readdir(directory))) {
+        snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+        if (ends_in(file, ".gp") || ends_in(file, ".svg") || ends_in(file, ".csv"))
+            unlink(file);
+    }
+    if (directory)
+        closedir(directory);
+    rmdir(path); /* stays if somebody has put something else there */
+}

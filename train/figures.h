@@ -1,0 +1,43 @@
+#ifndef ROTOR_TRAIN_FIGURES_H
+#define ROTOR_TRAIN_FIGURES_H
+
+/* The figures of a run or a sweep: gnuplot scripts and their data in FOLDER/figures, so that
+ * they can be drawn again in another style, and the SVGs that gnuplot makes of them. */
+
+#include "models/roformer.h"
+#include "train/config.h"
+#include "train/writer.h"
+
+typedef struct rt_figure {
+    const char *name; /* of NAME.gp and NAME.svg */
+    const char *caption;
+    bool wide; /* wider than the others */
+} rt_figure;
+
+enum { RT_MOST_FIGURES = 12 };
+
+typedef struct rt_figures {
+    char folder[RT_PATH_SIZE + 16]; /* .../figures */
+    int count;
+    rt_figure list[RT_MOST_FIGURES];
+    rt_status status; /* the first failure */
+} rt_figures;
+
+/* Makes the folder. */
+void rt_figures_begin(rt_figures *f, const char *folder);
+
+/* Writes a text file into the folder; hands the writer's text over. */
+void rt_figures_write(rt_figures *f, const char *name, rt_writer *text);
+
+/* Adds NAME.gp: what all scripts begin with, and then these commands. */
+void rt_figures_add(rt_figures *f, const char *name, const char *caption, const char *commands);
+void rt_figures_add_sized(rt_figures *f, const char *name, const char *caption, int width,
+                          int height, const char *commands);
+
+/* Draws them all with gnuplot. RT_IO, with what is missing, if it is not there or fails. */
+rt_status rt_figures_draw(rt_figures *f) RT_MUST_CHECK;
+
+/* Removes what this file and gnuplot write. */
+void rt_figures_clear(const char *folder);
+
+#endif
