@@ -1,0 +1,75 @@
+# What `cmake --install` gives: the programs with their manual, and the library (core, ops and
+# models) in both precisions, static and shared, with its headers, for CMake and for pkg-config.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# rotor is float, rotor-f64 is double; both are made of the objects of the layers.
+function(rotor_library name suffix)
+    set(objects "")
+    foreach(layer core ops models)
+        list(APPEND objects $<TARGET_OBJECTS:rotor_${layer}${suffix}>)
+    endforeach()
+    foreach(kind SHARED STATIC)
+        set(target ${name})
+        if(kind STREQUAL STATIC)
+            set(target ${name}-static)
+        endif()
+        add_library(${target} ${kind} ${objects})
+        set_target_properties(${target} PROPERTIES
+            OUTPUT_NAME ${name} LINKER_LANGUAGE C
+            VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+        target_link_libraries(${target} PRIVATE PkgConfig::OPENBLAS Threads::Threads m)
+        if(ROTOR_SANITIZE)
+            target_link_options(${target} PUBLIC -fsanitize=${ROTOR_SANITIZE})
+        endif()
+        target_include_directories(${target} INTERFACE
+            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/rotor>
+            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+        if(suffix)
+            target_compile_definitions(${target} INTERFACE RT_DOUBLE)
+        endif()
+        install(TARGETS ${target} EXPORT rotor-targets
+            LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+            ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    endforeach()
+    set(ROTOR_LIBRARY ${name})
+    set(ROTOR_DEFINITION "")
+    if(suffix)
+        set(ROTOR_DEFINITION " -DRT_DOUBLE")
+    endif()
+    configure_file(cmake/rotor.pc.in ${name}.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+rotor_library(rotor "")
+rotor_library(rotor-f64 _f64)
+
+# The headers that callers may include, below include/rotor/ as they lie here; and one for all.
+set(private_headers
+    ops/distance.h ops/dropout.h ops/gemm.h ops/rows.h ops/vector_math.h models/parts.h)
+set(includes "")
+foreach(layer core ops models)
+    file(GLOB headers RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${layer}/*.h)
+    list(REMOVE_ITEM headers ${private_headers})
+    install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rotor/${layer})
+    foreach(header ${headers})
+        string(APPEND includes "#include \"${header}\"\n")
+    endforeach()
+endforeach()
+file(CONFIGURE OUTPUT rotor.h @ONLY
+    CONTENT "/* Everything of the library. The single headers say what is in them. */\n\n${includes}")
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rotor.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rotor)
+
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/rotor)
+install(EXPORT rotor-targets NAMESPACE rotor:: DESTINATION ${package_folder})
+configure_package_config_file(cmake/rotor-config.cmake.in rotor-config.cmake
+    INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(rotor-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+    ${CMAKE_CURRENT_BINARY_DIR}/rotor-config.cmake
+    ${CMAKE_CURRENT_BINARY_DIR}/rotor-config-version.cmake
+    DESTINATION ${package_folder})
+
+install(TARGETS train train-f64 RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES train/train.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
