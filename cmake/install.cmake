@@ -73,3 +73,10 @@ install(FILES
 
 install(TARGETS train train-f64 RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES train/train.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+
+# The API reference, for those who have doxygen: cmake --build build --target reference
+find_program(DOXYGEN doxygen)
+configure_file(docs/Doxyfile.in Doxyfile @ONLY)
+if(DOXYGEN)
+    add_custom_target(reference COMMAND ${DOXYGEN} ${CMAKE_BINARY_DIR}/Doxyfile VERBATIM)
+endif()
