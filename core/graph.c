@@ -160,6 +160,31 @@ static void run(const rt_node *n, bool backward)
         o->after(o->context, n, backward);
 }
 
+/* The node of a result whose numbers are in `data`. NULL if the graph has failed. */
+static rt_node *new_node(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *const *inputs,
+                         int count, real *data)
+{
+    rt_tensor *out = rt_graph_memory(g, 1, sizeof *out);
+    rt_node *node = rt_graph_memory(g, 1, sizeof *node);
+    rt_tensor **in = rt_graph_memory(g, (size_t)count, sizeof(rt_tensor *));
+    if (!out || !node || !in || !data)
+        return NULL;
+    *out = rt_tensor_of(data, NULL, shape);
+    out->borrowed = false;
+    out->wants_grad = g->record && any_wants_grad(inputs, count);
+    memcpy(in, inputs, (size_t)count * sizeof *in);
+    *node = (rt_node){.op = op, .graph = g, .out = out, .in = in, .inputs = count};
+    return node;
+}
+
+static void put_on_tape(rt_graph *g, rt_node *node)
+{
+    if (!node->out->wants_grad)
+        return;
+    node->older = g->newest;
+    g->newest = node;
+}
+
 rt_tensor *rt_graph_apply(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *const *inputs,
                           int count, const void *args, size_t args_size)
 {
@@ -169,26 +194,22 @@ rt_tensor *rt_graph_apply(rt_graph *g, const rt_op *op, rt_shape shape, rt_tenso
     if (!size)
         return rt_graph_fail(g, RT_SHAPE, "[%s] a result of shape %s is empty or too large",
                              op->name, rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape));
-    rt_tensor *out = rt_graph_memory(g, 1, sizeof *out);
-    rt_node *node = rt_graph_memory(g, 1, sizeof *node);
-    rt_tensor **in = rt_graph_memory(g, (size_t)count, sizeof(rt_tensor *));
     void *own_args = rt_graph_memory(g, args_size, 1);
-    real *data = rt_graph_memory(g, size, sizeof(real));
-    if (!out || !node || !in || !own_args || !data)
+    rt_node *node = new_node(g, op, shape, inputs, count, rt_graph_memory(g, size, sizeof(real)));
+    if (!node || !own_args)
         return NULL;
-
-    *out = rt_tensor_of(data, NULL, shape);
-    out->borrowed = false;
-    out->wants_grad = g->record && any_wants_grad(inputs, count);
-    memcpy(in, inputs, (size_t)count * sizeof *in);
-    memcpy(own_args, args, args_size);
-    *node = (rt_node){op, g, out, in, count, own_args, NULL};
+    node->args = memcpy(own_args, args, args_size);
     run(node, false);
-    if (out->wants_grad) {
-        node->older = g->newest;
-        g->newest = node;
-    }
-    return rt_graph_failed(g) ? NULL : out;
+    put_on_tape(g, node);
+    return rt_graph_failed(g) ? NULL : node->out;
+}
+
+rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *x)
+{
+    rt_node *node = rt_graph_failed(g) ? NULL : new_node(g, op, shape, &x, 1, x->data);
+    if (node)
+        put_on_tape(g, node);
+    return node ? node->out : NULL;
 }
 
 /* ---- gradients ---- */

@@ -66,7 +66,7 @@ size_t rt_graph_peak(const rt_graph *g);
 
 typedef struct rt_op {
     const char *name;
-    void (*forward)(const rt_node *n);  /* computes n->out->data */
+    void (*forward)(const rt_node *n);  /* computes n->out->data; NULL for a view */
     void (*backward)(const rt_node *n); /* adds to the inputs' gradients, see rt_grad */
 } rt_op;
 
@@ -84,6 +84,10 @@ struct rt_node {
  * arguments are copied. NULL if the graph has failed. */
 rt_tensor *rt_graph_apply(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *const *inputs,
                           int count, const void *args, size_t args_size);
+
+/* A result that is the memory of x in another shape: forward is not called. */
+rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *x);
+
 #define RT_APPLY(g, op, shape, args, ...)                                                          \
     rt_graph_apply(g, op, shape, (rt_tensor *[]){__VA_ARGS__},                                     \
                    (int)(sizeof((rt_tensor *[]){__VA_ARGS__}) / sizeof(rt_tensor *)), args,        \

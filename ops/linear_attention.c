@@ -220,12 +220,16 @@ static void sum_chunk(const head *a, room w, chunk c)
 /* x_ij = (x_ij + constant) e^(level_j - level_i) for the keys that i sees in its chunk. */
 static void mask_weights(const head *a, real *x, chunk c, real constant)
 {
-    for (int i = 0; i < c.size; i++)
-        for (int j = 0; j < c.size; j++) {
-            real *weight = x + i * c.size + j;
-            const bool seen = j <= i && visible(a, c.start + j);
-            *weight = seen ? (*weight + constant) * fade(a, c.start + j, c.start + i) : 0;
-        }
+    for (int i = 0; i < c.size; i++) {
+        real *row = x + i * c.size;
+        for (int j = 0; j <= i; j++)
+            row[j] += constant;
+        for (int j = 0; a->mask && j <= i; j++)
+            row[j] = a->mask[c.start + j] ? row[j] : 0;
+        for (int j = 0; a->level && j <= i; j++)
+            row[j] *= fade(a, c.start + j, c.start + i);
+        memset(row + i + 1, 0, (size_t)(c.size - i - 1) * sizeof *row);
+    }
 }
 
 /* w.weight = what each query of a chunk gives to each key of it. */

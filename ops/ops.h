@@ -53,7 +53,7 @@ rt_tensor *rt_dropout(rt_graph *g, rt_tensor *x, double p);
 
 /* ---- shape, sums ---- */
 
-/* The same elements in another shape of the same size. */
+/* The same elements, in the same memory, in another shape of the same size. */
 rt_tensor *rt_reshape(rt_graph *g, rt_tensor *x, rt_shape shape);
 
 /* The axes in another order: axis i of the result is axis order[i] of x. */

@@ -1,18 +1,11 @@
 #include "ops/ops.h"
 
-#include <string.h>
-
-static void reshape_forward(const rt_node *n)
-{
-    memcpy(n->out->data, n->in[0]->data, rt_size(n->out) * sizeof(real));
-}
-
 static void reshape_backward(const rt_node *n)
 {
     rt_grad_pass(n, 0);
 }
 
-const rt_op rt_op_reshape = {"reshape", reshape_forward, reshape_backward};
+const rt_op rt_op_reshape = {"reshape", NULL, reshape_backward};
 
 rt_tensor *rt_reshape(rt_graph *g, rt_tensor *x, rt_shape shape)
 {
@@ -22,5 +15,5 @@ rt_tensor *rt_reshape(rt_graph *g, rt_tensor *x, rt_shape shape)
         return rt_graph_fail(g, RT_SHAPE, "[reshape] %s does not have the size of %s",
                              rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape),
                              rt_shape_text(x));
-    return RT_APPLY(g, &rt_op_reshape, shape, RT_NO_ARGS, x);
+    return rt_graph_view(g, &rt_op_reshape, shape, x);
 }

@@ -1,0 +1,312 @@
+/* Makes one call of a program's file input and output fail, or ends the program there. Loaded
+ * with LD_PRELOAD; the variable ROTOR_FAULT says which call and how: "write 7 ENOSPC". A kind
+ * of call, how many of its kind it is, and
+ *
+ *   EIO, ENOSPC, EINTR   the call does nothing and fails so
+ *   full                 it and all of its kind that follow fail with ENOSPC
+ *   short                of a write, the first half is written and reported
+ *   kill                 the program dies before the call
+ *   half                 of a write, the first half is written; then the program dies
+ *   after                the program dies after the call
+ *
+ * "bytes 5000 full" is a disk with room for so many bytes, where what is removed stays
+ * occupied. ROTOR_FAULT_COUNTS names a file for the number of calls of each kind and how
+ * often one failed, kept up to date so that a program that was killed has told them too.
+ *
+ * Streams go through cookies, as the C library's own calls cannot be replaced. Devices and
+ * the files of the system are left alone. */
+
+#define _GNU_SOURCE
+
+#include "faults/io_shim.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { DESCRIPTORS = 1024 };
+
+static const char *const words[] = {SHIM_KINDS(SHIM_WORD)};
+
+static shim_counts here, *counts = &here;
+static int kind = -1;
+static long number;
+static char action[16];
+static bool watched[DESCRIPTORS];
+
+__attribute__((constructor)) static void read_orders(void)
+{
+    char word[16];
+    const char *order = getenv("ROTOR_FAULT"), *path = getenv("ROTOR_FAULT_COUNTS");
+    if (order && sscanf(order, "%15s %ld %15s", word, &number, action) == 3)
+        for (int i = 0; i < SHIM_COUNT; i++)
+            if (!strcmp(word, words[i]))
+                kind = i;
+    if (!path)
+        return;
+    int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT, 0666);
+    void *map = file < 0 || ftruncate(file, sizeof *counts)
+                    ? MAP_FAILED
+                    : mmap(NULL, sizeof *counts, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (map != MAP_FAILED)
+        counts = map;
+    if (file >= 0)
+        syscall(SYS_close, file);
+}
+
+static bool is(const char *wanted)
+{
+    return !strcmp(action, wanted);
+}
+
+static void die(void)
+{
+    kill(getpid(), SIGKILL);
+}
+
+/* Counts a call; true if it must fail, for which errno is set. */
+static bool fails(int this_kind)
+{
+    const long turn = atomic_fetch_add(&counts->calls[this_kind], 1) + 1;
+    if (this_kind != kind || turn < number || (turn > number && !is("full")))
+        return false;
+    if (is("after") || is("half") || is("short"))
+        return false;
+    atomic_fetch_add(&counts->failed, 1);
+    if (is("kill"))
+        die();
+    errno = is("EIO") ? EIO : is("EINTR") ? EINTR : ENOSPC;
+    return true;
+}
+
+/* Whether the call that was just counted is the one that something happens to. */
+static bool chosen(int this_kind, const char *wanted)
+{
+    return this_kind == kind && atomic_load(&counts->calls[kind]) == number && is(wanted);
+}
+
+static long end(int this_kind, long result)
+{
+    if (chosen(this_kind, "after"))
+        die();
+    return result;
+}
+
+static bool is_ours(const char *path)
+{
+    static const char *const system[] = {"/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib"};
+    for (size_t i = 0; i < sizeof system / sizeof *system; i++)
+        if (!strncmp(path, system[i], strlen(system[i])))
+            return false;
+    return true;
+}
+
+static bool is_watched(int file)
+{
+    return file >= 0 && file < DESCRIPTORS && watched[file];
+}
+
+/* ---- calls ---- */
+
+static int open_at(int folder, const char *path, int flags, mode_t mode)
+{
+    if (!is_ours(path))
+        return (int)syscall(SYS_openat, folder, path, flags, mode);
+    if (fails(SHIM_OPEN))
+        return -1;
+    const int file = (int)syscall(SYS_openat, folder, path, flags, mode);
+    if (file >= 0 && file < DESCRIPTORS)
+        watched[file] = true;
+    return (int)end(SHIM_OPEN, file);
+}
+
+#define MODE_OF(flags)                                                                             \
+    mode_t mode = 0;                                                                               \
+    if ((flags) & (O_CREAT | __O_TMPFILE)) {                                                       \
+        va_list arguments;                                                                         \
+        va_start(arguments, flags);                                                                \
+        mode = va_arg(arguments, mode_t);                                                          \
+        va_end(arguments);                                                                         \
+    }
+
+int open(const char *path, int flags, ...)
+{
+    MODE_OF(flags)
+    return open_at(AT_FDCWD, path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...)
+{
+    MODE_OF(flags)
+    return open_at(AT_FDCWD, path, flags, mode);
+}
+
+int openat(int folder, const char *path, int flags, ...)
+{
+    MODE_OF(flags)
+    return open_at(folder, path, flags, mode);
+}
+
+int creat(const char *path, mode_t mode)
+{
+    return open_at(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+
+DIR *opendir(const char *path)
+{
+    const int file = open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    return file < 0 ? NULL : fdopendir(file);
+}
+
+ssize_t read(int file, void *bytes, size_t size)
+{
+    if (!is_watched(file))
+        return syscall(SYS_read, file, bytes, size);
+    return fails(SHIM_READ) ? -1 : end(SHIM_READ, syscall(SYS_read, file, bytes, size));
+}
+
+/* What fits of a write on a disk of `number` bytes; a write of which nothing does fails. */
+static bool fits(size_t *size)
+{
+    if (kind != SHIM_BYTES)
+        return true;
+    const long before = atomic_fetch_add(&counts->calls[SHIM_BYTES], (long)*size);
+    if (before + (long)*size <= number)
+        return true;
+    atomic_fetch_add(&counts->failed, 1);
+    *size = before < number ? (size_t)(number - before) : 0;
+    errno = ENOSPC;
+    return *size > 0;
+}
+
+ssize_t write(int file, const void *bytes, size_t size)
+{
+    if (!is_watched(file))
+        return syscall(SYS_write, file, bytes, size);
+    if (fails(SHIM_WRITE) || !fits(&size))
+        return -1;
+    if (chosen(SHIM_WRITE, "half") || chosen(SHIM_WRITE, "short")) {
+        const long half = syscall(SYS_write, file, bytes, (size + 1) / 2);
+        if (is("half"))
+            die();
+        return half;
+    }
+    return end(SHIM_WRITE, syscall(SYS_write, file, bytes, size));
+}
+
+int fsync(int file)
+{
+    return fails(SHIM_FSYNC) ? -1 : (int)end(SHIM_FSYNC, syscall(SYS_fsync, file));
+}
+
+int fdatasync(int file)
+{
+    return fails(SHIM_FSYNC) ? -1 : (int)end(SHIM_FSYNC, syscall(SYS_fdatasync, file));
+}
+
+/* As on a network file system, a close that fails has closed. */
+int close(int file)
+{
+    if (!is_watched(file))
+        return (int)syscall(SYS_close, file);
+    watched[file] = false;
+    const bool failed = fails(SHIM_CLOSE);
+    const int number_of_error = errno;
+    const long result = syscall(SYS_close, file);
+    errno = failed ? number_of_error : errno;
+    return failed ? -1 : (int)end(SHIM_CLOSE, result);
+}
+
+int rename(const char *from, const char *to)
+{
+    return fails(SHIM_RENAME)
+               ? -1
+               : (int)end(SHIM_RENAME, syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+    return fails(SHIM_MKDIR) ? -1 : (int)end(SHIM_MKDIR, syscall(SYS_mkdirat, AT_FDCWD, path, mode));
+}
+
+int unlink(const char *path)
+{
+    return fails(SHIM_UNLINK) ? -1
+                              : (int)end(SHIM_UNLINK, syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+}
+
+int remove(const char *path)
+{
+    return unlink(path);
+}
+
+/* ---- streams ---- */
+
+static ssize_t read_stream(void *cookie, char *bytes, size_t size)
+{
+    return read(*(int *)cookie, bytes, size);
+}
+
+static ssize_t write_stream(void *cookie, const char *bytes, size_t size)
+{
+    const ssize_t written = write(*(int *)cookie, bytes, size);
+    return written < 0 ? 0 : written; /* as fopencookie wants it */
+}
+
+static int seek_stream(void *cookie, off64_t *offset, int whence)
+{
+    const off64_t at = lseek64(*(int *)cookie, *offset, whence);
+    *offset = at < 0 ? *offset : at;
+    return at < 0 ? -1 : 0;
+}
+
+static int close_stream(void *cookie)
+{
+    const int file = *(int *)cookie;
+    free(cookie);
+    return close(file);
+}
+
+static int flags_of(const char *mode)
+{
+    const int both = strchr(mode, '+') ? O_RDWR : -1;
+    const int rest = (strchr(mode, 'x') ? O_EXCL : 0) | (strchr(mode, 'e') ? O_CLOEXEC : 0);
+    switch (*mode) {
+    case 'w':
+        return (both < 0 ? O_WRONLY : both) | O_CREAT | O_TRUNC | rest;
+    case 'a':
+        return (both < 0 ? O_WRONLY : both) | O_CREAT | O_APPEND | rest;
+    default:
+        return both < 0 ? O_RDONLY : both;
+    }
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    static const cookie_io_functions_t calls = {read_stream, write_stream, seek_stream,
+                                                close_stream};
+    int *cookie = malloc(sizeof *cookie);
+    if (!cookie)
+        return NULL;
+    *cookie = open_at(AT_FDCWD, path, flags_of(mode), 0666);
+    if (*cookie >= 0)
+        return fopencookie(cookie, mode, calls);
+    free(cookie);
+    return NULL;
+}
+
+FILE *fopen64(const char *path, const char *mode)
+{
+    return fopen(path, mode);
+}

@@ -1,0 +1,28 @@
+#ifndef ROTOR_TESTS_FAULTS_IO_SHIM_H
+#define ROTOR_TESTS_FAULTS_IO_SHIM_H
+
+/* What io_shim.c counts, for those who ask it. */
+
+#include <stdatomic.h>
+
+#define SHIM_KINDS(X)                                                                              \
+    X(SHIM_OPEN, "open")                                                                           \
+    X(SHIM_READ, "read")                                                                           \
+    X(SHIM_WRITE, "write")                                                                         \
+    X(SHIM_FSYNC, "fsync")                                                                         \
+    X(SHIM_RENAME, "rename")                                                                       \
+    X(SHIM_CLOSE, "close")                                                                         \
+    X(SHIM_MKDIR, "mkdir")                                                                         \
+    X(SHIM_UNLINK, "unlink")                                                                       \
+    X(SHIM_BYTES, "bytes")
+#define SHIM_VALUE(name, word) name,
+#define SHIM_WORD(name, word)  word,
+
+typedef enum shim_kind { SHIM_KINDS(SHIM_VALUE) SHIM_COUNT } shim_kind;
+
+typedef struct shim_counts {
+    atomic_long calls[SHIM_COUNT]; /* of "bytes": bytes that were to be written */
+    atomic_long failed;
+} shim_counts;
+
+#endif
