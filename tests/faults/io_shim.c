@@ -237,7 +237,8 @@ int rename(const char *from, const char *to)
 
 int mkdir(const char *path, mode_t mode)
 {
-    return fails(SHIM_MKDIR) ? -1 : (int)end(SHIM_MKDIR, syscall(SYS_mkdirat, AT_FDCWD, path, mode));
+    return fails(SHIM_MKDIR) ? -1
+                             : (int)end(SHIM_MKDIR, syscall(SYS_mkdirat, AT_FDCWD, path, mode));
 }
 
 int unlink(const char *path)

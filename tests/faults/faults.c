@@ -1,0 +1,284 @@
+#define _GNU_SOURCE
+
+#include "faults/faults.h"
+
+#include "core/memory.h"
+#include "train/checkpoint.h"
+#include "train/sealed.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHECKPOINTS "trial/runs/tiny/checkpoints"
+
+enum { TEXT_SIZE = 1 << 16, COMPLAINT_SIZE = 2048, SECONDS = 120 };
+
+static char folder[256], before[4096], errors[TEXT_SIZE], complaint[COMPLAINT_SIZE];
+static int checkpoint_every;
+
+#define COMPLAIN(...) (snprintf(complaint, sizeof complaint, __VA_ARGS__), complaint)
+
+static void must(bool good, const char *what)
+{
+    if (good)
+        return;
+    perror(what);
+    exit(EXIT_FAILURE);
+}
+
+static void shell(const char *command)
+{
+    must(system(command) == 0, command);
+}
+
+/* ---- folders ---- */
+
+static void write_config(int steps, int every)
+{
+    FILE *to = fopen("tiny.ini", "w");
+    must(to != NULL, "tiny.ini");
+    fprintf(to,
+            "[run]\nthreads = 1\nlog_every = 1\n[model]\nlayers = 1\ndim = 8\nheads = 1\n"
+            "[theta]\nlearn = yes\n[data]\nlength = 8\nvocab = 8\n[train]\nsteps = %d\n"
+            "batch_size = 2\neval_every = %d\neval_batches = 1\ncheckpoint_every = %d\nkeep = 2\n",
+            steps, 3 * every, every);
+    must(!fclose(to), "tiny.ini");
+}
+
+void faults_enter(int steps, int every)
+{
+    const char *temporary = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/rotor-faults-XXXXXX", temporary ? temporary : "/tmp");
+    must(getcwd(before, sizeof before) && mkdtemp(folder) && !chdir(folder), folder);
+    setenv("ROTOR_NO_REPORT", "1", 1);
+    checkpoint_every = every;
+    write_config(steps, every);
+    trial_empty();
+    const int code = trial_run(NULL, NULL);
+    if (code) {
+        fprintf(stderr, "exit code %d of a training that nothing happened to:\n%s\n", code,
+                trial_errors());
+        exit(EXIT_FAILURE);
+    }
+    must(!rename("trial", "straight"), "straight");
+}
+
+void faults_leave(void)
+{
+    char command[sizeof folder + 16];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    must(!chdir(before), before);
+    shell(command);
+}
+
+void trial_empty(void)
+{
+    shell("rm -rf trial/* && mkdir -p trial");
+}
+
+void trial_copy(void)
+{
+    shell("rm -rf trial/* && mkdir -p trial && cp -r straight/runs trial/");
+}
+
+/* ---- programs ---- */
+
+static void become_train(const char *fault, const char *const *arguments)
+{
+    const char *all[16] = {"train", "../tiny.ini", "--quiet"};
+    int count = 3;
+    while (*arguments && count < 15)
+        all[count++] = *arguments++;
+    const int out = open("out", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    const int err = open("err", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    must(out >= 0 && err >= 0 && dup2(out, 1) == 1 && dup2(err, 2) == 2 && !chdir("trial"), "out");
+    if (fault) {
+        setenv("ROTOR_FAULT", fault, 1);
+        setenv("ROTOR_FAULT_COUNTS", "../counts", 1);
+        setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 1);
+        setenv("LD_PRELOAD", TEST_SHIM, 1);
+    }
+    alarm(SECONDS); /* one that hangs is ended by this signal */
+    execv(TEST_TRAIN, (char *const *)all);
+    _exit(127);
+}
+
+pid_t trial_start(const char *fault, const char *const *arguments)
+{
+    unlink("counts");
+    const pid_t process = fork();
+    must(process >= 0, "fork");
+    if (process == 0)
+        become_train(fault, arguments);
+    return process;
+}
+
+int trial_wait(pid_t process)
+{
+    int status;
+    must(waitpid(process, &status, 0) == process, "waitpid");
+    FILE *from = fopen("err", "r");
+    errors[from ? fread(errors, 1, sizeof errors - 1, from) : 0] = '\0';
+    if (from)
+        fclose(from);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int trial_run(const char *fault, const char *argument)
+{
+    return trial_wait(trial_start(fault, (const char *const[]){argument, NULL}));
+}
+
+const char *trial_errors(void)
+{
+    return errors;
+}
+
+static shim_counts read_counts(void)
+{
+    shim_counts counts = {0};
+    FILE *from = fopen("counts", "r");
+    must(from && fread(&counts, sizeof counts, 1, from) == 1, "the counts of the shim");
+    fclose(from);
+    return counts;
+}
+
+long trial_calls(shim_kind kind)
+{
+    const shim_counts counts = read_counts();
+    return counts.calls[kind];
+}
+
+bool trial_failed(void)
+{
+    const shim_counts counts = read_counts();
+    return counts.failed > 0;
+}
+
+/* ---- checks ---- */
+
+const char *check_exit(int code)
+{
+    static const int documented[] = {0, 1, 2, 3, 4, 6};
+    bool known = false;
+    for (size_t i = 0; i < sizeof documented / sizeof *documented; i++)
+        known = known || code == documented[i];
+    if (!known)
+        return COMPLAIN("exit code %d; it printed:\n%.1500s", code, errors);
+    if (code && !strstr(errors, "runs") && !strstr(errors, "tiny.ini"))
+        return COMPLAIN("exit code %d, and no path in:\n%.1500s", code, errors);
+    return NULL;
+}
+
+static long last_step(const char *path)
+{
+    char row[1024];
+    long last = 0;
+    FILE *from = fopen(path, "r");
+    while (from && fgets(row, sizeof row, from))
+        if (strchr(row, '\n') && atol(row) > last)
+            last = atol(row);
+    if (from)
+        fclose(from);
+    return last;
+}
+
+static const char *check_each(void)
+{
+    int64_t *steps;
+    int count;
+    const char *wrong = NULL;
+    rt_status status = rt_checkpoint_list(CHECKPOINTS, &steps, &count);
+    for (int i = 0; i < count && !status.code; i++) {
+        char path[RT_CHECKPOINT_PATH_SIZE];
+        unsigned char *bytes = NULL;
+        size_t size;
+        status = rt_checkpoint_path(path, CHECKPOINTS, steps[i]);
+        if (!status.code)
+            status = rt_sealed_read(path, &bytes, &size);
+        rt_free(bytes);
+    }
+    if (status.code)
+        wrong = COMPLAIN("%s", status.message);
+    rt_free(steps);
+    return wrong;
+}
+
+const char *check_checkpoints(long *step, bool killed)
+{
+    rt_checkpoint_found found;
+    const char *wrong = check_each();
+    *step = -1;
+    if (wrong)
+        return wrong;
+    rt_status status = rt_checkpoint_newest(CHECKPOINTS, &found);
+    if (status.code || *found.warnings)
+        return COMPLAIN("%s%s", status.message, found.warnings);
+    *step = found.found ? (long)found.step : -1;
+    const long last = last_step("trial/runs/tiny/metrics.csv");
+    const long acknowledged = last > 0 ? (last - 1) / checkpoint_every * checkpoint_every : 0;
+    if (killed && acknowledged > 0 && *step < acknowledged)
+        return COMPLAIN("the newest checkpoint is of step %ld, that of step %ld is lost", *step,
+                        acknowledged);
+    return NULL;
+}
+
+/* ---- going on ---- */
+
+static bool same_files(const char *one, const char *other)
+{
+    static char a[1 << 20], b[1 << 20];
+    FILE *x = fopen(one, "r"), *y = fopen(other, "r");
+    bool same = x && y;
+    size_t size = 1;
+    while (same && size) {
+        size = fread(a, 1, sizeof a, x);
+        same = fread(b, 1, sizeof b, y) == size && !memcmp(a, b, size);
+    }
+    if (x)
+        fclose(x);
+    if (y)
+        fclose(y);
+    return same;
+}
+
+static const char *check_table(const char *name, bool may_differ)
+{
+    char one[128], other[128];
+    snprintf(one, sizeof one, "straight/runs/tiny/%s", name);
+    snprintf(other, sizeof other, "trial/runs/tiny/%s", name);
+    return may_differ || same_files(one, other)
+               ? NULL
+               : COMPLAIN("%s differs from that of the straight run", name);
+}
+
+const char *check_resume(void)
+{
+    static const char warning[] = "cannot be written";
+    const bool metrics_failed = strstr(errors, "metrics.csv cannot be written");
+    const bool theta_failed = strstr(errors, "theta.csv cannot be written");
+    const bool table_failed = strstr(errors, warning);
+    char last[64];
+    const int code = trial_run(NULL, "--resume");
+    if (code)
+        return COMPLAIN("exit code %d of --resume, which printed:\n%.1500s", code, errors);
+    int64_t *steps;
+    int count;
+    rt_status status = rt_checkpoint_list("straight/runs/tiny/checkpoints", &steps, &count);
+    must(!status.code && count, "straight");
+    snprintf(last, sizeof last, "checkpoints/step-%08ld.h5", (long)steps[0]);
+    rt_free(steps);
+    const char *wrong = check_table(last, false);
+    if (!wrong)
+        wrong = check_table("theta_final.csv", false);
+    if (!wrong)
+        wrong = check_table("metrics.csv", metrics_failed || table_failed);
+    return wrong ? wrong : check_table("theta.csv", theta_failed || table_failed);
+}

@@ -1,0 +1,55 @@
+#ifndef ROTOR_TESTS_FAULTS_FAULTS_H
+#define ROTOR_TESTS_FAULTS_FAULTS_H
+
+/* Tiny trainings that something happens to, and what must hold afterwards. All of it takes
+ * place in a folder of its own:
+ *
+ *   tiny.ini         the configuration
+ *   straight/runs    a training that nothing happened to
+ *   trial/runs       one that something did; the same numbers are expected of it in the end
+ *
+ * A function that checks returns what is wrong, or NULL. */
+
+#include "faults/io_shim.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Makes a folder below $TMPDIR or /tmp, enters it, and trains for `steps` with a checkpoint
+ * every `every` steps. `leave` returns and removes it. */
+void faults_enter(int steps, int every);
+void faults_leave(void);
+
+/* Makes trial/ empty, or a copy of straight/. */
+void trial_empty(void);
+void trial_copy(void);
+
+/* Starts `train` in trial/, with an order to the shim ("write 7 EIO", or NULL: without the
+ * shim) and more arguments up to a NULL. What it prints goes to the files out and err. */
+pid_t trial_start(const char *fault, const char *const *arguments);
+
+/* The exit code, 128 and the signal of a program that a signal ended. */
+int trial_wait(pid_t process);
+
+/* Both, with no or one more argument. */
+int trial_run(const char *fault, const char *argument);
+
+/* What the last program printed on its standard error, and counted with a shim. */
+const char *trial_errors(void);
+long trial_calls(shim_kind kind);
+bool trial_failed(void);
+
+/* The exit code is one that the manual names; an error or warning names a path. */
+const char *check_exit(int code);
+
+/* Every checkpoint is whole, the newest can be found without a warning and is not older than
+ * the last that was acknowledged: a row of the metrics is written before the save of its step,
+ * and after those of earlier steps. *step is the newest one's, -1 if there is none. */
+const char *check_checkpoints(long *step, bool killed);
+
+/* `--resume` ends well and in the same files, byte for byte, as the training that nothing
+ * happened to. After a write of a table failed, with a warning, its rows may be missing. */
+const char *check_resume(void);
+
+#endif

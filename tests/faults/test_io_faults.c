@@ -1,0 +1,134 @@
+/* Every call of `train` for its files fails once: the program says so and ends as the manual
+ * says, and what it had saved is there and is gone on from. */
+
+#include "faults/faults.h"
+#include "suite.h"
+
+#include <stdio.h>
+
+enum { STEPS = 4, EVERY = 2 };
+
+static void enter(void)
+{
+    faults_enter(STEPS, EVERY);
+}
+
+typedef struct row {
+    const char *kind;
+    const char *how;
+    shim_kind counter;
+    bool resumed; /* the run that it happens to goes on from the middle */
+} row;
+
+static const row failing[] = {
+    {"open", "EIO", SHIM_OPEN, false},      {"open", "EIO", SHIM_OPEN, true},
+    {"read", "EIO", SHIM_READ, false},      {"read", "EIO", SHIM_READ, true},
+    {"write", "ENOSPC", SHIM_WRITE, false}, {"write", "EIO", SHIM_WRITE, true},
+    {"write", "full", SHIM_WRITE, false},   {"fsync", "EIO", SHIM_FSYNC, false},
+    {"fsync", "full", SHIM_FSYNC, false},   {"rename", "EIO", SHIM_RENAME, false},
+    {"rename", "EIO", SHIM_RENAME, true},   {"rename", "full", SHIM_RENAME, false},
+    {"close", "EIO", SHIM_CLOSE, false},    {"close", "EIO", SHIM_CLOSE, true},
+    {"mkdir", "ENOSPC", SHIM_MKDIR, false}, {"unlink", "EIO", SHIM_UNLINK, false},
+};
+
+/* A training, or its second half. */
+static int train(const row *r, const char *fault)
+{
+    trial_empty();
+    if (r->resumed)
+        ck_assert_int_eq(trial_run(NULL, "train.steps=2"), 0);
+    return trial_run(fault, r->resumed ? "--resume" : NULL);
+}
+
+static long calls_of(const row *r)
+{
+    char none[32];
+    snprintf(none, sizeof none, "%s 0 EIO", r->kind);
+    ck_assert_int_eq(train(r, none), 0);
+    return trial_calls(r->counter);
+}
+
+START_TEST(a_failing_call_is_reported_and_loses_nothing)
+{
+    const row *r = &failing[_i];
+    const long calls = calls_of(r);
+    ck_assert_int_gt(calls, 0);
+    for (long n = 1; n <= calls; n++) {
+        char fault[32];
+        long step;
+        snprintf(fault, sizeof fault, "%s %ld %s", r->kind, n, r->how);
+        const int code = train(r, fault);
+        ck_assert_msg(trial_failed(), "%s: nothing failed", fault);
+        const char *wrong = check_exit(code);
+        if (!wrong)
+            wrong = check_checkpoints(&step, false);
+        if (!wrong)
+            wrong = r->resumed && step < 2 ? "the checkpoint that was there is gone" : NULL;
+        if (!wrong)
+            wrong = check_resume();
+        ck_assert_msg(!wrong, "%s of %ld%s: %s", fault, calls, r->resumed ? ", resumed" : "",
+                      wrong);
+    }
+}
+END_TEST
+
+static const row harmless[] = {
+    {"write", "short", SHIM_WRITE, false},
+    {"fsync", "EINTR", SHIM_FSYNC, false},
+};
+
+START_TEST(a_call_that_is_interrupted_or_cut_short_is_taken_up_again)
+{
+    const row *r = &harmless[_i];
+    const long calls = calls_of(r);
+    for (long n = 1; n <= calls; n++) {
+        char fault[32];
+        snprintf(fault, sizeof fault, "%s %ld %s", r->kind, n, r->how);
+        const int code = train(r, fault);
+        ck_assert_msg(!code && !*trial_errors(), "%s: exit code %d, %s", fault, code,
+                      trial_errors());
+        const char *wrong = check_resume();
+        ck_assert_msg(!wrong, "%s of %ld: %s", fault, calls, wrong);
+    }
+}
+END_TEST
+
+static const row deadly[] = {
+    {"write", "half", SHIM_WRITE, false},
+    {"rename", "kill", SHIM_RENAME, false},
+    {"rename", "after", SHIM_RENAME, false},
+    {"unlink", "after", SHIM_UNLINK, false},
+};
+
+START_TEST(a_kill_at_any_call_loses_nothing)
+{
+    const row *r = &deadly[_i];
+    const long calls = calls_of(r);
+    for (long n = 1; n <= calls; n++) {
+        char fault[32];
+        long step;
+        snprintf(fault, sizeof fault, "%s %ld %s", r->kind, n, r->how);
+        const int code = train(r, fault);
+        ck_assert_msg(code == 137, "%s: exit code %d", fault, code);
+        const char *wrong = check_checkpoints(&step, true);
+        if (!wrong)
+            wrong = check_resume();
+        ck_assert_msg(!wrong, "%s of %ld: %s", fault, calls, wrong);
+    }
+}
+END_TEST
+
+#define ROWS(table) (int)(sizeof table / sizeof *table)
+
+int main(void)
+{
+    Suite *suite = suite_create("io faults");
+    TCase *tests = leak_checked_case(suite, "train");
+    tcase_add_checked_fixture(tests, enter, faults_leave);
+    tcase_set_timeout(tests, 300);
+    tcase_add_loop_test(tests, a_failing_call_is_reported_and_loses_nothing, 0, ROWS(failing));
+    tcase_add_loop_test(tests, a_call_that_is_interrupted_or_cut_short_is_taken_up_again, 0,
+                        ROWS(harmless));
+    tcase_add_loop_test(tests, a_kill_at_any_call_loses_nothing, 0, ROWS(deadly));
+    return run_suite(suite);
+}

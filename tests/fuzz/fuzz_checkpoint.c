@@ -1,0 +1,55 @@
+/* A checkpoint whose checksum is right and whose content is any bytes: what a forger, or a bug
+ * of ours, could write. It is read, or refused. */
+
+#include "fuzz.h"
+
+#include "core/memory.h"
+#include "train/checkpoint.h"
+#include "train/sealed.h"
+
+#include <stdlib.h>
+
+static void load(const char *path)
+{
+    rt_parameters p = {0};
+    rt_checkpoint_info info;
+    rt_parameters_add(&p, RT_ROLE_WEIGHT, RT_INIT_NORMAL, RT_SHAPE_OF(4, 5), "embeddings.words");
+    rt_parameters_add(&p, RT_ROLE_THETA, RT_INIT_NORMAL, RT_SHAPE_OF(2, 3),
+                      "encoder.layer.0.theta");
+    rt_status status = rt_parameters_allocate(&p, 1, NULL);
+    double start[6];
+    rt_checkpoint_model model = {.parameters = &p,
+                                 .pairing = RT_INTERLEAVED,
+                                 .base = 10000,
+                                 .head_dim = 16,
+                                 .theta_start = start,
+                                 .theta_shape = RT_SHAPE_OF(1, 2, 3)};
+    bool has_theta;
+    if (!status.code)
+        status = rt_checkpoint_load(path, &model, &info);
+    if (!status.code)
+        rt_checkpoint_info_free(&info);
+    status = rt_checkpoint_start_from(path, &model, &has_theta, &info);
+    if (!status.code)
+        rt_checkpoint_info_free(&info);
+    rt_parameters_free(&p);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    const char *path = fuzz_file(bytes, 0);
+    rt_checkpoint_info info;
+    rt_theta_scope scope;
+    rt_shape shape;
+    double *theta;
+    if (rt_sealed_write(path, bytes, size).code)
+        abort();
+    rt_status status = rt_checkpoint_read_info(path, &info);
+    if (!status.code)
+        rt_checkpoint_info_free(&info);
+    status = rt_checkpoint_read_theta(path, &theta, &shape, &scope);
+    if (!status.code)
+        rt_free(theta);
+    load(path);
+    return 0;
+}

@@ -1,0 +1,51 @@
+/* A configuration of any bytes is loaded, or refused with a list of errors. What was loaded must
+ * load again from its own text. */
+
+#include "fuzz.h"
+
+#include "core/memory.h"
+#include "train/config.h"
+#include "train/sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void load_again(const rt_config *config)
+{
+    rt_config again;
+    char *errors, *ini = rt_config_ini(config), *second;
+    const rt_config_source source = {.path = "again.ini", .text = ini};
+    if (!ini || rt_config_load(&again, &source, &errors).code)
+        abort();
+    second = rt_config_ini(&again);
+    if (!second || strcmp(ini, second))
+        abort();
+    rt_free(ini);
+    rt_free(second);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    char *text = rt_alloc(size + 1, 1), *errors;
+    rt_config config;
+    rt_sweep sweep = {0};
+    const rt_config_source source = {.path = "fuzz.ini", .text = text, .sweep = &sweep};
+    if (!text)
+        return 0;
+    memcpy(text, bytes, size);
+    rt_status status = rt_config_load(&config, &source, &errors);
+    if ((status.code == RT_CONFIG) != (errors != NULL))
+        abort();
+    if (!status.code && rt_sweep_asked(&sweep))
+        for (int run = 0; run < rt_sweep_count(&sweep) && run < 3; run++) {
+            char name[RT_RUN_NAME_SIZE], *settings = rt_sweep_overrides(&sweep, run);
+            rt_sweep_name(&sweep, run, name);
+            rt_free(settings);
+        }
+    else if (!status.code)
+        load_again(&config);
+    rt_sweep_free(&sweep);
+    rt_free(errors);
+    rt_free(text);
+    return 0;
+}

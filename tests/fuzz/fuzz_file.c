@@ -1,0 +1,26 @@
+#include "fuzz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char path[64];
+
+static void forget_file(void)
+{
+    remove(path);
+}
+
+const char *fuzz_file(const uint8_t *bytes, size_t size)
+{
+    if (!*path) {
+        snprintf(path, sizeof path, "/tmp/rotor-fuzz-%ld", (long)getpid());
+        atexit(forget_file);
+    }
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file)) {
+        perror(path);
+        abort();
+    }
+    return path;
+}

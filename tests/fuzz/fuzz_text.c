@@ -1,0 +1,18 @@
+/* A text of any bytes, by byte and by character, masked and not. */
+
+#include "fuzz.h"
+#include "fuzz_data.h"
+
+#include <stdio.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    rt_data_options o = options_of("text");
+    snprintf(o.file, sizeof o.file, "%s", fuzz_file(bytes, size));
+    for (int n = 0; n < 4; n++) {
+        o.level = n % 2 ? RT_LEVEL_CHAR : RT_LEVEL_BYTE;
+        o.objective = n / 2 ? RT_OBJECTIVE_LM : RT_OBJECTIVE_MLM;
+        open_and_draw(&o);
+    }
+    return 0;
+}
