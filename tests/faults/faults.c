@@ -46,9 +46,10 @@ static void write_config(int steps, int every)
     must(to != NULL, "tiny.ini");
     fprintf(to,
             "[run]\nthreads = 1\nlog_every = 1\n[model]\nlayers = 1\ndim = 8\nheads = 1\n"
-            "[theta]\nlearn = yes\n[data]\nlength = 8\nvocab = 8\n[train]\nsteps = %d\n"
+            "[theta]\nlearn = yes\n[data]\nlength = 8\nvocab = 8\n"
+            "[optimizer]\nschedule_steps = %d\n[train]\nsteps = %d\n"
             "batch_size = 2\neval_every = %d\neval_batches = 1\ncheckpoint_every = %d\nkeep = 2\n",
-            steps, 3 * every, every);
+            steps, steps, 3 * every, every);
     must(!fclose(to), "tiny.ini");
 }
 
@@ -67,7 +68,7 @@ void faults_enter(int steps, int every)
                 trial_errors());
         exit(EXIT_FAILURE);
     }
-    must(!rename("trial", "straight"), "straight");
+    trial_keep("straight");
 }
 
 void faults_leave(void)
@@ -83,9 +84,18 @@ void trial_empty(void)
     shell("rm -rf trial/* && mkdir -p trial");
 }
 
-void trial_copy(void)
+void trial_keep(const char *as)
 {
-    shell("rm -rf trial/* && mkdir -p trial && cp -r straight/runs trial/");
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s' && cp -r trial '%s'", as, as);
+    shell(command);
+}
+
+void trial_copy(const char *from)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf trial && cp -r '%s' trial", from);
+    shell(command);
 }
 
 /* ---- programs ---- */

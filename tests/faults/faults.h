@@ -21,9 +21,10 @@
 void faults_enter(int steps, int every);
 void faults_leave(void);
 
-/* Makes trial/ empty, or a copy of straight/. */
+/* Makes trial/ empty, keeps a copy of it under another name, and makes it such a copy. */
 void trial_empty(void);
-void trial_copy(void);
+void trial_keep(const char *as);
+void trial_copy(const char *from);
 
 /* Starts `train` in trial/, with an order to the shim ("write 7 EIO", or NULL: without the
  * shim) and more arguments up to a NULL. What it prints goes to the files out and err. */
