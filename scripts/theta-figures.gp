@@ -4,7 +4,7 @@ set terminal svg size 720,400 dynamic rounded font 'sans-serif,14' background '#
 set border 3 lc rgb '#444444'
 set tics nomirror out
 set grid ytics lc rgb '#dddddd'
-set key top right opaque noenhanced
+set key at graph 0.98, 0.62 right opaque noenhanced
 blue = '#0072b2'; orange = '#d55e00'; green = '#009e73'; grey = '#777777'
 
 column_of(kind) = sprintf("< awk -F, 'NR == 1 || $1 == \"%s\"' %s", kind, file)
