@@ -261,8 +261,14 @@ static ssize_t read_stream(void *cookie, char *bytes, size_t size)
 
 static ssize_t write_stream(void *cookie, const char *bytes, size_t size)
 {
-    const ssize_t written = write(*(int *)cookie, bytes, size);
-    return written < 0 ? 0 : written; /* as fopencookie wants it */
+    size_t done = 0;
+    while (done < size) { /* as the streams of the C library do */
+        const ssize_t written = write(*(int *)cookie, bytes + done, size - done);
+        if (written <= 0)
+            break;
+        done += (size_t)written;
+    }
+    return (ssize_t)done;
 }
 
 static int seek_stream(void *cookie, off64_t *offset, int whence)
