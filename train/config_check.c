@@ -144,9 +144,6 @@ static void check_theta(checking c)
     if (config->model.theta.init != RT_THETA_FREQUENCIES && !config->model.theta.learn)
         contradict(c, KEYS("theta.init", "theta.learn"),
                    "theta.init is for a theta that is learned: theta.learn = yes");
-    if (config->theta.check && !config->model.theta.learn)
-        contradict(c, KEYS("theta.check", "theta.learn"),
-                   "theta.check = yes needs theta.learn = yes");
 }
 
 static bool reads_file(const rt_data_options *data)

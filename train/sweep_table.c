@@ -210,6 +210,31 @@ static void fill_row(table *t, const rt_sweep *s, const rt_sweep_result *results
                  reached.count, all);
 }
 
+/* One line for all runs that learn theta. */
+static void print_verdict(FILE *to, const rt_sweep *s, const rt_sweep_result *results)
+{
+    char name[RT_RUN_NAME_SIZE] = "";
+    int learned = 0, near = 0, worst = 0;
+    double most = -1;
+    for (int run = 0; run < rt_sweep_count(s); run++) {
+        const double is_near = rt_results_get(&results[run].results, "theta_near");
+        const double drift = rt_results_get(&results[run].results, "theta_max_drift");
+        if (isnan(is_near))
+            continue;
+        learned++;
+        near += is_near != 0;
+        if (drift > most) {
+            most = drift;
+            worst = run;
+        }
+    }
+    if (!learned)
+        return;
+    rt_sweep_name(s, worst, name);
+    fprintf(to, "theta: near in %d of the %d runs that learn it, max relative drift %.3g (%s)\n",
+            near, learned, most, name);
+}
+
 rt_status rt_sweep_print(FILE *to, const rt_sweep *s, const rt_sweep_result *results)
 {
     shown list[MOST_COLUMNS];
@@ -222,6 +247,7 @@ rt_status rt_sweep_print(FILE *to, const rt_sweep *s, const rt_sweep_result *res
         if (is_first_of_row(s, run))
             fill_row(&t, s, results, run, list, count);
     print_cells(to, &t);
+    print_verdict(to, s, results);
     rt_free(t.cells);
     return rt_ok();
 }

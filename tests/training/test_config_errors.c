@@ -153,7 +153,6 @@ static const example contradictions[] = {
     {"[data]\ntask = shift\ndistance = 20\n[train]\neval_lengths = 64,16\n",
      "theta.ini:5: train.eval_lengths: at length 16, data.distance must be from 1 to 14 for shift "
      "with data.length 16; got 20\n"},
-    {"[theta]\ncheck = yes\n", "theta.ini:2: theta.check = yes needs theta.learn = yes\n"},
     {"[data]\ntask = text\n", "theta.ini:2: data.file is required for data.task = text\n"},
     {"[data]\nvocab = 5\n",
      "theta.ini:2: data.vocab must be a whole number from 6 to 1000000; got '5'\n"},

@@ -27,6 +27,20 @@ START_TEST(a_sweep_prints_one_table_and_writes_it)
 END_TEST
 
 /* A run of a sweep is the run that its settings make alone. */
+START_TEST(a_sweep_over_theta_ends_with_a_verdict_that_can_be_its_exit_code)
+{
+    char line[LINE_SIZE];
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet train.steps=20 sweep.theta.learn=no,yes "
+                "sweep.run.seed=1,2 theta.tolerance=1");
+    line_of(w->out, "theta: near in 2 of the 2 runs that learn it, max relative drift 0.", line);
+    expect_exit(w, 7,
+                "$TRAIN tiny.ini --quiet train.steps=20 sweep.theta.learn=no,yes "
+                "theta.tolerance=0 theta.check=yes run.name=strict");
+    line_of(w->out, "theta: near in 0 of the 1 runs that learn it", line);
+}
+END_TEST
+
 START_TEST(a_run_of_a_sweep_has_the_bits_of_a_run_alone)
 {
     expect_exit(w, 0, SWEEP "sweep.jobs=2 --quiet");
@@ -107,6 +121,7 @@ int main(void)
     Suite *suite = suite_create("train sweep");
     TCase *tests = program_case(suite);
     tcase_add_test(tests, a_sweep_prints_one_table_and_writes_it);
+    tcase_add_test(tests, a_sweep_over_theta_ends_with_a_verdict_that_can_be_its_exit_code);
     tcase_add_test(tests, a_run_of_a_sweep_has_the_bits_of_a_run_alone);
     tcase_add_test(tests, what_is_finished_is_not_done_again);
     tcase_add_test(tests, an_interrupted_sweep_goes_on);
