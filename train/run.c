@@ -1,33 +1,13 @@
-#include "train/run.h"
+#include "train/run_state.h"
 
 #include "core/memory.h"
-#include "train/memory_check.h"
-#include "train/metrics.h"
 #include "train/outcome.h"
-#include "train/predict.h"
-#include "train/progress.h"
 #include "train/report.h"
-#include "train/report_sweep.h"
 #include "train/stop.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-typedef struct run {
-    rt_config *config;
-    const rt_arguments *arguments;
-    rt_run_folder folder;
-    rt_data *data;
-    rt_trainer *trainer;
-    rt_training_state *state;
-    rt_metrics metrics;
-    rt_progress progress;
-    char *config_text;
-    double best_loss;
-    int best_step;
-    bool unsaved; /* the newest checkpoint that was due could not be written */
-} run;
 
 rt_exit rt_exit_of(rt_code code)
 {
@@ -53,113 +33,10 @@ rt_exit rt_exit_of(rt_code code)
     return RT_EXIT_FAILURE;
 }
 
-/* ---- checkpoints ---- */
-
-static rt_checkpoint_model checkpoint_model(const run *r)
-{
-    const rt_roformer_options *o = &r->state->model->options;
-    return (rt_checkpoint_model){.parameters = &r->state->model->parameters,
-                                 .first_moment = r->state->first_moment,
-                                 .second_moment = r->state->second_moment,
-                                 .pairing = o->position.pairing,
-                                 .base = o->position.frequencies.base,
-                                 .head_dim = o->dim / o->heads,
-                                 .theta_form = o->theta.form,
-                                 .theta_scope = o->theta.scope,
-                                 .theta_start = r->state->model->theta_start,
-                                 .theta_shape = rt_roformer_theta_shape(o)};
-}
-
-static rt_status save(run *r)
-{
-    size_t alphabet_size;
-    const unsigned char *alphabet = rt_data_alphabet(r->data, &alphabet_size);
-    const rt_checkpoint_model model = checkpoint_model(r);
-    rt_checkpoint_info info = {.step = r->state->step,
-                               .seed = r->config->run.seed,
-                               .position = r->state->sequences,
-                               .schedule_steps = r->config->optimizer.schedule_steps,
-                               .best_eval_loss = r->best_loss,
-                               .best_eval_step = r->best_step,
-                               .config = r->config_text,
-                               .alphabet = (unsigned char *)alphabet,
-                               .alphabet_size = alphabet_size};
-    snprintf(info.blas, sizeof info.blas, "%s", rt_blas_kernels());
-    rt_status status =
-        rt_checkpoint_save_in(r->folder.checkpoints, &model, &info, r->config->train.keep);
-    r->unsaved = status.code != RT_OK;
-    return status;
-}
-
-static rt_status check_alphabet(const run *r, const rt_checkpoint_info *info, const char *path)
-{
-    size_t size;
-    const unsigned char *alphabet = rt_data_alphabet(r->data, &size);
-    if (size == info->alphabet_size && (!size || !memcmp(alphabet, info->alphabet, size)))
-        return rt_ok();
-    return rt_error(RT_CHECKPOINT,
-                    "%s: the text has other characters than the one it was trained on", path);
-}
-
-/* A checkpoint that somebody named must be there. */
-static rt_status must_exist(rt_status status)
-{
-    if (status.code == RT_IO)
-        status.code = RT_CHECKPOINT;
-    return status;
-}
-
-static rt_status load(run *r, const char *path)
-{
-    rt_checkpoint_info info = {0};
-    const rt_checkpoint_model model = checkpoint_model(r);
-    rt_status status = must_exist(rt_checkpoint_load(path, &model, &info));
-    if (!status.code)
-        status = check_alphabet(r, &info, path);
-    if (!status.code && strcmp(info.blas, rt_blas_kernels()) != 0)
-        rt_progress_say(&r->progress,
-                        "warning: %s was computed with the BLAS kernels %s, here they are %s: the "
-                        "last digits will differ",
-                        path, info.blas, rt_blas_kernels());
-    if (!status.code) {
-        r->state->step = (int)info.step;
-        r->state->sequences = info.position;
-        r->best_loss = info.best_eval_loss;
-        r->best_step = (int)info.best_eval_step;
-    }
-    rt_checkpoint_info_free(&info);
-    return status;
-}
-
-/* Starts from the parameters of another run, if one is named. */
-static rt_status start_from(run *r)
-{
-    const char *path = r->config->train.init_from;
-    const rt_checkpoint_model model = checkpoint_model(r);
-    rt_checkpoint_info info = {0};
-    bool has_theta;
-    if (!*path)
-        return rt_ok();
-    rt_status status = must_exist(rt_checkpoint_start_from(path, &model, &has_theta, &info));
-    if (!status.code)
-        status = check_alphabet(r, &info, path);
-    rt_checkpoint_info_free(&info);
-    if (status.code)
-        return status;
-    if (has_theta)
-        rt_roformer_theta(r->state->model, r->state->model->theta_start);
-    if (!r->arguments->quiet)
-        rt_progress_say(&r->progress, "starting from %s%s", path,
-                        has_theta                      ? ", theta included"
-                        : r->config->model.theta.learn ? ", theta as configured"
-                                                       : "");
-    return rt_ok();
-}
-
 /* ---- going on ---- */
 
 /* The configuration must be the run's own, but for what may change. */
-static rt_status compare_configs(run *r, const char *path)
+static rt_status compare_configs(rt_run *r, const char *path)
 {
     rt_checkpoint_info info = {0};
     rt_config before;
@@ -187,7 +64,7 @@ static rt_status compare_configs(run *r, const char *path)
 }
 
 /* Under the lock: what was found before may have grown old. */
-static rt_status resume(run *r)
+static rt_status resume(rt_run *r)
 {
     rt_checkpoint_found found;
     rt_status status = rt_checkpoint_newest(r->folder.checkpoints, &found);
@@ -199,7 +76,7 @@ static rt_status resume(run *r)
         rt_progress_say(&r->progress, "%s has no checkpoint: starting afresh", r->folder.path);
         return rt_ok();
     }
-    status = load(r, found.path);
+    status = rt_run_load(r, found.path);
     if (!status.code)
         rt_progress_say(&r->progress, "going on from %s", found.path);
     return status;
@@ -207,33 +84,7 @@ static rt_status resume(run *r)
 
 /* ---- beginning ---- */
 
-static rt_status check_lengths(const run *r)
-{
-    const rt_lengths *lengths = &r->config->train.eval_lengths;
-    for (int i = 0; i < lengths->count; i++)
-        if (!rt_data_evaluation_rows(r->data, lengths->at[i]))
-            return rt_error(RT_DATA,
-                            "%.600s: the part for evaluation is shorter than the %d tokens of "
-                            "train.eval_lengths",
-                            r->config->data.file, lengths->at[i]);
-    return rt_ok();
-}
-
-static rt_status open_data_and_trainer(run *r)
-{
-    rt_status status = rt_data_open(&r->data, &r->config->data);
-    if (!status.code)
-        status = check_lengths(r);
-    if (!status.code)
-        status = rt_memory_check(r->config, r->data);
-    if (!status.code)
-        status = rt_trainer_new(&r->trainer, r->config, r->data);
-    if (!status.code)
-        r->state = rt_trainer_state(r->trainer);
-    return status;
-}
-
-static rt_status refuse_used_folder(const run *r)
+static rt_status refuse_used_folder(const rt_run *r)
 {
     if (r->arguments->resume || r->arguments->overwrite || !rt_run_folder_used(&r->folder))
         return rt_ok();
@@ -245,7 +96,7 @@ static rt_status refuse_used_folder(const run *r)
 
 /* Everything that can go wrong before the first step goes wrong here, and until the folder
  * is opened nothing has been created. */
-static rt_status begin(run *r)
+static rt_status begin(rt_run *r)
 {
     rt_checkpoint_found found = {0};
     rt_status status = rt_run_folder_name(&r->folder, r->config->run.dir, r->config->run.name);
@@ -256,9 +107,9 @@ static rt_status begin(run *r)
     if (!status.code && found.found)
         status = compare_configs(r, found.path);
     if (!status.code)
-        status = open_data_and_trainer(r);
+        status = rt_run_open(r);
     if (!status.code && !found.found)
-        status = start_from(r);
+        status = rt_run_start_from(r);
     if (!status.code)
         status = rt_run_folder_open(&r->folder, true);
     if (!status.code && r->arguments->resume)
@@ -271,7 +122,7 @@ static rt_status begin(run *r)
     return r->config_text ? rt_ok() : rt_out_of_memory("a configuration");
 }
 
-static void describe(run *r)
+static void describe(rt_run *r)
 {
     const rt_config *c = r->config;
     const size_t parameters = rt_parameters_count(&r->state->model->parameters);
@@ -288,7 +139,7 @@ static void describe(run *r)
 /* ---- the loop ---- */
 
 /* *best tells whether no regular evaluation before was as good. */
-static rt_status evaluate(run *r, rt_evaluation *evaluation, bool *best)
+static rt_status evaluate(rt_run *r, rt_evaluation *evaluation, bool *best)
 {
     const bool regular = r->state->step % r->config->train.eval_every == 0;
     rt_status status = rt_trainer_evaluate(r->trainer, r->config->data.length, evaluation);
@@ -306,12 +157,12 @@ static rt_status evaluate(run *r, rt_evaluation *evaluation, bool *best)
 
 /* A save that fails on the way is a warning, and is tried again every run.log_every steps;
  * but parameters that are not finite end the run. */
-static rt_status save_if_due(run *r, bool due)
+static rt_status save_if_due(rt_run *r, bool due)
 {
     const bool again = r->unsaved;
     if (!due && !(again && r->state->step % r->config->run.log_every == 0))
         return rt_ok();
-    rt_status status = save(r);
+    rt_status status = rt_run_save(r);
     if (status.code == RT_NONFINITE)
         return status;
     if (status.code && !again)
@@ -326,7 +177,7 @@ static bool reached_target(const rt_config *c, const rt_evaluation *evaluation)
 }
 
 /* Steps until the last one, a stop, or the target. */
-static rt_status loop(run *r)
+static rt_status loop(rt_run *r)
 {
     rt_evaluation evaluation = {0};
     const rt_config *c = r->config;
@@ -359,14 +210,14 @@ static rt_status loop(run *r)
 
 /* ---- the end ---- */
 
-static rt_exit fail(run *r, rt_status status)
+static rt_exit fail(rt_run *r, rt_status status)
 {
     rt_progress_say(&r->progress, "%s", status.message);
     return rt_exit_of(status.code);
 }
 
 /* A run that came to nothing leaves that as its result. */
-static void record_failure(run *r, rt_exit code)
+static void record_failure(rt_run *r, rt_exit code)
 {
     rt_outcome o = {0};
     rt_results_put(&o.results, r->state->step, "steps");
@@ -376,7 +227,7 @@ static void record_failure(run *r, rt_exit code)
 }
 
 /* A report that cannot be made is no reason to fail. */
-static void report(run *r)
+static void report(rt_run *r)
 {
     if (rt_reports_are_off())
         return;
@@ -387,7 +238,7 @@ static void report(run *r)
 }
 
 /* The results, and whether the checks that were asked for held. */
-static rt_exit conclude(run *r)
+static rt_exit conclude(rt_run *r)
 {
     rt_outcome o;
     printf("steps: %d, %ld tokens\n", r->state->step,
@@ -412,7 +263,7 @@ static rt_exit conclude(run *r)
 }
 
 /* A run that goes on may have done all its steps, or have reached its target. */
-static rt_status is_finished(run *r, bool *finished)
+static rt_status is_finished(rt_run *r, bool *finished)
 {
     rt_evaluation evaluation;
     *finished = r->state->step >= r->config->train.steps;
@@ -423,7 +274,7 @@ static rt_status is_finished(run *r, bool *finished)
     return status;
 }
 
-static rt_exit train(run *r)
+static rt_exit train(rt_run *r)
 {
     bool finished = false;
     rt_status status = begin(r);
@@ -460,130 +311,11 @@ static rt_exit train(run *r)
     return conclude(r);
 }
 
-static run new_run(rt_config *config, const rt_arguments *arguments)
-{
-    run r = {.config = config, .arguments = arguments, .best_loss = INFINITY};
-    r.folder.lock = -1;
-    return r;
-}
-
-static void free_run(run *r)
-{
-    rt_metrics_close(&r->metrics);
-    rt_trainer_free(r->trainer);
-    rt_data_close(r->data);
-    rt_run_folder_close(&r->folder);
-    rt_free(r->config_text);
-}
-
 rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments)
 {
-    run r = new_run(config, arguments);
+    rt_run r = rt_run_new(config, arguments);
     rt_stop_on_signals();
     const rt_exit code = train(&r);
-    free_run(&r);
+    rt_run_free(&r);
     return code;
-}
-
-/* The model of --checkpoint, or of the run's newest one. */
-static rt_status open_checkpoint(run *r, const char **path, rt_checkpoint_found *found)
-{
-    rt_status status = rt_run_folder_name(&r->folder, r->config->run.dir, r->config->run.name);
-    *path = r->arguments->checkpoint;
-    if (!status.code && !*path) {
-        status = rt_checkpoint_newest(r->folder.checkpoints, found);
-        if (!status.code && !found->found)
-            status = rt_error(RT_CHECKPOINT, "%s has no checkpoint", r->folder.path);
-        if (*found->warnings)
-            rt_progress_say(&r->progress, "%s", found->warnings);
-        *path = found->path;
-    }
-    if (!status.code)
-        status = open_data_and_trainer(r);
-    return status.code ? status : load(r, *path);
-}
-
-static rt_status predict(run *r)
-{
-    const rt_arguments *a = r->arguments;
-    const rt_config *c = r->config;
-    const bool lm = c->data.objective == RT_OBJECTIVE_LM;
-    const rt_predict_options o = {.text = a->predict,
-                                  .temperature = a->temperature >= 0 ? a->temperature : lm,
-                                  .seed = a->seed >= 0 ? (uint64_t)a->seed : c->run.seed,
-                                  .count = a->tokens};
-    return rt_predict(stdout, r->state->model, r->data, c, &o);
-}
-
-rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
-{
-    rt_config own = *config;
-    rt_checkpoint_found found = {0};
-    rt_outcome outcome;
-    const char *path;
-    run r = new_run(&own, arguments);
-    rt_status status = open_checkpoint(&r, &path, &found);
-    if (!status.code && arguments->command == RT_COMMAND_PREDICT) {
-        status = predict(&r);
-    } else if (!status.code) {
-        printf("checkpoint: %s, step %d\n", path, r.state->step);
-        status = rt_outcome_print(&outcome, r.config, r.trainer);
-    }
-    if (status.code)
-        rt_progress_say(&r.progress, "%s", status.message);
-    free_run(&r);
-    return status.code == RT_ARGUMENT ? RT_EXIT_CONFIG : rt_exit_of(status.code);
-}
-
-/* The last part of a path: "runs/theta/" is the sweep theta. */
-static const char *last_part(const char *path, char name[RT_PATH_SIZE])
-{
-    snprintf(name, RT_PATH_SIZE, "%s", path);
-    for (size_t end = strlen(name); end > 1 && name[end - 1] == '/'; end--)
-        name[end - 1] = '\0';
-    const char *slash = strrchr(name, '/');
-    return slash && slash[1] ? slash + 1 : name;
-}
-
-/* A run whose data or checkpoints are gone has a report without attention maps. */
-static rt_status report_again(const rt_arguments *arguments)
-{
-    char path[RT_PATH_SIZE + 16], *errors;
-    rt_config config;
-    rt_checkpoint_found found = {0};
-    snprintf(path, sizeof path, "%s/config.ini", arguments->report);
-    const rt_config_source source = {.path = path};
-    rt_status status = rt_config_load(&config, &source, &errors);
-    rt_free(errors);
-    if (status.code)
-        return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", arguments->report,
-                        status.message);
-    run r = new_run(&config, arguments);
-    snprintf(path, sizeof path, "%s/checkpoints", arguments->report);
-    status = rt_checkpoint_newest(path, &found);
-    if (!status.code && found.found)
-        status = open_data_and_trainer(&r);
-    if (!status.code && found.found)
-        status = load(&r, found.path);
-    const bool has_model = found.found && !status.code;
-    if (!has_model)
-        rt_progress_say(&r.progress, "no attention maps%s%s", status.code ? ": " : "",
-                        status.message);
-    status = rt_report_write(arguments->report, &config, has_model ? r.trainer : NULL);
-    free_run(&r);
-    return status;
-}
-
-rt_exit rt_run_report(const rt_arguments *arguments)
-{
-    char name[RT_PATH_SIZE];
-    const char *folder = arguments->report;
-    rt_status status = rt_is_sweep_folder(folder)
-                           ? rt_sweep_report_write(folder, last_part(folder, name))
-                           : report_again(arguments);
-    if (status.code)
-        fprintf(stderr, "train: %s\n", status.message);
-    else
-        printf("report: %s/report.html\n", folder);
-    return rt_exit_of(status.code);
 }
