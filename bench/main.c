@@ -1,5 +1,7 @@
 #include "bench/measure.h"
 
+#include "ops/ops.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -27,8 +29,8 @@ int main(int argc, char **argv)
         return argc < 2 ? 2 : 0;
     }
     if (!strcmp(argv[1], "peak"))
-        printf("peak: %.1f GFLOP/s (gemm %d^3, one thread, %s)\n", bench_peak(), BENCH_PEAK_SIZE,
-               RT_PRECISION);
+        printf("peak: %.1f GFLOP/s (gemm %d^3, one thread, %s, OpenBLAS kernels %s)\n",
+               bench_peak(), BENCH_PEAK_SIZE, RT_PRECISION, rt_blas_kernels());
     else if (!strcmp(argv[1], "step"))
         status = bench_step(argc - 2, argv + 2);
     else if (!strcmp(argv[1], "linear-attention"))
