@@ -13,7 +13,7 @@ static rt_status failure(const char *path)
     return rt_error(RT_IO, "%s: %s", path, strerror(errno));
 }
 
-static void copy_kept(FILE *from, FILE *to, rt_row_filter keep, const void *context)
+static void copy_rows(FILE *from, FILE *to, rt_row_filter keep, const void *context)
 {
     char row[ROW_SIZE];
     if (!fgets(row, sizeof row, from)) /* the header is written anew */
@@ -21,6 +21,19 @@ static void copy_kept(FILE *from, FILE *to, rt_row_filter keep, const void *cont
     while (fgets(row, sizeof row, from))
         if (strchr(row, '\n') && keep(row, atoi(row), context)) /* not a row cut off by a crash */
             fputs(row, to);
+}
+
+/* What cannot be read must not be lost: only a file that does not exist has no rows. */
+static rt_status copy_kept(const char *path, FILE *to, rt_row_filter keep, const void *context)
+{
+    FILE *from = fopen(path, "r");
+    if (!from)
+        return errno == ENOENT ? rt_ok() : failure(path);
+    errno = 0;
+    copy_rows(from, to, keep, context);
+    rt_status status = ferror(from) ? failure(path) : rt_ok();
+    fclose(from);
+    return status;
 }
 
 rt_status rt_step_table_open(rt_step_table *table, const char *folder, const char *name,
@@ -35,13 +48,10 @@ rt_status rt_step_table_open(rt_step_table *table, const char *folder, const cha
     if (!new_file)
         return failure(temporary);
     fprintf(new_file, "%s\n", header);
-    FILE *old = keep ? fopen(path, "r") : NULL;
-    if (old) {
-        copy_kept(old, new_file, keep, context);
-        fclose(old);
-    }
-    if (fflush(new_file) || ferror(new_file) || rename(temporary, path)) {
-        rt_status status = failure(path);
+    rt_status status = keep ? copy_kept(path, new_file, keep, context) : rt_ok();
+    if (!status.code && (fflush(new_file) || ferror(new_file) || rename(temporary, path)))
+        status = failure(path);
+    if (status.code) {
         fclose(new_file);
         remove(temporary);
         return status;
