@@ -13,20 +13,21 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LONGEST_DRAWING = 60, WIDTH = 640, HEIGHT = 360 }; /* seconds; points of an SVG */
+enum { LONGEST_DRAWING = 20, NO_PROGRAM = 127 }; /* seconds; what execvp's failure ends with */
 
-/* Dark on light, and colours that a colour-blind reader can tell apart (Okabe and Ito). */
+/* Dark on light, and colours that a colour-blind reader can tell apart (Okabe and Ito). The key
+ * stands outside, where it hides no curve. */
 static const char preamble[] =
     "reset\n"
     "set datafile separator ','\n"
-    "set terminal svg size %d,%d dynamic standalone rounded font 'sans-serif,13' background "
-    "'#ffffff'\n"
+    "set terminal svg size %d,%d dynamic standalone rounded name '%s' font 'sans-serif,13' "
+    "background '#ffffff'\n"
     "set output '%s.svg'\n"
     "set border 3 linecolor rgb '#444444'\n"
-    "set tics nomirror out textcolor rgb '#222222'\n"
-    "set grid ytics linecolor rgb '#dddddd'\n"
+    "set tics nomirror out scale 0.6 textcolor rgb '#222222'\n"
+    "set grid ytics linecolor rgb '#dddddd' linetype 1 dashtype 1 linewidth 0.6\n"
     "set autoscale xfixmax\n"
-    "set key noenhanced opaque\n"
+    "set key outside top left horizontal reverse Left noenhanced samplen 2\n"
     "set linetype 1 linecolor rgb '#0072b2' linewidth 1.8\n"
     "set linetype 2 linecolor rgb '#d55e00' linewidth 1.8\n"
     "set linetype 3 linecolor rgb '#009e73' linewidth 1.8\n"
@@ -69,30 +70,37 @@ void rt_figures_write(rt_figures *f, const char *name, rt_writer *text)
 void rt_figures_add_sized(rt_figures *f, const char *name, const char *caption, int width,
                           int height, const char *commands)
 {
-    char file[96];
+    char file[RT_PATH_SIZE + 96];
     rt_writer w = {0};
     if (f->count == RT_MOST_FIGURES)
         return;
-    rt_writer_add(&w, preamble, width, height, name);
+    snprintf(file, sizeof file, "%s/%s.svg", f->folder, name);
+    unlink(file);
+    rt_writer_add(&w, preamble, width, height, name, name);
     rt_writer_add(&w, "%s", commands);
     snprintf(file, sizeof file, "%s.gp", name);
     rt_figures_write(f, file, &w);
-    f->list[f->count++] = (rt_figure){name, caption, width > WIDTH};
+    rt_figure *figure = &f->list[f->count++];
+    *figure = (rt_figure){.name = name, .wide = width > RT_FIGURE_WIDTH};
+    snprintf(figure->caption, sizeof figure->caption, "%s", caption);
 }
 
 void rt_figures_add(rt_figures *f, const char *name, const char *caption, const char *commands)
 {
-    rt_figures_add_sized(f, name, caption, WIDTH, HEIGHT, commands);
+    rt_figures_add_sized(f, name, caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, commands);
 }
 
-/* The life of the child process. What gnuplot says is not for the reader of a training. */
-static void be_gnuplot(const rt_figures *f)
+/* ---- drawing ---- */
+
+/* The life of the child process. What gnuplot says is not for the reader of a training, and what
+ * the user has in ~/.gnuplot (-d) is not for a report. */
+static void be_gnuplot(const rt_figures *f, int first, int count)
 {
     char scripts[RT_MOST_FIGURES][96];
-    char *arguments[RT_MOST_FIGURES + 2] = {(char *)"gnuplot"};
-    for (int i = 0; i < f->count; i++) {
-        snprintf(scripts[i], sizeof scripts[i], "%s.gp", f->list[i].name);
-        arguments[i + 1] = scripts[i];
+    char *arguments[RT_MOST_FIGURES + 3] = {(char *)"gnuplot", (char *)"-d"};
+    for (int i = 0; i < count; i++) {
+        snprintf(scripts[i], sizeof scripts[i], "%s.gp", f->list[first + i].name);
+        arguments[i + 2] = scripts[i];
     }
     const int nowhere = open("/dev/null", O_RDWR);
     if (nowhere < 0 || chdir(f->folder))
@@ -101,7 +109,7 @@ static void be_gnuplot(const rt_figures *f)
         dup2(nowhere, fd);
     signal(SIGPIPE, SIG_DFL);
     execvp(arguments[0], arguments);
-    _exit(127);
+    _exit(NO_PROGRAM);
 }
 
 /* Whether the child has ended by itself; one that takes too long is killed. */
@@ -121,26 +129,54 @@ static bool wait_for(pid_t child, int *how)
     return ended == child;
 }
 
-rt_status rt_figures_draw(rt_figures *f)
+typedef enum drawing { DRAWN, FAILED, MISSING, ENDLESS } drawing;
+
+static drawing draw(const rt_figures *f, int first, int count)
 {
     int how = 0;
-    if (f->status.code || !f->count)
-        return f->status;
     fflush(stdout);
     fflush(stderr);
     const pid_t child = fork();
     if (child == 0)
-        be_gnuplot(f);
+        be_gnuplot(f, first, count);
     if (child < 0 || !wait_for(child, &how))
+        return ENDLESS;
+    if (WIFEXITED(how) && WEXITSTATUS(how) == NO_PROGRAM)
+        return MISSING;
+    return WIFEXITED(how) && !WEXITSTATUS(how) ? DRAWN : FAILED;
+}
+
+/* gnuplot stops at the first script that fails. */
+static rt_status draw_one_by_one(const rt_figures *f)
+{
+    char failed[RT_MOST_FIGURES * 24] = "";
+    drawing result = DRAWN;
+    for (int i = 0; i < f->count && result != ENDLESS; i++) {
+        result = draw(f, i, 1);
+        if (result != DRAWN)
+            snprintf(failed + strlen(failed), sizeof failed - strlen(failed), "%s%s.gp",
+                     *failed ? ", " : "", f->list[i].name);
+    }
+    return *failed ? rt_error(RT_IO, "figures are missing: gnuplot failed on %s in %s", failed,
+                              f->folder)
+                   : rt_ok();
+}
+
+rt_status rt_figures_draw(rt_figures *f)
+{
+    if (f->status.code || !f->count)
+        return f->status;
+    switch (draw(f, 0, f->count)) {
+    case ENDLESS:
         return rt_error(RT_IO, "the figures could not be drawn: gnuplot did not end");
-    if (WIFEXITED(how) && WEXITSTATUS(how) == 127)
+    case MISSING:
         return rt_error(RT_IO, "the figures are not drawn: gnuplot is missing (apt install "
                                "gnuplot-nox)");
-    if (!WIFEXITED(how) || WEXITSTATUS(how))
-        return rt_error(RT_IO,
-                        "the figures could not be drawn: gnuplot failed on the scripts in "
-                        "%s",
-                        f->folder);
+    case FAILED:
+        return draw_one_by_one(f);
+    case DRAWN:
+        break;
+    }
     return rt_ok();
 }
 

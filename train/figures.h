@@ -8,13 +8,15 @@
 #include "train/config.h"
 #include "train/writer.h"
 
+/* The size of a figure that takes half of the page, in points of its SVG: on a wide screen and on
+ * a phone the letters come out nearly as large as the text. */
+enum { RT_MOST_FIGURES = 12, RT_FIGURE_WIDTH = 480, RT_FIGURE_HEIGHT = 300, RT_CAPTION_SIZE = 320 };
+
 typedef struct rt_figure {
     const char *name; /* of NAME.gp and NAME.svg */
-    const char *caption;
-    bool wide; /* wider than the others */
+    char caption[RT_CAPTION_SIZE];
+    bool wide; /* as wide as the page */
 } rt_figure;
-
-enum { RT_MOST_FIGURES = 12 };
 
 typedef struct rt_figures {
     char folder[RT_PATH_SIZE + 16]; /* .../figures */
@@ -29,12 +31,14 @@ void rt_figures_begin(rt_figures *f, const char *folder);
 /* Writes a text file into the folder; hands the writer's text over. */
 void rt_figures_write(rt_figures *f, const char *name, rt_writer *text);
 
-/* Adds NAME.gp: what all scripts begin with, and then these commands. */
+/* Adds NAME.gp: what all scripts begin with, and then these commands. A NAME.svg of an earlier
+ * report goes. */
 void rt_figures_add(rt_figures *f, const char *name, const char *caption, const char *commands);
 void rt_figures_add_sized(rt_figures *f, const char *name, const char *caption, int width,
                           int height, const char *commands);
 
-/* Draws them all with gnuplot. RT_IO, with what is missing, if it is not there or fails. */
+/* Draws them all with gnuplot. RT_IO, with what is missing, if it is not there or fails; a script
+ * that fails costs its own figure alone. */
 rt_status rt_figures_draw(rt_figures *f) RT_MUST_CHECK;
 
 /* Removes what this file and gnuplot write. */

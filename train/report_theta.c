@@ -5,45 +5,70 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CURVES = 12, MOST_PAIRS = 512, LINE_SIZE = 256, WORD_SIZE = 16, FARTHEST = 256 };
+enum {
+    MOST_LAYERS = 32,
+    MOST_THETAS = 128,
+    MOST_PAIRS = 512,
+    MOST_PANELS = 6,
+    LINE_SIZE = 256,
+    WORD_SIZE = 16,
+    NEAREST_END = 64, /* of the distances r of a decay curve */
+    FARTHEST_END = 512
+};
 
-/* One theta for a layer (and head): what a curve is about. "all" where they share. */
-typedef struct owner {
-    char layer[WORD_SIZE], head[WORD_SIZE];
-} owner;
-
-typedef struct owners {
+/* The layers of the tables, by the number that stands there; "all" if they share one theta. */
+typedef struct layers {
     int count;
-    owner list[MOST_CURVES];
-} owners;
+    bool cut;
+    char list[MOST_LAYERS][WORD_SIZE];
+} layers;
 
-/* The number of the owner; -1 for one beyond those that are shown. */
-static int owner_of(owners *o, const char *layer, const char *head)
+/* -1 for a layer beyond those that are shown. */
+static int layer_of(layers *l, const char *name)
 {
-    int i = 0;
-    while (i < o->count && (strcmp(o->list[i].layer, layer) || strcmp(o->list[i].head, head)))
-        i++;
-    if (i == MOST_CURVES)
+    for (int i = 0; i < l->count; i++)
+        if (!strcmp(l->list[i], name))
+            return i;
+    if (l->count == MOST_LAYERS) {
+        l->cut = true;
         return -1;
-    if (i == o->count) {
-        snprintf(o->list[i].layer, WORD_SIZE, "%s", layer);
-        snprintf(o->list[i].head, WORD_SIZE, "%s", head);
-        o->count++;
     }
-    return i;
+    snprintf(l->list[l->count], WORD_SIZE, "%s", name);
+    return l->count++;
 }
 
-static void write_title(char title[64], const owner *o)
+static void write_title(char title[32], const char *layer)
 {
-    if (!strcmp(o->layer, "all"))
-        snprintf(title, 64, "all layers");
-    else if (!strcmp(o->head, "all"))
-        snprintf(title, 64, "layer %s", o->layer);
+    if (strcmp(layer, "all") != 0)
+        snprintf(title, 32, "layer %s", layer);
     else
-        snprintf(title, 64, "layer %s, head %s", o->layer, o->head);
+        snprintf(title, 32, "all layers");
+}
+
+/* Seven colours, and then dashes. */
+static void add_style(rt_writer *w, int layer)
+{
+    rt_writer_add(w, "linetype %d dashtype %d", layer % 7 + 1, layer / 7 + 1);
+}
+
+/* What the rows of the key take away from a figure. */
+static int height_with_key(int height, int titles)
+{
+    enum { TITLES_IN_A_ROW = 4, ROW_HEIGHT = 17 };
+    return height + (titles - 1) / TITLES_IN_A_ROW * ROW_HEIGHT;
+}
+
+static void finish(rt_figures *f, const char *name, const char *caption, const layers *l, int width,
+                   int height, rt_writer *script)
+{
+    char whole[RT_CAPTION_SIZE];
+    char *commands = rt_writer_take(script);
+    snprintf(whole, sizeof whole, l->cut ? "%s; the first %d layers" : "%s", caption, MOST_LAYERS);
+    if (commands && l->count)
+        rt_figures_add_sized(f, name, whole, width, height, commands);
+    rt_free(commands);
 }
 
 static FILE *open_in(const char *folder, const char *name)
@@ -63,153 +88,234 @@ static void add_drift_row(rt_writer *w, int step, const double *drift, int count
     rt_writer_add(w, "\n");
 }
 
-/* The largest drift of each owner's pairs, by step. */
-static void collect_drift(rt_writer *w, FILE *theta, owners *o)
+/* The largest drift of each layer's pairs, by step. */
+static void collect_drift(rt_writer *w, FILE *theta, layers *l)
 {
-    char line[LINE_SIZE], layer[WORD_SIZE], head[WORD_SIZE];
-    double drift[MOST_CURVES] = {0}, value, start;
-    int step, pair, current = -1;
+    char line[LINE_SIZE], layer[WORD_SIZE];
+    double drift[MOST_LAYERS] = {0}, value, start;
+    int step, current = -1;
     while (fgets(line, sizeof line, theta)) {
-        if (sscanf(line, "%d,%15[^,],%15[^,],%d,%lf,%lf", &step, layer, head, &pair, &value,
-                   &start) != 6)
+        if (sscanf(line, "%d,%15[^,],%*15[^,],%*d,%lf,%lf", &step, layer, &value, &start) != 4)
             continue;
         if (step != current && current >= 0) {
-            add_drift_row(w, current, drift, o->count);
+            add_drift_row(w, current, drift, l->count);
             memset(drift, 0, sizeof drift);
         }
         current = step;
-        const int i = owner_of(o, layer, head);
+        const int i = layer_of(l, layer);
         if (i >= 0)
             drift[i] = fmax(drift[i], fabs(value / start - 1));
     }
     if (current >= 0)
-        add_drift_row(w, current, drift, o->count);
+        add_drift_row(w, current, drift, l->count);
 }
 
 static void add_drift(rt_figures *f, const char *folder)
 {
-    owners o = {.count = 0};
+    layers l = {.count = 0};
     rt_writer data = {0}, script = {0};
-    char title[64];
+    char title[32];
     FILE *theta = open_in(folder, "theta.csv");
     if (!theta)
         return;
-    collect_drift(&data, theta, &o);
+    collect_drift(&data, theta, &l);
     fclose(theta);
     rt_figures_write(f, "drift.csv", &data);
-    rt_writer_add(&script, "set xlabel 'step'\nset ylabel 'largest relative drift'\n"
-                           "set yrange [0:*]\nset key top left\nplot ");
-    for (int i = 0; i < o.count; i++) {
-        write_title(title, &o.list[i]);
-        rt_writer_add(&script, "%s'drift.csv' using 1:%d with lines linetype %d title '%s'",
-                      i ? ", \\\n     " : "", i + 2, i + 1, title);
+    rt_writer_add(&script, "set xlabel 'step'\nset ylabel 'largest |θ_i/θ_i^0 - 1|' enhanced\n"
+                           "set yrange [0:*]\nplot ");
+    for (int i = 0; i < l.count; i++) {
+        write_title(title, l.list[i]);
+        rt_writer_add(&script, "%s'drift.csv' using 1:%d with lines ", i ? ", \\\n     " : "",
+                      i + 2);
+        add_style(&script, i);
+        rt_writer_add(&script, " title '%s'", title);
     }
     rt_writer_add(&script, "\n");
-    char *commands = rt_writer_take(&script);
-    if (commands && o.count)
-        rt_figures_add(
-            f, "drift",
-            "How far theta is from its start: the largest |theta/theta0 - 1| of all pairs",
-            commands);
-    rt_free(commands);
+    finish(f, "drift", "How far θ has gone: the largest relative drift of a layer from its start",
+           &l, RT_FIGURE_WIDTH, height_with_key(RT_FIGURE_HEIGHT, l.count), &script);
 }
 
 /* ---- theta at the end ---- */
 
+/* One for each layer, or for each of its heads. */
+typedef struct theta {
+    int layer; /* in `layers` */
+    char head[WORD_SIZE];
+    int pairs;
+    double start[MOST_PAIRS], end[MOST_PAIRS];
+} theta;
+
 typedef struct final {
-    owners owners;
-    int pairs[MOST_CURVES];
-    double theta[MOST_CURVES][MOST_PAIRS], start[MOST_PAIRS]; /* the start: of the first owner */
+    layers layers;
+    int count;
+    bool elsewhere; /* some theta did not start from base^(-2i/R) */
+    theta list[MOST_THETAS];
 } final;
 
-static bool read_final(final *end, const char *folder)
+static theta *theta_of(final *f, int layer, const char *head)
+{
+    for (int i = 0; i < f->count; i++)
+        if (f->list[i].layer == layer && !strcmp(f->list[i].head, head))
+            return &f->list[i];
+    if (layer < 0 || f->count == MOST_THETAS)
+        return NULL;
+    theta *t = &f->list[f->count++];
+    t->layer = layer;
+    snprintf(t->head, WORD_SIZE, "%s", head);
+    return t;
+}
+
+static bool read_final(final *f, const char *folder)
 {
     char line[LINE_SIZE], layer[WORD_SIZE], head[WORD_SIZE];
-    double theta, start;
+    double end, start, geometric;
     int pair;
     FILE *file = open_in(folder, "theta_final.csv");
     while (file && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "%15[^,],%15[^,],%d,%lf,%lf", layer, head, &pair, &theta, &start) != 5 ||
+        if (sscanf(line, "%15[^,],%15[^,],%d,%lf,%lf,%lf", layer, head, &pair, &end, &start,
+                   &geometric) != 6 ||
             pair < 0 || pair >= MOST_PAIRS)
             continue;
-        const int i = owner_of(&end->owners, layer, head);
-        if (i < 0)
+        f->elsewhere |= fabs(start / geometric - 1) > 1e-6;
+        theta *t = theta_of(f, layer_of(&f->layers, layer), head);
+        if (!t)
             continue;
-        end->theta[i][pair] = theta;
-        end->pairs[i] = pair + 1 > end->pairs[i] ? pair + 1 : end->pairs[i];
-        if (i == 0)
-            end->start[pair] = start;
+        t->end[pair] = end;
+        t->start[pair] = start;
+        t->pairs = pair + 1 > t->pairs ? pair + 1 : t->pairs;
     }
     if (file)
         fclose(file);
-    return end->owners.count > 0;
+    return f->count > 0;
 }
 
+/* The layers' points stand side by side around their pair. */
+static void add_points(rt_writer *w, const final *f, const char *value, bool titled)
+{
+    char title[32];
+    for (int i = 0; i < f->layers.count; i++) {
+        const double beside = f->layers.count > 1 ? 0.5 * i / (f->layers.count - 1) - 0.25 : 0;
+        write_title(title, f->layers.list[i]);
+        rt_writer_add(w,
+                      ", \\\n     final using (strcol(1) eq '%s' ? $3 + %.3f : NaN):(%s) skip 1 "
+                      "with points pointtype %d pointsize 0.5 linetype %d",
+                      f->layers.list[i], beside, value, i < 7 ? 7 : 5, i % 7 + 1);
+        if (titled)
+            rt_writer_add(w, " title '%s'", title);
+        else
+            rt_writer_add(w, " notitle");
+    }
+    rt_writer_add(w, "\n");
+}
+
+/* Above theta over decades, below what cannot be seen there. */
 static void add_theta(rt_figures *f, const final *end)
 {
-    char title[64];
     rt_writer w = {0};
-    rt_writer_add(&w, "set xlabel 'pair i'\nset ylabel 'theta (radians per position)'\n"
-                      "set logscale y\nset format y '10^{%%L}'\nset key top right\n"
-                      "set xrange [-0.5:*]\nfinal = '../theta_final.csv'\n"
-                      "plot final using 3:6 skip 1 with points pointtype 2 pointsize 1.2 linecolor "
-                      "rgb '#888888' title 'base^{-2i/R}' enhanced");
-    for (int i = 0; i < end->owners.count; i++) {
-        const owner *o = &end->owners.list[i];
-        write_title(title, o);
-        rt_writer_add(
-            &w,
-            ", \\\n     final using ($3 + %.2f):(strcol(1) eq '%s' && strcol(2) eq '%s' ? "
-            "$4 : NaN) skip 1 with points pointtype 7 pointsize 0.6 linetype %d title '%s'",
-            0.08 * (i % 5 + 1), o->layer, o->head, i + 1, title);
-    }
-    rt_writer_add(&w, "\n");
-    char *commands = rt_writer_take(&w);
-    if (commands)
-        rt_figures_add(f, "theta", "The learned theta of each layer beside base^(-2i/R)", commands);
-    rt_free(commands);
+    const int titles = end->layers.count + 1 + end->elsewhere;
+    rt_writer_add(
+        &w, "final = '../theta_final.csv'\nset multiplot\nset lmargin 9\nset rmargin 2\n"
+            "set xrange [-0.6:*]\nset offsets 0, 0.6, 0, 0\nset size 1, 0.6\nset origin 0, 0.4\n"
+            "set bmargin 0.5\nset xtics format ''\nset ylabel 'θ_i (rad/position)' enhanced\n"
+            "set logscale y\nset format y '10^{%%L}'\n"
+            "plot final using ($3 - 0.4):6:(0.8):(0) skip 1 with vectors nohead linewidth 2 "
+            "linecolor rgb '#aaaaaa' title 'base^{-2i/R}' enhanced");
+    if (end->elsewhere)
+        rt_writer_add(&w, ", \\\n     final using 3:5 skip 1 with points pointtype 6 pointsize "
+                          "0.7 linecolor rgb '#777777' title 'start'");
+    add_points(&w, end, "$4", true);
+    rt_writer_add(&w, "set size 1, 0.4\nset origin 0, 0\nset tmargin 0.5\nset bmargin 3\n"
+                      "unset logscale y\nset format y '%%g'\nset xtics format '%%g'\n"
+                      "set xlabel 'pair i'\nset ylabel 'change (%%)'\n"
+                      "plot 0 with lines linewidth 2 linecolor rgb '#aaaaaa' notitle");
+    add_points(&w, end, "100*($4/$6 - 1)", false);
+    rt_writer_add(&w, "unset multiplot\n");
+    finish(f, "theta", "The learned θ_i beside base^(-2i/R), and the change between them",
+           &end->layers, RT_FIGURE_WIDTH, height_with_key(400, titles), &w);
 }
 
-static void add_decay(rt_figures *f, const final *end)
+/* ---- decay ---- */
+
+static int farthest(const rt_config *c)
 {
-    char title[64];
-    rt_writer data = {0}, script = {0};
-    for (int r = 0; r <= FARTHEST; r++) {
-        rt_writer_add(&data, "%d,%.6g", r, rt_decay(end->start, end->pairs[0], r));
-        for (int i = 0; i < end->owners.count; i++)
-            rt_writer_add(&data, ",%.6g", rt_decay(end->theta[i], end->pairs[i], r));
-        rt_writer_add(&data, "\n");
-    }
-    rt_figures_write(f, "decay.csv", &data);
-    rt_writer_add(&script,
-                  "set xlabel 'distance r (positions)'\nset ylabel 'C(r)'\n"
-                  "set yrange [0:*]\nset xrange [0:256]\nset key outside top "
-                  "horizontal\nplot 'decay.csv' using 1:2 with lines linewidth 3 linecolor rgb "
-                  "'#bbbbbb' title 'start'");
-    for (int i = 0; i < end->owners.count; i++) {
-        write_title(title, &end->owners.list[i]);
-        rt_writer_add(&script,
-                      ", \\\n     'decay.csv' using 1:%d with lines linetype %d title '%s'", i + 3,
-                      i + 1, title);
-    }
-    rt_writer_add(&script, "\n");
-    char *commands = rt_writer_take(&script);
-    if (commands)
-        rt_figures_add(
-            f, "decay",
-            "How attention can decay with the distance (figure 2 of the RoFormer paper), "
-            "at the start and at the end",
-            commands);
-    rt_free(commands);
+    const int twice = 2 * c->data.length;
+    return twice < NEAREST_END ? NEAREST_END : twice > FARTHEST_END ? FARTHEST_END : twice;
 }
 
-void rt_report_theta(rt_figures *f, const char *folder)
+/* Columns: r, then the start and the end of each theta. */
+static void write_decay(rt_figures *f, const final *end, int last)
+{
+    rt_writer w = {0};
+    for (int r = 0; r <= last; r++) {
+        rt_writer_add(&w, "%d", r);
+        for (int i = 0; i < end->count; i++) {
+            const theta *t = &end->list[i];
+            rt_writer_add(&w, ",%.5g,%.5g", rt_decay(t->start, t->pairs, r),
+                          rt_decay(t->end, t->pairs, r));
+        }
+        rt_writer_add(&w, "\n");
+    }
+    rt_figures_write(f, "decay.csv", &w);
+}
+
+/* The curves of a layer in one panel; a start that all heads share is drawn once. */
+static void add_panel(rt_writer *w, const final *end, int layer)
+{
+    const char *separator = "plot ";
+    for (int last = 0; last < 2; last++) {
+        const char *title = last ? "title 'end'" : "title 'start'";
+        for (int i = 0; i < end->count; i++) {
+            if (end->list[i].layer != layer)
+                continue;
+            rt_writer_add(w, "%s'decay.csv' using 1:%d with lines ", separator, 2 * i + 2 + last);
+            if (last)
+                rt_writer_add(w, "linewidth 1 linetype %d %s", layer % 7 + 1, title);
+            else
+                rt_writer_add(w, "linewidth 2.5 linecolor rgb '#bbbbbb' %s", title);
+            separator = ", \\\n     ";
+            title = "notitle";
+            if (!last && !end->elsewhere)
+                break;
+        }
+    }
+    rt_writer_add(w, "\n");
+}
+
+static void add_decay(rt_figures *f, const final *end, const rt_config *config)
+{
+    char title[32], caption[RT_CAPTION_SIZE];
+    const int shown = end->layers.count < MOST_PANELS ? end->layers.count : MOST_PANELS;
+    const int columns = shown > 2 ? 2 : 1, rows = (shown + columns - 1) / columns;
+    rt_writer w = {0};
+    write_decay(f, end, farthest(config));
+    rt_writer_add(&w,
+                  "set xlabel 'distance r (positions)'\nset ylabel 'C(r)'\nset yrange [0:*]\n"
+                  "set multiplot layout %d,%d\n",
+                  rows, columns);
+    for (int i = 0; i < shown; i++) {
+        write_title(title, end->layers.list[i]);
+        rt_writer_add(&w, "set ylabel 'C(r), %s'\n", title);
+        add_panel(&w, end, i);
+    }
+    rt_writer_add(&w, "unset multiplot\n");
+    snprintf(caption, sizeof caption,
+             "How attention can decay with the distance (figure 2 of the RoFormer paper), at the "
+             "start and at the end%s",
+             strcmp(end->list[0].head, "all") ? "; a line for each head" : "");
+    if (shown < end->layers.count)
+        snprintf(caption + strlen(caption), sizeof caption - strlen(caption), "; layers 0 to %d",
+                 shown - 1);
+    finish(f, "decay", caption, &end->layers, columns * RT_FIGURE_WIDTH,
+           rows > 1 ? rows * 200 : RT_FIGURE_HEIGHT, &w);
+}
+
+void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config)
 {
     final *end = rt_alloc(1, sizeof *end);
     add_drift(f, folder);
     if (end && read_final(end, folder)) {
         add_theta(f, end);
-        add_decay(f, end);
+        add_decay(f, end, config);
     }
     rt_free(end);
 }

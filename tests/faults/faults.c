@@ -12,16 +12,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define CHECKPOINTS "trial/runs/tiny/checkpoints"
 
-enum { TEXT_SIZE = 1 << 16, COMPLAINT_SIZE = 2048, SECONDS = 120 };
+enum { TEXT_SIZE = 1 << 16, COMPLAINT_SIZE = 2048, SECONDS = 300 };
 
 static char folder[256], before[4096], errors[TEXT_SIZE], complaint[COMPLAINT_SIZE];
 static int checkpoint_every;
+static long largest_file;
 
 #define COMPLAIN(...) (snprintf(complaint, sizeof complaint, __VA_ARGS__), complaint)
 
@@ -115,9 +117,16 @@ static void become_train(const char *fault, const char *const *arguments)
         setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 1);
         setenv("LD_PRELOAD", TEST_SHIM, 1);
     }
+    if (largest_file)
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){(rlim_t)largest_file, (rlim_t)largest_file});
     alarm(SECONDS); /* one that hangs is ended by this signal */
     execv(TEST_TRAIN, (char *const *)all);
     _exit(127);
+}
+
+void trial_limit(long bytes)
+{
+    largest_file = bytes;
 }
 
 pid_t trial_start(const char *fault, const char *const *arguments)

@@ -30,6 +30,9 @@ void trial_copy(const char *from);
  * shim) and more arguments up to a NULL. What it prints goes to the files out and err. */
 pid_t trial_start(const char *fault, const char *const *arguments);
 
+/* From now on no file of a trial can grow beyond `bytes`; 0: no such limit. */
+void trial_limit(long bytes);
+
 /* The exit code, 128 and the signal of a program that a signal ended. */
 int trial_wait(pid_t process);
 

@@ -109,7 +109,8 @@ static bool is_ours(const char *path)
     for (size_t i = 0; i < sizeof system / sizeof *system; i++)
         if (!strncmp(path, system[i], strlen(system[i])))
             return false;
-    return true;
+    const char *dot = strrchr(path, '.');
+    return !dot || strcmp(dot, ".gcda"); /* what counts the lines that ran */
 }
 
 static bool is_watched(int file)

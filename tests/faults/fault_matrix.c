@@ -1,0 +1,519 @@
+/* What can happen to a training, many times each, and whether anything was lost:
+ *
+ *     fault_matrix [quick]
+ *
+ * Prints a table. Lost: a checkpoint is damaged, older than the last that was acknowledged, or
+ * its training does not go on to the very same files. Crashed: it ended by a signal that nobody
+ * sent, or with a code that the manual does not name. Exit code 1 if there is any. */
+
+#define _GNU_SOURCE
+
+#include "faults/faults.h"
+
+#include "core/memory.h"
+#include "core/random.h"
+#include "train/checkpoint.h"
+#include "train/sealed.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STEPS = 12, EVERY = 1, KILLED = 128 + SIGKILL };
+
+static bool quick, all_good = true;
+static rt_random random_numbers = {2718, 0, RT_STREAM_CHECK};
+static size_t drawn;
+
+static int several(int many, int few)
+{
+    return quick ? few : many;
+}
+
+static long below(long limit)
+{
+    return (long)rt_random_below(random_numbers, drawn++, (uint32_t)limit);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void sleep_for(double seconds)
+{
+    struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
+    nanosleep(&t, NULL);
+}
+
+/* ---- the table ---- */
+
+typedef struct row {
+    const char *fault;
+    double start;
+    long tries, lost, crashed;
+} row;
+
+static row begin(const char *fault)
+{
+    return (row){.fault = fault, .start = now()};
+}
+
+static void lose(row *r, const char *wrong)
+{
+    if (r->lost++ < 5)
+        fprintf(stderr, "%s, try %ld: %s\n", r->fault, r->tries, wrong);
+}
+
+static void crash(row *r, const char *wrong)
+{
+    if (r->crashed++ < 5)
+        fprintf(stderr, "%s, try %ld: %s\n", r->fault, r->tries, wrong);
+}
+
+static void end(const row *r)
+{
+    printf("| %-51s | %6ld | %4ld | %7ld | %5.0f s |\n", r->fault, r->tries, r->lost, r->crashed,
+           now() - r->start);
+    fflush(stdout);
+    all_good = all_good && !r->lost && !r->crashed;
+}
+
+/* What must hold of the trial whatever happened to it. */
+static void judge(row *r, bool killed)
+{
+    long step;
+    const char *wrong = check_checkpoints(&step, killed);
+    if (!wrong)
+        wrong = check_resume();
+    if (wrong)
+        lose(r, wrong);
+}
+
+static void judge_exit(row *r, int code)
+{
+    const char *wrong = check_exit(code);
+    if (wrong)
+        crash(r, wrong);
+    judge(r, false);
+}
+
+/* ---- kills ---- */
+
+static const char *const no_arguments[] = {NULL};
+
+static double length_of_a_run(void)
+{
+    const double start = now();
+    trial_empty();
+    trial_run(NULL, NULL);
+    return now() - start;
+}
+
+/* A training that is killed and resumed, killed again, and so on until it is through. */
+static void random_kills(void)
+{
+    row r = begin("kill -9 at a random moment");
+    const double longest = 1.2 * length_of_a_run();
+    bool under_way = false;
+    while (r.tries < several(1000, 20)) {
+        const char *const resume[] = {under_way ? "--resume" : NULL, NULL};
+        if (!under_way)
+            trial_empty();
+        const pid_t process = trial_start(NULL, resume);
+        sleep_for(longest * (double)below(1000) / 1000);
+        kill(process, SIGKILL);
+        const int code = trial_wait(process);
+        r.tries += code == KILLED;
+        under_way = code == KILLED && below(3) > 0;
+        if (code && code != KILLED)
+            crash(&r, trial_errors());
+        long step;
+        const char *wrong = check_checkpoints(&step, true);
+        if (!wrong && !under_way)
+            wrong = check_resume();
+        if (wrong)
+            lose(&r, wrong);
+        under_way = under_way && !wrong;
+    }
+    end(&r);
+}
+
+/* A training or, of a copy of half a one, the rest. */
+static int train(const char *fault, bool resumed)
+{
+    if (resumed)
+        trial_copy("half");
+    else
+        trial_empty();
+    return trial_run(fault, resumed ? "--resume" : NULL);
+}
+
+static long calls_of(shim_kind kind, bool resumed)
+{
+    if (train("open 0 EIO", resumed))
+        fprintf(stderr, "a training that nothing happened to failed:\n%s\n", trial_errors());
+    return trial_calls(kind);
+}
+
+static const char *const words[] = {SHIM_KINDS(SHIM_WORD)};
+
+static void every_kill_point(void)
+{
+    static const char *const how[] = {"kill", "half", "after"};
+    row r = begin("kill -9 before, in and after every call");
+    for (int resumed = 0; resumed < several(2, 1); resumed++)
+        for (int kind = quick ? SHIM_RENAME : SHIM_OPEN; kind < SHIM_BYTES; kind++) {
+            const long calls = calls_of((shim_kind)kind, resumed);
+            for (long n = 1; n <= calls; n++)
+                for (int h = 0; h < 3; h++) {
+                    char fault[64];
+                    if ((h == 1 && kind != SHIM_WRITE) || kind == SHIM_READ || (quick && n % 3))
+                        continue;
+                    snprintf(fault, sizeof fault, "%s %ld %s", words[kind], n, how[h]);
+                    r.tries++;
+                    if (train(fault, resumed) != KILLED)
+                        crash(&r, fault);
+                    judge(&r, true);
+                }
+        }
+    end(&r);
+}
+
+/* ---- failures ---- */
+
+static void every_failing_call(void)
+{
+    static const char *const how[] = {"EIO", "full"};
+    row r = begin("every call fails, once or from then on");
+    for (int resumed = 0; resumed < several(2, 1); resumed++)
+        for (int kind = quick ? SHIM_FSYNC : SHIM_OPEN; kind < SHIM_BYTES; kind++) {
+            const long calls = calls_of((shim_kind)kind, resumed);
+            for (long n = 1; n <= calls; n++)
+                for (int h = 0; h < 2; h++) {
+                    char fault[64];
+                    if (quick && (n % 3 || h))
+                        continue;
+                    snprintf(fault, sizeof fault, "%s %ld %s", words[kind], n, how[h]);
+                    r.tries++;
+                    judge_exit(&r, train(fault, resumed));
+                }
+        }
+    end(&r);
+}
+
+/* A disk of its own for trial/: only root, or who may make name spaces, can mount one. */
+static bool mount_disk(long kilobytes, unsigned long flags)
+{
+    char size[64];
+    snprintf(size, sizeof size, "size=%ldk", kilobytes);
+    return !mount("rotor", "trial", "tmpfs", flags, size);
+}
+
+static void disk_sizes(void)
+{
+    const int tries = several(64, 8);
+    const bool own = geteuid() == 0 && !unshare(CLONE_NEWNS) &&
+                     !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);
+    row r = begin(own ? "full disk (tmpfs of 16 kB to 1 MB)" : "full disk (a limit on all bytes)");
+    for (int i = 1; i <= tries; i++) {
+        char fault[64] = "";
+        const long kilobytes = 1024L * i / tries;
+        trial_empty();
+        if (own && !mount_disk(kilobytes, 0)) {
+            perror("mount");
+            return;
+        }
+        if (!own)
+            snprintf(fault, sizeof fault, "bytes %ld full", 4 * 1024 * kilobytes);
+        r.tries++;
+        const int code = trial_run(own ? NULL : fault, NULL);
+        if (own)
+            mount_disk(16384, MS_REMOUNT);
+        judge_exit(&r, code);
+        if (own)
+            umount("trial");
+    }
+    end(&r);
+}
+
+static void file_limits(void)
+{
+    row r = begin("no file larger than 4 kB to 256 kB (ulimit -f)");
+    for (int i = 1; i <= several(64, 8); i++) {
+        trial_empty();
+        trial_limit(262144L * i / several(64, 8));
+        const int code = trial_run(NULL, NULL);
+        trial_limit(0);
+        r.tries++;
+        judge_exit(&r, code);
+    }
+    end(&r);
+}
+
+/* ---- signals ---- */
+
+/* The step after which it says that it stopped has its checkpoint. */
+static void judge_stop(row *r)
+{
+    long step, newest;
+    if (sscanf(trial_errors(), "train: stopped by a signal after step %ld", &step) != 1)
+        crash(r, trial_errors());
+    else if (!check_checkpoints(&newest, true) && newest != step)
+        lose(r, "the step at which it stopped was not saved");
+    judge(r, true);
+}
+
+static void signals(void)
+{
+    static const int sent[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+    row r = begin("SIGINT, SIGTERM, SIGHUP, SIGUSR1 at a random moment");
+    const double longest = length_of_a_run();
+    while (r.tries < several(500, 12)) {
+        trial_empty();
+        const int number = sent[r.tries % 4];
+        const pid_t process = trial_start(NULL, no_arguments);
+        sleep_for(longest * (double)below(1000) / 1000);
+        kill(process, number);
+        const int code = trial_wait(process);
+        r.tries += code == 75;
+        if (code == 75)
+            judge_stop(&r);
+        else if (code == 128 + number && !access("trial/runs", F_OK))
+            crash(&r, "ended by the signal although it had begun");
+        else if (code && code != 128 + number)
+            crash(&r, trial_errors());
+    }
+    end(&r);
+}
+
+static void two_interrupts(void)
+{
+    row r = begin("SIGINT twice at random moments");
+    const double longest = length_of_a_run();
+    while (r.tries < several(100, 6)) {
+        trial_empty();
+        const pid_t process = trial_start(NULL, no_arguments);
+        sleep_for(longest * (double)below(1000) / 1000);
+        kill(process, SIGINT);
+        sleep_for(longest * (double)below(1000) / 50000);
+        kill(process, SIGINT);
+        const int code = trial_wait(process);
+        r.tries += code == 75 || code == 130;
+        if (code == 75 || code == 130)
+            judge(&r, true);
+        else if (code && code != 128 + SIGINT)
+            crash(&r, trial_errors());
+    }
+    end(&r);
+}
+
+/* ---- damage ---- */
+
+/* The bytes of a file; ends the program without them. */
+static unsigned char *bytes_of(const char *path, size_t *size)
+{
+    unsigned char *bytes;
+    const rt_status status = rt_sealed_read(path, &bytes, size);
+    if (!status.code)
+        return bytes;
+    fprintf(stderr, "%s\n", status.message);
+    exit(EXIT_FAILURE);
+}
+
+static void put_bytes(const char *path, const unsigned char *bytes, size_t size)
+{
+    FILE *to = fopen(path, "wb");
+    if (!to || fwrite(bytes, 1, size, to) != size || fclose(to)) {
+        perror(path);
+        exit(EXIT_FAILURE);
+    }
+}
+
+#define CHECKPOINTS "trial/runs/tiny/checkpoints"
+
+/* Whether the one before the newest is fallen back on, with one warning. */
+static bool falls_back(long newest)
+{
+    rt_checkpoint_found found;
+    rt_status status = rt_checkpoint_newest(CHECKPOINTS, &found);
+    return !status.code && found.found && found.step == newest - EVERY && *found.warnings &&
+           !strchr(found.warnings, '\n');
+}
+
+/* Calls `damage` for numbers from 0 in a process of its own, as it may crash. */
+static void damage_all(row *r, long tries, bool (*damage)(long number))
+{
+    enum { BATCH = 500 };
+    for (long first = 0; first < tries; first += BATCH) {
+        int status;
+        fflush(NULL);
+        const pid_t child = fork();
+        if (child == 0) {
+            int lost = 0;
+            for (long i = first; i < first + BATCH && i < tries; i++)
+                lost += !damage(i);
+            _exit(lost > 100 ? 100 : lost);
+        }
+        waitpid(child, &status, 0);
+        r->tries += tries - first < BATCH ? tries - first : BATCH;
+        if (!WIFEXITED(status))
+            crash(r, "reading it ended the program");
+        else if (WEXITSTATUS(status)) {
+            r->lost += WEXITSTATUS(status) - 1;
+            lose(r, "damage was not found");
+        }
+    }
+}
+
+static unsigned char *whole;
+static size_t whole_size;
+static char newest_path[256];
+
+static bool flip(long number)
+{
+    const size_t bits = 8 * (number % 4 ? whole_size : RT_SEAL_SIZE);
+    const size_t bit = rt_random_below(random_numbers, (size_t)number, (uint32_t)bits);
+    whole[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    put_bytes(newest_path, whole, whole_size);
+    whole[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    return falls_back(STEPS);
+}
+
+static bool cut(long number)
+{
+    const size_t length =
+        number < 4096 ? (size_t)number
+                      : rt_random_below(random_numbers, (size_t)number, (uint32_t)whole_size);
+    put_bytes(newest_path, whole, length);
+    return falls_back(STEPS);
+}
+
+static void damage(void)
+{
+    snprintf(newest_path, sizeof newest_path, CHECKPOINTS "/step-%08d.h5", STEPS);
+    trial_copy("straight");
+    whole = bytes_of(newest_path, &whole_size);
+    row flips = begin("one bit of the newest checkpoint flipped");
+    damage_all(&flips, several(10000, 400), flip);
+    put_bytes(newest_path, whole, whole_size);
+    end(&flips);
+    row cuts = begin("the newest checkpoint cut short");
+    damage_all(&cuts, several(5000, 400), cut);
+    put_bytes(newest_path, whole, whole_size);
+    end(&cuts);
+    rt_free(whole);
+}
+
+/* ---- a long run ---- */
+
+static long resident(pid_t process)
+{
+    char path[64];
+    long pages = 0;
+    snprintf(path, sizeof path, "/proc/%ld/statm", (long)process);
+    FILE *from = fopen(path, "r");
+    if (from && fscanf(from, "%*s %ld", &pages) != 1)
+        pages = 0;
+    if (from)
+        fclose(from);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static int descriptors(pid_t process)
+{
+    char path[64];
+    int count = 0;
+    snprintf(path, sizeof path, "/proc/%ld/fd", (long)process);
+    DIR *folder = opendir(path);
+    while (folder && readdir(folder))
+        count++;
+    if (folder)
+        closedir(folder);
+    return count - 2;
+}
+
+static long step_of_run(void)
+{
+    char line[256];
+    long last = 0;
+    FILE *from = fopen("trial/runs/tiny/metrics.csv", "r");
+    while (from && fgets(line, sizeof line, from))
+        last = atol(line);
+    if (from)
+        fclose(from);
+    return last;
+}
+
+/* Memory and descriptors after a tenth of the steps and near their end. */
+static void long_run(void)
+{
+    const long steps = several(100000, 4000);
+    char number[64];
+    row r = begin("steps of one run; memory and descriptors flat");
+    trial_empty();
+    snprintf(number, sizeof number, "train.steps=%ld", steps);
+    const pid_t process =
+        trial_start(NULL, (const char *const[]){number, "train.checkpoint_every=100",
+                                                "train.eval_every=100", "run.log_every=10", NULL});
+    long early = 0, late = 0, at = 0;
+    int early_files = 0, late_files = 0, most = 0;
+    siginfo_t info = {0};
+    while (!waitid(P_PID, (id_t)process, &info, WEXITED | WNOHANG | WNOWAIT) && !info.si_pid) {
+        at = step_of_run();
+        const long kilobytes = resident(process);
+        const int files = descriptors(process);
+        if (at >= steps / 10 && !early) {
+            early = kilobytes;
+            early_files = files;
+        }
+        if (at < steps && files > 0) {
+            late = kilobytes;
+            late_files = files;
+        }
+        most = files > most ? files : most;
+        sleep_for(quick ? 0.02 : 0.1);
+    }
+    const int code = trial_wait(process);
+    r.tries = steps;
+    if (code)
+        crash(&r, trial_errors());
+    if (!early || late > early + 1024 || most > early_files + 2)
+        lose(&r, "it grows");
+    end(&r);
+    printf("  resident after a tenth of the steps: %ld kB, near the end: %ld kB; descriptors: %d, "
+           "%d, at most %d\n",
+           early, late, early_files, late_files, most);
+}
+
+int main(int argc, char **argv)
+{
+    quick = argc > 1 && !strcmp(argv[1], "quick");
+    faults_enter(STEPS, EVERY);
+    trial_empty();
+    if (trial_run(NULL, "train.steps=6"))
+        return EXIT_FAILURE;
+    trial_keep("half");
+    printf("| %-51s | %6s | %4s | %7s | %7s |\n|---|---|---|---|---|\n", "fault", "tries", "lost",
+           "crashed", "time");
+    random_kills();
+    every_kill_point();
+    every_failing_call();
+    file_limits();
+    signals();
+    two_interrupts();
+    damage();
+    long_run();
+    disk_sizes();
+    faults_leave();
+    return all_good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

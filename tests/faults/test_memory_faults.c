@@ -1,0 +1,151 @@
+/* What else is read while the heap is exhausted: other runs' checkpoints, and sweeps. (Steps,
+ * evaluations, saves and loads are in the tests of the trainer and of checkpoints.) */
+
+#include "suite.h"
+#include "training/trained.h"
+
+#include "train/config.h"
+#include "train/sweep.h"
+
+#include <stdio.h>
+
+enum { MOST = 10000 };
+
+/* ---- checkpoints ---- */
+
+static void save_example(void)
+{
+    trained t = new_trained(4, 1);
+    const rt_checkpoint_info info = {.step = 7, .config = "[run]\n", .best_eval_loss = 1};
+    assert_status(rt_checkpoint_save(in_scratch("a.h5"), model_of(&t), &info), RT_OK, "");
+    free_trained(&t);
+}
+
+START_TEST(a_start_from_another_run_changes_nothing)
+{
+    save_example();
+    trained t = new_trained(4, 2), before = new_trained(4, 2), saved = new_trained(4, 1);
+    rt_code code = RT_MEMORY;
+    size_t n = 0;
+    while (code != RT_OK && n < MOST) {
+        rt_checkpoint_info info = {0};
+        bool has_theta;
+        ck_assert(same_numbers(&t, &before));
+        rt_memory_fail_at(++n);
+        code = rt_checkpoint_start_from(in_scratch("a.h5"), model_of(&t), &has_theta, &info).code;
+        rt_memory_fail_at(0);
+        ck_assert(code == RT_OK || code == RT_MEMORY);
+        rt_checkpoint_info_free(&info);
+    }
+    ck_assert_uint_gt(n, 4);
+    ck_assert(!memcmp(t.parameters.values, saved.parameters.values,
+                      t.parameters.block_size * sizeof(real)));
+    free_trained(&t);
+    free_trained(&before);
+    free_trained(&saved);
+}
+END_TEST
+
+START_TEST(an_info_is_whole_or_empty)
+{
+    save_example();
+    rt_code code = RT_MEMORY;
+    size_t n = 0;
+    while (code != RT_OK && n < MOST) {
+        rt_checkpoint_info info;
+        rt_memory_fail_at(++n);
+        code = rt_checkpoint_read_info(in_scratch("a.h5"), &info).code;
+        rt_memory_fail_at(0);
+        ck_assert(code == RT_OK || code == RT_MEMORY);
+        ck_assert_int_eq(code == RT_OK, info.config != NULL);
+        rt_checkpoint_info_free(&info);
+    }
+    ck_assert_uint_gt(n, 3);
+}
+END_TEST
+
+/* A theta that all layers share. */
+static void save_theta(void)
+{
+    rt_parameters p = {0};
+    rt_parameters_add(&p, RT_ROLE_THETA, RT_INIT_NORMAL, RT_SHAPE_OF(3), "roformer.encoder.theta");
+    assert_status(rt_parameters_allocate(&p, 1, NULL), RT_OK, "");
+    const rt_checkpoint_model model = {.parameters = &p, .theta_scope = RT_THETA_MODEL};
+    const rt_checkpoint_info info = {.step = 1};
+    assert_status(rt_checkpoint_save(in_scratch("a.h5"), &model, &info), RT_OK, "");
+    rt_parameters_free(&p);
+}
+
+START_TEST(theta_alone_is_read_or_not)
+{
+    save_theta();
+    rt_code code = RT_MEMORY;
+    size_t n = 0;
+    while (code != RT_OK && n < MOST) {
+        double *theta;
+        rt_shape shape;
+        rt_theta_scope scope;
+        rt_memory_fail_at(++n);
+        rt_status status = rt_checkpoint_read_theta(in_scratch("a.h5"), &theta, &shape, &scope);
+        rt_memory_fail_at(0);
+        code = status.code;
+        ck_assert_msg(code == RT_OK || code == RT_MEMORY, "%s", status.message);
+        ck_assert_int_eq(code == RT_OK, theta != NULL);
+        rt_free(theta);
+    }
+    ck_assert_uint_gt(n, 2);
+}
+END_TEST
+
+/* ---- sweeps ---- */
+
+static const char grid[] = "[sweep]\nposition.kind = rope, none\nrun.seed = 1,2,3\n"
+                           "[variant near]\ndata.task = copy\n"
+                           "[variant far]\ndata.task = shift\ndata.distance = 5\n";
+
+static rt_code load_sweep(void)
+{
+    rt_sweep sweep = {0};
+    rt_config config;
+    char *errors;
+    const rt_config_source source = {.path = "theta.ini", .text = grid, .sweep = &sweep};
+    rt_status status = rt_config_load(&config, &source, &errors);
+    if (!status.code) {
+        char *settings = rt_sweep_overrides(&sweep, 0);
+        const rt_config_source one = {.path = "theta.ini", .text = grid, .settings = settings};
+        if (!settings)
+            status = rt_out_of_memory("settings");
+        else
+            status = rt_config_load(&config, &one, &errors);
+        rt_free(settings);
+    }
+    ck_assert_msg(!errors, "%s", errors);
+    rt_sweep_free(&sweep);
+    return status.code;
+}
+
+START_TEST(a_sweep_is_loaded_or_not)
+{
+    rt_code code = RT_MEMORY;
+    size_t n = 0;
+    while (code != RT_OK && n < MOST) {
+        rt_memory_fail_at(++n);
+        code = load_sweep();
+        rt_memory_fail_at(0);
+        ck_assert_msg(code == RT_OK || code == RT_MEMORY, "request %zu: code %d", n, code);
+    }
+    ck_assert_uint_gt(n, 10);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("memory faults");
+    TCase *tests = leak_checked_case(suite, "every request of the heap fails once");
+    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
+    tcase_add_test(tests, a_start_from_another_run_changes_nothing);
+    tcase_add_test(tests, an_info_is_whole_or_empty);
+    tcase_add_test(tests, theta_alone_is_read_or_not);
+    tcase_add_test(tests, a_sweep_is_loaded_or_not);
+    return run_suite(suite);
+}
