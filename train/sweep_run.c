@@ -61,9 +61,9 @@ static rt_status load_member(const sweep_run *r, int run, rt_config *config)
     rt_free(errors);
     if (status.code)
         return status;
-    if (strlen(r->folder.path) >= sizeof config->run.dir)
-        return rt_error(RT_CONFIG, "%s: the path is too long", r->folder.path);
-    snprintf(config->run.dir, sizeof config->run.dir, "%s", r->folder.path);
+    if (snprintf(config->run.dir, sizeof config->run.dir, "%s", r->folder.path) >=
+        (int)sizeof config->run.dir)
+        return rt_error(RT_CONFIG, "%.800s: the path is too long", r->folder.path);
     rt_sweep_name(r->sweep, run, config->run.name);
     config->run.threads = r->threads;
     return rt_ok();
