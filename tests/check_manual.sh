@@ -1,28 +1,53 @@
 #!/bin/sh
-# The manual page is well-formed, and has every option, exit code and environment variable that
-# the program knows.
+# The manual page is well-formed, and has the options, exit codes, sections and environment
+# variables that the program knows, no more and no less; its example is a good configuration.
 #
 #     tests/check_manual.sh BUILD_FOLDER
 set -eu
 page=$(cd "$(dirname "$0")/.." && pwd)/train/train.1
 build=$1
 failed=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
-missing() {
-    echo "train.1 does not have $1" >&2
+compare() { # compare WHAT: the lines of $work/program and $work/page
+    sort -u "$work/program" -o "$work/program"
+    sort -u "$work/page" -o "$work/page"
+    [ -s "$work/program" ] || { echo "the program shows no $1" >&2; failed=1; }
+    diff "$work/program" "$work/page" >"$work/difference" && return
+    echo "$1 of the program (<) and of train.1 (>) differ:" >&2
+    grep '^[<>]' "$work/difference" >&2
     failed=1
 }
 
-for option in $("$build/train" --help | sed -n 's/^ *\(-h, \)*--\([a-z-]*\).*/\2/p'); do
-    grep -qE "^\.It Fl (h , )?-$option( |$)" "$page" || missing "--$option"
-done
-for code in 0 1 2 3 4 5 6 7 75 130; do
-    grep -qx "\.It $code" "$page" || missing "exit code $code"
-done
-grep -rhoE 'getenv\("[A-Z_]+"' "$(dirname "$page")" | sed 's/.*"\(.*\)"/\1/' | sort -u >"$build/variables"
-while read -r variable; do
-    grep -qx "\.It Ev $variable" "$page" || missing "$variable"
-done <"$build/variables"
+part() { # part NAME: the section of the page
+    sed -n "/^\.Sh $1\$/,/^\.Sh /p" "$page"
+}
+
+"$build/train" --help >"$work/help"
+
+sed -n 's/^ *\(-h, \)*--\([a-z-]*\).*/\2/p' "$work/help" >"$work/program"
+part DESCRIPTION | sed -n 's/^\.It Fl \(h , \)*-\([a-z-]*\).*/\2/p' >"$work/page"
+compare options
+
+sed -n '/^exit codes:/,/^$/p' "$work/help" | tr ':;' '\n\n' |
+    sed -n 's/^ *\([0-9][0-9]*\) .*/\1/p' >"$work/program"
+part 'EXIT STATUS' | sed -n 's/^\.It //p' >"$work/page"
+compare 'exit codes'
+
+sed -n 's/^  \([a-z_]*\)\.[a-z_0-9]*=.*/\1/p' "$work/help" >"$work/program"
+part CONFIGURATION | sed -n 's/^\.It Sy \([a-z]*\).*/\1/p' | grep -vx variant \
+    >"$work/page"
+compare sections
+
+cat "$(dirname "$page")"/*.c | grep -oE 'getenv\("[A-Z_]+"' | sed 's/.*"\(.*\)"/\1/' \
+    >"$work/program"
+part ENVIRONMENT | sed -n 's/^\.It Ev //p' >"$work/page"
+compare 'environment variables'
+
+part EXAMPLES | sed -n '/^\[/,/^\.Ed/p' | grep -v '^\.Ed' >"$work/first.ini"
+"$build/train" --check "$work/first.ini" >/dev/null || failed=1
+
 if command -v mandoc >/dev/null; then
     mandoc -Tlint -W warning "$page" || failed=1
 else
