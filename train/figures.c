@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -88,6 +89,18 @@ void rt_figures_add_sized(rt_figures *f, const char *name, const char *caption, 
 void rt_figures_add(rt_figures *f, const char *name, const char *caption, const char *commands)
 {
     rt_figures_add_sized(f, name, caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, commands);
+}
+
+double rt_figures_tics(double range)
+{
+    static const double steps[] = {1, 2, 5};
+    if (!(range > 0) || !isfinite(range))
+        return 1;
+    const double power = pow(10, floor(log10(range / 5)));
+    for (int i = 0; i < 3; i++)
+        if (range / (steps[i] * power) <= 5)
+            return steps[i] * power;
+    return 10 * power;
 }
 
 /* ---- drawing ---- */

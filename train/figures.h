@@ -41,6 +41,10 @@ void rt_figures_add_sized(rt_figures *f, const char *name, const char *caption, 
  * that fails costs its own figure alone. */
 rt_status rt_figures_draw(rt_figures *f) RT_MUST_CHECK;
 
+/* The distance between the tics of a low panel: 1, 2 or 5 times a power of ten, at most five of
+ * them in `range`. */
+double rt_figures_tics(double range);
+
 /* Removes what this file and gnuplot write. */
 void rt_figures_clear(const char *folder);
 

@@ -258,6 +258,17 @@ static found find_dataset(rt_image *image, const char *path)
     return f;
 }
 
+/* Whether the file holds the dataset's `bytes`. HDF5 would read what was never written as
+ * zeros, whatever its size, and what lies in other files from there. */
+static bool is_held(const found *f, hsize_t bytes)
+{
+    hid_t creation = H5Dget_create_plist(f->dataset);
+    bool here = H5Pget_layout(creation) != H5D_VIRTUAL && H5Pget_external_count(creation) == 0;
+    if (creation >= 0)
+        H5Pclose(creation);
+    return here && H5Dget_storage_size(f->dataset) >= bytes;
+}
+
 static void not_readable(rt_image *image, const char *path)
 {
     rt_image_fail(image, RT_CHECKPOINT, "%s is missing or not as expected", path);
@@ -290,7 +301,8 @@ static void read_numbers(rt_image *image, const char *path, hid_t in_memory, voi
     bool good = f.ndim == shape.ndim && H5Tget_class(f.type) == H5T_FLOAT;
     for (int i = 0; i < shape.ndim; i++)
         good = good && f.axes[i] == (hsize_t)shape.axis[i];
-    good = good && H5Dread(f.dataset, in_memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
+    good = good && is_held(&f, rt_shape_size(shape) * H5Tget_size(f.type)) &&
+           H5Dread(f.dataset, in_memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
     let_go(&f.h);
     if (!good)
         not_readable(image, path);
@@ -310,6 +322,10 @@ void rt_image_doubles(rt_image *image, const char *path, double *values, rt_shap
 static void *read_new(rt_image *image, const char *path, const found *f, hid_t in_memory,
                       size_t size)
 {
+    if (!is_held(f, size)) {
+        not_readable(image, path);
+        return NULL;
+    }
     unsigned char *bytes = rt_alloc(size + 1, 1);
     if (!bytes) {
         rt_image_fail(image, RT_MEMORY, "out of memory for %s", path);

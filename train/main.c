@@ -4,6 +4,7 @@
 #include "train/decay.h"
 #include "train/memory_check.h"
 #include "train/model_check.h"
+#include "train/report_command.h"
 #include "train/run.h"
 #include "train/sweep_run.h"
 
@@ -102,7 +103,7 @@ static rt_exit obey_sweep(const rt_config *config, const rt_sweep *sweep,
 static rt_exit obey(const rt_arguments *arguments)
 {
     if (arguments->command == RT_COMMAND_REPORT)
-        return rt_run_report(arguments);
+        return rt_report_command(arguments);
     rt_config config;
     rt_sweep sweep = {0};
     rt_exit code = load(&config, arguments, knows_sweeps(arguments->command) ? &sweep : NULL);

@@ -9,9 +9,9 @@ enum {
     MOST_LAYERS = 4,
     MOST_HEADS = 8,
     MOST_NUMBERS = 1 << 25, /* a report must not need more memory than the training */
-    GAP = 20,               /* points of the figure, as all below: for the title of a map */
+    GAP = 28,               /* points of the figure, as all below: for the title of a map */
     LEFT = 52,
-    BELOW = 46,
+    BELOW = 52,
     RIGHT = 56
 };
 
@@ -62,21 +62,22 @@ static void add_script(rt_figures *f, const view *v, const rt_config *config)
 {
     rt_writer w = {0};
     char caption[RT_CAPTION_SIZE];
-    const int drawn = LEFT + v->heads * (v->size + GAP / 2) + RIGHT;
+    const int drawn = LEFT + v->heads * (v->size + GAP / 3) + RIGHT;
     const int width = drawn > RT_FIGURE_WIDTH ? drawn : RT_FIGURE_WIDTH;
     const int height = v->layers * (v->size + GAP) + BELOW;
     rt_writer_add(
         &w,
         "unset key\nunset grid\nset border 15 linecolor rgb '#999999' linewidth 0.6\n"
         "set palette defined (0 '#ffffff', 0.3 '#9ecae1', 0.65 '#2171b5', 1 '#08306b')\n"
-        "set cbrange [0:1]\nset cbtics ('0' 0, '.01' .1, '.1' .3162, '.5' .7071, '1' 1) font ',11'"
+        "set cbrange [0:1]\nset cbtics ('0' 0, '.05' .2236, '.2' .4472, '.5' .7071, '1' 1) font "
+        "',11'"
         "\nset colorbox user origin screen %.4f, screen %.4f size screen %.4f, screen %.4f\n"
         "set yrange [%g:-0.5]\nset xrange [-0.5:%g]\nset multiplot\n",
         (drawn - RIGHT + 6.0) / width, (double)BELOW / height, 10.0 / width,
-        (double)(v->size < 90 ? v->size : 90) / height, v->tokens - 0.5, v->tokens - 0.5);
+        (double)v->size / height, v->tokens - 0.5, v->tokens - 0.5);
     for (int n = 0; n < v->layers * v->heads; n++) {
         const int l = n / v->heads, h = n % v->heads;
-        const double left = LEFT + h * (v->size + GAP / 2.0);
+        const double left = LEFT + h * (v->size + GAP / 3);
         const double below = BELOW + (v->layers - 1 - l) * (v->size + (double)GAP);
         const char *tics = v->tokens > 16 ? "16" : "4";
         rt_writer_add(&w,
@@ -84,8 +85,9 @@ static void add_script(rt_figures *f, const view *v, const rt_config *config)
                       "set bmargin at screen %.4f\nset tmargin at screen %.4f\n",
                       left / width, (left + v->size) / width, below / height,
                       (below + v->size) / height);
-        rt_writer_add(&w, "set xtics %s format '%s' font ',10'\nset xlabel '%s' font ',11'\n", tics,
-                      l + 1 == v->layers ? "%g" : "", l + 1 == v->layers ? "key" : "");
+        rt_writer_add(
+            &w, "set xtics %s format '%s' font ',10'\nset xlabel '%s' font ',11' offset 0,0.5\n",
+            tics, l + 1 == v->layers ? "%g" : "", l + 1 == v->layers ? "key" : "");
         rt_writer_add(&w, "set ytics %s format '%s' font ',10'\nset ylabel '%s' font ',11'\n", tics,
                       h ? "" : "%g", h ? "" : "query");
         rt_writer_add(&w,
@@ -139,7 +141,7 @@ static view choose_view(const rt_config *config)
         v.layers--;
     /* up to three in half of the page; a map of its own is not made huge */
     const int width = v.heads > 3 ? 2 * RT_FIGURE_WIDTH : RT_FIGURE_WIDTH;
-    v.size = (width - LEFT - RIGHT) / v.heads - GAP / 2;
+    v.size = (width - LEFT - RIGHT) / v.heads - GAP / 3;
     v.size = v.size < 180 ? v.size : 180;
     return v;
 }

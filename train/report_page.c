@@ -36,7 +36,9 @@ static const char style[] =
     ".keys small{font-weight:400;color:#666;display:block}"
     ".facts th{white-space:nowrap;width:1%}"
     "a{color:#0072b2}"
-    "@media print{body{max-width:none;font-size:10.5pt;padding:0}.scroll,figure.wide .plot"
+    "@media print{body{max-width:none;font-size:10.5pt;padding:0}"
+    ".figures{grid-template-columns:1fr 1fr;gap:1rem}"
+    ".keys{columns:3}.keys table{font-size:8pt}.scroll,figure.wide .plot"
     "{overflow:visible}figure.wide svg{min-width:0}h2{break-after:avoid}"
     ".verdict{print-color-adjust:exact;-webkit-print-color-adjust:exact}}";
 
@@ -86,16 +88,37 @@ void rt_page_verdict(rt_writer *w, const char *lines, bool bad)
     rt_writer_add(w, "</div>\n");
 }
 
+/* gnuplot gives the same names to the parts of every figure; in one page each needs its own. */
+static void add_parts(rt_writer *w, const char *svg, const char *name)
+{
+    static const char *const before_names[] = {" id='", " id=\"", "href='#", "url(#"};
+    enum { KINDS = sizeof before_names / sizeof *before_names };
+    for (;;) {
+        const char *nearest = NULL;
+        for (int i = 0; i < KINDS; i++) {
+            const char *at = strstr(svg, before_names[i]);
+            if (at && (!nearest || at + strlen(before_names[i]) < nearest))
+                nearest = at + strlen(before_names[i]);
+        }
+        if (!nearest)
+            break;
+        rt_writer_add(w, "%.*s%s-", (int)(nearest - svg), svg, name);
+        svg = nearest;
+    }
+    rt_writer_add(w, "%s", svg);
+}
+
 /* The caption is below, not where the pointer rests: the SVG's own title, its name, goes. */
-static void add_svg(rt_writer *w, const char *svg)
+static void add_svg(rt_writer *w, const char *svg, const char *name)
 {
     static const char end[] = "</title>";
     const char *title = strstr(svg, "<title>");
     const char *after = title ? strstr(title, end) : NULL;
-    if (after)
-        rt_writer_add(w, "%.*s%s", (int)(title - svg), svg, after + strlen(end));
-    else
-        rt_writer_add(w, "%s", svg);
+    if (after) {
+        rt_writer_add(w, "%.*s", (int)(title - svg), svg);
+        svg = after + strlen(end);
+    }
+    add_parts(w, svg, name);
 }
 
 static void add_figure(rt_writer *w, const char *folder, const rt_figure *figure)
@@ -106,7 +129,7 @@ static void add_figure(rt_writer *w, const char *folder, const rt_figure *figure
     const char *svg = text ? strstr(text, "<svg") : NULL; /* past the XML declaration */
     if (svg && strstr(svg, "</svg>")) {
         rt_writer_add(w, "<figure%s><div class=\"plot\">\n", figure->wide ? " class=\"wide\"" : "");
-        add_svg(w, svg);
+        add_svg(w, svg, figure->name);
         rt_writer_add(w, "</div>");
         rt_page_cell(w, "figcaption", figure->caption);
         rt_writer_add(w, "</figure>\n");

@@ -14,8 +14,10 @@ enum {
     MOST_PANELS = 6,
     LINE_SIZE = 256,
     WORD_SIZE = 16,
+    THETA_HEIGHT = 420, /* of the two figures that stand side by side */
+    PANEL_HEIGHT = 210,
     NEAREST_END = 64, /* of the distances r of a decay curve */
-    FARTHEST_END = 512
+    FARTHEST_END = 256
 };
 
 /* The layers of the tables, by the number that stands there; "all" if they share one theta. */
@@ -121,7 +123,7 @@ static void add_drift(rt_figures *f, const char *folder)
     collect_drift(&data, theta, &l);
     fclose(theta);
     rt_figures_write(f, "drift.csv", &data);
-    rt_writer_add(&script, "set xlabel 'step'\nset ylabel 'largest |θ_i/θ_i^0 - 1|' enhanced\n"
+    rt_writer_add(&script, "set xlabel 'step'\nset ylabel 'largest relative drift'\n"
                            "set yrange [0:*]\nplot ");
     for (int i = 0; i < l.count; i++) {
         write_title(title, l.list[i]);
@@ -131,8 +133,10 @@ static void add_drift(rt_figures *f, const char *folder)
         rt_writer_add(&script, " title '%s'", title);
     }
     rt_writer_add(&script, "\n");
-    finish(f, "drift", "How far θ has gone: the largest relative drift of a layer from its start",
-           &l, RT_FIGURE_WIDTH, height_with_key(RT_FIGURE_HEIGHT, l.count), &script);
+    finish(f, "drift",
+           "How far θ has gone from its start: the largest relative drift |θᵢ/θᵢ⁰ - 1| of a "
+           "layer's pairs",
+           &l, RT_FIGURE_WIDTH, height_with_key(THETA_HEIGHT, l.count), &script);
 }
 
 /* ---- theta at the end ---- */
@@ -148,7 +152,8 @@ typedef struct theta {
 typedef struct final {
     layers layers;
     int count;
-    bool elsewhere; /* some theta did not start from base^(-2i/R) */
+    double lowest, highest; /* of all theta / base^(-2i/R) - 1 */
+    bool elsewhere;         /* some theta did not start from base^(-2i/R) */
     theta list[MOST_THETAS];
 } final;
 
@@ -177,6 +182,8 @@ static bool read_final(final *f, const char *folder)
             pair < 0 || pair >= MOST_PAIRS)
             continue;
         f->elsewhere |= fabs(start / geometric - 1) > 1e-6;
+        f->lowest = fmin(f->lowest, end / geometric - 1);
+        f->highest = fmax(f->highest, end / geometric - 1);
         theta *t = theta_of(f, layer_of(&f->layers, layer), head);
         if (!t)
             continue;
@@ -213,25 +220,32 @@ static void add_theta(rt_figures *f, const final *end)
 {
     rt_writer w = {0};
     const int titles = end->layers.count + 1 + end->elsewhere;
+    int pairs = 0;
+    for (int i = 0; i < end->count; i++)
+        pairs = end->list[i].pairs > pairs ? end->list[i].pairs : pairs;
     rt_writer_add(
-        &w, "final = '../theta_final.csv'\nset multiplot\nset lmargin 9\nset rmargin 2\n"
-            "set xrange [-0.6:*]\nset offsets 0, 0.6, 0, 0\nset size 1, 0.6\nset origin 0, 0.4\n"
-            "set bmargin 0.5\nset xtics format ''\nset ylabel 'θ_i (rad/position)' enhanced\n"
-            "set logscale y\nset format y '10^{%%L}'\n"
-            "plot final using ($3 - 0.4):6:(0.8):(0) skip 1 with vectors nohead linewidth 2 "
-            "linecolor rgb '#aaaaaa' title 'base^{-2i/R}' enhanced");
+        &w,
+        "final = '../theta_final.csv'\nset multiplot\nset lmargin 9\nset rmargin 2\n"
+        "set xrange [-0.6:%g]\nset xtics %g format ''\nset size 1, 0.58\nset origin 0, 0.42\n"
+        "set bmargin 0.5\nset ylabel 'θ_i (radians/position)' enhanced\n"
+        "set logscale y\nset format y '10^{%%L}'\n"
+        "plot final using ($3 - 0.4):6:(0.8):(0) skip 1 with vectors nohead linewidth 2 "
+        "linecolor rgb '#aaaaaa' title 'base^{-2i/R}' enhanced",
+        pairs - 0.4, fmax(1, rt_figures_tics(0.6 * pairs)));
     if (end->elsewhere)
         rt_writer_add(&w, ", \\\n     final using 3:5 skip 1 with points pointtype 6 pointsize "
                           "0.7 linecolor rgb '#777777' title 'start'");
     add_points(&w, end, "$4", true);
-    rt_writer_add(&w, "set size 1, 0.4\nset origin 0, 0\nset tmargin 0.5\nset bmargin 3\n"
-                      "unset logscale y\nset format y '%%g'\nset xtics format '%%g'\n"
-                      "set xlabel 'pair i'\nset ylabel 'change (%%)'\n"
-                      "plot 0 with lines linewidth 2 linecolor rgb '#aaaaaa' notitle");
+    rt_writer_add(&w,
+                  "set size 1, 0.42\nset origin 0, 0\nset tmargin 0.5\nset bmargin 3.6\n"
+                  "unset logscale y\nset format y '%%g'\nset ytics %g\nset xtics format '%%g'\n"
+                  "set xlabel 'pair i'\nset ylabel 'change (%%)'\n"
+                  "plot 0 with lines linewidth 2 linecolor rgb '#aaaaaa' notitle",
+                  rt_figures_tics(100 * (end->highest - end->lowest)));
     add_points(&w, end, "100*($4/$6 - 1)", false);
     rt_writer_add(&w, "unset multiplot\n");
-    finish(f, "theta", "The learned θ_i beside base^(-2i/R), and the change between them",
-           &end->layers, RT_FIGURE_WIDTH, height_with_key(400, titles), &w);
+    finish(f, "theta", "The learned θᵢ beside base^(-2i/R), and the change between them",
+           &end->layers, RT_FIGURE_WIDTH, height_with_key(THETA_HEIGHT, titles), &w);
 }
 
 /* ---- decay ---- */
@@ -242,20 +256,23 @@ static int farthest(const rt_config *c)
     return twice < NEAREST_END ? NEAREST_END : twice > FARTHEST_END ? FARTHEST_END : twice;
 }
 
-/* Columns: r, then the start and the end of each theta. */
-static void write_decay(rt_figures *f, const final *end, int last)
+/* Columns: r, then the start and the end of each theta. The largest number among them. */
+static double write_decay(rt_figures *f, const final *end, int last)
 {
     rt_writer w = {0};
+    double highest = 0;
     for (int r = 0; r <= last; r++) {
         rt_writer_add(&w, "%d", r);
         for (int i = 0; i < end->count; i++) {
             const theta *t = &end->list[i];
-            rt_writer_add(&w, ",%.5g,%.5g", rt_decay(t->start, t->pairs, r),
-                          rt_decay(t->end, t->pairs, r));
+            const double start = rt_decay(t->start, t->pairs, r), C = rt_decay(t->end, t->pairs, r);
+            rt_writer_add(&w, ",%.5g,%.5g", start, C);
+            highest = fmax(highest, fmax(start, C));
         }
         rt_writer_add(&w, "\n");
     }
     rt_figures_write(f, "decay.csv", &w);
+    return highest;
 }
 
 /* The curves of a layer in one panel; a start that all heads share is drawn once. */
@@ -285,13 +302,13 @@ static void add_decay(rt_figures *f, const final *end, const rt_config *config)
 {
     char title[32], caption[RT_CAPTION_SIZE];
     const int shown = end->layers.count < MOST_PANELS ? end->layers.count : MOST_PANELS;
-    const int columns = shown > 2 ? 2 : 1, rows = (shown + columns - 1) / columns;
+    const int columns = shown > 1 ? 2 : 1, rows = (shown + columns - 1) / columns;
     rt_writer w = {0};
-    write_decay(f, end, farthest(config));
+    const double highest = write_decay(f, end, farthest(config));
     rt_writer_add(&w,
-                  "set xlabel 'distance r (positions)'\nset ylabel 'C(r)'\nset yrange [0:*]\n"
+                  "set xlabel 'distance r (positions)'\nset yrange [0:*]\nset ytics %g\n"
                   "set multiplot layout %d,%d\n",
-                  rows, columns);
+                  rt_figures_tics(highest), rows, columns);
     for (int i = 0; i < shown; i++) {
         write_title(title, end->layers.list[i]);
         rt_writer_add(&w, "set ylabel 'C(r), %s'\n", title);
@@ -306,7 +323,7 @@ static void add_decay(rt_figures *f, const final *end, const rt_config *config)
         snprintf(caption + strlen(caption), sizeof caption - strlen(caption), "; layers 0 to %d",
                  shown - 1);
     finish(f, "decay", caption, &end->layers, columns * RT_FIGURE_WIDTH,
-           rows > 1 ? rows * 200 : RT_FIGURE_HEIGHT, &w);
+           columns > 1 ? rows * PANEL_HEIGHT : RT_FIGURE_HEIGHT, &w);
 }
 
 void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config)

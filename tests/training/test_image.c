@@ -1,6 +1,7 @@
 #include "train/image.h"
 
 #include "suite.h"
+#include "train/sealed.h"
 #include "training/example.h"
 
 static void assert_reals(rt_image *image, const char *path, rt_shape shape)
@@ -208,6 +209,56 @@ START_TEST(h5ls_lists_the_file)
 }
 END_TEST
 
+/* ---- what the file does not hold ---- */
+
+/* Replaces /bytes of the example and seals the file again: a forger would do the same. */
+static void forge(const char *path, hid_t type, hid_t creation, hsize_t extent)
+{
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    H5Ldelete(file, "/bytes", H5P_DEFAULT);
+    hid_t space = H5Screate_simple(1, &extent, NULL);
+    hid_t set = H5Dcreate2(file, "/bytes", type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    ck_assert(set >= 0 && H5Dclose(set) >= 0 && H5Sclose(space) >= 0 && H5Fclose(file) >= 0);
+    size_t size;
+    unsigned char *bytes = file_bytes(path, &size);
+    assert_status(rt_sealed_write(path, bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE), RT_OK, "");
+    free(bytes);
+}
+
+static void expect_no_bytes(const char *path)
+{
+    size_t size;
+    rt_image *image = rt_image_open(path);
+    ck_assert_ptr_null(rt_image_bytes(image, "/bytes", &size));
+    assert_status(rt_image_status(image), RT_CHECKPOINT,
+                  "a.h5: /bytes is missing or not as expected");
+    rt_image_close(image);
+    no_handle_is_open();
+}
+
+/* A dataset that was never written has an extent and no bytes; HDF5 reads it as zeros. */
+START_TEST(what_was_never_written_is_refused_before_memory_is_asked_for)
+{
+    const char *path = in_scratch("a.h5");
+    write_example(path);
+    forge(path, H5T_STD_U8LE, H5P_DEFAULT, (hsize_t)1 << 40);
+    expect_no_bytes(path);
+}
+END_TEST
+
+START_TEST(what_lies_in_another_file_is_refused)
+{
+    const char *path = in_scratch("a.h5");
+    write_example(path);
+    write_bytes(in_scratch("other"), "secret", 6);
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_external(creation, in_scratch("other"), 0, 6);
+    forge(path, H5T_STD_U8LE, creation, 6);
+    H5Pclose(creation);
+    expect_no_bytes(path);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("image");
@@ -223,5 +274,7 @@ int main(void)
                         sizeof misreadings / sizeof *misreadings);
     tcase_add_test(content, plain_hdf5_reads_the_file);
     tcase_add_test(content, h5ls_lists_the_file);
+    tcase_add_test(content, what_was_never_written_is_refused_before_memory_is_asked_for);
+    tcase_add_test(content, what_lies_in_another_file_is_refused);
     return run_suite(suite);
 }

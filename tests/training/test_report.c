@@ -1,0 +1,264 @@
+/* What the pages of runs and sweeps say, and what a gnuplot that misbehaves does to them. */
+
+#include "train/figures.h"
+#include "train_program.h"
+
+#define REPORTING "env -u ROTOR_NO_REPORT "
+#define RUN       REPORTING "$TRAIN tiny.ini --quiet "
+
+static bool has(const char *program)
+{
+    char command[128];
+    snprintf(command, sizeof command, "command -v %s >/dev/null", program);
+    return system(command) == 0;
+}
+
+static void expect_page(const char *path, const char *part)
+{
+    char *page = read_file(path);
+    expect_text(page, part);
+    rt_free(page);
+}
+
+static void expect_figures(const char *path, int count)
+{
+    char *page = read_file(path);
+    ck_assert_int_eq(count_of(page, "<svg"), count);
+    ck_assert_int_eq(count_of(page, "</svg>"), count);
+    ck_assert_int_eq(count_of(page, "<figcaption>"), count);
+    rt_free(page);
+}
+
+/* A program of that name that comes before the real one in $PATH=$PWD/bin:$PATH. */
+static void pretend(const char *script)
+{
+    mkdir("bin", 0777);
+    write_file("bin/gnuplot", script);
+    ck_assert_int_eq(chmod("bin/gnuplot", 0755), 0);
+}
+
+/* ---- what it says ---- */
+
+START_TEST(the_page_repeats_the_verdicts_that_were_printed)
+{
+    char line[LINE_SIZE];
+    expect_exit(w, 0, RUN);
+    char *page = read_file("runs/tiny/report.html");
+    expect_text(page, line_of(w->out, "theta: ", line));
+    line_of(w->out, "eval: ", line);
+    *strstr(line, " (") = '\0';
+    expect_text(page, line);
+    expect_text(page, "<div class=\"verdict\">");
+    rt_free(page);
+}
+END_TEST
+
+START_TEST(a_missed_target_is_told)
+{
+    expect_exit(w, 7, RUN "train.target_accuracy=1 train.steps=3 theta.learn=no");
+    expect_page("runs/tiny/report.html", "is below train.target_accuracy = 1<");
+    expect_page("runs/tiny/report.html", "<div class=\"verdict bad\">");
+}
+END_TEST
+
+START_TEST(a_run_that_did_not_end_says_so)
+{
+    expect_exit(w, 0,
+                RUN "train.steps=2 && rm runs/tiny/result.csv && "
+                    "{ $TRAIN --report runs/tiny || test $? = 1; }");
+    expect_page("runs/tiny/report.html", "the run has not ended");
+}
+END_TEST
+
+START_TEST(a_loss_that_is_not_finite_is_told)
+{
+    expect_exit(w, 5, "$TRAIN tiny.ini --quiet optimizer.lr=1e30 optimizer.clip_norm=0");
+    shell(w, "$TRAIN --report runs/tiny");
+    expect_page("runs/tiny/report.html", "the loss is not finite");
+}
+END_TEST
+
+START_TEST(keys_that_were_set_stand_out_and_are_escaped)
+{
+    write_file("a<i>&.txt",
+               "Sing, goddess, the anger of Peleus' son Achilleus and its devastation, "
+               "which put pains thousandfold upon the Achaians. ");
+    expect_exit(w, 0,
+                "for i in 1 2 3 4; do cat a*.txt a*.txt a*.txt > b && mv b a*.txt; done; " RUN
+                "train.steps=2 data.task=text 'data.file=a<i>&.txt'");
+    char *page = read_file("runs/tiny/report.html");
+    expect_text(page, "a&lt;i&gt;&amp;.txt");
+    expect_no_text(page, "<i>");
+    expect_text(page, "<tr class=\"set\"><th>steps</th><td><span>2</span>"
+                      "<small>default 1000</small></td></tr>");
+    expect_text(page, "<tr><th>beta1</th><td><span>0.9</span></td></tr>");
+    rt_free(page);
+}
+END_TEST
+
+START_TEST(what_is_cut_is_said)
+{
+    if (!has("gnuplot"))
+        return;
+    expect_exit(w, 0,
+                RUN "train.steps=2 model.layers=5 model.dim=18 model.heads=9 data.length=70 "
+                    "theta.scope=head");
+    expect_page("runs/tiny/report.html", "layers 0 to 3 of 5; heads 0 to 7 of 9; tokens 0 to 63 of "
+                                         "70<");
+    expect_figures("runs/tiny/report.html", 8);
+}
+END_TEST
+
+/* ---- figures ---- */
+
+START_TEST(every_script_draws_its_figure_again)
+{
+    if (!has("gnuplot"))
+        return;
+    expect_exit(w, 0,
+                RUN "train.steps=40 model.layers=8 theta.scope=head theta.init=perturbed "
+                    "theta.tolerance=9");
+    expect_figures("runs/tiny/report.html", 8);
+    expect_exit(w, 0,
+                "cd runs/tiny/figures && rm *.svg && for i in *.gp; do "
+                "gnuplot -d $i && test -s ${i%%.gp}.svg || exit 1; done");
+    if (has("xmllint"))
+        expect_exit(w, 0, "xmllint --noout runs/tiny/figures/*.svg");
+}
+END_TEST
+
+START_TEST(one_layer_and_one_evaluation_are_enough)
+{
+    if (!has("gnuplot"))
+        return;
+    expect_exit(w, 0, RUN "train.steps=1 model.layers=1 model.heads=1 theta.scope=model");
+    expect_figures("runs/tiny/report.html", 8);
+}
+END_TEST
+
+START_TEST(a_gnuplot_that_is_killed_is_a_warning)
+{
+    pretend("#!/bin/sh\nkill -9 $$\n");
+    expect_exit(w, 0, "PATH=$PWD/bin:$PATH; " RUN);
+    expect_text(w->err, "figures are missing: gnuplot failed on loss.gp, accuracy.gp, ");
+    ck_assert_int_eq(count_of(w->err, "\n"), 1);
+    expect_figures("runs/tiny/report.html", 0);
+}
+END_TEST
+
+START_TEST(a_script_that_fails_costs_its_own_figure_alone)
+{
+    if (!has("gnuplot"))
+        return;
+    pretend("#!/bin/sh\ncase \"$*\" in *drift*) printf '<svg half' >drift.svg; exit 1;; esac\n"
+            "PATH=${PATH#*:}\nexec gnuplot \"$@\"\n");
+    expect_exit(w, 0, "PATH=$PWD/bin:$PATH; " RUN);
+    expect_text(w->err, "gnuplot failed on drift.gp in runs/tiny/figures");
+    expect_figures("runs/tiny/report.html", 7);
+}
+END_TEST
+
+START_TEST(figures_of_an_earlier_report_are_not_shown_as_new)
+{
+    expect_exit(w, 0, RUN "train.steps=40");
+    expect_page("runs/tiny/report.html", "after 40 steps");
+    expect_exit(w, 0,
+                "mkdir empty; /usr/bin/env -u ROTOR_NO_REPORT PATH=$PWD/empty $TRAIN tiny.ini "
+                "--quiet --resume train.steps=60");
+    expect_text(w->err, "gnuplot is missing");
+    expect_page("runs/tiny/report.html", "after 60 steps");
+    expect_figures("runs/tiny/report.html", 0);
+}
+END_TEST
+
+START_TEST(what_the_user_has_set_for_gnuplot_does_not_matter)
+{
+    if (!has("gnuplot"))
+        return;
+    write_file(".gnuplot", "exit error 'not here'\n");
+    expect_exit(w, 0, "HOME=$PWD; export HOME; " RUN);
+    ck_assert_str_eq(w->err, "");
+    expect_figures("runs/tiny/report.html", 8);
+}
+END_TEST
+
+START_TEST(tables_that_cannot_be_read_are_a_warning)
+{
+    if (!has("gnuplot"))
+        return;
+    expect_exit(w, 0, RUN);
+    expect_exit(w, 1,
+                "cd runs/tiny && rm metrics.csv && mkdir metrics.csv && rm theta.csv && "
+                "echo nonsense >theta_final.csv && $TRAIN --report .");
+    expect_text(w->err, "gnuplot failed on loss.gp, accuracy.gp, gradient.gp, rate.gp");
+    expect_figures("runs/tiny/report.html", 1);
+}
+END_TEST
+
+START_TEST(low_panels_have_at_most_five_tics)
+{
+    for (double range = 1e-5; range < 1e5; range *= 1.37) {
+        const double tics = range / rt_figures_tics(range);
+        ck_assert_msg(tics > 1.9 && tics < 5.001, "%g tics in %g", tics, range);
+    }
+    ck_assert(rt_figures_tics(0) > 0);
+}
+END_TEST
+
+/* ---- sweeps ---- */
+
+START_TEST(a_sweep_tells_the_spread_and_what_failed)
+{
+    if (!has("gnuplot"))
+        return;
+    expect_exit(w, 5,
+                RUN "train.steps=20 optimizer.clip_norm=0 sweep.optimizer.lr=1e-2,1e30 "
+                    "sweep.run.seed=1,2");
+    char *page = read_file("runs/tiny/report.html");
+    expect_text(page, "2 of 4 runs have come to an end");
+    expect_text(page, "theta: near in ");
+    expect_text(page, "<td>0 of 2</td>");
+    expect_text(page, " ± ");
+    expect_text(page, "<a href=\"lr=1e-2_seed=1/report.html\">lr=1e-2_seed=1</a>");
+    expect_no_text(page, "<a href=\"lr=1e30");
+    rt_free(page);
+    expect_figures("runs/tiny/report.html", 2);
+    expect_exit(w, 0, "grep -q filledcurves runs/tiny/figures/loss.gp");
+}
+END_TEST
+
+START_TEST(the_report_of_a_sweep_draws_those_of_its_runs_as_well)
+{
+    if (!has("gnuplot"))
+        return;
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=5 sweep.run.seed=1,2");
+    expect_exit(w, 1, "test -e runs/tiny/report.html -o -e runs/tiny/seed=1/report.html");
+    expect_exit(w, 0, "$TRAIN --report runs/tiny/");
+    ck_assert_int_eq(count_of(w->out, "report: "), 3);
+    expect_figures("runs/tiny/seed=2/report.html", 8);
+    expect_page("runs/tiny/report.html", "<a href=\"seed=2/report.html\">");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("report");
+    TCase *tests = program_case(suite);
+    tcase_add_test(tests, the_page_repeats_the_verdicts_that_were_printed);
+    tcase_add_test(tests, a_missed_target_is_told);
+    tcase_add_test(tests, a_run_that_did_not_end_says_so);
+    tcase_add_test(tests, a_loss_that_is_not_finite_is_told);
+    tcase_add_test(tests, keys_that_were_set_stand_out_and_are_escaped);
+    tcase_add_test(tests, what_is_cut_is_said);
+    tcase_add_test(tests, every_script_draws_its_figure_again);
+    tcase_add_test(tests, one_layer_and_one_evaluation_are_enough);
+    tcase_add_test(tests, a_gnuplot_that_is_killed_is_a_warning);
+    tcase_add_test(tests, a_script_that_fails_costs_its_own_figure_alone);
+    tcase_add_test(tests, figures_of_an_earlier_report_are_not_shown_as_new);
+    tcase_add_test(tests, what_the_user_has_set_for_gnuplot_does_not_matter);
+    tcase_add_test(tests, tables_that_cannot_be_read_are_a_warning);
+    tcase_add_test(tests, low_panels_have_at_most_five_tics);
+    tcase_add_test(tests, a_sweep_tells_the_spread_and_what_failed);
+    tcase_add_test(tests, the_report_of_a_sweep_draws_those_of_its_runs_as_well);
+    return run_suite(suite);
+}
