@@ -1,6 +1,7 @@
 /* What can happen to a training, many times each, and whether anything was lost:
  *
- *     fault_matrix [quick]
+ *     fault_matrix [quick] [kills|points|calls|memory|limits|signals|interrupts|damage|steps|
+ *                           disks ...]
  *
  * Prints a table. Lost: a checkpoint is damaged, older than the last that was acknowledged, or
  * its training does not go on to the very same files. Crashed: it ended by a signal that nobody
@@ -208,6 +209,25 @@ static void every_failing_call(void)
                     judge_exit(&r, train(fault, resumed));
                 }
         }
+    end(&r);
+}
+
+/* Without a path to name, but with a message. */
+static void every_refusal_of_memory(void)
+{
+    row r = begin("every request of the heap refused, once");
+    for (int resumed = 0; resumed < 2; resumed++) {
+        const long calls = calls_of(SHIM_MEMORY, resumed);
+        for (long n = 1; n <= calls; n += several(1, 15)) {
+            char fault[64];
+            snprintf(fault, sizeof fault, "memory %ld ENOMEM", n);
+            const int code = train(fault, resumed);
+            r.tries++;
+            if (code > 6 || (code && !*trial_errors()))
+                crash(&r, fault);
+            judge(&r, false);
+        }
+    }
     end(&r);
 }
 
@@ -454,6 +474,13 @@ static long step_of_run(void)
     return last;
 }
 
+/* A sanitizer keeps what was freed for a while. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { MORE_KILOBYTES = 1 << 20 };
+#else
+enum { MORE_KILOBYTES = 1 << 10 };
+#endif
+
 /* Memory and descriptors after a tenth of the steps and near their end. */
 static void long_run(void)
 {
@@ -487,12 +514,36 @@ static void long_run(void)
     r.tries = steps;
     if (code)
         crash(&r, trial_errors());
-    if (!early || late > early + 1024 || most > early_files + 2)
+    if (!early || late > early + MORE_KILOBYTES || most > early_files + 2)
         lose(&r, "it grows");
     end(&r);
     printf("  resident after a tenth of the steps: %ld kB, near the end: %ld kB; descriptors: %d, "
            "%d, at most %d\n",
            early, late, early_files, late_files, most);
+}
+
+static const struct {
+    const char *name;
+    void (*try)(void);
+} faults[] = {
+    {"kills", random_kills},
+    {"points", every_kill_point},
+    {"calls", every_failing_call},
+    {"memory", every_refusal_of_memory},
+    {"limits", file_limits},
+    {"signals", signals},
+    {"interrupts", two_interrupts},
+    {"damage", damage},
+    {"steps", long_run},
+    {"disks", disk_sizes},
+};
+
+static bool is_asked_for(const char *name, int argc, char **argv)
+{
+    bool asked = argc < 2 + quick;
+    for (int i = 1 + quick; i < argc; i++)
+        asked = asked || !strcmp(argv[i], name);
+    return asked;
 }
 
 int main(int argc, char **argv)
@@ -505,15 +556,9 @@ int main(int argc, char **argv)
     trial_keep("half");
     printf("| %-51s | %6s | %4s | %7s | %7s |\n|---|---|---|---|---|\n", "fault", "tries", "lost",
            "crashed", "time");
-    random_kills();
-    every_kill_point();
-    every_failing_call();
-    file_limits();
-    signals();
-    two_interrupts();
-    damage();
-    long_run();
-    disk_sizes();
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        if (is_asked_for(faults[i].name, argc, argv))
+            faults[i].try();
     faults_leave();
     return all_good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,4 +1,4 @@
-/* Makes one call of a program's file input and output fail, or ends the program there. Loaded
+/* Makes one call of a program for its files or its memory fail, or ends the program there. Loaded
  * with LD_PRELOAD; the variable ROTOR_FAULT says which call and how: "write 7 ENOSPC". A kind
  * of call, how many of its kind it is, and
  *
@@ -9,6 +9,7 @@
  *   half                 of a write, the first half is written; then the program dies
  *   after                the program dies after the call
  *
+ * "memory 7 ENOMEM" refuses a request of the library's heap (not of HDF5's, which is malloc's).
  * "bytes 5000 full" is a disk with room for so many bytes, where what is removed stays
  * occupied. ROTOR_FAULT_COUNTS names a file for the number of calls of each kind and how
  * often one failed, kept up to date so that a program that was killed has told them too.
@@ -21,6 +22,7 @@
 #include "faults/io_shim.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -251,6 +253,16 @@ int unlink(const char *path)
 int remove(const char *path)
 {
     return unlink(path);
+}
+
+/* ---- memory ---- */
+
+int posix_memalign(void **block, size_t alignment, size_t size)
+{
+    static int (*next)(void **, size_t, size_t);
+    if (!next) /* a sanitizer has one of its own */
+        *(void **)&next = dlsym(RTLD_NEXT, "posix_memalign");
+    return fails(SHIM_MEMORY) ? ENOMEM : next(block, alignment, size);
 }
 
 /* ---- streams ---- */

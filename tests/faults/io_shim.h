@@ -14,7 +14,8 @@
     X(SHIM_CLOSE, "close")                                                                         \
     X(SHIM_MKDIR, "mkdir")                                                                         \
     X(SHIM_UNLINK, "unlink")                                                                       \
-    X(SHIM_BYTES, "bytes")
+    X(SHIM_BYTES, "bytes")                                                                         \
+    X(SHIM_MEMORY, "memory")
 #define SHIM_VALUE(name, word) name,
 #define SHIM_WORD(name, word)  word,
 
