@@ -1,43 +1,89 @@
-#include "bench/measure.h"
-
-#include "ops/ops.h"
+#include "bench/commands.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const char usage[] =
-    "usage: bench COMMAND [NAME=NUMBER ...]\n"
+    "usage: bench COMMAND [options] [NAME=NUMBER ...]\n"
     "\n"
-    "Measures speed, on one thread but for step. Times are medians after a warm-up, with the ends\n"
-    "of the middle half; shares are of what a product or a copy reached in the same run, in "
-    "turns.\n"
+    "Measures speed. Times are medians after a warm-up, low and high the ends of the middle half.\n"
+    "Every round measures a matrix product of 1024^3 (the peak) or a copy as well; shares are\n"
+    "medians of the quotients round by round.\n"
     "\n"
-    "  peak                                      a product of matrices of 1024^3\n"
-    "  step CONFIG.ini [section.key=value ...]   a training step\n"
-    "  rope B= T= H= D=                          theta learned\n"
-    "  attention B= T= H= D=                     softmax attention\n"
-    "  linear-attention H= D= from= to=          every form, the length doubled\n"
-    "  linear rows= in= out=                     a linear map\n"
-    "  layernorm, gelu, softmax, xent rows= columns=\n"
-    "  adamw size=                               the update of the parameters\n";
+    "commands, with their sizes and defaults\n"
+    "  peak                                    products of the shapes of four models; copies\n"
+    "  step CONFIG.ini [section.key=value ...] a training step: forward, loss, backward,\n"
+    "                                          clipping, update\n"
+    "  rope B=8 T=512 H=8 D=64                 theta learned, beside a copy of the tensor\n"
+    "  attention B=1 T=4096 H=1 D=64           softmax attention\n"
+    "  linear-attention H=4 D=64 from=512 to=16384\n"
+    "                                          every form of attention, the length doubled\n"
+    "  linear rows=2048 in=256 out=1024        a linear map with bias\n"
+    "  layernorm rows=4096 columns=512\n"
+    "  gelu rows=4096 columns=512\n"
+    "  softmax rows=4096 columns=512\n"
+    "  xent rows=4096 columns=512              softmax and cross-entropy\n"
+    "  adamw size=4194304                      the update of the parameters\n"
+    "\n"
+    "options\n"
+    "  --csv          comma-separated values\n"
+    "  --threads N    peak, step: on N threads, and the peak with as many products at once\n"
+    "  --seconds S    measure at least as long (step: 5, others: 2)\n"
+    "  --cpu          time by the processor's clock, for one thread on a busy machine\n"
+    "  --help         this text\n"
+    "\n"
+    "Exit status: 0, 1 if something failed, 2 if an argument is wrong.\n";
+
+static const struct {
+    const char *name;
+    bench_command *run;
+} commands[] = {
+    {"peak", bench_peak},
+    {"step", bench_step},
+    {"rope", bench_rope},
+    {"attention", bench_attention},
+    {"linear-attention", bench_linear_attention},
+    {"linear", bench_linear},
+    {"layernorm", bench_layernorm},
+    {"gelu", bench_gelu},
+    {"softmax", bench_softmax},
+    {"xent", bench_xent},
+    {"adamw", bench_adamw},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+            return true;
+    return false;
+}
+
+static rt_status run(int argc, char **argv)
+{
+    bench_options options = {0};
+    rt_status status = bench_options_take(&options, &argc, argv);
+    if (status.code)
+        return status;
+    if (!argc)
+        return rt_error(RT_CONFIG, "a command is missing; bench --help lists them");
+    for (int i = 0; i < COMMANDS; i++)
+        if (!strcmp(commands[i].name, argv[0]))
+            return commands[i].run(&options, argc - 1, argv + 1);
+    return rt_error(RT_CONFIG, "there is no benchmark '%s'; bench --help lists them", argv[0]);
+}
 
 int main(int argc, char **argv)
 {
-    rt_status status = rt_ok();
-    if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+    if (argc < 2 || asks_for_help(argc, argv)) {
         fputs(usage, argc < 2 ? stderr : stdout);
         return argc < 2 ? 2 : 0;
     }
-    if (!strcmp(argv[1], "peak"))
-        printf("peak: %.1f GFLOP/s (gemm %d^3, one thread, %s, OpenBLAS kernels %s)\n",
-               bench_peak(), BENCH_PEAK_SIZE, RT_PRECISION, rt_blas_kernels());
-    else if (!strcmp(argv[1], "step"))
-        status = bench_step(argc - 2, argv + 2);
-    else if (!strcmp(argv[1], "linear-attention"))
-        status = bench_linear_attention(argc - 2, argv + 2);
-    else
-        status = bench_op(argv[1], argc - 2, argv + 2);
+    const rt_status status = run(argc - 1, argv + 1);
     if (status.code)
         fprintf(stderr, "bench: %s\n", status.message);
-    return status.code == RT_CONFIG ? 2 : status.code != RT_OK;
+    if (status.code == RT_CONFIG || status.code == RT_ARGUMENT || status.code == RT_SHAPE)
+        return 2;
+    return status.code != RT_OK;
 }

@@ -2,19 +2,19 @@
 
 #include "core/memory.h"
 #include "ops/gemm.h"
-#include "train/number.h"
 #include "train/progress.h"
+#include "train/workers.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { PEAK_RUNS = 15 };
+/* ---- statistics ---- */
 
 void bench_add(bench_times *t, double seconds)
 {
     if (t->count < BENCH_MOST_TIMES)
-        t->seconds[t->count++] = seconds;
+        t->at[t->count++] = seconds;
 }
 
 static int ascending(const void *a, const void *b)
@@ -23,106 +23,135 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-double bench_quartile(bench_times *t, int quarter)
+double bench_quartile(const bench_times *t, int quarter)
 {
-    qsort(t->seconds, (size_t)t->count, sizeof *t->seconds, ascending);
-    const int i = t->count * quarter / 4;
-    return t->count ? t->seconds[i < t->count ? i : t->count - 1] : 0;
+    bench_times sorted = *t;
+    if (!t->count)
+        return 0;
+    qsort(sorted.at, (size_t)t->count, sizeof *sorted.at, ascending);
+    return sorted.at[(t->count - 1) * quarter / 4];
 }
 
-double bench_median(bench_times *t)
+double bench_median(const bench_times *t)
 {
     return bench_quartile(t, 2);
 }
 
-/* Memory that is made once and kept: fresh pages would be measured otherwise. */
-static real *kept(size_t size)
+double bench_ratio(const bench_times *a, const bench_times *b)
 {
-    static real *memory;
-    static size_t have;
-    if (size > have) {
-        rt_free(memory);
-        memory = rt_alloc(size, sizeof *memory);
-        have = memory ? size : 0;
-    }
-    return memory;
+    bench_times ratios = {.count = 0};
+    for (int i = 0; i < a->count && i < b->count; i++)
+        bench_add(&ratios, a->at[i] / b->at[i]);
+    return bench_median(&ratios);
 }
 
-double bench_time_gemm(int size)
+/* ---- rounds ---- */
+
+double bench_now(const bench_options *o)
 {
-    const size_t n = (size_t)size * (size_t)size;
-    real *m = kept(3 * n);
-    if (!m)
-        return 0;
-    const double start = rt_seconds();
-    rt_gemm(size, size, size, 1, (rt_operand){m, size, false}, (rt_operand){m + n, size, false}, 0,
-            m + 2 * n, size);
-    return rt_seconds() - start;
+    struct timespec t;
+    if (!o->cpu)
+        return rt_seconds();
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-double bench_time_copy(size_t size)
+bool bench_counts(const bench_rounds *r)
 {
-    real *m = kept(2 * size);
-    if (!m)
-        return 0;
-    const double start = rt_seconds();
-    memcpy(m, m + size, size * sizeof *m);
-    return rt_seconds() - start;
+    return r->begun > r->warm_up;
 }
 
-double bench_peak(void)
+bool bench_next(bench_rounds *r, const bench_options *o, double seconds)
 {
-    static bench_times t;
-    const double flops = 2.0 * BENCH_PEAK_SIZE * BENCH_PEAK_SIZE * BENCH_PEAK_SIZE;
-    t.count = 0;
-    for (int i = -2; i < PEAK_RUNS; i++) {
-        const double seconds = bench_time_gemm(BENCH_PEAK_SIZE);
-        if (i >= 0)
-            bench_add(&t, seconds);
-    }
-    return 1e-9 * flops / bench_median(&t);
+    const double enough = o->seconds > 0 ? o->seconds : seconds;
+    const int counted = r->begun - r->warm_up;
+    if (r->begun == r->warm_up)
+        r->start = rt_seconds();
+    if (counted >= BENCH_MOST_TIMES ||
+        (counted >= r->fewest && counted > 0 && rt_seconds() - r->start >= enough))
+        return false;
+    r->begun++;
+    return true;
 }
 
-static bool watches(const bench_watch *w, const rt_node *n)
+/* ---- yardsticks ---- */
+
+rt_status bench_yardstick_new(bench_yardstick *y, const bench_options *o, int threads, size_t size)
 {
-    return !w->op || !strcmp(w->op, n->op->name);
+    *y = (bench_yardstick){.options = o, .threads = threads, .size = size};
+    rt_status status = rt_workers_new(&y->workers, threads);
+    if (status.code)
+        return status;
+    y->memory = rt_alloc((size_t)threads * size, sizeof *y->memory);
+    for (size_t i = 0; y->memory && i < (size_t)threads * size; i++)
+        y->memory[i] = (real)(1e-3 * (double)(i % 1000) - 0.5);
+    return y->memory ? rt_ok() : rt_out_of_memory("a yardstick");
 }
 
-static void before(void *context, const rt_node *n, bool backward)
+void bench_yardstick_free(bench_yardstick *y)
 {
-    bench_watch *w = context;
-    (void)backward;
-    if (watches(w, n))
-        w->start = rt_seconds();
+    rt_workers_free(y->workers);
+    rt_free(y->memory);
+    *y = (bench_yardstick){0};
 }
 
-static void after(void *context, const rt_node *n, bool backward)
+typedef struct product {
+    const bench_yardstick *yardstick;
+    int m, n, k;
+    bool a_turned, b_turned;
+} product;
+
+static void multiply(void *context, int job, int worker)
 {
-    bench_watch *w = context;
-    if (watches(w, n))
-        w->seconds[backward] += rt_seconds() - w->start;
+    const product *p = context;
+    const size_t m = (size_t)p->m, n = (size_t)p->n, k = (size_t)p->k;
+    real *a = p->yardstick->memory + (size_t)job * p->yardstick->size;
+    real *b = a + m * k, *c = b + k * n;
+    (void)worker;
+    rt_gemm(p->m, p->n, p->k, 1, (rt_operand){a, p->a_turned ? p->m : p->k, p->a_turned},
+            (rt_operand){b, p->b_turned ? p->k : p->n, p->b_turned}, 0, c, p->n);
 }
 
-rt_observer bench_watch_observer(bench_watch *w)
+double bench_product(bench_yardstick *y, int m, int n, int k, bool a_turned, bool b_turned)
 {
-    return (rt_observer){before, after, w};
+    product p = {y, m, n, k, a_turned, b_turned};
+    const double start = bench_now(y->options);
+    rt_workers_run(y->workers, multiply, &p, y->threads);
+    return bench_now(y->options) - start;
 }
 
-rt_status bench_sizes(int argc, char **argv, const char *const *names, int *values)
+typedef struct copying {
+    const bench_yardstick *yardstick;
+    size_t count;
+} copying;
+
+static void copy(void *context, int job, int worker)
 {
-    for (int a = 0; a < argc; a++) {
-        const size_t length = strcspn(argv[a], "=");
-        int64_t whole;
-        int i = 0;
-        while (names[i] && (strlen(names[i]) != length || strncmp(names[i], argv[a], length)))
-            i++;
-        if (!names[i] || !argv[a][length] || !rt_whole_read(argv[a] + length + 1, &whole) ||
-            whole < 1 || whole > 1 << 24)
-            return rt_error(RT_CONFIG,
-                            "'%s' is no NAME=NUMBER of this benchmark; its names begin "
-                            "with %s",
-                            argv[a], names[0]);
-        values[i] = (int)whole;
-    }
-    return rt_ok();
+    const copying *c = context;
+    real *to = c->yardstick->memory + (size_t)job * c->yardstick->size;
+    (void)worker;
+    memcpy(to, to + c->count, c->count * sizeof *to);
+}
+
+double bench_copy(bench_yardstick *y, size_t count)
+{
+    copying c = {y, count};
+    const double start = bench_now(y->options);
+    rt_workers_run(y->workers, copy, &c, y->threads);
+    return bench_now(y->options) - start;
+}
+
+double bench_peak_product(bench_yardstick *y)
+{
+    return bench_product(y, BENCH_PEAK_SIZE, BENCH_PEAK_SIZE, BENCH_PEAK_SIZE, false, false);
+}
+
+size_t bench_peak_memory(void)
+{
+    return 3 * (size_t)BENCH_PEAK_SIZE * BENCH_PEAK_SIZE;
+}
+
+double bench_peak_flops(void)
+{
+    return 2.0 * BENCH_PEAK_SIZE * BENCH_PEAK_SIZE * BENCH_PEAK_SIZE;
 }

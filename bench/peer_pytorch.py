@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
 """A training step of the model of an INI file in PyTorch, as its users would write it.
 
-    OMP_NUM_THREADS=N bench/peer_pytorch.py CONFIG.ini [--threads N] [--compile] [--seconds S]
+    OMP_NUM_THREADS=N bench/peer_pytorch.py CONFIG.ini [--threads N] [--compile]
+                                            [--seconds S] [--cpu] [--csv]
 
-Prints one line: the median time of a step, its quartiles, the number of parameters and the peak
-resident memory. The model is the one that rotor trains: post-norm encoder, erf GELU, tied decoder,
-interleaved RoPE with theta a buffer or learned as its logarithm for each layer; the loss looks at
-the labelled positions only; gradients are clipped, AdamW is the fused one.
+Prints the median time of a step, its quartiles, the number of parameters, and the peak resident
+memory with the part of it that PyTorch takes before there is a model. --cpu times by the
+processor's clock, for one thread on a busy machine.
+
+The model is the one that rotor trains: post-norm encoder, erf GELU, tied decoder, interleaved
+RoPE with theta a buffer or learned as its logarithm for each layer; only labelled positions go
+through the head; gradients are clipped, AdamW is the fused one. Batches are made in advance, which
+rotor does not do: it draws them within the step. An INI file that asks for another model is
+refused.
 """
 
 import argparse
@@ -14,6 +20,7 @@ import configparser
 import math
 import resource
 import statistics
+import sys
 import time
 
 import torch
@@ -97,26 +104,51 @@ def copy_batch(rows, length, vocab):
     return ids, where, symbols.flatten()
 
 
+def resident():
+    """The most so far, in MB; compilers that were started are not counted."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def read_config(path):
+    ini = configparser.ConfigParser(inline_comment_prefixes=(" ;",))
+    with open(path, encoding="utf-8") as file:
+        ini.read_file(file)
+    for section, key, only in (("data", "task", "copy"), ("position", "kind", "rope"),
+                               ("position", "pairing", "interleaved"), ("model", "norm", "post"),
+                               ("model", "attention", "softmax"), ("theta", "scope", "layer"),
+                               ("theta", "form", "log"), ("model", "dropout", "0")):
+        if ini.get(section, key, fallback=only) != only:
+            sys.exit(f"{path}: {section}.{key} can only be {only} here")
+
+    def number(section, key, default):
+        return ini.getint(section, key, fallback=default)
+
+    return (number("data", "vocab", 32), number("model", "dim", 64), number("model", "heads", 4),
+            number("model", "layers", 2), number("data", "length", 32),
+            ini.getboolean("theta", "learn", fallback=False), number("train", "batch_size", 32))
+
+
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("config")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--seconds", type=float, default=5)
-    options = parser.parse_args()
-    ini = configparser.ConfigParser(inline_comment_prefixes=(" ;",))
-    ini.read(options.config)
-    get = lambda section, key, default: ini.get(section, key, fallback=default)
-    torch.set_num_threads(options.threads)
+    parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--csv", action="store_true")
+    o = parser.parse_args()
+    if o.cpu and o.threads > 1:
+        parser.error("--cpu tells the time of one thread")
+    vocab, dim, heads, layers, length, learn, rows = read_config(o.config)
+    now = time.process_time if o.cpu else time.perf_counter
+    torch.set_num_threads(o.threads)
     torch.manual_seed(1)
+    empty = resident()
 
-    dim, layers, heads = (int(get("model", k, d)) for k, d in
-                          (("dim", 64), ("layers", 2), ("heads", 4)))
-    length, vocab = (int(get("data", k, 32)) for k in ("length", "vocab"))
-    rows = int(get("train", "batch_size", 32))
-    model = Model(vocab, dim, heads, layers, length, get("theta", "learn", "no") == "yes")
+    model = Model(vocab, dim, heads, layers, length, learn)
     count = sum(p.numel() for p in model.parameters())
-    step_model = torch.compile(model) if options.compile else model
+    step_model = torch.compile(model) if o.compile else model
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01, fused=True)
     batches = [copy_batch(rows, length, vocab) for _ in range(16)]
 
@@ -126,17 +158,22 @@ def main():
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
 
-    for i in range(5):
+    for i in range(3):
         step(i)
     times, begin = [], time.perf_counter()
-    while len(times) < 10 or time.perf_counter() - begin < options.seconds:
-        start = time.perf_counter()
+    while len(times) < 5 or time.perf_counter() - begin < o.seconds:
+        start = now()
         step(len(times))
-        times.append(time.perf_counter() - start)
-    low, middle, high = statistics.quantiles(times, n=4)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"step: {1e3 * middle:.3f} ms ({1e3 * low:.3f} to {1e3 * high:.3f}), {count} parameters, "
-          f"{memory:.0f} MB")
+        times.append(now() - start)
+    low, middle, high = (1e3 * q for q in statistics.quantiles(times, n=4))
+    if o.csv:
+        print("threads,parameters,steps,ms,low,high,MB,MB empty")
+        print(f"{torch.get_num_threads()},{count},{len(times)},{middle:.4f},{low:.4f},{high:.4f},"
+              f"{resident():.1f},{empty:.1f}")
+    else:
+        print(f"step: {middle:.3f} ms ({low:.3f} to {high:.3f}, the middle half of {len(times)}), "
+              f"{torch.get_num_threads()} threads, {count} parameters\n"
+              f"memory: {resident():.1f} MB resident at most, {empty:.1f} MB before the model")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
+#include "bench/commands.h"
 #include "bench/measure.h"
-
+#include "bench/table.h"
 #include "core/memory.h"
+#include "ops/ops.h"
 #include "train/batch_loss.h"
-#include "train/progress.h"
 #include "train/trainer.h"
 
 #include <stdio.h>
@@ -12,87 +13,192 @@
 /* A training step: forward, loss, backward, clipping, update. The arithmetic counted is that of
  * the matrix products of the model as written down: 6 for each weight of a linear map and each
  * token that passes it, 12 T C for each token and layer in attention. Its share is of the peak
- * measured in the same run, times the threads. */
+ * that as many threads reach at once, measured in turns with the steps. */
 
-enum { WARM_UP = 5, FEWEST_RUNS = 20 };
+enum { WARM_UP_STEPS = 3, FEWEST_ROUNDS = 5, ROOM = 32 };
 
-static const double long_enough = 5; /* seconds of measuring a step */
+static const double long_enough = 5;   /* seconds of measuring */
+static const double long_round = 0.15; /* seconds of steps between two products */
+static const double long_step = 0.05;  /* a step that does not feel whether the caches were warm */
+
+typedef struct arithmetic {
+    double all;  /* a step */
+    double head; /* the part that is done at labelled positions only */
+} arithmetic;
 
 /* Tables that are looked up in, not multiplied by, do no arithmetic; the tied decoder does. */
-static double flops_of_step(const rt_config *c, const rt_roformer *m, double tokens)
+static arithmetic arithmetic_of(const rt_config *c, const rt_roformer *m, double tokens)
 {
     const rt_parameters *p = &m->parameters;
-    double weights = 0;
-    for (int i = 0; i < p->count; i++)
-        if (p->list[i]->role == RT_ROLE_WEIGHT && &p->list[i]->tensor != m->types &&
-            (&p->list[i]->tensor != m->words || m->words == m->decoder.weight))
-            weights += (double)rt_size(&p->list[i]->tensor);
-    return 6 * weights * tokens + 12.0 * c->data.length * c->model.dim * c->model.layers * tokens;
+    double weights = 0, head = 0;
+    for (int i = 0; i < p->count; i++) {
+        const rt_tensor *t = &p->list[i]->tensor;
+        if (p->list[i]->role != RT_ROLE_WEIGHT || t == m->types ||
+            (t == m->words && m->words != m->decoder.weight))
+            continue;
+        weights += (double)rt_size(t);
+        if (t == m->transform.weight || t == m->decoder.weight)
+            head += (double)rt_size(t);
+    }
+    return (arithmetic){6 * weights * tokens +
+                            12.0 * c->data.length * c->model.dim * c->model.layers * tokens,
+                        6 * head * tokens};
 }
 
-static long page_faults(void)
+typedef struct usage {
+    size_t requests;
+    long faults;
+    double resident; /* the most so far, in MB */
+} usage;
+
+static usage usage_now(void)
 {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_minflt;
+    struct rusage r;
+    getrusage(RUSAGE_SELF, &r);
+    return (usage){rt_memory_requests(), r.ru_minflt, (double)r.ru_maxrss / 1024};
 }
 
-static rt_status measure(const rt_config *c, rt_trainer *trainer)
+typedef struct result {
+    bench_times steps;
+    bench_times round; /* the median step of a round */
+    bench_times peak;
+    size_t requests;
+    long faults;
+    double resident;
+    rt_step_result last;
+} result;
+
+/* Steps between two products. The first finds the caches full of the product's matrices and
+ * does not count, unless it is so long that this is nothing. */
+static rt_status steps_of_round(const bench_options *o, rt_trainer *trainer, result *r)
 {
     static bench_times times;
-    rt_step_result result = {0};
     rt_status status = rt_ok();
-    for (int i = 0; i < WARM_UP && !status.code; i++)
-        status = rt_trainer_step(trainer, &result);
-    const size_t requests = rt_memory_requests();
-    const long faults = page_faults();
-    const double begin = rt_seconds();
-    while (!status.code && times.count < BENCH_MOST_TIMES &&
-           (times.count < FEWEST_RUNS || rt_seconds() - begin < long_enough)) {
-        const double start = rt_seconds();
-        status = rt_trainer_step(trainer, &result);
-        bench_add(&times, rt_seconds() - start);
+    double spent = 0;
+    times.count = 0;
+    for (int i = 0; !status.code && (spent < long_round || !times.count); i++) {
+        const usage before = usage_now();
+        const double start = bench_now(o);
+        status = rt_trainer_step(trainer, &r->last);
+        const double seconds = bench_now(o) - start;
+        const usage after = usage_now();
+        spent += seconds;
+        if (!i && seconds < long_step)
+            continue;
+        r->requests += after.requests - before.requests;
+        r->faults += after.faults - before.faults;
+        bench_add(&r->steps, seconds);
+        bench_add(&times, seconds);
     }
-    if (status.code)
-        return status;
-    const size_t new_requests = rt_memory_requests() - requests;
-    const long new_faults = page_faults() - faults;
-    const double seconds = bench_median(&times), peak = bench_peak();
-    const rt_roformer *model = rt_trainer_state(trainer)->model;
-    const int threads = rt_trainer_threads(trainer);
-    const double rate = 1e-9 * flops_of_step(c, model, (double)result.tokens) / seconds;
-    printf("step: %.3f ms (%.3f to %.3f, the middle half of %d), %.0f tokens/s, %d threads, "
-           "%zu parameters\n",
-           1e3 * seconds, 1e3 * bench_quartile(&times, 1), 1e3 * bench_quartile(&times, 3),
-           times.count, (double)result.tokens / seconds, threads,
-           rt_parameters_count(&model->parameters));
-    printf("rate: %.1f GFLOP/s, %.0f %% of %d x %.1f GFLOP/s (gemm %d^3, one thread, %s)\n", rate,
-           100 * rate / (peak * threads), threads, peak, BENCH_PEAK_SIZE, RT_PRECISION);
-    printf("heap: %zu requests and %.1f page faults a step\n", new_requests / (size_t)times.count,
-           (double)new_faults / times.count);
+    bench_add(&r->round, bench_median(&times));
     return status;
 }
 
-rt_status bench_step(int argc, char **argv)
+static rt_status measure(const bench_options *o, rt_trainer *trainer, result *r)
+{
+    bench_rounds rounds = {.fewest = FEWEST_ROUNDS};
+    bench_yardstick y = {0};
+    rt_status status = rt_ok();
+    for (int i = 0; i < WARM_UP_STEPS && !status.code; i++)
+        status = rt_trainer_step(trainer, &r->last);
+    r->resident = usage_now().resident; /* before the yardstick takes its own */
+    if (!status.code)
+        status = bench_yardstick_new(&y, o, rt_trainer_threads(trainer), bench_peak_memory());
+    if (!status.code)
+        bench_peak_product(&y);
+    while (!status.code && r->steps.count < BENCH_MOST_TIMES &&
+           bench_next(&rounds, o, long_enough)) {
+        bench_add(&r->peak, bench_peak_product(&y));
+        status = steps_of_round(o, trainer, r);
+    }
+    bench_yardstick_free(&y);
+    return status;
+}
+
+static void print(const bench_options *o, const rt_config *c, rt_trainer *trainer, const result *r)
+{
+    const rt_roformer *m = rt_trainer_state(trainer)->model;
+    const int threads = rt_trainer_threads(trainer), steps = r->steps.count;
+    const arithmetic a = arithmetic_of(c, m, (double)r->last.tokens);
+    const double seconds = bench_median(&r->steps), peak = bench_median(&r->peak);
+    const double unit = threads * bench_peak_flops();
+    const double share = 100 * a.all / unit * bench_ratio(&r->peak, &r->round);
+    const double requests = (double)r->requests / steps, faults = (double)r->faults / steps;
+    const double low = bench_quartile(&r->steps, 1), high = bench_quartile(&r->steps, 3);
+    const size_t parameters = rt_parameters_count(&m->parameters);
+    if (o->csv) {
+        BENCH_ROW(o, true, BENCH_TEXT("kernels", 0, rt_blas_kernels()),
+                  BENCH_NUMBER("threads", 0, 0, threads),
+                  BENCH_NUMBER("parameters", 0, 0, (double)parameters),
+                  BENCH_NUMBER("steps", 0, 0, steps), BENCH_NUMBER("ms", 0, 4, 1e3 * seconds),
+                  BENCH_NUMBER("low", 0, 4, 1e3 * low), BENCH_NUMBER("high", 0, 4, 1e3 * high),
+                  BENCH_NUMBER("tokens/s", 0, 0, (double)r->last.tokens / seconds),
+                  BENCH_NUMBER("GFLOP/s", 0, 2, 1e-9 * a.all / seconds),
+                  BENCH_NUMBER("peak GFLOP/s", 0, 2, 1e-9 * unit / peak),
+                  BENCH_NUMBER("share %", 0, 1, share),
+                  BENCH_NUMBER("head %", 0, 1, 100 * a.head / a.all),
+                  BENCH_NUMBER("MB", 0, 1, r->resident), BENCH_NUMBER("requests", 0, 2, requests),
+                  BENCH_NUMBER("faults", 0, 2, faults));
+        return;
+    }
+    printf("step: %.3f ms (%.3f to %.3f, the middle half of %d), %.0f tokens/s, %d thread%s, "
+           "%zu parameters\n",
+           1e3 * seconds, 1e3 * low, 1e3 * high, steps, (double)r->last.tokens / seconds, threads,
+           threads > 1 ? "s" : "", parameters);
+    printf(
+        "rate: %.1f GFLOP/s, %.0f %% of %.1f GFLOP/s (gemm %d^3 on as many threads, %s, OpenBLAS "
+        "kernels %s)\n",
+        1e-9 * a.all / seconds, share, 1e-9 * unit / peak, BENCH_PEAK_SIZE, RT_PRECISION,
+        rt_blas_kernels());
+    printf("head: %.1f %% of the arithmetic, done at labelled positions only\n",
+           100 * a.head / a.all);
+    printf("memory: %.1f MB resident at most; %.2f requests to the heap and %.2f page faults a "
+           "step\n",
+           r->resident, requests, faults);
+}
+
+/* The configuration, with --threads as one more setting. */
+static rt_status load(rt_config *config, const bench_options *o, int argc, char **argv)
+{
+    char threads[ROOM], *errors = NULL;
+    const char **settings = rt_alloc((size_t)argc + 1, sizeof *settings);
+    if (!settings)
+        return rt_out_of_memory("the configuration");
+    for (int i = 1; i < argc; i++)
+        settings[i - 1] = argv[i];
+    snprintf(threads, sizeof threads, "run.threads=%d", o->threads);
+    settings[argc - 1] = threads;
+    const rt_config_source source = {.path = argv[0],
+                                     .overrides = settings,
+                                     .override_count = argc - 1 + (o->threads > 0)};
+    const rt_status status = rt_config_load(config, &source, &errors);
+    rt_free(errors);
+    rt_free(settings);
+    return status;
+}
+
+rt_status bench_step(const bench_options *o, int argc, char **argv)
 {
     if (argc < 1)
         return rt_error(RT_CONFIG, "step needs a CONFIG.ini");
-    const rt_config_source source = {.path = argv[0],
-                                     .overrides = (const char *const *)argv + 1,
-                                     .override_count = argc - 1};
     rt_config config;
     rt_data *data = NULL;
     rt_trainer *trainer = NULL;
-    char *errors = NULL;
-    rt_status status = rt_config_load(&config, &source, &errors);
-    rt_free(errors);
+    result *r = rt_alloc(1, sizeof *r);
+    rt_status status = r ? load(&config, o, argc, argv) : rt_out_of_memory("a benchmark");
     if (!status.code)
         status = rt_data_open(&data, &config.data);
     if (!status.code)
         status = rt_trainer_new(&trainer, &config, data);
+    if (!status.code && o->cpu && rt_trainer_threads(trainer) > 1)
+        status = rt_error(RT_CONFIG, "--cpu tells the time of one thread; got %d threads",
+                          rt_trainer_threads(trainer));
     if (!status.code)
-        status = measure(&config, trainer);
+        status = measure(o, trainer, r);
+    if (!status.code)
+        print(o, &config, trainer, r);
     rt_trainer_free(trainer);
     rt_data_close(data);
+    rt_free(r);
     return status;
 }
