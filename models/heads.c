@@ -32,7 +32,7 @@ void rt_add_head(rt_roformer *m)
 
 static rt_tensor *lm_logits(rt_roformer *m, rt_graph *g, rt_tensor *hidden)
 {
-    rt_tensor *x = rt_activate(g, rt_affine_apply(g, hidden, m->transform), m->options.activation);
+    rt_tensor *x = rt_affine_activate(g, hidden, m->transform, m->options.activation);
     x = rt_layer_norm(g, x, m->transform_norm.weight, m->transform_norm.bias, m->options.norm_eps);
     return rt_affine_apply(g, x, m->decoder);
 }
@@ -63,8 +63,7 @@ rt_tensor *rt_roformer_logits(rt_roformer *m, rt_graph *g, rt_tensor *hidden)
         return lm_logits(m, g, hidden);
     case RT_HEAD_SEQUENCE:
         x = rt_dropout(g, first_tokens(g, hidden), p);
-        x = rt_dropout(g, rt_activate(g, rt_affine_apply(g, x, m->dense), m->options.activation),
-                       p);
+        x = rt_dropout(g, rt_affine_activate(g, x, m->dense, m->options.activation), p);
         return rt_affine_apply(g, x, m->classifier);
     case RT_HEAD_TOKEN:
         return rt_affine_apply(g, rt_dropout(g, hidden, p), m->classifier);

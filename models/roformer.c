@@ -165,10 +165,8 @@ static rt_tensor *attend(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
 static rt_tensor *feed_forward(const rt_roformer *m, rt_graph *g, rt_tensor *x, int l)
 {
     const rt_roformer_layer *layer = m->layers + l;
-    return rt_affine_apply(g,
-                           rt_activate(g, rt_affine_apply(g, x, layer->intermediate),
-                                       m->options.activation),
-                           layer->ffn_output);
+    x = rt_affine_activate(g, x, layer->intermediate, m->options.activation);
+    return rt_affine_apply(g, x, layer->ffn_output);
 }
 
 static rt_tensor *apply_layer(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,

@@ -1,14 +1,9 @@
-#include "ops/ops.h"
+#include "ops/activation.h"
+
 #include "ops/vector_math.h"
 
-/* Functions of one number. Most share work with their derivative, so forward computes both,
- * and backward is one product for all of them. */
-
-typedef void (*kernel)(real *restrict y, real *restrict derivative, const real *restrict x,
-                       size_t size);
-
 typedef struct activation_args {
-    kernel values;
+    rt_activation_values *values;
     real *derivative;
 } activation_args;
 
@@ -87,13 +82,22 @@ static void activation_forward(const rt_node *n)
     a->values(n->out->data, a->derivative, n->in[0]->data, rt_size(n->out));
 }
 
+RT_ROW_KERNEL void multiply_by(real *restrict x, const real *restrict y, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        x[i] *= y[i];
+}
+
+void rt_activation_gradient(real *g, const real *derivative, size_t size)
+{
+    multiply_by(g, derivative, size);
+}
+
 static void activation_backward(const rt_node *n)
 {
-    const real *restrict derivative = ((const activation_args *)n->args)->derivative;
-    const real *restrict g = n->out->grad;
-    real *restrict dx = rt_grad(n, 0);
-    for (size_t i = 0, size = rt_size(n->out); dx && i < size; i++)
-        dx[i] += g[i] * derivative[i];
+    const activation_args *a = n->args;
+    multiply_by(n->out->grad, a->derivative, rt_size(n->out));
+    rt_grad_pass(n, 0);
 }
 
 #define ACTIVATION_OP(name)                                                                        \
@@ -108,18 +112,24 @@ const rt_op rt_op_sigmoid = ACTIVATION_OP(sigmoid);
 const rt_op rt_op_silu = ACTIVATION_OP(silu);
 const rt_op rt_op_elu_plus_one = ACTIVATION_OP(elu_plus_one);
 
+static const struct {
+    const rt_op *op;
+    rt_activation_values *values;
+} kinds[] = {[RT_GELU] = {&rt_op_gelu, gelu},
+             [RT_GELU_TANH] = {&rt_op_gelu_tanh, gelu_tanh},
+             [RT_RELU] = {&rt_op_relu, relu},
+             [RT_TANH] = {&rt_op_tanh, tanh_values},
+             [RT_SIGMOID] = {&rt_op_sigmoid, sigmoid},
+             [RT_SILU] = {&rt_op_silu, silu},
+             [RT_ELU_PLUS_ONE] = {&rt_op_elu_plus_one, elu_plus_one}};
+
+rt_activation_values *rt_activation_kernel(rt_activation kind)
+{
+    return kinds[kind].values;
+}
+
 rt_tensor *rt_activate(rt_graph *g, rt_tensor *x, rt_activation kind)
 {
-    static const struct {
-        const rt_op *op;
-        kernel values;
-    } kinds[] = {[RT_GELU] = {&rt_op_gelu, gelu},
-                 [RT_GELU_TANH] = {&rt_op_gelu_tanh, gelu_tanh},
-                 [RT_RELU] = {&rt_op_relu, relu},
-                 [RT_TANH] = {&rt_op_tanh, tanh_values},
-                 [RT_SIGMOID] = {&rt_op_sigmoid, sigmoid},
-                 [RT_SILU] = {&rt_op_silu, silu},
-                 [RT_ELU_PLUS_ONE] = {&rt_op_elu_plus_one, elu_plus_one}};
     if (!x)
         return NULL;
     activation_args args = {kinds[kind].values, rt_graph_memory(g, rt_size(x), sizeof(real))};

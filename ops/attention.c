@@ -10,8 +10,8 @@
  *
  * Forward goes over the key tiles of a block of queries with a running maximum m and a
  * running sum l (the online softmax): a new maximum scales down what was summed so far.
- * It keeps log l + m per row. Backward computes every tile's scores again, and with
- *     P = exp(S - log_sum),  delta = rowsum(dO * O),  dP = dO V^T,  dS = P * (dP - delta)
+ * It keeps m and 1/l of every row. Backward computes every tile's scores again, and with
+ *     P = exp(S - m) / l,  delta = rowsum(dO * O),  dP = dO V^T,  dS = P * (dP - delta)
  * adds P^T dO to dV, scale dS K to dQ and scale dS^T Q to dK.
  */
 enum { TILE = 256 };
@@ -20,7 +20,8 @@ typedef struct attention_args {
     rt_attention_options o; /* scale and positions filled in */
     rt_random random;       /* of dropout */
     uint64_t first;
-    real *log_sum; /* (B, H, Tq) */
+    real *shift;   /* (B, H, Tq): m, or 0 of a row that sees no key */
+    real *inverse; /* (B, H, Tq): 1/l, or 0 */
 } attention_args;
 
 /* One head of one sequence. */
@@ -140,52 +141,78 @@ static bool all_later(const head *a, tile t)
 
 /* ---- rows of a tile ---- */
 
-RT_ROW_KERNEL real row_maximum(const real *restrict s, int size, real largest)
+/* A row without a visible key has maximum -infinity: any finite shift makes it zeros. */
+static inline real finite_or_zero(real x)
 {
-    for (int j = 0; j < size; j++)
-        largest = s[j] > largest ? s[j] : largest;
-    return largest;
+    return x > -RT_REAL_MAX ? x : 0;
 }
 
-/* s = e^(s - shift); returns the sum. */
-RT_ROW_KERNEL real row_exp(real *restrict s, int size, real shift)
+/* s = e^(s - m), with the running maximum m and sum l of every row; `factor` is what the sums
+ * so far have shrunk by. */
+RT_ROW_KERNEL void soften_rows(real *restrict s, int rows, int columns, real *restrict m,
+                               real *restrict l, real *restrict factor)
 {
-    real sum = 0;
+    for (int r = 0; r < rows; r++) {
+        real *restrict row = s + (size_t)r * (size_t)columns;
+        real largest = m[r], sum = 0;
+#pragma omp simd reduction(max : largest)
+        for (int j = 0; j < columns; j++)
+            largest = row[j] > largest ? row[j] : largest;
+        const real shift = finite_or_zero(largest);
 #pragma omp simd reduction(+ : sum)
-    for (int j = 0; j < size; j++) {
-        s[j] = rt_exp_of(s[j] - shift);
-        sum += s[j];
+        for (int j = 0; j < columns; j++) {
+            row[j] = rt_exp_of(row[j] - shift);
+            sum += row[j];
+        }
+        factor[r] = rt_exp_of(m[r] - shift);
+        l[r] = l[r] * factor[r] + sum;
+        m[r] = largest;
     }
-    return sum;
 }
 
-RT_ROW_KERNEL void row_scale(real *restrict x, int size, real factor)
+/* s = e^(s - shift) inverse: the weights, from what forward kept. */
+RT_ROW_KERNEL void weigh_rows(real *restrict s, int rows, int columns, const real *restrict shift,
+                              const real *restrict inverse)
 {
-    for (int i = 0; i < size; i++)
-        x[i] *= factor;
+    for (int r = 0; r < rows; r++) {
+        real *restrict row = s + (size_t)r * (size_t)columns;
+        const real down = shift[r], factor = inverse[r];
+        for (int j = 0; j < columns; j++)
+            row[j] = rt_exp_of(row[j] - down) * factor;
+    }
 }
 
-RT_ROW_KERNEL real row_product(const real *restrict x, const real *restrict y, int size)
+RT_ROW_KERNEL void scale_rows(real *restrict x, int stride, int rows, int size,
+                              const real *restrict factor)
 {
-    real sum = 0;
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < size; i++)
+            x[(size_t)r * (size_t)stride + (size_t)i] *= factor[r];
+}
+
+/* delta_r = sum_i x_ri y_ri. */
+RT_ROW_KERNEL void multiply_rows(real *restrict delta, const real *restrict x,
+                                 const real *restrict y, int stride, int rows, int size)
+{
+    for (int r = 0; r < rows; r++) {
+        const size_t start = (size_t)r * (size_t)stride;
+        real sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (int i = 0; i < size; i++)
-        sum += x[i] * y[i];
-    return sum;
+        for (int i = 0; i < size; i++)
+            sum += x[start + (size_t)i] * y[start + (size_t)i];
+        delta[r] = sum;
+    }
 }
 
 /* ds = p (dp - delta), in place of dp. */
-RT_ROW_KERNEL void row_score_gradient(real *restrict dp, const real *restrict p, int size,
-                                      real delta)
+RT_ROW_KERNEL void score_gradient_of_rows(real *restrict dp, const real *restrict p, int rows,
+                                          int columns, const real *restrict delta)
 {
-    for (int j = 0; j < size; j++)
-        dp[j] = p[j] * (dp[j] - delta);
-}
-
-/* A row without a visible key has maximum -infinity: any finite shift makes it zeros. */
-static real finite_or_zero(real x)
-{
-    return x > -RT_REAL_MAX ? x : 0;
+    for (int r = 0; r < rows; r++)
+        for (int j = 0; j < columns; j++) {
+            const size_t at = (size_t)r * (size_t)columns + (size_t)j;
+            dp[at] = p[at] * (dp[at] - delta[r]);
+        }
 }
 
 /* Multiplies row r of a tile by the dropout factors of its elements. */
@@ -212,34 +239,27 @@ static void drop(real *x, const attention_args *args, const head *a, tile t)
 static void forward_tile(real *out, real *s, real *m, real *l, const attention_args *args,
                          const head *a, tile t, bool first)
 {
+    real factor[TILE];
     score(s, s + TILE * TILE, a, t);
-    for (int r = 0; r < t.rows; r++) {
-        real *row = s + (size_t)r * (size_t)t.columns;
-        real largest = row_maximum(row, t.columns, first ? -INFINITY : m[r]);
-        real shift = finite_or_zero(largest);
-        if (first)
-            l[r] = 0;
-        else if (largest > m[r]) {
-            real factor = rt_exp_of(m[r] - shift);
-            l[r] *= factor;
-            row_scale(out + (size_t)r * (size_t)a->v_stride, a->E, factor);
-        }
-        m[r] = largest;
-        l[r] += row_exp(row, t.columns, shift);
-    }
+    soften_rows(s, t.rows, t.columns, m, l, factor);
+    if (!first)
+        scale_rows(out, a->v_stride, t.rows, a->E, factor);
     drop(s, args, a, t);
     rt_gemm(t.rows, a->E, t.columns, 1, (rt_operand){s, t.columns, false},
             (rt_operand){a->v + (size_t)t.j * (size_t)a->v_stride, a->v_stride, false},
             first ? 0 : 1, out, a->v_stride);
 }
 
-static void forward_head(real *out, real *s, real *log_sum, const attention_args *args,
-                         const head *a)
+static void forward_head(real *out, real *s, const attention_args *args, const head *a)
 {
-    real m[TILE], l[TILE];
     for (int i = 0; i < a->Tq; i += TILE) {
         const int rows = smaller(TILE, a->Tq - i);
         real *block = out + (size_t)i * (size_t)a->v_stride;
+        real *m = args->shift + a->row + i, *l = args->inverse + a->row + i;
+        for (int r = 0; r < rows; r++) {
+            m[r] = -INFINITY;
+            l[r] = 0;
+        }
         bool first = true;
         for (int j = 0; j < a->Tk; j += TILE) {
             tile t = {i, rows, j, smaller(TILE, a->Tk - j)};
@@ -249,22 +269,22 @@ static void forward_head(real *out, real *s, real *log_sum, const attention_args
             first = false;
         }
         for (int r = 0; r < rows; r++) {
-            row_scale(block + (size_t)r * (size_t)a->v_stride, a->E, l[r] > 0 ? 1 / l[r] : 0);
-            log_sum[i + r] = l[r] > 0 ? m[r] + (real)log((double)l[r]) : 0;
+            m[r] = finite_or_zero(m[r]);
+            l[r] = l[r] > 0 ? 1 / l[r] : 0;
         }
+        scale_rows(block, a->v_stride, rows, a->E, l);
     }
 }
 
 /* All probabilities of one head, for those who want to look at them. */
-static void show(const head *a, real *room, const real *log_sum)
+static void show(const head *a, real *room, const attention_args *args)
 {
     real *p = a->o->probabilities + a->row * (size_t)a->Tk;
     for (int i = 0; i < a->Tq; i += TILE) {
         const tile t = {i, smaller(TILE, a->Tq - i), 0, a->Tk};
         real *rows = p + (size_t)i * (size_t)a->Tk;
         score(rows, room, a, t);
-        for (int r = 0; r < t.rows; r++)
-            row_exp(rows + (size_t)r * (size_t)a->Tk, a->Tk, log_sum[i + r]);
+        weigh_rows(rows, t.rows, t.columns, args->shift + a->row + i, args->inverse + a->row + i);
     }
 }
 
@@ -287,9 +307,9 @@ static void attention_forward(const rt_node *n)
             head a = head_of(&args->o, q, n->in[1], n->in[2], b, h);
             real *out = n->out->data +
                         ((size_t)b * (size_t)a.Tq * (size_t)q->shape[2] + (size_t)h) * (size_t)a.E;
-            forward_head(out, s, args->log_sum + a.row, args, &a);
+            forward_head(out, s, args, &a);
             if (args->o.probabilities)
-                show(&a, s + TILE * TILE, args->log_sum + a.row);
+                show(&a, s + TILE * TILE, args);
         }
 }
 
@@ -306,16 +326,17 @@ static void backward_tile(real *p, real *ds, const real *delta, const attention_
 {
     const size_t i = (size_t)t.i, j = (size_t)t.j;
     const rt_operand dout = {d->dout + i * (size_t)a->v_stride, a->v_stride, false};
-    const real *log_sum = args->log_sum + a->row + i;
     real *room = ds + TILE * TILE;
     score(p, room, a, t);
-    for (int r = 0; r < t.rows; r++)
-        row_exp(p + (size_t)r * (size_t)t.columns, t.columns, log_sum[r]);
+    weigh_rows(p, t.rows, t.columns, args->shift + a->row + i, args->inverse + a->row + i);
 
     if (d->dv) {
-        memcpy(ds, p, (size_t)t.rows * (size_t)t.columns * sizeof *ds);
-        drop(ds, args, a, t);
-        rt_gemm(t.columns, a->E, t.rows, 1, (rt_operand){ds, t.columns, true}, dout, 1,
+        const real *weights = p;
+        if (a->o->dropout > 0) {
+            weights = memcpy(ds, p, (size_t)t.rows * (size_t)t.columns * sizeof *ds);
+            drop(ds, args, a, t);
+        }
+        rt_gemm(t.columns, a->E, t.rows, 1, (rt_operand){weights, t.columns, true}, dout, 1,
                 d->dv + j * (size_t)a->v_stride, a->v_stride);
     }
     if (!d->dq && !d->dk && !a->distance.dbias && !a->distance.dkeys)
@@ -323,9 +344,7 @@ static void backward_tile(real *p, real *ds, const real *delta, const attention_
     rt_gemm(t.rows, t.columns, a->E, 1, dout,
             (rt_operand){a->v + j * (size_t)a->v_stride, a->v_stride, true}, 0, ds, t.columns);
     drop(ds, args, a, t);
-    for (int r = 0; r < t.rows; r++)
-        row_score_gradient(ds + (size_t)r * (size_t)t.columns, p + (size_t)r * (size_t)t.columns,
-                           t.columns, delta[r]);
+    score_gradient_of_rows(ds, p, t.rows, t.columns, delta);
     if (a->o->distances) {
         rt_distance_tile distances = distances_of(a, t);
         distances.dq = d->dq ? d->dq + i * (size_t)a->q_stride : NULL;
@@ -347,10 +366,8 @@ static void backward_head(real *work, const attention_args *args, const head *a,
     real delta[TILE];
     for (int i = 0; i < a->Tq; i += TILE) {
         const int rows = smaller(TILE, a->Tq - i);
-        for (int r = 0; r < rows; r++) {
-            size_t start = (size_t)(i + r) * (size_t)a->v_stride;
-            delta[r] = row_product(d->dout + start, d->out + start, a->E);
-        }
+        const size_t start = (size_t)i * (size_t)a->v_stride;
+        multiply_rows(delta, d->dout + start, d->out + start, a->v_stride, rows, a->E);
         for (int j = 0; j < a->Tk; j += TILE) {
             tile t = {i, rows, j, smaller(TILE, a->Tk - j)};
             if (!all_later(a, t))
@@ -439,7 +456,8 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
         args.o.query_positions = counting(g, Tq);
     if (!args.o.key_positions)
         args.o.key_positions = counting(g, k->shape[1]);
-    args.log_sum = rt_graph_memory(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
+    args.shift = rt_graph_memory(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
+    args.inverse = rt_graph_memory(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
     return RT_APPLY(g, &rt_op_attention, RT_SHAPE_OF(B, Tq, H, v->shape[3]), &args, q, k, v,
                     args.o.distance_bias, args.o.distance_keys);
 }

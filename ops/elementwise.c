@@ -2,6 +2,8 @@
 #include "ops/rows.h"
 #include "ops/vector_math.h"
 
+#include <string.h>
+
 /* y repeats over the leading axes of x. */
 static bool repeats(const rt_tensor *x, const rt_tensor *y)
 {
@@ -29,10 +31,16 @@ static void add_forward(const rt_node *n)
 
 static void add_backward(const rt_node *n)
 {
-    size_t columns = rt_size(n->in[1]);
-    real *dy = rt_grad(n, 1);
-    if (dy)
-        rt_rows_sum(dy, n->out->grad, rt_size(n->out) / columns, columns);
+    const size_t columns = rt_size(n->in[1]), rows = rt_size(n->out) / columns;
+    const real *g = n->out->grad;
+    real beta;
+    real *dy = rt_grad_or_fresh(n, 1, &beta);
+    if (dy && beta == 0) {
+        memcpy(dy, g, columns * sizeof *dy);
+        rt_rows_sum(dy, g + columns, rows - 1, columns);
+    } else if (dy) {
+        rt_rows_sum(dy, g, rows, columns);
+    }
     rt_grad_pass(n, 0); /* last: it may carry the gradient of the result away */
 }
 

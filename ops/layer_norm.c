@@ -8,50 +8,49 @@ typedef struct layer_norm_args {
     real *rstd; /* 1 / sqrt(variance + eps) of each row */
 } layer_norm_args;
 
-RT_ROW_KERNEL void normalise_row(real *restrict y, const real *restrict x,
-                                 const real *restrict weight, const real *restrict bias, int size,
-                                 double eps, real *mean_out, real *rstd_out)
+RT_ROW_KERNEL void normalise_rows(real *restrict y, const real *restrict x,
+                                  const real *restrict weight, const real *restrict bias,
+                                  size_t rows, int size, double eps, real *restrict mean_of,
+                                  real *restrict rstd_of)
 {
-    real sum = 0, squares = 0;
+    for (size_t r = 0; r < rows; r++, x += size, y += size) {
+        real sum = 0, squares = 0;
 #pragma omp simd reduction(+ : sum)
-    for (int i = 0; i < size; i++)
-        sum += x[i];
-    const real mean = sum / (real)size;
+        for (int i = 0; i < size; i++)
+            sum += x[i];
+        const real mean = sum / (real)size;
 #pragma omp simd reduction(+ : squares)
-    for (int i = 0; i < size; i++)
-        squares += (x[i] - mean) * (x[i] - mean);
-    const real rstd = (real)(1 / sqrt((double)squares / size + eps));
-    for (int i = 0; i < size; i++)
-        y[i] = (x[i] - mean) * rstd * weight[i] + bias[i];
-    *mean_out = mean;
-    *rstd_out = rstd;
+        for (int i = 0; i < size; i++)
+            squares += (x[i] - mean) * (x[i] - mean);
+        const real rstd = (real)(1 / sqrt((double)squares / size + eps));
+        for (int i = 0; i < size; i++)
+            y[i] = (x[i] - mean) * rstd * weight[i] + bias[i];
+        mean_of[r] = mean;
+        rstd_of[r] = rstd;
+    }
 }
 
 /* With h the normalised row and d = dy * weight:
- * dx = rstd (d - mean(d) - h mean(d h)). */
-RT_ROW_KERNEL void norm_row_gradient(real *restrict dx, const real *restrict x,
-                                     const real *restrict g, const real *restrict weight, int size,
-                                     real mean, real rstd)
+ * dx = rstd (d - mean(d) - h mean(d h)), in place of dy. */
+RT_ROW_KERNEL void norm_gradients(real *restrict g, const real *restrict x,
+                                  const real *restrict weight, real *restrict dweight,
+                                  real *restrict dbias, size_t rows, int size,
+                                  const real *restrict mean_of, const real *restrict rstd_of)
 {
-    real sum = 0, product = 0;
+    for (size_t r = 0; r < rows; r++, x += size, g += size) {
+        const real mean = mean_of[r], rstd = rstd_of[r];
+        real sum = 0, product = 0;
 #pragma omp simd reduction(+ : sum, product)
-    for (int i = 0; i < size; i++) {
-        real d = g[i] * weight[i];
-        sum += d;
-        product += d * (x[i] - mean);
-    }
-    const real shift = sum / (real)size, slope = product * rstd * rstd / (real)size;
-    for (int i = 0; i < size; i++)
-        dx[i] += rstd * (g[i] * weight[i] - shift - (x[i] - mean) * slope);
-}
-
-RT_ROW_KERNEL void affine_gradient(real *restrict dweight, real *restrict dbias,
-                                   const real *restrict x, const real *restrict g, int size,
-                                   real mean, real rstd)
-{
-    for (int i = 0; i < size; i++) {
-        dweight[i] += g[i] * (x[i] - mean) * rstd;
-        dbias[i] += g[i];
+        for (int i = 0; i < size; i++) {
+            const real d = g[i] * weight[i], c = x[i] - mean;
+            sum += d;
+            product += d * c;
+            dweight[i] += g[i] * c * rstd;
+            dbias[i] += g[i];
+        }
+        const real shift = sum / (real)size, slope = product * rstd * rstd / (real)size;
+        for (int i = 0; i < size; i++)
+            g[i] = rstd * (g[i] * weight[i] - shift - (x[i] - mean) * slope);
     }
 }
 
@@ -59,30 +58,22 @@ static void layer_norm_forward(const rt_node *n)
 {
     const layer_norm_args *a = n->args;
     const rt_tensor *x = n->in[0];
-    const int size = rt_columns(x);
-    for (size_t r = 0, rows = rt_rows(x); r < rows; r++)
-        normalise_row(n->out->data + r * (size_t)size, x->data + r * (size_t)size, n->in[1]->data,
-                      n->in[2]->data, size, a->eps, a->mean + r, a->rstd + r);
+    normalise_rows(n->out->data, x->data, n->in[1]->data, n->in[2]->data, rt_rows(x), rt_columns(x),
+                   a->eps, a->mean, a->rstd);
 }
 
 static void layer_norm_backward(const rt_node *n)
 {
     const layer_norm_args *a = n->args;
     const rt_tensor *x = n->in[0];
-    const int size = rt_columns(x);
-    real *dx = rt_grad(n, 0), *dweight = rt_grad(n, 1), *dbias = rt_grad(n, 2);
-    real *unwanted = NULL; /* takes the gradient of the one of the two that wants none */
-    if (!dweight != !dbias && !(unwanted = rt_graph_scratch(n->graph, (size_t)size, sizeof(real))))
+    const size_t size = (size_t)rt_columns(x);
+    real *unwanted = rt_graph_scratch(n->graph, 2 * size, sizeof(real));
+    real *dweight = rt_grad(n, 1), *dbias = rt_grad(n, 2);
+    if (!unwanted)
         return;
-    for (size_t r = 0, rows = rt_rows(x); r < rows; r++) {
-        const real *row = x->data + r * (size_t)size, *g = n->out->grad + r * (size_t)size;
-        if (dx)
-            norm_row_gradient(dx + r * (size_t)size, row, g, n->in[1]->data, size, a->mean[r],
-                              a->rstd[r]);
-        if (dweight || dbias)
-            affine_gradient(dweight ? dweight : unwanted, dbias ? dbias : unwanted, row, g, size,
-                            a->mean[r], a->rstd[r]);
-    }
+    norm_gradients(n->out->grad, x->data, n->in[1]->data, dweight ? dweight : unwanted,
+                   dbias ? dbias : unwanted + size, rt_rows(x), (int)size, a->mean, a->rstd);
+    rt_grad_pass(n, 0);
 }
 
 const rt_op rt_op_layer_norm = {"layer_norm", layer_norm_forward, layer_norm_backward};

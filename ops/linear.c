@@ -1,15 +1,24 @@
+#include "ops/activation.h"
 #include "ops/gemm.h"
-#include "ops/ops.h"
 #include "ops/rows.h"
+
+#include <string.h>
+
+/* y = x weight^T + beta y */
+static void multiply(const rt_node *n, real beta, real *y)
+{
+    const rt_tensor *x = n->in[0], *weight = n->in[1];
+    const int in = weight->shape[1], out = weight->shape[0];
+    rt_gemm((int)rt_rows(x), out, in, 1, (rt_operand){x->data, in, false},
+            (rt_operand){weight->data, in, true}, beta, y, out);
+}
 
 static void linear_forward(const rt_node *n)
 {
-    const rt_tensor *x = n->in[0], *weight = n->in[1], *bias = n->in[2];
-    int rows = (int)rt_rows(x), in = weight->shape[1], out = weight->shape[0];
+    const rt_tensor *bias = n->in[2];
     if (bias)
-        rt_rows_fill(n->out->data, bias->data, (size_t)rows, (size_t)out);
-    rt_gemm(rows, out, in, 1, (rt_operand){x->data, in, false},
-            (rt_operand){weight->data, in, true}, bias ? 1 : 0, n->out->data, out);
+        rt_rows_fill(n->out->data, bias->data, rt_rows(n->out), rt_size(bias));
+    multiply(n, bias ? 1 : 0, n->out->data);
 }
 
 static void linear_backward(const rt_node *n)
@@ -33,17 +42,78 @@ static void linear_backward(const rt_node *n)
 
 const rt_op rt_op_linear = {"linear", linear_forward, linear_backward};
 
-rt_tensor *rt_linear(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias)
+/* ---- with an activation ---- */
+
+enum { BLOCK = 4096 }; /* numbers that stay in the nearest cache, as long as a row does */
+
+typedef struct linear_activation_args {
+    rt_activation_values *values;
+    real *derivative; /* before: x weight^T */
+} linear_activation_args;
+
+static void linear_activation_forward(const rt_node *n)
 {
-    if (!x || !weight)
-        return NULL;
+    const linear_activation_args *a = n->args;
+    const rt_tensor *bias = n->in[2];
+    const size_t columns = (size_t)rt_columns(n->out), rows = rt_rows(n->out);
+    const size_t most = columns < BLOCK ? BLOCK / columns : 1;
+    real *room = rt_graph_scratch(n->graph, most * columns, sizeof *room);
+    if (!room)
+        return;
+    multiply(n, 0, a->derivative);
+    for (size_t r = 0; r < rows; r += most) {
+        const size_t count = rows - r < most ? rows - r : most;
+        real *z = a->derivative + r * columns;
+        if (bias)
+            rt_rows_add(room, z, bias->data, count, columns);
+        else
+            memcpy(room, z, count * columns * sizeof *room);
+        a->values(n->out->data + r * columns, z, room, count * columns);
+    }
+}
+
+static void linear_activation_backward(const rt_node *n)
+{
+    const linear_activation_args *a = n->args;
+    rt_activation_gradient(n->out->grad, a->derivative, rt_size(n->out));
+    linear_backward(n);
+}
+
+const rt_op rt_op_linear_activation = {"linear_activation", linear_activation_forward,
+                                       linear_activation_backward};
+
+/* ---- constructors ---- */
+
+/* Fills the shape of the result; false, and the graph failed, if they do not fit. */
+static bool fits(rt_graph *g, rt_shape *shape, const rt_tensor *x, const rt_tensor *weight,
+                 const rt_tensor *bias)
+{
     if (weight->ndim != 2 || x->ndim < 1 || rt_columns(x) != weight->shape[1])
         return rt_graph_fail(g, RT_SHAPE, "[linear] x must be (..., I), weight (O, I); got %s, %s",
                              rt_shape_text(x), rt_shape_text(weight));
     if (bias && (bias->ndim != 1 || bias->shape[0] != weight->shape[0]))
         return rt_graph_fail(g, RT_SHAPE, "[linear] bias must be (%d); got %s", weight->shape[0],
                              rt_shape_text(bias));
-    rt_shape shape = rt_tensor_shape(x);
-    shape.axis[shape.ndim - 1] = weight->shape[0];
+    *shape = rt_tensor_shape(x);
+    shape->axis[shape->ndim - 1] = weight->shape[0];
+    return true;
+}
+
+rt_tensor *rt_linear(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias)
+{
+    rt_shape shape;
+    if (!x || !weight || !fits(g, &shape, x, weight, bias))
+        return NULL;
     return RT_APPLY(g, &rt_op_linear, shape, RT_NO_ARGS, x, weight, bias);
+}
+
+rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
+                              rt_activation kind)
+{
+    rt_shape shape;
+    if (!x || !weight || !fits(g, &shape, x, weight, bias))
+        return NULL;
+    const linear_activation_args args = {rt_activation_kernel(kind),
+                                         rt_graph_memory(g, rt_shape_size(shape), sizeof(real))};
+    return RT_APPLY(g, &rt_op_linear_activation, shape, &args, x, weight, bias);
 }

@@ -78,6 +78,10 @@ rt_tensor *rt_matmul(rt_graph *g, rt_tensor *a, rt_tensor *b);
  *   result  (..., O) */
 rt_tensor *rt_linear(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias);
 
+/* f(x weight^T + bias), shapes as above: less memory than two ops, and fewer passes over it. */
+rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
+                              rt_activation kind);
+
 /* ---- rows ---- */
 
 /* (x - mean) / sqrt(variance + eps) * weight + bias over the last axis, with the
@@ -301,6 +305,7 @@ const char *rt_blas_kernels(void);
     X(mean)                                                                                        \
     X(matmul)                                                                                      \
     X(linear)                                                                                      \
+    X(linear_activation)                                                                           \
     X(layer_norm)                                                                                  \
     X(normalize)                                                                                   \
     X(softmax)                                                                                     \

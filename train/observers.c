@@ -49,7 +49,7 @@ static double flops_of(const rt_node *n, bool backward)
 {
     const rt_tensor *first = n->in[0], *out = n->out;
     const double products = backward ? 2 : 1;
-    if (n->op == &rt_op_linear || n->op == &rt_op_matmul)
+    if (n->op == &rt_op_linear || n->op == &rt_op_linear_activation || n->op == &rt_op_matmul)
         return products * 2 * size_of(out) * rt_columns(first);
     if (n->op == &rt_op_attention) /* backward forms the scores once more */
         return (backward ? 10 : 4) * size_of(first) * n->in[1]->shape[1];

@@ -139,6 +139,23 @@ BUILDER(linear_without_bias)
     UNUSED;
     return rt_linear(g, in[0], in[1], NULL);
 }
+BUILDER(linear_gelu)
+{
+    UNUSED;
+    return rt_linear_activate(g, in[0], in[1], in[2], RT_GELU);
+}
+BUILDER(linear_tanh_without_bias)
+{
+    UNUSED;
+    return rt_linear_activate(g, in[0], in[1], NULL, RT_TANH);
+}
+/* The gradient of the sum meets that which the activation left. */
+BUILDER(linear_silu_and_residual)
+{
+    UNUSED;
+    rt_tensor *y = rt_linear_activate(g, in[0], in[1], in[2], RT_SILU);
+    return rt_add(g, y, rt_linear_activate(g, y, in[1], in[2], RT_SIGMOID));
+}
 BUILDER(layer_norm)
 {
     UNUSED;
@@ -345,6 +362,10 @@ static const row rows[] = {
     {"linear", linear, SHAPES(AXES(3, 5), AXES(4, 5), AXES(4))},
     {"linear", linear, SHAPES(AXES(2, 1, 3), AXES(1, 3), AXES(1))},
     {"linear", linear_without_bias, SHAPES(AXES(2, 2, 3), AXES(5, 3))},
+    {"linear_activation", linear_gelu, SHAPES(AXES(3, 5), AXES(4, 5), AXES(4))},
+    {"linear_activation", linear_gelu, SHAPES(AXES(2, 1, 3), AXES(1, 3), AXES(1))},
+    {"linear_activation", linear_tanh_without_bias, SHAPES(AXES(2, 2, 3), AXES(5, 3))},
+    {"linear_activation", linear_silu_and_residual, SHAPES(AXES(3, 4), AXES(4, 4), AXES(4))},
     {"layer_norm", layer_norm, SHAPES(AXES(3, 7), AXES(7), AXES(7))},
     {"layer_norm", layer_norm, SHAPES(AXES(2, 2, 2), AXES(2), AXES(2))},
     {"normalize", normalize, SHAPES(AXES(3, 4))},

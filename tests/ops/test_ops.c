@@ -47,6 +47,8 @@ START_TEST(shapes_that_do_not_fit_are_named)
     expect_refusal(
         rt_matmul(g, &a, &e),
         "[matmul] a must be (..., M, K), b (..., K, N) or (K, N); got (2, 3), (2, 3, 4)");
+    expect_refusal(rt_linear_activate(g, &a, &c, &d, RT_GELU),
+                   "[linear] bias must be (4); got (3)");
     expect_refusal(rt_linear(g, &e, &c, NULL),
                    "[linear] x must be (..., I), weight (O, I); got (2, 3, 4), (4, 3)");
     expect_refusal(rt_linear(g, &a, &c, &d), "[linear] bias must be (4); got (3)");
@@ -126,6 +128,35 @@ START_TEST(the_first_of_equal_logits_counts)
 }
 END_TEST
 
+/* In one op and in two, over more rows than fit a block, with every activation. */
+START_TEST(a_linear_map_takes_its_activation_along)
+{
+    enum { ROWS = 130, IN = 3, OUT = 40, NUMBERS = OUT * IN + OUT + ROWS * IN };
+    static real numbers[NUMBERS], grads[2][NUMBERS], upstream[ROWS * OUT];
+    rt_tensor *y[2], weight, bias, x;
+    for (int i = 0; i < NUMBERS; i++)
+        numbers[i] =
+            (real)(4 * rt_random_uniform((rt_random){8, 0, RT_STREAM_CHECK}, (uint64_t)i)) - 2;
+    for (int i = 0; i < ROWS * OUT; i++)
+        upstream[i] = (real)(i % 7) - 3;
+    memset(grads, 0, sizeof grads);
+    for (int one = 0; one < 2; one++) {
+        weight = rt_tensor_of(numbers, grads[one], RT_SHAPE_OF(OUT, IN));
+        bias = rt_tensor_of(numbers + OUT * IN, grads[one] + OUT * IN, RT_SHAPE_OF(OUT));
+        x = rt_tensor_of(numbers + OUT * IN + OUT, grads[one] + OUT * IN + OUT,
+                         RT_SHAPE_OF(ROWS, IN));
+        const rt_activation kind = (rt_activation)_i;
+        y[one] = one ? rt_linear_activate(g, &x, &weight, &bias, kind)
+                     : rt_activate(g, rt_linear(g, &x, &weight, &bias), kind);
+        ck_assert(!rt_graph_backward_from(g, y[one], upstream).code);
+    }
+    for (int i = 0; i < ROWS * OUT; i++)
+        ck_assert_double_eq_tol(y[0]->data[i], y[1]->data[i], 1e-12);
+    for (int i = 0; i < NUMBERS; i++)
+        ck_assert_double_eq_tol(grads[0][i], grads[1][i], 1e-9);
+}
+END_TEST
+
 START_TEST(dropout_draws_the_same_mask_from_the_same_counters)
 {
     enum { N = 256 };
@@ -165,6 +196,8 @@ int main(void)
     tcase_add_test(tests, softmax_rows_sum_to_1_whatever_their_size);
     tcase_add_test(tests, a_loss_without_labels_is_zero);
     tcase_add_test(tests, the_first_of_equal_logits_counts);
+    tcase_add_loop_test(tests, a_linear_map_takes_its_activation_along, RT_GELU,
+                        RT_ELU_PLUS_ONE + 1);
     tcase_add_test(tests, dropout_draws_the_same_mask_from_the_same_counters);
     return run_suite(suite);
 }
