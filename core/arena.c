@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -19,7 +20,7 @@ enum { ALIGNMENT = 64, SMALLEST_CHUNK = 1 << 18 };
 
 /* The bytes follow the header, which fills one alignment unit. */
 struct rt_arena_chunk {
-    rt_arena_chunk *older;
+    rt_arena_chunk *next;
     size_t size;
     size_t used;
 };
@@ -47,14 +48,26 @@ static char *chunk_bytes(rt_arena_chunk *chunk)
     return (char *)chunk + ALIGNMENT;
 }
 
-static rt_arena_chunk *chunk_new(size_t size, rt_arena_chunk *older)
+static bool fits(const rt_arena_chunk *chunk, size_t bytes)
 {
-    rt_arena_chunk *chunk = rt_alloc(size + ALIGNMENT, 1);
+    return chunk->size - chunk->used >= bytes;
+}
+
+/* A chunk behind the last one. Its pages cost nothing before they are used. */
+static rt_arena_chunk *append(rt_arena *arena, size_t bytes)
+{
+    rt_arena_chunk *last = arena->current;
+    const size_t grown = last ? 2 * last->size : SMALLEST_CHUNK;
+    const size_t size = grown > bytes ? grown : bytes;
+    rt_arena_chunk *chunk = rt_alloc_unset(size + ALIGNMENT, 1);
     if (!chunk)
         return NULL;
-    chunk->older = older;
-    chunk->size = size;
+    *chunk = (rt_arena_chunk){.size = size};
     rt_poison(chunk_bytes(chunk), size);
+    if (last)
+        last->next = chunk;
+    else
+        arena->first = chunk;
     return chunk;
 }
 
@@ -62,30 +75,20 @@ void *rt_arena_take(rt_arena *arena, size_t bytes)
 {
     if (bytes > SIZE_MAX / 4)
         return NULL;
-    size_t wanted = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    rt_arena_chunk *chunk = arena->newest;
-    if (!chunk || chunk->size - chunk->used < wanted) {
-        size_t size = chunk ? 2 * chunk->size : SMALLEST_CHUNK;
-        chunk = chunk_new(size > wanted ? size : wanted, arena->newest);
+    const size_t wanted = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    while (arena->current && !fits(arena->current, wanted) && arena->current->next)
+        arena->current = arena->current->next;
+    if (!arena->current || !fits(arena->current, wanted)) {
+        rt_arena_chunk *chunk = append(arena, wanted);
         if (!chunk)
             return NULL;
-        arena->newest = chunk;
+        arena->current = chunk;
     }
-    char *memory = chunk_bytes(chunk) + chunk->used;
-    chunk->used += wanted;
+    char *memory = chunk_bytes(arena->current) + arena->current->used;
+    arena->current->used += wanted;
     arena->used += wanted;
     rt_unpoison(memory, bytes);
     return memory;
-}
-
-static void free_chunks(rt_arena_chunk *chunk)
-{
-    while (chunk) {
-        rt_arena_chunk *older = chunk->older;
-        rt_unpoison(chunk_bytes(chunk), chunk->size);
-        rt_free(chunk);
-        chunk = older;
-    }
 }
 
 void rt_arena_clear(rt_arena *arena)
@@ -93,20 +96,21 @@ void rt_arena_clear(rt_arena *arena)
     if (arena->used > arena->peak)
         arena->peak = arena->used;
     arena->used = 0;
-    if (!arena->newest)
-        return;
-    if (arena->newest->older) {
-        free_chunks(arena->newest);
-        arena->newest = chunk_new(arena->peak, NULL); /* if refused, the next round grows anew */
-        return;
+    arena->current = arena->first;
+    for (rt_arena_chunk *chunk = arena->first; chunk; chunk = chunk->next) {
+        chunk->used = 0;
+        rt_poison(chunk_bytes(chunk), chunk->size);
     }
-    arena->newest->used = 0;
-    rt_poison(chunk_bytes(arena->newest), arena->newest->size);
 }
 
 void rt_arena_free(rt_arena *arena)
 {
-    free_chunks(arena->newest);
-    arena->newest = NULL;
-    arena->used = 0;
+    rt_arena_chunk *chunk = arena->first;
+    while (chunk) {
+        rt_arena_chunk *next = chunk->next;
+        rt_unpoison(chunk_bytes(chunk), chunk->size);
+        rt_free(chunk);
+        chunk = next;
+    }
+    *arena = (rt_arena){0};
 }

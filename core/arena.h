@@ -2,7 +2,8 @@
 #define ROTOR_CORE_ARENA_H
 
 /* An arena: memory that is handed out piece by piece and taken back all at once.
- * After the first rounds it is one block, and serves without calling the heap.
+ * It is a list of chunks that every round fills from the first on: a round that asks for what
+ * an earlier one asked for gets the same memory, and does not call the heap.
  * Under AddressSanitizer what has been taken back is poisoned.
  */
 
@@ -11,15 +12,16 @@
 typedef struct rt_arena_chunk rt_arena_chunk;
 
 typedef struct rt_arena {
-    rt_arena_chunk *newest;
-    size_t peak; /* bytes handed out in the fullest round */
-    size_t used; /* bytes handed out in this round */
+    rt_arena_chunk *first;
+    rt_arena_chunk *current; /* from here on there is room */
+    size_t peak;             /* bytes handed out in the fullest round */
+    size_t used;             /* bytes handed out in this round */
 } rt_arena;
 
 /* Aligned to 64 bytes, not zeroed; NULL when the heap is exhausted. */
 void *rt_arena_take(rt_arena *arena, size_t bytes);
 
-/* Takes everything back, and joins the chunks so that the next round needs one. */
+/* Takes everything back. */
 void rt_arena_clear(rt_arena *arena);
 
 /* Gives the memory back to the heap. */

@@ -25,7 +25,7 @@ static int must_fail(void)
     return left == 1;
 }
 
-void *rt_alloc(size_t count, size_t size)
+void *rt_alloc_unset(size_t count, size_t size)
 {
     void *memory = NULL;
     atomic_fetch_add(&counter.requests, 1);
@@ -35,7 +35,13 @@ void *rt_alloc(size_t count, size_t size)
     if (posix_memalign(&memory, ALIGNMENT, bytes ? bytes : 1))
         return NULL;
     atomic_fetch_add(&counter.live, 1);
-    return memset(memory, 0, bytes);
+    return memory;
+}
+
+void *rt_alloc(size_t count, size_t size)
+{
+    void *memory = rt_alloc_unset(count, size);
+    return memory ? memset(memory, 0, count * size) : NULL;
 }
 
 char *rt_copy_text(const char *text)

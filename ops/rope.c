@@ -3,126 +3,127 @@
 #include <math.h>
 #include <string.h>
 
-/* How the rows of x meet the rows of the table. A row is one head of one token. */
+/* One sequence: T tokens of H heads of D features, of which the first 2 * pairs turn. */
 typedef struct extent {
-    int B, T, H, D;
+    int T, H, D;
     int pairs;
-    size_t step;   /* from one pair to the next */
-    size_t second; /* from the first feature of a pair to its second */
+    int heads; /* of the table: 1, or H */
 } extent;
 
 static extent extent_of(const rt_tensor *x, const rt_rotation *r)
 {
-    extent e = {x->shape[0], x->shape[1], x->shape[2], x->shape[3], r->pairs, 2, 1};
-    if (r->pairing == RT_HALF) {
-        e.step = 1;
-        e.second = (size_t)r->pairs;
-    }
-    return e;
+    return (extent){x->shape[1], x->shape[2], x->shape[3], r->pairs, r->heads};
 }
 
-/* The row of the table for token t of sequence b, head 0. */
-static size_t table_row(const rt_rotation *r, int b, int t)
+/* Token 0 of sequence b, among those of the table. */
+static size_t first_token(const rt_rotation *r, int b)
 {
-    int sequence = r->sequences > 1 ? b : 0;
-    return ((size_t)sequence * (size_t)r->length + (size_t)t) * (size_t)r->heads;
+    return r->sequences > 1 ? (size_t)b * (size_t)r->length : 0;
 }
 
-/* y = R x, or y += R x; sign -1 turns the other way. `step` and `second` are constants
- * where this is called, so that each pairing becomes vector code of its own. */
+/* y = R x, or y += R x; sign -1 turns the other way; the features that are not rotated pass
+ * through. `step` (from one pair to the next), `second` (from the first feature of a pair to
+ * its second) and `add` are constants where this is called, so that each case becomes vector
+ * code of its own. */
 static inline void rotate(real *restrict y, const real *restrict x, const real *restrict cosine,
-                          const real *restrict sine, int pairs, size_t step, size_t second,
+                          const real *restrict sine, extent e, size_t step, size_t second,
                           real sign, bool add)
 {
-    for (int i = 0; i < pairs; i++) {
-        size_t a = (size_t)i * step, b = a + second;
-        real first = x[a] * cosine[i] - sign * x[b] * sine[i];
-        real other = sign * x[a] * sine[i] + x[b] * cosine[i];
-        y[a] = add ? y[a] + first : first;
-        y[b] = add ? y[b] + other : other;
+    for (int row = 0; row < e.T * e.H; row++, x += e.D, y += e.D) {
+        for (int i = 0; i < e.pairs; i++) {
+            const size_t a = (size_t)i * step, b = a + second;
+            const real first = x[a] * cosine[i] - sign * x[b] * sine[i];
+            const real other = sign * x[a] * sine[i] + x[b] * cosine[i];
+            y[a] = add ? y[a] + first : first;
+            y[b] = add ? y[b] + other : other;
+        }
+        for (int i = 2 * e.pairs; i < e.D; i++)
+            y[i] = add ? y[i] + x[i] : x[i];
+        if (e.heads > 1 || (row + 1) % e.H == 0) {
+            cosine += e.pairs;
+            sine += e.pairs;
+        }
     }
 }
 
-/* turn_i += dy_b y_a - dy_a y_b: how much the row would gain by turning pair i further. */
-static inline void add_turn(real *restrict turn, const real *restrict y, const real *restrict dy,
-                            int pairs, size_t step, size_t second)
+/* Adds m * turn of every token to the sums: one for each pair, or for each head and pair, with
+ * turn_i = dy_b y_a - dy_a y_b: how much the row would gain by turning pair i further. */
+static inline void add_turns(double *restrict sum, real *restrict turn, const real *restrict y,
+                             const real *restrict dy, const double *restrict position, extent e,
+                             size_t step, size_t second)
 {
-    for (int i = 0; i < pairs; i++) {
-        size_t a = (size_t)i * step, b = a + second;
-        turn[i] += dy[b] * y[a] - dy[a] * y[b];
+    const int columns = e.heads * e.pairs;
+    for (int t = 0; t < e.T; t++) {
+        memset(turn, 0, (size_t)columns * sizeof *turn);
+        for (int h = 0; h < e.H; h++, y += e.D, dy += e.D) {
+            real *restrict of_head = turn + (e.heads > 1 ? h * e.pairs : 0);
+            for (int i = 0; i < e.pairs; i++) {
+                const size_t a = (size_t)i * step, b = a + second;
+                of_head[i] += dy[b] * y[a] - dy[a] * y[b];
+            }
+        }
+        for (int i = 0; i < columns; i++)
+            sum[i] += position[t] * (double)turn[i];
     }
 }
 
 RT_ROW_KERNEL void rotate_interleaved(real *y, const real *x, const real *cosine, const real *sine,
-                                      int pairs, real sign, bool add)
+                                      extent e, real sign, bool add)
 {
     if (add)
-        rotate(y, x, cosine, sine, pairs, 2, 1, sign, true);
+        rotate(y, x, cosine, sine, e, 2, 1, sign, true);
     else
-        rotate(y, x, cosine, sine, pairs, 2, 1, sign, false);
+        rotate(y, x, cosine, sine, e, 2, 1, sign, false);
 }
 
 RT_ROW_KERNEL void rotate_half(real *y, const real *x, const real *cosine, const real *sine,
-                               int pairs, real sign, bool add)
+                               extent e, real sign, bool add)
 {
     if (add)
-        rotate(y, x, cosine, sine, pairs, 1, (size_t)pairs, sign, true);
+        rotate(y, x, cosine, sine, e, 1, (size_t)e.pairs, sign, true);
     else
-        rotate(y, x, cosine, sine, pairs, 1, (size_t)pairs, sign, false);
+        rotate(y, x, cosine, sine, e, 1, (size_t)e.pairs, sign, false);
 }
 
-RT_ROW_KERNEL void turn_interleaved(real *turn, const real *y, const real *dy, int pairs)
+RT_ROW_KERNEL void turn_interleaved(double *sum, real *turn, const real *y, const real *dy,
+                                    const double *position, extent e)
 {
-    add_turn(turn, y, dy, pairs, 2, 1);
+    add_turns(sum, turn, y, dy, position, e, 2, 1);
 }
 
-RT_ROW_KERNEL void turn_half(real *turn, const real *y, const real *dy, int pairs)
+RT_ROW_KERNEL void turn_half(double *sum, real *turn, const real *y, const real *dy,
+                             const double *position, extent e)
 {
-    add_turn(turn, y, dy, pairs, 1, (size_t)pairs);
+    add_turns(sum, turn, y, dy, position, e, 1, (size_t)e.pairs);
 }
 
-/* Rotates every row of `from` into `to`; the features that are not rotated pass through. */
-static void rotate_all(real *to, const real *from, extent e, const rt_rotation *r, real sign,
-                       bool add)
+/* Rotates every sequence of `from` into `to`, both (B, T, H, D) like x. */
+static void rotate_all(real *to, const real *from, const rt_tensor *x, const rt_rotation *r,
+                       real sign, bool add)
 {
-    for (int b = 0; b < e.B; b++)
-        for (int t = 0; t < e.T; t++)
-            for (int h = 0; h < e.H; h++) {
-                size_t row = table_row(r, b, t) + (r->heads > 1 ? (size_t)h : 0);
-                const real *cosine = r->cosine + row * (size_t)e.pairs;
-                const real *sine = r->sine + row * (size_t)e.pairs;
-                if (r->pairing == RT_HALF)
-                    rotate_half(to, from, cosine, sine, e.pairs, sign, add);
-                else
-                    rotate_interleaved(to, from, cosine, sine, e.pairs, sign, add);
-                for (int i = 2 * e.pairs; i < e.D; i++)
-                    to[i] = add ? to[i] + from[i] : from[i];
-                to += e.D;
-                from += e.D;
-            }
+    const extent e = extent_of(x, r);
+    const size_t size = (size_t)e.T * (size_t)e.H * (size_t)e.D;
+    for (int b = 0; b < x->shape[0]; b++, to += size, from += size) {
+        const size_t row = first_token(r, b) * (size_t)e.heads * (size_t)e.pairs;
+        if (r->pairing == RT_HALF)
+            rotate_half(to, from, r->cosine + row, r->sine + row, e, sign, add);
+        else
+            rotate_interleaved(to, from, r->cosine + row, r->sine + row, e, sign, add);
+    }
 }
 
-/* Adds m * turn of every token to the sums: one for each pair, or for each head and pair. */
-static void sum_turns(double *sum, real *turn, const real *y, const real *dy, extent e,
-                      const rt_rotation *r)
+static void sum_turns(double *sum, real *turn, const rt_tensor *y, const rt_rotation *r)
 {
-    const size_t columns = (size_t)r->heads * (size_t)e.pairs;
-    for (int b = 0; b < e.B; b++)
-        for (int t = 0; t < e.T; t++) {
-            memset(turn, 0, columns * sizeof *turn);
-            for (int h = 0; h < e.H; h++) {
-                real *of_head = turn + (r->heads > 1 ? (size_t)h * (size_t)e.pairs : 0);
-                if (r->pairing == RT_HALF)
-                    turn_half(of_head, y, dy, e.pairs);
-                else
-                    turn_interleaved(of_head, y, dy, e.pairs);
-                y += e.D;
-                dy += e.D;
-            }
-            const double position = r->position[table_row(r, b, t) / (size_t)r->heads];
-            for (size_t i = 0; i < columns; i++)
-                sum[i] += position * (double)turn[i];
-        }
+    const extent e = extent_of(y, r);
+    const size_t size = (size_t)e.T * (size_t)e.H * (size_t)e.D;
+    for (int b = 0; b < y->shape[0]; b++) {
+        const size_t start = (size_t)b * size;
+        const double *position = r->position + first_token(r, b);
+        if (r->pairing == RT_HALF)
+            turn_half(sum, turn, y->data + start, y->grad + start, position, e);
+        else
+            turn_interleaved(sum, turn, y->data + start, y->grad + start, position, e);
+    }
 }
 
 static void add_theta_gradient(const rt_node *n, const rt_rotation *r)
@@ -134,9 +135,8 @@ static void add_theta_gradient(const rt_node *n, const rt_rotation *r)
     double *sum = rt_graph_scratch(n->graph, columns, sizeof(double) + sizeof(real));
     if (!sum)
         return;
-    real *turn = (real *)(sum + columns);
     memset(sum, 0, columns * sizeof *sum);
-    sum_turns(sum, turn, n->out->data, n->out->grad, extent_of(n->out, r), r);
+    sum_turns(sum, (real *)(sum + columns), n->out, r);
     for (size_t i = 0; i < columns; i++) {
         double held = (double)r->theta->data[i];
         double per_held = r->form == RT_THETA_LOG ? exp(held) : 1; /* dtheta / dlambda = theta */
@@ -152,7 +152,7 @@ static const rt_rotation *rotation_of(const rt_node *n)
 static void rope_forward(const rt_node *n)
 {
     const rt_rotation *r = rotation_of(n);
-    rotate_all(n->out->data, n->in[0]->data, extent_of(n->out, r), r, 1, false);
+    rotate_all(n->out->data, n->in[0]->data, n->out, r, 1, false);
 }
 
 static void rope_backward(const rt_node *n)
@@ -161,7 +161,7 @@ static void rope_backward(const rt_node *n)
     real beta;
     real *dx = rt_grad_or_fresh(n, 0, &beta);
     if (dx)
-        rotate_all(dx, n->out->grad, extent_of(n->out, r), r, -1, beta != 0);
+        rotate_all(dx, n->out->grad, n->out, r, -1, beta != 0);
     add_theta_gradient(n, r);
 }
 
