@@ -84,35 +84,37 @@ const rt_op rt_op_linear_activation = {"linear_activation", linear_activation_fo
 
 /* ---- constructors ---- */
 
-/* Fills the shape of the result; false, and the graph failed, if they do not fit. */
-static bool fits(rt_graph *g, rt_shape *shape, const rt_tensor *x, const rt_tensor *weight,
-                 const rt_tensor *bias)
+static bool fits(rt_graph *g, const rt_tensor *x, const rt_tensor *weight, const rt_tensor *bias)
 {
     if (weight->ndim != 2 || x->ndim < 1 || rt_columns(x) != weight->shape[1])
-        return rt_graph_fail(g, RT_SHAPE, "[linear] x must be (..., I), weight (O, I); got %s, %s",
-                             rt_shape_text(x), rt_shape_text(weight));
-    if (bias && (bias->ndim != 1 || bias->shape[0] != weight->shape[0]))
-        return rt_graph_fail(g, RT_SHAPE, "[linear] bias must be (%d); got %s", weight->shape[0],
-                             rt_shape_text(bias));
-    *shape = rt_tensor_shape(x);
-    shape->axis[shape->ndim - 1] = weight->shape[0];
-    return true;
+        rt_graph_fail(g, RT_SHAPE, "[linear] x must be (..., I), weight (O, I); got %s, %s",
+                      rt_shape_text(x), rt_shape_text(weight));
+    else if (bias && (bias->ndim != 1 || bias->shape[0] != weight->shape[0]))
+        rt_graph_fail(g, RT_SHAPE, "[linear] bias must be (%d); got %s", weight->shape[0],
+                      rt_shape_text(bias));
+    return !rt_graph_failed(g);
+}
+
+static rt_shape result_shape(const rt_tensor *x, const rt_tensor *weight)
+{
+    rt_shape shape = rt_tensor_shape(x);
+    shape.axis[shape.ndim - 1] = weight->shape[0];
+    return shape;
 }
 
 rt_tensor *rt_linear(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias)
 {
-    rt_shape shape;
-    if (!x || !weight || !fits(g, &shape, x, weight, bias))
+    if (!x || !weight || !fits(g, x, weight, bias))
         return NULL;
-    return RT_APPLY(g, &rt_op_linear, shape, RT_NO_ARGS, x, weight, bias);
+    return RT_APPLY(g, &rt_op_linear, result_shape(x, weight), RT_NO_ARGS, x, weight, bias);
 }
 
 rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
                               rt_activation kind)
 {
-    rt_shape shape;
-    if (!x || !weight || !fits(g, &shape, x, weight, bias))
+    if (!x || !weight || !fits(g, x, weight, bias))
         return NULL;
+    const rt_shape shape = result_shape(x, weight);
     const linear_activation_args args = {rt_activation_kernel(kind),
                                          rt_graph_memory(g, rt_shape_size(shape), sizeof(real))};
     return RT_APPLY(g, &rt_op_linear_activation, shape, &args, x, weight, bias);

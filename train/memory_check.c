@@ -1,8 +1,8 @@
 #include "train/memory_check.h"
 
 #include "train/batch_loss.h"
+#include "train/summation.h"
 #include "train/trainer.h"
-#include "train/workers.h"
 
 #include <unistd.h>
 
@@ -13,9 +13,7 @@ static const double of_width = 32, of_ffn_width = 4, of_vocab = 3;
 rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *c, const rt_data *data)
 {
     const rt_roformer_options o = rt_model_options(c, data);
-    const int shards = rt_shard_count(c);
-    const int asked = c->run.threads ? c->run.threads : rt_processors();
-    const double workers = asked < shards ? asked : shards;
+    const int shards = rt_shard_count(c), workers = rt_trainer_workers(c);
     const double tokens = (double)((c->train.batch_size + shards - 1) / shards) * c->data.length;
     const double ffn = o.ffn_dim ? o.ffn_dim : 4.0 * o.dim;
     size_t parameters;
@@ -23,7 +21,8 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *c, const rt_
     if (status.code)
         return status;
     need->parameters = 3.0 * (double)parameters * sizeof(real);
-    need->gradients = (double)parameters * shards * sizeof(real);
+    need->blocks = rt_summation_blocks(shards, rt_summation_group(shards, workers));
+    need->gradients = (double)parameters * need->blocks * sizeof(real);
     need->activations = workers * tokens * sizeof(real) *
                         (o.layers * (of_width * o.dim + of_ffn_width * ffn) + of_vocab * o.vocab);
     return rt_ok();
@@ -42,7 +41,7 @@ rt_status rt_memory_check(const rt_config *config, const rt_data *data)
         return rt_ok();
     return rt_error(RT_CONFIG,
                     "%s: the run needs about %.1f GB of memory (parameters and moments %.1f, "
-                    "gradients of %d shards %.1f, activations %.1f); this machine has %.1f GB",
-                    config->file, all / giga, need.parameters / giga, rt_shard_count(config),
+                    "%d blocks of gradients %.1f, activations %.1f); this machine has %.1f GB",
+                    config->file, all / giga, need.parameters / giga, need.blocks,
                     need.gradients / giga, need.activations / giga, there / giga);
 }

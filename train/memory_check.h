@@ -9,7 +9,8 @@
 /* What a training takes at most, in bytes; estimates but for the parameters. */
 typedef struct rt_memory_need {
     double parameters; /* with the moments of the optimiser */
-    double gradients;  /* of all shards */
+    int blocks;        /* of gradients */
+    double gradients;
     double activations;
 } rt_memory_need;
 

@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "train/batch_loss.h"
 #include "train/optimizer.h"
+#include "train/summation.h"
 
 #include <math.h>
 
@@ -35,7 +36,10 @@ struct rt_trainer {
     rt_graph **graphs; /* of each worker */
     int shards;
     shard *shard;
-    rt_roformer **models; /* of each shard; the first has the values, all have gradients */
+    int group;            /* shards that are computed at a time */
+    int blocks;           /* of gradients */
+    rt_roformer **models; /* of each block; the first has the values, all have gradients */
+    rt_summation *sums;
     stretch *stretches;
     int stretch_count;
     rt_profile *profiles; /* of each worker; NULL: nothing is measured */
@@ -43,6 +47,8 @@ struct rt_trainer {
 
     rt_update update; /* of the step under way */
     double divisor;   /* labels of the step under way */
+    int first;        /* shard of the group under way */
+    int sum_count;    /* sums after it */
 };
 
 int rt_shard_count(const rt_config *c)
@@ -54,6 +60,13 @@ int rt_shard_count(const rt_config *c)
            (long)(c->train.batch_size / (2 * shards)) * c->data.length >= FEWEST_TOKENS)
         shards *= 2;
     return shards;
+}
+
+int rt_trainer_workers(const rt_config *c)
+{
+    const int asked = c->run.threads ? c->run.threads : rt_processors();
+    const int shards = rt_shard_count(c);
+    return asked < shards ? asked : shards;
 }
 
 /* ---- one shard ---- */
@@ -71,36 +84,37 @@ static void draw_shard(void *context, int job, int worker)
 static void differentiate_shard(void *context, int job, int worker)
 {
     rt_trainer *t = context;
-    shard *s = t->shard + job;
+    const int number = t->first + job;
+    shard *s = t->shard + number;
     rt_graph *g = t->graphs[worker];
-    rt_parameters_zero_grads(&t->models[job]->parameters);
+    rt_roformer *model = t->models[rt_summation_block(t->first, t->group) + job];
+    rt_parameters_zero_grads(&model->parameters);
     s->result = (rt_batch_result){0};
     s->status = rt_ok();
     if (!s->sequences.labels)
         return;
     rt_graph_clear(g);
     rt_graph_record(g, true);
-    rt_graph_set_random(g, t->config->run.seed, (uint32_t)t->state.step, (uint32_t)job);
-    s->status = rt_graph_backward(g, rt_batch_loss(t->models[job], g, &s->sequences, t->divisor,
-                                                   &s->result));
+    rt_graph_set_random(g, t->config->run.seed, (uint32_t)t->state.step, (uint32_t)number);
+    s->status =
+        rt_graph_backward(g, rt_batch_loss(model, g, &s->sequences, t->divisor, &s->result));
 }
 
 /* ---- one stretch of the parameters ---- */
 
-/* Sums the gradients of all shards into those of the first, pairs of pairs: the order is
- * the same whoever computes it. */
 static void sum_stretch(void *context, int job, int worker)
 {
     rt_trainer *t = context;
     stretch *part = t->stretches + job;
     (void)worker;
-    for (int step = 1; step < t->shards; step *= 2)
-        for (int i = 0; i + step < t->shards; i += 2 * step) {
-            real *restrict sum = t->models[i]->parameters.grads + part->offset;
-            const real *restrict other = t->models[i + step]->parameters.grads + part->offset;
-            for (size_t k = 0; k < part->size; k++)
-                sum[k] += other[k];
-        }
+    for (int i = 0; i < t->sum_count; i++) {
+        real *restrict sum = t->models[t->sums[i].to]->parameters.grads + part->offset;
+        const real *restrict other = t->models[t->sums[i].from]->parameters.grads + part->offset;
+        for (size_t k = 0; k < part->size; k++)
+            sum[k] += other[k];
+    }
+    if (t->first + t->group < t->shards)
+        return;
     const real *sum = t->models[0]->parameters.grads + part->offset;
     part->squares = 0;
     for (size_t k = 0; k < part->size; k++)
@@ -124,14 +138,30 @@ static void update_stretch(void *context, int job, int worker)
 
 /* ---- a step ---- */
 
-static rt_status first_failure(const rt_trainer *t)
+static rt_status failure_of(const rt_trainer *t, int first, int count)
 {
-    for (int i = 0; i < t->shards; i++) {
+    for (int i = first; i < first + count; i++) {
         const rt_status *status = &t->shard[i].status;
         if (status->code == RT_NONFINITE) /* of the trap, which does not know the step */
             return rt_error(RT_NONFINITE, "step %d: %.900s", t->state.step + 1, status->message);
         if (status->code)
             return *status;
+    }
+    return rt_ok();
+}
+
+/* The gradient of all shards, in the first block. */
+static rt_status differentiate(rt_trainer *t)
+{
+    for (t->first = 0; t->first < t->shards; t->first += t->group) {
+        const int left = t->shards - t->first, count = left < t->group ? left : t->group;
+        rt_workers_run(t->workers, differentiate_shard, t, count);
+        const rt_status status = failure_of(t, t->first, count);
+        if (status.code)
+            return status;
+        t->sum_count = rt_summation_plan(t->sums, t->shards, t->group, t->first);
+        if (t->sum_count || count == left)
+            rt_workers_run(t->workers, sum_stretch, t, t->stretch_count);
     }
     return rt_ok();
 }
@@ -187,12 +217,10 @@ rt_status rt_trainer_step(rt_trainer *t, rt_step_result *result)
     if (!labels)
         return rt_error(RT_DATA, "step %d: no position has a label", t->state.step + 1);
     t->divisor = (double)labels;
-    rt_workers_run(t->workers, differentiate_shard, t, t->shards);
-    status = first_failure(t);
+    status = differentiate(t);
     if (status.code)
         return status;
 
-    rt_workers_run(t->workers, sum_stretch, t, t->stretch_count);
     sum_up(t, result);
     result->lr = rt_learning_rate(o, t->state.step + 1);
     if (!isfinite(result->loss) || !isfinite(result->grad_norm))
@@ -305,10 +333,7 @@ static rt_status make_shard(rt_trainer *t, int number)
     const int most = (c->train.batch_size + t->shards - 1) / t->shards;
     rt_status status = rt_labelled_batch_new(&s->sequences, most, c->data.length);
     s->sequences.batch.rows = next - s->first_row;
-    if (status.code)
-        return status;
-    const rt_roformer_options options = rt_model_options(c, t->data);
-    return rt_roformer_new(t->models + number, &options, c->run.seed, number ? t->models[0] : NULL);
+    return status;
 }
 
 static rt_status make_stretches(rt_trainer *t)
@@ -334,11 +359,16 @@ static rt_status make_state(rt_trainer *t)
 {
     rt_status status = rt_ok();
     t->shard = rt_alloc((size_t)t->shards, sizeof *t->shard);
-    t->models = rt_alloc((size_t)t->shards, sizeof(rt_roformer *));
-    if (!t->shard || !t->models)
+    t->sums = rt_alloc((size_t)t->shards, sizeof *t->sums);
+    t->models = rt_alloc((size_t)t->blocks, sizeof(rt_roformer *));
+    if (!t->shard || !t->sums || !t->models)
         return rt_out_of_memory("a trainer");
+    const rt_roformer_options options = rt_model_options(t->config, t->data);
     for (int i = 0; i < t->shards && !status.code; i++)
         status = make_shard(t, i);
+    for (int i = 0; i < t->blocks && !status.code; i++)
+        status =
+            rt_roformer_new(t->models + i, &options, t->config->run.seed, i ? t->models[0] : NULL);
     if (status.code)
         return status;
     t->state.model = t->models[0];
@@ -350,11 +380,9 @@ static rt_status make_state(rt_trainer *t)
     return make_stretches(t);
 }
 
-/* More threads than shards would have nothing to do. */
 static rt_status make_workers(rt_trainer *t)
 {
-    const int asked = t->config->run.threads ? t->config->run.threads : rt_processors();
-    const int threads = asked < t->shards ? asked : t->shards;
+    const int threads = rt_trainer_workers(t->config);
     rt_status status = rt_workers_new(&t->workers, threads);
     if (status.code)
         return status;
@@ -374,6 +402,8 @@ rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, cons
     t->config = config;
     t->data = data;
     t->shards = rt_shard_count(config);
+    t->group = rt_summation_group(t->shards, rt_trainer_workers(config));
+    t->blocks = rt_summation_blocks(t->shards, t->group);
     rt_status status = make_state(t);
     if (!status.code)
         status = make_workers(t);
@@ -391,18 +421,17 @@ void rt_trainer_free(rt_trainer *t)
     for (int i = 0; t->graphs && i < rt_workers_count(t->workers); i++)
         rt_graph_free(t->graphs[i]);
     rt_workers_free(t->workers);
-    for (int i = t->shards - 1; i >= 0; i--) {
-        if (t->models)
-            rt_roformer_free(t->models[i]);
-        if (t->shard)
-            rt_labelled_batch_free(&t->shard[i].sequences);
-    }
+    for (int i = t->blocks - 1; t->models && i >= 0; i--)
+        rt_roformer_free(t->models[i]);
+    for (int i = 0; t->shard && i < t->shards; i++)
+        rt_labelled_batch_free(&t->shard[i].sequences);
     rt_free(t->state.first_moment);
     rt_free(t->state.second_moment);
     rt_free(t->stretches);
     rt_free(t->profiles);
     rt_free(t->shard);
     rt_free(t->models);
+    rt_free(t->sums);
     rt_free(t->graphs);
     rt_free(t);
 }

@@ -5,9 +5,9 @@
  *
  * The batch of a step is cut into shards of whole sequences; the cut depends on the
  * configuration alone. A shard is computed by one thread from beginning to end, with
- * gradients of its own. The gradients of the shards are summed in a fixed binary tree,
- * stretch by stretch of the parameter block; clipping and the update go over the same
- * stretches. So threads change the time, never the result.
+ * gradients of its own. The gradients of the shards are summed in a fixed binary tree
+ * (train/summation.h), stretch by stretch of the parameter block; clipping and the update go
+ * over the same stretches. So threads change the time, never the result.
  */
 
 #include "data/data.h"
@@ -45,6 +45,9 @@ typedef struct rt_evaluation {
 
 /* The number of shards of a configuration. */
 int rt_shard_count(const rt_config *config);
+
+/* The threads that will work at it: more than shards would have nothing to do. */
+int rt_trainer_workers(const rt_config *config);
 
 /* Both are kept, not copied; `data` must match the configuration. */
 rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config,
