@@ -29,6 +29,11 @@ rt_tensor *rt_affine_apply(rt_graph *g, rt_tensor *x, rt_affine a)
     return rt_linear(g, x, a.weight, a.bias);
 }
 
+rt_tensor *rt_affine_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_affine a)
+{
+    return rt_linear_onto(g, residual, x, a.weight, a.bias);
+}
+
 rt_tensor *rt_affine_activate(rt_graph *g, rt_tensor *x, rt_affine a, rt_activation kind)
 {
     return rt_linear_activate(g, x, a.weight, a.bias, kind);

@@ -24,6 +24,9 @@ rt_tensor *rt_add_table(rt_parameters *p, const char *name, int rows, int size);
 /* x weight^T + bias. */
 rt_tensor *rt_affine_apply(rt_graph *g, rt_tensor *x, rt_affine a);
 
+/* residual + x weight^T + bias. */
+rt_tensor *rt_affine_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_affine a);
+
 /* f(x weight^T + bias). */
 rt_tensor *rt_affine_activate(rt_graph *g, rt_tensor *x, rt_affine a, rt_activation kind);
 

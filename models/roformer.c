@@ -98,6 +98,15 @@ static rt_tensor *dropout(const rt_roformer *m, rt_graph *g, rt_tensor *x)
     return rt_dropout(g, x, m->options.dropout);
 }
 
+/* residual + dropout(x weight^T + bias). */
+static rt_tensor *onto(const rt_roformer *m, rt_graph *g, rt_tensor *residual, rt_tensor *x,
+                       rt_affine a)
+{
+    if (m->options.dropout > 0 && rt_graph_drops(g))
+        return rt_add(g, residual, dropout(m, g, rt_affine_apply(g, x, a)));
+    return rt_affine_onto(g, residual, x, a);
+}
+
 static rt_tensor *embed(rt_roformer *m, rt_graph *g, const rt_roformer_input *in)
 {
     rt_shape shape = RT_SHAPE_OF(in->B, in->T);
@@ -158,31 +167,30 @@ static rt_tensor *attend(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
     rt_tensor *context = o->attention == RT_ATTENTION_SOFTMAX
                              ? softmax_context(m, g, q, k, v, l, rotation, in)
                              : linear_context(m, g, q, k, v, rotation, in);
-    return rt_affine_apply(g, rt_reshape(g, context, RT_SHAPE_OF(in->B, in->T, o->dim)),
-                           layer->output);
+    return rt_reshape(g, context, RT_SHAPE_OF(in->B, in->T, o->dim));
 }
 
 static rt_tensor *feed_forward(const rt_roformer *m, rt_graph *g, rt_tensor *x, int l)
 {
     const rt_roformer_layer *layer = m->layers + l;
-    x = rt_affine_activate(g, x, layer->intermediate, m->options.activation);
-    return rt_affine_apply(g, x, layer->ffn_output);
+    return rt_affine_activate(g, x, layer->intermediate, m->options.activation);
 }
 
 static rt_tensor *apply_layer(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
                               const rt_rotation *rotation, const rt_roformer_input *in)
 {
     const rt_roformer_layer *layer = m->layers + l;
+    rt_tensor *y;
     if (m->options.norm == RT_NORM_PRE) {
-        rt_tensor *y = attend(m, g, norm(m, g, x, layer->output_norm), l, rotation, in);
-        x = rt_add(g, x, dropout(m, g, y));
+        y = attend(m, g, norm(m, g, x, layer->output_norm), l, rotation, in);
+        x = onto(m, g, x, y, layer->output);
         y = feed_forward(m, g, norm(m, g, x, layer->ffn_norm), l);
-        return rt_add(g, x, dropout(m, g, y));
+        return onto(m, g, x, y, layer->ffn_output);
     }
-    rt_tensor *y = attend(m, g, x, l, rotation, in);
-    x = norm(m, g, rt_add(g, x, dropout(m, g, y)), layer->output_norm);
+    y = attend(m, g, x, l, rotation, in);
+    x = norm(m, g, onto(m, g, x, y, layer->output), layer->output_norm);
     y = feed_forward(m, g, x, l);
-    return norm(m, g, rt_add(g, x, dropout(m, g, y)), layer->ffn_norm);
+    return norm(m, g, onto(m, g, x, y, layer->ffn_output), layer->ffn_norm);
 }
 
 rt_tensor *rt_roformer_encode(rt_roformer *m, rt_graph *g, const rt_roformer_input *in)

@@ -13,12 +13,18 @@ static void multiply(const rt_node *n, real beta, real *y)
             (rt_operand){weight->data, in, true}, beta, y, out);
 }
 
+/* The product is added to what needs no pass of its own. */
 static void linear_forward(const rt_node *n)
 {
-    const rt_tensor *bias = n->in[2];
-    if (bias)
-        rt_rows_fill(n->out->data, bias->data, rt_rows(n->out), rt_size(bias));
-    multiply(n, bias ? 1 : 0, n->out->data);
+    const rt_tensor *bias = n->in[2], *residual = n->in[3];
+    real *y = n->out->data;
+    if (residual && bias)
+        rt_rows_add(y, residual->data, bias->data, rt_rows(n->out), rt_size(bias));
+    else if (residual)
+        memcpy(y, residual->data, rt_size(residual) * sizeof *y);
+    else if (bias)
+        rt_rows_fill(y, bias->data, rt_rows(n->out), rt_size(bias));
+    multiply(n, residual || bias ? 1 : 0, y);
 }
 
 static void linear_backward(const rt_node *n)
@@ -38,6 +44,8 @@ static void linear_backward(const rt_node *n)
     real *dbias = rt_grad(n, 2);
     if (dbias)
         rt_rows_sum(dbias, g, (size_t)rows, (size_t)out);
+    if (n->in[3])
+        rt_grad_pass(n, 3); /* last: it may carry the gradient of the result away */
 }
 
 const rt_op rt_op_linear = {"linear", linear_forward, linear_backward};
@@ -104,9 +112,23 @@ static rt_shape result_shape(const rt_tensor *x, const rt_tensor *weight)
 
 rt_tensor *rt_linear(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias)
 {
+    rt_tensor *none = NULL;
     if (!x || !weight || !fits(g, x, weight, bias))
         return NULL;
-    return RT_APPLY(g, &rt_op_linear, result_shape(x, weight), RT_NO_ARGS, x, weight, bias);
+    return RT_APPLY(g, &rt_op_linear, result_shape(x, weight), RT_NO_ARGS, x, weight, bias, none);
+}
+
+rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_tensor *weight,
+                          rt_tensor *bias)
+{
+    if (!residual || !x || !weight || !fits(g, x, weight, bias))
+        return NULL;
+    const rt_shape shape = result_shape(x, weight);
+    if (!rt_shapes_equal(rt_tensor_shape(residual), shape))
+        return rt_graph_fail(g, RT_SHAPE, "[linear] residual must be %s; got %s",
+                             rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape),
+                             rt_shape_text(residual));
+    return RT_APPLY(g, &rt_op_linear, shape, RT_NO_ARGS, x, weight, bias, residual);
 }
 
 rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
@@ -117,5 +139,6 @@ rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_t
     const rt_shape shape = result_shape(x, weight);
     const linear_activation_args args = {rt_activation_kernel(kind),
                                          rt_graph_memory(g, rt_shape_size(shape), sizeof(real))};
-    return RT_APPLY(g, &rt_op_linear_activation, shape, &args, x, weight, bias);
+    rt_tensor *none = NULL;
+    return RT_APPLY(g, &rt_op_linear_activation, shape, &args, x, weight, bias, none);
 }

@@ -78,6 +78,10 @@ rt_tensor *rt_matmul(rt_graph *g, rt_tensor *a, rt_tensor *b);
  *   result  (..., O) */
 rt_tensor *rt_linear(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias);
 
+/* residual + x weight^T + bias; residual is shaped as the result. */
+rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_tensor *weight,
+                          rt_tensor *bias);
+
 /* f(x weight^T + bias), shapes as above: less memory than two ops, and fewer passes over it. */
 rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
                               rt_activation kind);

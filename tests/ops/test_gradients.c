@@ -139,6 +139,16 @@ BUILDER(linear_without_bias)
     UNUSED;
     return rt_linear(g, in[0], in[1], NULL);
 }
+BUILDER(linear_onto)
+{
+    UNUSED;
+    return rt_linear_onto(g, in[3], in[0], in[1], in[2]);
+}
+BUILDER(linear_onto_itself_without_bias)
+{
+    UNUSED;
+    return rt_linear_onto(g, in[0], in[0], in[1], NULL);
+}
 BUILDER(linear_gelu)
 {
     UNUSED;
@@ -362,6 +372,8 @@ static const row rows[] = {
     {"linear", linear, SHAPES(AXES(3, 5), AXES(4, 5), AXES(4))},
     {"linear", linear, SHAPES(AXES(2, 1, 3), AXES(1, 3), AXES(1))},
     {"linear", linear_without_bias, SHAPES(AXES(2, 2, 3), AXES(5, 3))},
+    {"linear", linear_onto, SHAPES(AXES(3, 5), AXES(4, 5), AXES(4), AXES(3, 4))},
+    {"linear", linear_onto_itself_without_bias, SHAPES(AXES(2, 3, 4), AXES(4, 4))},
     {"linear_activation", linear_gelu, SHAPES(AXES(3, 5), AXES(4, 5), AXES(4))},
     {"linear_activation", linear_gelu, SHAPES(AXES(2, 1, 3), AXES(1, 3), AXES(1))},
     {"linear_activation", linear_tanh_without_bias, SHAPES(AXES(2, 2, 3), AXES(5, 3))},

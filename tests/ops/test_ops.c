@@ -47,6 +47,8 @@ START_TEST(shapes_that_do_not_fit_are_named)
     expect_refusal(
         rt_matmul(g, &a, &e),
         "[matmul] a must be (..., M, K), b (..., K, N) or (K, N); got (2, 3), (2, 3, 4)");
+    expect_refusal(rt_linear_onto(g, &a, &a, &c, NULL),
+                   "[linear] residual must be (2, 4); got (2, 3)");
     expect_refusal(rt_linear_activate(g, &a, &c, &d, RT_GELU),
                    "[linear] bias must be (4); got (3)");
     expect_refusal(rt_linear(g, &e, &c, NULL),
