@@ -6,9 +6,11 @@
 
 #include <unistd.h>
 
-/* Numbers that forward and backward keep for each token: of width C and of the feed-forward
- * width in every layer, and of V for each labelled one. Counted in a run. */
-static const double of_width = 32, of_ffn_width = 4, of_vocab = 3;
+/* Numbers that forward and backward keep for each token, counted in runs: of width C and of the
+ * feed-forward width, in every layer and once more, of width C in every layer for dropout, and of
+ * V for each labelled one. */
+static const double of_width = 14, of_ffn_width = 2, of_dropout = 5, of_vocab = 3;
+static const double once_of_width = 8, once_of_ffn_width = 2;
 
 rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *c, const rt_data *data)
 {
@@ -23,8 +25,10 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *c, const rt_
     need->parameters = 3.0 * (double)parameters * sizeof(real);
     need->blocks = rt_summation_blocks(shards, rt_summation_group(shards, workers));
     need->gradients = (double)parameters * need->blocks * sizeof(real);
+    const double width = of_width + (o.dropout > 0 ? of_dropout : 0);
     need->activations = workers * tokens * sizeof(real) *
-                        (o.layers * (of_width * o.dim + of_ffn_width * ffn) + of_vocab * o.vocab);
+                        (o.layers * (width * o.dim + of_ffn_width * ffn) + once_of_width * o.dim +
+                         once_of_ffn_width * ffn + of_vocab * o.vocab);
     return rt_ok();
 }
 

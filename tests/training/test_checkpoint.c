@@ -291,6 +291,52 @@ START_TEST(a_number_that_is_not_finite_is_not_loaded)
 }
 END_TEST
 
+/* Saves a model that holds theta in one form, and starts one that holds it in the other. */
+static rt_status start_in_another_form(trained *saved, trained *started, rt_theta_form form)
+{
+    rt_checkpoint_info info = some_info(200);
+    bool has_theta;
+    saved->model.theta_form = form;
+    started->model.theta_form = form == RT_THETA_LOG ? RT_THETA_RAW : RT_THETA_LOG;
+    rt_status status = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(saved), &info);
+    assert_status(status, RT_OK, "");
+    rt_checkpoint_info read = {0};
+    status = rt_checkpoint_start_from(in_scratch(FILE_NAME), model_of(started), &has_theta, &read);
+    ck_assert(status.code || has_theta);
+    rt_checkpoint_info_free(&read);
+    return status;
+}
+
+START_TEST(a_model_that_holds_theta_in_another_form_starts_from_the_same_theta)
+{
+    const bool raw = _i;
+    trained saved = new_trained(4, 1), started = new_trained(4, 2);
+    const rt_tensor *from = &saved.parameters.list[2]->tensor;
+    const rt_tensor *to = &started.parameters.list[2]->tensor;
+    for (size_t i = 0; i < rt_size(from); i++)
+        from->data[i] = raw ? 0.5 + (double)i : -(double)i;
+    assert_status(start_in_another_form(&saved, &started, raw ? RT_THETA_RAW : RT_THETA_LOG), RT_OK,
+                  "");
+    for (size_t i = 0; i < rt_size(from); i++)
+        ck_assert_double_eq_tol(to->data[i], raw ? log(from->data[i]) : exp(from->data[i]), 1e-15);
+    free_trained(&saved);
+    free_trained(&started);
+}
+END_TEST
+
+START_TEST(a_theta_below_0_has_no_logarithm_to_start_from)
+{
+    trained saved = new_trained(4, 1), started = new_trained(4, 2), before = new_trained(4, 2);
+    saved.parameters.list[2]->tensor.data[1] = -1;
+    assert_status(start_in_another_form(&saved, &started, RT_THETA_RAW), RT_CHECKPOINT,
+                  "step-00000200.h5: encoder.layer.0.theta is not finite in double precision");
+    ck_assert(same_numbers(&started, &before));
+    free_trained(&saved);
+    free_trained(&started);
+    free_trained(&before);
+}
+END_TEST
+
 START_TEST(another_format_version_is_refused)
 {
     save_example();
@@ -376,6 +422,9 @@ int main(void)
     tcase_add_test(fit, what_is_not_finite_is_not_saved);
     tcase_add_test(fit, a_checkpoint_of_either_precision_is_loaded);
     tcase_add_test(fit, a_number_that_is_not_finite_is_not_loaded);
+    tcase_add_loop_test(fit, a_model_that_holds_theta_in_another_form_starts_from_the_same_theta, 0,
+                        2);
+    tcase_add_test(fit, a_theta_below_0_has_no_logarithm_to_start_from);
     tcase_add_test(fit, another_format_version_is_refused);
     TCase *failures = leak_checked_case(suite, "failures");
     tcase_add_checked_fixture(failures, make_scratch, remove_scratch);

@@ -109,6 +109,23 @@ START_TEST(the_straight_run_is_reached_in_two_and_in_three_parts)
 }
 END_TEST
 
+/* Of a text that is read several times over, so that most stops are inside an epoch. */
+START_TEST(twenty_stops_leave_no_trace)
+{
+    static const int stops[] = {1,  2,  3,  5,  8,  9,  13, 17, 20, 21,
+                                24, 30, 31, 37, 40, 41, 46, 52, 58, 59};
+    const char *options = "--quiet train.shards=4 model.dropout=0.1 data.task=text "
+                          "data.file=text.txt data.length=12";
+    expect_exit(w, 0, "for i in $(seq 25); do echo 'around and around it goes'; done >text.txt");
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=straight %s", options);
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        expect_exit(w, 0, "$TRAIN tiny.ini run.name=parts %s --threads %zu train.steps=%d%s",
+                    options, 1 + i % 4, stops[i], i ? " --resume" : "");
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=parts %s --threads 3 --resume", options);
+    expect_same_training("runs/straight", "runs/parts", 60);
+}
+END_TEST
+
 START_TEST(plain_gradient_descent_and_an_untrained_theta_resume_as_well)
 {
     static const char *const options[] = {
@@ -255,6 +272,7 @@ int main(void)
     Suite *suite = suite_create("train: resume");
     TCase *tests = program_case(suite);
     tcase_add_loop_test(tests, the_straight_run_is_reached_in_two_and_in_three_parts, 0, 6);
+    tcase_add_test(tests, twenty_stops_leave_no_trace);
     tcase_add_loop_test(tests, plain_gradient_descent_and_an_untrained_theta_resume_as_well, 0, 4);
     tcase_add_loop_test(tests, a_run_stopped_by_a_signal_goes_on_to_the_same_files, 0, 2);
     tcase_add_test(tests, a_run_that_was_killed_goes_on_to_the_same_files);
