@@ -233,8 +233,10 @@ static rt_status check_input(check *c, int i, size_t output, rt_gradcheck_result
     const size_t size = rt_size(x);
     memcpy(c->saved, x->data, size * sizeof(real));
     r->reached = r->reached || touched(x);
-    for (size_t k = 0; k < size; k++)
-        r->largest = fmax(r->largest, fabs((double)x->grad[k]));
+    for (size_t k = 0; k < size; k++) {
+        const double magnitude = fabs((double)x->grad[k]);
+        r->largest = magnitude > r->largest ? magnitude : r->largest;
+    }
     return c->o.mode == RT_GRADCHECK_DIRECTION ? check_direction(c, x, (uint32_t)i, r)
                                                : check_elements(c, x, (uint32_t)i, output, r);
 }

@@ -100,11 +100,12 @@ static rt_status find_logits(prediction *p, const int32_t *ids, int length, int 
 /* Logits to probabilities; the special tokens are never chosen. */
 static void find_probabilities(prediction *p, double temperature)
 {
-    double largest = -INFINITY, sum = 0;
+    real largest = -INFINITY;
+    double sum = 0;
     for (int id = RT_FIRST_SYMBOL; id < p->vocab; id++)
-        largest = fmax(largest, (double)p->weights[id]);
+        largest = p->weights[id] > largest ? p->weights[id] : largest;
     for (int id = 0; id < p->vocab; id++) {
-        const double x = ((double)p->weights[id] - largest) / temperature;
+        const double x = ((double)p->weights[id] - (double)largest) / temperature;
         p->weights[id] = id < RT_FIRST_SYMBOL ? 0 : (real)exp(x);
         sum += (double)p->weights[id];
     }

@@ -99,7 +99,7 @@ static inline void linear_features(double *phi, const linear_problem *p, const r
 {
     double sum = 0, largest = -INFINITY;
     for (int d = 0; d < p->D; d++)
-        largest = fmax(largest, (double)x[d]);
+        largest = (double)x[d] > largest ? (double)x[d] : largest;
     for (int d = 0; d < p->D; d++) {
         const double value = (double)x[d];
         switch (p->options.kind) {
@@ -146,8 +146,10 @@ static inline double linear_weights(double *weights, const linear_problem *p, in
     double phi_q[MOST_FEATURES], phi_k[MOST_FEATURES], largest = -INFINITY, below = 0;
     linear_features(phi_q, p, linear_row(p->q, p->Tq, p->H, p->D, b, i, h), false, 0);
     for (int j = 0; j < p->Tk; j++)
-        for (int d = 0; linear_sees(p, b, i, j) && d < p->D; d++)
-            largest = fmax(largest, (double)linear_row(p->k, p->Tk, p->H, p->D, b, j, h)[d]);
+        for (int d = 0; linear_sees(p, b, i, j) && d < p->D; d++) {
+            const double x = (double)linear_row(p->k, p->Tk, p->H, p->D, b, j, h)[d];
+            largest = x > largest ? x : largest;
+        }
     for (int j = 0; j < p->Tk; j++) {
         weights[j] = 0;
         if (!linear_sees(p, b, i, j))
