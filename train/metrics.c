@@ -58,7 +58,9 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
                           int finished_steps)
 {
     const cut c = {finished_steps, config->run.log_every, config->train.eval_every};
-    *m = (rt_metrics){.config = config};
+    *m = (rt_metrics){.config = config,
+                      .tokens_before =
+                          (long)finished_steps * config->train.batch_size * config->data.length};
     rt_status status =
         rt_step_table_open(&m->metrics, folder, "metrics.csv",
                            "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,"
@@ -116,7 +118,7 @@ rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state, const r
     rt_step_table_add(&m->metrics, ",%.9g,%.9g,%.9g,%.9g\n", r->lr, r->grad_norm, r->accuracy,
                       r->theta_grad_norm);
     rt_step_table_add(&m->timing, "%d,%.3f,%.0f\n", state->step, seconds,
-                      seconds > 0 ? (double)tokens / seconds : 0);
+                      seconds > 0 ? (double)(tokens - m->tokens_before) / seconds : 0);
     return evaluation ? rt_metrics_theta(m, state) : rt_ok();
 }
 

@@ -10,6 +10,7 @@
 typedef struct rt_metrics {
     const rt_config *config;
     rt_step_table metrics, theta, timing;
+    long tokens_before; /* the clock was started */
     bool warned;
 } rt_metrics;
 

@@ -45,7 +45,7 @@ static void reopen_after(int finished_steps)
 
 #define ROW_10 "10,120,2.5,,,0.1,1,0.25\n"
 #define ROW_20 "20,240,2,1.9,0.5,0.1,1,0.5\n"
-#define ROW_30 "30,360,1.5,,,0.1,1,0.5\n"
+#define ROW_30 "30,11520,1.5,,,0.1,1,0.5\n"
 
 static const char rows_to_30[] = METRICS_HEADER ROW_10 ROW_20 ROW_30;
 
@@ -78,7 +78,7 @@ END_TEST
 /* A run of 30 steps evaluates at its end, a longer one does not at that step. */
 START_TEST(the_evaluation_at_an_earlier_end_is_taken_out)
 {
-    put("metrics.csv", METRICS_HEADER ROW_10 ROW_20 "30,360,1.5,1.25,0.75,0.1,1,0.5\n");
+    put("metrics.csv", METRICS_HEADER ROW_10 ROW_20 "30,11520,1.5,1.25,0.75,0.1,1,0.5\n");
     reopen_after(30);
     expect_content("metrics.csv", rows_to_30);
     reopen_after(30); /* a second time changes nothing */
@@ -104,7 +104,7 @@ END_TEST
 
 START_TEST(a_row_cut_off_by_a_crash_is_dropped)
 {
-    static const char *const halves[] = {"3", "30", "30,360,1.5,,,0.1,1,0.5", "20,2"};
+    static const char *const halves[] = {"3", "30", "30,11520,1.5,,,0.1,1,0.5", "20,2"};
     char text[512];
     snprintf(text, sizeof text, METRICS_HEADER ROW_10 ROW_20 "%s", halves[_i]);
     put("metrics.csv", text);
@@ -169,19 +169,20 @@ START_TEST(steps_are_recorded_when_they_are_due)
     const rt_step_result result = {
         .loss = 1.5, .accuracy = 0.5, .grad_norm = 2, .theta_grad_norm = 0.25, .lr = 0.1};
     const rt_evaluation evaluation = {.loss = 1.25, .accuracy = 0.75};
-    rt_training_state state = {.step = 29, .sequences = 29};
+    rt_training_state state = {.step = 29, .sequences = 29 * 32};
     put("metrics.csv", METRICS_HEADER ROW_20);
     open_after(20);
     rt_step_table_close(&metrics.theta); /* there is no model to tell about */
     assert_status(rt_metrics_step(&metrics, &state, &result, NULL, 2), RT_OK, "");
-    state = (rt_training_state){.step = 30, .sequences = 30};
+    state = (rt_training_state){.step = 30, .sequences = 30 * 32};
     assert_status(rt_metrics_step(&metrics, &state, &result, NULL, 2), RT_OK, "");
-    state = (rt_training_state){.step = 33, .sequences = 33};
+    state = (rt_training_state){.step = 33, .sequences = 33 * 32};
     assert_status(rt_metrics_step(&metrics, &state, &result, &evaluation, 4), RT_OK, "");
     /* before it is closed: a row is handed to the system at once */
-    expect_content("metrics.csv", METRICS_HEADER ROW_20 "30,360,1.5,,,0.1,2,0.5,0.25\n"
-                                                        "33,396,1.5,1.25,0.75,0.1,2,0.5,0.25\n");
-    expect_content("timing.csv", TIMING_HEADER "30,2.000,180\n33,4.000,99\n");
+    expect_content("metrics.csv", METRICS_HEADER ROW_20 "30,11520,1.5,,,0.1,2,0.5,0.25\n"
+                                                        "33,12672,1.5,1.25,0.75,0.1,2,0.5,0.25\n");
+    /* the clock was started after step 20: its tokens do not count */
+    expect_content("timing.csv", TIMING_HEADER "30,2.000,1920\n33,4.000,1248\n");
     rt_metrics_close(&metrics);
 }
 END_TEST
