@@ -102,23 +102,36 @@ static void differentiate_shard(void *context, int job, int worker)
 
 /* ---- one stretch of the parameters ---- */
 
+RT_ROW_KERNEL void add_gradients(real *restrict sum, const real *restrict other, size_t size)
+{
+    for (size_t k = 0; k < size; k++)
+        sum[k] += other[k];
+}
+
+RT_ROW_KERNEL double sum_of_squares(const real *restrict x, size_t size)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t k = 0; k < size; k++)
+        sum += (double)x[k] * (double)x[k];
+    return sum;
+}
+
+static real *gradients_of(const rt_trainer *t, int block, const stretch *part)
+{
+    return t->models[block]->parameters.grads + part->offset;
+}
+
 static void sum_stretch(void *context, int job, int worker)
 {
     rt_trainer *t = context;
     stretch *part = t->stretches + job;
     (void)worker;
-    for (int i = 0; i < t->sum_count; i++) {
-        real *restrict sum = t->models[t->sums[i].to]->parameters.grads + part->offset;
-        const real *restrict other = t->models[t->sums[i].from]->parameters.grads + part->offset;
-        for (size_t k = 0; k < part->size; k++)
-            sum[k] += other[k];
-    }
-    if (t->first + t->group < t->shards)
-        return;
-    const real *sum = t->models[0]->parameters.grads + part->offset;
-    part->squares = 0;
-    for (size_t k = 0; k < part->size; k++)
-        part->squares += (double)sum[k] * (double)sum[k];
+    for (int i = 0; i < t->sum_count; i++)
+        add_gradients(gradients_of(t, t->sums[i].to, part), gradients_of(t, t->sums[i].from, part),
+                      part->size);
+    if (t->first + t->group >= t->shards)
+        part->squares = sum_of_squares(gradients_of(t, 0, part), part->size);
 }
 
 static void update_stretch(void *context, int job, int worker)
