@@ -106,7 +106,7 @@ static void print(const bench_options *o, const char *command, const bench_op *o
     bench_print(o, false, command, "backward", &r->pass[1], work[1], &r->yardstick, copied);
     bench_print(o, false, command, "both", &r->both, work[0] + work[1], &r->yardstick, copied);
     if (products && op->done[0] + op->done[1] > work[0] + work[1])
-        bench_print(o, false, command, "both, as done", &r->both, op->done[0] + op->done[1],
+        bench_print(o, false, command, "both as done", &r->both, op->done[0] + op->done[1],
                     &r->yardstick, copied);
 }
 
