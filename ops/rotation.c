@@ -22,6 +22,62 @@ static void fill_row(real *cosine, real *sine, double position, const double *th
 
 /* ---- learned ---- */
 
+/* Cosines and sines of a + b from those of a and of b, so that only every BLOCK-th row and the
+ * first BLOCK need the functions: to 4e-16, which float does not see. In double every row is
+ * computed. */
+#ifdef RT_DOUBLE
+enum { BLOCK = 1 };
+#else
+enum { BLOCK = 16 };
+#endif
+
+typedef struct angles {
+    double *cosine, *sine; /* a row */
+} angles;
+
+static void fill_angles(angles row, double position, const double *theta, int count,
+                        double magnitude)
+{
+    for (int i = 0; i < count; i++) {
+        row.cosine[i] = magnitude * cos(position * theta[i]);
+        row.sine[i] = magnitude * sin(position * theta[i]);
+    }
+}
+
+RT_ROW_KERNEL void add_angles(real *restrict cosine, real *restrict sine,
+                              const double *restrict a_cosine, const double *restrict a_sine,
+                              const double *restrict b_cosine, const double *restrict b_sine,
+                              int count)
+{
+    for (int i = 0; i < count; i++) {
+        cosine[i] = (real)(a_cosine[i] * b_cosine[i] - a_sine[i] * b_sine[i]);
+        sine[i] = (real)(a_sine[i] * b_cosine[i] + a_cosine[i] * b_sine[i]);
+    }
+}
+
+/* The rows of positions first, first + 1, ...; false if memory is short. */
+static bool fill_consecutive(rt_graph *g, real *cosine, real *sine, double first, size_t rows,
+                             const double *theta, int count, double magnitude)
+{
+    const size_t columns = (size_t)count;
+    double *room = rt_graph_scratch(g, 2 * (BLOCK + 1) * columns, sizeof *room);
+    if (!room)
+        return false;
+    const angles a = {room + 2 * BLOCK * columns, room + (2 * BLOCK + 1) * columns};
+    angles b[BLOCK];
+    for (size_t k = 0; k < BLOCK; k++) {
+        b[k] = (angles){room + 2 * k * columns, room + (2 * k + 1) * columns};
+        fill_angles(b[k], (double)k, theta, count, 1);
+    }
+    for (size_t row = 0; row < rows; row++, cosine += columns, sine += columns) {
+        const angles *rest = b + row % BLOCK;
+        if (row % BLOCK == 0)
+            fill_angles(a, first + (double)row, theta, count, magnitude);
+        add_angles(cosine, sine, a.cosine, a.sine, rest->cosine, rest->sine, count);
+    }
+    return true;
+}
+
 static double *theta_values(rt_graph *g, const rt_tensor *theta, rt_theta_form form)
 {
     size_t count = rt_size(theta);
@@ -53,11 +109,14 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
     real *sine = rt_graph_memory(g, rows * (size_t)columns, sizeof *sine);
     if (!r || !values || !position || !cosine || !sine)
         return NULL;
-    for (size_t row = 0; row < rows; row++) {
+    for (size_t row = 0; row < rows; row++)
         position[row] = positions.at ? positions.at[row] : positions.offset + (double)row;
+    for (size_t row = 0; positions.at && row < rows; row++)
         fill_row(cosine + row * (size_t)columns, sine + row * (size_t)columns, position[row],
                  values, columns, magnitude);
-    }
+    if (!positions.at &&
+        !fill_consecutive(g, cosine, sine, positions.offset, rows, values, columns, magnitude))
+        return NULL;
     *r = (rt_rotation){.sequences = sequences,
                        .length = T,
                        .heads = theta->ndim == 2 ? theta->shape[0] : 1,

@@ -66,9 +66,23 @@ START_TEST(fixed_angles_are_computed_in_double_far_out)
 }
 END_TEST
 
+static void expect_angles(const rt_rotation *r, int row, double m, const real *held, int form)
+{
+    for (int i = 0; i < PAIRS; i++) {
+        const long double value =
+            form == RT_THETA_LOG ? expl((long double)held[i]) : (long double)held[i];
+        const double cosine = (double)cosl(m * value), sine = (double)sinl(m * value);
+        expect_near((double)r->cosine[row * PAIRS + i], cosine, tolerance_at(m),
+                    "cosine of pair %d at %g, form %d", i, m, form);
+        expect_near((double)r->sine[row * PAIRS + i], sine, tolerance_at(m),
+                    "sine of pair %d at %g, form %d", i, m, form);
+    }
+}
+
 /* A parameter holds a rounded number; from there on, angles are double. */
 START_TEST(learned_angles_are_computed_in_double)
 {
+    enum { T = 37 };
     static const double far[] = {1e4, 1e6};
     real held[PAIRS];
     double theta[PAIRS];
@@ -79,19 +93,11 @@ START_TEST(learned_angles_are_computed_in_double)
             rt_tensor t = rt_tensor_of(held, NULL, RT_SHAPE_OF(PAIRS));
             for (int i = 0; i < PAIRS; i++)
                 held[i] = (real)(form == RT_THETA_LOG ? log(theta[i]) : theta[i]);
-            const rt_rotation *r = rt_rotation_learned(g, &t, (rt_theta_form)form, RT_HALF, 1, 1, 1,
+            const rt_rotation *r = rt_rotation_learned(g, &t, (rt_theta_form)form, RT_HALF, 1, 1, T,
                                                        (rt_positions){.offset = far[n]});
             ck_assert_msg(r != NULL, "%s", rt_graph_status(g).message);
-            for (int i = 0; i < PAIRS; i++) {
-                const long double value =
-                    form == RT_THETA_LOG ? expl((long double)held[i]) : (long double)held[i];
-                const double cosine = (double)cosl(far[n] * value),
-                             sine = (double)sinl(far[n] * value);
-                expect_near((double)r->cosine[i], cosine, tolerance_at(far[n]),
-                            "cosine of pair %d at %g, form %d", i, far[n], form);
-                expect_near((double)r->sine[i], sine, tolerance_at(far[n]),
-                            "sine of pair %d at %g, form %d", i, far[n], form);
-            }
+            for (int row = 0; row < T; row++)
+                expect_angles(r, row, far[n] + row, held, form);
             rt_graph_free(g);
         }
 }
