@@ -78,7 +78,8 @@ static void write_ids(hid_t set, hid_t space, input *in)
     for (hssize_t i = 0; i < count; i++) {
         const int64_t id = take(in) | (int64_t)take(in) << 8;
         ids[i] = id < 0x8000 ? id % 320 : id - 0x10000;
-        ids[i] <<= id == 0x7fff ? 40 : 0;
+        if (id == 0x7fff)
+            ids[i] = (int64_t)1 << 40;
     }
     H5Dwrite(set, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, ids);
 }
