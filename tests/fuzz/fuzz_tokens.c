@@ -51,7 +51,7 @@ static hid_t space_of(input *in)
 static hid_t creation_of(input *in)
 {
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    const hsize_t chunk[] = {1 + take(in) + ((hsize_t)take(in) << 19), 1, 1};
+    const hsize_t chunk[] = {1 + take(in) + ((hsize_t)take(in) << 15), 1, 1};
     const unsigned choice = take(in), dimensions = 1 + choice / 64 % 3;
     if (choice & 1)
         H5Pset_chunk(creation, (int)dimensions, chunk);
@@ -111,5 +111,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     write_file(path, &in);
     snprintf(o.file, sizeof o.file, "%s:/ids", path);
     open_and_draw(&o);
+    H5garbage_collect();
     return 0;
 }
