@@ -46,6 +46,13 @@ BUILDER(add_to_itself)
     UNUSED;
     return rt_add(g, in[0], in[0]);
 }
+/* The gradient of what is repeated is fresh, and so are both of a sum with itself. */
+BUILDER(add_repeated_result)
+{
+    UNUSED;
+    rt_tensor *y = rt_scale(g, in[1], 3);
+    return rt_add(g, rt_add(g, in[0], y), rt_add(g, y, y));
+}
 BUILDER(multiply)
 {
     UNUSED;
@@ -339,6 +346,7 @@ BUILDER(key_exp_causal_masked)
 }
 
 static const row rows[] = {
+    {"add", add_repeated_result, SHAPES(AXES(3, 2, 4), AXES(2, 4))},
     {"add", add, SHAPES(AXES(3, 4), AXES(3, 4))},
     {"add", add, SHAPES(AXES(2, 3, 5), AXES(5))},
     {"add", add, SHAPES(AXES(2, 3, 1), AXES(3, 1))},
