@@ -3,7 +3,7 @@
 int rt_summation_group(int shards, int workers)
 {
     int group = 1;
-    while (group < workers && group < shards)
+    while (group < 2 * workers && group < shards)
         group *= 2;
     return group;
 }

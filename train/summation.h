@@ -9,7 +9,7 @@
  * and one for every finished part of the tree that waits for its other half.
  */
 
-/* As few shards at a time as keep all workers busy. */
+/* Shards at a time: two for each worker, so that one who is held up does not hold up all. */
 int rt_summation_group(int shards, int workers);
 
 /* Blocks that are needed at once. */
