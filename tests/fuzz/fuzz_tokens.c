@@ -106,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     rt_data_options o = options_of("tokens");
     input in = {bytes, size};
-    const char *path = fuzz_file(NULL, 0);
+    const char *path = fuzz_file((const uint8_t *)"", 0);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     write_file(path, &in);
     snprintf(o.file, sizeof o.file, "%s:/ids", path);
