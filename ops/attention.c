@@ -2,6 +2,7 @@
 #include "ops/dropout.h"
 #include "ops/gemm.h"
 #include "ops/ops.h"
+#include "ops/rows.h"
 #include "ops/vector_math.h"
 
 #include <string.h>
@@ -147,24 +148,6 @@ static inline real finite_or_zero(real x)
     return x > -RT_REAL_MAX ? x : 0;
 }
 
-/* In lanes, since a single maximum is a chain of comparisons. */
-static inline real largest_of(const real *restrict x, int size, real largest)
-{
-    enum { LANES = 32 };
-    real lane[LANES];
-    int j = 0;
-    for (int k = 0; k < LANES; k++)
-        lane[k] = largest;
-    for (; j + LANES <= size; j += LANES)
-        for (int k = 0; k < LANES; k++)
-            lane[k] = x[j + k] > lane[k] ? x[j + k] : lane[k];
-    for (; j < size; j++)
-        lane[0] = x[j] > lane[0] ? x[j] : lane[0];
-    for (int k = 0; k < LANES; k++)
-        largest = lane[k] > largest ? lane[k] : largest;
-    return largest;
-}
-
 /* s = e^(s - m), with the running maximum m and sum l of every row; `factor` is what the sums
  * so far have shrunk by. */
 RT_ROW_KERNEL void soften_rows(real *restrict s, int rows, int columns, real *restrict m,
@@ -172,7 +155,7 @@ RT_ROW_KERNEL void soften_rows(real *restrict s, int rows, int columns, real *re
 {
     for (int r = 0; r < rows; r++) {
         real *restrict row = s + (size_t)r * (size_t)columns;
-        const real largest = largest_of(row, columns, m[r]), shift = finite_or_zero(largest);
+        const real largest = rt_row_largest(row, columns, m[r]), shift = finite_or_zero(largest);
         real sum = 0;
 #pragma omp simd reduction(+ : sum)
         for (int j = 0; j < columns; j++) {

@@ -112,10 +112,9 @@ static rt_shape result_shape(const rt_tensor *x, const rt_tensor *weight)
 
 rt_tensor *rt_linear(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias)
 {
-    rt_tensor *none = NULL;
     if (!x || !weight || !fits(g, x, weight, bias))
         return NULL;
-    return RT_APPLY(g, &rt_op_linear, result_shape(x, weight), RT_NO_ARGS, x, weight, bias, none);
+    return RT_APPLY(g, &rt_op_linear, result_shape(x, weight), RT_NO_ARGS, x, weight, bias, NULL);
 }
 
 rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_tensor *weight,
@@ -139,6 +138,5 @@ rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_t
     const rt_shape shape = result_shape(x, weight);
     const linear_activation_args args = {rt_activation_kernel(kind),
                                          rt_graph_memory(g, rt_shape_size(shape), sizeof(real))};
-    rt_tensor *none = NULL;
-    return RT_APPLY(g, &rt_op_linear_activation, shape, &args, x, weight, bias, none);
+    return RT_APPLY(g, &rt_op_linear_activation, shape, &args, x, weight, bias, NULL);
 }

@@ -22,9 +22,8 @@ RT_ROW_KERNEL void sum_of_rows(real *restrict sum, const real *restrict x, size_
 
 RT_ROW_KERNEL real log_sum_of_row(const real *restrict x, int size)
 {
-    real largest = x[0], sum = 0;
-    for (int i = 1; i < size; i++)
-        largest = x[i] > largest ? x[i] : largest;
+    const real largest = rt_row_largest(x, size, x[0]);
+    real sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int i = 0; i < size; i++)
         sum += rt_exp_of(x[i] - largest);

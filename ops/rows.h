@@ -13,6 +13,25 @@ void rt_rows_add(real *out, const real *x, const real *y, size_t rows, size_t co
 /* Every row of out = y. */
 void rt_rows_fill(real *out, const real *y, size_t rows, size_t columns);
 
+/* The largest of x and `largest`; a NaN in x does not count. In lanes, since a single maximum
+ * is a chain of comparisons; inline, so that it takes the instruction set of its caller. */
+static inline real rt_row_largest(const real *restrict x, int size, real largest)
+{
+    enum { LANES = 32 };
+    real lane[LANES];
+    int j = 0;
+    for (int k = 0; k < LANES; k++)
+        lane[k] = largest;
+    for (; j + LANES <= size; j += LANES)
+        for (int k = 0; k < LANES; k++)
+            lane[k] = x[j + k] > lane[k] ? x[j + k] : lane[k];
+    for (; j < size; j++)
+        lane[0] = x[j] > lane[0] ? x[j] : lane[0];
+    for (int k = 0; k < LANES; k++)
+        largest = lane[k] > largest ? lane[k] : largest;
+    return largest;
+}
+
 /* log sum e^x over one row. */
 real rt_row_log_sum(const real *x, int size);
 
