@@ -2,14 +2,14 @@
 
 #include "ops/ops.h"
 #include "train/config_keys.h"
+#include "train/report_csv.h"
 #include "train/report_page.h"
 #include "train/workers.h"
 
 #include <hdf5.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { PATH_SIZE = RT_PATH_SIZE + 64 };
 
 /* ---- configuration ---- */
 
@@ -76,41 +76,38 @@ static void add_row(rt_writer *w, const char *what, const char *value)
     rt_writer_add(w, "</tr>\n");
 }
 
-static FILE *open_in(const char *folder, const char *name)
-{
-    char path[PATH_SIZE];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return fopen(path, "r");
-}
-
 /* The clock starts again when a run goes on: the time is the sum over its parts. */
 static double read_seconds(const char *folder)
 {
-    char line[256];
-    double before = 0, last = 0, seconds;
-    FILE *file = open_in(folder, "timing.csv");
-    while (file && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "%*d,%lf", &seconds) != 1)
-            continue;
-        if (seconds < last)
-            before += last;
-        last = seconds;
-    }
-    if (file)
-        fclose(file);
+    double before = 0, last = 0;
+    rt_csv timing;
+    if (rt_csv_open(&timing, folder, "timing.csv"))
+        while (rt_csv_row(&timing)) {
+            const double seconds = rt_csv_number(&timing, "seconds");
+            if (isnan(seconds))
+                continue;
+            if (seconds < last)
+                before += last;
+            last = seconds;
+        }
+    rt_csv_close(&timing);
     return before + last;
 }
 
 static void add_timing(rt_writer *w, const char *folder)
 {
-    char line[1024], text[128];
+    char text[128];
     double step = 0, tokens = 0;
     const double seconds = read_seconds(folder);
-    FILE *file = open_in(folder, "metrics.csv");
-    while (file && fgets(line, sizeof line, file))
-        sscanf(line, "%lf,%lf", &step, &tokens);
-    if (file)
-        fclose(file);
+    rt_csv metrics;
+    if (rt_csv_open(&metrics, folder, "metrics.csv"))
+        while (rt_csv_row(&metrics)) {
+            if (isnan(rt_csv_number(&metrics, "tokens")))
+                continue;
+            step = rt_csv_number(&metrics, "step");
+            tokens = rt_csv_number(&metrics, "tokens");
+        }
+    rt_csv_close(&metrics);
     if (seconds <= 0 || step <= 0)
         return;
     snprintf(text, sizeof text, "%.1f s for %.0f steps, %.0f tokens a second", seconds, step,
