@@ -2,7 +2,7 @@
 #include "bench/measure.h"
 #include "bench/op.h"
 #include "core/memory.h"
-#include "train/optimizer.h"
+#include "train/step/optimizer.h"
 
 /* The update of the parameters: reads value, gradient and two moments, writes all but the
  * gradient. */

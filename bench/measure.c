@@ -2,8 +2,8 @@
 
 #include "core/memory.h"
 #include "ops/gemm.h"
-#include "train/progress.h"
-#include "train/workers.h"
+#include "train/step/clock.h"
+#include "train/step/workers.h"
 
 #include <stdlib.h>
 #include <string.h>

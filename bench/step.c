@@ -3,8 +3,8 @@
 #include "bench/table.h"
 #include "core/memory.h"
 #include "ops/ops.h"
-#include "train/batch_loss.h"
-#include "train/trainer.h"
+#include "train/step/batch_loss.h"
+#include "train/step/trainer.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The layers: no include runs up, and the lower layers neither print, nor exit, nor read the
-# environment; models and ops see no files.
+# The layers, and the rooms of train/: no include runs up, and the lower layers neither print, nor
+# exit, nor read the environment; models and ops see no files.
 set -eu
 cd "$(dirname "$0")/.."
 failed=0
@@ -22,5 +22,26 @@ for folder in core ops models data; do
 done
 for folder in ops models; do
     refuse $folder '(^|[^a-z_])(fopen|open|fread|H5[A-Z][a-z_0-9]*)\(' 'see files'
+done
+
+# Every folder of train/ may include itself and those before it, the files on top all of them.
+rooms="text config checkpoint folder step report run sweep"
+above=$rooms
+for room in $rooms; do
+    above=${above#"$room"}
+    above=${above# }
+    [ -z "$above" ] || refuse "train/$room" "^#include \"train/($(echo "$above" | tr ' ' '|'))/" \
+        'include a folder above it'
+    refuse "train/$room" '^#include "train/[a-z_]*\.h"' 'include a file on top of train/'
+done
+for folder in train/*/; do
+    folder=${folder#train/}
+    case " $rooms " in
+    *" ${folder%/} "*) ;;
+    *)
+        echo "tests/check_includes.sh does not know the place of train/$folder" >&2
+        failed=1
+        ;;
+    esac
 done
 exit $failed

@@ -40,7 +40,7 @@ part CONFIGURATION | sed -n 's/^\.It Sy \([a-z]*\).*/\1/p' | grep -vx variant \
     >"$work/page"
 compare sections
 
-cat "$(dirname "$page")"/*.c | grep -oE 'getenv\("[A-Z_]+"' | sed 's/.*"\(.*\)"/\1/' \
+cat "$(dirname "$page")"/*.c "$(dirname "$page")"/*/*.c | grep -oE 'getenv\("[A-Z_]+"' | sed 's/.*"\(.*\)"/\1/' \
     >"$work/program"
 part ENVIRONMENT | sed -n 's/^\.It Ev //p' >"$work/page"
 compare 'environment variables'

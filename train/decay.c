@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "models/positions.h"
 #include "models/roformer.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
 
 enum { FARTHEST = 256 };
 

@@ -1,12 +1,12 @@
 #include "core/memory.h"
-#include "train/arguments.h"
-#include "train/config.h"
+#include "train/config/config.h"
 #include "train/decay.h"
-#include "train/memory_check.h"
 #include "train/model_check.h"
 #include "train/report_command.h"
-#include "train/run.h"
-#include "train/sweep_run.h"
+#include "train/run/arguments.h"
+#include "train/run/run.h"
+#include "train/step/memory_check.h"
+#include "train/sweep/runs.h"
 
 #include <fcntl.h>
 #include <stdio.h>

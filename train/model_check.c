@@ -2,7 +2,7 @@
 
 #include "core/gradcheck.h"
 #include "core/memory.h"
-#include "train/batch_loss.h"
+#include "train/step/batch_loss.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
  * The parameters are drawn anew, of size about 0.5: at their usual start, N(0, 0.02), the
  * gradient of theta drowns in the rounding of the differences. */
 
-#include "train/config.h"
+#include "train/config/config.h"
 
 #include <stdio.h>
 

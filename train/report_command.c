@@ -1,7 +1,7 @@
 #include "train/report_command.h"
 
-#include "train/report_csv.h"
-#include "train/report_sweep.h"
+#include "train/report/sweep_report.h"
+#include "train/text/csv.h"
 
 #include <stdio.h>
 #include <unistd.h>

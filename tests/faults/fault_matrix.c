@@ -13,8 +13,8 @@
 
 #include "core/memory.h"
 #include "core/random.h"
-#include "train/checkpoint.h"
-#include "train/sealed.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/sealed.h"
 
 #include <dirent.h>
 #include <sched.h>

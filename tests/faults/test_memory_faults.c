@@ -4,8 +4,8 @@
 #include "suite.h"
 #include "training/trained.h"
 
-#include "train/config.h"
-#include "train/sweep.h"
+#include "train/config/config.h"
+#include "train/config/sweep.h"
 
 #include <stdio.h>
 

@@ -4,8 +4,8 @@
 #include "fuzz.h"
 
 #include "core/memory.h"
-#include "train/checkpoint.h"
-#include "train/sealed.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/sealed.h"
 
 #include <stdlib.h>
 

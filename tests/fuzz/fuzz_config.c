@@ -4,8 +4,8 @@
 #include "fuzz.h"
 
 #include "core/memory.h"
-#include "train/config.h"
-#include "train/sweep.h"
+#include "train/config/config.h"
+#include "train/config/sweep.h"
 
 #include <stdlib.h>
 #include <string.h>

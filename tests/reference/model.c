@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "models/roformer.h"
-#include "train/optimizer.h"
+#include "train/step/optimizer.h"
 
 #include <check.h>
 #include <math.h>

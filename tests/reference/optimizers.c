@@ -1,6 +1,6 @@
 #include "reference.h"
 
-#include "train/optimizer.h"
+#include "train/step/optimizer.h"
 
 #include <check.h>
 #include <math.h>

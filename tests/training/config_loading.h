@@ -5,7 +5,7 @@
 
 #include "suite.h"
 
-#include "train/config_keys.h"
+#include "train/config/keys.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 /* An image with something of every kind in it, for the tests of images and of the
  * sealed files that hold them. */
 
-#include "train/image.h"
+#include "train/checkpoint/image.h"
 #include "training/scratch.h"
 
 #include <hdf5.h>

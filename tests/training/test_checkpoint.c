@@ -1,7 +1,7 @@
-#include "train/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
 
 #include "suite.h"
-#include "train/sealed.h"
+#include "train/checkpoint/sealed.h"
 #include "training/scratch.h"
 #include "training/trained.h"
 

@@ -2,7 +2,7 @@
  *     ROTOR_WRITE_DOCS=1 build/tests/test_docs */
 
 #include "suite.h"
-#include "train/config.h"
+#include "train/config/config.h"
 
 #include <stdio.h>
 #include <string.h>

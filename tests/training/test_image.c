@@ -1,7 +1,7 @@
-#include "train/image.h"
+#include "train/checkpoint/image.h"
 
 #include "suite.h"
-#include "train/sealed.h"
+#include "train/checkpoint/sealed.h"
 #include "training/example.h"
 
 static void assert_reals(rt_image *image, const char *path, rt_shape shape)

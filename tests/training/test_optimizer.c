@@ -2,7 +2,7 @@
  * tests/reference. */
 
 #include "suite.h"
-#include "train/optimizer.h"
+#include "train/step/optimizer.h"
 
 START_TEST(the_learning_rate_follows_its_schedule)
 {

@@ -1,6 +1,6 @@
 /* What the pages of runs and sweeps say, and what a gnuplot that misbehaves does to them. */
 
-#include "train/figures.h"
+#include "train/report/figures.h"
 #include "train_program.h"
 
 #define REPORTING "env -u ROTOR_NO_REPORT "

@@ -1,4 +1,4 @@
-#include "train/sealed.h"
+#include "train/checkpoint/sealed.h"
 
 #include "core/random.h"
 #include "suite.h"

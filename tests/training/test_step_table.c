@@ -3,7 +3,7 @@
 #include "config_loading.h"
 #include "training/scratch.h"
 
-#include "train/metrics.h"
+#include "train/run/metrics.h"
 
 #define METRICS_HEADER                                                                             \
     "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,theta_grad_norm\n"

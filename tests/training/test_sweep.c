@@ -2,7 +2,7 @@
 
 #include "config_loading.h"
 
-#include "train/sweep.h"
+#include "train/config/sweep.h"
 
 #include <string.h>
 

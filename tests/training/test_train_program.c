@@ -2,7 +2,7 @@
 
 #include "train_program.h"
 
-#include "train/config_keys.h"
+#include "train/config/keys.h"
 
 /* ---- results ---- */
 

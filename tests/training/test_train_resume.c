@@ -2,8 +2,8 @@
 
 #include "train_program.h"
 
-#include "train/checkpoint.h"
-#include "train/trainer.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/step/trainer.h"
 
 /* ---- two trainings, bit for bit ---- */
 

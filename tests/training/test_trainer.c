@@ -2,7 +2,7 @@
 
 #include "config_loading.h"
 
-#include "train/trainer.h"
+#include "train/step/trainer.h"
 
 #include <math.h>
 

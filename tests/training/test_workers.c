@@ -1,5 +1,5 @@
 #include "suite.h"
-#include "train/workers.h"
+#include "train/step/workers.h"
 
 #include <stdatomic.h>
 #include <string.h>

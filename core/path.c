@@ -1,0 +1,20 @@
+#include "core/path.h"
+
+#include <stdio.h>
+#include <string.h>
+
+rt_status rt_path_join(char path[RT_PATH_SIZE], const char *folder, const char *name)
+{
+    const int length = snprintf(path, RT_PATH_SIZE, "%s/%s", folder, name);
+    if (length >= 0 && length < RT_PATH_SIZE)
+        return rt_ok();
+    path[0] = '\0';
+    return rt_error(RT_CONFIG, "the path of %s has more than %d bytes: %s", name, RT_PATH_SIZE - 1,
+                    folder);
+}
+
+const char *rt_path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}

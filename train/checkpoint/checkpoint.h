@@ -1,0 +1,123 @@
+#ifndef ROTOR_TRAIN_CHECKPOINT_CHECKPOINT_H
+#define ROTOR_TRAIN_CHECKPOINT_CHECKPOINT_H
+
+/* What a training needs to go on exactly, in one HDF5 file (see train/checkpoint/image.h).
+ * There is no state of a random generator: every random number is a function of the
+ * seed and the step.
+ *
+ *   /                          attributes format "rotor", version, step, precision, blas, seed,
+ *                              best_eval_loss, best_eval_step
+ *   /config                    the configuration, an INI text
+ *   /model/a/b/c               the parameter a.b.c
+ *                              attributes pairing, base, head_dim, theta_form, theta_scope
+ *   /theta_start               of a learned theta: where it started, (layers, rows, R/2),
+ *                              radians per position
+ *   /optimizer/first_moment/a/b/c, /optimizer/second_moment/a/b/c
+ *                              attribute schedule_steps
+ *   /random                    attributes generator, seed, step
+ *   /data                      attribute position; dataset alphabet
+ *
+ * Numbers are stored in the precision of the build that saves, and converted to that
+ * of the build that loads. Errors of what is in a file are RT_CHECKPOINT and begin
+ * with the file's name without its folder.
+ */
+
+#include "models/options.h"
+#include "models/parameters.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where a training stands, apart from the numbers that are trained. */
+enum { RT_BLAS_NAME_SIZE = 64 };
+typedef struct rt_checkpoint_info {
+    int64_t step; /* optimiser steps done */
+    uint64_t seed;
+    char blas[RT_BLAS_NAME_SIZE]; /* the kernels that the numbers were computed with */
+    int64_t position;             /* sequences drawn so far */
+    int64_t schedule_steps;       /* the horizon of the learning rate's schedule */
+    double best_eval_loss;        /* may be infinite: none so far */
+    int64_t best_eval_step;
+    char *config;            /* an INI text; NULL counts as "" */
+    unsigned char *alphabet; /* of text data; may be NULL when alphabet_size is 0 */
+    size_t alphabet_size;    /* bytes */
+} rt_checkpoint_info;
+
+/* Frees the texts of an info that was read. An info that is saved only borrows them. */
+void rt_checkpoint_info_free(rt_checkpoint_info *info);
+
+/* The trained numbers, and what they mean: two models with the same parameters but
+ * another layout compute something else. Blocks are laid out as parameters->values. */
+typedef struct rt_checkpoint_model {
+    const rt_parameters *parameters;
+    real *first_moment;  /* NULL: the optimiser has none, or they are not wanted */
+    real *second_moment; /* likewise */
+    rt_pairing pairing;
+    double base; /* of the frequencies */
+    int head_dim;
+    rt_theta_form theta_form;
+    rt_theta_scope theta_scope;
+    double *theta_start; /* NULL: theta is fixed */
+    rt_shape theta_shape;
+} rt_checkpoint_model;
+
+/* Writes a checkpoint durably: RT_IO as rt_sealed_write. RT_NONFINITE names the first
+ * parameter that has, itself or in a moment, a NaN or an infinity: those are not saved. */
+rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
+                             const rt_checkpoint_info *info) RT_MUST_CHECK;
+
+/* Fills the blocks of the model, and info, whose texts the caller then owns. Layout,
+ * names and shapes must be those of the file, in both directions; otherwise the first
+ * difference is named and nothing is changed. */
+rt_status rt_checkpoint_load(const char *path, const rt_checkpoint_model *model,
+                             rt_checkpoint_info *info) RT_MUST_CHECK;
+
+/* Fills the values of the parameters from the checkpoint of another run, and nothing else.
+ * Pairing, head size, names and shapes must be those of the model, except for theta: it is
+ * taken, in either form, if both have it in the same shape, and else stays as it is;
+ * *has_theta tells. info as for rt_checkpoint_load. */
+rt_status rt_checkpoint_start_from(const char *path, const rt_checkpoint_model *model,
+                                   bool *has_theta, rt_checkpoint_info *info) RT_MUST_CHECK;
+
+/* All learned theta of a checkpoint, in radians per position, laid out as rt_roformer_theta;
+ * the caller frees them. RT_CHECKPOINT if theta was fixed. */
+rt_status rt_checkpoint_read_theta(const char *path, double **theta_new, rt_shape *shape,
+                                   rt_theta_scope *scope) RT_MUST_CHECK;
+
+/* The info alone: enough to build the model that rt_checkpoint_load wants. */
+rt_status rt_checkpoint_read_info(const char *path, rt_checkpoint_info *info) RT_MUST_CHECK;
+
+/* ---- a folder of checkpoints: step-00000200.h5, ... ----
+ *
+ * Other names, also those of unfinished files, are no checkpoints. A folder has one
+ * writer at a time (the trainer locks it). */
+
+/* The path of a step's checkpoint; RT_IO if it is too long. */
+enum { RT_CHECKPOINT_PATH_SIZE = 4096 };
+rt_status rt_checkpoint_path(char path[RT_CHECKPOINT_PATH_SIZE], const char *folder,
+                             int64_t step) RT_MUST_CHECK;
+
+/* The steps that have a checkpoint, newest first; none if there is no such folder. The
+ * caller frees *steps. */
+rt_status rt_checkpoint_list(const char *folder, int64_t **steps, int *count) RT_MUST_CHECK;
+
+/* Saves into a folder, reads the file back to verify it, and only then removes older
+ * ones, so that `keep` are left, this one counted, and beside them the one of the best
+ * evaluation (info->best_eval_step); keep < 1 removes none. Checkpoints
+ * of later steps (left when a training went on from an earlier one) are not counted and
+ * not removed. Unfinished files of an earlier time are removed first. */
+rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *model,
+                                const rt_checkpoint_info *info, int keep) RT_MUST_CHECK;
+
+typedef struct rt_checkpoint_found {
+    bool found;
+    int64_t step;
+    char path[RT_CHECKPOINT_PATH_SIZE];
+    char warnings[RT_MESSAGE_SIZE]; /* a line for each newer one passed over */
+} rt_checkpoint_found;
+
+/* The newest checkpoint that verifies. No checkpoint at all is RT_OK with found =
+ * false; checkpoints of which none verifies are RT_CHECKPOINT. */
+rt_status rt_checkpoint_newest(const char *folder, rt_checkpoint_found *found) RT_MUST_CHECK;
+
+#endif

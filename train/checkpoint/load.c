@@ -1,0 +1,191 @@
+#include "train/checkpoint/private.h"
+
+#include "core/memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
+{
+    char word[RT_WORD_SIZE];
+    rt_image_word(image, "/", "format", word);
+    int64_t version = rt_image_integer(image, "/", "version");
+    if (strcmp(word, "rotor"))
+        rt_image_fail(image, RT_CHECKPOINT, "format is '%s', 'rotor' expected", word);
+    if (version != RT_CHECKPOINT_VERSION)
+        rt_image_fail(image, RT_CHECKPOINT, "version is %" PRId64 ", %d expected", version,
+                      RT_CHECKPOINT_VERSION);
+    info->step = rt_image_integer(image, "/", "step");
+    rt_image_word(image, "/", "blas", info->blas);
+    info->seed = rt_image_unsigned(image, "/", "seed");
+    info->best_eval_loss = rt_image_number(image, "/", "best_eval_loss");
+    info->best_eval_step = rt_image_integer(image, "/", "best_eval_step");
+    info->config = rt_image_text(image, "/config");
+    info->schedule_steps = rt_image_integer(image, "/optimizer", "schedule_steps");
+    info->position = rt_image_integer(image, "/data", "position");
+    info->alphabet = rt_image_bytes(image, "/data/alphabet", &info->alphabet_size);
+}
+
+static void expect_word(rt_image *image, const char *name, const char *wanted)
+{
+    char word[RT_WORD_SIZE];
+    rt_image_word(image, "/model", name, word);
+    if (strcmp(word, wanted))
+        rt_image_fail(image, RT_CHECKPOINT,
+                      "%s is '%s' in the checkpoint, '%s' in the configuration", name, word,
+                      wanted);
+}
+
+void rt_checkpoint_expect_heads(rt_image *image, const rt_checkpoint_model *model)
+{
+    expect_word(image, "pairing", rt_pairing_words[model->pairing]);
+    int64_t head_dim = rt_image_integer(image, "/model", "head_dim");
+    if (head_dim != model->head_dim)
+        rt_image_fail(image, RT_CHECKPOINT,
+                      "head_dim is %" PRId64 " in the checkpoint, %d in the configuration",
+                      head_dim, model->head_dim);
+}
+
+static void expect_theta(rt_image *image, const rt_checkpoint_model *model)
+{
+    double base = rt_image_number(image, "/model", "base");
+    if (base != model->base)
+        rt_image_fail(image, RT_CHECKPOINT,
+                      "base is %.15g in the checkpoint, %.15g in the configuration", base,
+                      model->base);
+    expect_word(image, "theta_form", rt_theta_form_words[model->theta_form]);
+    expect_word(image, "theta_scope", rt_theta_scope_words[model->theta_scope]);
+}
+
+static void expect_shape(rt_image *image, const rt_checkpoint_block *b,
+                         const rt_parameter *parameter)
+{
+    char path[RT_DATASET_SIZE];
+    rt_shape there, here = rt_tensor_shape(&parameter->tensor);
+    rt_checkpoint_dataset(path, b->group, parameter->name);
+    if (!rt_image_shape(image, path, &there)) {
+        rt_image_fail(image, RT_CHECKPOINT, "%s%s is not in the checkpoint", b->of,
+                      parameter->name);
+        return;
+    }
+    if (!rt_shapes_equal(there, here))
+        rt_image_fail(image, RT_CHECKPOINT, "%s%s is %s in the checkpoint, %s in the model", b->of,
+                      parameter->name, rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, there),
+                      rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, here));
+}
+
+typedef struct comparison {
+    bool but_theta;
+    rt_image *image;
+    const rt_parameters *parameters;
+    const rt_checkpoint_block *block;
+} comparison;
+
+static bool is_theta(const char *name)
+{
+    const char *last = strrchr(name, '.');
+    return last && !strcmp(last, ".theta");
+}
+
+/* `path` is below the block's group: "a/b" for the parameter "a.b". */
+static void expect_in_model(void *context, const char *path)
+{
+    comparison *c = context;
+    char name[RT_NAME_SIZE];
+    snprintf(name, sizeof name, "%s", path);
+    for (char *at = name; *at; at++)
+        if (*at == '/')
+            *at = '.';
+    if (c->but_theta && is_theta(name))
+        return;
+    if (!rt_parameters_find(c->parameters, name))
+        rt_image_fail(c->image, RT_CHECKPOINT, "the checkpoint has %s%s, which the model lacks",
+                      c->block->of, name);
+}
+
+void rt_checkpoint_expect_block(rt_image *image, const rt_parameters *p,
+                                const rt_checkpoint_block *b, bool but_theta)
+{
+    comparison c = {but_theta, image, p, b};
+    for (int i = 0; i < p->count; i++)
+        if (!but_theta || p->list[i]->role != RT_ROLE_THETA)
+            expect_shape(image, b, p->list[i]);
+    rt_image_visit(image, b->group, expect_in_model, &c);
+}
+
+/* A block as it will be, read beside the one in use. */
+static real *read_block(rt_image *image, const rt_parameters *p, const rt_checkpoint_block *b)
+{
+    if (rt_image_failed(image))
+        return NULL;
+    real *values = rt_alloc(p->block_size, sizeof *values);
+    if (!values) {
+        rt_image_fail(image, RT_MEMORY, "out of memory for %s", b->group);
+        return NULL;
+    }
+    for (int i = 0; i < p->count; i++) {
+        char path[RT_DATASET_SIZE];
+        rt_checkpoint_dataset(path, b->group, p->list[i]->name);
+        rt_image_reals(image, path, values + p->list[i]->offset,
+                       rt_tensor_shape(&p->list[i]->tensor));
+    }
+    const rt_parameter *bad = rt_first_nonfinite(p, values);
+    if (bad)
+        rt_image_fail(image, RT_CHECKPOINT, "%s%s is not finite in " RT_PRECISION " precision",
+                      b->of, bad->name);
+    return values;
+}
+
+rt_status rt_checkpoint_load(const char *path, const rt_checkpoint_model *model,
+                             rt_checkpoint_info *info)
+{
+    const rt_parameters *p = model->parameters;
+    rt_checkpoint_info read = {0};
+    rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
+    real *fresh[RT_CHECKPOINT_BLOCKS] = {NULL};
+    rt_checkpoint_list_blocks(model, blocks);
+    rt_image *image = rt_image_open(path);
+    rt_checkpoint_get_info(image, &read);
+    rt_checkpoint_expect_heads(image, model);
+    expect_theta(image, model);
+    for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++)
+        if (blocks[i].values)
+            rt_checkpoint_expect_block(image, p, &blocks[i], false);
+    for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++)
+        if (blocks[i].values)
+            fresh[i] = read_block(image, p, &blocks[i]);
+    if (model->theta_start) /* last: an array is only changed when all is well */
+        rt_image_doubles(image, "/theta_start", model->theta_start, model->theta_shape);
+    rt_status status = rt_image_status(image);
+    rt_image_close(image);
+    for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++) {
+        if (status.code == RT_OK && blocks[i].values)
+            memcpy(blocks[i].values, fresh[i], p->block_size * sizeof(real));
+        rt_free(fresh[i]);
+    }
+    if (status.code == RT_OK)
+        *info = read;
+    else
+        rt_checkpoint_info_free(&read);
+    return status;
+}
+
+rt_status rt_checkpoint_read_info(const char *path, rt_checkpoint_info *info)
+{
+    *info = (rt_checkpoint_info){0};
+    rt_image *image = rt_image_open(path);
+    rt_checkpoint_get_info(image, info);
+    rt_status status = rt_image_status(image);
+    rt_image_close(image);
+    if (status.code != RT_OK)
+        rt_checkpoint_info_free(info);
+    return status;
+}
+
+void rt_checkpoint_info_free(rt_checkpoint_info *info)
+{
+    rt_free(info->config);
+    rt_free(info->alphabet);
+    *info = (rt_checkpoint_info){0};
+}

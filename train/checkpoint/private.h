@@ -1,0 +1,44 @@
+#ifndef ROTOR_TRAIN_CHECKPOINT_PRIVATE_H
+#define ROTOR_TRAIN_CHECKPOINT_PRIVATE_H
+
+/* What the files that write and read checkpoints share: how a model lies in the file. */
+
+#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/image.h"
+
+enum { RT_CHECKPOINT_VERSION = 1, RT_CHECKPOINT_BLOCKS = 3 };
+
+/* A block of the model and the group of its datasets; `of` begins its name in messages. */
+typedef struct rt_checkpoint_block {
+    const char *group;
+    const char *of;
+    real *values; /* NULL: not there, or not wanted */
+} rt_checkpoint_block;
+
+void rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
+                               rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS]);
+
+/* Group "/model" and parameter "a.b" make "/model/a/b". */
+enum { RT_DATASET_SIZE = RT_NAME_SIZE + 32 };
+void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const char *parameter);
+
+/* The first parameter with a NaN or an infinity among the values; NULL if there is none. */
+const rt_parameter *rt_first_nonfinite(const rt_parameters *p, const real *values);
+
+/* The words of the choices that a checkpoint stores. */
+extern const char *const rt_pairing_words[];
+extern const char *const rt_theta_form_words[];
+extern const char *const rt_theta_scope_words[];
+
+/* ---- reading; what does not fit fails the image ---- */
+
+void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info);
+
+/* What the numbers of query and key mean, whatever theta. */
+void rt_checkpoint_expect_heads(rt_image *image, const rt_checkpoint_model *model);
+
+/* Names and shapes of a block, in both directions; with `but_theta`, whatever theta there is. */
+void rt_checkpoint_expect_block(rt_image *image, const rt_parameters *p,
+                                const rt_checkpoint_block *b, bool but_theta);
+
+#endif

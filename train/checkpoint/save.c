@@ -1,0 +1,105 @@
+#include "train/checkpoint/private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const rt_pairing_words[] = {RT_PAIRINGS(RT_CHOICE_WORD) NULL};
+const char *const rt_theta_form_words[] = {RT_THETA_FORMS(RT_CHOICE_WORD) NULL};
+const char *const rt_theta_scope_words[] = {RT_THETA_SCOPES(RT_CHOICE_WORD) NULL};
+
+void rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
+                               rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS])
+{
+    blocks[0] = (rt_checkpoint_block){"/model", "", model->parameters->values};
+    blocks[1] =
+        (rt_checkpoint_block){"/optimizer/first_moment", "first moment of ", model->first_moment};
+    blocks[2] = (rt_checkpoint_block){"/optimizer/second_moment", "second moment of ",
+                                      model->second_moment};
+}
+
+void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const char *parameter)
+{
+    size_t start = strlen(group) + 1;
+    snprintf(path, RT_DATASET_SIZE, "%s/%s", group, parameter);
+    for (char *c = path + start; *c; c++)
+        if (*c == '.')
+            *c = '/';
+}
+
+const rt_parameter *rt_first_nonfinite(const rt_parameters *p, const real *values)
+{
+    for (int i = 0; i < p->count; i++) {
+        const real *value = values + p->list[i]->offset;
+        size_t size = rt_size(&p->list[i]->tensor);
+        for (size_t k = 0; k < size; k++)
+            if (!isfinite(value[k]))
+                return p->list[i];
+    }
+    return NULL;
+}
+
+/* ---- saving ---- */
+
+static void put_info(rt_image *image, const rt_checkpoint_info *info)
+{
+    rt_image_put_word(image, "/", "format", "rotor");
+    rt_image_put_integer(image, "/", "version", RT_CHECKPOINT_VERSION);
+    rt_image_put_integer(image, "/", "step", info->step);
+    rt_image_put_word(image, "/", "precision", RT_PRECISION);
+    rt_image_put_word(image, "/", "blas", info->blas);
+    rt_image_put_unsigned(image, "/", "seed", info->seed);
+    rt_image_put_number(image, "/", "best_eval_loss", info->best_eval_loss);
+    rt_image_put_integer(image, "/", "best_eval_step", info->best_eval_step);
+    rt_image_put_text(image, "/config", info->config ? info->config : "");
+    rt_image_put_integer(image, "/optimizer", "schedule_steps", info->schedule_steps);
+    rt_image_put_word(image, "/random", "generator", "philox4x32-10");
+    rt_image_put_unsigned(image, "/random", "seed", info->seed);
+    rt_image_put_integer(image, "/random", "step", info->step);
+    rt_image_put_integer(image, "/data", "position", info->position);
+    rt_image_put_bytes(image, "/data/alphabet", info->alphabet, info->alphabet_size);
+}
+
+static void put_layout(rt_image *image, const rt_checkpoint_model *model)
+{
+    rt_image_put_word(image, "/model", "pairing", rt_pairing_words[model->pairing]);
+    rt_image_put_number(image, "/model", "base", model->base);
+    rt_image_put_integer(image, "/model", "head_dim", model->head_dim);
+    rt_image_put_word(image, "/model", "theta_form", rt_theta_form_words[model->theta_form]);
+    rt_image_put_word(image, "/model", "theta_scope", rt_theta_scope_words[model->theta_scope]);
+}
+
+static void put_block(rt_image *image, const rt_parameters *p, const rt_checkpoint_block *b)
+{
+    for (int i = 0; i < p->count; i++) {
+        const rt_parameter *parameter = p->list[i];
+        char path[RT_DATASET_SIZE];
+        rt_checkpoint_dataset(path, b->group, parameter->name);
+        rt_image_put_reals(image, path, b->values + parameter->offset,
+                           rt_tensor_shape(&parameter->tensor));
+    }
+}
+
+rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
+                             const rt_checkpoint_info *info)
+{
+    const rt_parameters *p = model->parameters;
+    rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
+    rt_checkpoint_list_blocks(model, blocks);
+    for (const rt_checkpoint_block *b = blocks; b < blocks + RT_CHECKPOINT_BLOCKS; b++) {
+        const rt_parameter *bad = b->values ? rt_first_nonfinite(p, b->values) : NULL;
+        if (bad)
+            return rt_error(RT_NONFINITE, "%s%s is not finite: it is not saved", b->of, bad->name);
+    }
+    rt_image *image = rt_image_new();
+    put_info(image, info);
+    put_layout(image, model);
+    if (model->theta_start)
+        rt_image_put_doubles(image, "/theta_start", model->theta_start, model->theta_shape);
+    for (const rt_checkpoint_block *b = blocks; b < blocks + RT_CHECKPOINT_BLOCKS; b++)
+        if (b->values)
+            put_block(image, p, b);
+    rt_status status = rt_image_write(image, path);
+    rt_image_close(image);
+    return status;
+}

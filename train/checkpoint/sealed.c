@@ -1,0 +1,229 @@
+#include "train/checkpoint/sealed.h"
+
+#include "core/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum { VERSION = 1, AT_VERSION = 8, AT_LENGTH = 16, AT_CHECKSUM = 24 };
+
+static const unsigned char magic[8] = {0x89, 'r', 'o', 't', 'o', 'r', '\n', 0x1a};
+
+static void put_number(unsigned char *at, uint64_t number)
+{
+    for (int i = 0; i < 8; i++)
+        at[i] = (unsigned char)(number >> 8 * i);
+}
+
+static uint64_t get_number(const unsigned char *at)
+{
+    uint64_t number = 0;
+    for (int i = 0; i < 8; i++)
+        number |= (uint64_t)at[i] << 8 * i;
+    return number;
+}
+
+static void make_block(unsigned char block[RT_SEAL_SIZE], const void *body, size_t size)
+{
+    memset(block, 0, RT_SEAL_SIZE);
+    memcpy(block, magic, sizeof magic);
+    put_number(block + AT_VERSION, VERSION);
+    put_number(block + AT_LENGTH, RT_SEAL_SIZE + (uint64_t)size);
+    put_number(block + AT_CHECKSUM, XXH3_64bits(body, size));
+}
+
+const char *rt_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static rt_status cannot(const char *verb, const char *path)
+{
+    return rt_error(RT_IO, "cannot %s %s: %s", verb, path, strerror(errno));
+}
+
+/* ---- writing ---- */
+
+static bool write_all(int file, const unsigned char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(file, bytes, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written == 0)
+            errno = ENOSPC;
+        if (written <= 0)
+            return false;
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+static bool synchronise(int file)
+{
+    int result;
+    do
+        result = fsync(file);
+    while (result && errno == EINTR);
+    return result == 0;
+}
+
+static rt_status write_file(const char *path, const unsigned char *block, const unsigned char *body,
+                            size_t size)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file < 0)
+        return cannot("create", path);
+    rt_status status = rt_ok();
+    if (!write_all(file, block, RT_SEAL_SIZE) || !write_all(file, body, size))
+        status = cannot("write", path);
+    else if (!synchronise(file))
+        status = cannot("synchronise", path);
+    if (close(file) && errno != EINTR && status.code == RT_OK)
+        status = cannot("close", path);
+    return status;
+}
+
+/* A new name is on the disk once its folder is. Some file systems cannot
+ * synchronise a folder and say EINVAL: there is nothing to wait for then. */
+static rt_status synchronise_folder_of(const char *path)
+{
+    char folder[RT_SEALED_PATH_SIZE];
+    int length = (int)(rt_file_name(path) - path);
+    snprintf(folder, sizeof folder, "%.*s", length, length ? path : "");
+    int file = open(length ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file < 0)
+        return cannot("open the folder of", path);
+    rt_status status = rt_ok();
+    if (!synchronise(file) && errno != EINVAL)
+        status = cannot("synchronise the folder of", path);
+    close(file);
+    return status;
+}
+
+rt_status rt_sealed_write(const char *path, const void *body, size_t size)
+{
+    char temporary[RT_SEALED_PATH_SIZE];
+    int length = snprintf(temporary, sizeof temporary, "%s" RT_TEMPORARY_SUFFIX, path);
+    if (length >= RT_SEALED_PATH_SIZE)
+        return rt_error(RT_IO, "cannot write %.80s...: the path is longer than %d bytes", path,
+                        RT_SEALED_PATH_SIZE - 1);
+    unsigned char block[RT_SEAL_SIZE];
+    make_block(block, body, size);
+    rt_status status = write_file(temporary, block, body, size);
+    if (status.code == RT_OK && rename(temporary, path))
+        status = cannot("give its name to", path);
+    if (status.code != RT_OK) {
+        unlink(temporary);
+        return status;
+    }
+    return synchronise_folder_of(path);
+}
+
+/* ---- reading ---- */
+
+/* The number of bytes read: fewer than asked for at the end of the file, -1 on error. */
+static ssize_t read_all(int file, unsigned char *bytes, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = read(file, bytes + done, size - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+static rt_status damaged(const char *path, const char *what)
+{
+    return rt_error(RT_CHECKPOINT, "%s: %s", rt_file_name(path), what);
+}
+
+/* Reads the block and looks at what can be known before the rest is read. */
+static rt_status read_block(int file, const char *path, uint64_t file_size,
+                            unsigned char block[RT_SEAL_SIZE])
+{
+    ssize_t got = read_all(file, block, RT_SEAL_SIZE);
+    if (got < 0)
+        return cannot("read", path);
+    if (got < RT_SEAL_SIZE)
+        return rt_error(RT_CHECKPOINT, "%s: too short: %zd bytes, at least %d expected",
+                        rt_file_name(path), got, RT_SEAL_SIZE);
+    if (memcmp(block, magic, sizeof magic))
+        return damaged(path, "wrong magic: not a file of rotor");
+    if (get_number(block + AT_VERSION) != VERSION)
+        return rt_error(RT_CHECKPOINT, "%s: version of the seal is %" PRIu64 ", %d expected",
+                        rt_file_name(path), get_number(block + AT_VERSION), VERSION);
+    if (get_number(block + AT_LENGTH) != file_size)
+        return rt_error(RT_CHECKPOINT, "%s: length differs: %" PRIu64 " bytes, %" PRIu64 " written",
+                        rt_file_name(path), file_size, get_number(block + AT_LENGTH));
+    return rt_ok();
+}
+
+static rt_status check_block(const char *path, const unsigned char *bytes, size_t size)
+{
+    unsigned char expected[RT_SEAL_SIZE];
+    make_block(expected, bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE);
+    if (get_number(bytes + AT_CHECKSUM) != get_number(expected + AT_CHECKSUM))
+        return damaged(path, "checksum differs");
+    if (memcmp(bytes, expected, RT_SEAL_SIZE))
+        return damaged(path, "block differs: not zero where it must be");
+    return rt_ok();
+}
+
+static rt_status read_file(int file, const char *path, unsigned char **bytes, size_t *size)
+{
+    struct stat about;
+    if (fstat(file, &about))
+        return cannot("read", path);
+    if (!S_ISREG(about.st_mode))
+        return rt_error(RT_IO, "cannot read %s: not a regular file", path);
+    unsigned char block[RT_SEAL_SIZE];
+    rt_status status = read_block(file, path, (uint64_t)about.st_size, block);
+    if (status.code != RT_OK)
+        return status;
+    if ((uint64_t)about.st_size > RT_SEALED_LIMIT)
+        return damaged(path, "larger than 64 GiB");
+    *size = (size_t)about.st_size;
+    *bytes = rt_alloc(*size, 1);
+    if (!*bytes)
+        return rt_out_of_memory(rt_file_name(path));
+    memcpy(*bytes, block, RT_SEAL_SIZE);
+    ssize_t got = read_all(file, *bytes + RT_SEAL_SIZE, *size - RT_SEAL_SIZE);
+    if (got < 0)
+        return cannot("read", path);
+    if ((size_t)got != *size - RT_SEAL_SIZE)
+        return damaged(path, "length differs: it was shortened while being read");
+    return check_block(path, *bytes, *size);
+}
+
+rt_status rt_sealed_read(const char *path, unsigned char **bytes, size_t *size)
+{
+    *bytes = NULL;
+    *size = 0;
+    /* O_NONBLOCK: opening a pipe by mistake must not wait for its other end. */
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0)
+        return cannot("open", path);
+    rt_status status = read_file(file, path, bytes, size);
+    close(file);
+    if (status.code != RT_OK) {
+        rt_free(*bytes);
+        *bytes = NULL;
+    }
+    return status;
+}

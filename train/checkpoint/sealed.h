@@ -1,0 +1,45 @@
+#ifndef ROTOR_TRAIN_CHECKPOINT_SEALED_H
+#define ROTOR_TRAIN_CHECKPOINT_SEALED_H
+
+/* A sealed file: bytes behind a block that says how many they are and what their
+ * checksum is. It is written durably, so that after a crash or a power cut the
+ * name holds either the old file or the new one, whole; and it is read only if
+ * every bit is as it was written.
+ *
+ * The block, 512 bytes, numbers little endian:
+ *
+ *   0    magic     89 'r' 'o' 't' 'o' 'r' 0A 1A
+ *   8    uint64    version of this layout: 1
+ *   16   uint64    bytes in the file, the block included
+ *   24   uint64    XXH3-64 of what follows the block
+ *   32   zeros
+ *
+ * 512 bytes are the smallest user block of HDF5, which ignores what is in it.
+ */
+
+#include "core/status.h"
+
+#include <stddef.h>
+
+enum { RT_SEAL_SIZE = 512, RT_SEALED_PATH_SIZE = 4096 };
+
+/* Larger files are not read: 64 GiB. */
+#define RT_SEALED_LIMIT ((size_t)64 << 30)
+
+/* What is appended to a name while the file is being written. */
+#define RT_TEMPORARY_SUFFIX ".tmp"
+
+/* Writes block and body to a temporary file beside `path`, waits until they are on
+ * the disk, and gives the file its name. RT_IO if any of that fails: then nothing
+ * is left of the new file, and an older one of that name is as it was (unless only
+ * the last wait failed, the one for the new name). One writer at a time. */
+rt_status rt_sealed_write(const char *path, const void *body, size_t size) RT_MUST_CHECK;
+
+/* Reads a whole file, the block included; the caller frees *bytes. RT_IO if it cannot
+ * be read, RT_CHECKPOINT and the first difference found if it is not as written. */
+rt_status rt_sealed_read(const char *path, unsigned char **bytes, size_t *size) RT_MUST_CHECK;
+
+/* The last part of a path. */
+const char *rt_file_name(const char *path);
+
+#endif

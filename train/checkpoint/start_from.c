@@ -1,0 +1,154 @@
+#include "train/checkpoint/private.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Whether the file has this theta in the same shape. */
+static bool has_same_theta(rt_image *image, const rt_parameter *theta)
+{
+    char path[RT_DATASET_SIZE];
+    rt_shape there;
+    rt_checkpoint_dataset(path, "/model", theta->name);
+    return rt_image_shape(image, path, &there) &&
+           rt_shapes_equal(there, rt_tensor_shape(&theta->tensor));
+}
+
+/* Reads a theta in the form of the file and turns it into that of the model. */
+static void read_theta(rt_image *image, const rt_checkpoint_model *model, const rt_parameter *theta,
+                       real *values)
+{
+    char path[RT_DATASET_SIZE], form[RT_WORD_SIZE];
+    rt_checkpoint_dataset(path, "/model", theta->name);
+    rt_image_word(image, "/model", "theta_form", form);
+    rt_image_reals(image, path, values, rt_tensor_shape(&theta->tensor));
+    const bool logarithm = !strcmp(form, rt_theta_form_words[RT_THETA_LOG]);
+    for (size_t i = 0; i < rt_size(&theta->tensor); i++) {
+        if (logarithm && model->theta_form == RT_THETA_RAW)
+            values[i] = (real)exp((double)values[i]);
+        if (!logarithm && model->theta_form == RT_THETA_LOG)
+            values[i] = (real)log((double)values[i]);
+    }
+}
+
+static void read_values(rt_image *image, const rt_checkpoint_model *model, real *values,
+                        bool *has_theta)
+{
+    const rt_parameters *p = model->parameters;
+    for (int i = 0; i < p->count; i++) {
+        const rt_parameter *parameter = p->list[i];
+        char path[RT_DATASET_SIZE];
+        rt_checkpoint_dataset(path, "/model", parameter->name);
+        if (parameter->role != RT_ROLE_THETA) {
+            rt_image_reals(image, path, values + parameter->offset,
+                           rt_tensor_shape(&parameter->tensor));
+        } else if (has_same_theta(image, parameter)) {
+            read_theta(image, model, parameter, values + parameter->offset);
+            *has_theta = true;
+        }
+    }
+    const rt_parameter *bad = rt_first_nonfinite(p, values);
+    if (bad)
+        rt_image_fail(image, RT_CHECKPOINT, "%s is not finite in " RT_PRECISION " precision",
+                      bad->name);
+}
+
+rt_status rt_checkpoint_start_from(const char *path, const rt_checkpoint_model *model,
+                                   bool *has_theta, rt_checkpoint_info *info)
+{
+    const rt_parameters *p = model->parameters;
+    const rt_checkpoint_block values = {"/model", "", p->values};
+    rt_checkpoint_info read = {0};
+    real *fresh = rt_alloc(p->block_size, sizeof *fresh);
+    if (!fresh)
+        return rt_out_of_memory("the parameters of a checkpoint");
+    memcpy(fresh, p->values, p->block_size * sizeof *fresh);
+    *has_theta = false;
+    rt_image *image = rt_image_open(path);
+    rt_checkpoint_get_info(image, &read);
+    rt_checkpoint_expect_heads(image, model);
+    rt_checkpoint_expect_block(image, p, &values, true);
+    if (!rt_image_failed(image))
+        read_values(image, model, fresh, has_theta);
+    rt_status status = rt_image_status(image);
+    rt_image_close(image);
+    if (status.code == RT_OK) {
+        memcpy(p->values, fresh, p->block_size * sizeof *fresh);
+        *info = read;
+    } else {
+        rt_checkpoint_info_free(&read);
+    }
+    rt_free(fresh);
+    return status;
+}
+
+/* ---- theta alone ---- */
+
+/* The dataset of layer l's theta: -1 is the one that all layers share. */
+static void theta_dataset(char path[RT_DATASET_SIZE], int l)
+{
+    if (l < 0)
+        snprintf(path, RT_DATASET_SIZE, "/model/roformer/encoder/theta");
+    else
+        snprintf(path, RT_DATASET_SIZE, "/model/roformer/encoder/layer/%d/attention/self/theta", l);
+}
+
+/* The shape of all of them together, as rt_roformer_theta_shape; first is the layer that they
+ * begin with. */
+static rt_shape find_theta(rt_image *image, int *first)
+{
+    char path[RT_DATASET_SIZE];
+    rt_shape one = {.ndim = 0}, next;
+    int layers = 0;
+    theta_dataset(path, *first = -1);
+    if (rt_image_shape(image, path, &one)) {
+        layers = 1;
+    } else {
+        theta_dataset(path, *first = 0);
+        while (rt_image_shape(image, path, &next) && (layers == 0 || rt_shapes_equal(one, next))) {
+            one = next;
+            theta_dataset(path, ++layers);
+        }
+    }
+    const int rows = one.ndim == 2 ? one.axis[0] : 1;
+    return RT_SHAPE_OF(layers, rows, one.ndim ? one.axis[one.ndim - 1] : 0);
+}
+
+rt_status rt_checkpoint_read_theta(const char *path, double **theta_new, rt_shape *shape,
+                                   rt_theta_scope *scope)
+{
+    char dataset[RT_DATASET_SIZE], form[RT_WORD_SIZE], word[RT_WORD_SIZE];
+    int first;
+    *theta_new = NULL;
+    rt_image *image = rt_image_open(path);
+    rt_image_word(image, "/model", "theta_form", form);
+    *shape = find_theta(image, &first);
+    const size_t size = rt_shape_size(*shape);
+    if (!size)
+        rt_image_fail(image, RT_CHECKPOINT, "its theta is fixed: there is none in it");
+    double *theta = rt_alloc(size, sizeof *theta);
+    if (!theta)
+        rt_image_fail(image, RT_MEMORY, "out of memory for theta");
+    const int rows = shape->axis[1], pairs = shape->axis[2];
+    rt_image_word(image, "/model", "theta_scope", word);
+    *scope = !strcmp(word, rt_theta_scope_words[RT_THETA_HEAD]) ? RT_THETA_HEAD
+             : first < 0                                        ? RT_THETA_MODEL
+                                                                : RT_THETA_LAYER;
+    const rt_shape one = *scope == RT_THETA_HEAD ? RT_SHAPE_OF(rows, pairs) : RT_SHAPE_OF(pairs);
+    for (int l = 0; l < shape->axis[0] && !rt_image_failed(image); l++) {
+        theta_dataset(dataset, first + l);
+        rt_image_doubles(image, dataset, theta + (size_t)l * (size_t)(rows * pairs), one);
+    }
+    if (!strcmp(form, rt_theta_form_words[RT_THETA_LOG]))
+        for (size_t i = 0; theta && i < size; i++)
+            theta[i] = exp(theta[i]);
+    rt_status status = rt_image_status(image);
+    rt_image_close(image);
+    if (status.code == RT_OK)
+        *theta_new = theta;
+    else
+        rt_free(theta);
+    return status;
+}

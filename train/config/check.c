@@ -1,0 +1,249 @@
+#include "train/config/errors.h"
+#include "train/text/quote.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct checking {
+    const rt_config *config;
+    rt_config_errors *errors;
+} checking;
+
+/* The sweep after the command line, that after the file, a later line after an earlier one,
+ * defaults first. */
+static int later(int a, int b)
+{
+    if (a < 0 || b < 0)
+        return a < b ? a : b;
+    return a > b ? a : b;
+}
+
+/* The keys that a contradiction is between, "section.key" each. */
+#define KEYS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void contradict(checking c, const char *const *keys, const char *format, ...)
+    RT_PRINTF(3, 4);
+static void contradict(checking c, const char *const *keys, const char *format, ...)
+{
+    char message[RT_MESSAGE_SIZE];
+    va_list arguments;
+    int origin = RT_FROM_DEFAULT;
+    for (; *keys; keys++) {
+        int i = rt_key_find_full(*keys);
+        if (c.errors->bad[i])
+            return;
+        origin = later(origin, c.config->origin[i]);
+    }
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    rt_config_complain(c.errors, origin, "%s", message);
+}
+
+static void check_run(checking c)
+{
+    char quoted[RT_QUOTE_SIZE];
+    const char *name = c.config->run.name;
+    if (!*name || strchr(name, '/') || *name == '-' || !strcmp(name, ".") || !strcmp(name, ".."))
+        contradict(c, KEYS("run.name"),
+                   "run.name must name a directory, without '/' and not with '-' at the start; "
+                   "got %s",
+                   rt_quote(quoted, name));
+}
+
+/* Frequencies for `pairs` rotated pairs of a head. */
+static void check_frequencies(checking c, int pairs)
+{
+    const rt_position_options position = rt_config_position(c.config);
+    rt_status status = rt_frequencies_check(&position.frequencies, pairs);
+    if (status.code)
+        contradict(c,
+                   KEYS("position.scaling", "position.scale", "position.frequencies",
+                        "position.fraction"),
+                   "position.scaling: %s", status.message);
+}
+
+/* A fraction rotates whole pairs. */
+static void check_fraction(checking c, int pairs)
+{
+    double rotated = c.config->model.position.fraction * pairs;
+    double below = floor(rotated);
+    if (fabs(rotated - round(rotated)) > 1e-9)
+        contradict(c, KEYS("position.kind", "position.fraction", "model.dim", "model.heads"),
+                   "position.fraction = %g is %g of the %d pairs of a head; the nearest that fit "
+                   "are %.15g and %.15g",
+                   c.config->model.position.fraction, rotated, pairs, below / pairs,
+                   (below + 1) / pairs);
+    else if (c.config->model.theta.learn && round(rotated) < 1)
+        contradict(c, KEYS("position.kind", "position.fraction", "theta.learn"),
+                   "theta.learn = yes needs rotated pairs; position.fraction = %g leaves none",
+                   c.config->model.position.fraction);
+    else
+        check_frequencies(c, (int)lround(rotated));
+}
+
+/* What only goes with some kinds of position and forms of attention. */
+static void check_position(checking c)
+{
+    const rt_roformer_options *model = &c.config->model;
+    const rt_key *kind = rt_key_at(rt_key_find("position", "kind"));
+    const rt_key *attention = rt_key_at(rt_key_find("model", "attention"));
+    const char *kind_word = kind->word((int)model->position.kind);
+    const int longest = rt_config_longest(c.config);
+    const bool linear = model->attention != RT_ATTENTION_SOFTMAX;
+    const bool changes_scores = model->position.kind == RT_POSITION_ALIBI ||
+                                model->position.kind == RT_POSITION_T5 ||
+                                model->position.kind == RT_POSITION_SHAW;
+    if (linear && changes_scores)
+        contradict(c, KEYS("position.kind", "model.attention"),
+                   "position.kind = %s changes the scores of softmax attention; model.attention = "
+                   "%s has none",
+                   kind_word, attention->word((int)model->attention));
+    if (linear && model->attention_dropout > 0)
+        contradict(c, KEYS("model.attention_dropout", "model.attention"),
+                   "model.attention_dropout > 0 needs model.attention = softmax: linear attention "
+                   "has no weights to drop");
+    if (model->position.frequencies.scaling != RT_SCALING_NONE &&
+        model->position.kind != RT_POSITION_ROPE)
+        contradict(c, KEYS("position.scaling", "position.kind"),
+                   "position.scaling needs position.kind = rope; got %s", kind_word);
+    if (model->position.kind == RT_POSITION_LEARNED && model->position.max_len &&
+        model->position.max_len < longest)
+        contradict(c,
+                   KEYS("position.max_len", "position.kind", "data.length", "train.eval_lengths"),
+                   "position.max_len = %d is shorter than the longest sequence, %d tokens",
+                   model->position.max_len, longest);
+}
+
+static void check_model(checking c)
+{
+    const rt_roformer_options *model = &c.config->model;
+    int size = model->dim / model->heads;
+    bool rope = model->position.kind == RT_POSITION_ROPE;
+    check_position(c);
+    if (model->dim % model->heads)
+        contradict(c, KEYS("model.dim", "model.heads"),
+                   "model.dim = %d is not divisible by model.heads = %d", model->dim, model->heads);
+    else if (rope && size % 2)
+        contradict(c, KEYS("position.kind", "model.dim", "model.heads"),
+                   "position.kind = rope needs heads of even size; model.dim = %d and "
+                   "model.heads = %d make it %d",
+                   model->dim, model->heads, size);
+    else if (rope)
+        check_fraction(c, size / 2);
+}
+
+static void check_theta(checking c)
+{
+    const rt_config *config = c.config;
+    if (config->model.theta.learn && config->model.position.kind != RT_POSITION_ROPE)
+        contradict(c, KEYS("theta.learn", "position.kind"),
+                   "theta.learn = yes needs position.kind = rope");
+    if (config->model.theta.init != RT_THETA_FREQUENCIES && !config->model.theta.learn)
+        contradict(c, KEYS("theta.init", "theta.learn"),
+                   "theta.init is for a theta that is learned: theta.learn = yes");
+}
+
+static bool reads_file(const rt_data_options *data)
+{
+    const char *task = rt_data_task_name(data->task);
+    return !strcmp(task, "text") || !strcmp(task, "tokens");
+}
+
+/* The place of an error of rt_data_check: the keys of [data] that its message names, and
+ * the task, which it has in mind. */
+static void repeat_data_error(checking c, const char *message)
+{
+    char name[RT_KEY_NAME_SIZE];
+    const rt_key *key;
+    int origin = c.config->origin[rt_key_find("data", "task")];
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        if (strcmp(key->section, "data") != 0)
+            continue;
+        if (c.errors->bad[i])
+            return;
+        if (strstr(message, rt_key_full_name(key, name)))
+            origin = later(origin, c.config->origin[i]);
+    }
+    rt_config_complain(c.errors, origin, "%s", message);
+}
+
+/* Whether the model may look at what it is asked. */
+static void check_causal(checking c)
+{
+    const rt_data_options *data = &c.config->data;
+    const bool causal = c.config->model.causal;
+    if (reads_file(data) && data->objective == RT_OBJECTIVE_LM && !causal)
+        contradict(c, KEYS("data.task", "data.objective", "model.causal"),
+                   "data.objective = lm needs model.causal = yes: otherwise a token sees the one "
+                   "that it is asked for");
+    if (rt_data_task_classes(data->task) && causal)
+        contradict(c, KEYS("data.task", "model.causal"),
+                   "data.task = %s is answered at the first token, which sees nothing else with "
+                   "model.causal = yes",
+                   rt_data_task_name(data->task));
+}
+
+/* The other lengths of evaluation must suit the task as well. */
+static void check_lengths(checking c)
+{
+    const rt_lengths *lengths = &c.config->train.eval_lengths;
+    for (int i = 0; i < lengths->count; i++) {
+        rt_data_options other = c.config->data;
+        other.length = lengths->at[i];
+        rt_status status = rt_data_check(&other);
+        if (status.code)
+            contradict(c, KEYS("train.eval_lengths", "data.task", "data.length"),
+                       "train.eval_lengths: at length %d, %s", other.length, status.message);
+    }
+}
+
+static void check_data(checking c)
+{
+    const rt_data_options *data = &c.config->data;
+    check_causal(c);
+    if (reads_file(data) && !*data->file) {
+        contradict(c, KEYS("data.task", "data.file"), "data.file is required for data.task = %s",
+                   rt_data_task_name(data->task));
+        return;
+    }
+    rt_status status = rt_data_check(data);
+    if (status.code)
+        repeat_data_error(c, status.message);
+    else
+        check_lengths(c);
+}
+
+static void check_optimizer(checking c)
+{
+    const rt_optimizer_options *optimizer = &c.config->optimizer;
+    if (optimizer->warmup_steps > optimizer->schedule_steps)
+        contradict(c, KEYS("optimizer.warmup_steps", "optimizer.schedule_steps", "train.steps"),
+                   "optimizer.warmup_steps = %d is more than the %d steps of the schedule",
+                   optimizer->warmup_steps, optimizer->schedule_steps);
+}
+
+static void check_train(checking c)
+{
+    int shards = c.config->train.shards;
+    int batch_size = c.config->train.batch_size;
+    if (shards & (shards - 1))
+        contradict(c, KEYS("train.shards"), "train.shards must be 0 or a power of two; got %d",
+                   shards);
+    else if (shards > batch_size)
+        contradict(c, KEYS("train.shards", "train.batch_size"),
+                   "train.shards = %d is more than train.batch_size = %d", shards, batch_size);
+}
+
+void rt_config_check(const rt_config *config, rt_config_errors *errors)
+{
+    checking c = {config, errors};
+    check_run(c);
+    check_model(c);
+    check_theta(c);
+    check_data(c);
+    check_optimizer(c);
+    check_train(c);
+}

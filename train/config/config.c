@@ -1,0 +1,250 @@
+#include "train/config/config.h"
+
+#include "core/memory.h"
+#include "train/config/errors.h"
+#include "train/config/ini_lines.h"
+#include "train/config/sweep.h"
+#include "train/text/quote.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SECTION_SIZE = 32 };
+
+typedef struct loading {
+    rt_config *config;
+    rt_config_errors errors;
+    rt_sweep *sweep; /* NULL: passed over */
+    bool in_section; /* a header has been seen */
+    bool known;      /* it names a section of keys that exists */
+    bool in_sweep;
+    bool in_variant;
+    char section[SECTION_SIZE];
+    int first_line[RT_MAX_KEYS];
+    bool overridden[RT_MAX_KEYS];
+} loading;
+
+static void set_key(loading *l, int origin, int i, const char *value)
+{
+    const rt_key *key = rt_key_at(i);
+    char name[RT_KEY_NAME_SIZE];
+    rt_writer problem = {0};
+    rt_key_full_name(key, name);
+    if (*value && rt_key_read(key, value, l->config, &problem)) {
+        l->config->origin[i] = origin;
+        return;
+    }
+    rt_config_complain(&l->errors, origin, "%s %s", name,
+                       !*value         ? "has no value"
+                       : problem.bytes ? problem.bytes
+                                       : "");
+    l->errors.bad[i] = true;
+    l->errors.lines.failed = l->errors.lines.failed || problem.failed;
+    rt_writer_free(&problem);
+}
+
+/* ---- the file ---- */
+
+static void on_problem(void *user, int line, const char *message)
+{
+    loading *l = user;
+    rt_config_complain(&l->errors, line, "%s", message);
+}
+
+static void on_section(void *user, int line, const char *name)
+{
+    static const char variant[] = "variant ";
+    loading *l = user;
+    l->in_section = true;
+    l->known = name && rt_section_exists(name);
+    l->in_sweep = name && !strcmp(name, "sweep");
+    l->in_variant = name && !strncmp(name, variant, strlen(variant));
+    if (l->in_variant && l->sweep)
+        rt_sweep_add_variant(l->sweep, line, name + strlen(variant), &l->errors);
+    if (l->in_sweep || l->in_variant)
+        return;
+    if (l->known)
+        snprintf(l->section, sizeof l->section, "%s", name);
+    else if (name)
+        rt_config_unknown_section(&l->errors, line, name);
+}
+
+/* The keys of an unknown section are not judged. */
+static void on_pair(void *user, int line, const char *written, const char *value)
+{
+    loading *l = user;
+    char quoted[RT_QUOTE_SIZE];
+    if (!l->in_section)
+        rt_config_complain(&l->errors, line, "key %s stands before the first [section]",
+                           rt_quote(quoted, written));
+    if (l->in_sweep && l->sweep)
+        rt_sweep_set(l->sweep, line, written, value, &l->errors);
+    if (l->in_variant && l->sweep)
+        rt_sweep_add_setting(l->sweep, line, written, value, &l->errors);
+    if (!l->known)
+        return;
+    int i = rt_key_find(l->section, written);
+    if (i < 0)
+        rt_config_unknown_key(&l->errors, line, l->section, written);
+    else if (l->first_line[i])
+        rt_config_complain(&l->errors, line, "duplicate key '%s' in [%s]; line %d has it", written,
+                           l->section, l->first_line[i]);
+    else
+        set_key(l, l->first_line[i] = line, i, value);
+}
+
+static void read_file(loading *l, const rt_config_source *source)
+{
+    static const rt_ini_events events = {on_section, on_pair, on_problem};
+    if (source->text) {
+        rt_ini_lines(NULL, source->text, &events, l);
+        return;
+    }
+    FILE *file = fopen(source->path, "rb");
+    if (file)
+        rt_ini_lines(file, NULL, &events, l);
+    if (!file || ferror(file))
+        rt_config_complain(&l->errors, RT_FROM_DEFAULT, "cannot read the configuration: %s",
+                           strerror(errno));
+    if (file)
+        fclose(file);
+}
+
+/* ---- the command line ---- */
+
+/* Copies without the blanks at both ends; what does not fit is cut. */
+static void copy_trimmed(char *copy, size_t size, const char *text, size_t length)
+{
+    while (length && *text == ' ') {
+        text++;
+        length--;
+    }
+    while (length && text[length - 1] == ' ')
+        length--;
+    snprintf(copy, size, "%.*s", (int)length, text);
+}
+
+static void read_override(loading *l, const char *text)
+{
+    char name[RT_VALUE_SIZE];
+    char value[2 * RT_VALUE_SIZE];
+    char quoted[RT_QUOTE_SIZE];
+    const char *equals = strchr(text, '=');
+    if (!equals) {
+        rt_config_complain(&l->errors, RT_FROM_COMMAND_LINE,
+                           "an override must be section.key=value; got %s", rt_quote(quoted, text));
+        return;
+    }
+    copy_trimmed(name, sizeof name, text, (size_t)(equals - text));
+    copy_trimmed(value, sizeof value, equals + 1, strlen(equals + 1));
+    static const char sweep[] = "sweep.";
+    if (!strncmp(name, sweep, strlen(sweep))) {
+        if (l->sweep)
+            rt_sweep_set(l->sweep, RT_FROM_COMMAND_LINE, name + strlen(sweep), value, &l->errors);
+        return;
+    }
+    int i = rt_key_find_full(name);
+    if (i < 0)
+        rt_config_unknown_override(&l->errors, name);
+    else if (l->overridden[i])
+        rt_config_complain(&l->errors, RT_FROM_COMMAND_LINE, "%s is given twice", name);
+    else {
+        l->overridden[i] = true;
+        set_key(l, RT_FROM_COMMAND_LINE, i, value);
+    }
+}
+
+/* What a sweep chose for this run: lines that have been accepted before. */
+static void read_settings(loading *l, const char *lines)
+{
+    char line[RT_KEY_NAME_SIZE + RT_VALUE_SIZE];
+    while (lines && *lines) {
+        const size_t length = strcspn(lines, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)length, lines);
+        char *equals = strchr(line, '=');
+        *equals = '\0';
+        set_key(l, RT_FROM_SWEEP, rt_key_find_full(line), equals + 1);
+        lines += length + (lines[length] == '\n');
+    }
+}
+
+/* ---- what follows from the rest ---- */
+
+static void set_defaults(rt_config *config)
+{
+    rt_writer problem = {0};
+    *config = (rt_config){0};
+    for (int i = 0; rt_key_at(i); i++) {
+        bool accepted = rt_key_read(rt_key_at(i), rt_key_at(i)->initial, config, &problem);
+        assert(accepted);
+        (void)accepted;
+    }
+    rt_writer_free(&problem);
+}
+
+/* "theta" of "experiments/theta.ini". */
+static void name_after_file(loading *l, const char *path)
+{
+    int i = rt_key_find("run", "name");
+    char stem[RT_PATH_SIZE];
+    const char *slash = strrchr(path, '/');
+    if (l->config->origin[i] != RT_FROM_DEFAULT || l->errors.bad[i])
+        return;
+    snprintf(stem, sizeof stem, "%s", slash ? slash + 1 : path);
+    char *dot = strrchr(stem, '.');
+    if (dot)
+        *dot = '\0';
+    set_key(l, RT_FROM_DEFAULT, i, stem);
+}
+
+static void settle_horizon(rt_config *config)
+{
+    if (config->optimizer.schedule_steps)
+        return;
+    config->optimizer.schedule_steps = config->train.steps;
+    config->origin[rt_key_find("optimizer", "schedule_steps")] = RT_FROM_DEFAULT;
+}
+
+void rt_config_continue(rt_config *config, const rt_config *run)
+{
+    if (config->origin[rt_key_find("optimizer", "schedule_steps")] == RT_FROM_DEFAULT)
+        config->optimizer.schedule_steps = run->optimizer.schedule_steps;
+}
+
+static rt_status give_up_or_report(rt_config_errors *errors, char **list)
+{
+    int more = errors->count - RT_MOST_CONFIG_ERRORS;
+    if (more > 0)
+        rt_writer_add(&errors->lines, "%s: %d more errors\n", errors->file, more);
+    if (!errors->count && !errors->lines.failed)
+        return rt_ok();
+    *list = rt_writer_take(&errors->lines);
+    if (!*list)
+        return rt_out_of_memory("the errors of the configuration");
+    return rt_error(RT_CONFIG, "%.*s", (int)strcspn(*list, "\n"), *list);
+}
+
+rt_status rt_config_load(rt_config *config, const rt_config_source *source, char **errors)
+{
+    loading l = {.config = config, .errors = {.file = source->path}, .sweep = source->sweep};
+    *errors = NULL;
+    set_defaults(config);
+    if (strlen(source->path) >= sizeof config->file)
+        rt_config_complain(&l.errors, RT_FROM_DEFAULT, "the path must have at most %zu bytes",
+                           sizeof config->file - 1);
+    snprintf(config->file, sizeof config->file, "%s", source->path);
+    read_file(&l, source);
+    for (int i = 0; i < source->override_count; i++)
+        read_override(&l, source->overrides[i]);
+    read_settings(&l, source->settings);
+    name_after_file(&l, source->path);
+    settle_horizon(config);
+    rt_config_find_files(config, &l.errors);
+    if (source->sweep && rt_sweep_asked(source->sweep))
+        rt_sweep_check(source->sweep, config, &l.errors);
+    else
+        rt_config_check(config, &l.errors);
+    return give_up_or_report(&l.errors, errors);
+}

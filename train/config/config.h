@@ -1,0 +1,119 @@
+#ifndef ROTOR_TRAIN_CONFIG_CONFIG_H
+#define ROTOR_TRAIN_CONFIG_CONFIG_H
+
+/* The configuration of a run: the options of every layer, read from an INI file and
+ * the command line. What can be configured is one table, in config_keys.c; reading,
+ * checking, printing and the reference all follow from it.
+ *
+ * The texts that are returned belong to the caller (rt_free); they are NULL when the
+ * heap is exhausted.
+ */
+
+#include "core/status.h"
+#include "data/data.h"
+#include "models/options.h"
+#include "train/config/optimizer_options.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    RT_RUN_NAME_SIZE = 128,
+    RT_MOST_LENGTHS = 8,
+    RT_MAX_KEYS = 96,
+    RT_FROM_DEFAULT = 0,
+    RT_FROM_COMMAND_LINE = -1,
+    RT_FROM_SWEEP = -2 /* any other origin is a line of the file */
+};
+
+typedef struct rt_run_options {
+    char name[RT_RUN_NAME_SIZE];
+    char dir[RT_PATH_SIZE];
+    uint64_t seed;
+    int threads; /* 0 = all available */
+    int log_every;
+} rt_run_options;
+
+typedef struct rt_lengths {
+    int count;
+    int at[RT_MOST_LENGTHS];
+} rt_lengths;
+
+typedef struct rt_train_options {
+    int steps;
+    int batch_size; /* sequences an optimiser step */
+    int shards;     /* a power of two, or 0 = automatic */
+    int eval_every;
+    int eval_batches;
+    int checkpoint_every;
+    int keep;
+    rt_lengths eval_lengths;
+    double target_accuracy;       /* 0 = none */
+    char init_from[RT_PATH_SIZE]; /* a checkpoint; "" = none */
+} rt_train_options;
+
+/* When a learned theta counts as unchanged. */
+typedef struct rt_theta_check {
+    double tolerance;
+    bool check;
+} rt_theta_check;
+
+typedef struct rt_config {
+    rt_run_options run;
+    rt_roformer_options model; /* vocab stays 0: the data tells it */
+    rt_data_options data;      /* paths are absolute */
+    rt_optimizer_options optimizer;
+    rt_train_options train;
+    rt_theta_check theta;
+    char file[RT_PATH_SIZE]; /* what it was read from */
+    int origin[RT_MAX_KEYS]; /* of each key of the table */
+} rt_config;
+
+typedef struct rt_config_source {
+    const char *path;             /* of the file; with a text: its name in messages */
+    const char *text;             /* the content of a file, or NULL to read it */
+    const char *const *overrides; /* "section.key=value" of the command line, or NULL */
+    int override_count;
+    const char *settings;   /* "section.key=value" lines of one run of a sweep, or NULL */
+    struct rt_sweep *sweep; /* receives [sweep] and the variants; NULL: they are passed over */
+} rt_config_source;
+
+/* Reads and checks a configuration. On RT_CONFIG, *errors lists everything that is
+ * wrong, a line each, and the message is the first of them. Otherwise *errors is NULL.
+ *
+ * If there is a sweep to receive, the keys are only checked each for itself: what they make
+ * together is known for its runs alone, each loaded with its settings.
+ *
+ * A path in data.file or train.init_from is relative to the folder of the file that names it, on
+ * the command line to the working directory. A schedule_steps of 0 becomes train.steps. */
+rt_status rt_config_load(rt_config *config, const rt_config_source *source,
+                         char **errors) RT_MUST_CHECK;
+
+/* The longest sequences that the run uses, in training or in evaluation. */
+int rt_config_longest(const rt_config *config);
+
+/* The options of the positions, what they take from the data filled in. */
+rt_position_options rt_config_position(const rt_config *config);
+
+/* The configuration as an INI file: every key. Loading it gives the same text again. */
+char *rt_config_ini(const rt_config *config);
+
+/* Every key, its value and where it came from, in columns. */
+char *rt_config_print(const rt_config *config);
+
+/* "section.key = value" for each key that the command line set. */
+char *rt_config_overrides(const rt_config *config);
+
+/* Every key that keeps the run from being resumed under another configuration, a line each
+ * with both values; "" if there is none. */
+char *rt_config_differences(const rt_config *run, const rt_config *now);
+
+/* Takes over what the run settled at its start: the schedule's horizon, unless `config`
+ * sets it. */
+void rt_config_continue(rt_config *config, const rt_config *run);
+
+/* All keys with their defaults: lines for --help, a Markdown table for the manual. */
+char *rt_config_help(void);
+char *rt_config_reference(void);
+
+#endif

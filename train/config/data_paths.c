@@ -1,0 +1,118 @@
+#define _XOPEN_SOURCE 700 /* realpath */
+
+#include "train/config/errors.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The folder that relative paths start from, without symbolic links. */
+static bool find_folder(const char *file, char folder[PATH_MAX])
+{
+    char path[RT_PATH_SIZE];
+    snprintf(path, sizeof path, "%s", file);
+    char *slash = strrchr(path, '/');
+    if (slash)
+        slash[slash == path] = '\0';
+    return realpath(slash ? path : ".", folder) != NULL;
+}
+
+/* Adds folder/path, with every leading ./ and ../ resolved: the folder has no symbolic
+ * link, so ".." is its parent. */
+static void add_path(rt_writer *list, const char *folder, const char *path)
+{
+    size_t length = strlen(folder);
+    for (;;) {
+        while (length && folder[length - 1] == '/')
+            length--;
+        if (!strncmp(path, "./", 2)) {
+            path += 2;
+        } else if (!strncmp(path, "../", 3)) {
+            path += 3;
+            while (length && folder[length - 1] != '/')
+                length--;
+        } else {
+            break;
+        }
+        path += strspn(path, "/");
+    }
+    rt_writer_add(list, "%.*s/%s", (int)length, folder, path);
+}
+
+/* One name of the list, without the blanks around it; what follows it, or NULL. */
+static const char *take_name(const char *names, char name[RT_FILE_LIST_SIZE])
+{
+    names += strspn(names, " ");
+    size_t length = strcspn(names, ",");
+    const char *rest = names[length] ? names + length + 1 : NULL;
+    while (length && names[length - 1] == ' ')
+        length--;
+    snprintf(name, RT_FILE_LIST_SIZE, "%.*s", (int)length, names);
+    return rest;
+}
+
+static bool is_relative(const char *name)
+{
+    return *name && *name != '/';
+}
+
+static bool any_relative(const char *names)
+{
+    char name[RT_FILE_LIST_SIZE];
+    bool found = false;
+    while (names && !found) {
+        names = take_name(names, name);
+        found = is_relative(name);
+    }
+    return found;
+}
+
+static void add_paths(rt_writer *list, const char *folder, const char *names)
+{
+    char name[RT_FILE_LIST_SIZE];
+    while (names) {
+        names = take_name(names, name);
+        if (is_relative(name))
+            add_path(list, folder, name);
+        else
+            rt_writer_add(list, "%s", name);
+        rt_writer_add(list, "%s", names ? "," : "");
+    }
+}
+
+/* Makes the paths of a key absolute: those of the file begin where it is, those of the command
+ * line in the working directory. */
+static void find_paths(rt_config *config, rt_config_errors *errors, int i, const char *value)
+{
+    int origin = config->origin[i];
+    const char *from = origin == RT_FROM_COMMAND_LINE ? "" : config->file;
+    char folder[PATH_MAX] = "";
+    char name[RT_KEY_NAME_SIZE];
+    rt_writer list = {0};
+    rt_writer problem = {0};
+    if (!*value || errors->bad[i])
+        return;
+    if (any_relative(value) && !find_folder(from, folder))
+        rt_writer_add(&problem, "needs the folder of the configuration: %s", strerror(errno));
+    else if (strchr(folder, ','))
+        rt_writer_add(&problem, "is in a folder with a comma in its name, which separates files");
+    else
+        add_paths(&list, folder, value);
+    if (list.bytes)
+        rt_key_read(rt_key_at(i), list.bytes, config, &problem);
+    errors->bad[i] = problem.length > 0;
+    if (problem.length)
+        rt_config_complain(errors, origin, "%s %s", rt_key_full_name(rt_key_at(i), name),
+                           problem.bytes);
+    errors->lines.failed = errors->lines.failed || list.failed || problem.failed;
+    rt_writer_free(&list);
+    rt_writer_free(&problem);
+}
+
+void rt_config_find_files(rt_config *config, rt_config_errors *errors)
+{
+    find_paths(config, errors, rt_key_find("data", "file"), config->data.file);
+    find_paths(config, errors, rt_key_find("train", "init_from"), config->train.init_from);
+}

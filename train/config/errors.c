@@ -1,0 +1,121 @@
+#include "train/config/errors.h"
+
+#include "train/text/quote.h"
+#include "train/text/suggest.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void rt_config_complain(rt_config_errors *errors, int origin, const char *format, ...)
+{
+    char message[RT_MESSAGE_SIZE];
+    va_list arguments;
+    if (++errors->count > RT_MOST_CONFIG_ERRORS)
+        return;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    if (origin == RT_FROM_COMMAND_LINE)
+        rt_writer_add(&errors->lines, "command line: %s\n", message);
+    else if (origin == RT_FROM_SWEEP)
+        rt_writer_add(&errors->lines, "%s: in the sweep: %s\n", errors->file, message);
+    else if (origin == RT_FROM_DEFAULT)
+        rt_writer_add(&errors->lines, "%s: %s\n", errors->file, message);
+    else
+        rt_writer_add(&errors->lines, "%s:%d: %s\n", errors->file, origin, message);
+}
+
+void rt_config_unknown_section(rt_config_errors *errors, int origin, const char *written)
+{
+    char quoted[RT_QUOTE_SIZE];
+    rt_writer advice = {0};
+    rt_nearest nearest = {.written = written};
+    for (int i = 0; rt_key_at(i); i++)
+        rt_nearest_try(&nearest, rt_key_at(i)->section);
+    if (nearest.name)
+        rt_writer_add(&advice, "did you mean '%s'?", nearest.name);
+    for (int i = 0; rt_key_at(i) && !nearest.name; i++)
+        if (rt_key_starts_section(i))
+            rt_writer_add(&advice, "%s%s", i ? ", " : "the sections are ", rt_key_at(i)->section);
+    rt_config_complain(errors, origin, "unknown section %s; %s", rt_quote(quoted, written),
+                       advice.bytes ? advice.bytes : "");
+    rt_writer_free(&advice);
+}
+
+/* The key whose name is nearest, inside the section or outside it; NULL if none is near. */
+static const rt_key *nearest_key(const char *written, const char *section, bool inside)
+{
+    rt_nearest nearest = {.written = written};
+    const rt_key *found = NULL;
+    const rt_key *key;
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        const char *before = nearest.name;
+        if (!strcmp(key->section, section) == inside)
+            rt_nearest_try(&nearest, key->name);
+        if (nearest.name != before)
+            found = key;
+    }
+    return found;
+}
+
+/* What may have been meant: the same name elsewhere, else the nearest here, else the
+ * nearest elsewhere, else one of those that are here. */
+static void advise(rt_writer *advice, const char *section, const char *written)
+{
+    const rt_key *here = nearest_key(written, section, true);
+    const rt_key *elsewhere = nearest_key(written, section, false);
+    const char *before = "its keys are ";
+    if (elsewhere && !strcmp(elsewhere->name, written)) {
+        rt_writer_add(advice, "it belongs to [%s]", elsewhere->section);
+    } else if (here) {
+        rt_writer_add(advice, "did you mean '%s'?", here->name);
+    } else if (elsewhere) {
+        rt_writer_add(advice, "did you mean '%s' in [%s]?", elsewhere->name, elsewhere->section);
+    } else {
+        for (int i = 0; (here = rt_key_at(i)); i++) {
+            if (strcmp(here->section, section) != 0)
+                continue;
+            rt_writer_add(advice, "%s%s", before, here->name);
+            before = ", ";
+        }
+    }
+}
+
+void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *section,
+                           const char *written)
+{
+    char quoted[RT_QUOTE_SIZE];
+    rt_writer advice = {0};
+    advise(&advice, section, written);
+    rt_config_complain(errors, origin, "unknown key %s in [%s]; %s", rt_quote(quoted, written),
+                       section, advice.bytes ? advice.bytes : "");
+    rt_writer_free(&advice);
+}
+
+static void unknown_without_section(rt_config_errors *errors, const char *written)
+{
+    char quoted[RT_QUOTE_SIZE];
+    char name[RT_KEY_NAME_SIZE];
+    const rt_key *meant = nearest_key(written, "", false);
+    rt_quote(quoted, written);
+    if (meant)
+        rt_config_complain(errors, RT_FROM_COMMAND_LINE, "unknown key %s; did you mean '%s'?",
+                           quoted, rt_key_full_name(meant, name));
+    else
+        rt_config_complain(errors, RT_FROM_COMMAND_LINE,
+                           "unknown key %s; a key is written section.key", quoted);
+}
+
+void rt_config_unknown_override(rt_config_errors *errors, const char *written)
+{
+    char section[RT_KEY_NAME_SIZE];
+    const char *dot = strchr(written, '.');
+    snprintf(section, sizeof section, "%.*s", dot ? (int)(dot - written) : 0, written);
+    if (!dot)
+        unknown_without_section(errors, written);
+    else if (rt_section_exists(section))
+        rt_config_unknown_key(errors, RT_FROM_COMMAND_LINE, section, dot + 1);
+    else
+        rt_config_unknown_section(errors, RT_FROM_COMMAND_LINE, section);
+}

@@ -1,0 +1,255 @@
+#include "train/config/keys.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The words of a choice, from the list beside its enumeration. */
+#define WORDS(function, LIST)                                                                      \
+    static const char *function(int value)                                                         \
+    {                                                                                              \
+        static const char *const words[] = {LIST(RT_CHOICE_WORD) NULL};                            \
+        return words[value];                                                                       \
+    }
+
+WORDS(norm_word, RT_NORM_ORDERS)
+WORDS(activation_word, RT_ACTIVATIONS)
+WORDS(attention_word, RT_ATTENTIONS)
+WORDS(position_word, RT_POSITION_KINDS)
+WORDS(frequencies_word, RT_FREQUENCIES)
+WORDS(scaling_word, RT_SCALINGS)
+WORDS(pairing_word, RT_PAIRINGS)
+WORDS(scope_word, RT_THETA_SCOPES)
+WORDS(form_word, RT_THETA_FORMS)
+WORDS(init_word, RT_THETA_INITS)
+WORDS(level_word, RT_LEVELS)
+WORDS(objective_word, RT_OBJECTIVES)
+WORDS(optimizer_word, RT_OPTIMIZERS)
+WORDS(schedule_word, RT_SCHEDULES)
+
+/* The type and the place of a key in rt_config, in the order of rt_key; a member of
+ * another C type does not compile. An enumeration may be any integer as large as int. */
+#define MEMBER(member)      (((rt_config *)0)->member)
+#define IS(type, member)    (0 * sizeof(char[_Generic(MEMBER(member), type : 1)]))
+#define AT(member)          offsetof(rt_config, member), sizeof MEMBER(member)
+#define TYPED(type, member) offsetof(rt_config, member) + IS(type, member), sizeof(type)
+#define ANY                                                                                        \
+    {                                                                                              \
+        0, 0, false, false                                                                         \
+    }
+
+#define WHOLE(member, low, high) RT_KEY_WHOLE, TYPED(int, member), {low, high, false, false}, NULL
+#define SEED(member)             RT_KEY_SEED, TYPED(uint64_t, member), ANY, NULL
+#define NUMBER(member, ...)      RT_KEY_NUMBER, TYPED(double, member), __VA_ARGS__, NULL
+#define YES_NO(member)           RT_KEY_YES_NO, TYPED(bool, member), ANY, NULL
+#define CHOICE(member, word)     RT_KEY_CHOICE, AT(member), ANY, word
+#define LENGTHS(member, low, high)                                                                 \
+    RT_KEY_LENGTHS, TYPED(rt_lengths, member), {low, high, false, false}, NULL
+#define TEXT(member) RT_KEY_TEXT, AT(member), ANY, NULL
+
+#define ABOVE(low)                                                                                 \
+    {                                                                                              \
+        low, HUGE_VAL, true, false                                                                 \
+    }
+#define AT_LEAST(low)                                                                              \
+    {                                                                                              \
+        low, HUGE_VAL, false, false                                                                \
+    }
+#define FROM_TO(low, high)                                                                         \
+    {                                                                                              \
+        low, high, false, false                                                                    \
+    }
+#define FROM_BELOW(low, high)                                                                      \
+    {                                                                                              \
+        low, high, false, true                                                                     \
+    }
+#define ABOVE_UP_TO(low, high)                                                                     \
+    {                                                                                              \
+        low, high, true, false                                                                     \
+    }
+
+/* Step numbers have eight digits in the names of checkpoints. */
+enum { MOST_STEPS = 99999999, MOST = 1000000, MAY_DIFFER = true, FIXED = false };
+
+/* clang-format off */
+static const rt_key keys[] = {
+    {"run", "name", TEXT(run.name), "",
+     "name of the run's directory; the configuration file's name without its ending", MAY_DIFFER},
+    {"run", "dir", TEXT(run.dir), "runs",
+     "where run directories go, relative to the working directory", MAY_DIFFER},
+    {"run", "seed", SEED(run.seed), "1", "seed of all random numbers", FIXED},
+    {"run", "threads", WHOLE(run.threads, 0, 1024), "0",
+     "0 = all available; changes the time, never the result", MAY_DIFFER},
+    {"run", "log_every", WHOLE(run.log_every, 1, MOST_STEPS), "10",
+     "steps from one progress line to the next", MAY_DIFFER},
+
+    {"model", "layers", WHOLE(model.layers, 1, 1000), "2", "encoder layers", FIXED},
+    {"model", "dim", WHOLE(model.dim, 1, MOST), "64", "width; divisible by heads", FIXED},
+    {"model", "heads", WHOLE(model.heads, 1, MOST), "4", "attention heads of a layer", FIXED},
+    {"model", "embedding_dim", WHOLE(model.embedding_dim, 0, MOST), "0",
+     "width of the embeddings; 0 = dim", FIXED},
+    {"model", "ffn_dim", WHOLE(model.ffn_dim, 0, MOST), "0",
+     "width inside the feed-forward blocks; 0 = 4 dim", FIXED},
+    {"model", "norm", CHOICE(model.norm, norm_word), "post",
+     "LayerNorm after or before each block", FIXED},
+    {"model", "norm_eps", NUMBER(model.norm_eps, ABOVE_UP_TO(0, 1)), "1e-12",
+     "added to the variance in LayerNorm", FIXED},
+    {"model", "activation", CHOICE(model.activation, activation_word), "gelu",
+     "function inside the feed-forward blocks", FIXED},
+    {"model", "dropout", NUMBER(model.dropout, FROM_BELOW(0, 1)), "0",
+     "share of features dropped in training", FIXED},
+    {"model", "attention_dropout", NUMBER(model.attention_dropout, FROM_BELOW(0, 1)), "0",
+     "share of attention weights dropped in training", FIXED},
+    {"model", "attention", CHOICE(model.attention, attention_word), "softmax",
+     "softmax of scores, or a product of features whose cost is linear in the length", FIXED},
+    {"model", "causal", YES_NO(model.causal), "no",
+     "a token attends to itself and those before it only", FIXED},
+    {"model", "tie_embeddings", YES_NO(model.tie_embeddings), "yes",
+     "the output layer uses the table of the embeddings", FIXED},
+
+    {"position", "kind", CHOICE(model.position.kind, position_word), "rope",
+     "how the model learns of positions", FIXED},
+    {"position", "pairing", CHOICE(model.position.pairing, pairing_word), "interleaved",
+     "which features of a head turn together", FIXED},
+    {"position", "base", NUMBER(model.position.frequencies.base, ABOVE(1)), "10000",
+     "theta_i = base^(-2i/R), R rotated features", FIXED},
+    {"position", "fraction", NUMBER(model.position.fraction, FROM_TO(0, 1)), "1.0",
+     "share of each head's pairs that is rotated", FIXED},
+    {"position", "rotate_value", YES_NO(model.position.rotate_value), "no",
+     "rotate the values as well as queries and keys", FIXED},
+    {"position", "frequencies", CHOICE(model.position.frequencies.family, frequencies_word),
+     "geometric", "base^(-2i/R), evenly spaced between the same extremes, or 1/(1+i)", FIXED},
+    {"position", "scaling", CHOICE(model.position.frequencies.scaling, scaling_word), "none",
+     "stretches theta for texts longer than those that a model was trained on", FIXED},
+    {"position", "scale", NUMBER(model.position.frequencies.scale, AT_LEAST(1)), "1",
+     "for scaling: how many times longer", FIXED},
+    {"position", "original_len", WHOLE(model.position.frequencies.original_len, 0, MOST), "0",
+     "for yarn: the length that a model was trained on; 0 = data.length", FIXED},
+    {"position", "max_len", WHOLE(model.position.max_len, 0, MOST), "0",
+     "for learned: the size of the table; 0 = the longest length used", FIXED},
+
+    {"theta", "learn", YES_NO(model.theta.learn), "no", "theta is a parameter", FIXED},
+    {"theta", "scope", CHOICE(model.theta.scope, scope_word), "layer",
+     "what has a theta of its own", FIXED},
+    {"theta", "form", CHOICE(model.theta.form, form_word), "log",
+     "whether the parameter is ln theta or theta", FIXED},
+    {"theta", "init", CHOICE(model.theta.init, init_word), "frequencies",
+     "where theta starts: as position.* says, those times e^(sigma z), or log-uniform", FIXED},
+    {"theta", "init_sigma", NUMBER(model.theta.init_sigma, AT_LEAST(0)), "0.5",
+     "for perturbed: sigma", FIXED},
+    {"theta", "lr_scale", NUMBER(optimizer.theta_lr_scale, AT_LEAST(0)), "1.0",
+     "learning rate of theta, as a multiple of optimizer.lr", FIXED},
+    {"theta", "tolerance", NUMBER(theta.tolerance, AT_LEAST(0)), "0.2",
+     "largest relative drift still called near", FIXED},
+    {"theta", "check", YES_NO(theta.check), "no", "exit with 7 when a learned theta is not near", FIXED},
+
+    {"data", "task", CHOICE(data.task, rt_data_task_name), "copy", "what is to be learned", FIXED},
+    {"data", "length", WHOLE(data.length, 2, MOST), "32",
+     "tokens of a sequence, all special ones included", FIXED},
+    {"data", "vocab", WHOLE(data.vocab, 6, MOST), "32",
+     "token ids, all special ones included; a text brings its own", FIXED},
+    {"data", "distance", WHOLE(data.distance, 1, MOST), "3",
+     "for shift: how far to look back", FIXED},
+    {"data", "file", TEXT(data.file), "",
+     "for text: files with commas between, for tokens: FILE.h5:/DATASET; relative to the "
+     "configuration file",
+     FIXED},
+    {"data", "level", CHOICE(data.level, level_word), "byte", "what a text is cut into", FIXED},
+    {"data", "objective", CHOICE(data.objective, objective_word), "mlm",
+     "what is asked about a text", FIXED},
+    {"data", "mask_probability", NUMBER(data.mask_probability, ABOVE_UP_TO(0, 1)), "0.15",
+     "for mlm: share of the units that is asked", FIXED},
+    {"data", "eval_fraction", NUMBER(data.eval_fraction, FROM_BELOW(0, 1)), "0.1",
+     "tail of the text kept for evaluation", FIXED},
+    {"data", "eval_seed", SEED(data.eval_seed), "2021",
+     "draws the evaluation set of a toy task, the same for every run.seed", FIXED},
+
+    {"optimizer", "kind", CHOICE(optimizer.kind, optimizer_word), "adamw",
+     "rule that moves the parameters", FIXED},
+    {"optimizer", "lr", NUMBER(optimizer.lr, AT_LEAST(0)), "1e-3",
+     "learning rate, the schedule's peak", FIXED},
+    {"optimizer", "beta1", NUMBER(optimizer.beta1, FROM_BELOW(0, 1)), "0.9",
+     "for adamw: decay of the mean of gradients", FIXED},
+    {"optimizer", "beta2", NUMBER(optimizer.beta2, FROM_BELOW(0, 1)), "0.999",
+     "for adamw: decay of the mean of their squares", FIXED},
+    {"optimizer", "eps", NUMBER(optimizer.eps, ABOVE(0)), "1e-8",
+     "for adamw: added to the root of the mean square", FIXED},
+    {"optimizer", "weight_decay", NUMBER(optimizer.weight_decay, AT_LEAST(0)), "0.01",
+     "of weights; none on norms, biases and theta", FIXED},
+    {"optimizer", "momentum", NUMBER(optimizer.momentum, FROM_BELOW(0, 1)), "0.9",
+     "for sgd", FIXED},
+    {"optimizer", "clip_norm", NUMBER(optimizer.clip_norm, AT_LEAST(0)), "1.0",
+     "largest norm of the gradient; 0 = off", FIXED},
+    {"optimizer", "schedule", CHOICE(optimizer.schedule, schedule_word), "cosine",
+     "how the learning rate falls after the warmup", FIXED},
+    {"optimizer", "warmup_steps", WHOLE(optimizer.warmup_steps, 0, MOST_STEPS), "0",
+     "steps in which the learning rate rises from 0", FIXED},
+    {"optimizer", "min_lr_ratio", NUMBER(optimizer.min_lr_ratio, FROM_TO(0, 1)), "0",
+     "share of the learning rate left at the schedule's end", FIXED},
+    {"optimizer", "schedule_steps", WHOLE(optimizer.schedule_steps, 0, MOST_STEPS), "0",
+     "where the schedule ends; 0 = train.steps at the start", FIXED},
+
+    {"train", "steps", WHOLE(train.steps, 1, MOST_STEPS), "1000", "optimiser steps", MAY_DIFFER},
+    {"train", "batch_size", WHOLE(train.batch_size, 1, MOST), "32",
+     "sequences of an optimiser step", FIXED},
+    {"train", "shards", WHOLE(train.shards, 0, MOST), "0",
+     "parts of a step that can run at once; a power of two, 0 = automatic", FIXED},
+    {"train", "eval_every", WHOLE(train.eval_every, 1, MOST_STEPS), "100",
+     "steps from one evaluation to the next", MAY_DIFFER},
+    {"train", "eval_batches", WHOLE(train.eval_batches, 1, MOST), "8",
+     "batches of an evaluation", FIXED},
+    {"train", "eval_lengths", LENGTHS(train.eval_lengths, 2, MOST), "",
+     "other lengths to evaluate at when training ends, with commas between", FIXED},
+    {"train", "checkpoint_every", WHOLE(train.checkpoint_every, 1, MOST_STEPS), "200",
+     "steps from one checkpoint to the next", MAY_DIFFER},
+    {"train", "keep", WHOLE(train.keep, 1, MOST), "3", "newest checkpoints kept", MAY_DIFFER},
+    {"train", "target_accuracy", NUMBER(train.target_accuracy, FROM_TO(0, 1)), "0",
+     "stop early when reached, exit with 7 if never; 0 = none", FIXED},
+    {"train", "init_from", TEXT(train.init_from), "",
+     "a checkpoint whose parameters this run starts from", FIXED},
+};
+/* clang-format on */
+
+enum { KEY_COUNT = sizeof keys / sizeof *keys };
+_Static_assert(KEY_COUNT <= (int)RT_MAX_KEYS, "rt_config has no room for the origin of every key");
+
+const rt_key *rt_key_at(int i)
+{
+    return i >= 0 && i < KEY_COUNT ? &keys[i] : NULL;
+}
+
+bool rt_key_starts_section(int i)
+{
+    return i == 0 || strcmp(keys[i].section, keys[i - 1].section) != 0;
+}
+
+bool rt_section_exists(const char *section)
+{
+    for (int i = 0; i < KEY_COUNT; i++)
+        if (!strcmp(keys[i].section, section))
+            return true;
+    return false;
+}
+
+int rt_key_find(const char *section, const char *name)
+{
+    for (int i = 0; i < KEY_COUNT; i++)
+        if (!strcmp(keys[i].section, section) && !strcmp(keys[i].name, name))
+            return i;
+    return -1;
+}
+
+int rt_key_find_full(const char *full_name)
+{
+    char name[RT_KEY_NAME_SIZE];
+    for (int i = 0; i < KEY_COUNT; i++)
+        if (!strcmp(rt_key_full_name(&keys[i], name), full_name))
+            return i;
+    return -1;
+}
+
+const char *rt_key_full_name(const rt_key *key, char text[RT_KEY_NAME_SIZE])
+{
+    snprintf(text, RT_KEY_NAME_SIZE, "%s.%s", key->section, key->name);
+    return text;
+}

@@ -1,0 +1,131 @@
+#include "train/config/keys.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PLACE_SIZE = RT_PATH_SIZE + 16, NAME_WIDTH = 26, SETTING_WIDTH = 32, WIDEST_VALUE = 24 };
+
+/* A value that is no text cannot stand in the file; its line is then a comment. */
+char *rt_config_ini(const rt_config *config)
+{
+    char value[RT_VALUE_SIZE];
+    rt_writer w = {0};
+    const rt_key *key;
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        rt_key_write(key, config, value);
+        if (rt_key_starts_section(i))
+            rt_writer_add(&w, "%s[%s]\n", i ? "\n" : "", key->section);
+        if (*value)
+            rt_writer_add(&w, "%s = %s\n", key->name, value);
+        else
+            rt_writer_add(&w, ";%s =\n", key->name);
+    }
+    return rt_writer_take(&w);
+}
+
+static const char *write_origin(const rt_config *config, int i, char text[PLACE_SIZE])
+{
+    int origin = config->origin[i];
+    if (origin == RT_FROM_DEFAULT)
+        return "default";
+    if (origin == RT_FROM_COMMAND_LINE)
+        return "command line";
+    if (origin == RT_FROM_SWEEP)
+        return "sweep";
+    snprintf(text, PLACE_SIZE, "%s:%d", config->file, origin);
+    return text;
+}
+
+char *rt_config_print(const rt_config *config)
+{
+    char name[RT_KEY_NAME_SIZE];
+    char value[RT_VALUE_SIZE];
+    char place[PLACE_SIZE];
+    rt_writer w = {0};
+    for (int i = 0; rt_key_at(i); i++)
+        rt_writer_add(&w, "%-*s %-*s  %s\n", NAME_WIDTH, rt_key_full_name(rt_key_at(i), name),
+                      WIDEST_VALUE, rt_key_write(rt_key_at(i), config, value),
+                      write_origin(config, i, place));
+    return rt_writer_take(&w);
+}
+
+char *rt_config_overrides(const rt_config *config)
+{
+    char name[RT_KEY_NAME_SIZE];
+    char value[RT_VALUE_SIZE];
+    rt_writer w = {0};
+    for (int i = 0; rt_key_at(i); i++)
+        if (config->origin[i] == RT_FROM_COMMAND_LINE)
+            rt_writer_add(&w, "%s = %s\n", rt_key_full_name(rt_key_at(i), name),
+                          rt_key_write(rt_key_at(i), config, value));
+    return rt_writer_take(&w);
+}
+
+char *rt_config_differences(const rt_config *run, const rt_config *now)
+{
+    char name[RT_KEY_NAME_SIZE];
+    char before[RT_VALUE_SIZE];
+    char after[RT_VALUE_SIZE];
+    rt_writer w = {0};
+    rt_config continued = *now;
+    rt_config_continue(&continued, run);
+    const rt_key *key;
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        rt_key_write(key, run, before);
+        rt_key_write(key, &continued, after);
+        if (!key->may_differ && strcmp(before, after) != 0)
+            rt_writer_add(&w, "%s: the run has '%s', now it is '%s'\n", rt_key_full_name(key, name),
+                          before, after);
+    }
+    return rt_writer_take(&w);
+}
+
+/* What is not a key of the table: name, default, values, meaning. */
+static const char *const sweep_rows[][4] = {
+    {"sweep.SECTION.KEY", "", "values with commas between",
+     "every combination of the values of all such keys is a run"},
+    {"sweep.jobs", "1", "from 1 to 1024", "runs at a time, each with its share of the threads"},
+    {"[variant NAME]", "", "a section of SECTION.KEY = VALUE lines",
+     "a sweep makes every run with the settings of every variant"},
+};
+enum { SWEEP_ROWS = sizeof sweep_rows / sizeof *sweep_rows };
+
+char *rt_config_help(void)
+{
+    char name[RT_KEY_NAME_SIZE];
+    char values[RT_VALUES_SIZE];
+    char setting[2 * RT_KEY_NAME_SIZE];
+    rt_writer w = {0};
+    const rt_key *key;
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        snprintf(setting, sizeof setting, "%s=%s", rt_key_full_name(key, name), key->initial);
+        rt_writer_add(&w, "%s  %-*s  %s", i && rt_key_starts_section(i) ? "\n" : "", SETTING_WIDTH,
+                      setting, key->help);
+        if (key->type == RT_KEY_CHOICE)
+            rt_writer_add(&w, " (%s)", rt_key_values(key, values));
+        rt_writer_add(&w, "\n");
+    }
+    for (int i = 0; i < SWEEP_ROWS; i++) {
+        snprintf(setting, sizeof setting, "%s%s%s", sweep_rows[i][0], *sweep_rows[i][1] ? "=" : "",
+                 sweep_rows[i][1]);
+        rt_writer_add(&w, "%s  %-*s  %s\n", i ? "" : "\n", SETTING_WIDTH, setting,
+                      sweep_rows[i][3]);
+    }
+    return rt_writer_take(&w);
+}
+
+char *rt_config_reference(void)
+{
+    char name[RT_KEY_NAME_SIZE];
+    char values[RT_VALUES_SIZE];
+    rt_writer w = {0};
+    const rt_key *key;
+    rt_writer_add(&w, "| key | default | values | meaning |\n|---|---|---|---|\n");
+    for (int i = 0; (key = rt_key_at(i)); i++)
+        rt_writer_add(&w, "| `%s` | %s | %s | %s |\n", rt_key_full_name(key, name), key->initial,
+                      rt_key_values(key, values), key->help);
+    for (int i = 0; i < SWEEP_ROWS; i++)
+        rt_writer_add(&w, "| `%s` | %s | %s | %s |\n", sweep_rows[i][0], sweep_rows[i][1],
+                      sweep_rows[i][2], sweep_rows[i][3]);
+    return rt_writer_take(&w);
+}

@@ -1,0 +1,321 @@
+#include "train/config/sweep.h"
+
+#include "core/memory.h"
+#include "train/text/number.h"
+#include "train/text/quote.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+bool rt_sweep_asked(const rt_sweep *s)
+{
+    return s->axis_count || s->variant_count;
+}
+
+static void free_axis(rt_axis *axis)
+{
+    for (int i = 0; i < axis->count; i++)
+        rt_free(axis->values[i]);
+    axis->count = 0;
+}
+
+void rt_sweep_free(rt_sweep *s)
+{
+    for (int i = 0; i < s->axis_count; i++)
+        free_axis(&s->axes[i]);
+    for (int v = 0; v < s->variant_count; v++) {
+        for (int i = 0; i < s->variants[v]->count; i++)
+            rt_free(s->variants[v]->values[i]);
+        rt_free(s->variants[v]);
+    }
+    *s = (rt_sweep){0};
+}
+
+/* ---- reading ---- */
+
+/* The key's number, if it is one that a run of a sweep can have a value of its own for. */
+static int find_key(const char *name, int origin, const char *where, rt_config_errors *errors)
+{
+    char quoted[RT_QUOTE_SIZE];
+    const int key = rt_key_find_full(name);
+    if (key < 0)
+        rt_config_complain(errors, origin, "%s: unknown key %s; a key is written section.key",
+                           where, rt_quote(quoted, name));
+    else if (!strcmp(name, "run.name") || !strcmp(name, "run.dir"))
+        rt_config_complain(errors, origin, "%s: %s is chosen by the sweep for each run", where,
+                           name);
+    else
+        return key;
+    return -1;
+}
+
+/* A copy of the value if the key accepts it; else NULL, with a complaint. */
+static char *accept(int key, int origin, const char *value, rt_config_errors *errors)
+{
+    rt_config scratch = {0};
+    char name[RT_KEY_NAME_SIZE];
+    rt_writer problem = {0};
+    char *copy = NULL;
+    rt_key_full_name(rt_key_at(key), name);
+    if (!*value)
+        rt_config_complain(errors, origin, "%s has an empty value", name);
+    else if (!rt_key_read(rt_key_at(key), value, &scratch, &problem))
+        rt_config_complain(errors, origin, "%s %s", name, problem.bytes ? problem.bytes : "");
+    else if (!(copy = rt_copy_text(value)))
+        errors->lines.failed = true;
+    rt_writer_free(&problem);
+    return copy;
+}
+
+static bool has_value(const rt_axis *axis, const char *value)
+{
+    for (int i = 0; i < axis->count; i++)
+        if (!strcmp(axis->values[i], value))
+            return true;
+    return false;
+}
+
+static void add_value(rt_axis *axis, const char *value, rt_config_errors *errors)
+{
+    char name[RT_KEY_NAME_SIZE], quoted[RT_QUOTE_SIZE];
+    rt_key_full_name(rt_key_at(axis->key), name);
+    if (axis->count == RT_MOST_AXIS_VALUES) {
+        rt_config_complain(errors, axis->origin, "sweep.%s has more than %d values", name,
+                           RT_MOST_AXIS_VALUES);
+        return;
+    }
+    if (has_value(axis, value)) {
+        rt_config_complain(errors, axis->origin, "sweep.%s has %s twice", name,
+                           rt_quote(quoted, value));
+        return;
+    }
+    char *copy = accept(axis->key, axis->origin, value, errors);
+    if (copy)
+        axis->values[axis->count++] = copy;
+}
+
+/* "a, b,c" */
+static void add_values(rt_axis *axis, const char *values, rt_config_errors *errors)
+{
+    char value[RT_VALUE_SIZE];
+    for (const char *rest = values; rest;) {
+        rest += strspn(rest, " ");
+        size_t length = strcspn(rest, ",");
+        const char *next = rest[length] ? rest + length + 1 : NULL;
+        while (length && rest[length - 1] == ' ')
+            length--;
+        snprintf(value, sizeof value, "%.*s", (int)length, rest);
+        add_value(axis, value, errors);
+        rest = next;
+    }
+}
+
+static void set_jobs(rt_sweep *s, int origin, const char *value, rt_config_errors *errors)
+{
+    enum { MOST_JOBS = 1024 };
+    char quoted[RT_QUOTE_SIZE];
+    int64_t jobs;
+    if (rt_whole_read(value, &jobs) && jobs >= 1 && jobs <= MOST_JOBS)
+        s->jobs = (int)jobs;
+    else
+        rt_config_complain(errors, origin, "sweep.jobs must be a whole number from 1 to %d; got %s",
+                           MOST_JOBS, rt_quote(quoted, value));
+}
+
+void rt_sweep_set(rt_sweep *s, int origin, const char *name, const char *values,
+                  rt_config_errors *errors)
+{
+    if (!strcmp(name, "jobs")) {
+        set_jobs(s, origin, values, errors);
+        return;
+    }
+    const int key = find_key(name, origin, "[sweep]", errors);
+    int i = 0;
+    while (i < s->axis_count && s->axes[i].key != key)
+        i++;
+    if (key < 0)
+        return;
+    if (i < s->axis_count && origin != RT_FROM_COMMAND_LINE) {
+        rt_config_complain(errors, origin, "duplicate key '%s' in [sweep]; line %d has it", name,
+                           s->axes[i].origin);
+        return;
+    }
+    if (i == RT_MOST_AXES) {
+        rt_config_complain(errors, origin, "[sweep] has more than %d keys", RT_MOST_AXES);
+        return;
+    }
+    if (i == s->axis_count)
+        s->axis_count++;
+    free_axis(&s->axes[i]); /* the command line takes the place of the file */
+    s->axes[i].key = key;
+    s->axes[i].origin = origin;
+    add_values(&s->axes[i], values, errors);
+}
+
+static bool is_good_name(const char *name)
+{
+    for (const char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("-_.+", *c))
+            return false;
+    return *name && *name != '.' && *name != '-' && strlen(name) < RT_KEY_NAME_SIZE;
+}
+
+void rt_sweep_add_variant(rt_sweep *s, int origin, const char *name, rt_config_errors *errors)
+{
+    char quoted[RT_QUOTE_SIZE];
+    if (!is_good_name(name))
+        rt_config_complain(errors, origin,
+                           "a variant needs a name of letters, digits and -_.+ ; got %s",
+                           rt_quote(quoted, name));
+    for (int i = 0; i < s->variant_count; i++)
+        if (!strcmp(s->variants[i]->name, name))
+            rt_config_complain(errors, origin, "there are two variants %s", rt_quote(quoted, name));
+    if (s->variant_count == RT_MOST_VARIANTS) {
+        rt_config_complain(errors, origin, "there are more than %d variants", RT_MOST_VARIANTS);
+        return;
+    }
+    rt_variant *variant = rt_alloc(1, sizeof *variant);
+    if (!variant) {
+        errors->lines.failed = true;
+        return;
+    }
+    snprintf(variant->name, sizeof variant->name, "%s", name);
+    s->variants[s->variant_count++] = variant;
+}
+
+void rt_sweep_add_setting(rt_sweep *s, int origin, const char *name, const char *value,
+                          rt_config_errors *errors)
+{
+    char where[RT_KEY_NAME_SIZE + 16];
+    if (!s->variant_count)
+        return;
+    rt_variant *v = s->variants[s->variant_count - 1];
+    snprintf(where, sizeof where, "[variant %s]", v->name);
+    const int key = find_key(name, origin, where, errors);
+    if (key < 0)
+        return;
+    for (int i = 0; i < v->count; i++)
+        if (v->keys[i] == key) {
+            rt_config_complain(errors, origin, "duplicate key '%s' in %s", name, where);
+            return;
+        }
+    if (v->count == RT_MOST_SETTINGS) {
+        rt_config_complain(errors, origin, "%s has more than %d lines", where, RT_MOST_SETTINGS);
+        return;
+    }
+    char *copy = accept(key, origin, value, errors);
+    if (copy) {
+        v->keys[v->count] = key;
+        v->values[v->count++] = copy;
+    }
+}
+
+static void check_key(const rt_sweep *s, const rt_config *config, int key, const char *where,
+                      rt_config_errors *errors)
+{
+    char name[RT_KEY_NAME_SIZE];
+    rt_key_full_name(rt_key_at(key), name);
+    if (config->origin[key] == RT_FROM_COMMAND_LINE)
+        rt_config_complain(errors, RT_FROM_COMMAND_LINE, "%s is set by %s, for each run", name,
+                           where);
+    for (int i = 0; i < s->axis_count && strcmp(where, "[sweep]") != 0; i++)
+        if (s->axes[i].key == key)
+            rt_config_complain(errors, s->axes[i].origin, "%s is set by [sweep] and by %s", name,
+                               where);
+}
+
+void rt_sweep_check(const rt_sweep *s, const rt_config *config, rt_config_errors *errors)
+{
+    char where[RT_KEY_NAME_SIZE + 16];
+    for (int i = 0; i < s->axis_count; i++)
+        check_key(s, config, s->axes[i].key, "[sweep]", errors);
+    for (int v = 0; v < s->variant_count; v++) {
+        snprintf(where, sizeof where, "[variant %s]", s->variants[v]->name);
+        for (int i = 0; i < s->variants[v]->count; i++)
+            check_key(s, config, s->variants[v]->keys[i], where, errors);
+    }
+    if (!errors->count && rt_sweep_count(s) > RT_MOST_SWEEP_RUNS)
+        rt_config_complain(errors, RT_FROM_DEFAULT, "a sweep can have at most %d runs",
+                           RT_MOST_SWEEP_RUNS);
+}
+
+/* ---- the runs ---- */
+
+int rt_sweep_count(const rt_sweep *s)
+{
+    long count = s->variant_count ? s->variant_count : 1;
+    for (int i = 0; i < s->axis_count && count <= RT_MOST_SWEEP_RUNS; i++)
+        count *= s->axes[i].count;
+    return count <= RT_MOST_SWEEP_RUNS ? (int)count : RT_MOST_SWEEP_RUNS + 1;
+}
+
+static int combinations(const rt_sweep *s, int first_axis)
+{
+    int count = 1;
+    for (int i = first_axis; i < s->axis_count; i++)
+        count *= s->axes[i].count;
+    return count;
+}
+
+const rt_variant *rt_sweep_variant(const rt_sweep *s, int run)
+{
+    return s->variant_count ? s->variants[run / combinations(s, 0)] : NULL;
+}
+
+const char *rt_sweep_value(const rt_sweep *s, int run, int axis)
+{
+    return s->axes[axis].values[run / combinations(s, axis + 1) % s->axes[axis].count];
+}
+
+/* Whether another axis has a key of the same name in another section. */
+static bool is_ambiguous(const rt_sweep *s, int axis)
+{
+    for (int i = 0; i < s->axis_count; i++)
+        if (i != axis &&
+            !strcmp(rt_key_at(s->axes[i].key)->name, rt_key_at(s->axes[axis].key)->name))
+            return true;
+    return false;
+}
+
+void rt_sweep_name(const rt_sweep *s, int run, char name[RT_RUN_NAME_SIZE])
+{
+    const rt_variant *variant = rt_sweep_variant(s, run);
+    rt_writer w = {0};
+    char full[RT_KEY_NAME_SIZE];
+    if (variant)
+        rt_writer_add(&w, "%s", variant->name);
+    for (int i = 0; i < s->axis_count; i++) {
+        const rt_key *key = rt_key_at(s->axes[i].key);
+        rt_writer_add(&w, "%s%s=%s", variant || i ? "_" : "",
+                      is_ambiguous(s, i) ? rt_key_full_name(key, full) : key->name,
+                      rt_sweep_value(s, run, i));
+    }
+    bool changed = false;
+    for (char *c = w.bytes; c && *c; c++)
+        if (*c == '/' || *c == ' ' || *c == ',') {
+            *c = '-';
+            changed = true;
+        }
+    if (changed) /* two values may look the same now */
+        rt_writer_add(&w, "_%d", run);
+    if (w.bytes && !w.failed && w.length < RT_RUN_NAME_SIZE)
+        snprintf(name, RT_RUN_NAME_SIZE, "%s", w.bytes);
+    else
+        snprintf(name, RT_RUN_NAME_SIZE, "run-%05d", run);
+    rt_writer_free(&w);
+}
+
+char *rt_sweep_overrides(const rt_sweep *s, int run)
+{
+    const rt_variant *variant = rt_sweep_variant(s, run);
+    char name[RT_KEY_NAME_SIZE];
+    rt_writer w = {0};
+    for (int i = 0; variant && i < variant->count; i++)
+        rt_writer_add(&w, "%s=%s\n", rt_key_full_name(rt_key_at(variant->keys[i]), name),
+                      variant->values[i]);
+    for (int i = 0; i < s->axis_count; i++)
+        rt_writer_add(&w, "%s=%s\n", rt_key_full_name(rt_key_at(s->axes[i].key), name),
+                      rt_sweep_value(s, run, i));
+    return rt_writer_take(&w);
+}

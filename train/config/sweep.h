@@ -1,0 +1,76 @@
+#ifndef ROTOR_TRAIN_CONFIG_SWEEP_H
+#define ROTOR_TRAIN_CONFIG_SWEEP_H
+
+/* Several runs from one configuration: every [variant] with every combination of the values
+ * in [sweep]. Here is what is to be run; sweep_run.h runs it. */
+
+#include "train/config/errors.h"
+
+enum {
+    RT_MOST_AXES = 16,
+    RT_MOST_AXIS_VALUES = 64,
+    RT_MOST_VARIANTS = 64,
+    RT_MOST_SETTINGS = 32,
+    RT_MOST_SWEEP_RUNS = 10000
+};
+
+/* A key and the values that it takes in turn. */
+typedef struct rt_axis {
+    int key; /* its number in the table */
+    int origin;
+    int count;
+    char *values[RT_MOST_AXIS_VALUES];
+} rt_axis;
+
+/* A named group of settings. */
+typedef struct rt_variant {
+    char name[RT_KEY_NAME_SIZE];
+    int count;
+    int keys[RT_MOST_SETTINGS];
+    char *values[RT_MOST_SETTINGS];
+} rt_variant;
+
+/* Zeroed: a single run. */
+typedef struct rt_sweep {
+    int jobs; /* runs at a time; 0 = not set */
+    int axis_count;
+    rt_axis axes[RT_MOST_AXES];
+    int variant_count;
+    rt_variant *variants[RT_MOST_VARIANTS];
+} rt_sweep;
+
+/* Whether there is more than one run to make. */
+bool rt_sweep_asked(const rt_sweep *sweep);
+void rt_sweep_free(rt_sweep *sweep);
+
+/* ---- reading; complaints go to the errors ---- */
+
+/* A line of [sweep]: "jobs" or "section.key"; on the command line without "sweep.". */
+void rt_sweep_set(rt_sweep *sweep, int origin, const char *name, const char *values,
+                  rt_config_errors *errors);
+
+/* A [variant NAME] section and one of its lines. */
+void rt_sweep_add_variant(rt_sweep *sweep, int origin, const char *name, rt_config_errors *errors);
+void rt_sweep_add_setting(rt_sweep *sweep, int origin, const char *name, const char *value,
+                          rt_config_errors *errors);
+
+/* What the lines contradict each other in: a key that two of sweep, variants and command line
+ * set, or too many runs. */
+void rt_sweep_check(const rt_sweep *sweep, const rt_config *config, rt_config_errors *errors);
+
+/* ---- the runs, 0 ... count - 1: the last axis changes fastest ---- */
+
+int rt_sweep_count(const rt_sweep *sweep);
+
+/* NULL without variants. */
+const rt_variant *rt_sweep_variant(const rt_sweep *sweep, int run);
+const char *rt_sweep_value(const rt_sweep *sweep, int run, int axis);
+
+/* "rope_seed=1": a name for the run's directory, unlike that of any other. */
+void rt_sweep_name(const rt_sweep *sweep, int run, char name[RT_RUN_NAME_SIZE]);
+
+/* The run's settings as "section.key=value" lines; the caller frees it. NULL when the heap is
+ * exhausted. */
+char *rt_sweep_overrides(const rt_sweep *sweep, int run);
+
+#endif

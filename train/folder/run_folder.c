@@ -1,0 +1,138 @@
+#include "train/folder/run_folder.h"
+
+#include "core/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What a run writes beside its checkpoints. */
+static const char *const files[] = {"config.ini",  "metrics.csv",     "timing.csv", "theta.csv",
+                                    "lengths.csv", "theta_final.csv", "result.csv", "report.html"};
+enum { FILES = sizeof files / sizeof *files };
+
+static rt_status failure(const char *path)
+{
+    return rt_error(RT_IO, "%s: %s", path, strerror(errno));
+}
+
+static rt_status join(char path[RT_CHECKPOINT_PATH_SIZE], const char *folder, const char *name)
+{
+    if (snprintf(path, RT_CHECKPOINT_PATH_SIZE, "%s/%s", folder, name) >= RT_CHECKPOINT_PATH_SIZE)
+        return rt_error(RT_CONFIG, "%s/%s: the path is too long", folder, name);
+    return rt_ok();
+}
+
+rt_status rt_run_folder_name(rt_run_folder *f, const char *dir, const char *name)
+{
+    f->lock = -1;
+    rt_status status = join(f->path, dir, name);
+    return status.code ? status : join(f->checkpoints, f->path, "checkpoints");
+}
+
+bool rt_run_folder_used(const rt_run_folder *f)
+{
+    char path[RT_CHECKPOINT_PATH_SIZE];
+    bool used = !access(f->checkpoints, F_OK);
+    for (int i = 0; i < FILES && !used; i++)
+        used = !join(path, f->path, files[i]).code && !access(path, F_OK);
+    return used;
+}
+
+/* mkdir -p */
+static rt_status make_folders(const char *folder)
+{
+    char path[RT_CHECKPOINT_PATH_SIZE];
+    struct stat found;
+    snprintf(path, sizeof path, "%s", folder);
+    for (char *slash = path + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
+        *slash = '\0';
+        if (mkdir(path, 0777) && errno != EEXIST)
+            return failure(path);
+    }
+    if (mkdir(path, 0777) && errno != EEXIST)
+        return failure(path);
+    if (stat(path, &found))
+        return failure(path);
+    errno = ENOTDIR;
+    return S_ISDIR(found.st_mode) ? rt_ok() : failure(path);
+}
+
+rt_status rt_run_folder_open(rt_run_folder *f, bool with_checkpoints)
+{
+    rt_status status = make_folders(with_checkpoints ? f->checkpoints : f->path);
+    if (status.code)
+        return status;
+    f->lock = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (f->lock < 0)
+        return failure(f->path);
+    if (flock(f->lock, LOCK_EX | LOCK_NB)) {
+        rt_run_folder_close(f);
+        return rt_error(RT_CONFIG, "%s: another trainer is at work here", f->path);
+    }
+    return rt_ok();
+}
+
+void rt_run_folder_close(rt_run_folder *f)
+{
+    if (f->lock >= 0)
+        close(f->lock);
+    f->lock = -1;
+}
+
+static rt_status remove_file(const char *path)
+{
+    return remove(path) && errno != ENOENT ? failure(path) : rt_ok();
+}
+
+static rt_status remove_checkpoints(const rt_run_folder *f)
+{
+    int64_t *steps = NULL;
+    int count = 0;
+    rt_status status = rt_checkpoint_list(f->checkpoints, &steps, &count);
+    for (int i = 0; i < count && !status.code; i++) {
+        char path[RT_CHECKPOINT_PATH_SIZE];
+        status = rt_checkpoint_path(path, f->checkpoints, steps[i]);
+        if (!status.code)
+            status = remove_file(path);
+    }
+    rt_free(steps);
+    return status;
+}
+
+rt_status rt_run_folder_clear(const rt_run_folder *f)
+{
+    rt_status status = remove_checkpoints(f);
+    for (int i = 0; i < FILES && !status.code; i++) {
+        char path[RT_CHECKPOINT_PATH_SIZE];
+        status = join(path, f->path, files[i]);
+        if (!status.code)
+            status = remove_file(path);
+    }
+    return status;
+}
+
+rt_status rt_run_folder_write(const rt_run_folder *f, const char *name, const char *text)
+{
+    char path[RT_CHECKPOINT_PATH_SIZE], temporary[RT_CHECKPOINT_PATH_SIZE + 4];
+    rt_status status = join(path, f->path, name);
+    if (status.code)
+        return status;
+    snprintf(temporary, sizeof temporary, "%s.tmp", path);
+    FILE *to = fopen(temporary, "w");
+    if (!to)
+        return failure(temporary);
+    const bool written = fputs(text, to) >= 0 && !fflush(to);
+    if (!written)
+        status = failure(temporary);
+    fclose(to);
+    if (!status.code && rename(temporary, path))
+        status = failure(path);
+    if (status.code)
+        remove(temporary);
+    return status;
+}

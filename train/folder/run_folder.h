@@ -1,0 +1,34 @@
+#ifndef ROTOR_TRAIN_FOLDER_RUN_FOLDER_H
+#define ROTOR_TRAIN_FOLDER_RUN_FOLDER_H
+
+/* The folder of a run, <run.dir>/<run.name>: made, locked against a second trainer, and
+ * cleared of an earlier run only when that was asked for. */
+
+#include "train/checkpoint/checkpoint.h"
+
+typedef struct rt_run_folder {
+    char path[RT_CHECKPOINT_PATH_SIZE];
+    char checkpoints[RT_CHECKPOINT_PATH_SIZE];
+    int lock; /* of the folder; below 0: not held */
+} rt_run_folder;
+
+/* Only fills in the paths. */
+rt_status rt_run_folder_name(rt_run_folder *f, const char *dir, const char *name) RT_MUST_CHECK;
+
+/* Whether a run has left something here. */
+bool rt_run_folder_used(const rt_run_folder *f);
+
+/* Makes the folder, with one for checkpoints or without, and those above it, and locks it.
+ * RT_CONFIG if another trainer holds the
+ * lock, RT_IO if it cannot be made or written to. */
+rt_status rt_run_folder_open(rt_run_folder *f, bool with_checkpoints) RT_MUST_CHECK;
+void rt_run_folder_close(rt_run_folder *f);
+
+/* Removes what a run leaves but its figures (rt_figures_clear); other files stay. */
+rt_status rt_run_folder_clear(const rt_run_folder *f) RT_MUST_CHECK;
+
+/* Writes a whole text file, under a temporary name first. */
+rt_status rt_run_folder_write(const rt_run_folder *f, const char *name,
+                              const char *text) RT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,174 @@
+#include "train/report/report.h"
+
+#include "core/memory.h"
+#include "train/report/figures.h"
+#include "train/step/batch_loss.h"
+
+enum {
+    MOST_TOKENS = 64,
+    MOST_LAYERS = 4,
+    MOST_HEADS = 8,
+    MOST_NUMBERS = 1 << 25, /* a report must not need more memory than the training */
+    GAP = 28,               /* points of the figure, as all below: for the title of a map */
+    LEFT = 52,
+    BELOW = 52,
+    RIGHT = 56
+};
+
+/* What of the model is shown, and how large a map is drawn. */
+typedef struct view {
+    int layers, heads, tokens, size;
+} view;
+
+/* One map after the other, with two empty lines between, as gnuplot's `index` wants them. */
+static void write_maps(rt_figures *f, real *const *probabilities, const view *v, int T)
+{
+    rt_writer w = {0};
+    for (int l = 0; l < v->layers; l++)
+        for (int h = 0; h < v->heads; h++) {
+            for (int i = 0; i < v->tokens; i++)
+                for (int j = 0; j < v->tokens; j++)
+                    rt_writer_add(
+                        &w, "%.3f%s",
+                        (double)probabilities[l][((size_t)h * (size_t)T + (size_t)i) * (size_t)T +
+                                                 (size_t)j],
+                        j + 1 < v->tokens ? "," : "\n");
+            rt_writer_add(&w, "\n\n");
+        }
+    rt_figures_write(f, "attention.csv", &w);
+}
+
+static void write_caption(char caption[RT_CAPTION_SIZE], const view *v, const rt_config *config)
+{
+    const rt_roformer_options *o = &config->model;
+    const struct {
+        const char *what;
+        int shown, all;
+    } cuts[] = {{"layers", v->layers, o->layers},
+                {"heads", v->heads, o->heads},
+                {"tokens", v->tokens, config->data.length}};
+    int used = snprintf(caption, RT_CAPTION_SIZE,
+                        "What the tokens of the first evaluation sequence attend to: a row for "
+                        "each query, a column for each key");
+    for (int i = 0; i < 3; i++)
+        if (cuts[i].shown < cuts[i].all)
+            used += snprintf(caption + used, RT_CAPTION_SIZE - (size_t)used, "; %s 0 to %d of %d",
+                             cuts[i].what, cuts[i].shown - 1, cuts[i].all);
+}
+
+/* All maps have one scale, of the root of the probability: attention that is spread over many
+ * keys can be seen beside attention to one. */
+static void add_script(rt_figures *f, const view *v, const rt_config *config)
+{
+    rt_writer w = {0};
+    char caption[RT_CAPTION_SIZE];
+    const int drawn = LEFT + v->heads * (v->size + GAP / 3) + RIGHT;
+    const int width = drawn > RT_FIGURE_WIDTH ? drawn : RT_FIGURE_WIDTH;
+    const int height = v->layers * (v->size + GAP) + BELOW;
+    rt_writer_add(
+        &w,
+        "unset key\nunset grid\nset border 15 linecolor rgb '#999999' linewidth 0.6\n"
+        "set palette defined (0 '#ffffff', 0.3 '#9ecae1', 0.65 '#2171b5', 1 '#08306b')\n"
+        "set cbrange [0:1]\nset cbtics ('0' 0, '.05' .2236, '.2' .4472, '.5' .7071, '1' 1) font "
+        "',11'"
+        "\nset colorbox user origin screen %.4f, screen %.4f size screen %.4f, screen %.4f\n"
+        "set yrange [%g:-0.5]\nset xrange [-0.5:%g]\nset multiplot\n",
+        (drawn - RIGHT + 6.0) / width, (double)BELOW / height, 10.0 / width,
+        (double)v->size / height, v->tokens - 0.5, v->tokens - 0.5);
+    for (int n = 0; n < v->layers * v->heads; n++) {
+        const int l = n / v->heads, h = n % v->heads;
+        const double left = LEFT + h * (v->size + GAP / 3);
+        const double below = BELOW + (v->layers - 1 - l) * (v->size + (double)GAP);
+        const char *tics = v->tokens > 16 ? "16" : "4";
+        rt_writer_add(&w,
+                      "set lmargin at screen %.4f\nset rmargin at screen %.4f\n"
+                      "set bmargin at screen %.4f\nset tmargin at screen %.4f\n",
+                      left / width, (left + v->size) / width, below / height,
+                      (below + v->size) / height);
+        rt_writer_add(
+            &w, "set xtics %s format '%s' font ',10'\nset xlabel '%s' font ',11' offset 0,0.5\n",
+            tics, l + 1 == v->layers ? "%g" : "", l + 1 == v->layers ? "key" : "");
+        rt_writer_add(&w, "set ytics %s format '%s' font ',10'\nset ylabel '%s' font ',11'\n", tics,
+                      h ? "" : "%g", h ? "" : "query");
+        rt_writer_add(&w,
+                      "set title 'layer %d, head %d' font ',11' offset 0,-0.7\n"
+                      "plot 'attention.csv' index %d matrix using 1:2:(sqrt($3)) with image\n%s",
+                      l, h, n, n ? "" : "unset colorbox\n");
+    }
+    rt_writer_add(&w, "unset multiplot\n");
+    char *commands = rt_writer_take(&w);
+    write_caption(caption, v, config);
+    if (commands)
+        rt_figures_add_sized(f, "attention", caption, width, height, commands);
+    rt_free(commands);
+}
+
+static rt_status compute(real **probabilities, const rt_config *config, rt_trainer *trainer)
+{
+    rt_roformer *model = rt_trainer_state(trainer)->model;
+    rt_labelled_batch b;
+    rt_graph *g = rt_graph_new();
+    rt_status status = rt_labelled_batch_new(&b, 1, config->data.length);
+    if (!g && !status.code)
+        status = rt_out_of_memory("a figure");
+    if (!status.code) {
+        rt_data_evaluation(rt_trainer_data(trainer), 0, &b.batch);
+        const rt_roformer_input in = {.B = 1,
+                                      .T = config->data.length,
+                                      .ids = b.batch.ids,
+                                      .key_mask = b.batch.mask,
+                                      .padding_id = RT_NO_PADDING,
+                                      .attentions = probabilities};
+        rt_graph_record(g, false);
+        rt_roformer_encode(model, g, &in);
+        status = rt_graph_status(g);
+    }
+    rt_graph_free(g);
+    rt_labelled_batch_free(&b);
+    return status;
+}
+
+/* As many layers as the memory bears, at most MOST_LAYERS; T is all of the sequence, since a row
+ * sums to 1 over all keys. */
+static view choose_view(const rt_config *config)
+{
+    const rt_roformer_options *o = &config->model;
+    const size_t T = (size_t)config->data.length, numbers = (size_t)o->heads * T * T;
+    view v = {.layers = o->layers < MOST_LAYERS ? o->layers : MOST_LAYERS,
+              .heads = o->heads < MOST_HEADS ? o->heads : MOST_HEADS,
+              .tokens = T < MOST_TOKENS ? (int)T : MOST_TOKENS};
+    while (v.layers && (size_t)v.layers * numbers > MOST_NUMBERS)
+        v.layers--;
+    /* up to three in half of the page; a map of its own is not made huge */
+    const int width = v.heads > 3 ? 2 * RT_FIGURE_WIDTH : RT_FIGURE_WIDTH;
+    v.size = (width - LEFT - RIGHT) / v.heads - GAP / 3;
+    v.size = v.size < 180 ? v.size : 180;
+    return v;
+}
+
+void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *trainer)
+{
+    const rt_roformer_options *o = &config->model;
+    const int T = config->data.length;
+    const view v = choose_view(config);
+    if (o->attention != RT_ATTENTION_SOFTMAX || !v.layers)
+        return;
+    real **probabilities = rt_alloc((size_t)o->layers, sizeof *probabilities);
+    rt_status status = probabilities ? rt_ok() : rt_out_of_memory("a figure");
+    for (int l = 0; l < v.layers && !status.code; l++) {
+        probabilities[l] = rt_alloc((size_t)o->heads * (size_t)T * (size_t)T, sizeof(real));
+        if (!probabilities[l])
+            status = rt_out_of_memory("a figure");
+    }
+    if (!status.code)
+        status = compute(probabilities, config, trainer);
+    if (!status.code) {
+        write_maps(f, probabilities, &v, T);
+        add_script(f, &v, config);
+    } else if (!f->status.code) {
+        f->status = status;
+    }
+    for (int l = 0; probabilities && l < v.layers; l++)
+        rt_free(probabilities[l]);
+    rt_free(probabilities);
+}

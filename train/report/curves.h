@@ -1,0 +1,12 @@
+#ifndef ROTOR_TRAIN_REPORT_CURVES_H
+#define ROTOR_TRAIN_REPORT_CURVES_H
+
+/* The curves of a sweep, beside each other: the evaluation loss and accuracy of the runs that
+ * differ in the seed alone, their mean and how far they spread. */
+
+#include "train/report/figures.h"
+
+/* Of the runs that FOLDER/runs.csv lists. */
+void rt_report_curves(rt_figures *f, const char *folder);
+
+#endif

@@ -1,0 +1,133 @@
+#include "train/report/facts.h"
+
+#include "ops/ops.h"
+#include "train/config/keys.h"
+#include "train/report/page.h"
+#include "train/step/workers.h"
+#include "train/text/csv.h"
+
+#include <hdf5.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- configuration ---- */
+
+static void add_key(rt_writer *w, const rt_key *key, const rt_config *config)
+{
+    char value[RT_VALUE_SIZE], initial[RT_VALUE_SIZE];
+    rt_config defaults = *config;
+    rt_writer problem = {0};
+    rt_key_read(key, key->initial, &defaults, &problem);
+    rt_writer_free(&problem);
+    rt_key_write(key, &defaults, initial);
+    rt_key_write(key, config, value);
+    const bool set = strcmp(initial, value) != 0;
+    rt_writer_add(w, "<tr%s>", set ? " class=\"set\"" : "");
+    rt_page_cell(w, "th", key->name);
+    rt_writer_add(w, "<td>");
+    rt_page_cell(w, "span", value);
+    if (set && *initial) {
+        char text[RT_VALUE_SIZE + 16];
+        snprintf(text, sizeof text, "default %s", initial);
+        rt_page_cell(w, "small", text);
+    }
+    rt_writer_add(w, "</td></tr>\n");
+}
+
+void rt_report_configuration(rt_writer *w, const rt_config *config)
+{
+    const rt_key *key;
+    rt_writer_add(w, "<h2>Configuration</h2>\n<p>In bold what is not at its default.</p>\n"
+                     "<div class=\"keys\">\n");
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        if (rt_key_starts_section(i)) {
+            rt_writer_add(w, "%s<section>", i ? "</table></section>\n" : "");
+            rt_page_cell(w, "h3", key->section);
+            rt_writer_add(w, "<table>\n");
+        }
+        add_key(w, key, config);
+    }
+    rt_writer_add(w, "</table></section>\n</div>\n");
+}
+
+/* ---- machine ---- */
+
+/* The model name of the processor; "" if it cannot be found. */
+static void find_processor(char name[128])
+{
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    name[0] = '\0';
+    while (file && !*name && fgets(line, sizeof line, file)) {
+        const char *colon = strncmp(line, "model name", 10) ? NULL : strstr(line, ": ");
+        if (colon)
+            snprintf(name, 128, "%.*s, ", (int)strcspn(colon + 2, "\n"), colon + 2);
+    }
+    if (file)
+        fclose(file);
+}
+
+static void add_row(rt_writer *w, const char *what, const char *value)
+{
+    rt_writer_add(w, "<tr>");
+    rt_page_cell(w, "th", what);
+    rt_page_cell(w, "td", value);
+    rt_writer_add(w, "</tr>\n");
+}
+
+/* The clock starts again when a run goes on: the time is the sum over its parts. */
+static double read_seconds(const char *folder)
+{
+    double before = 0, last = 0;
+    rt_csv timing;
+    if (rt_csv_open(&timing, folder, "timing.csv"))
+        while (rt_csv_row(&timing)) {
+            const double seconds = rt_csv_number(&timing, "seconds");
+            if (isnan(seconds))
+                continue;
+            if (seconds < last)
+                before += last;
+            last = seconds;
+        }
+    rt_csv_close(&timing);
+    return before + last;
+}
+
+static void add_timing(rt_writer *w, const char *folder)
+{
+    char text[128];
+    double step = 0, tokens = 0;
+    const double seconds = read_seconds(folder);
+    rt_csv metrics;
+    if (rt_csv_open(&metrics, folder, "metrics.csv"))
+        while (rt_csv_row(&metrics)) {
+            if (isnan(rt_csv_number(&metrics, "tokens")))
+                continue;
+            step = rt_csv_number(&metrics, "step");
+            tokens = rt_csv_number(&metrics, "tokens");
+        }
+    rt_csv_close(&metrics);
+    if (seconds <= 0 || step <= 0)
+        return;
+    snprintf(text, sizeof text, "%.1f s for %.0f steps, %.0f tokens a second", seconds, step,
+             tokens / seconds);
+    add_row(w, "time", text);
+}
+
+void rt_report_machine(rt_writer *w, const char *folder)
+{
+    char text[256], processor[128];
+    unsigned major, minor, patch;
+    find_processor(processor);
+    H5get_libversion(&major, &minor, &patch);
+    rt_writer_add(w, "<h2>Run</h2>\n<table class=\"facts\">\n");
+    add_timing(w, folder);
+    snprintf(text, sizeof text, "rotor %s (%s), HDF5 %u.%u.%u, OpenBLAS kernels %s", ROTOR_VERSION,
+             RT_PRECISION, major, minor, patch, rt_blas_kernels());
+    add_row(w, "versions", text);
+    snprintf(text, sizeof text, "%s%d processor%s", processor, rt_processors(),
+             rt_processors() > 1 ? "s" : "");
+    add_row(w, "report made on", text);
+    rt_writer_add(w, "</table>\n");
+}

@@ -1,0 +1,216 @@
+#include "train/report/figures.h"
+
+#include "core/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LONGEST_DRAWING = 20, NO_PROGRAM = 127 }; /* seconds; what execvp's failure ends with */
+
+/* Dark on light, and colours that a colour-blind reader can tell apart (Okabe and Ito). The key
+ * stands outside, where it hides no curve. */
+static const char preamble[] =
+    "reset\n"
+    "set datafile separator ','\n"
+    "set terminal svg size %d,%d dynamic standalone rounded name '%s' font 'sans-serif,13' "
+    "background '#ffffff'\n"
+    "set output '%s.svg'\n"
+    "set border 3 linecolor rgb '#444444'\n"
+    "set tics nomirror out scale 0.6 textcolor rgb '#222222'\n"
+    "set grid ytics linecolor rgb '#dddddd' linetype 1 dashtype 1 linewidth 0.6\n"
+    "set autoscale xfixmax\n"
+    "set key outside top left horizontal reverse Left noenhanced samplen 2\n"
+    "set linetype 1 linecolor rgb '#0072b2' linewidth 1.8\n"
+    "set linetype 2 linecolor rgb '#d55e00' linewidth 1.8\n"
+    "set linetype 3 linecolor rgb '#009e73' linewidth 1.8\n"
+    "set linetype 4 linecolor rgb '#cc79a7' linewidth 1.8\n"
+    "set linetype 5 linecolor rgb '#e69f00' linewidth 1.8\n"
+    "set linetype 6 linecolor rgb '#56b4e9' linewidth 1.8\n"
+    "set linetype 7 linecolor rgb '#000000' linewidth 1.8\n"
+    "set linetype cycle 7\n";
+
+static void fail(rt_figures *f, const char *path)
+{
+    if (!f->status.code)
+        f->status = rt_error(RT_IO, "%s: %s", path, strerror(errno));
+}
+
+void rt_figures_begin(rt_figures *f, const char *folder)
+{
+    *f = (rt_figures){.count = 0};
+    snprintf(f->folder, sizeof f->folder, "%s/figures", folder);
+    if (mkdir(f->folder, 0777) && errno != EEXIST)
+        fail(f, f->folder);
+}
+
+void rt_figures_write(rt_figures *f, const char *name, rt_writer *text)
+{
+    char path[RT_PATH_SIZE + 96];
+    char *bytes = rt_writer_take(text);
+    if (!bytes && !f->status.code)
+        f->status = rt_out_of_memory("a figure");
+    snprintf(path, sizeof path, "%s/%s", f->folder, name);
+    FILE *file = bytes && !f->status.code ? fopen(path, "w") : NULL;
+    const bool written = file && fputs(bytes, file) >= 0;
+    if (file && fclose(file))
+        fail(f, path);
+    else if (!written && bytes)
+        fail(f, path);
+    rt_free(bytes);
+}
+
+void rt_figures_add_sized(rt_figures *f, const char *name, const char *caption, int width,
+                          int height, const char *commands)
+{
+    char file[RT_PATH_SIZE + 96];
+    rt_writer w = {0};
+    if (f->count == RT_MOST_FIGURES)
+        return;
+    snprintf(file, sizeof file, "%s/%s.svg", f->folder, name);
+    unlink(file);
+    rt_writer_add(&w, preamble, width, height, name, name);
+    rt_writer_add(&w, "%s", commands);
+    snprintf(file, sizeof file, "%s.gp", name);
+    rt_figures_write(f, file, &w);
+    rt_figure *figure = &f->list[f->count++];
+    *figure = (rt_figure){.name = name, .wide = width > RT_FIGURE_WIDTH};
+    snprintf(figure->caption, sizeof figure->caption, "%s", caption);
+}
+
+void rt_figures_add(rt_figures *f, const char *name, const char *caption, const char *commands)
+{
+    rt_figures_add_sized(f, name, caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, commands);
+}
+
+double rt_figures_tics(double range)
+{
+    static const double steps[] = {1, 2, 5};
+    if (!(range > 0) || !isfinite(range))
+        return 1;
+    const double power = pow(10, floor(log10(range / 5)));
+    for (int i = 0; i < 3; i++)
+        if (range / (steps[i] * power) <= 5)
+            return steps[i] * power;
+    return 10 * power;
+}
+
+/* ---- drawing ---- */
+
+/* The life of the child process. What gnuplot says is not for the reader of a training, and what
+ * the user has in ~/.gnuplot (-d) is not for a report. */
+static void be_gnuplot(const rt_figures *f, int first, int count)
+{
+    char scripts[RT_MOST_FIGURES][96];
+    char *arguments[RT_MOST_FIGURES + 3] = {(char *)"gnuplot", (char *)"-d"};
+    for (int i = 0; i < count; i++) {
+        snprintf(scripts[i], sizeof scripts[i], "%s.gp", f->list[first + i].name);
+        arguments[i + 2] = scripts[i];
+    }
+    const int nowhere = open("/dev/null", O_RDWR);
+    if (nowhere < 0 || chdir(f->folder))
+        _exit(126);
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        dup2(nowhere, fd);
+    signal(SIGPIPE, SIG_DFL);
+    execvp(arguments[0], arguments);
+    _exit(NO_PROGRAM);
+}
+
+/* Whether the child has ended by itself; one that takes too long is killed. */
+static bool wait_for(pid_t child, int *how)
+{
+    const struct timespec moment = {0, 5000000L};
+    const time_t start = time(NULL);
+    pid_t ended;
+    while ((ended = waitpid(child, how, WNOHANG)) == 0) {
+        if (time(NULL) - start > LONGEST_DRAWING) {
+            kill(child, SIGKILL);
+            waitpid(child, how, 0);
+            return false;
+        }
+        nanosleep(&moment, NULL);
+    }
+    return ended == child;
+}
+
+typedef enum drawing { DRAWN, FAILED, MISSING, ENDLESS } drawing;
+
+static drawing draw(const rt_figures *f, int first, int count)
+{
+    int how = 0;
+    fflush(stdout);
+    fflush(stderr);
+    const pid_t child = fork();
+    if (child == 0)
+        be_gnuplot(f, first, count);
+    if (child < 0 || !wait_for(child, &how))
+        return ENDLESS;
+    if (WIFEXITED(how) && WEXITSTATUS(how) == NO_PROGRAM)
+        return MISSING;
+    return WIFEXITED(how) && !WEXITSTATUS(how) ? DRAWN : FAILED;
+}
+
+/* gnuplot stops at the first script that fails. */
+static rt_status draw_one_by_one(const rt_figures *f)
+{
+    char failed[RT_MOST_FIGURES * 24] = "";
+    drawing result = DRAWN;
+    for (int i = 0; i < f->count && result != ENDLESS; i++) {
+        result = draw(f, i, 1);
+        if (result != DRAWN)
+            snprintf(failed + strlen(failed), sizeof failed - strlen(failed), "%s%s.gp",
+                     *failed ? ", " : "", f->list[i].name);
+    }
+    return *failed ? rt_error(RT_IO, "figures are missing: gnuplot failed on %s in %s", failed,
+                              f->folder)
+                   : rt_ok();
+}
+
+rt_status rt_figures_draw(rt_figures *f)
+{
+    if (f->status.code || !f->count)
+        return f->status;
+    switch (draw(f, 0, f->count)) {
+    case ENDLESS:
+        return rt_error(RT_IO, "the figures could not be drawn: gnuplot did not end");
+    case MISSING:
+        return rt_error(RT_IO, "the figures are not drawn: gnuplot is missing (apt install "
+                               "gnuplot-nox)");
+    case FAILED:
+        return draw_one_by_one(f);
+    case DRAWN:
+        break;
+    }
+    return rt_ok();
+}
+
+static bool ends_in(const char *name, const char *ending)
+{
+    const size_t length = strlen(name), wanted = strlen(ending);
+    return length > wanted && !strcmp(name + length - wanted, ending);
+}
+
+void rt_figures_clear(const char *folder)
+{
+    char path[RT_PATH_SIZE + 16], file[RT_PATH_SIZE + 300];
+    struct dirent *entry;
+    snprintf(path, sizeof path, "%s/figures", folder);
+    DIR *directory = opendir(path);
+    while (directory && (entry = readdir(directory))) {
+        snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+        if (ends_in(file, ".gp") || ends_in(file, ".svg") || ends_in(file, ".csv"))
+            unlink(file);
+    }
+    if (directory)
+        closedir(directory);
+    rmdir(path); /* stays if somebody has put something else there */
+}

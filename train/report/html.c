@@ -1,0 +1,22 @@
+#include "train/report/html.h"
+
+void rt_html_text(rt_writer *w, const char *text)
+{
+    for (; *text; text++)
+        switch (*text) {
+        case '&':
+            rt_writer_add(w, "&amp;");
+            break;
+        case '<':
+            rt_writer_add(w, "&lt;");
+            break;
+        case '>':
+            rt_writer_add(w, "&gt;");
+            break;
+        case '"':
+            rt_writer_add(w, "&quot;");
+            break;
+        default:
+            rt_writer_add(w, "%c", *text);
+        }
+}

@@ -1,0 +1,11 @@
+#ifndef ROTOR_TRAIN_REPORT_HTML_H
+#define ROTOR_TRAIN_REPORT_HTML_H
+
+/* Text in a page. */
+
+#include "train/text/writer.h"
+
+/* Text with &, <, > and quotes written so that a browser shows them. */
+void rt_html_text(rt_writer *w, const char *text);
+
+#endif

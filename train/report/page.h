@@ -1,0 +1,26 @@
+#ifndef ROTOR_TRAIN_REPORT_PAGE_H
+#define ROTOR_TRAIN_REPORT_PAGE_H
+
+/* What the pages of runs and of sweeps have in common: one file without scripts that needs
+ * nothing from elsewhere, for a wide screen, a phone and paper. */
+
+#include "train/report/figures.h"
+#include "train/text/writer.h"
+
+/* The beginning, up to the headline. */
+void rt_page_begin(rt_writer *w, const char *title);
+
+/* The end; writes FOLDER/report.html and empties the writer. */
+rt_status rt_page_end(rt_writer *w, const char *folder) RT_MUST_CHECK;
+
+/* The box of what a run came to. Lines are what the program has printed, without its newline;
+ * `bad` colours the box. */
+void rt_page_verdict(rt_writer *w, const char *lines, bool bad);
+
+/* The SVGs that gnuplot has drawn, with their captions; what it has not drawn whole is left out. */
+void rt_page_figures(rt_writer *w, const rt_figures *f);
+
+/* A cell, <td>text</td>, or another element. */
+void rt_page_cell(rt_writer *w, const char *element, const char *text);
+
+#endif

@@ -1,0 +1,64 @@
+#ifndef ROTOR_TRAIN_REPORT_THETA_REPORT_H
+#define ROTOR_TRAIN_REPORT_THETA_REPORT_H
+
+/* How far a learned theta is from where it started, theta0. For pair i of a layer (and head):
+ *
+ *   drift   |theta / theta0 - 1|
+ *   grid    |ln(theta / theta0)| / ((2/R) ln base), in distances to the next theta
+ *   phase   |theta - theta0| (T - 1) in radians: what attention can feel
+ *   use     share of the layer's (and head's) query and key weights that it turns
+ *   used    share of the way that Adam could have gone at most, the sum of
+ *           lr * theta.lr_scale over the steps
+ *
+ * The verdict asks how far theta is from base^(-2i/R), which is theta0 unless the
+ * configuration made it start elsewhere; then the drift from theta0 is told as well.
+ */
+
+#include "models/roformer.h"
+#include "train/config/config.h"
+
+#include <stdio.h>
+
+typedef struct rt_theta_worst {
+    double value;
+    int layer; /* -1: one theta for all layers */
+    int head;  /* -1: one for all heads */
+    int pair;
+    double grid;
+} rt_theta_worst;
+
+typedef struct rt_theta_verdict {
+    rt_theta_worst drift;      /* from base^(-2i/R) */
+    rt_theta_worst phase;      /* likewise */
+    rt_theta_worst from_start; /* drift from theta0 */
+    double mean_drift;         /* from base^(-2i/R) */
+    double cosine;             /* between all ln theta and all ln base^(-2i/R) */
+    bool elsewhere;            /* theta0 is not base^(-2i/R) */
+    bool near;
+} rt_theta_verdict;
+
+rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_roformer *model,
+                         const rt_config *config) RT_MUST_CHECK;
+
+/* The table of all pairs after `steps` steps, and the verdict line. */
+rt_status rt_theta_print(FILE *to, const rt_roformer *model, const rt_config *config,
+                         int steps) RT_MUST_CHECK;
+
+/* The same table as CSV; the caller frees it. NULL when the heap is exhausted. */
+char *rt_theta_csv(const rt_roformer *model, const rt_config *config);
+
+/* One learned theta; layer and head as in rt_theta_worst. */
+typedef struct rt_theta_entry {
+    int layer, head, pair;
+    double theta;
+    double start;     /* theta0 */
+    double geometric; /* base^(-2i/R) */
+    double use;       /* rt_roformer_theta_use */
+} rt_theta_entry;
+
+/* Calls back for every learned theta. */
+typedef void (*rt_theta_visitor)(void *context, const rt_theta_entry *entry);
+rt_status rt_theta_visit(const rt_roformer *model, rt_theta_visitor visit,
+                         void *context) RT_MUST_CHECK;
+
+#endif

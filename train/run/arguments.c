@@ -1,0 +1,239 @@
+#include "train/run/arguments.h"
+
+#include "train/text/number.h"
+#include "train/text/suggest.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DEFAULT_TOKENS = 200, MOST_TOKENS = 1000000 };
+enum {
+    OPTION_CHECKPOINT = 256,
+    OPTION_PREDICT,
+    OPTION_REPORT,
+    OPTION_TEMPERATURE,
+    OPTION_SEED,
+    OPTION_TOKENS,
+    OPTION_THREADS,
+    OPTION_FLAG
+};
+
+static const char usage[] =
+    "usage: train [options] CONFIG.ini [section.key=value ...]\n"
+    "\n"
+    "Trains the model that CONFIG.ini describes; a section.key=value replaces what the file says,\n"
+    "and sweep.section.key=a,b,c makes a run for each value.\n"
+    "\n"
+    "  --resume           go on from the newest good checkpoint of the run\n"
+    "  --overwrite        replace the run that is already there\n"
+    "  --eval             evaluate a checkpoint (the newest, or --checkpoint) and stop\n"
+    "  --predict TEXT     fill every [MASK] of a text (mlm) or continue it (lm), and stop\n"
+    "  --report RUN_DIR   draw the report of a run or a sweep again, and stop; no CONFIG.ini\n"
+    "  --temperature T    for --predict: choose at random, the flatter the larger T; 0 = always "
+    "the\n"
+    "                     most likely (default: 0 for mlm, 1 for lm)\n"
+    "  --seed N           for --predict: seed of the choices (default: run.seed)\n"
+    "  --tokens N         for --predict: how many units continue a text (default: 200)\n"
+    "  --check            validate configuration and data, and stop\n"
+    "  --print-config     print every key, its value and where it came from, and stop\n"
+    "  --gradcheck        check every gradient of the model against differences (train-f64 only)\n"
+    "  --decay            print C(r), how attention can decay with the distance r, as CSV\n"
+    "  --checkpoint FILE  the checkpoint for --eval and --predict, or whose theta --decay adds\n"
+    "  --threads N        as run.threads=N: changes the time, never the result\n"
+    "  --trap             stop where a number first is not finite, and name the op that made it\n"
+    "  --profile          measure every op, and print a table at the end\n"
+    "  --quiet            no progress\n"
+    "  --no-color         no colours (nor with NO_COLOR set, nor off a terminal)\n"
+    "  --version          print the version and stop\n"
+    "  -h, --help         print this and all configuration keys, and stop\n"
+    "\n"
+    "A run ends with report.html in its folder, if gnuplot is there; ROTOR_NO_REPORT=1 in the\n"
+    "environment leaves it out.\n"
+    "\n"
+    "exit codes: 0 done; 1 run-time failure; 2 usage or configuration; 3 data; 4 checkpoint;\n"
+    "  5 loss not finite; 6 the last save could not be written; 7 a check that was asked for\n"
+    "  failed; 75 stopped by a signal with a checkpoint saved; 130 second Ctrl-C\n";
+
+const char *rt_arguments_usage(void)
+{
+    return usage;
+}
+
+static const struct option options[] = {
+    {"resume", no_argument, NULL, OPTION_FLAG},
+    {"overwrite", no_argument, NULL, OPTION_FLAG},
+    {"eval", no_argument, NULL, OPTION_FLAG},
+    {"check", no_argument, NULL, OPTION_FLAG},
+    {"print-config", no_argument, NULL, OPTION_FLAG},
+    {"gradcheck", no_argument, NULL, OPTION_FLAG},
+    {"decay", no_argument, NULL, OPTION_FLAG},
+    {"checkpoint", required_argument, NULL, OPTION_CHECKPOINT},
+    {"predict", required_argument, NULL, OPTION_PREDICT},
+    {"report", required_argument, NULL, OPTION_REPORT},
+    {"temperature", required_argument, NULL, OPTION_TEMPERATURE},
+    {"seed", required_argument, NULL, OPTION_SEED},
+    {"tokens", required_argument, NULL, OPTION_TOKENS},
+    {"threads", required_argument, NULL, OPTION_THREADS},
+    {"trap", no_argument, NULL, OPTION_FLAG},
+    {"profile", no_argument, NULL, OPTION_FLAG},
+    {"quiet", no_argument, NULL, OPTION_FLAG},
+    {"no-color", no_argument, NULL, OPTION_FLAG},
+    {"version", no_argument, NULL, OPTION_FLAG},
+    {"help", no_argument, NULL, OPTION_FLAG},
+    {0},
+};
+
+static rt_status set_command(rt_arguments *a, rt_command command, const char *name)
+{
+    /* --help and --version answer whatever else is there. */
+    if (a->command == RT_COMMAND_HELP || a->command == RT_COMMAND_VERSION)
+        return rt_ok();
+    if (a->command != RT_COMMAND_TRAIN && a->command != command && command < RT_COMMAND_HELP)
+        return rt_error(RT_CONFIG, "--%s does not go with another command", name);
+    a->command = command;
+    return rt_ok();
+}
+
+static rt_status set_flag(rt_arguments *a, const char *name)
+{
+    static const struct {
+        const char *name;
+        rt_command command;
+    } commands[] = {{"eval", RT_COMMAND_EVAL},
+                    {"check", RT_COMMAND_CHECK},
+                    {"print-config", RT_COMMAND_PRINT_CONFIG},
+                    {"gradcheck", RT_COMMAND_GRADCHECK},
+                    {"decay", RT_COMMAND_DECAY},
+                    {"help", RT_COMMAND_HELP},
+                    {"version", RT_COMMAND_VERSION}};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (!strcmp(name, commands[i].name))
+            return set_command(a, commands[i].command, name);
+    a->resume |= !strcmp(name, "resume");
+    a->overwrite |= !strcmp(name, "overwrite");
+    a->trap |= !strcmp(name, "trap");
+    a->profile |= !strcmp(name, "profile");
+    a->quiet |= !strcmp(name, "quiet");
+    a->no_color |= !strcmp(name, "no-color");
+    return rt_ok();
+}
+
+static rt_status refuse(const char *written, bool known)
+{
+    rt_nearest nearest = {.written = written + strspn(written, "-")};
+    for (int i = 0; !known && options[i].name; i++)
+        rt_nearest_try(&nearest, options[i].name);
+    if (nearest.name)
+        return rt_error(RT_CONFIG, "unknown option '%s'; did you mean '--%s'?", written,
+                        nearest.name);
+    return rt_error(RT_CONFIG, known ? "option '%s' needs a value, or none" : "unknown option '%s'",
+                    written);
+}
+
+static rt_status add_override(rt_arguments *a, const char *text)
+{
+    if (a->override_count == RT_MOST_OVERRIDES)
+        return rt_error(RT_CONFIG, "more than %d section.key=value", RT_MOST_OVERRIDES);
+    a->overrides[a->override_count++] = text;
+    return rt_ok();
+}
+
+/* An operand with '=' sets a key, the other one is the configuration. */
+static rt_status take_operand(rt_arguments *a, const char *text)
+{
+    if (strchr(text, '='))
+        return add_override(a, text);
+    if (a->config)
+        return rt_error(RT_CONFIG, "one CONFIG.ini is expected; got '%s' and '%s'", a->config,
+                        text);
+    a->config = text;
+    return rt_ok();
+}
+
+/* The value of an option of --predict. */
+static rt_status take_number(rt_arguments *a, int found, const char *text)
+{
+    int64_t whole = -1;
+    if (found == OPTION_TEMPERATURE) {
+        if (!rt_number_read(text, &a->temperature) || a->temperature < 0)
+            return rt_error(RT_CONFIG, "--temperature must be a number >= 0; got '%s'", text);
+        return rt_ok();
+    }
+    const bool good = rt_whole_read(text, &whole) && whole >= (found == OPTION_TOKENS);
+    if (found == OPTION_SEED && good) {
+        a->seed = whole;
+        return rt_ok();
+    }
+    if (found == OPTION_SEED)
+        return rt_error(RT_CONFIG, "--seed must be a whole number >= 0; got '%s'", text);
+    if (!good || whole > MOST_TOKENS)
+        return rt_error(RT_CONFIG, "--tokens must be a whole number from 1 to %d; got '%s'",
+                        MOST_TOKENS, text);
+    a->tokens = (int)whole;
+    return rt_ok();
+}
+
+static rt_status take_option(rt_arguments *a, int found, int index, const char *written)
+{
+    if (found == 'h')
+        return set_command(a, RT_COMMAND_HELP, "help");
+    if (found == OPTION_CHECKPOINT) {
+        a->checkpoint = optarg;
+        return rt_ok();
+    }
+    if (found == OPTION_PREDICT) {
+        a->predict = optarg;
+        return set_command(a, RT_COMMAND_PREDICT, "predict");
+    }
+    if (found == OPTION_REPORT) {
+        a->report = optarg;
+        return set_command(a, RT_COMMAND_REPORT, "report");
+    }
+    if (found == OPTION_TEMPERATURE || found == OPTION_SEED || found == OPTION_TOKENS)
+        return take_number(a, found, optarg);
+    if (found == OPTION_THREADS) {
+        int length = snprintf(a->threads, sizeof a->threads, "run.threads=%s", optarg);
+        return length < (int)sizeof a->threads ? add_override(a, a->threads)
+                                               : rt_error(RT_CONFIG, "--threads is too long");
+    }
+    if (found == OPTION_FLAG)
+        return set_flag(a, options[index].name);
+    return refuse(written, optopt >= OPTION_CHECKPOINT || found == ':');
+}
+
+rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
+{
+    rt_status status = rt_ok();
+    int found, index = 0;
+    *a = (rt_arguments){.temperature = -1, .seed = -1, .tokens = DEFAULT_TOKENS};
+    optind = 0; /* starts over, also for a second command line in one process */
+    opterr = 0;
+    /* '-': operands are returned in their place, as option 1 */
+    while (!status.code && (found = getopt_long(argc, argv, "-:h", options, &index)) != -1)
+        status = found == 1 ? take_operand(a, optarg)
+                            : take_option(a, found, index, argv[optind > 1 ? optind - 1 : 1]);
+    for (; !status.code && optind < argc; optind++)
+        status = take_operand(a, argv[optind]);
+    if (status.code || a->command == RT_COMMAND_HELP || a->command == RT_COMMAND_VERSION)
+        return status;
+    if (a->report && (a->config || a->override_count))
+        return rt_error(RT_CONFIG, "--report takes a run's folder and no configuration");
+    if (!a->config && !a->report)
+        return rt_error(RT_CONFIG, "a CONFIG.ini is expected; train --help tells more");
+    if (a->resume && a->overwrite)
+        return rt_error(RT_CONFIG, "--resume and --overwrite contradict each other");
+    if (a->checkpoint && a->command != RT_COMMAND_EVAL && a->command != RT_COMMAND_PREDICT &&
+        a->command != RT_COMMAND_DECAY)
+        return rt_error(RT_CONFIG, "--checkpoint goes with --eval, --predict and --decay");
+    if ((a->temperature >= 0 || a->seed >= 0 || a->tokens != DEFAULT_TOKENS) && !a->predict)
+        return rt_error(RT_CONFIG, "--temperature, --seed and --tokens go with --predict");
+    if (a->trap && a->profile)
+        return rt_error(RT_CONFIG, "--trap and --profile contradict each other");
+    if ((a->trap || a->profile) && a->command != RT_COMMAND_TRAIN)
+        return rt_error(RT_CONFIG, "--%s goes with training only", a->trap ? "trap" : "profile");
+    if ((a->resume || a->overwrite) && a->command != RT_COMMAND_TRAIN)
+        return rt_error(RT_CONFIG, "--%s goes with training only",
+                        a->resume ? "resume" : "overwrite");
+    return rt_ok();
+}

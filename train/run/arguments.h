@@ -1,0 +1,52 @@
+#ifndef ROTOR_TRAIN_RUN_ARGUMENTS_H
+#define ROTOR_TRAIN_RUN_ARGUMENTS_H
+
+/* The command line: train [options] CONFIG.ini [section.key=value ...]. */
+
+#include "core/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum rt_command {
+    RT_COMMAND_TRAIN,
+    RT_COMMAND_EVAL,
+    RT_COMMAND_PREDICT,
+    RT_COMMAND_CHECK,
+    RT_COMMAND_PRINT_CONFIG,
+    RT_COMMAND_GRADCHECK,
+    RT_COMMAND_DECAY,
+    RT_COMMAND_REPORT,
+    RT_COMMAND_HELP,
+    RT_COMMAND_VERSION
+} rt_command;
+
+enum { RT_MOST_OVERRIDES = 128 };
+
+typedef struct rt_arguments {
+    rt_command command;
+    const char *config; /* path of the INI file */
+    const char *overrides[RT_MOST_OVERRIDES];
+    int override_count;
+    const char *checkpoint; /* --checkpoint, or NULL */
+    const char *report;     /* the folder of --report, or NULL */
+    const char *predict;    /* the text of --predict, or NULL */
+    double temperature;     /* below 0: not given */
+    int64_t seed;           /* below 0: not given */
+    int tokens;
+    bool resume;
+    bool overwrite;
+    bool trap;
+    bool profile;
+    bool quiet;
+    bool no_color;
+    char threads[64]; /* --threads as an override */
+} rt_arguments;
+
+/* Points into argv and into itself. RT_CONFIG says what is wrong. */
+rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv) RT_MUST_CHECK;
+
+/* The options, a line each, for --help. */
+const char *rt_arguments_usage(void);
+
+#endif

@@ -1,0 +1,157 @@
+#include "train/run/metrics.h"
+
+#include "train/report/theta_report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROW_SIZE = 1024, EVALUATION_COLUMN = 3 }; /* eval_loss; eval_accuracy follows */
+
+/* The last step of a run is recorded whatever its number; a run that goes on past it must
+ * not show that it once ended there. */
+typedef struct cut {
+    int finished_steps;
+    int log_every;
+    int eval_every;
+} cut;
+
+/* Where a column begins; NULL if the row has fewer. */
+static char *column(char *row, int number)
+{
+    for (; row && number > 0; number--) {
+        row = strchr(row, ',');
+        row = row ? row + 1 : NULL;
+    }
+    return row;
+}
+
+static bool keep_metrics(char *row, int step, const void *context)
+{
+    const cut *c = context;
+    if (step != c->finished_steps || step % c->eval_every == 0)
+        return step <= c->finished_steps;
+    if (step % c->log_every)
+        return false;
+    char *evaluation = column(row, EVALUATION_COLUMN), *after = column(evaluation, 2);
+    if (!after)
+        return false;
+    memmove(evaluation + 2, after, strlen(after) + 1);
+    memcpy(evaluation, ",,", 2);
+    return true;
+}
+
+static bool keep_theta(char *row, int step, const void *context)
+{
+    const cut *c = context;
+    (void)row;
+    return step < c->finished_steps || (step == c->finished_steps && step % c->eval_every == 0);
+}
+
+static bool keep_timing(char *row, int step, const void *context)
+{
+    (void)row;
+    return step <= ((const cut *)context)->finished_steps;
+}
+
+rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
+                          int finished_steps)
+{
+    const cut c = {finished_steps, config->run.log_every, config->train.eval_every};
+    *m = (rt_metrics){.config = config,
+                      .tokens_before =
+                          (long)finished_steps * config->train.batch_size * config->data.length};
+    rt_status status =
+        rt_step_table_open(&m->metrics, folder, "metrics.csv",
+                           "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,"
+                           "theta_grad_norm",
+                           finished_steps ? keep_metrics : NULL, &c);
+    if (!status.code)
+        status = rt_step_table_open(&m->timing, folder, "timing.csv", "step,seconds,tokens_per_s",
+                                    finished_steps ? keep_timing : NULL, &c);
+    if (!status.code && config->model.theta.learn)
+        status = rt_step_table_open(&m->theta, folder, "theta.csv",
+                                    "step,layer,head,i,theta,theta_initial",
+                                    finished_steps ? keep_theta : NULL, &c);
+    return status;
+}
+
+typedef struct theta_row {
+    rt_step_table *table;
+    int step;
+} theta_row;
+
+static void add_number_or_all(rt_step_table *table, int number)
+{
+    if (number < 0)
+        rt_step_table_add(table, ",all");
+    else
+        rt_step_table_add(table, ",%d", number);
+}
+
+static void add_theta(void *context, const rt_theta_entry *e)
+{
+    const theta_row *row = context;
+    rt_step_table_add(row->table, "%d", row->step);
+    add_number_or_all(row->table, e->layer);
+    add_number_or_all(row->table, e->head);
+    rt_step_table_add(row->table, ",%d,%.9g,%.9g\n", e->pair, e->theta, e->start);
+}
+
+rt_status rt_metrics_theta(rt_metrics *m, const rt_training_state *state)
+{
+    theta_row row = {&m->theta, state->step};
+    return m->theta.file ? rt_theta_visit(state->model, add_theta, &row) : rt_ok();
+}
+
+rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state, const rt_step_result *r,
+                          const rt_evaluation *evaluation, double seconds)
+{
+    if (!evaluation && state->step % m->config->run.log_every)
+        return rt_ok();
+    const long tokens = (long)state->sequences * m->config->data.length;
+    rt_step_table_add(&m->metrics, "%d,%ld,%.9g,", state->step, tokens, r->loss);
+    if (evaluation)
+        rt_step_table_add(&m->metrics, "%.9g,%.9g", evaluation->loss, evaluation->accuracy);
+    else
+        rt_step_table_add(&m->metrics, ",");
+    rt_step_table_add(&m->metrics, ",%.9g,%.9g,%.9g,%.9g\n", r->lr, r->grad_norm, r->accuracy,
+                      r->theta_grad_norm);
+    rt_step_table_add(&m->timing, "%d,%.3f,%.0f\n", state->step, seconds,
+                      seconds > 0 ? (double)(tokens - m->tokens_before) / seconds : 0);
+    return evaluation ? rt_metrics_theta(m, state) : rt_ok();
+}
+
+const char *rt_metrics_failure(rt_metrics *m)
+{
+    const rt_step_table *const tables[] = {&m->metrics, &m->theta, &m->timing};
+    for (int i = 0; i < 3 && !m->warned; i++)
+        if (tables[i]->failed) {
+            m->warned = true;
+            return tables[i]->name;
+        }
+    return NULL;
+}
+
+void rt_metrics_close(rt_metrics *m)
+{
+    rt_step_table_close(&m->metrics);
+    rt_step_table_close(&m->theta);
+    rt_step_table_close(&m->timing);
+}
+
+double rt_metrics_first_step(const char *folder, double accuracy)
+{
+    char path[RT_PATH_SIZE], row[ROW_SIZE];
+    double step = NAN;
+    snprintf(path, sizeof path, "%s/metrics.csv", folder);
+    FILE *file = fopen(path, "r");
+    while (file && isnan(step) && fgets(row, sizeof row, file)) {
+        const char *at = column(row, EVALUATION_COLUMN + 1);
+        if (at && *at >= '0' && *at <= '9' && strtod(at, NULL) >= accuracy)
+            step = atoi(row);
+    }
+    if (file)
+        fclose(file);
+    return step;
+}

@@ -1,0 +1,38 @@
+#ifndef ROTOR_TRAIN_RUN_METRICS_H
+#define ROTOR_TRAIN_RUN_METRICS_H
+
+/* What a run records while it trains: metrics.csv and theta.csv, which hold the same bytes
+ * for the same seed, and timing.csv, which holds what the clock says. */
+
+#include "train/folder/step_table.h"
+#include "train/step/trainer.h"
+
+typedef struct rt_metrics {
+    const rt_config *config;
+    rt_step_table metrics, theta, timing;
+    long tokens_before; /* the clock was started */
+    bool warned;
+} rt_metrics;
+
+/* Opens the three files in the folder; after `finished_steps` steps, earlier rows stay. */
+rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
+                          int finished_steps) RT_MUST_CHECK;
+
+/* Records a step if it is due. `evaluation` is NULL if there was none. */
+rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state,
+                          const rt_step_result *result, const rt_evaluation *evaluation,
+                          double seconds) RT_MUST_CHECK;
+
+/* The values of theta at this step. */
+rt_status rt_metrics_theta(rt_metrics *m, const rt_training_state *state) RT_MUST_CHECK;
+
+/* The name of a file that could not be written, once; else NULL. */
+const char *rt_metrics_failure(rt_metrics *m);
+
+void rt_metrics_close(rt_metrics *m);
+
+/* The first step in the metrics.csv of a folder whose evaluation reached the accuracy; NaN if
+ * none did. */
+double rt_metrics_first_step(const char *folder, double accuracy);
+
+#endif

@@ -1,0 +1,122 @@
+#include "train/run/outcome.h"
+
+#include "core/memory.h"
+#include "train/report/theta_report.h"
+#include "train/run/metrics.h"
+#include "train/text/writer.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const double nearly_all = 0.99;
+
+/* ---- printing ---- */
+
+static rt_status evaluate(rt_outcome *o, const rt_config *c, rt_trainer *trainer)
+{
+    rt_evaluation *e = &o->evaluation;
+    rt_status status = rt_trainer_evaluate(trainer, c->data.length, e);
+    if (!status.code && !isfinite(e->loss))
+        status = rt_error(RT_NONFINITE, "step %d: the loss of the evaluation is %g",
+                          rt_trainer_state(trainer)->step, e->loss);
+    if (status.code)
+        return status;
+    printf("eval: loss %.6g, accuracy %.4f (%ld sequences, %ld labels)\n", e->loss, e->accuracy,
+           e->sequences, e->labels);
+    rt_results_put(&o->results, e->loss, "eval_loss");
+    rt_results_put(&o->results, e->accuracy, "eval_accuracy");
+    o->target_missed = e->accuracy < c->train.target_accuracy;
+    return status;
+}
+
+static rt_status evaluate_lengths(rt_outcome *o, const rt_config *c, rt_trainer *trainer)
+{
+    const rt_lengths *lengths = &c->train.eval_lengths;
+    rt_status status = rt_ok();
+    for (int i = 0; i < lengths->count && !status.code; i++) {
+        const int length = lengths->at[i];
+        rt_evaluation e;
+        status = rt_trainer_evaluate(trainer, length, &e);
+        if (status.code)
+            break;
+        printf("eval at length %d: loss %.6g, accuracy %.4f (%ld sequences, %ld labels)\n", length,
+               e.loss, e.accuracy, e.sequences, e.labels);
+        rt_results_put(&o->results, e.loss, "eval_loss_at_%d", length);
+        rt_results_put(&o->results, e.accuracy, "eval_accuracy_at_%d", length);
+    }
+    return status;
+}
+
+static rt_status report_theta(rt_outcome *o, const rt_config *c, rt_trainer *trainer)
+{
+    const rt_training_state *state = rt_trainer_state(trainer);
+    rt_theta_verdict v;
+    if (!c->model.theta.learn)
+        return rt_ok();
+    rt_status status = rt_theta_print(stdout, state->model, c, state->step);
+    if (!status.code)
+        status = rt_theta_judge(&v, state->model, c);
+    if (status.code)
+        return status;
+    o->theta_moved = c->theta.check && !v.near;
+    rt_results_put(&o->results, v.near, "theta_near");
+    rt_results_put(&o->results, v.drift.value, "theta_max_drift");
+    rt_results_put(&o->results, v.mean_drift, "theta_mean_drift");
+    rt_results_put(&o->results, v.phase.value, "theta_max_phase");
+    rt_results_put(&o->results, v.from_start.value, "theta_max_drift_from_start");
+    rt_results_put(&o->results, v.cosine, "theta_cosine");
+    return rt_ok();
+}
+
+rt_status rt_outcome_print(rt_outcome *o, const rt_config *config, rt_trainer *trainer)
+{
+    const rt_training_state *state = rt_trainer_state(trainer);
+    *o = (rt_outcome){0};
+    rt_results_put(&o->results, state->step, "steps");
+    rt_status status = evaluate(o, config, trainer);
+    if (!status.code)
+        status = evaluate_lengths(o, config, trainer);
+    if (!status.code)
+        status = report_theta(o, config, trainer);
+    return status;
+}
+
+/* ---- recording ---- */
+
+static rt_status write_file(const rt_run_folder *folder, const char *name, char *text)
+{
+    rt_status status =
+        text ? rt_run_folder_write(folder, name, text) : rt_out_of_memory("the results");
+    rt_free(text);
+    return status;
+}
+
+static char *list_lengths(const rt_outcome *o, const rt_config *c)
+{
+    const rt_lengths *lengths = &c->train.eval_lengths;
+    char loss[RT_RESULT_NAME_SIZE], accuracy[RT_RESULT_NAME_SIZE];
+    rt_writer w = {0};
+    rt_writer_add(&w, "length,eval_loss,eval_accuracy\n%d,%.9g,%.9g\n", c->data.length,
+                  o->evaluation.loss, o->evaluation.accuracy);
+    for (int i = 0; i < lengths->count; i++) {
+        snprintf(loss, sizeof loss, "eval_loss_at_%d", lengths->at[i]);
+        snprintf(accuracy, sizeof accuracy, "eval_accuracy_at_%d", lengths->at[i]);
+        rt_writer_add(&w, "%d,%.9g,%.9g\n", lengths->at[i], rt_results_get(&o->results, loss),
+                      rt_results_get(&o->results, accuracy));
+    }
+    return rt_writer_take(&w);
+}
+
+rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_roformer *model,
+                            const rt_run_folder *folder, int exit_code)
+{
+    rt_status status = rt_ok();
+    rt_results_put(&o->results, rt_metrics_first_step(folder->path, nearly_all),
+                   "first_step_with_accuracy_0.99");
+    rt_results_put(&o->results, exit_code, "exit_code");
+    if (config->train.eval_lengths.count)
+        status = write_file(folder, "lengths.csv", list_lengths(o, config));
+    if (!status.code && config->model.theta.learn)
+        status = write_file(folder, "theta_final.csv", rt_theta_csv(model, config));
+    return status.code ? status : rt_results_write(&o->results, folder);
+}

@@ -1,0 +1,26 @@
+#ifndef ROTOR_TRAIN_RUN_OUTCOME_H
+#define ROTOR_TRAIN_RUN_OUTCOME_H
+
+/* What a model has come to: evaluated, printed on stdout, recorded. */
+
+#include "train/folder/results.h"
+#include "train/step/trainer.h"
+
+typedef struct rt_outcome {
+    rt_evaluation evaluation; /* at the trained length */
+    bool target_missed;       /* train.target_accuracy */
+    bool theta_moved;         /* although theta.check asked for near */
+    rt_results results;
+} rt_outcome;
+
+/* Evaluates at the trained length and at train.eval_lengths, prints a line for each, then the
+ * report on a learned theta. RT_NONFINITE if the loss is not finite. */
+rt_status rt_outcome_print(rt_outcome *o, const rt_config *config,
+                           rt_trainer *trainer) RT_MUST_CHECK;
+
+/* Adds to the results what the metrics of the run in that folder show, and the exit code, and
+ * writes result.csv, and lengths.csv and theta_final.csv if there is something to tell. */
+rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_roformer *model,
+                            const rt_run_folder *folder, int exit_code) RT_MUST_CHECK;
+
+#endif

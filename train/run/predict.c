@@ -1,0 +1,234 @@
+#include "train/run/predict.h"
+
+#include "core/memory.h"
+#include "core/random.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char mask_word[] = "[MASK]";
+
+enum { SHOWN = 5 }; /* most likely units of a mask */
+
+/* Ids of a sequence under way, [CLS] first. */
+typedef struct sequence {
+    int32_t *ids;
+    int count;
+    int capacity;
+} sequence;
+
+typedef struct prediction {
+    rt_roformer *model;
+    const rt_data *data;
+    const rt_predict_options *o;
+    rt_graph *g;
+    sequence s;
+    real *weights; /* (V) */
+    int vocab;
+} prediction;
+
+static rt_status append(sequence *s, const int32_t *ids, int count)
+{
+    if (s->count + count > s->capacity) {
+        const int capacity = 2 * (s->count + count);
+        int32_t *larger = rt_alloc((size_t)capacity, sizeof *larger);
+        if (!larger)
+            return rt_out_of_memory("a prediction");
+        if (s->count)
+            memcpy(larger, s->ids, (size_t)s->count * sizeof *larger);
+        rt_free(s->ids);
+        s->ids = larger;
+        s->capacity = capacity;
+    }
+    memcpy(s->ids + s->count, ids, (size_t)count * sizeof *ids);
+    s->count += count;
+    return rt_ok();
+}
+
+/* The units of a part of the text that holds no mask. */
+static rt_status append_units(prediction *p, const char *text, size_t length)
+{
+    char *part = rt_alloc(length + 1, 1);
+    int32_t *ids = NULL;
+    int count = 0;
+    if (!part)
+        return rt_out_of_memory("a prediction");
+    memcpy(part, text, length);
+    rt_status status = length ? rt_data_encode(p->data, part, &ids, &count) : rt_ok();
+    if (!status.code && count)
+        status = append(&p->s, ids, count);
+    rt_free(ids);
+    rt_free(part);
+    return status;
+}
+
+static rt_status read_text(prediction *p, int *masks)
+{
+    const int32_t cls = RT_ID_CLS, mask = RT_ID_MASK;
+    const char *rest = p->o->text;
+    rt_status status = append(&p->s, &cls, 1);
+    *masks = 0;
+    while (rest && !status.code) {
+        const char *found = strstr(rest, mask_word);
+        status = append_units(p, rest, found ? (size_t)(found - rest) : strlen(rest));
+        if (found && !status.code) {
+            status = append(&p->s, &mask, 1);
+            ++*masks;
+        }
+        rest = found ? found + strlen(mask_word) : NULL;
+    }
+    return status;
+}
+
+/* Logits of one place in the last `length` tokens, left in p->weights. */
+static rt_status find_logits(prediction *p, const int32_t *ids, int length, int place)
+{
+    const rt_roformer_input in = {.B = 1, .T = length, .ids = ids, .padding_id = RT_NO_PADDING};
+    int32_t row = place;
+    rt_graph_clear(p->g);
+    rt_graph_record(p->g, false);
+    rt_tensor *hidden = rt_roformer_encode(p->model, p->g, &in);
+    hidden = rt_reshape(p->g, hidden, RT_SHAPE_OF(length, p->model->options.dim));
+    rt_tensor *logits =
+        rt_roformer_logits(p->model, p->g,
+                           rt_embedding(p->g, hidden, &row, RT_SHAPE_OF(1), RT_NO_PADDING));
+    if (logits)
+        memcpy(p->weights, logits->data, (size_t)p->vocab * sizeof *p->weights);
+    return rt_graph_status(p->g);
+}
+
+/* Logits to probabilities; the special tokens are never chosen. */
+static void find_probabilities(prediction *p, double temperature)
+{
+    real largest = -INFINITY;
+    double sum = 0;
+    for (int id = RT_FIRST_SYMBOL; id < p->vocab; id++)
+        largest = p->weights[id] > largest ? p->weights[id] : largest;
+    for (int id = 0; id < p->vocab; id++) {
+        const double x = ((double)p->weights[id] - (double)largest) / temperature;
+        p->weights[id] = id < RT_FIRST_SYMBOL ? 0 : (real)exp(x);
+        sum += (double)p->weights[id];
+    }
+    for (int id = 0; id < p->vocab; id++)
+        p->weights[id] = (real)((double)p->weights[id] / sum);
+}
+
+static int32_t most_likely(const prediction *p)
+{
+    int32_t best = RT_FIRST_SYMBOL;
+    for (int32_t id = RT_FIRST_SYMBOL; id < p->vocab; id++)
+        best = p->weights[id] > p->weights[best] ? id : best;
+    return best;
+}
+
+/* The choice number `n`, from logits in p->weights. */
+static int32_t choose(prediction *p, int n)
+{
+    if (p->o->temperature == 0)
+        return most_likely(p);
+    find_probabilities(p, p->o->temperature);
+    double left = rt_random_uniform((rt_random){p->o->seed, (uint32_t)n, RT_STREAM_SAMPLE}, 0);
+    for (int32_t id = RT_FIRST_SYMBOL; id < p->vocab; id++)
+        if ((left -= (double)p->weights[id]) < 0)
+            return id;
+    return most_likely(p);
+}
+
+static void print_unit(FILE *to, const prediction *p, int32_t id)
+{
+    char unit[RT_UNIT_SIZE];
+    size_t size;
+    rt_status status = rt_data_decode(p->data, id, unit, &size);
+    if (!status.code)
+        fwrite(unit, 1, size, to);
+}
+
+/* ---- masks ---- */
+
+static void print_likely(FILE *to, prediction *p, int number)
+{
+    find_probabilities(p, 1);
+    fprintf(to, "mask %d:", number);
+    for (int i = 0; i < SHOWN && i < p->vocab - RT_FIRST_SYMBOL; i++) {
+        const int32_t id = most_likely(p);
+        fprintf(to, "%s '", i ? "," : "");
+        print_unit(to, p, id);
+        fprintf(to, "' %.3f", (double)p->weights[id]);
+        p->weights[id] = -1;
+    }
+    fputc('\n', to);
+}
+
+/* Every mask is filled from the text as it was given. */
+static rt_status fill_masks(FILE *to, prediction *p)
+{
+    rt_status status = rt_ok();
+    int32_t *filled = rt_alloc((size_t)p->s.count, sizeof *filled);
+    if (!filled)
+        return rt_out_of_memory("a prediction");
+    memcpy(filled, p->s.ids, (size_t)p->s.count * sizeof *filled);
+    for (int t = 1; t < p->s.count && !status.code; t++)
+        if (p->s.ids[t] == RT_ID_MASK) {
+            status = find_logits(p, p->s.ids, p->s.count, t);
+            filled[t] = choose(p, t);
+        }
+    for (int t = 1; t < p->s.count && !status.code; t++)
+        print_unit(to, p, filled[t]);
+    fputc('\n', to);
+    for (int t = 1, number = 0; t < p->s.count && !status.code; t++)
+        if (p->s.ids[t] == RT_ID_MASK) {
+            status = find_logits(p, p->s.ids, p->s.count, t);
+            print_likely(to, p, ++number);
+        }
+    rt_free(filled);
+    return status;
+}
+
+/* ---- continuation ---- */
+
+/* The model sees as many tokens as it was trained on: [CLS] and the newest units. */
+static rt_status continue_text(FILE *to, prediction *p)
+{
+    const int most = rt_data_length(p->data);
+    rt_status status = rt_ok();
+    fputs(p->o->text, to);
+    for (int n = 0; n < p->o->count && !status.code; n++) {
+        const int length = p->s.count < most ? p->s.count : most;
+        int32_t *window = p->s.ids + p->s.count - length;
+        const int32_t hidden = window[0];
+        window[0] = RT_ID_CLS;
+        status = find_logits(p, window, length, length - 1);
+        window[0] = hidden;
+        if (status.code)
+            break;
+        const int32_t id = choose(p, n);
+        print_unit(to, p, id);
+        status = append(&p->s, &id, 1);
+    }
+    fputc('\n', to);
+    return status;
+}
+
+rt_status rt_predict(FILE *to, rt_roformer *model, const rt_data *data, const rt_config *config,
+                     const rt_predict_options *options)
+{
+    const bool lm = config->data.objective == RT_OBJECTIVE_LM;
+    prediction p = {.model = model, .data = data, .o = options, .vocab = rt_data_vocab(data)};
+    size_t size;
+    int masks = 0;
+    if (!rt_data_alphabet(data, &size))
+        return rt_error(RT_CONFIG, "--predict needs data.task = text");
+    p.g = rt_graph_new();
+    p.weights = rt_alloc((size_t)p.vocab, sizeof *p.weights);
+    rt_status status = p.g && p.weights ? read_text(&p, &masks) : rt_out_of_memory("a prediction");
+    if (!status.code && !lm && !masks)
+        status = rt_error(RT_ARGUMENT, "the text has no [MASK] to fill");
+    if (!status.code && lm && masks)
+        status = rt_error(RT_ARGUMENT, "a text to continue has no [MASK]");
+    if (!status.code)
+        status = lm ? continue_text(to, &p) : fill_masks(to, &p);
+    rt_graph_free(p.g);
+    rt_free(p.weights);
+    rt_free(p.s.ids);
+    return status;
+}

@@ -1,0 +1,155 @@
+#include "train/run/progress.h"
+#include "train/step/clock.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { LINE_SIZE = 512, NARROWEST_BAR = 8, WIDEST_BAR = 30, DEFAULT_WIDTH = 80, WIDE = 100 };
+
+static const double between_updates = 0.1; /* seconds */
+static const double memory_of_loss = 0.95; /* weight of the past in the smoothed loss */
+
+void rt_progress_begin(rt_progress *p, const rt_config *config, int finished_steps, bool quiet,
+                       bool no_color)
+{
+    const char *variable = getenv("NO_COLOR");
+    const bool terminal = isatty(STDERR_FILENO);
+    *p = (rt_progress){.quiet = quiet,
+                       .terminal = terminal,
+                       .color = terminal && !no_color && !(variable && *variable),
+                       .steps = config->train.steps,
+                       .log_every = config->run.log_every,
+                       .first_step = finished_steps,
+                       .smooth_loss = NAN,
+                       .eval_accuracy = -1,
+                       .start = rt_seconds()};
+}
+
+static int terminal_width(void)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    if (columns && atoi(columns) > 0)
+        return atoi(columns);
+    return !ioctl(STDERR_FILENO, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : DEFAULT_WIDTH;
+}
+
+/* 75 -> "1:15", 3700 -> "1:01:40". */
+static void write_time(char text[24], double seconds)
+{
+    const long s = seconds < 359999 ? (long)(seconds + 0.5) : 359999;
+    if (s >= 3600)
+        snprintf(text, 24, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+    else
+        snprintf(text, 24, "%ld:%02ld", s / 60, s % 60);
+}
+
+static void write_rate(char text[24], double tokens_per_second)
+{
+    if (tokens_per_second >= 1e6)
+        snprintf(text, 24, "%.1fM tok/s", tokens_per_second * 1e-6);
+    else
+        snprintf(text, 24, "%.0fk tok/s", tokens_per_second * 1e-3);
+}
+
+/* All of it, or what fits 80 columns. */
+static void write_numbers(char *text, const rt_progress *p, int step, const rt_step_result *r,
+                          bool all)
+{
+    char gone[24], left[24], rate[24], eval[32] = "";
+    const double seconds = rt_seconds() - p->start;
+    write_time(gone, seconds);
+    write_time(left, seconds / (step - p->first_step) * (p->steps - step));
+    write_rate(rate, (double)p->tokens / (seconds > 0 ? seconds : 1));
+    if (p->eval_accuracy >= 0)
+        snprintf(eval, sizeof eval, "  eval %.3f", p->eval_accuracy);
+    if (all)
+        snprintf(text, LINE_SIZE, "loss %.4f  accuracy %.3f%s  lr %.1e  %s  %s, %s left",
+                 p->smooth_loss, r->accuracy, eval, r->lr, rate, gone, left);
+    else
+        snprintf(text, LINE_SIZE, "loss %.4f  accuracy %.3f%s  %s  %s left", p->smooth_loss,
+                 r->accuracy, eval, rate, left);
+}
+
+/* A bar of `width` characters, brackets included. */
+static void write_bar(char *text, int width, double share, bool color)
+{
+    const int inside = width - 2, full = (int)(share * inside);
+    text += sprintf(text, "[%s", color ? "\033[36m" : "");
+    for (int i = 0; i < inside; i++)
+        *text++ = i < full ? '=' : i == full ? '>' : ' ';
+    sprintf(text, "%s]", color ? "\033[0m" : "");
+}
+
+/* The line is cut to the terminal, so that it never wraps. */
+static void show_in_place(rt_progress *p, int step, const rt_step_result *r)
+{
+    char count[64], numbers[LINE_SIZE], bar[WIDEST_BAR + 32] = "";
+    const int width = terminal_width() - 1;
+    const int counted = snprintf(count, sizeof count, "%d/%d ", step, p->steps);
+    write_numbers(numbers, p, step, r, width >= WIDE);
+    int room = width - counted - (int)strlen(numbers) - 1;
+    room = room > WIDEST_BAR ? WIDEST_BAR : room;
+    if (room >= NARROWEST_BAR)
+        write_bar(bar, room, (double)step / p->steps, p->color);
+    const int left = width - counted > 0 ? width - counted : 0;
+    fprintf(stderr, "\r%s%s%s%.*s\033[K", count, bar, *bar ? " " : "", left, numbers);
+    fflush(stderr);
+    p->shown = true;
+}
+
+void rt_progress_step(rt_progress *p, int step, const rt_step_result *r)
+{
+    const double now = rt_seconds();
+    p->tokens += r->tokens;
+    p->smooth_loss = isnan(p->smooth_loss)
+                         ? r->loss
+                         : memory_of_loss * p->smooth_loss + (1 - memory_of_loss) * r->loss;
+    if (p->quiet)
+        return;
+    if (p->terminal) {
+        if (now - p->last_shown < between_updates && step < p->steps)
+            return;
+        p->last_shown = now;
+        show_in_place(p, step, r);
+    } else if (step % p->log_every == 0 || step == p->steps) {
+        char numbers[LINE_SIZE];
+        write_numbers(numbers, p, step, r, true);
+        fprintf(stderr, "step %d/%d  %s\n", step, p->steps, numbers);
+    }
+}
+
+void rt_progress_evaluated(rt_progress *p, const rt_evaluation *evaluation)
+{
+    p->eval_accuracy = evaluation->accuracy;
+}
+
+void rt_progress_clear(rt_progress *p)
+{
+    if (p->shown)
+        fputs("\r\033[K", stderr);
+    p->shown = false;
+}
+
+void rt_progress_say(rt_progress *p, const char *format, ...)
+{
+    va_list arguments;
+    rt_progress_clear(p);
+    fputs("train: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+}
+
+void rt_progress_end(rt_progress *p)
+{
+    if (p->shown)
+        fputc('\n', stderr);
+    p->shown = false;
+}

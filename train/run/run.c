@@ -1,0 +1,301 @@
+#include "train/run/state.h"
+
+#include "core/memory.h"
+#include "train/report/figures.h"
+#include "train/report/report.h"
+#include "train/run/outcome.h"
+#include "train/run/stop.h"
+#include "train/step/clock.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- going on ---- */
+
+/* The configuration must be the run's own, but for what may change. */
+static rt_status compare_configs(rt_run *r, const char *path)
+{
+    rt_checkpoint_info info = {0};
+    rt_config before;
+    char *errors = NULL, *differences = NULL;
+    rt_status status = rt_checkpoint_read_info(path, &info);
+    if (!status.code) {
+        const rt_config_source source = {.path = path, .text = info.config};
+        status = rt_config_load(&before, &source, &errors);
+        if (status.code == RT_CONFIG)
+            status.code = RT_CHECKPOINT;
+    }
+    if (!status.code) {
+        rt_config_continue(r->config, &before);
+        differences = rt_config_differences(&before, r->config);
+        status = !differences ? rt_out_of_memory("a comparison")
+                 : *differences
+                     ? rt_error(RT_CONFIG, "the run in %s has another configuration:\n%s",
+                                r->folder.path, differences)
+                     : rt_ok();
+    }
+    rt_free(errors);
+    rt_free(differences);
+    rt_checkpoint_info_free(&info);
+    return status;
+}
+
+/* Under the lock: what was found before may have grown old. */
+static rt_status resume(rt_run *r)
+{
+    rt_checkpoint_found found;
+    rt_status status = rt_checkpoint_newest(r->folder.checkpoints, &found);
+    if (status.code)
+        return status;
+    if (*found.warnings)
+        rt_progress_say(&r->progress, "%s", found.warnings);
+    if (!found.found) {
+        rt_progress_say(&r->progress, "%s has no checkpoint: starting afresh", r->folder.path);
+        return rt_ok();
+    }
+    status = rt_run_load(r, found.path);
+    if (!status.code)
+        rt_progress_say(&r->progress, "going on from %s", found.path);
+    return status;
+}
+
+/* ---- beginning ---- */
+
+static rt_status refuse_used_folder(const rt_run *r)
+{
+    if (r->arguments->resume || r->arguments->overwrite || !rt_run_folder_used(&r->folder))
+        return rt_ok();
+    return rt_error(RT_CONFIG,
+                    "%s already holds a run: give --resume to go on, --overwrite to replace it, or "
+                    "another run.name",
+                    r->folder.path);
+}
+
+/* Everything that can go wrong before the first step goes wrong here, and until the folder
+ * is opened nothing has been created. */
+static rt_status begin(rt_run *r)
+{
+    rt_checkpoint_found found = {0};
+    rt_status status = rt_run_folder_name(&r->folder, r->config->run.dir, r->config->run.name);
+    if (!status.code)
+        status = refuse_used_folder(r);
+    if (!status.code && r->arguments->resume)
+        status = rt_checkpoint_newest(r->folder.checkpoints, &found);
+    if (!status.code && found.found)
+        status = compare_configs(r, found.path);
+    if (!status.code)
+        status = rt_run_open(r);
+    if (!status.code && !found.found)
+        status = rt_run_start_from(r);
+    if (!status.code)
+        status = rt_run_folder_open(&r->folder, true);
+    if (!status.code && r->arguments->resume)
+        status = resume(r);
+    if (!status.code && r->arguments->overwrite) {
+        rt_figures_clear(r->folder.path);
+        status = rt_run_folder_clear(&r->folder);
+    }
+    if (status.code)
+        return status;
+    r->config_text = rt_config_ini(r->config);
+    return r->config_text ? rt_ok() : rt_out_of_memory("a configuration");
+}
+
+static void describe(rt_run *r)
+{
+    const rt_config *c = r->config;
+    const size_t parameters = rt_parameters_count(&r->state->model->parameters);
+    if (r->arguments->quiet)
+        return;
+    rt_progress_say(&r->progress,
+                    "%s: %zu parameters (%s), %d sequences of %d tokens a step in %d shard%s on "
+                    "%d thread%s",
+                    c->run.name, parameters, RT_PRECISION, c->train.batch_size, c->data.length,
+                    rt_shard_count(c), rt_shard_count(c) > 1 ? "s" : "",
+                    rt_trainer_threads(r->trainer), rt_trainer_threads(r->trainer) > 1 ? "s" : "");
+}
+
+/* ---- the loop ---- */
+
+/* *best tells whether no regular evaluation before was as good. */
+static rt_status evaluate(rt_run *r, rt_evaluation *evaluation, bool *best)
+{
+    const bool regular = r->state->step % r->config->train.eval_every == 0;
+    rt_status status = rt_trainer_evaluate(r->trainer, r->config->data.length, evaluation);
+    if (!status.code && !isfinite(evaluation->loss))
+        status = rt_error(RT_NONFINITE, "step %d: the loss of the evaluation is %g", r->state->step,
+                          evaluation->loss);
+    *best = !status.code && regular && evaluation->loss < r->best_loss;
+    if (*best) {
+        r->best_loss = evaluation->loss;
+        r->best_step = r->state->step;
+    }
+    rt_progress_evaluated(&r->progress, evaluation);
+    return status;
+}
+
+/* A save that fails on the way is a warning, and is tried again every run.log_every steps;
+ * but parameters that are not finite end the run. */
+static rt_status save_if_due(rt_run *r, bool due)
+{
+    const bool again = r->unsaved;
+    if (!due && !(again && r->state->step % r->config->run.log_every == 0))
+        return rt_ok();
+    rt_status status = rt_run_save(r);
+    if (status.code == RT_NONFINITE)
+        return status;
+    if (status.code && !again)
+        rt_progress_say(&r->progress, "warning: %s", status.message);
+    return rt_ok();
+}
+
+static bool reached_target(const rt_config *c, const rt_evaluation *evaluation)
+{
+    return evaluation && c->train.target_accuracy > 0 &&
+           evaluation->accuracy >= c->train.target_accuracy;
+}
+
+/* Steps until the last one, a stop, or the target. */
+static rt_status loop(rt_run *r)
+{
+    rt_evaluation evaluation = {0};
+    const rt_config *c = r->config;
+    rt_status status = rt_ok();
+    bool done = false;
+    while (!done && !status.code) {
+        rt_step_result result;
+        status = rt_trainer_step(r->trainer, &result);
+        if (status.code)
+            break;
+        const int step = r->state->step;
+        const bool last = step >= c->train.steps;
+        const bool due = last || step % c->train.eval_every == 0;
+        bool best = false;
+        if (due)
+            status = evaluate(r, &evaluation, &best);
+        rt_progress_step(&r->progress, step, &result);
+        if (!status.code)
+            status = rt_metrics_step(&r->metrics, r->state, &result, due ? &evaluation : NULL,
+                                     rt_seconds() - r->progress.start);
+        const char *lost = rt_metrics_failure(&r->metrics);
+        if (lost)
+            rt_progress_say(&r->progress, "warning: %s/%s cannot be written", r->folder.path, lost);
+        done = last || rt_stop_asked() || reached_target(c, due ? &evaluation : NULL);
+        if (!status.code)
+            status = save_if_due(r, done || best || step % c->train.checkpoint_every == 0);
+    }
+    return status;
+}
+
+/* ---- the end ---- */
+
+static rt_exit fail(rt_run *r, rt_status status)
+{
+    rt_progress_say(&r->progress, "%s", status.message);
+    return rt_exit_of(status.code);
+}
+
+/* A run that came to nothing leaves that as its result. */
+static void record_failure(rt_run *r, rt_exit code)
+{
+    rt_outcome o = {0};
+    rt_results_put(&o.results, r->state->step, "steps");
+    rt_status status = rt_outcome_record(&o, r->config, r->state->model, &r->folder, (int)code);
+    if (status.code)
+        rt_progress_say(&r->progress, "%s", status.message);
+}
+
+/* A report that cannot be made is no reason to fail. */
+static void report(rt_run *r)
+{
+    if (rt_reports_are_off())
+        return;
+    rt_status status = rt_report_write(r->folder.path, r->config, r->trainer);
+    if (status.code)
+        rt_progress_say(&r->progress, "%s; train --report %s tries again", status.message,
+                        r->folder.path);
+}
+
+/* The results, and whether the checks that were asked for held. */
+static rt_exit conclude(rt_run *r)
+{
+    rt_outcome o;
+    printf("steps: %d, %ld tokens\n", r->state->step,
+           (long)r->state->sequences * r->config->data.length);
+    rt_status status = rt_outcome_print(&o, r->config, r->trainer);
+    const rt_exit code = o.target_missed || o.theta_moved ? RT_EXIT_CHECK : RT_EXIT_DONE;
+    if (!status.code)
+        status = rt_outcome_record(&o, r->config, r->state->model, &r->folder, (int)code);
+    if (status.code)
+        return fail(r, status);
+    if (r->best_step && r->best_step != r->state->step)
+        printf("best: loss %.6g at step %d\n", r->best_loss, r->best_step);
+    if (r->arguments->profile)
+        rt_trainer_print_profile(stdout, r->trainer);
+    printf("run: %s\n", r->folder.path);
+    fflush(stdout);
+    report(r);
+    if (o.target_missed)
+        rt_progress_say(&r->progress, "the accuracy %.4f is below train.target_accuracy = %g",
+                        o.evaluation.accuracy, r->config->train.target_accuracy);
+    return code;
+}
+
+/* A run that goes on may have done all its steps, or have reached its target. */
+static rt_status is_finished(rt_run *r, bool *finished)
+{
+    rt_evaluation evaluation;
+    *finished = r->state->step >= r->config->train.steps;
+    if (*finished || r->state->step == 0 || r->config->train.target_accuracy <= 0)
+        return rt_ok();
+    rt_status status = rt_trainer_evaluate(r->trainer, r->config->data.length, &evaluation);
+    *finished = !status.code && reached_target(r->config, &evaluation);
+    return status;
+}
+
+static rt_exit train(rt_run *r)
+{
+    bool finished = false;
+    rt_status status = begin(r);
+    if (!status.code)
+        status = rt_trainer_observe(r->trainer, r->arguments->trap, r->arguments->profile);
+    if (!status.code)
+        status = is_finished(r, &finished);
+    if (!status.code && !finished) {
+        describe(r);
+        status = rt_run_folder_write(&r->folder, "config.ini", r->config_text);
+        if (!status.code)
+            status = rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step);
+        if (!status.code && r->state->step == 0)
+            status = rt_metrics_theta(&r->metrics, r->state);
+        rt_progress_begin(&r->progress, r->config, r->state->step, r->arguments->quiet,
+                          r->arguments->no_color);
+        if (!status.code)
+            status = loop(r);
+        rt_progress_end(&r->progress);
+        if (status.code == RT_NONFINITE)
+            record_failure(r, RT_EXIT_NONFINITE);
+    }
+    if (status.code)
+        return fail(r, status);
+    if (r->unsaved) {
+        rt_progress_say(&r->progress, "the last checkpoint could not be written");
+        return RT_EXIT_UNSAVED;
+    }
+    if (rt_stop_asked() && r->state->step < r->config->train.steps) {
+        rt_progress_say(&r->progress, "stopped by a signal after step %d; --resume goes on",
+                        r->state->step);
+        return RT_EXIT_STOPPED;
+    }
+    return conclude(r);
+}
+
+rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments)
+{
+    rt_run r = rt_run_new(config, arguments);
+    rt_stop_on_signals();
+    const rt_exit code = train(&r);
+    rt_run_free(&r);
+    return code;
+}

@@ -1,0 +1,18 @@
+#ifndef ROTOR_TRAIN_RUN_RUN_H
+#define ROTOR_TRAIN_RUN_RUN_H
+
+/* A run from the first step to the last line on stdout, and what can be done with a trained
+ * one. Messages go to stderr. Both return the exit code of the process. */
+
+#include "train/config/config.h"
+#include "train/folder/exit.h"
+#include "train/run/arguments.h"
+
+rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments);
+/* Makes the report of the run or the sweep in arguments->report again. */
+rt_exit rt_run_report(const rt_arguments *arguments);
+
+/* Uses the model of a checkpoint: evaluation, or prediction. */
+rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments);
+
+#endif

@@ -1,0 +1,157 @@
+#include "train/run/state.h"
+
+#include "core/memory.h"
+#include "train/step/memory_check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- life ---- */
+
+rt_run rt_run_new(rt_config *config, const rt_arguments *arguments)
+{
+    rt_run r = {.config = config, .arguments = arguments, .best_loss = INFINITY};
+    r.folder.lock = -1;
+    return r;
+}
+
+void rt_run_free(rt_run *r)
+{
+    rt_metrics_close(&r->metrics);
+    rt_trainer_free(r->trainer);
+    rt_data_close(r->data);
+    rt_run_folder_close(&r->folder);
+    rt_free(r->config_text);
+}
+
+/* ---- data and trainer ---- */
+
+static rt_status check_lengths(const rt_run *r)
+{
+    const rt_lengths *lengths = &r->config->train.eval_lengths;
+    for (int i = 0; i < lengths->count; i++)
+        if (!rt_data_evaluation_rows(r->data, lengths->at[i]))
+            return rt_error(RT_DATA,
+                            "%.600s: the part for evaluation is shorter than the %d tokens of "
+                            "train.eval_lengths",
+                            r->config->data.file, lengths->at[i]);
+    return rt_ok();
+}
+
+rt_status rt_run_open(rt_run *r)
+{
+    rt_status status = rt_data_open(&r->data, &r->config->data);
+    if (!status.code)
+        status = check_lengths(r);
+    if (!status.code)
+        status = rt_memory_check(r->config, r->data);
+    if (!status.code)
+        status = rt_trainer_new(&r->trainer, r->config, r->data);
+    if (!status.code)
+        r->state = rt_trainer_state(r->trainer);
+    return status;
+}
+
+/* ---- checkpoints ---- */
+
+static rt_checkpoint_model checkpoint_model(const rt_run *r)
+{
+    const rt_roformer_options *o = &r->state->model->options;
+    return (rt_checkpoint_model){.parameters = &r->state->model->parameters,
+                                 .first_moment = r->state->first_moment,
+                                 .second_moment = r->state->second_moment,
+                                 .pairing = o->position.pairing,
+                                 .base = o->position.frequencies.base,
+                                 .head_dim = o->dim / o->heads,
+                                 .theta_form = o->theta.form,
+                                 .theta_scope = o->theta.scope,
+                                 .theta_start = r->state->model->theta_start,
+                                 .theta_shape = rt_roformer_theta_shape(o)};
+}
+
+rt_status rt_run_save(rt_run *r)
+{
+    size_t alphabet_size;
+    const unsigned char *alphabet = rt_data_alphabet(r->data, &alphabet_size);
+    const rt_checkpoint_model model = checkpoint_model(r);
+    rt_checkpoint_info info = {.step = r->state->step,
+                               .seed = r->config->run.seed,
+                               .position = r->state->sequences,
+                               .schedule_steps = r->config->optimizer.schedule_steps,
+                               .best_eval_loss = r->best_loss,
+                               .best_eval_step = r->best_step,
+                               .config = r->config_text,
+                               .alphabet = (unsigned char *)alphabet,
+                               .alphabet_size = alphabet_size};
+    snprintf(info.blas, sizeof info.blas, "%s", rt_blas_kernels());
+    rt_status status =
+        rt_checkpoint_save_in(r->folder.checkpoints, &model, &info, r->config->train.keep);
+    r->unsaved = status.code != RT_OK;
+    return status;
+}
+
+static rt_status check_alphabet(const rt_run *r, const rt_checkpoint_info *info, const char *path)
+{
+    size_t size;
+    const unsigned char *alphabet = rt_data_alphabet(r->data, &size);
+    if (size == info->alphabet_size && (!size || !memcmp(alphabet, info->alphabet, size)))
+        return rt_ok();
+    return rt_error(RT_CHECKPOINT,
+                    "%s: the text has other characters than the one it was trained on", path);
+}
+
+/* A checkpoint that somebody named must be there. */
+static rt_status must_exist(rt_status status)
+{
+    if (status.code == RT_IO)
+        status.code = RT_CHECKPOINT;
+    return status;
+}
+
+rt_status rt_run_load(rt_run *r, const char *path)
+{
+    rt_checkpoint_info info = {0};
+    const rt_checkpoint_model model = checkpoint_model(r);
+    rt_status status = must_exist(rt_checkpoint_load(path, &model, &info));
+    if (!status.code)
+        status = check_alphabet(r, &info, path);
+    if (!status.code && strcmp(info.blas, rt_blas_kernels()) != 0)
+        rt_progress_say(&r->progress,
+                        "warning: %s was computed with the BLAS kernels %s, here they are %s: the "
+                        "last digits will differ",
+                        path, info.blas, rt_blas_kernels());
+    if (!status.code) {
+        r->state->step = (int)info.step;
+        r->state->sequences = info.position;
+        r->best_loss = info.best_eval_loss;
+        r->best_step = (int)info.best_eval_step;
+    }
+    rt_checkpoint_info_free(&info);
+    return status;
+}
+
+/* Starts from the parameters of another run, if one is named. */
+rt_status rt_run_start_from(rt_run *r)
+{
+    const char *path = r->config->train.init_from;
+    const rt_checkpoint_model model = checkpoint_model(r);
+    rt_checkpoint_info info = {0};
+    bool has_theta;
+    if (!*path)
+        return rt_ok();
+    rt_status status = must_exist(rt_checkpoint_start_from(path, &model, &has_theta, &info));
+    if (!status.code)
+        status = check_alphabet(r, &info, path);
+    rt_checkpoint_info_free(&info);
+    if (status.code)
+        return status;
+    if (has_theta)
+        rt_roformer_theta(r->state->model, r->state->model->theta_start);
+    if (!r->arguments->quiet)
+        rt_progress_say(&r->progress, "starting from %s%s", path,
+                        has_theta                      ? ", theta included"
+                        : r->config->model.theta.learn ? ", theta as configured"
+                                                       : "");
+    return rt_ok();
+}

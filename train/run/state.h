@@ -1,0 +1,43 @@
+#ifndef ROTOR_TRAIN_RUN_STATE_H
+#define ROTOR_TRAIN_RUN_STATE_H
+
+/* What run.c, a training, and run_use.c, the use of a trained model, share: the things that a run
+ * consists of, and how they are opened, saved and loaded. */
+
+#include "train/checkpoint/checkpoint.h"
+#include "train/folder/run_folder.h"
+#include "train/run/arguments.h"
+#include "train/run/metrics.h"
+#include "train/run/progress.h"
+#include "train/run/run.h"
+
+typedef struct rt_run {
+    rt_config *config;
+    const rt_arguments *arguments;
+    rt_run_folder folder;
+    rt_data *data;
+    rt_trainer *trainer;
+    rt_training_state *state;
+    rt_metrics metrics;
+    rt_progress progress;
+    char *config_text;
+    double best_loss;
+    int best_step;
+    bool unsaved; /* the newest checkpoint that was due could not be written */
+} rt_run;
+
+/* Nothing is open yet; the configuration and the arguments are kept, not copied. */
+rt_run rt_run_new(rt_config *config, const rt_arguments *arguments);
+void rt_run_free(rt_run *r);
+
+/* Opens the data and makes the trainer, after asking whether they fit. */
+rt_status rt_run_open(rt_run *r) RT_MUST_CHECK;
+
+/* Saves where the run stands; loads a checkpoint of it, which must be there. */
+rt_status rt_run_save(rt_run *r) RT_MUST_CHECK;
+rt_status rt_run_load(rt_run *r, const char *path) RT_MUST_CHECK;
+
+/* Takes the parameters of train.init_from, if that is set. */
+rt_status rt_run_start_from(rt_run *r) RT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,113 @@
+#include "train/run/state.h"
+
+#include "core/memory.h"
+#include "train/report/report.h"
+#include "train/report/sweep_report.h"
+#include "train/run/outcome.h"
+#include "train/run/predict.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The model of --checkpoint, or of the run's newest one. */
+static rt_status open_checkpoint(rt_run *r, const char **path, rt_checkpoint_found *found)
+{
+    rt_status status = rt_run_folder_name(&r->folder, r->config->run.dir, r->config->run.name);
+    *path = r->arguments->checkpoint;
+    if (!status.code && !*path) {
+        status = rt_checkpoint_newest(r->folder.checkpoints, found);
+        if (!status.code && !found->found)
+            status = rt_error(RT_CHECKPOINT, "%s has no checkpoint", r->folder.path);
+        if (*found->warnings)
+            rt_progress_say(&r->progress, "%s", found->warnings);
+        *path = found->path;
+    }
+    if (!status.code)
+        status = rt_run_open(r);
+    return status.code ? status : rt_run_load(r, *path);
+}
+
+static rt_status predict(rt_run *r)
+{
+    const rt_arguments *a = r->arguments;
+    const rt_config *c = r->config;
+    const bool lm = c->data.objective == RT_OBJECTIVE_LM;
+    const rt_predict_options o = {.text = a->predict,
+                                  .temperature = a->temperature >= 0 ? a->temperature : lm,
+                                  .seed = a->seed >= 0 ? (uint64_t)a->seed : c->run.seed,
+                                  .count = a->tokens};
+    return rt_predict(stdout, r->state->model, r->data, c, &o);
+}
+
+rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
+{
+    rt_config own = *config;
+    rt_checkpoint_found found = {0};
+    rt_outcome outcome;
+    const char *path;
+    rt_run r = rt_run_new(&own, arguments);
+    rt_status status = open_checkpoint(&r, &path, &found);
+    if (!status.code && arguments->command == RT_COMMAND_PREDICT) {
+        status = predict(&r);
+    } else if (!status.code) {
+        printf("checkpoint: %s, step %d\n", path, r.state->step);
+        status = rt_outcome_print(&outcome, r.config, r.trainer);
+    }
+    if (status.code)
+        rt_progress_say(&r.progress, "%s", status.message);
+    rt_run_free(&r);
+    return status.code == RT_ARGUMENT ? RT_EXIT_CONFIG : rt_exit_of(status.code);
+}
+
+/* The last part of a path: "runs/theta/" is the sweep theta. */
+static const char *last_part(const char *path, char name[RT_PATH_SIZE])
+{
+    snprintf(name, RT_PATH_SIZE, "%s", path);
+    for (size_t end = strlen(name); end > 1 && name[end - 1] == '/'; end--)
+        name[end - 1] = '\0';
+    const char *slash = strrchr(name, '/');
+    return slash && slash[1] ? slash + 1 : name;
+}
+
+/* A run whose data or checkpoints are gone has a report without attention maps. */
+static rt_status report_again(const rt_arguments *arguments)
+{
+    char path[RT_PATH_SIZE + 16], *errors;
+    rt_config config;
+    rt_checkpoint_found found = {0};
+    snprintf(path, sizeof path, "%s/config.ini", arguments->report);
+    const rt_config_source source = {.path = path};
+    rt_status status = rt_config_load(&config, &source, &errors);
+    rt_free(errors);
+    if (status.code)
+        return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", arguments->report,
+                        status.message);
+    rt_run r = rt_run_new(&config, arguments);
+    snprintf(path, sizeof path, "%s/checkpoints", arguments->report);
+    status = rt_checkpoint_newest(path, &found);
+    if (!status.code && found.found)
+        status = rt_run_open(&r);
+    if (!status.code && found.found)
+        status = rt_run_load(&r, found.path);
+    const bool has_model = found.found && !status.code;
+    if (!has_model)
+        rt_progress_say(&r.progress, "no attention maps%s%s", status.code ? ": " : "",
+                        status.message);
+    status = rt_report_write(arguments->report, &config, has_model ? r.trainer : NULL);
+    rt_run_free(&r);
+    return status;
+}
+
+rt_exit rt_run_report(const rt_arguments *arguments)
+{
+    char name[RT_PATH_SIZE];
+    const char *folder = arguments->report;
+    rt_status status = rt_is_sweep_folder(folder)
+                           ? rt_sweep_report_write(folder, last_part(folder, name))
+                           : report_again(arguments);
+    if (status.code)
+        fprintf(stderr, "train: %s\n", status.message);
+    else
+        printf("report: %s/report.html\n", folder);
+    return rt_exit_of(status.code);
+}

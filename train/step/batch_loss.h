@@ -1,0 +1,38 @@
+#ifndef ROTOR_TRAIN_STEP_BATCH_LOSS_H
+#define ROTOR_TRAIN_STEP_BATCH_LOSS_H
+
+/* From sequences to the number that is minimised: where data and model meet. */
+
+#include "data/data.h"
+#include "models/roformer.h"
+#include "train/config/config.h"
+
+/* The options of the model that a configuration describes, for its data. */
+rt_roformer_options rt_model_options(const rt_config *config, const rt_data *data);
+
+/* A batch with room for its labels, gathered: only the labelled positions go through the
+ * head of the model. */
+typedef struct rt_labelled_batch {
+    rt_batch batch;
+    int32_t *where;  /* the labelled positions, as rows of (B*T, C) */
+    int32_t *wanted; /* and their labels */
+    int labels;
+} rt_labelled_batch;
+
+typedef struct rt_batch_result {
+    double loss;    /* summed over the labels */
+    size_t correct; /* labels that were predicted */
+} rt_batch_result;
+
+rt_status rt_labelled_batch_new(rt_labelled_batch *b, int rows, int length) RT_MUST_CHECK;
+void rt_labelled_batch_free(rt_labelled_batch *b);
+
+/* After the batch was drawn. */
+void rt_collect_labels(rt_labelled_batch *b);
+
+/* The summed loss over `divisor`, for backward; NULL if the graph has failed. There must be
+ * at least one label. */
+rt_tensor *rt_batch_loss(rt_roformer *model, rt_graph *g, const rt_labelled_batch *b,
+                         double divisor, rt_batch_result *result);
+
+#endif

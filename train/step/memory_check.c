@@ -1,0 +1,51 @@
+#include "train/step/memory_check.h"
+
+#include "train/step/batch_loss.h"
+#include "train/step/summation.h"
+#include "train/step/trainer.h"
+
+#include <unistd.h>
+
+/* Numbers that forward and backward keep for each token, counted in runs: of width C and of the
+ * feed-forward width, in every layer and once more, of width C in every layer for dropout, and of
+ * V for each labelled one. */
+static const double of_width = 14, of_ffn_width = 2, of_dropout = 5, of_vocab = 3;
+static const double once_of_width = 8, once_of_ffn_width = 2;
+
+rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *c, const rt_data *data)
+{
+    const rt_roformer_options o = rt_model_options(c, data);
+    const int shards = rt_shard_count(c), workers = rt_trainer_workers(c);
+    const double tokens = (double)((c->train.batch_size + shards - 1) / shards) * c->data.length;
+    const double ffn = o.ffn_dim ? o.ffn_dim : 4.0 * o.dim;
+    size_t parameters;
+    rt_status status = rt_roformer_size(&o, &parameters);
+    if (status.code)
+        return status;
+    need->parameters = 3.0 * (double)parameters * sizeof(real);
+    need->blocks = rt_summation_blocks(shards, rt_summation_group(shards, workers));
+    need->gradients = (double)parameters * need->blocks * sizeof(real);
+    const double width = of_width + (o.dropout > 0 ? of_dropout : 0);
+    need->activations = workers * tokens * sizeof(real) *
+                        (o.layers * (width * o.dim + of_ffn_width * ffn) + once_of_width * o.dim +
+                         once_of_ffn_width * ffn + of_vocab * o.vocab);
+    return rt_ok();
+}
+
+rt_status rt_memory_check(const rt_config *config, const rt_data *data)
+{
+    const double giga = 1e9;
+    const double there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    rt_memory_need need;
+    rt_status status = rt_memory_estimate(&need, config, data);
+    if (status.code)
+        return rt_error(RT_CONFIG, "%s: the model is too large: %s", config->file, status.message);
+    const double all = need.parameters + need.gradients + need.activations;
+    if (there <= 0 || all <= there)
+        return rt_ok();
+    return rt_error(RT_CONFIG,
+                    "%s: the run needs about %.1f GB of memory (parameters and moments %.1f, "
+                    "%d blocks of gradients %.1f, activations %.1f); this machine has %.1f GB",
+                    config->file, all / giga, need.parameters / giga, need.blocks,
+                    need.gradients / giga, need.activations / giga, there / giga);
+}

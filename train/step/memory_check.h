@@ -1,0 +1,23 @@
+#ifndef ROTOR_TRAIN_STEP_MEMORY_CHECK_H
+#define ROTOR_TRAIN_STEP_MEMORY_CHECK_H
+
+/* Whether a training fits the memory of the machine, asked before it begins. */
+
+#include "data/data.h"
+#include "train/config/config.h"
+
+/* What a training takes at most, in bytes; estimates but for the parameters. */
+typedef struct rt_memory_need {
+    double parameters; /* with the moments of the optimiser */
+    int blocks;        /* of gradients */
+    double gradients;
+    double activations;
+} rt_memory_need;
+
+rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config,
+                             const rt_data *data) RT_MUST_CHECK;
+
+/* RT_CONFIG, with both numbers, if the machine has less than that. */
+rt_status rt_memory_check(const rt_config *config, const rt_data *data) RT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,153 @@
+#include "train/step/observers.h"
+
+#include "ops/ops.h"
+#include "train/step/clock.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- trap ---- */
+
+static size_t first_nonfinite(const real *x, size_t size)
+{
+    size_t i = 0;
+    while (i < size && isfinite(x[i]))
+        i++;
+    return i;
+}
+
+static void expect_finite(const rt_node *n, const real *x, const rt_tensor *of, const char *what)
+{
+    const size_t size = rt_size(of), i = x ? first_nonfinite(x, size) : size;
+    if (i < size)
+        rt_graph_fail(n->graph, RT_NONFINITE, "[%s] %s: element %zu of %s is %g", n->op->name, what,
+                      i, rt_shape_text(of), (double)x[i]);
+}
+
+static void trap_after(void *context, const rt_node *n, bool backward)
+{
+    (void)context;
+    if (!backward)
+        expect_finite(n, n->out->data, n->out, "result");
+    for (int i = 0; backward && i < n->inputs; i++)
+        if (n->in[i])
+            expect_finite(n, n->in[i]->grad, n->in[i], "gradient of an input");
+}
+
+const rt_observer rt_trap = {.after = trap_after};
+
+/* ---- profile ---- */
+
+static double size_of(const rt_tensor *x)
+{
+    return x ? (double)rt_size(x) : 0;
+}
+
+/* Additions and multiplications of the ops that do most of them; of the others, one for each
+ * element. Backward of a product makes two. */
+static double flops_of(const rt_node *n, bool backward)
+{
+    const rt_tensor *first = n->in[0], *out = n->out;
+    const double products = backward ? 2 : 1;
+    if (n->op == &rt_op_linear || n->op == &rt_op_linear_activation || n->op == &rt_op_matmul)
+        return products * 2 * size_of(out) * rt_columns(first);
+    if (n->op == &rt_op_attention) /* backward forms the scores once more */
+        return (backward ? 10 : 4) * size_of(first) * n->in[1]->shape[1];
+    if (n->op == &rt_op_linear_attention)
+        return products * 4 * size_of(first) * n->in[2]->shape[3];
+    return size_of(out);
+}
+
+static double bytes_of(const rt_node *n, bool backward)
+{
+    double elements = size_of(n->out);
+    for (int i = 0; i < n->inputs; i++)
+        elements += size_of(n->in[i]);
+    return (backward ? 2 : 1) * elements * sizeof(real);
+}
+
+static rt_profile_entry *entry_of(rt_profile *p, const rt_op *op)
+{
+    int i = 0;
+    while (i < p->count && p->list[i].op != op)
+        i++;
+    if (i == RT_MOST_PROFILED)
+        return NULL;
+    if (i == p->count)
+        p->list[p->count++] = (rt_profile_entry){.op = op};
+    return &p->list[i];
+}
+
+static void profile_before(void *context, const rt_node *n, bool backward)
+{
+    (void)n;
+    (void)backward;
+    ((rt_profile *)context)->start = rt_seconds();
+}
+
+static void profile_after(void *context, const rt_node *n, bool backward)
+{
+    rt_profile *p = context;
+    const double seconds = rt_seconds() - p->start;
+    rt_profile_entry *e = entry_of(p, n->op);
+    if (!e)
+        return;
+    e->calls[backward]++;
+    e->seconds[backward] += seconds;
+    e->bytes[backward] += bytes_of(n, backward);
+    e->flops[backward] += flops_of(n, backward);
+}
+
+rt_observer rt_profile_observer(rt_profile *profile)
+{
+    return (rt_observer){profile_before, profile_after, profile};
+}
+
+static double total(const rt_profile_entry *e)
+{
+    return e->seconds[0] + e->seconds[1];
+}
+
+static int most_expensive_first(const void *a, const void *b)
+{
+    const double x = total(a), y = total(b);
+    return (x < y) - (x > y);
+}
+
+static void add_profile(rt_profile *sum, const rt_profile *p)
+{
+    for (int i = 0; i < p->count; i++) {
+        rt_profile_entry *e = entry_of(sum, p->list[i].op);
+        for (int way = 0; e && way < 2; way++) {
+            e->calls[way] += p->list[i].calls[way];
+            e->seconds[way] += p->list[i].seconds[way];
+            e->bytes[way] += p->list[i].bytes[way];
+            e->flops[way] += p->list[i].flops[way];
+        }
+    }
+}
+
+void rt_profile_print(FILE *to, const rt_profile *profiles, int count, int steps)
+{
+    static const char *const ways[] = {"forward", "backward"};
+    rt_profile sum = {0};
+    double seconds = 0;
+    for (int i = 0; i < count; i++)
+        add_profile(&sum, &profiles[i]);
+    for (int i = 0; i < sum.count; i++)
+        seconds += total(&sum.list[i]);
+    qsort(sum.list, (size_t)sum.count, sizeof *sum.list, most_expensive_first);
+    fprintf(to, "%-17s %-9s %9s %9s %7s %9s %9s\n", "op", "", "calls", "us/call", "share",
+            "GFLOP/s", "GB/s");
+    for (int i = 0; i < sum.count; i++)
+        for (int way = 0; way < 2; way++) {
+            const rt_profile_entry *e = &sum.list[i];
+            const double s = e->seconds[way] > 0 ? e->seconds[way] : 1e-12;
+            if (e->calls[way])
+                fprintf(to, "%-17s %-9s %9ld %9.1f %6.1f%% %9.1f %9.1f\n", e->op->name, ways[way],
+                        e->calls[way], 1e6 * s / (double)e->calls[way], 100 * s / seconds,
+                        1e-9 * e->flops[way] / s, 1e-9 * e->bytes[way] / s);
+        }
+    fprintf(to, "ops: %.3f ms a step over all threads, %d steps and their evaluations\n",
+            1e3 * seconds / (steps ? steps : 1), steps);
+}

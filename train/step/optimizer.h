@@ -1,0 +1,44 @@
+#ifndef ROTOR_TRAIN_STEP_OPTIMIZER_H
+#define ROTOR_TRAIN_STEP_OPTIMIZER_H
+
+/* The update rules, on a stretch of parameters, and the schedule of the learning rate.
+ * With g the gradient after clipping and t = 1, 2, ... the step:
+ *
+ *     adamw   p -= lr decay p;  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
+ *             p -= lr (m / (1 - b1^t)) / (sqrt(v) / sqrt(1 - b2^t) + eps)
+ *     adam    g += decay p, then as adamw without its first step
+ *     sgd     g += decay p;  m = g at t = 1, else momentum m + g;  p -= lr m,
+ *             or p -= lr (g + momentum m) with Nesterov
+ *
+ * (Loshchilov and Hutter 2019, Kingma and Ba 2015; the conventions of PyTorch.)
+ */
+
+#include "core/real.h"
+#include "train/config/optimizer_options.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct rt_update {
+    enum { RT_UPDATE_ADAMW, RT_UPDATE_ADAM, RT_UPDATE_SGD } rule;
+    double lr;
+    double beta1, beta2, eps;
+    double momentum;
+    bool nesterov;
+    double decay;
+    double gradient_scale; /* multiplies the gradient first: clipping */
+    int64_t step;          /* t */
+} rt_update;
+
+/* second_moment is not used by sgd. */
+void rt_update_apply(const rt_update *u, real *value, real *first_moment, real *second_moment,
+                     const real *gradient, size_t size);
+
+/* The factor that brings a gradient of that norm to max_norm at most; 1 if max_norm is 0. */
+double rt_clip_factor(double norm, double max_norm);
+
+/* The learning rate of step 1, 2, ...; a warm-up rises in equal steps to lr. */
+double rt_learning_rate(const rt_optimizer_options *o, int step);
+
+#endif

@@ -1,0 +1,76 @@
+#ifndef ROTOR_TRAIN_STEP_TRAINER_H
+#define ROTOR_TRAIN_STEP_TRAINER_H
+
+/* One optimiser step, and evaluation, for any number of threads with the same bits.
+ *
+ * The batch of a step is cut into shards of whole sequences; the cut depends on the
+ * configuration alone. A shard is computed by one thread from beginning to end, with
+ * gradients of its own. The gradients of the shards are summed in a fixed binary tree
+ * (train/step/summation.h), stretch by stretch of the parameter block; clipping and the update go
+ * over the same stretches. So threads change the time, never the result.
+ */
+
+#include "data/data.h"
+#include "models/roformer.h"
+#include "train/config/config.h"
+#include "train/step/observers.h"
+#include "train/step/workers.h"
+
+typedef struct rt_trainer rt_trainer;
+
+/* What a training consists of between two steps: what a checkpoint keeps. */
+typedef struct rt_training_state {
+    int step; /* finished steps */
+    int64_t sequences;
+    rt_roformer *model;
+    real *first_moment; /* laid out as the parameters */
+    real *second_moment;
+} rt_training_state;
+
+typedef struct rt_step_result {
+    double loss;            /* mean over the labels of the step */
+    double accuracy;        /* share of the labels that were predicted */
+    double grad_norm;       /* before clipping */
+    double theta_grad_norm; /* the share of theta in it; 0 if theta is fixed */
+    double lr;
+    long tokens;
+} rt_step_result;
+
+typedef struct rt_evaluation {
+    double loss;
+    double accuracy;
+    long labels;
+    long sequences;
+} rt_evaluation;
+
+/* The number of shards of a configuration. */
+int rt_shard_count(const rt_config *config);
+
+/* The threads that will work at it: more than shards would have nothing to do. */
+int rt_trainer_workers(const rt_config *config);
+
+/* Both are kept, not copied; `data` must match the configuration. */
+rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config,
+                         const rt_data *data) RT_MUST_CHECK;
+void rt_trainer_free(rt_trainer *trainer);
+
+rt_training_state *rt_trainer_state(rt_trainer *trainer);
+const rt_data *rt_trainer_data(const rt_trainer *trainer);
+
+/* Takes the next step. RT_NONFINITE if the loss or a gradient is not finite, RT_DATA if
+ * the data could not be read: then no parameter has changed. */
+rt_status rt_trainer_step(rt_trainer *trainer, rt_step_result *result) RT_MUST_CHECK;
+
+/* Evaluates on train.eval_batches batches of the evaluation set, or fewer if it is small, in
+ * sequences of that length. */
+rt_status rt_trainer_evaluate(rt_trainer *trainer, int length, rt_evaluation *result) RT_MUST_CHECK;
+
+/* Watches the graphs from now on: `trap` fails the step in which a number stops being finite
+ * and names the op, `profile` measures every op. */
+rt_status rt_trainer_observe(rt_trainer *trainer, bool trap, bool profile) RT_MUST_CHECK;
+void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
+
+/* How many threads work. */
+int rt_trainer_threads(const rt_trainer *trainer);
+
+#endif

@@ -1,0 +1,342 @@
+#include "train/sweep/runs.h"
+
+#include "core/memory.h"
+#include "train/report/report.h"
+#include "train/report/sweep_report.h"
+#include "train/run/progress.h"
+#include "train/run/stop.h"
+#include "train/step/clock.h"
+#include "train/step/workers.h"
+#include "train/sweep/table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WAIT_MS = 30, MEMBER_PATH_SIZE = RT_CHECKPOINT_PATH_SIZE + RT_RUN_NAME_SIZE + 16 };
+
+typedef enum run_state { PENDING, RUNNING, ENDED } run_state;
+
+typedef struct sweep_run {
+    const rt_sweep *sweep;
+    const rt_arguments *arguments;
+    rt_run_folder folder;
+    rt_sweep_result *results; /* of each run, as all below */
+    run_state *states;
+    pid_t *processes;
+    int count, running, ended;
+    int jobs, threads; /* threads of each job */
+    double start;
+    rt_progress progress;
+    bool signalled;
+} sweep_run;
+
+/* ---- one run ---- */
+
+static rt_status load_run(rt_config *config, const rt_sweep *sweep, const rt_arguments *arguments,
+                          int run, char **errors)
+{
+    char *settings = rt_sweep_overrides(sweep, run);
+    const rt_config_source source = {.path = arguments->config,
+                                     .overrides = arguments->overrides,
+                                     .override_count = arguments->override_count,
+                                     .settings = settings};
+    *errors = NULL;
+    rt_status status =
+        settings ? rt_config_load(config, &source, errors) : rt_out_of_memory("a configuration");
+    rt_free(settings);
+    return status;
+}
+
+/* Its folder lies in that of the sweep. */
+static rt_status load_member(const sweep_run *r, int run, rt_config *config)
+{
+    char *errors;
+    rt_status status = load_run(config, r->sweep, r->arguments, run, &errors);
+    rt_free(errors);
+    if (status.code)
+        return status;
+    if (snprintf(config->run.dir, sizeof config->run.dir, "%s", r->folder.path) >=
+        (int)sizeof config->run.dir)
+        return rt_error(RT_CONFIG, "%.800s: the path is too long", r->folder.path);
+    rt_sweep_name(r->sweep, run, config->run.name);
+    config->run.threads = r->threads;
+    return rt_ok();
+}
+
+/* Whether a run that left results needs nothing more; RT_CONFIG if it was another run. */
+static rt_status look_for_results(sweep_run *r, int run)
+{
+    rt_sweep_result *result = &r->results[run];
+    rt_run_folder folder;
+    rt_config config, before;
+    char path[RT_CHECKPOINT_PATH_SIZE], *errors = NULL, *differences = NULL;
+    rt_status status = load_member(r, run, &config);
+    if (!status.code)
+        status = rt_run_folder_name(&folder, config.run.dir, config.run.name);
+    if (status.code || !rt_results_read(&result->results, folder.path))
+        return status;
+    if (snprintf(path, sizeof path, "%s/config.ini", folder.path) >= (int)sizeof path)
+        return rt_error(RT_CONFIG, "%s: the path is too long", folder.path);
+    const rt_config_source source = {.path = path};
+    status = rt_config_load(&before, &source, &errors);
+    differences = status.code ? NULL : rt_config_differences(&before, &config);
+    if (!status.code)
+        status = !differences ? rt_out_of_memory("a comparison")
+                 : *differences
+                     ? rt_error(RT_CONFIG, "the run in %s has another configuration:\n%s",
+                                folder.path, differences)
+                     : rt_ok();
+    rt_free(errors);
+    rt_free(differences);
+    const int code = (int)rt_results_get(&result->results, "exit_code");
+    const bool whole = rt_results_get(&result->results, "steps") >= config.train.steps;
+    if (!status.code && (whole || code == RT_EXIT_NONFINITE)) {
+        result->ended = true;
+        result->exit_code = code;
+        r->states[run] = ENDED;
+        r->ended++;
+    } else {
+        result->results.count = 0;
+    }
+    return status;
+}
+
+/* What a run prints goes to output.log in its folder. */
+static bool print_to_log(const sweep_run *r, const char *name)
+{
+    char path[MEMBER_PATH_SIZE];
+    snprintf(path, sizeof path, "%s/%s", r->folder.path, name);
+    if (mkdir(path, 0777) && errno != EEXIST)
+        return false;
+    snprintf(path, sizeof path, "%s/%s/output.log", r->folder.path, name);
+    const int log = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    return log >= 0 && dup2(log, STDOUT_FILENO) >= 0 && dup2(log, STDERR_FILENO) >= 0;
+}
+
+/* The life of a child process. */
+static rt_exit be_run(const sweep_run *r, int run)
+{
+    rt_config config;
+    rt_arguments arguments = *r->arguments;
+    rt_status status = load_member(r, run, &config);
+    if (status.code || !print_to_log(r, config.run.name))
+        return RT_EXIT_FAILURE;
+    arguments.quiet = true;
+    arguments.resume = !arguments.overwrite;
+    rt_exit code = rt_run_train(&config, &arguments);
+    if (fflush(stdout) && !code)
+        code = RT_EXIT_FAILURE;
+    return code;
+}
+
+static rt_status start_run(sweep_run *r, int run)
+{
+    fflush(stdout);
+    fflush(stderr);
+    const pid_t process = fork();
+    if (process < 0)
+        return rt_error(RT_IO, "a run of the sweep cannot be started: %s", strerror(errno));
+    if (process == 0)
+        _exit(be_run(r, run));
+    r->processes[run] = process;
+    r->states[run] = RUNNING;
+    r->running++;
+    return rt_ok();
+}
+
+/* ---- all runs ---- */
+
+static void show_count(sweep_run *r)
+{
+    if (r->arguments->quiet || !r->progress.terminal)
+        return;
+    fprintf(stderr, "\r%d of %d runs done, %d at work, %.0f s\033[K", r->ended, r->count,
+            r->running, rt_seconds() - r->start);
+    fflush(stderr);
+    r->progress.shown = true;
+}
+
+static const char *ending_of(int code)
+{
+    switch (code) {
+    case RT_EXIT_DONE:
+        return "done";
+    case RT_EXIT_CHECK:
+        return "done, a check failed";
+    case RT_EXIT_NONFINITE:
+        return "the loss is not finite";
+    case RT_EXIT_STOPPED:
+        return "stopped";
+    default:
+        return "FAILED";
+    }
+}
+
+static void end_run(sweep_run *r, int run, int how)
+{
+    char name[RT_RUN_NAME_SIZE], path[MEMBER_PATH_SIZE];
+    rt_sweep_result *result = &r->results[run];
+    rt_sweep_name(r->sweep, run, name);
+    snprintf(path, sizeof path, "%s/%s", r->folder.path, name);
+    result->exit_code = WIFEXITED(how) ? WEXITSTATUS(how) : RT_EXIT_FAILURE;
+    result->ended = result->exit_code != RT_EXIT_STOPPED;
+    rt_results_read(&result->results, path);
+    r->states[run] = ENDED;
+    r->running--;
+    r->ended++;
+    if (r->arguments->quiet)
+        return;
+    if (result->exit_code == RT_EXIT_DONE || result->exit_code == RT_EXIT_CHECK)
+        rt_progress_say(&r->progress, "[%d/%d] %s: %s, loss %.4f, accuracy %.4f", r->ended,
+                        r->count, name, ending_of(result->exit_code),
+                        rt_results_get(&result->results, "eval_loss"),
+                        rt_results_get(&result->results, "eval_accuracy"));
+    else
+        rt_progress_say(&r->progress, "[%d/%d] %s: %s (exit code %d, see %s/output.log)", r->ended,
+                        r->count, name, ending_of(result->exit_code), result->exit_code, path);
+}
+
+static void collect(sweep_run *r)
+{
+    for (int run = 0; run < r->count; run++) {
+        int how;
+        if (r->states[run] == RUNNING && waitpid(r->processes[run], &how, WNOHANG) > 0)
+            end_run(r, run, how);
+    }
+}
+
+/* A signal for this process alone is for the runs as well. */
+static void pass_signal_on(sweep_run *r)
+{
+    if (!rt_stop_asked() || r->signalled)
+        return;
+    r->signalled = true;
+    for (int run = 0; run < r->count; run++)
+        if (r->states[run] == RUNNING)
+            kill(r->processes[run], SIGTERM);
+}
+
+static rt_status make_runs(sweep_run *r)
+{
+    const struct timespec moment = {0, WAIT_MS * 1000000L};
+    rt_status status = rt_ok();
+    int next = 0;
+    do {
+        while (next < r->count && r->running < r->jobs && !rt_stop_asked() && !status.code) {
+            if (r->states[next] == PENDING)
+                status = start_run(r, next);
+            next++;
+        }
+        pass_signal_on(r);
+        show_count(r);
+        nanosleep(&moment, NULL);
+        collect(r);
+    } while (r->running || (next < r->count && !rt_stop_asked() && !status.code));
+    rt_progress_clear(&r->progress);
+    return status;
+}
+
+/* ---- beginning and end ---- */
+
+static rt_status prepare(sweep_run *r, const rt_config *base)
+{
+    const int processors = base->run.threads ? base->run.threads : rt_processors();
+    r->count = rt_sweep_count(r->sweep);
+    r->jobs = r->sweep->jobs ? r->sweep->jobs : 1;
+    r->threads = processors / r->jobs > 1 ? processors / r->jobs : 1;
+    r->results = rt_alloc((size_t)r->count, sizeof *r->results);
+    r->states = rt_alloc((size_t)r->count, sizeof *r->states);
+    r->processes = rt_alloc((size_t)r->count, sizeof *r->processes);
+    if (!r->results || !r->states || !r->processes)
+        return rt_out_of_memory("a sweep");
+    rt_status status = rt_run_folder_name(&r->folder, base->run.dir, base->run.name);
+    if (!status.code && rt_run_folder_used(&r->folder))
+        status =
+            rt_error(RT_CONFIG, "%s holds a single run: choose another run.name", r->folder.path);
+    for (int run = 0; run < r->count && !status.code && !r->arguments->overwrite; run++)
+        status = look_for_results(r, run);
+    return status.code ? status : rt_run_folder_open(&r->folder, false);
+}
+
+static rt_exit first_failure(const sweep_run *r)
+{
+    for (int run = 0; run < r->count; run++)
+        if (r->states[run] == ENDED && r->results[run].exit_code)
+            return (rt_exit)r->results[run].exit_code;
+    return RT_EXIT_DONE;
+}
+
+static rt_exit train_all(sweep_run *r, const rt_config *base)
+{
+    rt_status status = prepare(r, base);
+    if (!status.code && !r->arguments->quiet)
+        rt_progress_say(&r->progress, "%s: %d runs, %d at a time on %d thread%s each%s",
+                        r->folder.path, r->count, r->jobs, r->threads, r->threads > 1 ? "s" : "",
+                        r->ended == r->count ? "; all are finished already"
+                        : r->ended           ? "; some are finished already"
+                                             : "");
+    if (!status.code)
+        status = make_runs(r);
+    if (!status.code)
+        status = rt_sweep_record(&r->folder, r->sweep, r->results);
+    if (!status.code)
+        status = rt_sweep_print(stdout, r->sweep, r->results);
+    if (status.code) {
+        rt_progress_say(&r->progress, "%s", status.message);
+        return rt_exit_of(status.code);
+    }
+    printf("sweep: %s\n", r->folder.path);
+    fflush(stdout);
+    if (!rt_reports_are_off()) {
+        status = rt_sweep_report_write(r->folder.path, base->run.name);
+        if (status.code)
+            rt_progress_say(&r->progress, "%s; train --report %s tries again", status.message,
+                            r->folder.path);
+    }
+    if (!rt_stop_asked())
+        return first_failure(r);
+    rt_progress_say(&r->progress, "stopped by a signal; the same command goes on");
+    return RT_EXIT_STOPPED;
+}
+
+rt_exit rt_sweep_validate(const rt_sweep *sweep, const rt_arguments *arguments)
+{
+    rt_config config;
+    rt_exit code = RT_EXIT_DONE;
+    for (int run = 0; run < rt_sweep_count(sweep); run++) {
+        char *errors, name[RT_RUN_NAME_SIZE];
+        rt_status status = load_run(&config, sweep, arguments, run, &errors);
+        rt_sweep_name(sweep, run, name);
+        if (status.code && !code)
+            code = rt_exit_of(status.code);
+        if (status.code)
+            fprintf(stderr, "%s:\n%s%s", name, errors ? errors : status.message,
+                    errors ? "" : "\n");
+        rt_free(errors);
+    }
+    return code;
+}
+
+rt_exit rt_sweep_train(const rt_config *base, const rt_sweep *sweep, const rt_arguments *arguments)
+{
+    sweep_run r = {.sweep = sweep, .arguments = arguments, .start = rt_seconds()};
+    rt_exit code = rt_sweep_validate(sweep, arguments);
+    if (code)
+        return code;
+    r.folder.lock = -1;
+    rt_progress_begin(&r.progress, base, 0, arguments->quiet, arguments->no_color);
+    rt_stop_on_signals();
+    code = train_all(&r, base);
+    rt_run_folder_close(&r.folder);
+    rt_free(r.results);
+    rt_free(r.states);
+    rt_free(r.processes);
+    return code;
+}
