@@ -70,7 +70,7 @@ rotor_library(rotor-f64 _f64)
 
 # The headers that callers may include, below include/rotor/ as they lie here; and one for all.
 set(private_headers
-    ops/distance.h ops/dropout.h ops/gemm.h ops/rows.h ops/vector_math.h models/parts.h)
+    core/path.h ops/distance.h ops/dropout.h ops/gemm.h ops/rows.h ops/vector_math.h models/parts.h)
 set(includes "")
 set(ROTOR_HEADERS "")
 foreach(layer core ops models)

@@ -1,7 +1,11 @@
 #include "core/status.h"
 
+#include "core/path.h"
+
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 rt_status rt_ok(void)
 {
@@ -11,14 +15,41 @@ rt_status rt_ok(void)
     return status;
 }
 
+/* A byte that continues a character of UTF-8. */
+static bool continues(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* Copies a text that is too long without its middle: the place stands at the beginning of a
+ * message, what was found often at its end. */
+static void copy_without_middle(char message[RT_MESSAGE_SIZE], const char *text, size_t length)
+{
+    static const char gap[] = " ... ";
+    size_t head = (RT_MESSAGE_SIZE - sizeof gap) / 2;
+    const char *tail = text + length - head;
+    while (head && continues(text[head]))
+        head--;
+    while (continues(*tail))
+        tail++;
+    memcpy(message, text, head);
+    snprintf(message + head, RT_MESSAGE_SIZE - head, "%s%s", gap, tail);
+}
+
 rt_status rt_error(rt_code code, const char *format, ...)
 {
     rt_status status;
+    char text[2 * RT_PATH_SIZE + RT_MESSAGE_SIZE];
     va_list arguments;
     status.code = code;
     va_start(arguments, format);
-    vsnprintf(status.message, sizeof status.message, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    const size_t length = strlen(text);
+    if (length < RT_MESSAGE_SIZE)
+        memcpy(status.message, text, length + 1);
+    else
+        copy_without_middle(status.message, text, length);
     return status;
 }
 

@@ -23,7 +23,7 @@ enum { RT_MESSAGE_SIZE = 1024 };
 
 typedef struct rt_status {
     rt_code code;
-    char message[RT_MESSAGE_SIZE]; /* "" when the code is RT_OK */
+    char message[RT_MESSAGE_SIZE]; /* "" when the code is RT_OK; a longer one loses its middle */
 } rt_status;
 
 #define RT_MUST_CHECK          __attribute__((warn_unused_result))

@@ -10,6 +10,7 @@
  */
 
 #include "core/choice.h"
+#include "core/path.h"
 #include "core/status.h"
 #include "data/batch.h"
 
@@ -25,8 +26,8 @@ typedef enum rt_level { RT_LEVELS(RT_CHOICE_VALUE) } rt_level;
 #define RT_OBJECTIVES(X) X(RT_OBJECTIVE_MLM, "mlm") X(RT_OBJECTIVE_LM, "lm")
 typedef enum rt_objective { RT_OBJECTIVES(RT_CHOICE_VALUE) } rt_objective;
 
-/* Bytes for one path, and for a list of them; both with the final zero. */
-enum { RT_PATH_SIZE = 1024, RT_FILE_LIST_SIZE = 4096 };
+/* Bytes for a list of paths with its final zero: a line of an INI file holds it. */
+enum { RT_FILE_LIST_SIZE = 8000 };
 
 /* Bytes for one unit of a text, with the final zero. */
 enum { RT_UNIT_SIZE = 8 };

@@ -6,21 +6,18 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { PATH_SIZE = 4600 };
-
 /* Runs that never began have nothing to report. After a failure the others are left alone: it is
  * most likely one of all, such as a gnuplot that is missing. */
 static rt_exit report_members(const rt_arguments *arguments)
 {
-    char member[PATH_SIZE], path[PATH_SIZE + 16];
+    char member[RT_PATH_SIZE], path[RT_PATH_SIZE];
     rt_csv runs;
     rt_exit code = RT_EXIT_DONE;
     if (rt_csv_open(&runs, arguments->report, "runs.csv"))
         while (code != RT_EXIT_FAILURE && rt_csv_row(&runs)) {
             rt_arguments one = *arguments;
-            snprintf(member, sizeof member, "%s/%s", arguments->report, runs.cells[0]);
-            snprintf(path, sizeof path, "%s/config.ini", member);
-            if (access(path, R_OK))
+            if (rt_path_join(member, arguments->report, runs.cells[0]).code ||
+                rt_path_join(path, member, "config.ini").code || access(path, R_OK))
                 continue;
             one.report = member;
             const rt_exit result = rt_run_report(&one);

@@ -303,7 +303,7 @@ START_TEST(a_token_file_is_named_with_its_data_set)
     accepted(&o);
     memset(o.file, 'x', RT_PATH_SIZE);
     strcpy(o.file + RT_PATH_SIZE, ":/ids");
-    refused(&o, "data.file must name files with less than 1024 bytes; got 1024");
+    refused(&o, "data.file must name files with less than 4096 bytes; got 4096");
 }
 END_TEST
 

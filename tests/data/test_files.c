@@ -228,7 +228,7 @@ START_TEST(names_that_cannot_be_are_refused)
     rt_status status = status_of(path, 4, 0.1);
     ck_assert_int_eq(status.code, RT_CONFIG);
     ck_assert_str_eq(status.message,
-                     "data.file must name files with less than 1024 bytes; got 1024");
+                     "data.file must name files with less than 4096 bytes; got 4096");
     path[RT_PATH_SIZE - 1] = '\0';
     status = status_of(path, 4, 0.1);
     ck_assert_int_eq(status.code, RT_DATA);

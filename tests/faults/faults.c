@@ -216,7 +216,7 @@ static const char *check_each(void)
     const char *wrong = NULL;
     rt_status status = rt_checkpoint_list(CHECKPOINTS, &steps, &count);
     for (int i = 0; i < count && !status.code; i++) {
-        char path[RT_CHECKPOINT_PATH_SIZE];
+        char path[RT_PATH_SIZE];
         unsigned char *bytes = NULL;
         size_t size;
         status = rt_checkpoint_path(path, CHECKPOINTS, steps[i]);

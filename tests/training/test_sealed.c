@@ -1,5 +1,6 @@
 #include "train/checkpoint/sealed.h"
 
+#include "core/path.h"
 #include "core/random.h"
 #include "suite.h"
 #include "training/example.h"
@@ -172,7 +173,7 @@ END_TEST
 
 START_TEST(a_path_that_is_too_long_is_refused)
 {
-    char path[RT_SEALED_PATH_SIZE + 8];
+    char path[RT_PATH_SIZE + 8];
     memset(path, 'x', sizeof path);
     path[sizeof path - 1] = '\0';
     ck_assert_int_eq(write_status(path).code, RT_IO);

@@ -70,6 +70,37 @@ START_TEST(a_run_folder_that_cannot_be_made_ends_before_the_first_step)
 }
 END_TEST
 
+/* A folder of some 1,300 bytes, of parts that a file system takes, with a report. */
+START_TEST(a_run_folder_with_a_long_path_holds_the_whole_run)
+{
+    const char *const long_dir = "dir=$(printf 'a%%.0s' $(seq 200)); dir=$dir/$dir/$dir; "
+                                 "dir=$dir/$dir; unset ROTOR_NO_REPORT; ";
+    expect_exit(w, 0,
+                "%s $TRAIN tiny.ini --quiet run.dir=$dir train.steps=20; code=$?; "
+                "mv $dir/tiny found; exit $code",
+                long_dir);
+    static const char *const files[] = {"result.csv",      "metrics.csv",
+                                        "theta_final.csv", "checkpoints/step-00000020.h5",
+                                        "figures/loss.gp", "report.html"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "found/%s", files[i]);
+        ck_assert_msg(exists(path), "%s is missing; %s", path, w->err);
+    }
+    expect_text(w->out, "eval: loss ");
+}
+END_TEST
+
+START_TEST(a_run_folder_with_too_long_a_path_is_refused_before_anything_is_made)
+{
+    expect_exit(w, 2,
+                "dir=$(printf 'a%%.0s' $(seq 200)); dir=$dir/$dir/$dir/$dir/$dir; "
+                "$TRAIN tiny.ini --quiet run.dir=$dir/$dir/$dir/$dir");
+    expect_text(w->err, "the path of the run folder has 4024 bytes, 3999 are possible: aaa");
+    ck_assert_int_eq(shell(w, "ls -d a*"), 2);
+}
+END_TEST
+
 START_TEST(missing_data_creates_nothing_even_for_resume)
 {
     expect_exit(w, 3, "$TRAIN tiny.ini --resume data.task=text data.file=absent.txt");
@@ -204,6 +235,8 @@ int main(void)
     tcase_add_test(tests, a_second_interrupt_ends_at_once);
     tcase_add_loop_test(tests, a_signal_is_obeyed_after_the_step_and_saves_it, 0, 4);
     tcase_add_test(tests, a_run_folder_that_cannot_be_made_ends_before_the_first_step);
+    tcase_add_test(tests, a_run_folder_with_a_long_path_holds_the_whole_run);
+    tcase_add_test(tests, a_run_folder_with_too_long_a_path_is_refused_before_anything_is_made);
     tcase_add_test(tests, missing_data_creates_nothing_even_for_resume);
     tcase_add_test(tests, training_outlives_a_disk_that_is_full);
     tcase_add_test(tests, a_run_without_checkpoints_goes_on_once_there_is_room);

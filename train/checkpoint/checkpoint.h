@@ -22,6 +22,7 @@
  * with the file's name without its folder.
  */
 
+#include "core/path.h"
 #include "models/options.h"
 #include "models/parameters.h"
 
@@ -92,9 +93,8 @@ rt_status rt_checkpoint_read_info(const char *path, rt_checkpoint_info *info) RT
  * Other names, also those of unfinished files, are no checkpoints. A folder has one
  * writer at a time (the trainer locks it). */
 
-/* The path of a step's checkpoint; RT_IO if it is too long. */
-enum { RT_CHECKPOINT_PATH_SIZE = 4096 };
-rt_status rt_checkpoint_path(char path[RT_CHECKPOINT_PATH_SIZE], const char *folder,
+/* The path of a step's checkpoint; errors as rt_path_join. */
+rt_status rt_checkpoint_path(char path[RT_PATH_SIZE], const char *folder,
                              int64_t step) RT_MUST_CHECK;
 
 /* The steps that have a checkpoint, newest first; none if there is no such folder. The
@@ -112,7 +112,7 @@ rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *m
 typedef struct rt_checkpoint_found {
     bool found;
     int64_t step;
-    char path[RT_CHECKPOINT_PATH_SIZE];
+    char path[RT_PATH_SIZE];
     char warnings[RT_MESSAGE_SIZE]; /* a line for each newer one passed over */
 } rt_checkpoint_found;
 

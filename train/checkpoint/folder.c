@@ -13,9 +13,9 @@
 
 enum { FILE_NAME_SIZE = 40 };
 
-static void write_name(char name[FILE_NAME_SIZE], int64_t step)
+static void write_name(char name[FILE_NAME_SIZE], int64_t step, const char *suffix)
 {
-    snprintf(name, FILE_NAME_SIZE, "step-%08" PRId64 ".h5", step);
+    snprintf(name, FILE_NAME_SIZE, "step-%08" PRId64 ".h5%s", step, suffix);
 }
 
 /* The step of a checkpoint's name followed by `suffix`, -1 of any other name: what is
@@ -26,19 +26,16 @@ static int64_t step_of(const char *name, const char *suffix)
     if (strncmp(name, "step-", 5) || name[5] < '0' || name[5] > '9')
         return -1;
     int64_t step = strtoll(name + 5, NULL, 10);
-    write_name(again, step);
+    write_name(again, step, "");
     size_t length = strlen(again);
     return !strncmp(name, again, length) && !strcmp(name + length, suffix) ? step : -1;
 }
 
-rt_status rt_checkpoint_path(char path[RT_CHECKPOINT_PATH_SIZE], const char *folder, int64_t step)
+rt_status rt_checkpoint_path(char path[RT_PATH_SIZE], const char *folder, int64_t step)
 {
     char name[FILE_NAME_SIZE];
-    write_name(name, step);
-    if (snprintf(path, RT_CHECKPOINT_PATH_SIZE, "%s/%s", folder, name) >= RT_CHECKPOINT_PATH_SIZE)
-        return rt_error(RT_IO, "the path of %s is longer than %d bytes", name,
-                        RT_CHECKPOINT_PATH_SIZE - 1);
-    return rt_ok();
+    write_name(name, step, "");
+    return rt_path_join(path, folder, name);
 }
 
 /* ---- what is there ---- */
@@ -113,10 +110,11 @@ rt_status rt_checkpoint_list(const char *folder, int64_t **list, int *count)
 
 static void remove_file(const char *folder, int64_t step, const char *suffix)
 {
-    char path[RT_CHECKPOINT_PATH_SIZE + sizeof RT_TEMPORARY_SUFFIX];
-    rt_status status = rt_checkpoint_path(path, folder, step);
+    char path[RT_PATH_SIZE], name[FILE_NAME_SIZE];
+    write_name(name, step, suffix);
+    const rt_status status = rt_path_join(path, folder, name);
     if (status.code == RT_OK)
-        unlink(strcat(path, suffix));
+        unlink(path);
 }
 
 static rt_status remove_unfinished(const char *folder)
@@ -153,7 +151,7 @@ static void prune(const char *folder, int64_t newest, int64_t best, int keep)
 rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *model,
                                 const rt_checkpoint_info *info, int keep)
 {
-    char path[RT_CHECKPOINT_PATH_SIZE];
+    char path[RT_PATH_SIZE];
     rt_status status = rt_checkpoint_path(path, folder, info->step);
     if (status.code == RT_OK)
         status = remove_unfinished(folder);
@@ -175,7 +173,7 @@ static void warn(rt_checkpoint_found *found, const char *reason, const int64_t *
     size_t used = strlen(found->warnings), room = sizeof found->warnings - used;
     char name[FILE_NAME_SIZE] = "";
     if (next)
-        write_name(name, *next);
+        write_name(name, *next, "");
     int length = snprintf(found->warnings + used, room, "%s%s%s%s", used ? "\n" : "", reason,
                           next ? "; falling back to " : "", name);
     if ((size_t)length >= room)

@@ -1,6 +1,7 @@
 #include "train/checkpoint/image_private.h"
 
 #include "core/memory.h"
+#include "core/path.h"
 #include "train/checkpoint/sealed.h"
 
 #include <stdarg.h>
@@ -94,7 +95,7 @@ static hid_t open_bytes(held *h, const char *unique, unsigned char *bytes, size_
 rt_image *rt_image_open(const char *path)
 {
     char unique[64];
-    rt_image *image = make_image(rt_file_name(path), unique);
+    rt_image *image = make_image(rt_path_name(path), unique);
     if (!image)
         return NULL;
     unsigned char *bytes;

@@ -1,6 +1,7 @@
 #include "train/checkpoint/sealed.h"
 
 #include "core/memory.h"
+#include "core/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,12 +38,6 @@ static void make_block(unsigned char block[RT_SEAL_SIZE], const void *body, size
     put_number(block + AT_VERSION, VERSION);
     put_number(block + AT_LENGTH, RT_SEAL_SIZE + (uint64_t)size);
     put_number(block + AT_CHECKSUM, XXH3_64bits(body, size));
-}
-
-const char *rt_file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 static rt_status cannot(const char *verb, const char *path)
@@ -97,8 +92,8 @@ static rt_status write_file(const char *path, const unsigned char *block, const 
  * synchronise a folder and say EINVAL: there is nothing to wait for then. */
 static rt_status synchronise_folder_of(const char *path)
 {
-    char folder[RT_SEALED_PATH_SIZE];
-    int length = (int)(rt_file_name(path) - path);
+    char folder[RT_PATH_SIZE];
+    int length = (int)(rt_path_name(path) - path);
     snprintf(folder, sizeof folder, "%.*s", length, length ? path : "");
     int file = open(length ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (file < 0)
@@ -112,11 +107,11 @@ static rt_status synchronise_folder_of(const char *path)
 
 rt_status rt_sealed_write(const char *path, const void *body, size_t size)
 {
-    char temporary[RT_SEALED_PATH_SIZE];
-    int length = snprintf(temporary, sizeof temporary, "%s" RT_TEMPORARY_SUFFIX, path);
-    if (length >= RT_SEALED_PATH_SIZE)
-        return rt_error(RT_IO, "cannot write %.80s...: the path is longer than %d bytes", path,
-                        RT_SEALED_PATH_SIZE - 1);
+    char temporary[RT_PATH_SIZE];
+    const int length = snprintf(temporary, sizeof temporary, "%s" RT_TEMPORARY_SUFFIX, path);
+    if (length < 0 || length >= RT_PATH_SIZE)
+        return rt_error(RT_IO, "cannot write %s: the path has more than %d bytes", path,
+                        RT_PATH_SIZE - 1);
     unsigned char block[RT_SEAL_SIZE];
     make_block(block, body, size);
     rt_status status = write_file(temporary, block, body, size);
@@ -150,7 +145,7 @@ static ssize_t read_all(int file, unsigned char *bytes, size_t size)
 
 static rt_status damaged(const char *path, const char *what)
 {
-    return rt_error(RT_CHECKPOINT, "%s: %s", rt_file_name(path), what);
+    return rt_error(RT_CHECKPOINT, "%s: %s", rt_path_name(path), what);
 }
 
 /* Reads the block and looks at what can be known before the rest is read. */
@@ -162,15 +157,15 @@ static rt_status read_block(int file, const char *path, uint64_t file_size,
         return cannot("read", path);
     if (got < RT_SEAL_SIZE)
         return rt_error(RT_CHECKPOINT, "%s: too short: %zd bytes, at least %d expected",
-                        rt_file_name(path), got, RT_SEAL_SIZE);
+                        rt_path_name(path), got, RT_SEAL_SIZE);
     if (memcmp(block, magic, sizeof magic))
         return damaged(path, "wrong magic: not a file of rotor");
     if (get_number(block + AT_VERSION) != VERSION)
         return rt_error(RT_CHECKPOINT, "%s: version of the seal is %" PRIu64 ", %d expected",
-                        rt_file_name(path), get_number(block + AT_VERSION), VERSION);
+                        rt_path_name(path), get_number(block + AT_VERSION), VERSION);
     if (get_number(block + AT_LENGTH) != file_size)
         return rt_error(RT_CHECKPOINT, "%s: length differs: %" PRIu64 " bytes, %" PRIu64 " written",
-                        rt_file_name(path), file_size, get_number(block + AT_LENGTH));
+                        rt_path_name(path), file_size, get_number(block + AT_LENGTH));
     return rt_ok();
 }
 
@@ -201,7 +196,7 @@ static rt_status read_file(int file, const char *path, unsigned char **bytes, si
     *size = (size_t)about.st_size;
     *bytes = rt_alloc(*size, 1);
     if (!*bytes)
-        return rt_out_of_memory(rt_file_name(path));
+        return rt_out_of_memory(rt_path_name(path));
     memcpy(*bytes, block, RT_SEAL_SIZE);
     ssize_t got = read_all(file, *bytes + RT_SEAL_SIZE, *size - RT_SEAL_SIZE);
     if (got < 0)

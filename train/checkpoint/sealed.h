@@ -21,7 +21,7 @@
 
 #include <stddef.h>
 
-enum { RT_SEAL_SIZE = 512, RT_SEALED_PATH_SIZE = 4096 };
+enum { RT_SEAL_SIZE = 512 };
 
 /* Larger files are not read: 64 GiB. */
 #define RT_SEALED_LIMIT ((size_t)64 << 30)
@@ -38,8 +38,5 @@ rt_status rt_sealed_write(const char *path, const void *body, size_t size) RT_MU
 /* Reads a whole file, the block included; the caller frees *bytes. RT_IO if it cannot
  * be read, RT_CHECKPOINT and the first difference found if it is not as written. */
 rt_status rt_sealed_read(const char *path, unsigned char **bytes, size_t *size) RT_MUST_CHECK;
-
-/* The last part of a path. */
-const char *rt_file_name(const char *path);
 
 #endif

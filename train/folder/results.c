@@ -1,6 +1,8 @@
 #include "train/folder/results.h"
 
 #include "core/memory.h"
+#include "core/path.h"
+#include "train/text/text_file.h"
 #include "train/text/writer.h"
 
 #include <math.h>
@@ -31,7 +33,7 @@ double rt_results_get(const rt_results *r, const char *name)
     return NAN;
 }
 
-rt_status rt_results_write(const rt_results *r, const rt_run_folder *folder)
+rt_status rt_results_write(const rt_results *r, const char *folder)
 {
     rt_writer w = {0};
     rt_writer_add(&w, "%s", header);
@@ -40,17 +42,17 @@ rt_status rt_results_write(const rt_results *r, const rt_run_folder *folder)
     rt_writer_add(&w, "%s", last_line);
     char *text = rt_writer_take(&w);
     rt_status status =
-        text ? rt_run_folder_write(folder, "result.csv", text) : rt_out_of_memory("the results");
+        text ? rt_write_text(folder, "result.csv", text) : rt_out_of_memory("the results");
     rt_free(text);
     return status;
 }
 
 bool rt_results_read(rt_results *r, const char *folder)
 {
-    char path[RT_CHECKPOINT_PATH_SIZE], line[128];
+    char path[RT_PATH_SIZE], line[128];
     bool whole = false;
     *r = (rt_results){0};
-    if (snprintf(path, sizeof path, "%s/result.csv", folder) >= (int)sizeof path)
+    if (rt_path_join(path, folder, "result.csv").code)
         return false;
     FILE *file = fopen(path, "r");
     if (!file)

@@ -15,38 +15,41 @@ static const char *const files[] = {"config.ini",  "metrics.csv",     "timing.cs
                                     "lengths.csv", "theta_final.csv", "result.csv", "report.html"};
 enum { FILES = sizeof files / sizeof *files };
 
+/* The names of what is put into the folder have fewer bytes, those of the folders in it
+ * included. A run folder whose path leaves less room is refused before anything is made. */
+enum { LONGEST_NAME = 96 };
+
 static rt_status failure(const char *path)
 {
     return rt_error(RT_IO, "%s: %s", path, strerror(errno));
 }
 
-static rt_status join(char path[RT_CHECKPOINT_PATH_SIZE], const char *folder, const char *name)
-{
-    if (snprintf(path, RT_CHECKPOINT_PATH_SIZE, "%s/%s", folder, name) >= RT_CHECKPOINT_PATH_SIZE)
-        return rt_error(RT_CONFIG, "%s/%s: the path is too long", folder, name);
-    return rt_ok();
-}
-
 rt_status rt_run_folder_name(rt_run_folder *f, const char *dir, const char *name)
 {
     f->lock = -1;
-    rt_status status = join(f->path, dir, name);
-    return status.code ? status : join(f->checkpoints, f->path, "checkpoints");
+    rt_status status = rt_path_join(f->path, dir, name);
+    if (!status.code)
+        status = rt_path_join(f->checkpoints, f->path, "checkpoints");
+    if (!status.code && strlen(f->path) + LONGEST_NAME >= RT_PATH_SIZE)
+        status =
+            rt_error(RT_CONFIG, "the path of the run folder has %zu bytes, %d are possible: %s",
+                     strlen(f->path), RT_PATH_SIZE - LONGEST_NAME - 1, f->path);
+    return status;
 }
 
 bool rt_run_folder_used(const rt_run_folder *f)
 {
-    char path[RT_CHECKPOINT_PATH_SIZE];
+    char path[RT_PATH_SIZE];
     bool used = !access(f->checkpoints, F_OK);
     for (int i = 0; i < FILES && !used; i++)
-        used = !join(path, f->path, files[i]).code && !access(path, F_OK);
+        used = !rt_path_join(path, f->path, files[i]).code && !access(path, F_OK);
     return used;
 }
 
 /* mkdir -p */
 static rt_status make_folders(const char *folder)
 {
-    char path[RT_CHECKPOINT_PATH_SIZE];
+    char path[RT_PATH_SIZE];
     struct stat found;
     snprintf(path, sizeof path, "%s", folder);
     for (char *slash = path + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
@@ -95,7 +98,7 @@ static rt_status remove_checkpoints(const rt_run_folder *f)
     int count = 0;
     rt_status status = rt_checkpoint_list(f->checkpoints, &steps, &count);
     for (int i = 0; i < count && !status.code; i++) {
-        char path[RT_CHECKPOINT_PATH_SIZE];
+        char path[RT_PATH_SIZE];
         status = rt_checkpoint_path(path, f->checkpoints, steps[i]);
         if (!status.code)
             status = remove_file(path);
@@ -108,31 +111,10 @@ rt_status rt_run_folder_clear(const rt_run_folder *f)
 {
     rt_status status = remove_checkpoints(f);
     for (int i = 0; i < FILES && !status.code; i++) {
-        char path[RT_CHECKPOINT_PATH_SIZE];
-        status = join(path, f->path, files[i]);
+        char path[RT_PATH_SIZE];
+        status = rt_path_join(path, f->path, files[i]);
         if (!status.code)
             status = remove_file(path);
     }
-    return status;
-}
-
-rt_status rt_run_folder_write(const rt_run_folder *f, const char *name, const char *text)
-{
-    char path[RT_CHECKPOINT_PATH_SIZE], temporary[RT_CHECKPOINT_PATH_SIZE + 4];
-    rt_status status = join(path, f->path, name);
-    if (status.code)
-        return status;
-    snprintf(temporary, sizeof temporary, "%s.tmp", path);
-    FILE *to = fopen(temporary, "w");
-    if (!to)
-        return failure(temporary);
-    const bool written = fputs(text, to) >= 0 && !fflush(to);
-    if (!written)
-        status = failure(temporary);
-    fclose(to);
-    if (!status.code && rename(temporary, path))
-        status = failure(path);
-    if (status.code)
-        remove(temporary);
     return status;
 }

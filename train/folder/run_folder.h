@@ -7,12 +7,12 @@
 #include "train/checkpoint/checkpoint.h"
 
 typedef struct rt_run_folder {
-    char path[RT_CHECKPOINT_PATH_SIZE];
-    char checkpoints[RT_CHECKPOINT_PATH_SIZE];
+    char path[RT_PATH_SIZE];
+    char checkpoints[RT_PATH_SIZE];
     int lock; /* of the folder; below 0: not held */
 } rt_run_folder;
 
-/* Only fills in the paths. */
+/* Only fills in the paths. RT_CONFIG if they are too long. */
 rt_status rt_run_folder_name(rt_run_folder *f, const char *dir, const char *name) RT_MUST_CHECK;
 
 /* Whether a run has left something here. */
@@ -26,9 +26,5 @@ void rt_run_folder_close(rt_run_folder *f);
 
 /* Removes what a run leaves but its figures (rt_figures_clear); other files stay. */
 rt_status rt_run_folder_clear(const rt_run_folder *f) RT_MUST_CHECK;
-
-/* Writes a whole text file, under a temporary name first. */
-rt_status rt_run_folder_write(const rt_run_folder *f, const char *name,
-                              const char *text) RT_MUST_CHECK;
 
 #endif

@@ -1,7 +1,8 @@
 #include "train/folder/step_table.h"
 
+#include "core/path.h"
+
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,16 +40,17 @@ static rt_status copy_kept(const char *path, FILE *to, rt_row_filter keep, const
 rt_status rt_step_table_open(rt_step_table *table, const char *folder, const char *name,
                              const char *header, rt_row_filter keep, const void *context)
 {
-    char path[PATH_MAX], temporary[PATH_MAX];
+    char path[RT_PATH_SIZE], temporary[RT_PATH_SIZE + 4];
     *table = (rt_step_table){.name = name};
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path ||
-        snprintf(temporary, sizeof temporary, "%s/%s.tmp", folder, name) >= (int)sizeof temporary)
-        return rt_error(RT_IO, "%s/%s: the path is too long", folder, name);
+    rt_status status = rt_path_join(path, folder, name);
+    if (status.code)
+        return status;
+    snprintf(temporary, sizeof temporary, "%s.tmp", path);
     FILE *new_file = fopen(temporary, "w");
     if (!new_file)
         return failure(temporary);
     fprintf(new_file, "%s\n", header);
-    rt_status status = keep ? copy_kept(path, new_file, keep, context) : rt_ok();
+    status = keep ? copy_kept(path, new_file, keep, context) : rt_ok();
     if (!status.code && (fflush(new_file) || ferror(new_file) || rename(temporary, path)))
         status = failure(path);
     if (status.code) {

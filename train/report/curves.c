@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_GROUPS = 28, MOST_POINTS = 4000, TITLE_SIZE = 160, LABEL_SIZE = 40, PATH_SIZE = 4600 };
+enum { MOST_GROUPS = 28, MOST_POINTS = 4000, TITLE_SIZE = 160, LABEL_SIZE = 40 };
 
 typedef struct sums {
     double of_values, of_squares;
@@ -90,9 +90,10 @@ static void add_point(group *g, int step, double loss, double accuracy)
 
 static void read_run(group *g, const char *folder, const char *run)
 {
-    char path[PATH_SIZE];
+    char path[RT_PATH_SIZE];
     rt_csv metrics;
-    snprintf(path, sizeof path, "%s/%s", folder, run);
+    if (rt_path_join(path, folder, run).code)
+        return;
     if (rt_csv_open(&metrics, path, "metrics.csv"))
         while (rt_csv_row(&metrics)) {
             const double loss = rt_csv_number(&metrics, "eval_loss");

@@ -1,6 +1,8 @@
 #include "train/report/figures.h"
 
 #include "core/memory.h"
+#include "core/path.h"
+#include "train/text/text_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -44,43 +46,40 @@ static void fail(rt_figures *f, const char *path)
         f->status = rt_error(RT_IO, "%s: %s", path, strerror(errno));
 }
 
+const char *rt_figure_file(char file[RT_FIGURE_FILE_SIZE], const char *name, const char *ending)
+{
+    snprintf(file, RT_FIGURE_FILE_SIZE, "%s.%s", name, ending);
+    return file;
+}
+
 void rt_figures_begin(rt_figures *f, const char *folder)
 {
     *f = (rt_figures){.count = 0};
-    snprintf(f->folder, sizeof f->folder, "%s/figures", folder);
-    if (mkdir(f->folder, 0777) && errno != EEXIST)
+    f->status = rt_path_join(f->folder, folder, "figures");
+    if (!f->status.code && mkdir(f->folder, 0777) && errno != EEXIST)
         fail(f, f->folder);
 }
 
 void rt_figures_write(rt_figures *f, const char *name, rt_writer *text)
 {
-    char path[RT_PATH_SIZE + 96];
     char *bytes = rt_writer_take(text);
-    if (!bytes && !f->status.code)
-        f->status = rt_out_of_memory("a figure");
-    snprintf(path, sizeof path, "%s/%s", f->folder, name);
-    FILE *file = bytes && !f->status.code ? fopen(path, "w") : NULL;
-    const bool written = file && fputs(bytes, file) >= 0;
-    if (file && fclose(file))
-        fail(f, path);
-    else if (!written && bytes)
-        fail(f, path);
+    if (!f->status.code)
+        f->status = bytes ? rt_write_text(f->folder, name, bytes) : rt_out_of_memory("a figure");
     rt_free(bytes);
 }
 
 void rt_figures_add_sized(rt_figures *f, const char *name, const char *caption, int width,
                           int height, const char *commands)
 {
-    char file[RT_PATH_SIZE + 96];
+    char path[RT_PATH_SIZE], file[RT_FIGURE_FILE_SIZE];
     rt_writer w = {0};
     if (f->count == RT_MOST_FIGURES)
         return;
-    snprintf(file, sizeof file, "%s/%s.svg", f->folder, name);
-    unlink(file);
+    if (!rt_path_join(path, f->folder, rt_figure_file(file, name, "svg")).code)
+        unlink(path);
     rt_writer_add(&w, preamble, width, height, name, name);
     rt_writer_add(&w, "%s", commands);
-    snprintf(file, sizeof file, "%s.gp", name);
-    rt_figures_write(f, file, &w);
+    rt_figures_write(f, rt_figure_file(file, name, "gp"), &w);
     rt_figure *figure = &f->list[f->count++];
     *figure = (rt_figure){.name = name, .wide = width > RT_FIGURE_WIDTH};
     snprintf(figure->caption, sizeof figure->caption, "%s", caption);
@@ -109,10 +108,10 @@ double rt_figures_tics(double range)
  * the user has in ~/.gnuplot (-d) is not for a report. */
 static void be_gnuplot(const rt_figures *f, int first, int count)
 {
-    char scripts[RT_MOST_FIGURES][96];
+    char scripts[RT_MOST_FIGURES][RT_FIGURE_FILE_SIZE];
     char *arguments[RT_MOST_FIGURES + 3] = {(char *)"gnuplot", (char *)"-d"};
     for (int i = 0; i < count; i++) {
-        snprintf(scripts[i], sizeof scripts[i], "%s.gp", f->list[first + i].name);
+        rt_figure_file(scripts[i], f->list[first + i].name, "gp");
         arguments[i + 2] = scripts[i];
     }
     const int nowhere = open("/dev/null", O_RDWR);
@@ -201,16 +200,17 @@ static bool ends_in(const char *name, const char *ending)
 
 void rt_figures_clear(const char *folder)
 {
-    char path[RT_PATH_SIZE + 16], file[RT_PATH_SIZE + 300];
+    char path[RT_PATH_SIZE], file[RT_PATH_SIZE];
     struct dirent *entry;
-    snprintf(path, sizeof path, "%s/figures", folder);
-    DIR *directory = opendir(path);
-    while (directory && (entry = readdir(directory))) {
-        snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+    DIR *directory = rt_path_join(path, folder, "figures").code ? NULL : opendir(path);
+    if (!directory)
+        return;
+    while ((entry = readdir(directory))) {
+        if (rt_path_join(file, path, entry->d_name).code)
+            continue;
         if (ends_in(file, ".gp") || ends_in(file, ".svg") || ends_in(file, ".csv"))
             unlink(file);
     }
-    if (directory)
-        closedir(directory);
+    closedir(directory);
     rmdir(path); /* stays if somebody has put something else there */
 }

@@ -19,11 +19,15 @@ typedef struct rt_figure {
 } rt_figure;
 
 typedef struct rt_figures {
-    char folder[RT_PATH_SIZE + 16]; /* .../figures */
+    char folder[RT_PATH_SIZE]; /* .../figures */
     int count;
     rt_figure list[RT_MOST_FIGURES];
     rt_status status; /* the first failure */
 } rt_figures;
+
+/* NAME.ending as a text; returns it. */
+enum { RT_FIGURE_FILE_SIZE = 96 };
+const char *rt_figure_file(char file[RT_FIGURE_FILE_SIZE], const char *name, const char *ending);
 
 /* Makes the folder. */
 void rt_figures_begin(rt_figures *f, const char *folder);

@@ -1,7 +1,6 @@
 #include "train/report/page.h"
 
 #include "core/memory.h"
-#include "train/folder/run_folder.h"
 #include "train/report/html.h"
 #include "train/text/text_file.h"
 
@@ -56,12 +55,10 @@ void rt_page_begin(rt_writer *w, const char *title)
 
 rt_status rt_page_end(rt_writer *w, const char *folder)
 {
-    rt_run_folder run;
     rt_writer_add(w, "</body>\n</html>\n");
     char *page = rt_writer_take(w);
-    snprintf(run.path, sizeof run.path, "%s", folder);
     rt_status status =
-        page ? rt_run_folder_write(&run, "report.html", page) : rt_out_of_memory("a report");
+        page ? rt_write_text(folder, "report.html", page) : rt_out_of_memory("a report");
     rt_free(page);
     return status;
 }
@@ -124,9 +121,9 @@ static void add_svg(rt_writer *w, const char *svg, const char *name)
 
 static void add_figure(rt_writer *w, const char *folder, const rt_figure *figure)
 {
-    char path[RT_PATH_SIZE + 128];
-    snprintf(path, sizeof path, "%s/%s.svg", folder, figure->name);
-    char *text = rt_read_text(path);
+    char path[RT_PATH_SIZE], file[RT_FIGURE_FILE_SIZE];
+    const rt_status fits = rt_path_join(path, folder, rt_figure_file(file, figure->name, "svg"));
+    char *text = fits.code ? NULL : rt_read_text(path);
     const char *svg = text ? strstr(text, "<svg") : NULL; /* past the XML declaration */
     if (svg && strstr(svg, "</svg>")) {
         rt_writer_add(w, "<figure%s><div class=\"plot\">\n", figure->wide ? " class=\"wide\"" : "");

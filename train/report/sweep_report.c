@@ -1,6 +1,7 @@
 #include "train/report/sweep_report.h"
 
 #include "core/memory.h"
+#include "core/path.h"
 #include "train/folder/exit.h"
 #include "train/report/curves.h"
 #include "train/report/html.h"
@@ -13,13 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATH_SIZE = 4600, TEXT_SIZE = 256, NAME_SIZE = 96 };
+enum { TEXT_SIZE = 256, NAME_SIZE = 96 };
 
 bool rt_is_sweep_folder(const char *folder)
 {
-    char path[PATH_SIZE];
-    snprintf(path, sizeof path, "%s/sweep.csv", folder);
-    return !access(path, R_OK);
+    char path[RT_PATH_SIZE];
+    return !rt_path_join(path, folder, "sweep.csv").code && !access(path, R_OK);
 }
 
 /* ---- verdict ---- */
@@ -184,11 +184,12 @@ static void add_number(rt_writer *w, const rt_csv *runs, const char *name, const
 
 static void add_run(rt_writer *w, const char *folder, const rt_csv *runs)
 {
-    char path[PATH_SIZE];
+    char member[RT_PATH_SIZE], path[RT_PATH_SIZE];
     const char *name = runs->cells[0];
-    snprintf(path, sizeof path, "%s/%s/report.html", folder, name);
+    const bool has_report = !rt_path_join(member, folder, name).code &&
+                            !rt_path_join(path, member, "report.html").code && !access(path, R_OK);
     rt_writer_add(w, "<tr><td>");
-    if (!access(path, R_OK)) {
+    if (has_report) {
         rt_writer_add(w, "<a href=\"");
         add_address(w, name);
         rt_writer_add(w, "/report.html\">");

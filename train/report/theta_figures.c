@@ -75,9 +75,8 @@ static void finish(rt_figures *f, const char *name, const char *caption, const l
 
 static FILE *open_in(const char *folder, const char *name)
 {
-    char path[RT_PATH_SIZE + 32];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return fopen(path, "r");
+    char path[RT_PATH_SIZE];
+    return rt_path_join(path, folder, name).code ? NULL : fopen(path, "r");
 }
 
 /* ---- drift over the steps ---- */

@@ -144,8 +144,7 @@ double rt_metrics_first_step(const char *folder, double accuracy)
 {
     char path[RT_PATH_SIZE], row[ROW_SIZE];
     double step = NAN;
-    snprintf(path, sizeof path, "%s/metrics.csv", folder);
-    FILE *file = fopen(path, "r");
+    FILE *file = rt_path_join(path, folder, "metrics.csv").code ? NULL : fopen(path, "r");
     while (file && isnan(step) && fgets(row, sizeof row, file)) {
         const char *at = column(row, EVALUATION_COLUMN + 1);
         if (at && *at >= '0' && *at <= '9' && strtod(at, NULL) >= accuracy)

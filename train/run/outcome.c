@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "train/report/theta_report.h"
 #include "train/run/metrics.h"
+#include "train/text/text_file.h"
 #include "train/text/writer.h"
 
 #include <math.h>
@@ -83,10 +84,9 @@ rt_status rt_outcome_print(rt_outcome *o, const rt_config *config, rt_trainer *t
 
 /* ---- recording ---- */
 
-static rt_status write_file(const rt_run_folder *folder, const char *name, char *text)
+static rt_status write_file(const char *folder, const char *name, char *text)
 {
-    rt_status status =
-        text ? rt_run_folder_write(folder, name, text) : rt_out_of_memory("the results");
+    rt_status status = text ? rt_write_text(folder, name, text) : rt_out_of_memory("the results");
     rt_free(text);
     return status;
 }
@@ -108,10 +108,10 @@ static char *list_lengths(const rt_outcome *o, const rt_config *c)
 }
 
 rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_roformer *model,
-                            const rt_run_folder *folder, int exit_code)
+                            const char *folder, int exit_code)
 {
     rt_status status = rt_ok();
-    rt_results_put(&o->results, rt_metrics_first_step(folder->path, nearly_all),
+    rt_results_put(&o->results, rt_metrics_first_step(folder, nearly_all),
                    "first_step_with_accuracy_0.99");
     rt_results_put(&o->results, exit_code, "exit_code");
     if (config->train.eval_lengths.count)

@@ -21,6 +21,6 @@ rt_status rt_outcome_print(rt_outcome *o, const rt_config *config,
 /* Adds to the results what the metrics of the run in that folder show, and the exit code, and
  * writes result.csv, and lengths.csv and theta_final.csv if there is something to tell. */
 rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_roformer *model,
-                            const rt_run_folder *folder, int exit_code) RT_MUST_CHECK;
+                            const char *folder, int exit_code) RT_MUST_CHECK;
 
 #endif

@@ -6,6 +6,7 @@
 #include "train/run/outcome.h"
 #include "train/run/stop.h"
 #include "train/step/clock.h"
+#include "train/text/text_file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -201,7 +202,7 @@ static void record_failure(rt_run *r, rt_exit code)
 {
     rt_outcome o = {0};
     rt_results_put(&o.results, r->state->step, "steps");
-    rt_status status = rt_outcome_record(&o, r->config, r->state->model, &r->folder, (int)code);
+    rt_status status = rt_outcome_record(&o, r->config, r->state->model, r->folder.path, (int)code);
     if (status.code)
         rt_progress_say(&r->progress, "%s", status.message);
 }
@@ -226,7 +227,7 @@ static rt_exit conclude(rt_run *r)
     rt_status status = rt_outcome_print(&o, r->config, r->trainer);
     const rt_exit code = o.target_missed || o.theta_moved ? RT_EXIT_CHECK : RT_EXIT_DONE;
     if (!status.code)
-        status = rt_outcome_record(&o, r->config, r->state->model, &r->folder, (int)code);
+        status = rt_outcome_record(&o, r->config, r->state->model, r->folder.path, (int)code);
     if (status.code)
         return fail(r, status);
     if (r->best_step && r->best_step != r->state->step)
@@ -264,7 +265,7 @@ static rt_exit train(rt_run *r)
         status = is_finished(r, &finished);
     if (!status.code && !finished) {
         describe(r);
-        status = rt_run_folder_write(&r->folder, "config.ini", r->config_text);
+        status = rt_write_text(r->folder.path, "config.ini", r->config_text);
         if (!status.code)
             status = rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step);
         if (!status.code && r->state->step == 0)

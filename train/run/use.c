@@ -72,19 +72,21 @@ static const char *last_part(const char *path, char name[RT_PATH_SIZE])
 /* A run whose data or checkpoints are gone has a report without attention maps. */
 static rt_status report_again(const rt_arguments *arguments)
 {
-    char path[RT_PATH_SIZE + 16], *errors;
+    char path[RT_PATH_SIZE], *errors = NULL;
     rt_config config;
     rt_checkpoint_found found = {0};
-    snprintf(path, sizeof path, "%s/config.ini", arguments->report);
     const rt_config_source source = {.path = path};
-    rt_status status = rt_config_load(&config, &source, &errors);
+    rt_status status = rt_path_join(path, arguments->report, "config.ini");
+    if (!status.code)
+        status = rt_config_load(&config, &source, &errors);
     rt_free(errors);
     if (status.code)
         return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", arguments->report,
                         status.message);
     rt_run r = rt_run_new(&config, arguments);
-    snprintf(path, sizeof path, "%s/checkpoints", arguments->report);
-    status = rt_checkpoint_newest(path, &found);
+    status = rt_path_join(path, arguments->report, "checkpoints");
+    if (!status.code)
+        status = rt_checkpoint_newest(path, &found);
     if (!status.code && found.found)
         status = rt_run_open(&r);
     if (!status.code && found.found)

@@ -1,6 +1,7 @@
 #include "train/sweep/runs.h"
 
 #include "core/memory.h"
+#include "train/folder/run_folder.h"
 #include "train/report/report.h"
 #include "train/report/sweep_report.h"
 #include "train/run/progress.h"
@@ -19,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAIT_MS = 30, MEMBER_PATH_SIZE = RT_CHECKPOINT_PATH_SIZE + RT_RUN_NAME_SIZE + 16 };
+enum { WAIT_MS = 30 };
 
 typedef enum run_state { PENDING, RUNNING, ENDED } run_state;
 
@@ -64,7 +65,7 @@ static rt_status load_member(const sweep_run *r, int run, rt_config *config)
         return status;
     if (snprintf(config->run.dir, sizeof config->run.dir, "%s", r->folder.path) >=
         (int)sizeof config->run.dir)
-        return rt_error(RT_CONFIG, "%.800s: the path is too long", r->folder.path);
+        return rt_error(RT_CONFIG, "%s: the path is too long", r->folder.path);
     rt_sweep_name(r->sweep, run, config->run.name);
     config->run.threads = r->threads;
     return rt_ok();
@@ -76,16 +77,16 @@ static rt_status look_for_results(sweep_run *r, int run)
     rt_sweep_result *result = &r->results[run];
     rt_run_folder folder;
     rt_config config, before;
-    char path[RT_CHECKPOINT_PATH_SIZE], *errors = NULL, *differences = NULL;
+    char path[RT_PATH_SIZE], *errors = NULL, *differences = NULL;
     rt_status status = load_member(r, run, &config);
     if (!status.code)
         status = rt_run_folder_name(&folder, config.run.dir, config.run.name);
     if (status.code || !rt_results_read(&result->results, folder.path))
         return status;
-    if (snprintf(path, sizeof path, "%s/config.ini", folder.path) >= (int)sizeof path)
-        return rt_error(RT_CONFIG, "%s: the path is too long", folder.path);
     const rt_config_source source = {.path = path};
-    status = rt_config_load(&before, &source, &errors);
+    status = rt_path_join(path, folder.path, "config.ini");
+    if (!status.code)
+        status = rt_config_load(&before, &source, &errors);
     differences = status.code ? NULL : rt_config_differences(&before, &config);
     if (!status.code)
         status = !differences ? rt_out_of_memory("a comparison")
@@ -111,11 +112,10 @@ static rt_status look_for_results(sweep_run *r, int run)
 /* What a run prints goes to output.log in its folder. */
 static bool print_to_log(const sweep_run *r, const char *name)
 {
-    char path[MEMBER_PATH_SIZE];
-    snprintf(path, sizeof path, "%s/%s", r->folder.path, name);
-    if (mkdir(path, 0777) && errno != EEXIST)
+    char folder[RT_PATH_SIZE], path[RT_PATH_SIZE];
+    if (rt_path_join(folder, r->folder.path, name).code ||
+        rt_path_join(path, folder, "output.log").code || (mkdir(folder, 0777) && errno != EEXIST))
         return false;
-    snprintf(path, sizeof path, "%s/%s/output.log", r->folder.path, name);
     const int log = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     return log >= 0 && dup2(log, STDOUT_FILENO) >= 0 && dup2(log, STDERR_FILENO) >= 0;
 }
@@ -181,13 +181,13 @@ static const char *ending_of(int code)
 
 static void end_run(sweep_run *r, int run, int how)
 {
-    char name[RT_RUN_NAME_SIZE], path[MEMBER_PATH_SIZE];
+    char name[RT_RUN_NAME_SIZE], path[RT_PATH_SIZE];
     rt_sweep_result *result = &r->results[run];
     rt_sweep_name(r->sweep, run, name);
-    snprintf(path, sizeof path, "%s/%s", r->folder.path, name);
     result->exit_code = WIFEXITED(how) ? WEXITSTATUS(how) : RT_EXIT_FAILURE;
     result->ended = result->exit_code != RT_EXIT_STOPPED;
-    rt_results_read(&result->results, path);
+    if (!rt_path_join(path, r->folder.path, name).code)
+        rt_results_read(&result->results, path);
     r->states[run] = ENDED;
     r->running--;
     r->ended++;
@@ -285,7 +285,7 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
     if (!status.code)
         status = make_runs(r);
     if (!status.code)
-        status = rt_sweep_record(&r->folder, r->sweep, r->results);
+        status = rt_sweep_record(r->folder.path, r->sweep, r->results);
     if (!status.code)
         status = rt_sweep_print(stdout, r->sweep, r->results);
     if (status.code) {

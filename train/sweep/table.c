@@ -1,6 +1,7 @@
 #include "train/sweep/table.h"
 
 #include "core/memory.h"
+#include "train/text/text_file.h"
 #include "train/text/writer.h"
 
 #include <math.h>
@@ -350,16 +351,15 @@ static void write_runs(rt_writer *w, const rt_sweep *s, const rt_sweep_result *r
     }
 }
 
-static rt_status write_file(const rt_run_folder *folder, const char *name, rt_writer *w)
+static rt_status write_file(const char *folder, const char *name, rt_writer *w)
 {
     char *text = rt_writer_take(w);
-    rt_status status = text ? rt_run_folder_write(folder, name, text) : rt_out_of_memory("a table");
+    rt_status status = text ? rt_write_text(folder, name, text) : rt_out_of_memory("a table");
     rt_free(text);
     return status;
 }
 
-rt_status rt_sweep_record(const rt_run_folder *folder, const rt_sweep *s,
-                          const rt_sweep_result *results)
+rt_status rt_sweep_record(const char *folder, const rt_sweep *s, const rt_sweep_result *results)
 {
     rt_writer w = {0};
     names n;

@@ -21,7 +21,7 @@ rt_status rt_sweep_print(FILE *to, const rt_sweep *sweep,
                          const rt_sweep_result *results) RT_MUST_CHECK;
 
 /* sweep.csv, a row as in the table, and runs.csv, a row for each run. */
-rt_status rt_sweep_record(const rt_run_folder *folder, const rt_sweep *sweep,
+rt_status rt_sweep_record(const char *folder, const rt_sweep *sweep,
                           const rt_sweep_result *results) RT_MUST_CHECK;
 
 #endif

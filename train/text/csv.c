@@ -1,14 +1,12 @@
 #include "train/text/csv.h"
 
 #include "core/memory.h"
+#include "core/path.h"
 #include "train/text/text_file.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { PATH_SIZE = 8192 };
 
 static int cut(char *line, char *cells[RT_CSV_COLUMNS])
 {
@@ -35,9 +33,9 @@ static char *take_line(rt_csv *c)
 
 bool rt_csv_open(rt_csv *c, const char *folder, const char *name)
 {
-    char path[PATH_SIZE];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    *c = (rt_csv){.text = rt_read_text(path)};
+    char path[RT_PATH_SIZE];
+    const rt_status fits = rt_path_join(path, folder, name);
+    *c = (rt_csv){.text = fits.code ? NULL : rt_read_text(path)};
     c->next = c->text;
     char *header = take_line(c);
     c->columns = header ? cut(header, c->names) : 0;

@@ -1,8 +1,12 @@
 #include "train/text/text_file.h"
 
 #include "core/memory.h"
+#include "core/path.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { MOST_BYTES = 16 << 20 };
 
@@ -21,4 +25,31 @@ char *rt_read_text(const char *path)
     }
     fclose(file);
     return text;
+}
+
+static rt_status failure(const char *path)
+{
+    return rt_error(RT_IO, "%s: %s", path, strerror(errno));
+}
+
+rt_status rt_write_text(const char *folder, const char *name, const char *text)
+{
+    char path[RT_PATH_SIZE], temporary[RT_PATH_SIZE + 4];
+    rt_status status = rt_path_join(path, folder, name);
+    if (status.code)
+        return status;
+    snprintf(temporary, sizeof temporary, "%s.tmp", path);
+    FILE *to = fopen(temporary, "w");
+    if (!to)
+        return failure(temporary);
+    const bool written = fputs(text, to) >= 0 && !fflush(to);
+    if (!written)
+        status = failure(temporary);
+    if (fclose(to) && written)
+        status = failure(temporary);
+    if (!status.code && rename(temporary, path))
+        status = failure(path);
+    if (status.code)
+        remove(temporary);
+    return status;
 }

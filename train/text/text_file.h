@@ -1,8 +1,16 @@
 #ifndef ROTOR_TRAIN_TEXT_TEXT_FILE_H
 #define ROTOR_TRAIN_TEXT_TEXT_FILE_H
 
-/* The whole of a small text file, at most 16 MiB, which the caller frees (rt_free); NULL if it
- * cannot be read. */
+/* Small text files, read and written as a whole. */
+
+#include "core/status.h"
+
+/* The text of a file of at most 16 MiB, which the caller frees (rt_free); NULL if it cannot be
+ * read. */
 char *rt_read_text(const char *path);
+
+/* Writes folder/name under a temporary name first, so that an older file of that name stays until
+ * the new one is complete. RT_IO; RT_CONFIG if the path is too long. */
+rt_status rt_write_text(const char *folder, const char *name, const char *text) RT_MUST_CHECK;
 
 #endif
