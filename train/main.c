@@ -5,11 +5,11 @@
 #include "train/report_command.h"
 #include "train/run/arguments.h"
 #include "train/run/run.h"
-#include "train/step/memory_check.h"
 #include "train/sweep/runs.h"
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* Prints a text that the caller owns, and frees it. */
@@ -27,26 +27,20 @@ static rt_exit print_help(void)
     return print_text(stdout, rt_config_help());
 }
 
-static rt_exit check(const rt_config *config)
-{
-    rt_data *data = NULL;
-    rt_status status = rt_data_open(&data, &config->data);
-    if (!status.code)
-        status = rt_memory_check(config, data);
-    rt_data_close(data);
-    if (status.code)
-        fprintf(stderr, "train: %s\n", status.message);
-    else
-        printf("%s: configuration and data are good\n", config->file);
-    return rt_exit_of(status.code);
-}
-
 /* The exit code of a status, whose message is printed. */
 static rt_exit conclude(rt_status status)
 {
     if (status.code)
         fprintf(stderr, "train: %s\n", status.message);
     return rt_exit_of(status.code);
+}
+
+static rt_exit check(const rt_config *config, const rt_arguments *arguments)
+{
+    const rt_status status = rt_run_check(config, arguments);
+    if (!status.code)
+        printf("%s: configuration and data are good\n", config->file);
+    return conclude(status);
 }
 
 /* With `sweep` NULL, a sweep in the file is passed over. */
@@ -76,7 +70,7 @@ static rt_exit obey_one(rt_config *config, const rt_arguments *arguments)
 {
     switch (arguments->command) {
     case RT_COMMAND_CHECK:
-        return check(config);
+        return check(config, arguments);
     case RT_COMMAND_GRADCHECK:
         return conclude(rt_model_check(stdout, config));
     case RT_COMMAND_DECAY:
@@ -120,12 +114,12 @@ static rt_exit obey(const rt_arguments *arguments)
 }
 
 /* A file that is opened while a standard stream is closed would take its place, and get what
- * is printed. */
+ * is printed. Results that are printed to a closed stream must fail: it is not written to. */
 static void occupy_standard_streams(void)
 {
     int fd;
     do
-        fd = open("/dev/null", O_RDWR);
+        fd = open("/dev/null", O_RDONLY);
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd > STDERR_FILENO)
         close(fd);
@@ -134,10 +128,16 @@ static void occupy_standard_streams(void)
 /* Results that could not be printed are a failure. */
 static rt_exit end(rt_exit code)
 {
-    if (!fflush(stdout) && !ferror(stdout))
-        return code;
-    fprintf(stderr, "train: the results could not be printed\n");
-    return code ? code : RT_EXIT_FAILURE;
+    struct rlimit space;
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "train: the results could not be printed\n");
+        code = code ? code : RT_EXIT_FAILURE;
+    }
+    /* OpenBLAS waits at its end for a thread that it started when it was loaded; where address
+     * space is short, that thread still asks for its buffer and never ends. */
+    if (!getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY)
+        _exit(code);
+    return code;
 }
 
 int main(int argc, char **argv)

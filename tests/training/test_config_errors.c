@@ -86,7 +86,7 @@ static const example bad_files[] = {
      "theta.ini:2: run.name must be text of at most 127 bytes without control characters; got "
      "'a?b'\n"},
     {"[run]\ndir = x # y\n",
-     "theta.ini:2: run.dir must be text of at most 1023 bytes without control characters; got 'x # "
+     "theta.ini:2: run.dir must be text of at most 4095 bytes without control characters; got 'x # "
      "y'; a comment after a value starts with ' ;'\n"},
     {"[run]\nname = ..\n",
      "theta.ini:2: run.name must name a directory, without '/' and not with '-' at the start; got "

@@ -127,12 +127,12 @@ END_TEST
 
 START_TEST(value_longer_than_its_place_is_refused)
 {
-    char text[4500] = "[data]\nfile = /";
+    char text[8190] = "[data]\nfile = /";
     char *end = text + strlen(text);
-    memset(end, 'x', 4200);
+    memset(end, 'x', 8000);
     rt_config config;
     char *errors = load(&config, "theta.ini", text, NULL);
-    ck_assert_str_eq(errors, "theta.ini:2: data.file must be text of at most 4095 bytes without "
+    ck_assert_str_eq(errors, "theta.ini:2: data.file must be text of at most 7999 bytes without "
                              "control characters; got "
                              "'/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'\n");
     rt_free(errors);

@@ -240,6 +240,22 @@ START_TEST(raising_the_steps_goes_on_with_the_schedule_of_the_start)
 }
 END_TEST
 
+/* The target is reached at step 25, but a run that is never stopped asks at step 40. */
+START_TEST(a_target_is_asked_for_where_a_straight_run_asks)
+{
+    static const char keys[] = "--quiet train.eval_every=40 train.target_accuracy=0.01";
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=straight %s", keys);
+    expect_text(w->out, "steps: 40, ");
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=parts %s train.steps=25", keys);
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=parts %s --resume", keys);
+    expect_text(w->out, "steps: 40, ");
+    expect_same_files("runs/straight/metrics.csv", "runs/parts/metrics.csv");
+    expect_same_files("runs/straight/result.csv", "runs/parts/result.csv");
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=parts %s --resume", keys);
+    expect_text(w->out, "steps: 40, ");
+}
+END_TEST
+
 START_TEST(nothing_is_touched_when_every_checkpoint_is_broken)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
@@ -280,6 +296,7 @@ int main(void)
     tcase_add_test(tests, a_finished_run_prints_its_results_again_and_stays_as_it_is);
     tcase_add_test(tests, only_what_may_differ_may_differ);
     tcase_add_test(tests, raising_the_steps_goes_on_with_the_schedule_of_the_start);
+    tcase_add_test(tests, a_target_is_asked_for_where_a_straight_run_asks);
     tcase_add_test(tests, nothing_is_touched_when_every_checkpoint_is_broken);
     tcase_add_test(tests, other_kernels_of_the_blas_are_warned_about);
     return run_suite(suite);

@@ -31,13 +31,15 @@ static void set_key(loading *l, int origin, int i, const char *value)
     const rt_key *key = rt_key_at(i);
     char name[RT_KEY_NAME_SIZE];
     rt_writer problem = {0};
+    /* The command line can take back a text or a list of the file. */
+    const bool complete = *value || (origin == RT_FROM_COMMAND_LINE && !*key->initial);
     rt_key_full_name(key, name);
-    if (*value && rt_key_read(key, value, l->config, &problem)) {
+    if (complete && rt_key_read(key, value, l->config, &problem)) {
         l->config->origin[i] = origin;
         return;
     }
     rt_config_complain(&l->errors, origin, "%s %s", name,
-                       !*value         ? "has no value"
+                       !complete       ? "has no value"
                        : problem.bytes ? problem.bytes
                                        : "");
     l->errors.bad[i] = true;

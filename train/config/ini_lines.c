@@ -2,21 +2,13 @@
 
 #include "train/text/quote.h"
 
-#include <ini.h>
 #include <stdbool.h>
 #include <string.h>
 
 #define STRING_OF(x) #x
 #define STRING(x)    STRING_OF(x)
 
-/* inih takes a line apart into key and value. By itself it would cut a long line, join an
- * indented one to the key before it, say nothing of line numbers, and of errors only the
- * first: so it is handed nothing but lines that should be pairs, one at a time, and a
- * longer line in pieces, as a key and its indented continuation lines. */
-#define STRING_OF(x) #x
-#define STRING(x)    STRING_OF(x)
-
-enum { LINE_SIZE = RT_INI_LONGEST_LINE + 2, KEY_SIZE = 128 };
+enum { LINE_SIZE = RT_INI_LONGEST_LINE + 2 };
 
 typedef struct lines {
     FILE *file;
@@ -27,13 +19,6 @@ typedef struct lines {
     int line;
     bool ended;
     char bytes_of_line[LINE_SIZE];
-    const char *pair; /* the line that inih is at, NULL if it is at none */
-    const char *rest; /* what it has not been given of that */
-    bool continues;   /* its last piece was not the line's first */
-    size_t unclaimed; /* bytes of continuations that it has been given and not returned */
-    bool has_key;     /* it has found a key in the line */
-    char key[KEY_SIZE];
-    char value[LINE_SIZE];
 } lines;
 
 static bool is_blank(char c)
@@ -131,82 +116,30 @@ static void take_header(const lines *l, char *header)
     l->events->section(l->user, l->line, skip_blanks(header + 1));
 }
 
-/* Reports the pair that inih has been given to the end. */
-static void finish_pair(lines *l)
+/* "key = value", or with a colon; white space around both does not count. */
+static void take_pair(const lines *l, char *line)
 {
-    if (l->pair && l->has_key && !l->unclaimed)
-        l->events->pair(l->user, l->line, l->key, l->value);
-    else if (l->pair)
-        problem(l, "a line must be 'key = value'; got", l->pair);
-    l->pair = NULL;
-}
-
-/* Goes on to the next line that should be a pair. */
-static bool find_pair(lines *l)
-{
-    while (read_line(l)) {
-        char *line = trim_line(l);
-        if (*line == '[') {
-            take_header(l, line);
-        } else if (*line) {
-            l->pair = l->rest = line;
-            l->unclaimed = 0;
-            l->has_key = false;
-            return true;
-        }
+    char *value = strpbrk(line, "=:");
+    char *end = value;
+    if (!value || value == line) {
+        problem(l, "a line must be 'key = value'; got", line);
+        return;
     }
-    return false;
-}
-
-/* How much of the text to give to inih at once. It takes blanks off the ends of a piece, and
- * a piece that starts with ; or # for a comment: so cut between other characters. */
-static size_t piece_length(const char *text, size_t most)
-{
-    size_t length = strlen(text);
-    if (length <= most)
-        return length;
-    for (length = most; length > 1; length--)
-        if (!strchr(" \t\v\f\r;#", text[length]) && !is_blank(text[length - 1]))
-            return length;
-    return most;
-}
-
-/* Gives inih its next line; the contract is that of fgets. */
-static char *next_piece(char *buffer, int size, void *user)
-{
-    lines *l = user;
-    if (!l->pair || !*l->rest) {
-        finish_pair(l);
-        if (!find_pair(l))
-            return NULL;
-    }
-    l->continues = l->rest != l->pair;
-    size_t length = piece_length(l->rest, (size_t)size - 2);
-    snprintf(buffer, (size_t)size, "%s%.*s", l->continues ? " " : "", (int)length, l->rest);
-    l->rest += length;
-    l->unclaimed += l->continues ? length : 0;
-    return buffer;
-}
-
-/* What inih has made of the piece. */
-static int take_piece(void *user, const char *section, const char *key, const char *value)
-{
-    (void)section;
-    lines *l = user;
-    if (!l->continues && *key) {
-        snprintf(l->key, sizeof l->key, "%s", key);
-        snprintf(l->value, sizeof l->value, "%s", value);
-        l->has_key = true;
-    } else if (l->has_key) {
-        strcat(l->value, value);
-        l->unclaimed -= strlen(value);
-    }
-    return 1;
+    while (is_blank(end[-1]))
+        end--;
+    value = (char *)skip_blanks(value + 1);
+    *end = '\0';
+    l->events->pair(l->user, l->line, line, value);
 }
 
 void rt_ini_lines(FILE *file, const char *text, const rt_ini_events *events, void *user)
 {
     lines l = {.file = file, .text = text, .events = events, .user = user};
-    ini_parse_stream(next_piece, &l, take_piece, &l);
-    finish_pair(&l);
+    while (read_line(&l)) {
+        char *line = trim_line(&l);
+        if (*line == '[')
+            take_header(&l, line);
+        else if (*line)
+            take_pair(&l, line);
+    }
 }

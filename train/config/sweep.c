@@ -111,11 +111,27 @@ static void add_values(rt_axis *axis, const char *values, rt_config_errors *erro
     }
 }
 
+/* The command line takes the place of the file; nothing takes the place of its own kind. */
+static bool may_replace(int before, int now, const char *name, rt_config_errors *errors)
+{
+    if (now != RT_FROM_COMMAND_LINE)
+        rt_config_complain(errors, now, "duplicate key '%s' in [sweep]; line %d has it", name,
+                           before);
+    else if (before == RT_FROM_COMMAND_LINE)
+        rt_config_complain(errors, now, "sweep.%s is given twice", name);
+    else
+        return true;
+    return false;
+}
+
 static void set_jobs(rt_sweep *s, int origin, const char *value, rt_config_errors *errors)
 {
     enum { MOST_JOBS = 1024 };
     char quoted[RT_QUOTE_SIZE];
     int64_t jobs;
+    if (s->jobs_origin && !may_replace(s->jobs_origin, origin, "jobs", errors))
+        return;
+    s->jobs_origin = origin;
     if (rt_whole_read(value, &jobs) && jobs >= 1 && jobs <= MOST_JOBS)
         s->jobs = (int)jobs;
     else
@@ -136,18 +152,15 @@ void rt_sweep_set(rt_sweep *s, int origin, const char *name, const char *values,
         i++;
     if (key < 0)
         return;
-    if (i < s->axis_count && origin != RT_FROM_COMMAND_LINE) {
-        rt_config_complain(errors, origin, "duplicate key '%s' in [sweep]; line %d has it", name,
-                           s->axes[i].origin);
+    if (i < s->axis_count && !may_replace(s->axes[i].origin, origin, name, errors))
         return;
-    }
     if (i == RT_MOST_AXES) {
         rt_config_complain(errors, origin, "[sweep] has more than %d keys", RT_MOST_AXES);
         return;
     }
     if (i == s->axis_count)
         s->axis_count++;
-    free_axis(&s->axes[i]); /* the command line takes the place of the file */
+    free_axis(&s->axes[i]);
     s->axes[i].key = key;
     s->axes[i].origin = origin;
     add_values(&s->axes[i], values, errors);

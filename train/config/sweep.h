@@ -32,7 +32,8 @@ typedef struct rt_variant {
 
 /* Zeroed: a single run. */
 typedef struct rt_sweep {
-    int jobs; /* runs at a time; 0 = not set */
+    int jobs;        /* runs at a time; 0 = not set */
+    int jobs_origin; /* as that of an axis; 0 = not set */
     int axis_count;
     rt_axis axes[RT_MOST_AXES];
     int variant_count;

@@ -1,4 +1,6 @@
 #include "train/config/keys.h"
+
+#include "core/real.h"
 #include "train/text/number.h"
 #include "train/text/quote.h"
 #include "train/text/suggest.h"
@@ -88,10 +90,19 @@ static bool read_seed(const rt_key *key, const char *value, rt_config *config)
     return true;
 }
 
+/* The precision of the build may make another number of it: a small one is then 0, a large one
+ * infinite, and 0.9999999999 is 1. */
+static bool in_range_as_real(const rt_range *range, double number)
+{
+    const double held = (double)(real)number;
+    return in_range(range, held) && isfinite(held) && (held != 0 || number == 0);
+}
+
 static bool read_number(const rt_key *key, const char *value, rt_config *config)
 {
     double number;
-    if (!rt_number_read(value, &number) || !in_range(&key->range, number))
+    if (!rt_number_read(value, &number) || !in_range(&key->range, number) ||
+        !in_range_as_real(&key->range, number))
         return false;
     number += 0.0; /* makes -0 a 0 */
     memcpy(place_of(key, config), &number, sizeof number);
@@ -113,7 +124,8 @@ static bool read_word(const rt_key *key, const char *value, rt_config *config)
     return true;
 }
 
-/* Whether a comment sign stands where inih, or a reader, takes it for a comment. */
+/* Whether a comment sign stands where a reader of INI files, or a person, takes it for a comment.
+ */
 static bool holds_comment(const char *value)
 {
     if (*value == ';' || *value == '#')
@@ -188,11 +200,15 @@ static void tell_wish(const rt_key *key, rt_writer *problem)
 
 static void tell_hint(const rt_key *key, const char *value, rt_writer *problem)
 {
+    double number;
     rt_nearest nearest = {.written = value};
     const char *(*word)(int) = words_of(key);
     for (int i = 0; word && word(i); i++)
         rt_nearest_try(&nearest, word(i));
-    if (holds_comment(value))
+    if (key->type == RT_KEY_NUMBER && rt_number_read(value, &number) &&
+        in_range(&key->range, number))
+        rt_writer_add(problem, ", which is %g in " RT_PRECISION, (double)(real)number);
+    else if (holds_comment(value))
         rt_writer_add(problem, "; a comment after a value starts with ' ;'");
     else if (nearest.name)
         rt_writer_add(problem, "; did you mean '%s'?", nearest.name);

@@ -206,7 +206,7 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
 {
     rt_status status = rt_ok();
     int found, index = 0;
-    *a = (rt_arguments){.temperature = -1, .seed = -1, .tokens = DEFAULT_TOKENS};
+    *a = (rt_arguments){.temperature = -1, .seed = -1};
     optind = 0; /* starts over, also for a second command line in one process */
     opterr = 0;
     /* '-': operands are returned in their place, as option 1 */
@@ -226,8 +226,10 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
     if (a->checkpoint && a->command != RT_COMMAND_EVAL && a->command != RT_COMMAND_PREDICT &&
         a->command != RT_COMMAND_DECAY)
         return rt_error(RT_CONFIG, "--checkpoint goes with --eval, --predict and --decay");
-    if ((a->temperature >= 0 || a->seed >= 0 || a->tokens != DEFAULT_TOKENS) && !a->predict)
+    if ((a->temperature >= 0 || a->seed >= 0 || a->tokens) && !a->predict)
         return rt_error(RT_CONFIG, "--temperature, --seed and --tokens go with --predict");
+    if (!a->tokens)
+        a->tokens = DEFAULT_TOKENS;
     if (a->trap && a->profile)
         return rt_error(RT_CONFIG, "--trap and --profile contradict each other");
     if ((a->trap || a->profile) && a->command != RT_COMMAND_TRAIN)

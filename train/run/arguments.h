@@ -33,7 +33,7 @@ typedef struct rt_arguments {
     const char *predict;    /* the text of --predict, or NULL */
     double temperature;     /* below 0: not given */
     int64_t seed;           /* below 0: not given */
-    int tokens;
+    int tokens;             /* that --predict adds */
     bool resume;
     bool overwrite;
     bool trap;

@@ -65,7 +65,9 @@ static rt_status resume(rt_run *r)
 
 static rt_status refuse_used_folder(const rt_run *r)
 {
-    if (r->arguments->resume || r->arguments->overwrite || !rt_run_folder_used(&r->folder))
+    const rt_arguments *a = r->arguments;
+    if (a->command != RT_COMMAND_TRAIN || a->resume || a->overwrite ||
+        !rt_run_folder_used(&r->folder))
         return rt_ok();
     return rt_error(RT_CONFIG,
                     "%s already holds a run: give --resume to go on, --overwrite to replace it, or "
@@ -73,9 +75,8 @@ static rt_status refuse_used_folder(const rt_run *r)
                     r->folder.path);
 }
 
-/* Everything that can go wrong before the first step goes wrong here, and until the folder
- * is opened nothing has been created. */
-static rt_status begin(rt_run *r)
+/* What a run needs, before anything is created. */
+static rt_status open_run(rt_run *r)
 {
     rt_checkpoint_found found = {0};
     rt_status status = rt_run_folder_name(&r->folder, r->config->run.dir, r->config->run.name);
@@ -86,9 +87,16 @@ static rt_status begin(rt_run *r)
     if (!status.code && found.found)
         status = compare_configs(r, found.path);
     if (!status.code)
-        status = rt_run_open(r);
-    if (!status.code && !found.found)
-        status = rt_run_start_from(r);
+        status = found.found ? rt_run_open(r) : rt_run_prepare(r);
+    return status;
+}
+
+/* Everything that can go wrong before the first step goes wrong here. */
+static rt_status begin(rt_run *r)
+{
+    rt_status status = open_run(r);
+    if (!status.code)
+        status = rt_trainer_observe(r->trainer, r->arguments->trap, r->arguments->profile);
     if (!status.code)
         status = rt_run_folder_open(&r->folder, true);
     if (!status.code && r->arguments->resume)
@@ -153,39 +161,59 @@ static rt_status save_if_due(rt_run *r, bool due)
 
 static bool reached_target(const rt_config *c, const rt_evaluation *evaluation)
 {
-    return evaluation && c->train.target_accuracy > 0 &&
-           evaluation->accuracy >= c->train.target_accuracy;
+    return c->train.target_accuracy > 0 && evaluation->accuracy >= c->train.target_accuracy;
 }
 
-/* Steps until the last one, a stop, or the target. */
+/* What follows a step: evaluation, records, a checkpoint. */
+static rt_status after_step(rt_run *r, const rt_step_result *result)
+{
+    rt_evaluation evaluation;
+    const rt_config *c = r->config;
+    const int step = r->state->step;
+    const bool last = step >= c->train.steps;
+    const bool due = last || step % c->train.eval_every == 0;
+    bool best = false;
+    rt_status status = due ? evaluate(r, &evaluation, &best) : rt_ok();
+    rt_progress_step(&r->progress, step, result);
+    if (!status.code)
+        status = rt_metrics_step(&r->metrics, r->state, result, due ? &evaluation : NULL,
+                                 rt_seconds() - r->progress.start);
+    const char *lost = rt_metrics_failure(&r->metrics);
+    if (lost)
+        rt_progress_say(&r->progress, "warning: %s/%s cannot be written", r->folder.path, lost);
+    r->finished = last || (!status.code && due && reached_target(c, &evaluation));
+    r->stopping = rt_stop_asked();
+    rt_stop_watch(NULL, 0); /* a disk may take its time */
+    if (!status.code)
+        status = save_if_due(r, r->finished || r->stopping || best ||
+                                    step % c->train.checkpoint_every == 0);
+    return status;
+}
+
+/* How long one part of a step may take once a stop has been asked for: longer than the longest
+ * step so far with what follows it. */
+static int patience(double longest_step)
+{
+    enum { LEAST = 20, MOST = 86400, TIMES = 5 };
+    const double seconds = LEAST + TIMES * longest_step;
+    return seconds < MOST ? (int)seconds : MOST;
+}
+
+/* Steps until the last one, the target, or a stop. */
 static rt_status loop(rt_run *r)
 {
-    rt_evaluation evaluation = {0};
-    const rt_config *c = r->config;
     rt_status status = rt_ok();
-    bool done = false;
-    while (!done && !status.code) {
+    double longest = 0;
+    while (!r->finished && !r->stopping && !status.code) {
         rt_step_result result;
+        const double start = rt_seconds();
+        rt_stop_watch(rt_trainer_progress(r->trainer), patience(longest));
         status = rt_trainer_step(r->trainer, &result);
-        if (status.code)
-            break;
-        const int step = r->state->step;
-        const bool last = step >= c->train.steps;
-        const bool due = last || step % c->train.eval_every == 0;
-        bool best = false;
-        if (due)
-            status = evaluate(r, &evaluation, &best);
-        rt_progress_step(&r->progress, step, &result);
         if (!status.code)
-            status = rt_metrics_step(&r->metrics, r->state, &result, due ? &evaluation : NULL,
-                                     rt_seconds() - r->progress.start);
-        const char *lost = rt_metrics_failure(&r->metrics);
-        if (lost)
-            rt_progress_say(&r->progress, "warning: %s/%s cannot be written", r->folder.path, lost);
-        done = last || rt_stop_asked() || reached_target(c, due ? &evaluation : NULL);
-        if (!status.code)
-            status = save_if_due(r, done || best || step % c->train.checkpoint_every == 0);
+            status = after_step(r, &result);
+        longest = fmax(longest, rt_seconds() - start);
     }
+    rt_stop_watch(NULL, 0);
     return status;
 }
 
@@ -243,53 +271,72 @@ static rt_exit conclude(rt_run *r)
     return code;
 }
 
-/* A run that goes on may have done all its steps, or have reached its target. */
-static rt_status is_finished(rt_run *r, bool *finished)
+/* A run that goes on may have done all its steps, or have reached its target: it is asked where a
+ * run that was never interrupted asks, after the steps that are evaluated. */
+static rt_status is_finished(rt_run *r)
 {
     rt_evaluation evaluation;
-    *finished = r->state->step >= r->config->train.steps;
-    if (*finished || r->state->step == 0 || r->config->train.target_accuracy <= 0)
+    const rt_config *c = r->config;
+    const int step = r->state->step;
+    r->finished = step >= c->train.steps;
+    if (r->finished || !step || c->train.target_accuracy <= 0 || step % c->train.eval_every)
         return rt_ok();
-    rt_status status = rt_trainer_evaluate(r->trainer, r->config->data.length, &evaluation);
-    *finished = !status.code && reached_target(r->config, &evaluation);
+    rt_status status = rt_trainer_evaluate(r->trainer, c->data.length, &evaluation);
+    r->finished = !status.code && reached_target(c, &evaluation);
     return status;
+}
+
+/* Takes the steps that are left, and keeps their records. */
+static rt_status take_steps(rt_run *r)
+{
+    describe(r);
+    rt_status status = rt_write_text(r->folder.path, "config.ini", r->config_text);
+    if (!status.code)
+        status = rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step);
+    if (!status.code && r->state->step == 0)
+        status = rt_metrics_theta(&r->metrics, r->state);
+    rt_progress_begin(&r->progress, r->config, r->state->step, r->arguments->quiet,
+                      r->arguments->no_color);
+    if (!status.code)
+        status = loop(r);
+    rt_progress_end(&r->progress);
+    if (status.code == RT_NONFINITE)
+        record_failure(r, RT_EXIT_NONFINITE);
+    return status;
+}
+
+/* How a run ends that has not failed. */
+static rt_exit end(rt_run *r)
+{
+    if (r->finished && !r->unsaved)
+        return conclude(r);
+    if (r->unsaved)
+        rt_progress_say(&r->progress, "the last checkpoint could not be written");
+    else
+        rt_progress_say(&r->progress, "stopped by a signal after step %d; --resume goes on",
+                        r->state->step);
+    return r->unsaved ? RT_EXIT_UNSAVED : RT_EXIT_STOPPED;
 }
 
 static rt_exit train(rt_run *r)
 {
-    bool finished = false;
     rt_status status = begin(r);
     if (!status.code)
-        status = rt_trainer_observe(r->trainer, r->arguments->trap, r->arguments->profile);
-    if (!status.code)
-        status = is_finished(r, &finished);
-    if (!status.code && !finished) {
-        describe(r);
-        status = rt_write_text(r->folder.path, "config.ini", r->config_text);
-        if (!status.code)
-            status = rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step);
-        if (!status.code && r->state->step == 0)
-            status = rt_metrics_theta(&r->metrics, r->state);
-        rt_progress_begin(&r->progress, r->config, r->state->step, r->arguments->quiet,
-                          r->arguments->no_color);
-        if (!status.code)
-            status = loop(r);
-        rt_progress_end(&r->progress);
-        if (status.code == RT_NONFINITE)
-            record_failure(r, RT_EXIT_NONFINITE);
-    }
-    if (status.code)
-        return fail(r, status);
-    if (r->unsaved) {
-        rt_progress_say(&r->progress, "the last checkpoint could not be written");
-        return RT_EXIT_UNSAVED;
-    }
-    if (rt_stop_asked() && r->state->step < r->config->train.steps) {
-        rt_progress_say(&r->progress, "stopped by a signal after step %d; --resume goes on",
-                        r->state->step);
-        return RT_EXIT_STOPPED;
-    }
-    return conclude(r);
+        status = is_finished(r);
+    if (!status.code && !r->finished)
+        status = take_steps(r);
+    return status.code ? fail(r, status) : end(r);
+}
+
+rt_status rt_run_check(const rt_config *config, const rt_arguments *arguments)
+{
+    rt_config own = *config;
+    rt_arguments silent = *arguments;
+    silent.quiet = true;
+    rt_run r = rt_run_new(&own, &silent);
+    rt_status status = open_run(&r);
+    rt_run_free(&r);
+    return status;
 }
 
 rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments)

@@ -2,11 +2,16 @@
 #define ROTOR_TRAIN_RUN_RUN_H
 
 /* A run from the first step to the last line on stdout, and what can be done with a trained
- * one. Messages go to stderr. Both return the exit code of the process. */
+ * one. Messages go to stderr. An rt_exit that is returned is the exit code of the process. */
 
 #include "train/config/config.h"
 #include "train/folder/exit.h"
 #include "train/run/arguments.h"
+
+/* Whether the run could begin: its data, its memory, the checkpoint that it starts from or goes on
+ * from, asked as rt_run_train asks before the first step. Creates nothing. Whether the run folder
+ * is free is asked for the command of training only. */
+rt_status rt_run_check(const rt_config *config, const rt_arguments *arguments) RT_MUST_CHECK;
 
 rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments);
 /* Makes the report of the run or the sweep in arguments->report again. */

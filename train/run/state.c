@@ -131,8 +131,8 @@ rt_status rt_run_load(rt_run *r, const char *path)
     return status;
 }
 
-/* Starts from the parameters of another run, if one is named. */
-rt_status rt_run_start_from(rt_run *r)
+/* Takes the parameters of another run, if one is named. */
+static rt_status start_from(rt_run *r)
 {
     const char *path = r->config->train.init_from;
     const rt_checkpoint_model model = checkpoint_model(r);
@@ -154,4 +154,10 @@ rt_status rt_run_start_from(rt_run *r)
                         : r->config->model.theta.learn ? ", theta as configured"
                                                        : "");
     return rt_ok();
+}
+
+rt_status rt_run_prepare(rt_run *r)
+{
+    rt_status status = rt_run_open(r);
+    return status.code ? status : start_from(r);
 }

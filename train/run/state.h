@@ -23,7 +23,9 @@ typedef struct rt_run {
     char *config_text;
     double best_loss;
     int best_step;
-    bool unsaved; /* the newest checkpoint that was due could not be written */
+    bool unsaved;  /* the newest checkpoint that was due could not be written */
+    bool stopping; /* a signal has asked for it */
+    bool finished; /* all steps are taken, or the target is reached */
 } rt_run;
 
 /* Nothing is open yet; the configuration and the arguments are kept, not copied. */
@@ -33,11 +35,13 @@ void rt_run_free(rt_run *r);
 /* Opens the data and makes the trainer, after asking whether they fit. */
 rt_status rt_run_open(rt_run *r) RT_MUST_CHECK;
 
+/* The same for a run that starts afresh, which takes the parameters of train.init_from if that is
+ * set. All that decides whether a configuration can be trained, but for what the run folder
+ * holds, is decided here. */
+rt_status rt_run_prepare(rt_run *r) RT_MUST_CHECK;
+
 /* Saves where the run stands; loads a checkpoint of it, which must be there. */
 rt_status rt_run_save(rt_run *r) RT_MUST_CHECK;
 rt_status rt_run_load(rt_run *r, const char *path) RT_MUST_CHECK;
-
-/* Takes the parameters of train.init_from, if that is set. */
-rt_status rt_run_start_from(rt_run *r) RT_MUST_CHECK;
 
 #endif

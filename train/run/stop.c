@@ -3,18 +3,50 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { EXIT_SECOND_INTERRUPT = 130 };
 
-/* All that a handler may do is set this. */
 static volatile sig_atomic_t asked;
+
+/* What the handlers read; the thread that trains writes it, and is the one that they interrupt. */
+static const atomic_long *volatile watched;
+static volatile sig_atomic_t patience;
+static volatile long seen;
+static volatile sig_atomic_t unchanged; /* seconds */
 
 static void ask(int number)
 {
     if (number == SIGINT && asked)
         _exit(EXIT_SECOND_INTERRUPT);
     asked = number;
+    alarm(1);
+}
+
+/* Every second since the signal. */
+static void look(int number)
+{
+    static const char message[] = "train: the step does not end: stopped without a checkpoint\n";
+    (void)number;
+    const atomic_long *progress = watched;
+    const long now = progress ? atomic_load(progress) : 0;
+    unchanged = progress && now == seen ? unchanged + 1 : 0;
+    seen = now;
+    if (progress && unchanged > patience) {
+        const ssize_t written = write(STDERR_FILENO, message, strlen(message));
+        (void)written;
+        _exit(EXIT_SECOND_INTERRUPT);
+    }
+    alarm(1);
+}
+
+void rt_stop_watch(const atomic_long *progress, int seconds)
+{
+    watched = NULL;
+    patience = seconds;
+    unchanged = 0;
+    watched = progress;
 }
 
 static bool is_ignored(int number)
@@ -31,6 +63,8 @@ void rt_stop_on_signals(void)
     for (size_t i = 0; i < sizeof stopping / sizeof *stopping; i++)
         if (!(stopping[i] == SIGHUP && is_ignored(SIGHUP))) /* nohup */
             sigaction(stopping[i], &action, NULL);
+    action.sa_handler = look;
+    sigaction(SIGALRM, &action, NULL);
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
     sigaction(SIGXFSZ, &action, NULL);

@@ -2,12 +2,20 @@
 #define ROTOR_TRAIN_RUN_STOP_H
 
 /* Stopping by signal: SIGINT, SIGTERM, SIGHUP and SIGUSR1 ask for a stop after the step
- * under way; a second SIGINT ends the process at once with exit code 130. SIGPIPE and
- * SIGXFSZ are ignored, so that writing returns an error instead. */
+ * under way; a second SIGINT ends the process at once with exit code 130, and so does a step
+ * that does not end (see rt_stop_watch). SIGPIPE and SIGXFSZ are ignored, so that writing
+ * returns an error instead. */
+
+#include <stdatomic.h>
 
 void rt_stop_on_signals(void);
 
 /* The signal that asked for a stop, or 0. */
 int rt_stop_asked(void);
+
+/* From now on a stop that was asked for is enforced: if *progress does not change for that many
+ * seconds, counted from the signal, the process ends. NULL: it may take any time. `progress` must
+ * outlive the watching. */
+void rt_stop_watch(const atomic_long *progress, int seconds);
 
 #endif

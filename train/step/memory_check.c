@@ -4,6 +4,8 @@
 #include "train/step/summation.h"
 #include "train/step/trainer.h"
 
+#include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* Numbers that forward and backward keep for each token, counted in runs: of width C and of the
@@ -11,6 +13,9 @@
  * V for each labelled one. */
 static const double of_width = 14, of_ffn_width = 2, of_dropout = 5, of_vocab = 3;
 static const double once_of_width = 8, once_of_ffn_width = 2;
+
+/* The buffer of a thread in OpenBLAS. One that gets none asks for it again, for ever. */
+static const double blas_buffer = 128 << 20;
 
 rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *c, const rt_data *data)
 {
@@ -29,7 +34,32 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *c, const rt_
     need->activations = workers * tokens * sizeof(real) *
                         (o.layers * (width * o.dim + of_ffn_width * ffn) + once_of_width * o.dim +
                          once_of_ffn_width * ffn + of_vocab * o.vocab);
+    need->products = workers * blas_buffer;
     return rt_ok();
+}
+
+/* Whether the address space is limited to less than the run takes: what is mapped already, and
+ * what the run adds. */
+static rt_status check_limit(const rt_config *config, const rt_memory_need *need)
+{
+    const double giga = 1e9;
+    const double all = need->parameters + need->gradients + need->activations + need->products;
+    struct rlimit limit;
+    long pages = 0;
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return rt_ok();
+    FILE *statm = fopen("/proc/self/statm", "r");
+    if (statm && fscanf(statm, "%ld", &pages) != 1)
+        pages = 0;
+    if (statm)
+        fclose(statm);
+    const double left = (double)limit.rlim_cur - (double)pages * (double)sysconf(_SC_PAGESIZE);
+    if (all <= left)
+        return rt_ok();
+    return rt_error(RT_CONFIG,
+                    "%s: the run needs about %.2f GB of address space (buffers of OpenBLAS %.2f); "
+                    "its limit (ulimit -v) leaves %.2f GB",
+                    config->file, all / giga, need->products / giga, left > 0 ? left / giga : 0);
 }
 
 rt_status rt_memory_check(const rt_config *config, const rt_data *data)
@@ -42,7 +72,7 @@ rt_status rt_memory_check(const rt_config *config, const rt_data *data)
         return rt_error(RT_CONFIG, "%s: the model is too large: %s", config->file, status.message);
     const double all = need.parameters + need.gradients + need.activations;
     if (there <= 0 || all <= there)
-        return rt_ok();
+        return check_limit(config, &need);
     return rt_error(RT_CONFIG,
                     "%s: the run needs about %.1f GB of memory (parameters and moments %.1f, "
                     "%d blocks of gradients %.1f, activations %.1f); this machine has %.1f GB",

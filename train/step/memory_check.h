@@ -12,12 +12,14 @@ typedef struct rt_memory_need {
     int blocks;        /* of gradients */
     double gradients;
     double activations;
+    double products; /* address space that OpenBLAS reserves, most of which is never touched */
 } rt_memory_need;
 
 rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config,
                              const rt_data *data) RT_MUST_CHECK;
 
-/* RT_CONFIG, with both numbers, if the machine has less than that. */
+/* RT_CONFIG, with both numbers, if the machine has less than that, or the limit of the process
+ * (ulimit -v) leaves less. */
 rt_status rt_memory_check(const rt_config *config, const rt_data *data) RT_MUST_CHECK;
 
 #endif

@@ -478,3 +478,8 @@ int rt_trainer_threads(const rt_trainer *t)
 {
     return rt_workers_count(t->workers);
 }
+
+const atomic_long *rt_trainer_progress(const rt_trainer *t)
+{
+    return rt_workers_progress(t->workers);
+}

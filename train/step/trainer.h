@@ -73,4 +73,7 @@ void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
 /* How many threads work. */
 int rt_trainer_threads(const rt_trainer *trainer);
 
+/* Changes while they do; see rt_workers_progress. */
+const atomic_long *rt_trainer_progress(const rt_trainer *trainer);
+
 #endif

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -22,10 +21,11 @@ struct rt_workers {
     rt_job run;
     void *context;
     int jobs;
-    atomic_int next;    /* job to be taken */
-    atomic_int busy;    /* workers still at this round */
-    atomic_uint round;  /* counts up when there is something to do */
-    atomic_int numbers; /* given to threads as they start */
+    atomic_int next;      /* job to be taken */
+    atomic_int busy;      /* workers still at this round */
+    atomic_uint round;    /* counts up when there is something to do */
+    atomic_long progress; /* jobs done since the start */
+    atomic_int numbers;   /* given to threads as they start */
     bool stop;
 
     pthread_mutex_t mutex; /* guards sleeping only */
@@ -36,8 +36,10 @@ struct rt_workers {
 static void work(rt_workers *w, int worker)
 {
     int job;
-    while ((job = atomic_fetch_add(&w->next, 1)) < w->jobs)
+    while ((job = atomic_fetch_add(&w->next, 1)) < w->jobs) {
         w->run(w->context, job, worker);
+        atomic_fetch_add_explicit(&w->progress, 1, memory_order_relaxed);
+    }
 }
 
 static void wait_for_round(rt_workers *w, unsigned seen)
@@ -101,6 +103,11 @@ void rt_workers_run(rt_workers *w, rt_job run, void *context, int jobs)
 int rt_workers_count(const rt_workers *w)
 {
     return w->count;
+}
+
+const atomic_long *rt_workers_progress(const rt_workers *w)
+{
+    return &w->progress;
 }
 
 int rt_processors(void)

@@ -10,6 +10,8 @@
 
 #include "core/status.h"
 
+#include <stdatomic.h>
+
 typedef struct rt_workers rt_workers;
 
 typedef void (*rt_job)(void *context, int job, int worker);
@@ -23,6 +25,9 @@ int rt_workers_count(const rt_workers *workers);
 
 /* Runs job 0 ... jobs - 1 and returns when all are done. */
 void rt_workers_run(rt_workers *workers, rt_job run, void *context, int jobs);
+
+/* Counts the jobs that are done: as long as it changes, something moves on. */
+const atomic_long *rt_workers_progress(const rt_workers *workers);
 
 /* How many processors this process may use. */
 int rt_processors(void);

@@ -109,6 +109,32 @@ static rt_status look_for_results(sweep_run *r, int run)
     return status;
 }
 
+/* The arguments of a run of the sweep: one that was interrupted goes on. */
+static rt_arguments member_arguments(const rt_arguments *arguments)
+{
+    rt_arguments own = *arguments;
+    own.quiet = true;
+    own.resume = !own.overwrite;
+    return own;
+}
+
+/* Whether a run that has not begun could begin. One that has, and cannot go on, fails alone. */
+static rt_status check_member(const sweep_run *r, int run)
+{
+    rt_config config;
+    rt_run_folder folder;
+    rt_arguments arguments = *r->arguments;
+    arguments.command = RT_COMMAND_CHECK;
+    arguments.resume = false;
+    rt_status status = load_member(r, run, &config);
+    if (!status.code)
+        status = rt_run_folder_name(&folder, config.run.dir, config.run.name);
+    if (status.code || (!arguments.overwrite && rt_run_folder_used(&folder)))
+        return status;
+    status = rt_run_check(&config, &arguments);
+    return status.code ? rt_error(status.code, "%s: %s", config.run.name, status.message) : status;
+}
+
 /* What a run prints goes to output.log in its folder. */
 static bool print_to_log(const sweep_run *r, const char *name)
 {
@@ -124,12 +150,10 @@ static bool print_to_log(const sweep_run *r, const char *name)
 static rt_exit be_run(const sweep_run *r, int run)
 {
     rt_config config;
-    rt_arguments arguments = *r->arguments;
+    const rt_arguments arguments = member_arguments(r->arguments);
     rt_status status = load_member(r, run, &config);
     if (status.code || !print_to_log(r, config.run.name))
         return RT_EXIT_FAILURE;
-    arguments.quiet = true;
-    arguments.resume = !arguments.overwrite;
     rt_exit code = rt_run_train(&config, &arguments);
     if (fflush(stdout) && !code)
         code = RT_EXIT_FAILURE;
@@ -262,6 +286,9 @@ static rt_status prepare(sweep_run *r, const rt_config *base)
             rt_error(RT_CONFIG, "%s holds a single run: choose another run.name", r->folder.path);
     for (int run = 0; run < r->count && !status.code && !r->arguments->overwrite; run++)
         status = look_for_results(r, run);
+    for (int run = 0; run < r->count && !status.code; run++)
+        if (r->states[run] != ENDED)
+            status = check_member(r, run);
     return status.code ? status : rt_run_folder_open(&r->folder, false);
 }
 
@@ -313,6 +340,8 @@ rt_exit rt_sweep_validate(const rt_sweep *sweep, const rt_arguments *arguments)
     for (int run = 0; run < rt_sweep_count(sweep); run++) {
         char *errors, name[RT_RUN_NAME_SIZE];
         rt_status status = load_run(&config, sweep, arguments, run, &errors);
+        if (!status.code && arguments->command == RT_COMMAND_CHECK)
+            status = rt_run_check(&config, arguments);
         rt_sweep_name(sweep, run, name);
         if (status.code && !code)
             code = rt_exit_of(status.code);

@@ -1,0 +1,68 @@
+#include "suite.h"
+#include "train/run/stop.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SURVIVED = 3, PATIENCE = 2, LIFE = 5 }; /* seconds */
+
+static void busy_for(int seconds, atomic_long *progress)
+{
+    const time_t end = time(NULL) + seconds;
+    while (time(NULL) < end)
+        if (progress)
+            atomic_fetch_add(progress, 1);
+}
+
+/* How a process ends that is told to stop and then lives for some seconds. */
+static int ending(int number, bool watched, bool moves)
+{
+    int how;
+    const pid_t child = fork();
+    if (child == 0) {
+        atomic_long progress = 0;
+        close(STDERR_FILENO);
+        rt_stop_on_signals();
+        if (watched)
+            rt_stop_watch(&progress, PATIENCE);
+        raise(number);
+        busy_for(LIFE, moves ? &progress : NULL);
+        _exit(rt_stop_asked() == number ? SURVIVED : 1);
+    }
+    ck_assert_int_eq(waitpid(child, &how, 0), child);
+    ck_assert_msg(WIFEXITED(how), "ended by signal %d", WTERMSIG(how));
+    return WEXITSTATUS(how);
+}
+
+START_TEST(a_step_that_does_not_end_is_ended_by_any_signal)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
+    ck_assert_int_eq(ending(signals[_i], true, false), 130);
+}
+END_TEST
+
+START_TEST(a_step_that_moves_on_may_take_its_time)
+{
+    ck_assert_int_eq(ending(SIGTERM, true, true), SURVIVED);
+}
+END_TEST
+
+START_TEST(what_is_not_watched_may_take_its_time)
+{
+    ck_assert_int_eq(ending(SIGTERM, false, false), SURVIVED);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("stop");
+    TCase *tests = leak_checked_case(suite, "stop");
+    tcase_add_loop_test(tests, a_step_that_does_not_end_is_ended_by_any_signal, 0, 4);
+    tcase_add_test(tests, a_step_that_moves_on_may_take_its_time);
+    tcase_add_test(tests, what_is_not_watched_may_take_its_time);
+    return run_suite(suite);
+}
