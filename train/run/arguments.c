@@ -53,7 +53,8 @@ static const char usage[] =
     "\n"
     "exit codes: 0 done; 1 run-time failure; 2 usage or configuration; 3 data; 4 checkpoint;\n"
     "  5 loss not finite; 6 the last save could not be written; 7 a check that was asked for\n"
-    "  failed; 75 stopped by a signal with a checkpoint saved; 130 second Ctrl-C\n";
+    "  failed; 75 stopped by a signal with a checkpoint saved; 130 second Ctrl-C, or a step that\n"
+    "  does not end after a signal\n";
 
 const char *rt_arguments_usage(void)
 {
