@@ -109,6 +109,27 @@ START_TEST(data_file_of_the_command_line_is_relative_to_the_working_directory)
 }
 END_TEST
 
+/* Only texts are given as lists. */
+START_TEST(a_comma_in_the_path_of_a_single_file_is_part_of_it)
+{
+    rt_config config;
+    char folder[600], path[700], expected[3 * 4096];
+    static const char text[] =
+        "[data]\ntask = tokens\nfile = a,b/c , d.h5:/ids\n[train]\ninit_from = x,y.h5\n";
+    snprintf(folder, sizeof folder, "%s", in_scratch("with, comma"));
+    snprintf(path, sizeof path, "%s/theta.ini", folder);
+    ck_assert_int_eq(mkdir(folder, 0700), 0);
+    write_bytes(path, text, sizeof text - 1);
+    char *errors = load(&config, path, NULL, NULL);
+    ck_assert_msg(!errors, "%s", errors);
+    snprintf(expected, sizeof expected, "%s/with, comma/a,b/c , d.h5:/ids", real_scratch());
+    ck_assert_str_eq(config.data.file, expected);
+    snprintf(expected, sizeof expected, "%s/with, comma/x,y.h5", real_scratch());
+    ck_assert_str_eq(config.train.init_from, expected);
+    remove(path);
+}
+END_TEST
+
 START_TEST(long_list_of_files_survives)
 {
     rt_config config, again;
@@ -152,6 +173,7 @@ int main(void)
     tcase_add_test(tests, file_without_last_newline_is_read);
     tcase_add_test(tests, data_files_are_relative_to_the_file_that_names_them);
     tcase_add_test(tests, data_file_of_the_command_line_is_relative_to_the_working_directory);
+    tcase_add_test(tests, a_comma_in_the_path_of_a_single_file_is_part_of_it);
     tcase_add_test(tests, long_list_of_files_survives);
     tcase_add_test(tests, value_longer_than_its_place_is_refused);
     return run_suite(suite);

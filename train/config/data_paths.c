@@ -41,11 +41,12 @@ static void add_path(rt_writer *list, const char *folder, const char *path)
     rt_writer_add(list, "%.*s/%s", (int)length, folder, path);
 }
 
-/* One name of the list, without the blanks around it; what follows it, or NULL. */
-static const char *take_name(const char *names, char name[RT_FILE_LIST_SIZE])
+/* One name of the list, without the blanks around it; what follows it, or NULL. What is no
+ * list is one name, commas and all. */
+static const char *take_name(const char *names, bool list, char name[RT_FILE_LIST_SIZE])
 {
     names += strspn(names, " ");
-    size_t length = strcspn(names, ",");
+    size_t length = strcspn(names, list ? "," : "");
     const char *rest = names[length] ? names + length + 1 : NULL;
     while (length && names[length - 1] == ' ')
         length--;
@@ -58,61 +59,64 @@ static bool is_relative(const char *name)
     return *name && *name != '/';
 }
 
-static bool any_relative(const char *names)
+static bool any_relative(const char *names, bool list)
 {
     char name[RT_FILE_LIST_SIZE];
     bool found = false;
     while (names && !found) {
-        names = take_name(names, name);
+        names = take_name(names, list, name);
         found = is_relative(name);
     }
     return found;
 }
 
-static void add_paths(rt_writer *list, const char *folder, const char *names)
+static void add_paths(rt_writer *paths, const char *folder, const char *names, bool list)
 {
     char name[RT_FILE_LIST_SIZE];
     while (names) {
-        names = take_name(names, name);
+        names = take_name(names, list, name);
         if (is_relative(name))
-            add_path(list, folder, name);
+            add_path(paths, folder, name);
         else
-            rt_writer_add(list, "%s", name);
-        rt_writer_add(list, "%s", names ? "," : "");
+            rt_writer_add(paths, "%s", name);
+        rt_writer_add(paths, "%s", names ? "," : "");
     }
 }
 
 /* Makes the paths of a key absolute: those of the file begin where it is, those of the command
  * line in the working directory. */
-static void find_paths(rt_config *config, rt_config_errors *errors, int i, const char *value)
+static void find_paths(rt_config *config, rt_config_errors *errors, int i, const char *value,
+                       bool list)
 {
     int origin = config->origin[i];
     const char *from = origin == RT_FROM_COMMAND_LINE ? "" : config->file;
     char folder[PATH_MAX] = "";
     char name[RT_KEY_NAME_SIZE];
-    rt_writer list = {0};
+    rt_writer paths = {0};
     rt_writer problem = {0};
     if (!*value || errors->bad[i])
         return;
-    if (any_relative(value) && !find_folder(from, folder))
+    if (any_relative(value, list) && !find_folder(from, folder))
         rt_writer_add(&problem, "needs the folder of the configuration: %s", strerror(errno));
-    else if (strchr(folder, ','))
+    else if (list && strchr(folder, ','))
         rt_writer_add(&problem, "is in a folder with a comma in its name, which separates files");
     else
-        add_paths(&list, folder, value);
-    if (list.bytes)
-        rt_key_read(rt_key_at(i), list.bytes, config, &problem);
+        add_paths(&paths, folder, value, list);
+    if (paths.bytes)
+        rt_key_read(rt_key_at(i), paths.bytes, config, &problem);
     errors->bad[i] = problem.length > 0;
     if (problem.length)
         rt_config_complain(errors, origin, "%s %s", rt_key_full_name(rt_key_at(i), name),
                            problem.bytes);
-    errors->lines.failed = errors->lines.failed || list.failed || problem.failed;
-    rt_writer_free(&list);
+    errors->lines.failed = errors->lines.failed || paths.failed || problem.failed;
+    rt_writer_free(&paths);
     rt_writer_free(&problem);
 }
 
 void rt_config_find_files(rt_config *config, rt_config_errors *errors)
 {
-    find_paths(config, errors, rt_key_find("data", "file"), config->data.file);
-    find_paths(config, errors, rt_key_find("train", "init_from"), config->train.init_from);
+    const char *task = rt_data_task_name(config->data.task);
+    const bool list = strcmp(task, "tokens") != 0;
+    find_paths(config, errors, rt_key_find("data", "file"), config->data.file, list);
+    find_paths(config, errors, rt_key_find("train", "init_from"), config->train.init_from, false);
 }
