@@ -360,7 +360,7 @@ START_TEST(a_missing_file_is_named)
     trained t = new_trained(4, 2);
     snprintf(message, sizeof message, "cannot open %s/" FILE_NAME ": No such file or directory",
              scratch);
-    assert_status(load_example(&t), RT_IO, message);
+    assert_status(load_example(&t), RT_CHECKPOINT, message);
     free_trained(&t);
 }
 END_TEST

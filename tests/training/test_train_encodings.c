@@ -40,6 +40,18 @@ START_TEST(decay_adds_the_theta_of_a_checkpoint)
 }
 END_TEST
 
+START_TEST(a_checkpoint_that_is_named_must_be_there)
+{
+    static const char *const commands[] = {"$TRAIN --decay tiny.ini --checkpoint none.h5",
+                                           "$TRAIN --eval tiny.ini --checkpoint none.h5",
+                                           "$TRAIN tiny.ini --quiet train.init_from=none.h5"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        expect_exit(w, 4, "%s", commands[i]);
+        expect_text(w->err, "none.h5: No such file or directory");
+    }
+}
+END_TEST
+
 START_TEST(decay_needs_something_that_turns)
 {
     expect_exit(w, 2, "$TRAIN --decay tiny.ini theta.learn=no position.kind=alibi");
@@ -179,6 +191,7 @@ int main(void)
     TCase *tests = program_case(suite);
     tcase_add_test(tests, decay_prints_the_curve_of_the_paper);
     tcase_add_test(tests, decay_adds_the_theta_of_a_checkpoint);
+    tcase_add_test(tests, a_checkpoint_that_is_named_must_be_there);
     tcase_add_test(tests, decay_needs_something_that_turns);
     tcase_add_loop_test(tests, every_kind_is_evaluated_at_other_lengths_and_resumes, 0, KINDS);
     tcase_add_loop_test(tests, linear_attention_trains_causal_and_not, 0, 6);

@@ -19,7 +19,8 @@
  *
  * Numbers are stored in the precision of the build that saves, and converted to that
  * of the build that loads. Errors of what is in a file are RT_CHECKPOINT and begin
- * with the file's name without its folder.
+ * with the file's name without its folder. A file that cannot be opened or read is
+ * RT_CHECKPOINT as well: whoever asks for a checkpoint has been told its name.
  */
 
 #include "core/path.h"

@@ -101,6 +101,8 @@ rt_image *rt_image_open(const char *path)
     unsigned char *bytes;
     size_t size;
     image->status = rt_sealed_read(path, &bytes, &size);
+    if (image->status.code == RT_IO) /* what somebody named must be there */
+        image->status.code = RT_CHECKPOINT;
     if (image->status.code != RT_OK)
         return image;
     held h = {0};

@@ -12,7 +12,7 @@
  *
  * Paths are absolute ("/model/embeddings/weight"); the groups on the way to what is
  * put are made. Attributes belong to groups. A failure while reading is
- * RT_CHECKPOINT and begins with the name of the file.
+ * RT_CHECKPOINT and begins with the name of the file; also for a file that is not there.
  */
 
 #include "core/status.h"

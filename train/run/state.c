@@ -101,19 +101,11 @@ static rt_status check_alphabet(const rt_run *r, const rt_checkpoint_info *info,
                     "%s: the text has other characters than the one it was trained on", path);
 }
 
-/* A checkpoint that somebody named must be there. */
-static rt_status must_exist(rt_status status)
-{
-    if (status.code == RT_IO)
-        status.code = RT_CHECKPOINT;
-    return status;
-}
-
 rt_status rt_run_load(rt_run *r, const char *path)
 {
     rt_checkpoint_info info = {0};
     const rt_checkpoint_model model = checkpoint_model(r);
-    rt_status status = must_exist(rt_checkpoint_load(path, &model, &info));
+    rt_status status = rt_checkpoint_load(path, &model, &info);
     if (!status.code)
         status = check_alphabet(r, &info, path);
     if (!status.code && strcmp(info.blas, rt_blas_kernels()) != 0)
@@ -140,7 +132,7 @@ static rt_status start_from(rt_run *r)
     bool has_theta;
     if (!*path)
         return rt_ok();
-    rt_status status = must_exist(rt_checkpoint_start_from(path, &model, &has_theta, &info));
+    rt_status status = rt_checkpoint_start_from(path, &model, &has_theta, &info);
     if (!status.code)
         status = check_alphabet(r, &info, path);
     rt_checkpoint_info_free(&info);
