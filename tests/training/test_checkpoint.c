@@ -1,24 +1,8 @@
 #include "train/checkpoint/checkpoint.h"
 
-#include "suite.h"
-#include "train/checkpoint/sealed.h"
-#include "training/scratch.h"
-#include "training/trained.h"
+#include "training/forging.h"
 
-#include <hdf5.h>
 #include <math.h>
-
-#define FILE_NAME "step-00000200.h5"
-
-/* The model of seed 1, saved as FILE_NAME. */
-static void save_example(void)
-{
-    trained t = new_trained(4, 1);
-    rt_checkpoint_info info = some_info(200);
-    rt_status status = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&t), &info);
-    assert_status(status, RT_OK, "");
-    free_trained(&t);
-}
 
 static rt_status load_example(trained *t)
 {
@@ -235,21 +219,11 @@ END_TEST
 
 /* ---- files that another program has changed and sealed again ---- */
 
-static void seal_again(void)
-{
-    size_t size;
-    unsigned char *bytes = file_bytes(in_scratch(FILE_NAME), &size);
-    rt_status status =
-        rt_sealed_write(in_scratch(FILE_NAME), bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE);
-    assert_status(status, RT_OK, "");
-    free(bytes);
-}
-
 /* Puts five numbers of another type in the place of the bias. */
 static void replace_bias(hid_t type, const double values[5])
 {
     hsize_t axis = 5;
-    hid_t file = H5Fopen(in_scratch(FILE_NAME), H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t file = begin_forging(in_scratch(FILE_NAME));
     ck_assert(H5Ldelete(file, "/model/encoder/layer/0/bias", H5P_DEFAULT) >= 0);
     hid_t space = H5Screate_simple(1, &axis, NULL);
     hid_t dataset = H5Dcreate2(file, "/model/encoder/layer/0/bias", type, space, H5P_DEFAULT,
@@ -257,8 +231,7 @@ static void replace_bias(hid_t type, const double values[5])
     ck_assert(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
     H5Dclose(dataset);
     H5Sclose(space);
-    H5Fclose(file);
-    seal_again();
+    end_forging(file, in_scratch(FILE_NAME));
 }
 
 static void assert_bias_is_loaded(const double values[5])
@@ -341,12 +314,11 @@ START_TEST(another_format_version_is_refused)
 {
     save_example();
     int version = 2;
-    hid_t file = H5Fopen(in_scratch(FILE_NAME), H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t file = begin_forging(in_scratch(FILE_NAME));
     hid_t attribute = H5Aopen(file, "version", H5P_DEFAULT);
     ck_assert(H5Awrite(attribute, H5T_NATIVE_INT, &version) >= 0);
     H5Aclose(attribute);
-    H5Fclose(file);
-    seal_again();
+    end_forging(file, in_scratch(FILE_NAME));
     trained t = new_trained(4, 2);
     expect_refusal(&t, FILE_NAME ": version is 2, 1 expected");
 }

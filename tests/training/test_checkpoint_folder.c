@@ -202,6 +202,23 @@ START_TEST(a_damaged_one_is_passed_over_with_a_warning)
 }
 END_TEST
 
+/* A copy is sound, but it must not win over what was computed later. */
+START_TEST(a_copy_under_a_later_name_is_passed_over)
+{
+    size_t size;
+    SAVE(0, 100, 200);
+    unsigned char *bytes = file_bytes(checkpoint(100), &size);
+    write_bytes(checkpoint(300), bytes, size);
+    free(bytes);
+    expect_newest(200,
+                  "step-00000300.h5: it is of step 100; falling back to step-00000200.h5");
+    rt_checkpoint_info info;
+    assert_status(rt_checkpoint_read_info(checkpoint(300), &info), RT_OK, "");
+    ck_assert_int_eq(info.step, 100);
+    rt_checkpoint_info_free(&info);
+}
+END_TEST
+
 START_TEST(a_killed_save_leaves_the_one_before)
 {
     SAVE(0, 100);
@@ -304,6 +321,7 @@ int main(void)
     tcase_add_checked_fixture(loading, make_scratch, remove_scratch);
     tcase_add_test(loading, the_newest_is_found);
     tcase_add_test(loading, a_damaged_one_is_passed_over_with_a_warning);
+    tcase_add_test(loading, a_copy_under_a_later_name_is_passed_over);
     tcase_add_test(loading, a_killed_save_leaves_the_one_before);
     tcase_add_test(loading, none_that_verifies_is_an_error);
     tcase_add_test(loading, none_at_all_is_no_error);

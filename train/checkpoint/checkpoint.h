@@ -117,7 +117,7 @@ typedef struct rt_checkpoint_found {
     char warnings[RT_MESSAGE_SIZE]; /* a line for each newer one passed over */
 } rt_checkpoint_found;
 
-/* The newest checkpoint that verifies. No checkpoint at all is RT_OK with found =
+/* The newest checkpoint that verifies and is of the step that its name says. No checkpoint at all is RT_OK with found =
  * false; checkpoints of which none verifies are RT_CHECKPOINT. */
 rt_status rt_checkpoint_newest(const char *folder, rt_checkpoint_found *found) RT_MUST_CHECK;
 

@@ -180,13 +180,28 @@ static void warn(rt_checkpoint_found *found, const char *reason, const int64_t *
         found->warnings[used] = '\0';
 }
 
+/* That it is whole, and of the step that its name says: a copy under a later name must not win
+ * over those that were computed later. */
+static rt_status inspect(const char *path, int64_t step)
+{
+    rt_checkpoint_info info;
+    rt_status status = rt_checkpoint_read_info(path, &info);
+    if (status.code != RT_OK)
+        return status;
+    if (info.step != step)
+        status = rt_error(RT_CHECKPOINT, "%s: it is of step %" PRId64, rt_path_name(path),
+                          info.step);
+    rt_checkpoint_info_free(&info);
+    return status;
+}
+
 static rt_status try_each(const char *folder, const steps *s, rt_checkpoint_found *found)
 {
     rt_status newest = rt_ok();
     for (int i = 0; i < s->count; i++) {
         rt_status status = rt_checkpoint_path(found->path, folder, s->list[i]);
         if (status.code == RT_OK)
-            status = verify(found->path);
+            status = inspect(found->path, s->list[i]);
         if (status.code == RT_MEMORY)
             return status;
         if (status.code == RT_OK) {

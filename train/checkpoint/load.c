@@ -2,9 +2,60 @@
 
 #include "core/memory.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- rotor's own values, which a forger can write as well as the rest ---- */
+
+static void expect_range(rt_image *image, const char *name, int64_t value, int64_t most)
+{
+    if (value < 0 || value > most)
+        rt_image_fail(image, RT_CHECKPOINT, "%s is %" PRId64 ", 0 to %" PRId64 " expected", name,
+                      value, most);
+}
+
+/* It is printed. */
+static void expect_printable(rt_image *image, const char *name, const char *word)
+{
+    for (; *word; word++)
+        if (!isprint((unsigned char)*word))
+            rt_image_fail(image, RT_CHECKPOINT, "%s holds a character that cannot be printed",
+                          name);
+}
+
+/* What is written twice must be the same twice, or other random numbers would follow. */
+static void expect_same_random(rt_image *image, const rt_checkpoint_info *info)
+{
+    char generator[RT_WORD_SIZE];
+    rt_image_word(image, "/random", "generator", generator);
+    const uint64_t seed = rt_image_unsigned(image, "/random", "seed");
+    const int64_t step = rt_image_integer(image, "/random", "step");
+    if (strcmp(generator, RT_CHECKPOINT_GENERATOR))
+        rt_image_fail(image, RT_CHECKPOINT, "generator is '%s', '%s' expected", generator,
+                      RT_CHECKPOINT_GENERATOR);
+    if (seed != info->seed)
+        rt_image_fail(image, RT_CHECKPOINT, "seed is %" PRIu64 " and, of /random, %" PRIu64,
+                      info->seed, seed);
+    if (step != info->step)
+        rt_image_fail(image, RT_CHECKPOINT, "step is %" PRId64 " and, of /random, %" PRId64,
+                      info->step, step);
+}
+
+static void check_info(rt_image *image, const rt_checkpoint_info *info)
+{
+    expect_range(image, "step", info->step, RT_CHECKPOINT_STEPS);
+    expect_range(image, "best_eval_step", info->best_eval_step, info->step);
+    expect_range(image, "schedule_steps", info->schedule_steps, RT_CHECKPOINT_STEPS);
+    if (!rt_image_failed(image))
+        expect_range(image, "position", info->position, info->step * RT_CHECKPOINT_BATCH);
+    if (isnan(info->best_eval_loss) || info->best_eval_loss == -INFINITY)
+        rt_image_fail(image, RT_CHECKPOINT, "best_eval_loss is %g", info->best_eval_loss);
+    expect_printable(image, "blas", info->blas);
+    expect_same_random(image, info);
+}
 
 void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
 {
@@ -25,6 +76,7 @@ void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
     info->schedule_steps = rt_image_integer(image, "/optimizer", "schedule_steps");
     info->position = rt_image_integer(image, "/data", "position");
     info->alphabet = rt_image_bytes(image, "/data/alphabet", &info->alphabet_size);
+    check_info(image, info);
 }
 
 static void expect_word(rt_image *image, const char *name, const char *wanted)
@@ -114,6 +166,20 @@ void rt_checkpoint_expect_block(rt_image *image, const rt_parameters *p,
     rt_image_visit(image, b->group, expect_in_model, &c);
 }
 
+/* What the optimiser takes the square root of. */
+static void expect_squares(rt_image *image, const rt_parameters *p, const rt_checkpoint_block *b,
+                           const real *values)
+{
+    for (int i = 0; i < p->count; i++) {
+        const real *value = values + p->list[i]->offset;
+        const size_t size = rt_size(&p->list[i]->tensor);
+        for (size_t k = 0; k < size; k++)
+            if (value[k] < 0)
+                rt_image_fail(image, RT_CHECKPOINT, "%s%s is %g at %zu, below 0", b->of,
+                              p->list[i]->name, (double)value[k], k);
+    }
+}
+
 /* A block as it will be, read beside the one in use. */
 static real *read_block(rt_image *image, const rt_parameters *p, const rt_checkpoint_block *b)
 {
@@ -134,7 +200,27 @@ static real *read_block(rt_image *image, const rt_parameters *p, const rt_checkp
     if (bad)
         rt_image_fail(image, RT_CHECKPOINT, "%s%s is not finite in " RT_PRECISION " precision",
                       b->of, bad->name);
+    if (!strcmp(b->group, RT_SECOND_MOMENT))
+        expect_squares(image, p, b, values);
     return values;
+}
+
+/* Where theta started, likewise. */
+static double *read_theta_start(rt_image *image, rt_shape shape)
+{
+    const size_t size = rt_shape_size(shape);
+    if (rt_image_failed(image))
+        return NULL;
+    double *theta = rt_alloc(size, sizeof *theta);
+    if (!theta) {
+        rt_image_fail(image, RT_MEMORY, "out of memory for theta_start");
+        return NULL;
+    }
+    rt_image_doubles(image, "/theta_start", theta, shape);
+    for (size_t i = 0; i < size; i++)
+        if (!(theta[i] >= 0) || isinf(theta[i]))
+            rt_image_fail(image, RT_CHECKPOINT, "theta_start is %g at %zu", theta[i], i);
+    return theta;
 }
 
 rt_status rt_checkpoint_load(const char *path, const rt_checkpoint_model *model,
@@ -144,6 +230,7 @@ rt_status rt_checkpoint_load(const char *path, const rt_checkpoint_model *model,
     rt_checkpoint_info read = {0};
     rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
     real *fresh[RT_CHECKPOINT_BLOCKS] = {NULL};
+    double *theta_start = NULL;
     rt_checkpoint_list_blocks(model, blocks);
     rt_image *image = rt_image_open(path);
     rt_checkpoint_get_info(image, &read);
@@ -155,8 +242,8 @@ rt_status rt_checkpoint_load(const char *path, const rt_checkpoint_model *model,
     for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++)
         if (blocks[i].values)
             fresh[i] = read_block(image, p, &blocks[i]);
-    if (model->theta_start) /* last: an array is only changed when all is well */
-        rt_image_doubles(image, "/theta_start", model->theta_start, model->theta_shape);
+    if (model->theta_start)
+        theta_start = read_theta_start(image, model->theta_shape);
     rt_status status = rt_image_status(image);
     rt_image_close(image);
     for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++) {
@@ -164,6 +251,10 @@ rt_status rt_checkpoint_load(const char *path, const rt_checkpoint_model *model,
             memcpy(blocks[i].values, fresh[i], p->block_size * sizeof(real));
         rt_free(fresh[i]);
     }
+    if (status.code == RT_OK && theta_start)
+        memcpy(model->theta_start, theta_start,
+               rt_shape_size(model->theta_shape) * sizeof *theta_start);
+    rt_free(theta_start);
     if (status.code == RT_OK)
         *info = read;
     else

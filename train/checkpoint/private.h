@@ -8,6 +8,15 @@
 
 enum { RT_CHECKPOINT_VERSION = 1, RT_CHECKPOINT_BLOCKS = 3 };
 
+/* The most that the keys allow: steps, whose numbers have eight digits in the names of
+ * checkpoints, and sequences of a step. */
+enum { RT_CHECKPOINT_STEPS = 99999999, RT_CHECKPOINT_BATCH = 1000000 };
+
+/* What a step's random numbers are made by (core/random.h). */
+#define RT_CHECKPOINT_GENERATOR "philox4x32-10"
+
+#define RT_SECOND_MOMENT "/optimizer/second_moment"
+
 /* A block of the model and the group of its datasets; `of` begins its name in messages. */
 typedef struct rt_checkpoint_block {
     const char *group;

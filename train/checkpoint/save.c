@@ -14,8 +14,8 @@ void rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
     blocks[0] = (rt_checkpoint_block){"/model", "", model->parameters->values};
     blocks[1] =
         (rt_checkpoint_block){"/optimizer/first_moment", "first moment of ", model->first_moment};
-    blocks[2] = (rt_checkpoint_block){"/optimizer/second_moment", "second moment of ",
-                                      model->second_moment};
+    blocks[2] =
+        (rt_checkpoint_block){RT_SECOND_MOMENT, "second moment of ", model->second_moment};
 }
 
 void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const char *parameter)
@@ -53,7 +53,7 @@ static void put_info(rt_image *image, const rt_checkpoint_info *info)
     rt_image_put_integer(image, "/", "best_eval_step", info->best_eval_step);
     rt_image_put_text(image, "/config", info->config ? info->config : "");
     rt_image_put_integer(image, "/optimizer", "schedule_steps", info->schedule_steps);
-    rt_image_put_word(image, "/random", "generator", "philox4x32-10");
+    rt_image_put_word(image, "/random", "generator", RT_CHECKPOINT_GENERATOR);
     rt_image_put_unsigned(image, "/random", "seed", info->seed);
     rt_image_put_integer(image, "/random", "step", info->step);
     rt_image_put_integer(image, "/data", "position", info->position);

@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "train/step/memory_check.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,6 +102,19 @@ static rt_status check_alphabet(const rt_run *r, const rt_checkpoint_info *info,
                     "%s: the text has other characters than the one it was trained on", path);
 }
 
+/* What a run that goes on has been through is what its configuration says. */
+static rt_status check_history(const rt_run *r, const rt_checkpoint_info *info, const char *path)
+{
+    const int64_t drawn = info->step * r->config->train.batch_size;
+    if (info->seed != r->config->run.seed)
+        return rt_error(RT_CHECKPOINT, "%s: seed is %" PRIu64 ", %" PRIu64 " expected", path,
+                        info->seed, r->config->run.seed);
+    if (info->position != drawn)
+        return rt_error(RT_CHECKPOINT, "%s: position is %" PRId64 ", %" PRId64 " expected", path,
+                        info->position, drawn);
+    return rt_ok();
+}
+
 rt_status rt_run_load(rt_run *r, const char *path)
 {
     rt_checkpoint_info info = {0};
@@ -108,6 +122,8 @@ rt_status rt_run_load(rt_run *r, const char *path)
     rt_status status = rt_checkpoint_load(path, &model, &info);
     if (!status.code)
         status = check_alphabet(r, &info, path);
+    if (!status.code && r->arguments->resume)
+        status = check_history(r, &info, path);
     if (!status.code && strcmp(info.blas, rt_blas_kernels()) != 0)
         rt_progress_say(&r->progress,
                         "warning: %s was computed with the BLAS kernels %s, here they are %s: the "
