@@ -40,13 +40,24 @@ static void draw(const rt_data *data, bool evaluation, uint32_t first_row, rt_ba
         rt_data_training(data, 5, 8, first_row, batch);
 }
 
-START_TEST(tasks_have_names)
+static int count_tasks(void)
+{
+    int count = 0;
+    while (rt_data_task_name(count))
+        count++;
+    return count;
+}
+
+/* Configurations have these words; more may be added. */
+START_TEST(tasks_have_names_of_their_own)
 {
     static const char *const names[] = {"copy",   "reverse", "shift", "sort",
                                         "recall", "order",   "text",  "tokens"};
-    for (int i = 0; i < 8; i++)
-        ck_assert_str_eq(rt_data_task_name(i), names[i]);
-    ck_assert_ptr_null(rt_data_task_name(8));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        ck_assert_str_eq(rt_data_task_name(task_named(names[i])), names[i]);
+    for (int task = 0; task < count_tasks(); task++)
+        ck_assert_msg(task_named(rt_data_task_name(task)) == task, "'%s' is the name of two tasks",
+                      rt_data_task_name(task));
     ck_assert_ptr_null(rt_data_task_name(-1));
 }
 END_TEST
@@ -148,13 +159,27 @@ START_TEST(a_source_tells_its_sizes)
 }
 END_TEST
 
-START_TEST(only_order_has_classes)
+/* A label is a class, one at the first token of each sequence, or the id of a token. */
+START_TEST(labels_are_classes_where_the_task_has_them)
 {
+    enum { ROWS = 8, LENGTH = 10 };
+    ck_assert_int_eq(rt_data_task_classes(task_named("order")), 2);
+    ck_assert_int_eq(rt_data_task_classes(task_named("copy")), 0);
     for (int task = 0; rt_data_task_name(task); task++) {
-        int expected = task == task_named("order") ? 2 : 0;
         rt_data *data = open_task(task);
-        ck_assert_int_eq(rt_data_classes(data), expected);
-        ck_assert_int_eq(rt_data_task_classes(task), expected);
+        const int classes = rt_data_task_classes(task);
+        const int labels = classes ? classes : rt_data_vocab(data);
+        rt_batch batch = new_batch(ROWS, LENGTH);
+        ck_assert_int_eq(rt_data_classes(data), classes);
+        rt_data_evaluation(data, 0, &batch);
+        for (int at = 0; at < ROWS * LENGTH; at++) {
+            const int32_t label = batch.labels[at];
+            const bool asked = classes ? at % LENGTH == 0 : label != RT_NO_LABEL;
+            ck_assert_msg(asked ? label >= 0 && label < labels : label == RT_NO_LABEL,
+                          "%s: label %d at token %d", rt_data_task_name(task), (int)label,
+                          at % LENGTH);
+        }
+        free_batch(batch);
         rt_data_close(data);
     }
 }
@@ -207,11 +232,15 @@ static void accepted(const rt_data_options *o)
 
 START_TEST(a_task_that_does_not_exist_is_refused)
 {
+    const int count = count_tasks(), missing[] = {-1, count, INT_MIN, INT_MAX};
     rt_data_options o = options_for("copy");
-    o.task = -1;
-    refused(&o, "data.task must be from 0 to 7; got -1");
-    o.task = 8;
-    refused(&o, "data.task must be from 0 to 7; got 8");
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
+        char message[80];
+        o.task = missing[i];
+        snprintf(message, sizeof message, "data.task must be from 0 to %d; got %d", count - 1,
+                 missing[i]);
+        refused(&o, message);
+    }
 }
 END_TEST
 
@@ -405,13 +434,13 @@ int main(void)
     Suite *suite = suite_create("data");
     TCase *draws = leak_checked_case(suite, "draws");
     tcase_add_checked_fixture(draws, make_folder, remove_folder);
-    tcase_add_test(draws, tasks_have_names);
+    tcase_add_test(draws, tasks_have_names_of_their_own);
     tcase_add_test(draws, a_sequence_does_not_depend_on_its_batch);
     tcase_add_test(draws, seed_step_and_number_each_change_the_sequences);
     tcase_add_test(draws, training_never_repeats_evaluation_even_with_its_seed);
     tcase_add_test(draws, evaluation_depends_on_its_own_seed);
     tcase_add_test(draws, a_source_tells_its_sizes);
-    tcase_add_test(draws, only_order_has_classes);
+    tcase_add_test(draws, labels_are_classes_where_the_task_has_them);
     tcase_add_test(draws, without_a_text_there_is_no_alphabet);
     tcase_add_test(draws, every_allocation_may_fail);
     tcase_add_test(draws, encoding_may_run_out_of_memory);
