@@ -1,13 +1,15 @@
 #include "core/gradcheck.h"
 
 #include "core/memory.h"
+#include "core/slope.h"
+#include "core/worse.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-/* A smooth function's slope changes by step * f'' across an element, far less than this
- * share of its largest derivative. */
-static const double kink = 0.01;
+/* Elements or directions that are tried for each that is wanted, where kinks are in the way. */
+enum { TRIES = 8 };
 
 typedef struct check {
     rt_function function;
@@ -22,6 +24,7 @@ typedef struct check {
     real *moved;     /* and where one of them has moved */
     real *saved;     /* an input, while it is moved */
     real *direction; /* what it is moved along */
+    double rounding; /* of the weighted sum */
 } check;
 
 static rt_status evaluate(check *c, bool record, rt_tensor **output)
@@ -101,22 +104,15 @@ static rt_status require_same_output_twice(check *c)
 
 /* ---- analytic ---- */
 
-/* Gradients are added to, so one that stays at -0 was never touched: even 0 added to -0
- * gives +0. */
-static bool touched(const rt_tensor *x)
-{
-    for (size_t i = 0, size = rt_size(x); i < size; i++)
-        if (x->grad[i] != 0 || !signbit(x->grad[i]))
-            return true;
-    return false;
-}
-
 static rt_status differentiate(check *c)
 {
     rt_tensor *output;
-    for (int i = 0; i < c->count; i++)
-        for (size_t k = 0, size = rt_size(c->inputs[i]); c->inputs[i]->wants_grad && k < size; k++)
-            c->inputs[i]->grad[k] = (real)-0.0;
+    for (int i = 0; i < c->count; i++) {
+        rt_tensor *x = c->inputs[i];
+        x->reached = false;
+        if (x->wants_grad)
+            memset(x->grad, 0, rt_size(x) * sizeof(real));
+    }
     rt_status status = evaluate(c, true, &output);
     return status.code ? status : rt_graph_backward_from(c->graph, output, c->weights);
 }
@@ -150,113 +146,162 @@ static void move(const check *c, rt_tensor *x, double distance)
             x->data[k] = (real)((double)c->saved[k] + distance * (double)c->direction[k]);
 }
 
+/* One input, as a function of the distance along the direction. */
+typedef struct line {
+    check *c;
+    rt_tensor *x;
+} line;
+
 /* The weighted sum at x + distance * direction, less that at x. */
-static rt_status difference(check *c, rt_tensor *x, double distance, double *result)
+static rt_status difference(void *context, double distance, double *result)
 {
-    move(c, x, distance);
+    const line *l = context;
+    check *c = l->c;
+    move(c, l->x, distance);
     rt_status status = evaluate_into(c, c->moved);
-    move(c, x, 0);
+    move(c, l->x, 0);
     *result = 0;
     for (size_t k = 0; !status.code && k < c->outputs; k++)
         *result += (double)c->weights[k] * ((double)c->moved[k] - (double)c->here[k]);
     return status;
 }
 
-/* The derivative along the direction, from differences of fourth order, and how much the
- * slopes on the two sides differ, which tells a kink. */
-static rt_status slope(check *c, rt_tensor *x, double step, double *derivative, double *bend)
+/* ---- verdict ---- */
+
+/* What an error is measured by. */
+static double scale_of(const check *c, const rt_gradcheck_result *r)
 {
-    static const double at[] = {1, -1, 2, -2};
-    double d[4];
-    for (int i = 0; i < 4; i++) {
-        rt_status status = difference(c, x, at[i] * step, d + i);
-        if (status.code)
-            return status;
-    }
-    *derivative = (8 * (d[0] - d[1]) - (d[2] - d[3])) / (12 * step);
-    *bend = fabs(d[0] + d[1]) / step;
-    return rt_ok();
+    return rt_worse(r->largest, c->o.floor);
+}
+
+static void keep_worst(rt_gradcheck_result *r, double analytic, double numeric, size_t index,
+                       size_t output)
+{
+    const double error = fabs(analytic - numeric), worst = fabs(r->analytic - r->numeric);
+    if (isnan(worst) || error <= worst) /* nothing is worse than a NaN */
+        return;
+    r->index = index;
+    r->output = output;
+    r->analytic = analytic;
+    r->numeric = numeric;
 }
 
 /* Compares along the present direction, and keeps the worst. */
 static rt_status compare(check *c, rt_tensor *x, double analytic, double step, size_t index,
-                         size_t output, rt_gradcheck_result *worst)
+                         size_t output, rt_gradcheck_result *r)
 {
-    double numeric, bend;
-    rt_status status = slope(c, x, step, &numeric, &bend);
-    if (!status.code && bend > worst->bend) {
-        worst->bend = bend;
-        worst->bend_index = index;
-    }
-    if (!status.code && !(fabs(analytic - numeric) <= fabs(worst->analytic - worst->numeric))) {
-        worst->index = index;
-        worst->output = output;
-        worst->analytic = analytic;
-        worst->numeric = numeric;
-    }
+    const rt_slope_options o = {step, c->o.tolerance * scale_of(c, r), c->rounding};
+    rt_slope slope;
+    line l = {c, x};
+    rt_status status = rt_slope_find(difference, &l, &o, analytic, &slope);
+    if (status.code)
+        return status;
+    r->unjudged += slope.unknown;
+    if (slope.unknown)
+        return status;
+    r->judged++;
+    r->kinks += slope.kink;
+    keep_worst(r, analytic, slope.numeric, index, output);
     return status;
 }
 
 static rt_status check_elements(check *c, rt_tensor *x, uint32_t number, size_t output,
-                                rt_gradcheck_result *worst)
+                                rt_gradcheck_result *r)
 {
     const rt_random random = {c->o.seed, number, RT_STREAM_CHECK};
-    const size_t size = rt_size(x);
-    const size_t tries = c->o.samples && c->o.samples < size ? c->o.samples : size;
+    const size_t size = rt_size(x), judged = r->judged;
+    const bool all = !c->o.samples || c->o.samples >= size;
+    const size_t wanted = all ? size : c->o.samples, tries = all ? size : TRIES * wanted;
     rt_status status = rt_ok();
     memset(c->direction, 0, size * sizeof(real));
-    for (size_t s = 0; s < tries && !status.code; s++) {
-        size_t k = tries < size ? rt_random_below(random, s, (uint32_t)size) : s;
+    for (size_t s = 0; s < tries && r->judged - judged < wanted && !status.code; s++) {
+        size_t k = all ? s : rt_random_below(random, s, (uint32_t)size);
         double step = c->o.step * fmax(1, fabs((double)x->data[k]));
         c->direction[k] = 1;
-        status = compare(c, x, (double)x->grad[k], step, k, output, worst);
+        status = compare(c, x, (double)x->grad[k], step, k, output, r);
         c->direction[k] = 0;
     }
     return status;
 }
 
-static rt_status check_direction(check *c, rt_tensor *x, uint32_t number,
-                                 rt_gradcheck_result *worst)
+/* A direction of length 1: what a step along it crosses does not grow with the input. Returns
+ * the derivative along it. */
+static double draw_direction(check *c, const rt_tensor *x, rt_random random, uint64_t first)
 {
-    const rt_random random = {c->o.seed, number, RT_STREAM_CHECK};
-    double analytic = 0;
-    for (size_t k = 0, size = rt_size(x); k < size; k++) {
-        c->direction[k] = (real)(2 * rt_random_uniform(random, k) - 1);
+    const size_t size = rt_size(x);
+    double squares = 0, analytic = 0;
+    for (size_t k = 0; k < size; k++) {
+        const double u = 2 * rt_random_uniform(random, first + k) - 1;
+        c->direction[k] = (real)u;
+        squares += u * u;
+    }
+    for (size_t k = 0; k < size; k++) {
+        c->direction[k] = (real)((double)c->direction[k] / sqrt(squares));
         analytic += (double)c->direction[k] * (double)x->grad[k];
     }
-    return compare(c, x, analytic, c->o.step, 0, 0, worst);
+    return analytic;
+}
+
+static rt_status check_direction(check *c, rt_tensor *x, uint32_t number, rt_gradcheck_result *r)
+{
+    const rt_random random = {c->o.seed, number, RT_STREAM_CHECK};
+    rt_status status = rt_ok();
+    for (uint64_t s = 0; s < TRIES && !r->judged && !status.code; s++) {
+        const double analytic = draw_direction(c, x, random, s * rt_size(x));
+        status = compare(c, x, analytic, c->o.step, 0, 0, r);
+    }
+    return status;
+}
+
+/* The largest gradient. One that is not finite is the worst that can be found, drawn or not. */
+static void look_at_gradient(const rt_tensor *x, size_t output, rt_gradcheck_result *r)
+{
+    for (size_t k = 0, size = rt_size(x); k < size; k++) {
+        const double gradient = (double)x->grad[k];
+        r->largest = rt_worse(r->largest, fabs(gradient));
+        if (!isfinite(gradient))
+            keep_worst(r, gradient, 0, k, output);
+    }
 }
 
 static rt_status check_input(check *c, int i, size_t output, rt_gradcheck_result *r)
 {
     rt_tensor *x = c->inputs[i];
-    const size_t size = rt_size(x);
-    memcpy(c->saved, x->data, size * sizeof(real));
-    r->reached = r->reached || touched(x);
-    for (size_t k = 0; k < size; k++) {
-        const double magnitude = fabs((double)x->grad[k]);
-        r->largest = magnitude > r->largest ? magnitude : r->largest;
-    }
+    memcpy(c->saved, x->data, rt_size(x) * sizeof(real));
+    look_at_gradient(x, output, r);
+    if (!isfinite(r->largest))
+        return rt_ok(); /* the verdict is clear */
     return c->o.mode == RT_GRADCHECK_DIRECTION ? check_direction(c, x, (uint32_t)i, r)
                                                : check_elements(c, x, (uint32_t)i, output, r);
 }
 
-static rt_status judge(const check *c, int i, rt_gradcheck_result *r)
+static void judge(const check *c, int i, rt_gradcheck_result *r)
 {
-    r->error = fabs(r->analytic - r->numeric) / fmax(r->largest, c->o.floor);
-    if (!r->reached)
-        return rt_error(RT_CHECK, "[gradcheck] backward never reached input %d", i);
-    if (r->bend > kink * fmax(r->largest, c->o.floor))
-        return rt_error(RT_CHECK,
-                        "[gradcheck] input %d, element %zu: the slopes on its two sides differ by "
-                        "%.3g: not differentiable there",
-                        i, r->bend_index, r->bend);
-    if (r->error <= c->o.tolerance)
+    r->error = fabs(r->analytic - r->numeric) / scale_of(c, r);
+    r->verdict = !c->inputs[i]->reached          ? RT_GRADIENT_UNREACHED
+                 : !(r->error <= c->o.tolerance) ? RT_GRADIENT_WRONG
+                 : !r->judged                    ? RT_GRADIENT_UNJUDGED
+                                                 : RT_GRADIENT_RIGHT;
+}
+
+static rt_status say(const check *c, int i, const rt_gradcheck_result *r)
+{
+    char place[64] = "along a random direction";
+    if (r->verdict <= RT_GRADIENT_RIGHT)
         return rt_ok();
+    if (r->verdict == RT_GRADIENT_UNREACHED)
+        return rt_error(RT_CHECK, "[gradcheck] backward never reached input %d", i);
+    if (r->verdict == RT_GRADIENT_UNJUDGED)
+        return rt_error(RT_CHECK,
+                        "[gradcheck] input %d: kinks around all %zu places that were tried: not "
+                        "differentiable there",
+                        i, r->unjudged);
+    if (c->o.mode != RT_GRADCHECK_DIRECTION)
+        snprintf(place, sizeof place, "element %zu, output %zu", r->index, r->output);
     return rt_error(RT_CHECK,
-                    "[gradcheck] input %d, element %zu, output %zu: analytic %.10g, numeric %.10g, "
-                    "error %.3g (tolerance %.3g)",
-                    i, r->index, r->output, r->analytic, r->numeric, r->error, c->o.tolerance);
+                    "[gradcheck] input %d, %s: analytic %.10g, numeric %.10g, error %.3g "
+                    "(tolerance %.3g)",
+                    i, place, r->analytic, r->numeric, r->error, c->o.tolerance);
 }
 
 /* ---- all ---- */
@@ -264,10 +309,13 @@ static rt_status judge(const check *c, int i, rt_gradcheck_result *r)
 static void draw_weights(check *c, size_t output)
 {
     const rt_random random = {c->o.seed, UINT32_MAX, RT_STREAM_CHECK};
-    for (size_t k = 0; k < c->outputs; k++)
+    c->rounding = 0;
+    for (size_t k = 0; k < c->outputs; k++) {
         c->weights[k] = c->o.mode == RT_GRADCHECK_JACOBIAN
                             ? (real)(k == output)
                             : (real)(2 * rt_random_uniform(random, k) - 1);
+        c->rounding += RT_REAL_EPSILON * fabs((double)c->weights[k] * (double)c->here[k]);
+    }
 }
 
 static rt_status check_all(check *c, rt_gradcheck_result *results)
@@ -281,11 +329,11 @@ static rt_status check_all(check *c, rt_gradcheck_result *results)
             if (c->inputs[i]->wants_grad)
                 status = check_input(c, i, output, results + i);
     }
-    for (int i = 0; i < c->count; i++) {
-        rt_status verdict = c->inputs[i]->wants_grad ? judge(c, i, results + i) : rt_ok();
-        if (!status.code)
-            status = verdict;
-    }
+    for (int i = 0; i < c->count && !status.code; i++)
+        if (c->inputs[i]->wants_grad)
+            judge(c, i, results + i);
+    for (int i = 0; i < c->count && !status.code; i++)
+        status = say(c, i, results + i);
     return status;
 }
 

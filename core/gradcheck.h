@@ -9,7 +9,9 @@
  * (Weights, because the gradient of a plain sum can be zero by symmetry, as that of a
  * softmax is.)
  *
- * The error of an input is max |analytic - numeric| / max(max |analytic|, floor).
+ * The error of an input is max |analytic - numeric| / max(max |analytic|, floor). An element
+ * with a kink of the function within the step, of relu for one, is held against differences
+ * that the kink has not spoilt, or against the slopes on its two sides (core/slope.h).
  * Meant for the double build; in float the differences drown in rounding.
  */
 
@@ -33,24 +35,33 @@ typedef struct rt_gradcheck_options {
     uint64_t seed;    /* of the weights and directions */
 } rt_gradcheck_options;
 
+/* From good to bad, once there is one. */
+typedef enum rt_gradient_verdict {
+    RT_GRADIENT_UNCHECKED, /* wants no gradient, or the check broke off */
+    RT_GRADIENT_RIGHT,
+    RT_GRADIENT_UNJUDGED,  /* kinks around all elements that were tried, however small the step */
+    RT_GRADIENT_UNREACHED, /* no op asked for the gradient, not even to add a zero */
+    RT_GRADIENT_WRONG      /* or not finite */
+} rt_gradient_verdict;
+
 /* What was found for one input. */
 typedef struct rt_gradcheck_result {
-    double error;             /* as defined above */
+    rt_gradient_verdict verdict;
+    double error;             /* as defined above; NaN if a gradient or a difference is */
     size_t index;             /* of the element that differs most */
     size_t output;            /* its output, of a Jacobian */
     double analytic, numeric; /* there */
-    double bend;              /* largest difference of the slopes on the two sides of an element */
-    size_t bend_index;        /* where */
     double largest;           /* max |analytic| over the input */
-    bool reached;             /* false: backward never came by, not even with a zero */
+    size_t judged;            /* elements, or directions, that were held against differences */
+    size_t kinks;             /* of these, those with a kink within the step */
+    size_t unjudged;          /* and those that were passed over: kinks on both sides */
 } rt_gradcheck_result;
 
 /* Checks every input that wants a gradient. `results` has `count` entries, or is NULL.
  *
- * RT_CHECK, with the worst element named, if an error exceeds the tolerance, if a second
- * evaluation gives other bits, or if the function is not finite or seems to have a kink
- * within the step. The gradients of the inputs are left as backward made them; their
- * values are restored. */
+ * RT_CHECK, with the worst element named, if a verdict is not right, if a second evaluation
+ * gives other bits, or if the function is not finite. The gradients of the inputs are left as
+ * backward made them; their values are restored. */
 rt_status rt_gradcheck(rt_function function, void *context, rt_tensor *const *inputs, int count,
                        const rt_gradcheck_options *options,
                        rt_gradcheck_result *results) RT_MUST_CHECK;

@@ -248,6 +248,7 @@ real *rt_grad_or_fresh(const rt_node *n, int i, real *beta)
     *beta = 1;
     if (!x || !x->wants_grad)
         return NULL;
+    x->reached = true;
     if (!x->grad) {
         *beta = 0;
         x->grad = lend(n->graph, rt_size(x));

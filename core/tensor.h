@@ -25,6 +25,7 @@ typedef struct rt_tensor {
     int ndim;               /* 0 (a single number) ... RT_MAX_AXES */
     bool wants_grad;
     bool borrowed; /* a leaf: its blocks belong to the caller, not to a graph */
+    bool reached;  /* backward has asked for the gradient; what was added may be 0 */
 } rt_tensor;
 
 /* A shape written in place: RT_SHAPE_OF(2, 3). */

@@ -2,6 +2,7 @@
 
 #include "core/gradcheck.h"
 #include "core/memory.h"
+#include "core/worse.h"
 #include "train/step/batch_loss.h"
 
 #include <math.h>
@@ -80,22 +81,55 @@ static void release(model_check *c)
     rt_data_close(c->data);
 }
 
+/* What was found for a parameter by both checks. A direction that no kink spares says nothing
+ * against elements that were judged. */
+static const rt_gradcheck_result *worse_of(const rt_gradcheck_result *elements,
+                                           const rt_gradcheck_result *direction)
+{
+    if (direction->verdict == RT_GRADIENT_UNJUDGED || direction->verdict < elements->verdict)
+        return elements;
+    return direction->verdict > elements->verdict ? direction : elements;
+}
+
+static const char *words_for(const rt_gradcheck_result *r)
+{
+    switch (r->verdict) {
+    case RT_GRADIENT_UNCHECKED:
+        return "NOT CHECKED";
+    case RT_GRADIENT_RIGHT:
+        return r->largest <= nothing ? "ok (zero by symmetry)"
+               : r->kinks            ? "ok (at kinks too)"
+                                     : "ok";
+    case RT_GRADIENT_UNJUDGED:
+        return "NOT JUDGED: kinks all around";
+    case RT_GRADIENT_UNREACHED:
+        return "NOT REACHED by backward";
+    case RT_GRADIENT_WRONG:
+        break;
+    }
+    return "WRONG";
+}
+
 /* Prints the verdict on one parameter, and returns whether it is good. */
 static bool print_row(FILE *to, const rt_parameter *p, const rt_gradcheck_result *elements,
                       const rt_gradcheck_result *direction)
 {
-    const double error = fmax(elements->error, direction->error);
-    const bool good = elements->reached && error <= tolerance;
-    const char *verdict = !elements->reached             ? "NOT REACHED by backward"
-                          : !good                        ? "WRONG"
-                          : elements->largest <= nothing ? "ok (zero by symmetry)"
-                                                         : "ok";
-    fprintf(to, "%-62s %9zu  %9.2e  %9.2e  %s\n", p->name, rt_size(&p->tensor), elements->largest,
-            error, verdict);
-    if (!good && elements->reached)
-        fprintf(to, "    element %zu: analytic %.12g, numeric %.12g\n", elements->index,
-                elements->analytic, elements->numeric);
-    return good;
+    const rt_gradcheck_result *found = worse_of(elements, direction);
+    char place[32] = "along a random direction";
+    fprintf(to, "%-62s %9zu  %9.2e  %9.2e  %s\n", p->name, rt_size(&p->tensor), found->largest,
+            rt_worse(elements->error, direction->error), words_for(found));
+    if (found == elements)
+        snprintf(place, sizeof place, "element %zu", found->index);
+    if (found->verdict == RT_GRADIENT_WRONG)
+        fprintf(to, "    %s: analytic %.12g, numeric %.12g\n", place, found->analytic,
+                found->numeric);
+    return found->verdict == RT_GRADIENT_RIGHT;
+}
+
+/* Whether the check came to verdicts, good or bad. */
+static bool came_to_verdicts(rt_status status, const rt_gradcheck_result *results)
+{
+    return !status.code || (status.code == RT_CHECK && results[0].verdict);
 }
 
 /* Some elements of every parameter one by one, and all of them along a random direction. */
@@ -104,17 +138,18 @@ static rt_status compare(FILE *to, model_check *c)
     const rt_parameters *p = &c->model->parameters;
     rt_gradcheck_options o = {.tolerance = tolerance, .samples = SAMPLES};
     rt_status status = rt_gradcheck(loss, c, c->inputs, p->count, &o, c->elements);
+    if (!came_to_verdicts(status, c->elements))
+        return status;
     o.mode = RT_GRADCHECK_DIRECTION;
-    if (!status.code || status.code == RT_CHECK)
-        status = rt_gradcheck(loss, c, c->inputs, p->count, &o, c->direction);
-    if (status.code && status.code != RT_CHECK)
+    status = rt_gradcheck(loss, c, c->inputs, p->count, &o, c->direction);
+    if (!came_to_verdicts(status, c->direction))
         return status;
     int wrong = 0;
     double worst = 0;
     fprintf(to, "%-62s %9s  %9s  %9s\n", "parameter", "elements", "gradient", "error");
     for (int i = 0; i < p->count; i++) {
         wrong += !print_row(to, p->list[i], c->elements + i, c->direction + i);
-        worst = fmax(worst, fmax(c->elements[i].error, c->direction[i].error));
+        worst = rt_worse(worst, rt_worse(c->elements[i].error, c->direction[i].error));
     }
     fprintf(to, "gradcheck: %d parameters, largest error %.2e (tolerance %.0e): %s\n", p->count,
             worst, tolerance, wrong ? "FAILED" : "passed");

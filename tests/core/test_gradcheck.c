@@ -1,38 +1,96 @@
 /* The checker itself: it must accept what is right and find what is wrong. */
 
 #include "core/gradcheck.h"
+#include "core/worse.h"
 #include "suite.h"
 
 #include <math.h>
 #include <string.h>
 
 /* y = x^2, with a backward that can be spoilt. */
-typedef enum fault { NONE, WRONG_SIGN, HALF, UNREACHED, RANDOM_VALUE, KINK, NOT_FINITE } fault;
+typedef enum fault {
+    NONE,
+    WRONG_SIGN,
+    HALF,
+    UNREACHED,
+    RANDOM_VALUE,
+    RANDOM_GRADIENT,
+    KINK,
+    WRONG_BEYOND_KINK,
+    NOT_FINITE,
+    NAN_GRADIENT,
+    INFINITE_GRADIENT,
+    NAN_BESIDE,
+    ZERO,
+    NEGATIVE_ZERO,
+    CONSTANT_UNREACHED
+} fault;
 
 static int calls;
 
+static real value_of(fault f, real x)
+{
+    switch (f) {
+    case KINK:
+    case WRONG_BEYOND_KINK:
+        return x * x + (real)fabs((double)x);
+    case NOT_FINITE:
+        return (real)NAN;
+    case NAN_BESIDE: /* finite at the inputs only */
+        return x == (real)1.5 || x == (real)-0.5 || x == 2 || x == (real)0.25 ? x * x : (real)NAN;
+    case RANDOM_VALUE:
+        return x * x + (real)calls;
+    case ZERO:
+    case NEGATIVE_ZERO:
+    case CONSTANT_UNREACHED:
+        return 0 * x;
+    default:
+        return x * x;
+    }
+}
+
 static void square_forward(const rt_node *n)
 {
-    const fault f = *(const fault *)n->args;
     calls++;
-    for (size_t i = 0; i < rt_size(n->out); i++) {
-        const real x = n->in[0]->data[i];
-        n->out->data[i] = f == KINK           ? x * x + (real)fabs((double)x)
-                          : f == NOT_FINITE   ? (real)NAN
-                          : f == RANDOM_VALUE ? x * x + (real)calls
-                                              : x * x;
+    for (size_t i = 0; i < rt_size(n->out); i++)
+        n->out->data[i] = value_of(*(const fault *)n->args, n->in[0]->data[i]);
+}
+
+static real gradient_of(fault f, real x)
+{
+    const real sign = x == 0 ? 0 : x > 0 ? 1 : -1;
+    switch (f) {
+    case WRONG_SIGN:
+        return -2 * x;
+    case HALF:
+        return x;
+    case KINK:
+        return 2 * x + sign;
+    case WRONG_BEYOND_KINK: /* of the slopes -1 and 1 at 0 */
+        return 2 * x + (x == 0 ? (real)1.2 : sign);
+    case RANDOM_GRADIENT:
+        return 2 * x + (real)calls;
+    case NAN_GRADIENT:
+        return x < 0 ? (real)NAN : 2 * x;
+    case INFINITE_GRADIENT:
+        return x < 0 ? (real)INFINITY : 2 * x;
+    case ZERO:
+        return 0;
+    case NEGATIVE_ZERO:
+        return (real)-0.0;
+    default:
+        return 2 * x;
     }
 }
 
 static void square_backward(const rt_node *n)
 {
     const fault f = *(const fault *)n->args;
-    const double factor = f == WRONG_SIGN ? -2 : f == HALF ? 1 : 2;
-    real *dx = f == UNREACHED ? NULL : rt_grad(n, 0);
+    real *dx = f == UNREACHED || f == CONSTANT_UNREACHED ? NULL : rt_grad(n, 0);
+    calls++;
     for (size_t i = 0; dx && i < rt_size(n->out); i++) {
-        const real x = n->in[0]->data[i];
-        const real sign = f != KINK || x == 0 ? 0 : x > 0 ? 1 : -1;
-        dx[i] += ((real)factor * x + sign) * n->out->grad[i];
+        const real gradient = gradient_of(f, n->in[0]->data[i]);
+        dx[i] = f == NEGATIVE_ZERO ? gradient : dx[i] + gradient * n->out->grad[i];
     }
 }
 
@@ -45,12 +103,18 @@ static rt_tensor *square(rt_graph *g, rt_tensor *const *in, void *context)
 
 static real data[] = {1.5, -0.5, 2, 0.25}, grad[4];
 
-static rt_status check(fault f, rt_gradcheck_mode mode, rt_gradcheck_result *result)
+static rt_status check_some(fault f, rt_gradcheck_mode mode, size_t samples,
+                            rt_gradcheck_result *result)
 {
     rt_tensor x = rt_tensor_of(data, grad, RT_SHAPE_OF(4));
     rt_tensor *inputs[] = {&x};
-    rt_gradcheck_options o = {.mode = mode};
+    rt_gradcheck_options o = {.mode = mode, .samples = samples};
     return rt_gradcheck(square, &f, inputs, 1, &o, result);
+}
+
+static rt_status check(fault f, rt_gradcheck_mode mode, rt_gradcheck_result *result)
+{
+    return check_some(f, mode, 0, result);
 }
 
 START_TEST(a_right_gradient_passes_in_every_mode)
@@ -63,7 +127,8 @@ START_TEST(a_right_gradient_passes_in_every_mode)
         rt_status status = check(NONE, modes[m], &result);
         ck_assert_msg(!status.code, "%s", status.message);
         ck_assert_double_lt(result.error, 1e-9);
-        ck_assert(result.reached && result.largest > 0);
+        ck_assert(result.verdict == RT_GRADIENT_RIGHT && result.largest > 0);
+        ck_assert(result.judged && !result.kinks && !result.unjudged);
         ck_assert(!memcmp(data, before, sizeof data));
     }
 }
@@ -79,6 +144,7 @@ START_TEST(a_wrong_gradient_is_found_in_every_mode)
             ck_assert_int_eq(status.code, RT_CHECK);
             ck_assert_ptr_nonnull(strstr(status.message, "analytic"));
             ck_assert_double_gt(result.error, 0.01);
+            ck_assert_int_eq(result.verdict, RT_GRADIENT_WRONG);
         }
     ck_assert_int_eq(check(HALF, RT_GRADCHECK_JACOBIAN, &result).code, RT_CHECK);
     ck_assert_uint_eq(result.index, 2); /* the largest element is the worst */
@@ -88,35 +154,97 @@ START_TEST(a_wrong_gradient_is_found_in_every_mode)
 }
 END_TEST
 
-START_TEST(what_backward_never_reached_is_named)
+/* Whatever the mode, and whether or not the element was drawn. */
+START_TEST(a_gradient_that_is_not_finite_is_wrong)
 {
+    static const fault faults[] = {NAN_GRADIENT, INFINITE_GRADIENT};
+    for (int f = 0; f < 2; f++)
+        for (int m = RT_GRADCHECK_WEIGHTED; m <= RT_GRADCHECK_DIRECTION; m++)
+            for (size_t samples = 0; samples < 3; samples++) {
+                rt_gradcheck_result result;
+                rt_status status = check_some(faults[f], (rt_gradcheck_mode)m, samples, &result);
+                ck_assert_int_eq(status.code, RT_CHECK);
+                ck_assert_int_eq(result.verdict, RT_GRADIENT_WRONG);
+                ck_assert_msg(!isfinite(result.error), "error %g", result.error);
+                ck_assert(!isfinite(result.largest) && !isfinite(result.analytic));
+                ck_assert_uint_eq(result.index, 1);
+            }
+    ck_assert_str_eq(check(NAN_GRADIENT, RT_GRADCHECK_WEIGHTED, NULL).message,
+                     "[gradcheck] input 0, element 1, output 0: analytic nan, numeric 0, error nan "
+                     "(tolerance 1e-07)");
+}
+END_TEST
+
+START_TEST(a_difference_that_is_not_finite_is_wrong)
+{
+    for (int m = RT_GRADCHECK_WEIGHTED; m <= RT_GRADCHECK_DIRECTION; m++) {
+        rt_gradcheck_result result;
+        ck_assert_int_eq(check(NAN_BESIDE, (rt_gradcheck_mode)m, &result).code, RT_CHECK);
+        ck_assert_int_eq(result.verdict, RT_GRADIENT_WRONG);
+        ck_assert(isnan(result.error) && isnan(result.numeric));
+    }
+}
+END_TEST
+
+START_TEST(what_backward_never_reached_is_told_from_zero)
+{
+    static const fault unreached[] = {UNREACHED, CONSTANT_UNREACHED};
+    static const fault zero[] = {ZERO, NEGATIVE_ZERO};
     rt_gradcheck_result result;
-    rt_status status = check(UNREACHED, RT_GRADCHECK_WEIGHTED, &result);
-    ck_assert_str_eq(status.message, "[gradcheck] backward never reached input 0");
-    ck_assert(!result.reached);
+    for (int f = 0; f < 2; f++) {
+        rt_status status = check(unreached[f], RT_GRADCHECK_WEIGHTED, &result);
+        ck_assert_str_eq(status.message, "[gradcheck] backward never reached input 0");
+        ck_assert_int_eq(result.verdict, RT_GRADIENT_UNREACHED);
+        status = check(zero[f], RT_GRADCHECK_WEIGHTED, &result);
+        ck_assert_msg(!status.code, "%s", status.message);
+        ck_assert_int_eq(result.verdict, RT_GRADIENT_RIGHT);
+    }
 }
 END_TEST
 
 START_TEST(what_is_no_function_is_named)
 {
-    rt_status status = check(RANDOM_VALUE, RT_GRADCHECK_WEIGHTED, NULL);
+    rt_gradcheck_result result;
+    rt_status status = check(RANDOM_VALUE, RT_GRADCHECK_WEIGHTED, &result);
     ck_assert_int_eq(status.code, RT_CHECK);
     ck_assert_ptr_nonnull(strstr(status.message, "not deterministic"));
-    status = check(NOT_FINITE, RT_GRADCHECK_WEIGHTED, NULL);
+    ck_assert_int_eq(result.verdict, RT_GRADIENT_UNCHECKED);
+    status = check(RANDOM_GRADIENT, RT_GRADCHECK_WEIGHTED, &result);
+    ck_assert_ptr_nonnull(strstr(status.message, "not deterministic"));
+    ck_assert_int_eq(result.verdict, RT_GRADIENT_UNCHECKED);
+    status = check(NOT_FINITE, RT_GRADCHECK_WEIGHTED, &result);
     ck_assert_str_eq(status.message, "[gradcheck] output 0 is nan");
+    ck_assert_int_eq(result.verdict, RT_GRADIENT_UNCHECKED);
 }
 END_TEST
 
-START_TEST(a_kink_is_named)
+/* |x| at 0: its derivative there is anything from -1 to 1. */
+START_TEST(a_kink_is_counted_and_judged)
 {
+    static const real near[] = {0, (real)4e-6, (real)-4e-6, (real)1.5e-5, (real)-1.5e-5};
+    rt_gradcheck_result result;
+    for (int i = 0; i < 5; i++) {
+        data[1] = near[i];
+        rt_status status = check(KINK, RT_GRADCHECK_WEIGHTED, &result);
+        ck_assert_msg(!status.code, "|x| at %g: %s", (double)near[i], status.message);
+        ck_assert_uint_eq(result.kinks, near[i] != 0); /* at 0 the central differences agree */
+        ck_assert_uint_eq(result.judged, 4);
+    }
     data[1] = 0;
-    rt_status status = check(KINK, RT_GRADCHECK_WEIGHTED, NULL);
+    rt_status status = check(WRONG_BEYOND_KINK, RT_GRADCHECK_WEIGHTED, &result);
     data[1] = -0.5;
     ck_assert_int_eq(status.code, RT_CHECK);
-    ck_assert_ptr_nonnull(strstr(status.message, "element 1: the slopes on its two sides differ"));
-    ck_assert_ptr_nonnull(strstr(status.message, "not differentiable there"));
-    status = check(KINK, RT_GRADCHECK_WEIGHTED, NULL); /* all elements away from 0 */
-    ck_assert_msg(!status.code, "%s", status.message);
+    ck_assert_uint_eq(result.index, 1);
+    status = check(KINK, RT_GRADCHECK_WEIGHTED, &result); /* all elements away from 0 */
+    ck_assert_msg(!status.code && !result.kinks, "%s", status.message);
+}
+END_TEST
+
+START_TEST(nothing_is_worse_than_a_nan)
+{
+    ck_assert(rt_worse(1, 2) == 2 && rt_worse(2, 1) == 2);
+    ck_assert(isinf(rt_worse(1, (double)INFINITY)));
+    ck_assert(isnan(rt_worse((double)NAN, 1)) && isnan(rt_worse(1, (double)NAN)));
 }
 END_TEST
 
@@ -139,9 +267,12 @@ int main(void)
     TCase *tests = leak_checked_case(suite, "gradcheck");
     tcase_add_test(tests, a_right_gradient_passes_in_every_mode);
     tcase_add_test(tests, a_wrong_gradient_is_found_in_every_mode);
-    tcase_add_test(tests, what_backward_never_reached_is_named);
+    tcase_add_test(tests, a_gradient_that_is_not_finite_is_wrong);
+    tcase_add_test(tests, a_difference_that_is_not_finite_is_wrong);
+    tcase_add_test(tests, what_backward_never_reached_is_told_from_zero);
     tcase_add_test(tests, what_is_no_function_is_named);
-    tcase_add_test(tests, a_kink_is_named);
+    tcase_add_test(tests, a_kink_is_counted_and_judged);
+    tcase_add_test(tests, nothing_is_worse_than_a_nan);
     tcase_add_test(tests, every_allocation_may_fail);
     return run_suite(suite);
 }

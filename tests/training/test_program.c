@@ -336,6 +336,17 @@ START_TEST(commands_that_only_print)
 }
 END_TEST
 
+/* At this seed units of relu lie within a step of their kink. */
+START_TEST(the_gradients_of_a_model_of_relu_pass)
+{
+    expect_exit(w, 0,
+                "$TRAIN64 --gradcheck tiny.ini run.seed=4 model.layers=1 model.dim=64 "
+                "model.heads=1 data.length=6 data.vocab=8 model.activation=relu theta.learn=no");
+    expect_text(w->out, "ok (at kinks too)");
+    expect_text(w->out, "passed\n");
+}
+END_TEST
+
 START_TEST(the_gradients_of_a_configured_model_pass)
 {
     static const char *const options[] = {
@@ -383,6 +394,7 @@ int main(void)
     tcase_add_test(tests, a_damaged_table_is_cut_back_not_crashed_on);
     tcase_add_test(tests, nohup_protects_from_hanging_up);
     tcase_add_test(tests, commands_that_only_print);
+    tcase_add_test(tests, the_gradients_of_a_model_of_relu_pass);
     tcase_add_test(tests, the_gradients_of_a_configured_model_pass);
     return run_suite(suite);
 }
