@@ -215,7 +215,7 @@ START_TEST(rotation_must_follow_the_projection)
     for (int m = 1; m < 200; m++) {
         expect_near(projected_score(W, x, theta, m, false), after, 1e-12,
                     "score at %d, rotated after W", m);
-        farthest = fmax(farthest, fabs(projected_score(W, x, theta, m, true) - before));
+        farthest = rt_worse(farthest, fabs(projected_score(W, x, theta, m, true) - before));
     }
     expect_above(farthest, 1e-3, "change of a score rotated before W");
 }

@@ -1,5 +1,7 @@
 #include "reference.h"
 
+#include "core/worse.h"
+
 #include <check.h>
 #include <math.h>
 #include <stdarg.h>
@@ -218,8 +220,8 @@ static difference differ(const real *got, array expected)
     difference d = {0};
     for (size_t i = 0; i < expected.size; i++) {
         const double error = fabs((double)got[i] - expected.values[i]);
-        d.largest = fmax(d.largest, fabs(expected.values[i]));
-        if (!(error <= d.error)) {
+        d.largest = rt_worse(d.largest, fabs(expected.values[i]));
+        if (!(error <= d.error) && !isnan(d.error)) { /* nothing is worse than a NaN */
             d.error = error;
             d.at = i;
         }
@@ -236,7 +238,7 @@ void check_values(reference *r, const real *got, size_t size, array expected, do
         tolerance = fmax(tolerance, 1e-4);
     check_size(r, expected, size, what);
     const difference d = differ(got, expected);
-    r->value_error = fmax(r->value_error, d.error);
+    r->value_error = rt_worse(r->value_error, d.error);
     ck_assert_msg(d.error <= tolerance, "%s: %s, element %zu: expected %.15g, got %.15g", r->name,
                   what, d.at, expected.values[d.at], (double)got[d.at]);
 }
@@ -249,8 +251,8 @@ void check_gradient(reference *r, const real *got, size_t size, array expected, 
     check_size(r, expected, size, what);
     const difference d = differ(got, expected);
     /* A gradient that is zero by symmetry is rounding on both sides. */
-    const double error = d.error / fmax(d.largest, 1e-5);
-    r->gradient_error = fmax(r->gradient_error, error);
+    const double error = d.error / rt_worse(d.largest, 1e-5);
+    r->gradient_error = rt_worse(r->gradient_error, error);
     ck_assert_msg(error <= GRADIENT_TOLERANCE,
                   "%s: %s, element %zu: expected %.15g, got %.15g (relative error %.1e)", r->name,
                   what, d.at, expected.values[d.at], (double)got[d.at], error);
@@ -259,7 +261,7 @@ void check_gradient(reference *r, const real *got, size_t size, array expected, 
 void check_number(reference *r, double got, double expected, double tolerance, const char *what)
 {
     const double error = fabs(got - expected);
-    r->value_error = fmax(r->value_error, error);
+    r->value_error = rt_worse(r->value_error, error);
     ck_assert_msg(error <= tolerance, "%s: %s: expected %.15g, got %.15g", r->name, what, expected,
                   got);
 }
