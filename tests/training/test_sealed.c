@@ -134,12 +134,12 @@ START_TEST(what_is_not_a_file_is_refused)
 {
     char message[256];
     snprintf(message, sizeof message, "cannot open %s/none.h5: No such file or directory", scratch);
-    assert_status(open_status(in_scratch("none.h5")), RT_IO, message);
+    assert_status(open_status(in_scratch("none.h5")), RT_CHECKPOINT, message);
     snprintf(message, sizeof message, "cannot read %s: not a regular file", scratch);
-    assert_status(open_status(scratch), RT_IO, message);
+    assert_status(open_status(scratch), RT_CHECKPOINT, message);
     ck_assert_int_eq(mkfifo(in_scratch("pipe"), 0600), 0);
     snprintf(message, sizeof message, "cannot read %s/pipe: not a regular file", scratch);
-    assert_status(open_status(in_scratch("pipe")), RT_IO, message);
+    assert_status(open_status(in_scratch("pipe")), RT_CHECKPOINT, message);
 }
 END_TEST
 

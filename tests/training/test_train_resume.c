@@ -256,6 +256,32 @@ START_TEST(a_target_is_asked_for_where_a_straight_run_asks)
 }
 END_TEST
 
+START_TEST(another_precision_is_warned_about)
+{
+    static const char *const programs[] = {"$TRAIN", "$TRAIN64"};
+    static const char *const words[] = {"float", "double"};
+    const char *other = programs[!_i];
+    char warning[128];
+    snprintf(warning, sizeof warning,
+             "step-00000020.h5 was computed in %s, this program computes in %s: ", words[_i],
+             words[!_i]);
+    expect_exit(w, 0, "%s tiny.ini --quiet train.steps=20", programs[_i]);
+    expect_exit(w, 0, "%s tiny.ini --quiet --resume train.steps=21", programs[_i]);
+    expect_no_text(w->err, "was computed in");
+    expect_exit(w, 0,
+                "rm runs/tiny/checkpoints/step-00000021.h5; "
+                "%s tiny.ini --quiet --resume train.steps=21",
+                other);
+    expect_text(w->err, "train: warning: ");
+    expect_text(w->err, warning);
+    expect_exit(w, 0,
+                "%s tiny.ini --quiet --eval --checkpoint "
+                "runs/tiny/checkpoints/step-00000020.h5",
+                other);
+    expect_no_text(w->err, "was computed in");
+}
+END_TEST
+
 START_TEST(nothing_is_touched_when_every_checkpoint_is_broken)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
@@ -297,6 +323,7 @@ int main(void)
     tcase_add_test(tests, only_what_may_differ_may_differ);
     tcase_add_test(tests, raising_the_steps_goes_on_with_the_schedule_of_the_start);
     tcase_add_test(tests, a_target_is_asked_for_where_a_straight_run_asks);
+    tcase_add_loop_test(tests, another_precision_is_warned_about, 0, 2);
     tcase_add_test(tests, nothing_is_touched_when_every_checkpoint_is_broken);
     tcase_add_test(tests, other_kernels_of_the_blas_are_warned_about);
     return run_suite(suite);

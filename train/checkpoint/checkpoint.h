@@ -31,14 +31,15 @@
 #include <stdint.h>
 
 /* Where a training stands, apart from the numbers that are trained. */
-enum { RT_BLAS_NAME_SIZE = 64 };
+enum { RT_BLAS_NAME_SIZE = 64, RT_PRECISION_NAME_SIZE = RT_BLAS_NAME_SIZE };
 typedef struct rt_checkpoint_info {
     int64_t step; /* optimiser steps done */
     uint64_t seed;
-    char blas[RT_BLAS_NAME_SIZE]; /* the kernels that the numbers were computed with */
-    int64_t position;             /* sequences drawn so far */
-    int64_t schedule_steps;       /* the horizon of the learning rate's schedule */
-    double best_eval_loss;        /* may be infinite: none so far */
+    char precision[RT_PRECISION_NAME_SIZE]; /* "float" or "double"; a save has that of the build */
+    char blas[RT_BLAS_NAME_SIZE];           /* the kernels that the numbers were computed with */
+    int64_t position;                       /* sequences drawn so far */
+    int64_t schedule_steps;                 /* the horizon of the learning rate's schedule */
+    double best_eval_loss;                  /* may be infinite: none so far */
     int64_t best_eval_step;
     char *config;            /* an INI text; NULL counts as "" */
     unsigned char *alphabet; /* of text data; may be NULL when alphabet_size is 0 */
@@ -117,8 +118,8 @@ typedef struct rt_checkpoint_found {
     char warnings[RT_MESSAGE_SIZE]; /* a line for each newer one passed over */
 } rt_checkpoint_found;
 
-/* The newest checkpoint that verifies and is of the step that its name says. No checkpoint at all is RT_OK with found =
- * false; checkpoints of which none verifies are RT_CHECKPOINT. */
+/* The newest checkpoint that verifies and is of the step that its name says. No checkpoint at all
+ * is RT_OK with found = false; checkpoints of which none verifies are RT_CHECKPOINT. */
 rt_status rt_checkpoint_newest(const char *folder, rt_checkpoint_found *found) RT_MUST_CHECK;
 
 #endif

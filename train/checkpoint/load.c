@@ -53,6 +53,7 @@ static void check_info(rt_image *image, const rt_checkpoint_info *info)
         expect_range(image, "position", info->position, info->step * RT_CHECKPOINT_BATCH);
     if (isnan(info->best_eval_loss) || info->best_eval_loss == -INFINITY)
         rt_image_fail(image, RT_CHECKPOINT, "best_eval_loss is %g", info->best_eval_loss);
+    expect_printable(image, "precision", info->precision);
     expect_printable(image, "blas", info->blas);
     expect_same_random(image, info);
 }
@@ -68,6 +69,7 @@ void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
         rt_image_fail(image, RT_CHECKPOINT, "version is %" PRId64 ", %d expected", version,
                       RT_CHECKPOINT_VERSION);
     info->step = rt_image_integer(image, "/", "step");
+    rt_image_word(image, "/", "precision", info->precision);
     rt_image_word(image, "/", "blas", info->blas);
     info->seed = rt_image_unsigned(image, "/", "seed");
     info->best_eval_loss = rt_image_number(image, "/", "best_eval_loss");

@@ -115,6 +115,21 @@ static rt_status check_history(const rt_run *r, const rt_checkpoint_info *info, 
     return rt_ok();
 }
 
+/* The precision matters to a run that goes on; an evaluation is told in every precision. */
+static void warn_of_other_digits(rt_run *r, const rt_checkpoint_info *info, const char *path)
+{
+    if (r->arguments->resume && strcmp(info->precision, RT_PRECISION) != 0)
+        rt_progress_say(&r->progress,
+                        "warning: %s was computed in %s, this program computes in %s: what follows "
+                        "is not what the run would have come to",
+                        path, info->precision, RT_PRECISION);
+    if (strcmp(info->blas, rt_blas_kernels()) != 0)
+        rt_progress_say(&r->progress,
+                        "warning: %s was computed with the BLAS kernels %s, here they are %s: the "
+                        "last digits will differ",
+                        path, info->blas, rt_blas_kernels());
+}
+
 rt_status rt_run_load(rt_run *r, const char *path)
 {
     rt_checkpoint_info info = {0};
@@ -124,11 +139,8 @@ rt_status rt_run_load(rt_run *r, const char *path)
         status = check_alphabet(r, &info, path);
     if (!status.code && r->arguments->resume)
         status = check_history(r, &info, path);
-    if (!status.code && strcmp(info.blas, rt_blas_kernels()) != 0)
-        rt_progress_say(&r->progress,
-                        "warning: %s was computed with the BLAS kernels %s, here they are %s: the "
-                        "last digits will differ",
-                        path, info.blas, rt_blas_kernels());
+    if (!status.code)
+        warn_of_other_digits(r, &info, path);
     if (!status.code) {
         r->state->step = (int)info.step;
         r->state->sequences = info.position;
