@@ -124,6 +124,42 @@ void *rt_graph_fail(rt_graph *g, rt_code code, const char *format, ...)
     return NULL;
 }
 
+/* What is wrong with a tensor that was given to an op, or NULL. */
+static const char *flaw_of(const rt_tensor *x)
+{
+    if (!rt_shape_size(rt_tensor_shape(x)))
+        return "which is empty or too large";
+    for (int i = x->ndim; i < RT_MAX_AXES; i++)
+        if (x->shape[i] != 1)
+            return "and more beyond its last axis";
+    if (!x->data)
+        return "and no memory";
+    if (x->borrowed && x->wants_grad && !x->grad)
+        return "and no memory for the gradient that it wants";
+    return NULL;
+}
+
+bool rt_graph_takes(rt_graph *g, const char *op, const rt_input *inputs, int count)
+{
+    for (int i = 0; i < count && !rt_graph_failed(g); i++) {
+        const rt_input *in = inputs + i;
+        const char *flaw = in->tensor ? flaw_of(in->tensor) : NULL;
+        if (!in->tensor && !in->optional)
+            rt_graph_fail(g, RT_ARGUMENT, "[%s] %s is NULL", op, in->name);
+        else if (flaw)
+            rt_graph_fail(g, RT_SHAPE, "[%s] %s has shape %s, %s", op, in->name,
+                          rt_shape_text(in->tensor), flaw);
+    }
+    return !rt_graph_failed(g);
+}
+
+bool rt_graph_given(rt_graph *g, const char *op, const char *name, const void *argument)
+{
+    if (!argument)
+        rt_graph_fail(g, RT_ARGUMENT, "[%s] %s is NULL", op, name);
+    return !rt_graph_failed(g);
+}
+
 void *rt_graph_memory(rt_graph *g, size_t count, size_t size)
 {
     void *memory = size && count > SIZE_MAX / size ? NULL : rt_arena_take(&g->arena, count * size);
@@ -283,7 +319,9 @@ rt_status rt_graph_backward_from(rt_graph *g, rt_tensor *output, const real *ups
 {
     if (rt_graph_failed(g))
         return rt_graph_status(g);
-    if (!output || output->borrowed || !output->wants_grad)
+    if (!output || !upstream)
+        return rt_error(RT_ARGUMENT, "[backward] %s is NULL", output ? "upstream" : "the output");
+    if (output->borrowed || !output->wants_grad)
         return rt_error(RT_ARGUMENT, "[backward] nothing that was recorded leads to the output");
     output->grad = lend(g, rt_size(output));
     if (!output->grad)

@@ -10,9 +10,9 @@
  * same memory again. Leaves (parameters, inputs) belong to the caller and must
  * outlive the step.
  *
- * A wrong shape or argument sticks: the op returns NULL, every op given NULL
- * returns NULL, and the graph keeps the first message. So a model is plain nested
- * calls, and rt_graph_status is asked once, after the last.
+ * A wrong shape or argument sticks: the op returns NULL, every later op does, too, and the
+ * graph keeps the first message. An op that is given NULL by a graph that has not failed fails
+ * it. So a model is plain nested calls, and rt_graph_status is asked once, after the last.
  *
  * A graph belongs to one thread at a time.
  */
@@ -79,6 +79,27 @@ struct rt_node {
     void *args; /* what the constructor passed, of the op's own type */
     rt_node *older;
 };
+
+/* An input of an op by the name that messages call it. */
+typedef struct rt_input {
+    const char *name;
+    const rt_tensor *tensor;
+    bool optional; /* may be NULL */
+} rt_input;
+
+/* Whether an op can use its inputs: each is there, and is a tensor with a shape and memory. If
+ * not, the graph has failed, with "[op] x is NULL" or what else is wrong. Every constructor asks
+ * this before it looks at an input, which is a leaf of the caller's or what another op returned. */
+bool rt_graph_takes(rt_graph *g, const char *op, const rt_input *inputs, int count);
+
+#define RT_INPUT(x)    ((rt_input){#x, x, false})
+#define RT_OPTIONAL(x) ((rt_input){#x, x, true})
+#define RT_TAKES(g, op, ...)                                                                       \
+    rt_graph_takes(g, op, (const rt_input[]){__VA_ARGS__},                                         \
+                   (int)(sizeof((const rt_input[]){__VA_ARGS__}) / sizeof(rt_input)))
+
+/* The same for an argument of another type. */
+bool rt_graph_given(rt_graph *g, const char *op, const char *name, const void *argument);
 
 /* A result of the op: makes the tensor, computes it, puts it on the tape. The
  * arguments are copied. NULL if the graph has failed. */

@@ -4,6 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+/* How many axes a shape has room for and uses. */
+static size_t axes_of(int ndim)
+{
+    return ndim < 0 ? 0 : ndim > RT_MAX_AXES ? RT_MAX_AXES : (size_t)ndim;
+}
+
 rt_tensor rt_tensor_of(real *data, real *grad, rt_shape shape)
 {
     rt_tensor x = {.data = data,
@@ -12,7 +18,7 @@ rt_tensor rt_tensor_of(real *data, real *grad, rt_shape shape)
                    .ndim = shape.ndim,
                    .wants_grad = grad != NULL,
                    .borrowed = true};
-    memcpy(x.shape, shape.axis, (size_t)shape.ndim * sizeof *x.shape);
+    memcpy(x.shape, shape.axis, axes_of(shape.ndim) * sizeof *x.shape);
     return x;
 }
 
@@ -30,12 +36,14 @@ bool rt_same_shape(const rt_tensor *x, const rt_tensor *y)
 
 bool rt_shapes_equal(rt_shape a, rt_shape b)
 {
-    return a.ndim == b.ndim && !memcmp(a.axis, b.axis, (size_t)a.ndim * sizeof *a.axis);
+    return a.ndim == b.ndim && !memcmp(a.axis, b.axis, axes_of(a.ndim) * sizeof *a.axis);
 }
 
 size_t rt_shape_size(rt_shape shape)
 {
     size_t size = 1;
+    if (shape.ndim < 0 || shape.ndim > RT_MAX_AXES)
+        return 0;
     for (int i = 0; i < shape.ndim; i++) {
         if (shape.axis[i] < 1 || size > (size_t)INT_MAX / (size_t)shape.axis[i])
             return 0;
@@ -64,6 +72,10 @@ size_t rt_rows(const rt_tensor *x)
 
 const char *rt_shape_write(char *text, rt_shape shape)
 {
+    if (shape.ndim < 0 || shape.ndim > RT_MAX_AXES) {
+        snprintf(text, RT_SHAPE_TEXT_SIZE, "(%d axes)", shape.ndim);
+        return text;
+    }
     int used = snprintf(text, RT_SHAPE_TEXT_SIZE, "(");
     for (int i = 0; i < shape.ndim; i++)
         used += snprintf(text + used, (size_t)(RT_SHAPE_TEXT_SIZE - used), i ? ", %d" : "%d",

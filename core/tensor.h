@@ -45,8 +45,9 @@ rt_shape rt_tensor_shape(const rt_tensor *x);
 bool rt_same_shape(const rt_tensor *x, const rt_tensor *y);
 bool rt_shapes_equal(rt_shape a, rt_shape b);
 
-/* The number of elements; of a shape, 0 if an axis is below 1 or the number of
- * elements does not fit an int (the BLAS counts in int). */
+/* The number of elements; of a shape, 0 if it is none: it has no 0 ... RT_MAX_AXES axes, one of
+ * them is below 1, or the number of elements does not fit an int (the BLAS counts in int). A
+ * shape that a caller made is asked here before anything else is done with it. */
 size_t rt_size(const rt_tensor *x);
 size_t rt_shape_size(rt_shape shape);
 

@@ -106,7 +106,7 @@ static rt_tensor *add_learned(rt_roformer *m, rt_graph *g, rt_tensor *x)
 
 rt_tensor *rt_encode_embeddings(rt_roformer *m, rt_graph *g, rt_tensor *x)
 {
-    if (!x)
+    if (!RT_TAKES(g, "positions", RT_INPUT(x)))
         return NULL;
     if (m->options.position.kind == RT_POSITION_SINUSOIDAL)
         return add_sines(m, g, x);

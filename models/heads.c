@@ -40,7 +40,7 @@ static rt_tensor *lm_logits(rt_roformer *m, rt_graph *g, rt_tensor *hidden)
 /* The hidden state of token 0 of every sequence, (B, C). */
 static rt_tensor *first_tokens(rt_graph *g, rt_tensor *hidden)
 {
-    if (!hidden)
+    if (!RT_TAKES(g, "sequence head", RT_INPUT(hidden)))
         return NULL;
     if (hidden->ndim != 3)
         return rt_graph_fail(g, RT_SHAPE, "[sequence head] hidden must be (B, T, C); got %s",
@@ -68,5 +68,5 @@ rt_tensor *rt_roformer_logits(rt_roformer *m, rt_graph *g, rt_tensor *hidden)
     case RT_HEAD_TOKEN:
         return rt_affine_apply(g, rt_dropout(g, hidden, p), m->classifier);
     }
-    return NULL;
+    return rt_graph_fail(g, RT_ARGUMENT, "[roformer] there is no head %d", (int)m->options.head);
 }

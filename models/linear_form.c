@@ -8,12 +8,16 @@ static rt_tensor *rotate(rt_graph *g, rt_tensor *x, const rt_rotation *rotation)
 rt_tensor *rt_linear_form(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                           const rt_linear_form_options *o)
 {
+    if (!rt_graph_given(g, "linear_form", "options", o))
+        return NULL;
     rt_linear_attention_options options = {.causal = o->causal,
                                            .key_mask = o->key_mask,
                                            .eps = o->eps};
     switch (o->kind) {
     case RT_ATTENTION_SOFTMAX:
-        return rt_graph_fail(g, RT_ARGUMENT, "[linear_form] softmax is not a linear form");
+    default:
+        return rt_graph_fail(g, RT_ARGUMENT, "[linear_form] attention %d has no linear form",
+                             (int)o->kind);
     case RT_ATTENTION_LINEAR_ELU:
         q = rt_activate(g, q, RT_ELU_PLUS_ONE);
         k = rt_activate(g, k, RT_ELU_PLUS_ONE);

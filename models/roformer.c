@@ -197,6 +197,8 @@ rt_tensor *rt_roformer_encode(rt_roformer *m, rt_graph *g, const rt_roformer_inp
 {
     const rt_roformer_options *o = &m->options;
     const rt_rotation *rotation = NULL;
+    if (!rt_graph_given(g, "roformer", "input", in))
+        return NULL;
     const bool rope = o->position.kind == RT_POSITION_ROPE;
     rt_tensor *x = embed(m, g, in);
     for (int l = 0; l < o->layers; l++) {

@@ -123,14 +123,18 @@ static const struct {
              [RT_SILU] = {&rt_op_silu, silu},
              [RT_ELU_PLUS_ONE] = {&rt_op_elu_plus_one, elu_plus_one}};
 
-rt_activation_values *rt_activation_kernel(rt_activation kind)
+rt_activation_values *rt_activation_kernel(rt_graph *g, const char *op, rt_activation kind)
 {
-    return kinds[kind].values;
+    if ((size_t)kind < sizeof kinds / sizeof *kinds)
+        return kinds[kind].values;
+    rt_graph_fail(g, RT_ARGUMENT, "[%s] there is no activation %d", op, (int)kind);
+    return NULL;
 }
 
 rt_tensor *rt_activate(rt_graph *g, rt_tensor *x, rt_activation kind)
 {
-    if (!x)
+    if (!rt_activation_kernel(g, "activate", kind) ||
+        !RT_TAKES(g, kinds[kind].op->name, RT_INPUT(x)))
         return NULL;
     activation_args args = {kinds[kind].values, rt_graph_memory(g, rt_size(x), sizeof(real))};
     return RT_APPLY(g, kinds[kind].op, rt_tensor_shape(x), &args, x);

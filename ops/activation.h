@@ -10,7 +10,8 @@
 typedef void rt_activation_values(real *restrict y, real *restrict derivative,
                                   const real *restrict x, size_t size);
 
-rt_activation_values *rt_activation_kernel(rt_activation kind);
+/* NULL, with the graph failed, if there is none of that kind. */
+rt_activation_values *rt_activation_kernel(rt_graph *g, const char *op, rt_activation kind);
 
 /* dx, in place of dy. */
 void rt_activation_gradient(real *g, const real *derivative, size_t size);

@@ -2,6 +2,8 @@
 #include "ops/rows.h"
 #include "ops/vector_math.h"
 
+#include <math.h>
+
 typedef struct cross_entropy_args {
     const int32_t *labels;
     double smoothing;
@@ -69,10 +71,11 @@ const rt_op rt_op_cross_entropy = {"cross_entropy", cross_entropy_forward, cross
 rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *labels, double smoothing,
                             double divisor)
 {
-    if (!logits)
+    if (!RT_TAKES(g, "cross_entropy", RT_INPUT(logits)) ||
+        !rt_graph_given(g, "cross_entropy", "labels", labels))
         return NULL;
     const size_t rows = rt_rows(logits);
-    if (!(divisor > 0) || !(smoothing >= 0 && smoothing < 1))
+    if (!(divisor > 0 && divisor < INFINITY) || !(smoothing >= 0 && smoothing < 1))
         return rt_graph_fail(g, RT_ARGUMENT,
                              "[cross_entropy] divisor must be positive, smoothing in [0, 1); "
                              "got %g, %g",
@@ -87,6 +90,8 @@ rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *label
 
 size_t rt_count_correct(const rt_tensor *logits, const int32_t *labels)
 {
+    if (!logits || !labels || !rt_shape_size(rt_tensor_shape(logits)))
+        return 0;
     const int size = rt_columns(logits);
     size_t correct = 0;
     for (size_t r = 0, rows = rt_rows(logits); r < rows; r++) {

@@ -48,7 +48,7 @@ const rt_op rt_op_add = {"add", add_forward, add_backward};
 
 rt_tensor *rt_add(rt_graph *g, rt_tensor *x, rt_tensor *y)
 {
-    if (!x || !y)
+    if (!RT_TAKES(g, "add", RT_INPUT(x), RT_INPUT(y)))
         return NULL;
     if (!repeats(x, y))
         return refuse(g, "add", x, y);
@@ -86,7 +86,7 @@ const rt_op rt_op_multiply = {"multiply", multiply_forward, multiply_backward};
 
 rt_tensor *rt_multiply(rt_graph *g, rt_tensor *x, rt_tensor *y)
 {
-    if (!x || !y)
+    if (!RT_TAKES(g, "multiply", RT_INPUT(x), RT_INPUT(y)))
         return NULL;
     if (!repeats(x, y))
         return refuse(g, "multiply", x, y);
@@ -117,7 +117,7 @@ const rt_op rt_op_scale = {"scale", scale_forward, scale_backward};
 
 rt_tensor *rt_scale(rt_graph *g, rt_tensor *x, double factor)
 {
-    if (!x)
+    if (!RT_TAKES(g, "scale", RT_INPUT(x)))
         return NULL;
     return RT_APPLY(g, &rt_op_scale, rt_tensor_shape(x), &factor, x);
 }
@@ -144,7 +144,7 @@ const rt_op rt_op_exp = {"exp", exp_forward, exp_backward};
 
 rt_tensor *rt_exp(rt_graph *g, rt_tensor *x)
 {
-    if (!x)
+    if (!RT_TAKES(g, "exp", RT_INPUT(x)))
         return NULL;
     return RT_APPLY(g, &rt_op_exp, rt_tensor_shape(x), RT_NO_ARGS, x);
 }

@@ -34,12 +34,18 @@ const rt_op rt_op_embedding = {"embedding", embedding_forward, embedding_backwar
 rt_tensor *rt_embedding(rt_graph *g, rt_tensor *table, const int32_t *ids, rt_shape shape,
                         int padding)
 {
-    if (!table)
+    const size_t count = rt_shape_size(shape);
+    if (!RT_TAKES(g, "embedding", RT_INPUT(table)) || !rt_graph_given(g, "embedding", "ids", ids))
         return NULL;
-    if (table->ndim != 2 || shape.ndim >= RT_MAX_AXES)
+    if (table->ndim != 2)
         return rt_graph_fail(g, RT_SHAPE, "[embedding] table must be (V, C); got %s",
                              rt_shape_text(table));
-    for (size_t i = 0, count = rt_shape_size(shape); i < count; i++)
+    if (!count || shape.ndim == RT_MAX_AXES)
+        return rt_graph_fail(g, RT_SHAPE,
+                             "[embedding] the shape of the ids must have up to %d axes and an "
+                             "element at least; got %s",
+                             RT_MAX_AXES - 1, rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape));
+    for (size_t i = 0; i < count; i++)
         if (ids[i] < 0 || ids[i] >= table->shape[0])
             return rt_graph_fail(g, RT_ARGUMENT, "[embedding] id %zu is %d; the table has %d rows",
                                  i, ids[i], table->shape[0]);

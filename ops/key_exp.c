@@ -59,12 +59,15 @@ const rt_op rt_op_key_exp = {"key_exp", key_exp_forward, key_exp_backward};
 rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool causal,
                       const real **level)
 {
-    if (!x)
+    if (level)
+        *level = NULL;
+    if (!RT_TAKES(g, "key_exp", RT_INPUT(x)) || !rt_graph_given(g, "key_exp", "level", level))
         return NULL;
     if (x->ndim != 4)
         return rt_graph_fail(g, RT_SHAPE, "[key_exp] x must be (B, T, H, D); got %s",
                              rt_shape_text(x));
     key_exp_args args = {key_mask, causal, rt_graph_memory(g, rt_rows(x), sizeof(real))};
-    *level = causal ? args.level : NULL;
+    if (causal)
+        *level = args.level;
     return RT_APPLY(g, &rt_op_key_exp, rt_tensor_shape(x), &args, x);
 }

@@ -80,7 +80,7 @@ const rt_op rt_op_layer_norm = {"layer_norm", layer_norm_forward, layer_norm_bac
 
 rt_tensor *rt_layer_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias, double eps)
 {
-    if (!x || !weight || !bias)
+    if (!RT_TAKES(g, "layer_norm", RT_INPUT(x), RT_INPUT(weight), RT_INPUT(bias)))
         return NULL;
     const int size = rt_columns(x);
     if (x->ndim < 1 || weight->ndim != 1 || weight->shape[0] != size ||
@@ -88,7 +88,7 @@ rt_tensor *rt_layer_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor
         return rt_graph_fail(g, RT_SHAPE,
                              "[layer_norm] x must be (..., C), weight and bias (C); got %s, %s, %s",
                              rt_shape_text(x), rt_shape_text(weight), rt_shape_text(bias));
-    if (!(eps >= 0))
+    if (!(eps >= 0 && eps < INFINITY))
         return rt_graph_fail(g, RT_ARGUMENT, "[layer_norm] eps must be >= 0; got %g", eps);
     size_t rows = rt_rows(x);
     layer_norm_args args = {eps, rt_graph_memory(g, rows, sizeof(real)),

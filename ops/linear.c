@@ -92,13 +92,16 @@ const rt_op rt_op_linear_activation = {"linear_activation", linear_activation_fo
 
 /* ---- constructors ---- */
 
-static bool fits(rt_graph *g, const rt_tensor *x, const rt_tensor *weight, const rt_tensor *bias)
+static bool fits(rt_graph *g, const rt_op *op, const rt_tensor *x, const rt_tensor *weight,
+                 const rt_tensor *bias)
 {
+    if (!RT_TAKES(g, op->name, RT_INPUT(x), RT_INPUT(weight), RT_OPTIONAL(bias)))
+        return false;
     if (weight->ndim != 2 || x->ndim < 1 || rt_columns(x) != weight->shape[1])
-        rt_graph_fail(g, RT_SHAPE, "[linear] x must be (..., I), weight (O, I); got %s, %s",
+        rt_graph_fail(g, RT_SHAPE, "[%s] x must be (..., I), weight (O, I); got %s, %s", op->name,
                       rt_shape_text(x), rt_shape_text(weight));
     else if (bias && (bias->ndim != 1 || bias->shape[0] != weight->shape[0]))
-        rt_graph_fail(g, RT_SHAPE, "[linear] bias must be (%d); got %s", weight->shape[0],
+        rt_graph_fail(g, RT_SHAPE, "[%s] bias must be (%d); got %s", op->name, weight->shape[0],
                       rt_shape_text(bias));
     return !rt_graph_failed(g);
 }
@@ -112,7 +115,7 @@ static rt_shape result_shape(const rt_tensor *x, const rt_tensor *weight)
 
 rt_tensor *rt_linear(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias)
 {
-    if (!x || !weight || !fits(g, x, weight, bias))
+    if (!fits(g, &rt_op_linear, x, weight, bias))
         return NULL;
     return RT_APPLY(g, &rt_op_linear, result_shape(x, weight), RT_NO_ARGS, x, weight, bias, NULL);
 }
@@ -120,7 +123,7 @@ rt_tensor *rt_linear(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bi
 rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_tensor *weight,
                           rt_tensor *bias)
 {
-    if (!residual || !x || !weight || !fits(g, x, weight, bias))
+    if (!fits(g, &rt_op_linear, x, weight, bias) || !RT_TAKES(g, "linear", RT_INPUT(residual)))
         return NULL;
     const rt_shape shape = result_shape(x, weight);
     if (!rt_shapes_equal(rt_tensor_shape(residual), shape))
@@ -133,10 +136,12 @@ rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_ten
 rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
                               rt_activation kind)
 {
-    if (!x || !weight || !fits(g, x, weight, bias))
+    const rt_op *op = &rt_op_linear_activation;
+    rt_activation_values *values = rt_activation_kernel(g, op->name, kind);
+    if (!values || !fits(g, op, x, weight, bias))
         return NULL;
     const rt_shape shape = result_shape(x, weight);
-    const linear_activation_args args = {rt_activation_kernel(kind),
+    const linear_activation_args args = {values,
                                          rt_graph_memory(g, rt_shape_size(shape), sizeof(real))};
-    return RT_APPLY(g, &rt_op_linear_activation, shape, &args, x, weight, bias, NULL);
+    return RT_APPLY(g, op, shape, &args, x, weight, bias, NULL);
 }

@@ -2,6 +2,7 @@
 #include "ops/ops.h"
 #include "ops/vector_math.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Linear attention, chunk by chunk. With the numerator's keys of a head summed up in
@@ -516,7 +517,9 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
                                rt_tensor *denominator_q, rt_tensor *denominator_k,
                                const rt_linear_attention_options *options)
 {
-    if (!q || !k || !v || !denominator_q || !denominator_k)
+    if (!RT_TAKES(g, "linear_attention", RT_INPUT(q), RT_INPUT(k), RT_INPUT(v),
+                  RT_INPUT(denominator_q), RT_INPUT(denominator_k)) ||
+        !rt_graph_given(g, "linear_attention", "options", options))
         return NULL;
     if (!fit(q, k, v, options->causal) || !rt_same_shape(q, denominator_q) ||
         !rt_same_shape(k, denominator_k))
@@ -529,6 +532,9 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
                              rt_shape_text(denominator_k));
     if (options->level && !options->causal)
         return rt_graph_fail(g, RT_ARGUMENT, "[linear_attention] levels are for causal attention");
+    if (!(options->eps >= 0 && options->eps < INFINITY))
+        return rt_graph_fail(g, RT_ARGUMENT, "[linear_attention] eps must be >= 0; got %g",
+                             options->eps);
     const int B = q->shape[0], Tq = q->shape[1], H = q->shape[2];
     linear_args args = {.o = *options};
     args.inverse = rt_graph_memory(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));

@@ -51,7 +51,7 @@ const rt_op rt_op_matmul = {"matmul", matmul_forward, matmul_backward};
 
 rt_tensor *rt_matmul(rt_graph *g, rt_tensor *a, rt_tensor *b)
 {
-    if (!a || !b)
+    if (!RT_TAKES(g, "matmul", RT_INPUT(a), RT_INPUT(b)))
         return NULL;
     bool fits = a->ndim >= 2 && (b->ndim == 2 || b->ndim == a->ndim) &&
                 rt_columns(a) == b->shape[b->ndim - 2];

@@ -44,7 +44,7 @@ const rt_op rt_op_normalize = {"normalize", normalize_forward, normalize_backwar
 
 rt_tensor *rt_normalize(rt_graph *g, rt_tensor *x)
 {
-    if (!x)
+    if (!RT_TAKES(g, "normalize", RT_INPUT(x)))
         return NULL;
     return RT_APPLY(g, &rt_op_normalize, rt_tensor_shape(x), RT_NO_ARGS, x);
 }

@@ -4,9 +4,13 @@
 /* Every differentiable op, and its contract.
  *
  * All of them: take tensors of the graph or leaves; return a new tensor that the
- * graph owns; return NULL if an input is NULL; on a shape or an argument that does
- * not fit return NULL and leave a message in the graph. `...` in a shape stands for
- * any leading axes. dx is the gradient of x, dy that of the result.
+ * graph owns; return NULL and leave a message in the graph that begins with their
+ * name if an input or an array is NULL that is not said to be optional, or a shape,
+ * an option or an index does not fit. What stands in a tensor, and a factor (of
+ * rt_scale, `scale`, `slopes` and `constant` of attention), may be any number: a NaN
+ * there gives what arithmetic gives. Arrays are as long as their comments say, which
+ * nobody can check. `...` in a shape stands for any leading axes. dx is the gradient
+ * of x, dy that of the result.
  */
 
 #include "core/choice.h"

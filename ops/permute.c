@@ -41,7 +41,7 @@ const rt_op rt_op_permute = {"permute", permute_forward, permute_backward};
 
 rt_tensor *rt_permute(rt_graph *g, rt_tensor *x, const int *order)
 {
-    if (!x)
+    if (!RT_TAKES(g, "permute", RT_INPUT(x)) || !rt_graph_given(g, "permute", "order", order))
         return NULL;
     permute_args args = {{0}};
     rt_shape shape = {.ndim = x->ndim};

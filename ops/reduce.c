@@ -22,17 +22,18 @@ static void reduce_backward(const rt_node *n)
 const rt_op rt_op_sum = {"sum", reduce_forward, reduce_backward};
 const rt_op rt_op_mean = {"mean", reduce_forward, reduce_backward};
 
-static rt_tensor *reduce(rt_graph *g, const rt_op *op, rt_tensor *x, double divisor)
-{
-    return RT_APPLY(g, op, RT_SCALAR, &divisor, x);
-}
-
 rt_tensor *rt_sum(rt_graph *g, rt_tensor *x)
 {
-    return x ? reduce(g, &rt_op_sum, x, 1) : NULL;
+    const double divisor = 1;
+    if (!RT_TAKES(g, "sum", RT_INPUT(x)))
+        return NULL;
+    return RT_APPLY(g, &rt_op_sum, RT_SCALAR, &divisor, x);
 }
 
 rt_tensor *rt_mean(rt_graph *g, rt_tensor *x)
 {
-    return x ? reduce(g, &rt_op_mean, x, (double)rt_size(x)) : NULL;
+    if (!RT_TAKES(g, "mean", RT_INPUT(x)))
+        return NULL;
+    const double divisor = (double)rt_size(x);
+    return RT_APPLY(g, &rt_op_mean, RT_SCALAR, &divisor, x);
 }

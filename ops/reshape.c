@@ -9,7 +9,7 @@ const rt_op rt_op_reshape = {"reshape", NULL, reshape_backward};
 
 rt_tensor *rt_reshape(rt_graph *g, rt_tensor *x, rt_shape shape)
 {
-    if (!x)
+    if (!RT_TAKES(g, "reshape", RT_INPUT(x)))
         return NULL;
     if (rt_shape_size(shape) != rt_size(x))
         return rt_graph_fail(g, RT_SHAPE, "[reshape] %s does not have the size of %s",

@@ -89,19 +89,47 @@ static double *theta_values(rt_graph *g, const rt_tensor *theta, rt_theta_form f
     return values;
 }
 
+static bool are_choices(rt_theta_form form, rt_pairing pairing)
+{
+    return (form == RT_THETA_LOG || form == RT_THETA_RAW) &&
+           (pairing == RT_INTERLEAVED || pairing == RT_HALF);
+}
+
+static bool are_finite(rt_graph *g, rt_positions positions, size_t rows)
+{
+    if (!isfinite(positions.offset))
+        rt_graph_fail(g, RT_ARGUMENT, "[rope] the offset is %g", positions.offset);
+    for (size_t row = 0; positions.at && row < rows && !rt_graph_failed(g); row++)
+        if (!isfinite(positions.at[row]))
+            rt_graph_fail(g, RT_ARGUMENT, "[rope] position %zu is %g", row, positions.at[row]);
+    return !rt_graph_failed(g);
+}
+
 rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form form,
                                  rt_pairing pairing, double magnitude, int B, int T,
                                  rt_positions positions)
 {
-    if (!theta)
+    if (!RT_TAKES(g, "rope", RT_INPUT(theta)))
         return NULL;
     if (theta->ndim < 1 || theta->ndim > 2)
         return rt_graph_fail(g, RT_SHAPE, "[rope] theta must be (R/2) or (H, R/2); got %s",
                              rt_shape_text(theta));
-    if (T < 1 || B < 1)
-        return rt_graph_fail(g, RT_ARGUMENT, "[rope] B and T must be positive; got %d, %d", B, T);
-    const int sequences = positions.per_sequence ? B : 1, columns = (int)rt_size(theta);
+    const int sequences = positions.at && positions.per_sequence ? B : 1;
+    const int columns = (int)rt_size(theta);
+    const rt_shape table = RT_SHAPE_OF(sequences, T, columns);
     const size_t rows = (size_t)sequences * (size_t)T;
+    if (B < 1 || !rt_shape_size(table))
+        return rt_graph_fail(g, RT_ARGUMENT,
+                             "[rope] B and T must be positive, and a table of cosines not too "
+                             "large; got %d, %d and %d numbers of theta",
+                             B, T, columns);
+    if (!are_choices(form, pairing) || !isfinite(magnitude))
+        return rt_graph_fail(g, RT_ARGUMENT,
+                             "[rope] form and pairing must be of those that there are, and the "
+                             "magnitude finite; got %d, %d and %g",
+                             (int)form, (int)pairing, magnitude);
+    if (!are_finite(g, positions, rows))
+        return NULL;
     rt_rotation *r = rt_graph_memory(g, 1, sizeof *r);
     double *values = theta_values(g, theta, form);
     double *position = rt_graph_memory(g, rows, sizeof *position);
@@ -136,6 +164,12 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
 rt_status rt_rotation_table_init(rt_rotation_table *table, const double *theta, int pairs,
                                  rt_pairing pairing, double magnitude)
 {
+    *table = (rt_rotation_table){.theta = NULL};
+    if (!theta || pairs < 0 || !are_choices(RT_THETA_RAW, pairing) || !isfinite(magnitude))
+        return rt_error(RT_ARGUMENT,
+                        "[rope] a rotation needs theta, a number of pairs, a pairing and a finite "
+                        "magnitude; got %s, %d, %d and %g",
+                        theta ? "theta" : "NULL", pairs, (int)pairing, magnitude);
     *table = (rt_rotation_table){.rotation = {.sequences = 1,
                                               .heads = 1,
                                               .pairs = pairs,
@@ -154,7 +188,7 @@ rt_status rt_rotation_reserve(rt_rotation_table *table, int length)
     if (length <= r->length)
         return rt_ok();
     const size_t rows = (size_t)length, columns = (size_t)r->pairs;
-    double *position = rt_alloc(rows * (sizeof(double) + 2 * columns * sizeof(real)), 1);
+    double *position = rt_alloc(rows, sizeof(double) + 2 * columns * sizeof(real));
     if (!position)
         return rt_out_of_memory("a rotation table");
     real *cosine = (real *)(position + rows), *sine = cosine + rows * columns;

@@ -47,7 +47,7 @@ const rt_op rt_op_softmax = {"softmax", softmax_forward, softmax_backward};
 
 rt_tensor *rt_softmax(rt_graph *g, rt_tensor *x)
 {
-    if (!x)
+    if (!RT_TAKES(g, "softmax", RT_INPUT(x)))
         return NULL;
     return RT_APPLY(g, &rt_op_softmax, rt_tensor_shape(x), RT_NO_ARGS, x);
 }
@@ -94,7 +94,7 @@ const rt_op rt_op_log_softmax = {"log_softmax", log_softmax_forward, log_softmax
 
 rt_tensor *rt_log_softmax(rt_graph *g, rt_tensor *x)
 {
-    if (!x)
+    if (!RT_TAKES(g, "log_softmax", RT_INPUT(x)))
         return NULL;
     return RT_APPLY(g, &rt_op_log_softmax, rt_tensor_shape(x), RT_NO_ARGS, x);
 }

@@ -84,8 +84,8 @@ static bool is_right(const curve *c, double claim)
 }
 
 /* Distances of the kink, in steps: at 0, within the differences, at their points, outside. */
-static const double places[] = {0,    1e-9, -1e-9, 1e-3, -1e-3, 0.01, -0.01, 0.3,   -0.3, 0.5,
-                                -0.5, 0.6,  -0.6,  0.86, -0.86, 1,    -1,    1.5,   -1.5, 1.99,
+static const double places[] = {0,    1e-9, -1e-9, 1e-3, -1e-3, 0.01, -0.01, 0.3, -0.3, 0.5,
+                                -0.5, 0.6,  -0.6,  0.86, -0.86, 1,    -1,    1.5, -1.5, 1.99,
                                 -2,   2.5,  -3,    4,    -5,    7,    -8.5,  1000};
 enum { PLACES = sizeof places / sizeof *places };
 
@@ -111,8 +111,8 @@ START_TEST(what_is_wrong_is_found_wrong_wherever_the_kink_lies)
                 const curve c = {kinds[k], places[i] * step};
                 /* Of both slopes of a kink that is here; and where the derivative has one very
                  * near, differences on the other side of it look as good, and are 1e-8 off. */
-                const bool between = kinds[k] == RELU && fabs(places[i]) < 1e-4 && errors[e] < 0 &&
-                                     errors[e] > -1;
+                const bool between =
+                    kinds[k] == RELU && fabs(places[i]) < 1e-4 && errors[e] < 0 && errors[e] > -1;
                 const bool beside = kinds[k] == ELU && fabs(places[i]) < 0.01 && errors[e] == 1e-8;
                 if (between || beside)
                     continue;

@@ -8,6 +8,8 @@
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 START_TEST(shapes_are_counted_and_written)
 {
@@ -28,6 +30,31 @@ START_TEST(shapes_are_counted_and_written)
     ck_assert_str_eq(rt_shape_write(text, widest),
                      "(-2147483647, -2147483647, -2147483647, -2147483647)");
     ck_assert_uint_le(sizeof(rt_tensor), 64);
+}
+END_TEST
+
+/* Nothing is read or written beyond the room for four. */
+START_TEST(a_shape_of_too_many_axes_is_none)
+{
+    static const int counts[] = {5, 6, 1000, INT_MAX, -1, INT_MIN};
+    for (int i = 0; i < 6; i++) {
+        struct {
+            rt_tensor x;
+            unsigned char behind[32];
+        } t;
+        char text[RT_SHAPE_TEXT_SIZE], expected[RT_SHAPE_TEXT_SIZE];
+        const rt_shape shape = {counts[i], {1, 2, 3, 4}};
+        memset(&t, 0xab, sizeof t);
+        t.x = rt_tensor_of(NULL, NULL, shape);
+        for (size_t k = 0; k < sizeof t.behind; k++)
+            ck_assert_int_eq(t.behind[k], 0xab);
+        snprintf(expected, sizeof expected, "(%d axes)", counts[i]);
+        ck_assert_str_eq(rt_shape_write(text, shape), expected);
+        ck_assert_str_eq(rt_shape_text(&t.x), expected);
+        ck_assert_uint_eq(rt_shape_size(shape), 0);
+        ck_assert_uint_eq(rt_shape_size(rt_tensor_shape(&t.x)), 0);
+        ck_assert(rt_shapes_equal(shape, shape));
+    }
 }
 END_TEST
 
@@ -104,6 +131,7 @@ int main(void)
     Suite *suite = suite_create("tensor");
     TCase *tests = leak_checked_case(suite, "tensor, memory, random");
     tcase_add_test(tests, shapes_are_counted_and_written);
+    tcase_add_test(tests, a_shape_of_too_many_axes_is_none);
     tcase_add_test(tests, memory_is_zeroed_aligned_and_counted);
     tcase_add_test(tests, the_nth_request_fails_once);
     tcase_add_test(tests, random_words_are_philox);

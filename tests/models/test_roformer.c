@@ -175,6 +175,27 @@ END_TEST
 
 /* ---- failures ---- */
 
+/* Were it passed over in silence, an evaluation would report a loss of 0. */
+START_TEST(a_missing_parameter_is_an_error)
+{
+    const rt_roformer_options o = small();
+    rt_roformer *m = make(&o);
+    rt_graph *g = rt_graph_new();
+    rt_tensor *weight = m->layers[1].key.weight;
+    m->layers[1].key.weight = NULL;
+    ck_assert_ptr_null(loss(g, NULL, m));
+    ck_assert_str_eq(rt_graph_status(g).message, "[linear] weight is NULL");
+    m->layers[1].key.weight = weight;
+    rt_graph_clear(g);
+    ck_assert_ptr_null(rt_roformer_encode(m, g, NULL));
+    ck_assert_str_eq(rt_graph_status(g).message, "[roformer] input is NULL");
+    rt_graph_clear(g);
+    ck_assert_ptr_nonnull(loss(g, NULL, m));
+    rt_graph_free(g);
+    rt_roformer_free(m);
+}
+END_TEST
+
 START_TEST(every_allocation_may_fail)
 {
     const rt_roformer_options o = small();
@@ -223,6 +244,7 @@ int main(void)
     tcase_add_test(tests, an_initial_value_depends_on_its_name_alone);
     tcase_add_test(tests, a_worker_reads_the_values_of_the_first_and_keeps_its_gradients);
     tcase_add_loop_test(tests, gradients_of_whole_models_agree_with_differences, 0, 12);
+    tcase_add_test(tests, a_missing_parameter_is_an_error);
     tcase_add_test(tests, every_allocation_may_fail);
     tcase_add_test(tests, options_that_contradict_each_other_are_refused);
     return run_suite(suite);

@@ -33,7 +33,7 @@ static void relu_backward(const rt_node *n)
         const bool above = n->in[0]->data[i] > 0;
         const real slope = f == SMALLER_ABOVE ? (real)(0.9 * above)
                            : f == ONE_BELOW   ? 1
-                                                     : (real)above;
+                                              : (real)above;
         if (f != MISSING_TERM || i % 2)
             dx[i] += slope * n->out->grad[i];
     }

@@ -50,7 +50,7 @@ START_TEST(shapes_that_do_not_fit_are_named)
     expect_refusal(rt_linear_onto(g, &a, &a, &c, NULL),
                    "[linear] residual must be (2, 4); got (2, 3)");
     expect_refusal(rt_linear_activate(g, &a, &c, &d, RT_GELU),
-                   "[linear] bias must be (4); got (3)");
+                   "[linear_activation] bias must be (4); got (3)");
     expect_refusal(rt_linear(g, &e, &c, NULL),
                    "[linear] x must be (..., I), weight (O, I); got (2, 3, 4), (4, 3)");
     expect_refusal(rt_linear(g, &a, &c, &d), "[linear] bias must be (4); got (3)");
@@ -79,16 +79,35 @@ START_TEST(ids_and_labels_out_of_range_are_named)
 }
 END_TEST
 
-START_TEST(null_in_gives_null_out)
+/* All ops are tried in test_hostile.c. */
+START_TEST(what_is_null_is_named)
 {
-    rt_tensor x = tensor(RT_SHAPE_OF(2, 2));
-    ck_assert(!rt_add(g, NULL, &x) && !rt_add(g, &x, NULL) && !rt_multiply(g, NULL, &x));
-    ck_assert(!rt_scale(g, NULL, 1) && !rt_exp(g, NULL) && !rt_gelu(g, NULL));
-    ck_assert(!rt_dropout(g, NULL, 0.5) && !rt_sum(g, NULL) && !rt_mean(g, NULL));
-    ck_assert(!rt_matmul(g, NULL, &x) && !rt_linear(g, &x, NULL, NULL) && !rt_softmax(g, NULL));
-    ck_assert(!rt_layer_norm(g, &x, NULL, &x, 0) && !rt_log_softmax(g, NULL));
-    ck_assert(!rt_rope(g, &x, NULL) && !rt_attention(g, NULL, &x, &x, NULL));
-    ck_assert_int_eq(rt_graph_status(g).code, RT_OK);
+    rt_tensor x = tensor(RT_SHAPE_OF(2, 2)), empty = tensor(RT_SHAPE_OF(2, 0));
+    expect_refusal(rt_add(g, NULL, &x), "[add] x is NULL");
+    expect_refusal(rt_add(g, &x, NULL), "[add] y is NULL");
+    expect_refusal(rt_add(g, &x, rt_exp(g, NULL)), "[exp] x is NULL");
+    expect_refusal(rt_linear(g, &x, NULL, NULL), "[linear] weight is NULL");
+    expect_refusal(rt_rope(g, &x, NULL), "[rope] rotation is NULL");
+    expect_refusal(rt_attention(g, &x, &x, &x, NULL), "[attention] options is NULL");
+    expect_refusal(rt_softmax(g, &empty),
+                   "[softmax] x has shape (2, 0), which is empty or too large");
+}
+END_TEST
+
+/* Not the table, whose shape is right. */
+START_TEST(a_shape_of_ids_that_does_not_fit_is_named)
+{
+    static const int32_t ids[2] = {0};
+    static const rt_shape five = {.ndim = 5, .axis = {1, 1, 1, 1}}, less = {.ndim = -1};
+    rt_tensor table = tensor(RT_SHAPE_OF(2, 3));
+    expect_refusal(rt_embedding(g, &table, ids, RT_SHAPE_OF(1, 1, 1, 2), RT_NO_PADDING),
+                   "[embedding] the shape of the ids must have up to 3 axes and an element at "
+                   "least; got (1, 1, 1, 2)");
+    expect_refusal(rt_embedding(g, &table, ids, five, RT_NO_PADDING),
+                   "[embedding] the shape of the ids must have up to 3 axes and an element at "
+                   "least; got (5 axes)");
+    expect_refusal(rt_reshape(g, &table, less),
+                   "[reshape] (-1 axes) does not have the size of (2, 3)");
 }
 END_TEST
 
@@ -194,7 +213,8 @@ int main(void)
     tcase_add_checked_fixture(tests, make_graph, free_graph);
     tcase_add_test(tests, shapes_that_do_not_fit_are_named);
     tcase_add_test(tests, ids_and_labels_out_of_range_are_named);
-    tcase_add_test(tests, null_in_gives_null_out);
+    tcase_add_test(tests, what_is_null_is_named);
+    tcase_add_test(tests, a_shape_of_ids_that_does_not_fit_is_named);
     tcase_add_test(tests, softmax_rows_sum_to_1_whatever_their_size);
     tcase_add_test(tests, a_loss_without_labels_is_zero);
     tcase_add_test(tests, the_first_of_equal_logits_counts);
