@@ -33,7 +33,7 @@ void rt_add_head(rt_roformer *m)
 static rt_tensor *lm_logits(rt_roformer *m, rt_graph *g, rt_tensor *hidden)
 {
     rt_tensor *x = rt_affine_activate(g, hidden, m->transform, m->options.activation);
-    x = rt_layer_norm(g, x, m->transform_norm.weight, m->transform_norm.bias, m->options.norm_eps);
+    x = rt_affine_norm(g, x, m->transform_norm, m->options.norm_eps);
     return rt_affine_apply(g, x, m->decoder);
 }
 

@@ -24,6 +24,11 @@ rt_tensor *rt_add_table(rt_parameters *p, const char *name, int rows, int size)
                              "%s.weight", name);
 }
 
+rt_tensor *rt_affine_norm(rt_graph *g, rt_tensor *x, rt_affine a, double eps)
+{
+    return rt_layer_norm(g, x, a.weight, a.bias, eps);
+}
+
 rt_tensor *rt_affine_apply(rt_graph *g, rt_tensor *x, rt_affine a)
 {
     return rt_linear(g, x, a.weight, a.bias);

@@ -21,6 +21,9 @@ rt_affine rt_add_norm(rt_parameters *p, const char *name, int size);
 /* NAME.weight (rows, size), an embedding or a decoder. */
 rt_tensor *rt_add_table(rt_parameters *p, const char *name, int rows, int size);
 
+/* The norm of x over its last axis. */
+rt_tensor *rt_affine_norm(rt_graph *g, rt_tensor *x, rt_affine a, double eps);
+
 /* x weight^T + bias. */
 rt_tensor *rt_affine_apply(rt_graph *g, rt_tensor *x, rt_affine a);
 

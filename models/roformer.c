@@ -90,7 +90,7 @@ static void add_encoder(rt_roformer *m)
 
 static rt_tensor *norm(const rt_roformer *m, rt_graph *g, rt_tensor *x, rt_affine a)
 {
-    return rt_layer_norm(g, x, a.weight, a.bias, m->options.norm_eps);
+    return rt_affine_norm(g, x, a, m->options.norm_eps);
 }
 
 static rt_tensor *dropout(const rt_roformer *m, rt_graph *g, rt_tensor *x)

@@ -1,6 +1,7 @@
 #include "ops/ops.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct layer_norm_args {
     double eps;
@@ -67,10 +68,12 @@ static void layer_norm_backward(const rt_node *n)
     const layer_norm_args *a = n->args;
     const rt_tensor *x = n->in[0];
     const size_t size = (size_t)rt_columns(x);
+    /* The kernel adds up both gradients; one that nobody wants, to zeros of its own. */
     real *unwanted = rt_graph_scratch(n->graph, 2 * size, sizeof(real));
-    real *dweight = rt_grad(n, 1), *dbias = rt_grad(n, 2);
     if (!unwanted)
         return;
+    memset(unwanted, 0, 2 * size * sizeof *unwanted);
+    real *dweight = rt_grad(n, 1), *dbias = rt_grad(n, 2);
     norm_gradients(n->out->grad, x->data, n->in[1]->data, dweight ? dweight : unwanted,
                    dbias ? dbias : unwanted + size, rt_rows(x), (int)size, a->mean, a->rstd);
     rt_grad_pass(n, 0);

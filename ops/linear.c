@@ -56,8 +56,10 @@ enum { BLOCK = 4096 }; /* numbers that stay in the nearest cache, as long as a r
 
 typedef struct linear_activation_args {
     rt_activation_values *values;
-    real *derivative; /* before: x weight^T */
+    real *derivative;
 } linear_activation_args;
+
+/* The product is made in place of the result, which f is then applied to. */
 
 static void linear_activation_forward(const rt_node *n)
 {
@@ -68,15 +70,15 @@ static void linear_activation_forward(const rt_node *n)
     real *room = rt_graph_scratch(n->graph, most * columns, sizeof *room);
     if (!room)
         return;
-    multiply(n, 0, a->derivative);
+    multiply(n, 0, n->out->data);
     for (size_t r = 0; r < rows; r += most) {
         const size_t count = rows - r < most ? rows - r : most;
-        real *z = a->derivative + r * columns;
+        real *y = n->out->data + r * columns;
         if (bias)
-            rt_rows_add(room, z, bias->data, count, columns);
+            rt_rows_add(room, y, bias->data, count, columns);
         else
-            memcpy(room, z, count * columns * sizeof *room);
-        a->values(n->out->data + r * columns, z, room, count * columns);
+            memcpy(room, y, count * columns * sizeof *room);
+        a->values(y, a->derivative + r * columns, room, count * columns);
     }
 }
 

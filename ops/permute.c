@@ -5,36 +5,46 @@ typedef struct permute_args {
     size_t step[RT_MAX_AXES];
 } permute_args;
 
-/* Walks the result in its own order; `to` and `from` have the result's and x's layout, in one
- * direction or the other. */
-static void walk(const rt_node *n, real *y, const real *dy, real *x)
+/* Where row r of the result, along its last axis, begins in x. */
+static size_t start_of(const rt_node *n, size_t r)
 {
-    const permute_args *args = n->args;
-    const int *shape = n->out->shape;
-    size_t at = 0;
-    for (int i = 0; i < shape[0]; i++)
-        for (int j = 0; j < shape[1]; j++)
-            for (int k = 0; k < shape[2]; k++)
-                for (int l = 0; l < shape[3]; l++, at++) {
-                    const size_t there = (size_t)i * args->step[0] + (size_t)j * args->step[1] +
-                                         (size_t)k * args->step[2] + (size_t)l * args->step[3];
-                    if (y)
-                        y[at] = x[there];
-                    else
-                        x[there] += dy[at];
-                }
+    const permute_args *a = n->args;
+    size_t start = 0;
+    for (int i = n->out->ndim - 2; i >= 0; i--) {
+        const size_t length = (size_t)n->out->shape[i];
+        start += r % length * a->step[i];
+        r /= length;
+    }
+    return start;
+}
+
+static size_t step_of_row(const rt_node *n)
+{
+    const permute_args *a = n->args;
+    return n->out->ndim ? a->step[n->out->ndim - 1] : 1;
 }
 
 static void permute_forward(const rt_node *n)
 {
-    walk(n, n->out->data, NULL, n->in[0]->data);
+    const size_t columns = (size_t)rt_columns(n->out), step = step_of_row(n);
+    for (size_t r = 0, rows = rt_rows(n->out); r < rows; r++) {
+        const real *restrict x = n->in[0]->data + start_of(n, r);
+        real *restrict y = n->out->data + r * columns;
+        for (size_t i = 0; i < columns; i++)
+            y[i] = x[i * step];
+    }
 }
 
 static void permute_backward(const rt_node *n)
 {
+    const size_t columns = (size_t)rt_columns(n->out), step = step_of_row(n);
     real *dx = rt_grad(n, 0);
-    if (dx)
-        walk(n, NULL, n->out->grad, dx);
+    for (size_t r = 0, rows = rt_rows(n->out); dx && r < rows; r++) {
+        const real *restrict dy = n->out->grad + r * columns;
+        real *restrict row = dx + start_of(n, r);
+        for (size_t i = 0; i < columns; i++)
+            row[i * step] += dy[i];
+    }
 }
 
 const rt_op rt_op_permute = {"permute", permute_forward, permute_backward};
