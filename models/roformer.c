@@ -2,39 +2,20 @@
 
 #include "core/memory.h"
 #include "models/linear_form.h"
+#include "models/rules.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- construction ---- */
 
-static bool changes_scores(rt_position_kind kind)
+/* Keeps the first rule that the options break. */
+static void keep_first(void *context, const char *const *options, const char *message)
 {
-    return kind == RT_POSITION_ALIBI || kind == RT_POSITION_T5 || kind == RT_POSITION_SHAW;
-}
-
-static rt_status check_options(const rt_roformer_options *o)
-{
-    if (o->vocab < 1 || o->layers < 1 || o->dim < 1 || o->heads < 1)
-        return rt_error(RT_ARGUMENT, "vocab, layers, dim and heads must be positive");
-    if (o->head != RT_HEAD_LM && o->labels < 1)
-        return rt_error(RT_ARGUMENT, "a sequence or token head needs at least one label");
-    if (o->dim % o->heads)
-        return rt_error(RT_ARGUMENT, "dim %d is not divisible by heads %d", o->dim, o->heads);
-    if (o->position.kind == RT_POSITION_ROPE && (o->dim / o->heads) % 2)
-        return rt_error(RT_ARGUMENT, "rope needs an even head size; got %d", o->dim / o->heads);
-    if (o->theta.learn && rt_roformer_pairs(o) < 1)
-        return rt_error(RT_ARGUMENT, "nothing is rotated, so there is no theta to learn");
-    if (o->position.kind == RT_POSITION_LEARNED && o->position.max_len < 1)
-        return rt_error(RT_ARGUMENT, "learned positions need the size of their table, max_len");
-    if (o->attention != RT_ATTENTION_SOFTMAX && changes_scores(o->position.kind))
-        return rt_error(RT_ARGUMENT, "alibi, t5 and shaw change scores, which linear attention "
-                                     "does not have");
-    if (o->attention != RT_ATTENTION_SOFTMAX && o->attention_dropout > 0)
-        return rt_error(RT_ARGUMENT, "linear attention has no weights that could be dropped");
-    return o->position.kind == RT_POSITION_ROPE
-               ? rt_frequencies_check(&o->position.frequencies, rt_roformer_pairs(o))
-               : rt_ok();
+    rt_status *status = context;
+    (void)options;
+    if (!status->code)
+        *status = rt_error(RT_ARGUMENT, "%s", message);
 }
 
 /* "roformer.encoder.layer.2.attention.self.query" and the like, written to `text`. */
@@ -221,7 +202,8 @@ rt_tensor *rt_roformer_encode(rt_roformer *m, rt_graph *g, const rt_roformer_inp
 static rt_status list_parameters(rt_roformer **model_new, const rt_roformer_options *options)
 {
     *model_new = NULL;
-    rt_status status = check_options(options);
+    rt_status status = rt_ok();
+    rt_roformer_rules(options, keep_first, &status);
     if (status.code)
         return status;
     rt_roformer *m = rt_alloc(1, sizeof *m);

@@ -28,14 +28,6 @@ static rt_roformer *make(const rt_roformer_options *o, uint64_t seed)
     return m;
 }
 
-static void refuse(const rt_roformer_options *o, const char *message)
-{
-    rt_roformer *m;
-    rt_status status = rt_roformer_new(&m, o, 1, NULL);
-    ck_assert_int_eq(status.code, RT_ARGUMENT);
-    ck_assert_str_eq(status.message, message);
-}
-
 START_TEST(learnable_positions_have_public_names_and_shapes)
 {
     static const struct {
@@ -94,27 +86,6 @@ START_TEST(the_sinusoidal_table_grows_on_demand)
     ck_assert_double_eq_tol(m->sines[16], sin(1), 1e-15);
     ck_assert_double_eq_tol(m->sines[17], cos(1), 1e-15);
     rt_roformer_free(m);
-}
-END_TEST
-
-START_TEST(what_changes_scores_does_not_go_with_linear_attention)
-{
-    static const rt_position_kind kinds[] = {RT_POSITION_ALIBI, RT_POSITION_T5, RT_POSITION_SHAW};
-    for (int i = 0; i < 3; i++) {
-        rt_roformer_options o = small(kinds[i]);
-        o.attention = RT_ATTENTION_LINEAR_ELU;
-        refuse(&o, "alibi, t5 and shaw change scores, which linear attention does not have");
-    }
-    rt_roformer_options o = small(RT_POSITION_NONE);
-    o.attention = RT_ATTENTION_LINEAR_COSINE;
-    o.attention_dropout = 0.1;
-    refuse(&o, "linear attention has no weights that could be dropped");
-    o = small(RT_POSITION_LEARNED);
-    o.position.max_len = 0;
-    refuse(&o, "learned positions need the size of their table, max_len");
-    o = small(RT_POSITION_ROPE);
-    o.position.frequencies.scaling = RT_SCALING_YARN;
-    refuse(&o, "yarn needs the original length");
 }
 END_TEST
 
@@ -213,7 +184,6 @@ int main(void)
     tcase_add_test(tests, learnable_positions_have_public_names_and_shapes);
     tcase_add_test(tests, a_sequence_beyond_the_learned_table_is_refused);
     tcase_add_test(tests, the_sinusoidal_table_grows_on_demand);
-    tcase_add_test(tests, what_changes_scores_does_not_go_with_linear_attention);
     tcase_add_test(tests, scaling_changes_where_theta_starts);
     tcase_add_test(tests, a_perturbed_start_differs_by_layer_and_head_and_seed_and_is_remembered);
     tcase_add_test(tests, a_uniform_start_lies_between_the_extremes);

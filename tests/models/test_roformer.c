@@ -215,18 +215,20 @@ START_TEST(options_that_contradict_each_other_are_refused)
     rt_roformer *m;
     rt_roformer_options o = small();
     o.heads = 3;
-    ck_assert_str_eq(rt_roformer_new(&m, &o, 1, NULL).message, "dim 8 is not divisible by heads 3");
+    ck_assert_str_eq(rt_roformer_new(&m, &o, 1, NULL).message,
+                     "model.dim = 8 is not divisible by model.heads = 3");
     o.heads = 8;
     ck_assert_str_eq(rt_roformer_new(&m, &o, 1, NULL).message,
-                     "rope needs an even head size; got 1");
+                     "position.kind = rope needs heads of even size; model.dim = 8 and "
+                     "model.heads = 8 make it 1");
     o = small();
     o.position.kind = RT_POSITION_NONE;
     ck_assert_str_eq(rt_roformer_new(&m, &o, 1, NULL).message,
-                     "nothing is rotated, so there is no theta to learn");
+                     "theta.learn = yes needs position.kind = rope");
     o = small();
     o.head = RT_HEAD_TOKEN;
     ck_assert_str_eq(rt_roformer_new(&m, &o, 1, NULL).message,
-                     "a sequence or token head needs at least one label");
+                     "a sequence or token head needs at least one label; got 0");
     o = small();
     o.vocab = 1 << 30;
     ck_assert_int_eq(rt_roformer_new(&m, &o, 1, NULL).code, RT_ARGUMENT);

@@ -1,7 +1,7 @@
+#include "models/rules.h"
 #include "train/config/errors.h"
 #include "train/text/quote.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +32,8 @@ static void contradict(checking c, const char *const *keys, const char *format, 
     int origin = RT_FROM_DEFAULT;
     for (; *keys; keys++) {
         int i = rt_key_find_full(*keys);
+        if (i < 0)
+            continue; /* an option that only the data knows */
         if (c.errors->bad[i])
             return;
         origin = later(origin, c.config->origin[i]);
@@ -53,97 +55,25 @@ static void check_run(checking c)
                    rt_quote(quoted, name));
 }
 
-/* Frequencies for `pairs` rotated pairs of a head. */
-static void check_frequencies(checking c, int pairs)
+static void contradict_rule(void *context, const char *const *options, const char *message)
 {
-    const rt_position_options position = rt_config_position(c.config);
-    rt_status status = rt_frequencies_check(&position.frequencies, pairs);
-    if (status.code)
-        contradict(c,
-                   KEYS("position.scaling", "position.scale", "position.frequencies",
-                        "position.fraction"),
-                   "position.scaling: %s", status.message);
+    contradict(*(const checking *)context, options, "%s", message);
 }
 
-/* A fraction rotates whole pairs. */
-static void check_fraction(checking c, int pairs)
+/* What the model makes of its options; those that only the data knows are taken to be right. */
+static void check_model(checking c)
 {
-    double rotated = c.config->model.position.fraction * pairs;
-    double below = floor(rotated);
-    if (fabs(rotated - round(rotated)) > 1e-9)
-        contradict(c, KEYS("position.kind", "position.fraction", "model.dim", "model.heads"),
-                   "position.fraction = %g is %g of the %d pairs of a head; the nearest that fit "
-                   "are %.15g and %.15g",
-                   c.config->model.position.fraction, rotated, pairs, below / pairs,
-                   (below + 1) / pairs);
-    else if (c.config->model.theta.learn && round(rotated) < 1)
-        contradict(c, KEYS("position.kind", "position.fraction", "theta.learn"),
-                   "theta.learn = yes needs rotated pairs; position.fraction = %g leaves none",
-                   c.config->model.position.fraction);
-    else
-        check_frequencies(c, (int)lround(rotated));
-}
-
-/* What only goes with some kinds of position and forms of attention. */
-static void check_position(checking c)
-{
-    const rt_roformer_options *model = &c.config->model;
-    const rt_key *kind = rt_key_at(rt_key_find("position", "kind"));
-    const rt_key *attention = rt_key_at(rt_key_find("model", "attention"));
-    const char *kind_word = kind->word((int)model->position.kind);
+    rt_roformer_options model = c.config->model;
     const int longest = rt_config_longest(c.config);
-    const bool linear = model->attention != RT_ATTENTION_SOFTMAX;
-    const bool changes_scores = model->position.kind == RT_POSITION_ALIBI ||
-                                model->position.kind == RT_POSITION_T5 ||
-                                model->position.kind == RT_POSITION_SHAW;
-    if (linear && changes_scores)
-        contradict(c, KEYS("position.kind", "model.attention"),
-                   "position.kind = %s changes the scores of softmax attention; model.attention = "
-                   "%s has none",
-                   kind_word, attention->word((int)model->attention));
-    if (linear && model->attention_dropout > 0)
-        contradict(c, KEYS("model.attention_dropout", "model.attention"),
-                   "model.attention_dropout > 0 needs model.attention = softmax: linear attention "
-                   "has no weights to drop");
-    if (model->position.frequencies.scaling != RT_SCALING_NONE &&
-        model->position.kind != RT_POSITION_ROPE)
-        contradict(c, KEYS("position.scaling", "position.kind"),
-                   "position.scaling needs position.kind = rope; got %s", kind_word);
-    if (model->position.kind == RT_POSITION_LEARNED && model->position.max_len &&
-        model->position.max_len < longest)
+    model.position = rt_config_position(c.config);
+    model.vocab = 1;
+    model.head = RT_HEAD_LM;
+    rt_roformer_rules(&model, contradict_rule, &c);
+    if (model.position.kind == RT_POSITION_LEARNED && model.position.max_len < longest)
         contradict(c,
                    KEYS("position.max_len", "position.kind", "data.length", "train.eval_lengths"),
                    "position.max_len = %d is shorter than the longest sequence, %d tokens",
-                   model->position.max_len, longest);
-}
-
-static void check_model(checking c)
-{
-    const rt_roformer_options *model = &c.config->model;
-    int size = model->dim / model->heads;
-    bool rope = model->position.kind == RT_POSITION_ROPE;
-    check_position(c);
-    if (model->dim % model->heads)
-        contradict(c, KEYS("model.dim", "model.heads"),
-                   "model.dim = %d is not divisible by model.heads = %d", model->dim, model->heads);
-    else if (rope && size % 2)
-        contradict(c, KEYS("position.kind", "model.dim", "model.heads"),
-                   "position.kind = rope needs heads of even size; model.dim = %d and "
-                   "model.heads = %d make it %d",
-                   model->dim, model->heads, size);
-    else if (rope)
-        check_fraction(c, size / 2);
-}
-
-static void check_theta(checking c)
-{
-    const rt_config *config = c.config;
-    if (config->model.theta.learn && config->model.position.kind != RT_POSITION_ROPE)
-        contradict(c, KEYS("theta.learn", "position.kind"),
-                   "theta.learn = yes needs position.kind = rope");
-    if (config->model.theta.init != RT_THETA_FREQUENCIES && !config->model.theta.learn)
-        contradict(c, KEYS("theta.init", "theta.learn"),
-                   "theta.init is for a theta that is learned: theta.learn = yes");
+                   model.position.max_len, longest);
 }
 
 static bool reads_file(const rt_data_options *data)
@@ -242,7 +172,6 @@ void rt_config_check(const rt_config *config, rt_config_errors *errors)
     checking c = {config, errors};
     check_run(c);
     check_model(c);
-    check_theta(c);
     check_data(c);
     check_optimizer(c);
     check_train(c);

@@ -1,0 +1,194 @@
+#include "models/rules.h"
+
+#include "models/roformer.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+typedef struct rules {
+    const rt_roformer_options *o;
+    rt_rule_listener *tell;
+    void *context;
+} rules;
+
+#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void broken(rules r, const char *const *options, const char *format, ...) RT_PRINTF(3, 4);
+static void broken(rules r, const char *const *options, const char *format, ...)
+{
+    char message[RT_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    r.tell(r.context, options, message);
+}
+
+/* ---- sizes and choices ---- */
+
+/* Without these there is nothing to divide or to name. */
+static bool has_sizes(rules r)
+{
+    const struct {
+        const char *name;
+        int size;
+    } sizes[] = {{"model.vocab", r.o->vocab},
+                 {"model.layers", r.o->layers},
+                 {"model.dim", r.o->dim},
+                 {"model.heads", r.o->heads}};
+    bool all = true;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i].size < 1) {
+            broken(r, OPTIONS(sizes[i].name), "%s must be positive; got %d", sizes[i].name,
+                   sizes[i].size);
+            all = false;
+        }
+    return all;
+}
+
+#define COUNT(value, word) +1
+static bool has_choices(rules r)
+{
+    const rt_roformer_options *o = r.o;
+    const struct {
+        const char *name;
+        int choice, count;
+    } choices[] = {
+        {"model.norm", (int)o->norm, RT_NORM_ORDERS(COUNT)},
+        {"model.activation", (int)o->activation, RT_ACTIVATIONS(COUNT)},
+        {"model.attention", (int)o->attention, RT_ATTENTIONS(COUNT)},
+        {"model.head", (int)o->head, RT_HEADS(COUNT)},
+        {"position.kind", (int)o->position.kind, RT_POSITION_KINDS(COUNT)},
+        {"position.pairing", (int)o->position.pairing, RT_PAIRINGS(COUNT)},
+        {"position.frequencies", (int)o->position.frequencies.family, RT_FREQUENCIES(COUNT)},
+        {"position.scaling", (int)o->position.frequencies.scaling, RT_SCALINGS(COUNT)},
+        {"theta.scope", (int)o->theta.scope, RT_THETA_SCOPES(COUNT)},
+        {"theta.form", (int)o->theta.form, RT_THETA_FORMS(COUNT)},
+        {"theta.init", (int)o->theta.init, RT_THETA_INITS(COUNT)},
+    };
+    bool all = true;
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+        if (choices[i].choice < 0 || choices[i].choice >= choices[i].count) {
+            broken(r, OPTIONS(choices[i].name), "%s must be from 0 to %d; got %d", choices[i].name,
+                   choices[i].count - 1, choices[i].choice);
+            all = false;
+        }
+    return all;
+}
+
+static void check_head(rules r)
+{
+    if (r.o->head != RT_HEAD_LM && r.o->labels < 1)
+        broken(r, OPTIONS("model.head", "model.labels"),
+               "a sequence or token head needs at least one label; got %d", r.o->labels);
+}
+
+/* ---- positions ---- */
+
+static const char *kind_of(rules r)
+{
+    static const char *const words[] = {RT_POSITION_KINDS(RT_CHOICE_WORD)};
+    return words[r.o->position.kind];
+}
+
+static const char *attention_of(rules r)
+{
+    static const char *const words[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
+    return words[r.o->attention];
+}
+
+/* What only goes with some kinds of position and forms of attention. */
+static void check_position(rules r)
+{
+    const rt_position_options *position = &r.o->position;
+    const bool linear = r.o->attention != RT_ATTENTION_SOFTMAX;
+    const bool changes_scores = position->kind == RT_POSITION_ALIBI ||
+                                position->kind == RT_POSITION_T5 ||
+                                position->kind == RT_POSITION_SHAW;
+    if (linear && changes_scores)
+        broken(r, OPTIONS("position.kind", "model.attention"),
+               "position.kind = %s changes the scores of softmax attention; model.attention = %s "
+               "has none",
+               kind_of(r), attention_of(r));
+    if (linear && r.o->attention_dropout > 0)
+        broken(r, OPTIONS("model.attention_dropout", "model.attention"),
+               "model.attention_dropout > 0 needs model.attention = softmax: linear attention has "
+               "no weights to drop");
+    if (position->frequencies.scaling != RT_SCALING_NONE && position->kind != RT_POSITION_ROPE)
+        broken(r, OPTIONS("position.scaling", "position.kind"),
+               "position.scaling needs position.kind = rope; got %s", kind_of(r));
+    if (position->kind == RT_POSITION_LEARNED && position->max_len < 1)
+        broken(r, OPTIONS("position.kind", "position.max_len"),
+               "position.kind = learned needs position.max_len, the size of its table; got %d",
+               position->max_len);
+}
+
+/* A fraction rotates whole pairs, and the frequencies suit their number. */
+static void check_fraction(rules r, int pairs)
+{
+    const rt_position_options *position = &r.o->position;
+    const double rotated = position->fraction * pairs, below = floor(rotated);
+    if (!(position->fraction >= 0 && position->fraction <= 1)) {
+        broken(r, OPTIONS("position.fraction"), "position.fraction must be from 0 to 1; got %g",
+               position->fraction);
+        return;
+    }
+    if (fabs(rotated - round(rotated)) > 1e-9) {
+        broken(r, OPTIONS("position.kind", "position.fraction", "model.dim", "model.heads"),
+               "position.fraction = %g is %g of the %d pairs of a head; the nearest that fit are "
+               "%.15g and %.15g",
+               position->fraction, rotated, pairs, below / pairs, (below + 1) / pairs);
+        return;
+    }
+    if (r.o->theta.learn && rt_roformer_pairs(r.o) < 1) {
+        broken(r, OPTIONS("position.kind", "position.fraction", "theta.learn"),
+               "theta.learn = yes needs rotated pairs; position.fraction = %g leaves none",
+               position->fraction);
+        return;
+    }
+    rt_status status = rt_frequencies_check(&position->frequencies, rt_roformer_pairs(r.o));
+    if (status.code)
+        broken(r,
+               OPTIONS("position.scaling", "position.scale", "position.frequencies",
+                       "position.fraction"),
+               "position.scaling: %s", status.message);
+}
+
+static void check_heads(rules r)
+{
+    const int size = r.o->dim / r.o->heads;
+    const bool rope = r.o->position.kind == RT_POSITION_ROPE;
+    if (r.o->dim % r.o->heads)
+        broken(r, OPTIONS("model.dim", "model.heads"),
+               "model.dim = %d is not divisible by model.heads = %d", r.o->dim, r.o->heads);
+    else if (rope && size % 2)
+        broken(r, OPTIONS("position.kind", "model.dim", "model.heads"),
+               "position.kind = rope needs heads of even size; model.dim = %d and model.heads = "
+               "%d make it %d",
+               r.o->dim, r.o->heads, size);
+    else if (rope)
+        check_fraction(r, size / 2);
+}
+
+static void check_theta(rules r)
+{
+    if (r.o->theta.learn && r.o->position.kind != RT_POSITION_ROPE)
+        broken(r, OPTIONS("theta.learn", "position.kind"),
+               "theta.learn = yes needs position.kind = rope");
+    if (r.o->theta.init != RT_THETA_FREQUENCIES && !r.o->theta.learn)
+        broken(r, OPTIONS("theta.init", "theta.learn"),
+               "theta.init is for a theta that is learned: theta.learn = yes");
+}
+
+void rt_roformer_rules(const rt_roformer_options *o, rt_rule_listener *tell, void *context)
+{
+    const rules r = {o, tell, context};
+    const bool sizes = has_sizes(r), choices = has_choices(r);
+    if (!sizes || !choices)
+        return;
+    check_head(r);
+    check_position(r);
+    check_heads(r);
+    check_theta(r);
+}

@@ -1,0 +1,198 @@
+/* Every rule of a RoFormer's options, what it says, and which options it names. */
+
+#include "models/rules.h"
+
+#include "models/roformer.h"
+#include "suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct heard {
+    int count;
+    char options[256]; /* of the last, with spaces between */
+    char message[RT_MESSAGE_SIZE];
+} heard;
+
+static void listen(void *context, const char *const *options, const char *message)
+{
+    heard *h = context;
+    size_t used = 0;
+    h->count++;
+    for (; *options; options++)
+        used += (size_t)snprintf(h->options + used, sizeof h->options - used, "%s%s",
+                                 used ? " " : "", *options);
+    snprintf(h->message, sizeof h->message, "%s", message);
+}
+
+static rt_roformer_options good(void)
+{
+    return (rt_roformer_options){.vocab = 7,
+                                 .layers = 2,
+                                 .dim = 32,
+                                 .heads = 2,
+                                 .norm_eps = 1e-12,
+                                 .position = {.frequencies = {.base = 10000, .scale = 1},
+                                              .fraction = 1,
+                                              .max_len = 9}};
+}
+
+static void expect(const rt_roformer_options *o, const char *options, const char *message)
+{
+    heard h = {0};
+    rt_roformer *m;
+    rt_roformer_rules(o, listen, &h);
+    ck_assert_int_eq(h.count, 1);
+    ck_assert_str_eq(h.options, options);
+    ck_assert_str_eq(h.message, message);
+    const rt_status status = rt_roformer_new(&m, o, 1, NULL);
+    ck_assert_int_eq(status.code, RT_ARGUMENT);
+    ck_assert_str_eq(status.message, message);
+    ck_assert_ptr_null(m);
+}
+
+START_TEST(good_options_break_no_rule)
+{
+    heard h = {0};
+    rt_roformer_options o = good();
+    rt_roformer_rules(&o, listen, &h);
+    o.theta = (rt_theta_options){.learn = true, .init = RT_THETA_UNIFORM};
+    rt_roformer_rules(&o, listen, &h);
+    o.theta.learn = false;
+    o.theta.init = RT_THETA_FREQUENCIES;
+    o.position.fraction = 0;
+    rt_roformer_rules(&o, listen, &h);
+    ck_assert_msg(!h.count, "%s", h.message);
+}
+END_TEST
+
+START_TEST(each_rule_names_its_options)
+{
+    rt_roformer_options o = good();
+    o.layers = 0;
+    expect(&o, "model.layers", "model.layers must be positive; got 0");
+    o = good();
+    o.head = RT_HEAD_TOKEN;
+    expect(&o, "model.head model.labels",
+           "a sequence or token head needs at least one label; got 0");
+    o = good();
+    o.dim = 33;
+    expect(&o, "model.dim model.heads", "model.dim = 33 is not divisible by model.heads = 2");
+    o.dim = 34;
+    expect(&o, "position.kind model.dim model.heads",
+           "position.kind = rope needs heads of even size; model.dim = 34 and model.heads = 2 make "
+           "it 17");
+    o = good();
+    o.position.fraction = 0.3;
+    expect(&o, "position.kind position.fraction model.dim model.heads",
+           "position.fraction = 0.3 is 2.4 of the 8 pairs of a head; the nearest that fit are 0.25 "
+           "and 0.375");
+    o.position.fraction = NAN;
+    expect(&o, "position.fraction", "position.fraction must be from 0 to 1; got nan");
+    o.position.fraction = 0;
+    o.theta.learn = true;
+    expect(&o, "position.kind position.fraction theta.learn",
+           "theta.learn = yes needs rotated pairs; position.fraction = 0 leaves none");
+    o = good();
+    o.position.frequencies.scaling = RT_SCALING_YARN;
+    expect(&o, "position.scaling position.scale position.frequencies position.fraction",
+           "position.scaling: yarn needs the original length");
+}
+END_TEST
+
+START_TEST(each_rule_of_positions_names_its_options)
+{
+    rt_roformer_options o = good();
+    o.position.kind = RT_POSITION_NONE;
+    o.theta.learn = true;
+    expect(&o, "theta.learn position.kind", "theta.learn = yes needs position.kind = rope");
+    o = good();
+    o.theta.init = RT_THETA_PERTURBED;
+    expect(&o, "theta.init theta.learn",
+           "theta.init is for a theta that is learned: theta.learn = yes");
+    o = good();
+    o.position.kind = RT_POSITION_T5;
+    o.position.frequencies.scaling = RT_SCALING_LINEAR;
+    expect(&o, "position.scaling position.kind",
+           "position.scaling needs position.kind = rope; got t5");
+    o = good();
+    o.attention = RT_ATTENTION_LINEAR_ELU;
+    o.attention_dropout = 0.1;
+    expect(&o, "model.attention_dropout model.attention",
+           "model.attention_dropout > 0 needs model.attention = softmax: linear attention has no "
+           "weights to drop");
+    o = good();
+    o.position.kind = RT_POSITION_LEARNED;
+    o.position.max_len = 0;
+    expect(&o, "position.kind position.max_len",
+           "position.kind = learned needs position.max_len, the size of its table; got 0");
+}
+END_TEST
+
+START_TEST(what_changes_scores_does_not_go_with_linear_attention)
+{
+    static const struct {
+        rt_position_kind kind;
+        const char *word;
+    } kinds[] = {{RT_POSITION_ALIBI, "alibi"}, {RT_POSITION_T5, "t5"}, {RT_POSITION_SHAW, "shaw"}};
+    for (int i = 0; i < 3; i++) {
+        char message[128];
+        rt_roformer_options o = good();
+        o.position.kind = kinds[i].kind;
+        o.attention = RT_ATTENTION_LINEAR_COSINE;
+        snprintf(message, sizeof message,
+                 "position.kind = %s changes the scores of softmax attention; model.attention = "
+                 "linear_cosine has none",
+                 kinds[i].word);
+        expect(&o, "position.kind model.attention", message);
+    }
+}
+END_TEST
+
+START_TEST(a_choice_that_there_is_not_is_refused)
+{
+    rt_roformer_options o = good();
+    o.head = (rt_head)3;
+    expect(&o, "model.head", "model.head must be from 0 to 2; got 3");
+    o = good();
+    o.activation = (rt_activation)99;
+    expect(&o, "model.activation", "model.activation must be from 0 to 6; got 99");
+    o = good();
+    o.position.kind = (rt_position_kind)-1;
+    expect(&o, "position.kind", "position.kind must be from 0 to 6; got -1");
+    o = good();
+    o.attention = (rt_attention_kind)4;
+    expect(&o, "model.attention", "model.attention must be from 0 to 3; got 4");
+}
+END_TEST
+
+START_TEST(all_rules_that_are_broken_are_told)
+{
+    heard h = {0};
+    rt_roformer_options o = good();
+    o.vocab = o.dim = o.heads = 0;
+    rt_roformer_rules(&o, listen, &h);
+    ck_assert_int_eq(h.count, 3);
+    o = good();
+    o.dim = 33;
+    o.theta.init = RT_THETA_UNIFORM;
+    o.attention = RT_ATTENTION_LINEAR_ELU;
+    o.attention_dropout = 0.5;
+    rt_roformer_rules(&o, listen, &h);
+    ck_assert_int_eq(h.count, 6);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("rules");
+    TCase *tests = leak_checked_case(suite, "rules");
+    tcase_add_test(tests, good_options_break_no_rule);
+    tcase_add_test(tests, each_rule_names_its_options);
+    tcase_add_test(tests, each_rule_of_positions_names_its_options);
+    tcase_add_test(tests, what_changes_scores_does_not_go_with_linear_attention);
+    tcase_add_test(tests, a_choice_that_there_is_not_is_refused);
+    tcase_add_test(tests, all_rules_that_are_broken_are_told);
+    return run_suite(suite);
+}
