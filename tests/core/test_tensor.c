@@ -126,6 +126,28 @@ START_TEST(uniform_and_normal_numbers_have_their_moments)
 }
 END_TEST
 
+/* How many of them lie below a limit: radius and angle must not depend on each other. */
+START_TEST(normal_numbers_have_their_distribution)
+{
+    enum { N = 100000 };
+    static const double limits[] = {-3, -2, -1.5, -1, -0.5, -0.2, 0, 0.2, 0.5, 1, 1.5, 2, 3};
+    double product = 0;
+    for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
+        const double expected = 0.5 * erfc(-limits[k] / sqrt(2));
+        int below = 0;
+        for (uint64_t i = 0; i < N; i++)
+            below += rt_random_normal((rt_random){6, 2, RT_STREAM_CHECK}, i) < limits[k];
+        /* five standard deviations */
+        ck_assert_double_eq_tol((double)below / N, expected,
+                                5 * sqrt(expected * (1 - expected) / N));
+    }
+    for (uint64_t i = 0; i < N; i++)
+        product += rt_random_normal((rt_random){6, 2, RT_STREAM_CHECK}, i) *
+                   rt_random_normal((rt_random){6, 2, RT_STREAM_CHECK}, i + 1);
+    ck_assert_double_eq_tol(product / N, 0, 5 / sqrt(N));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tensor");
@@ -135,6 +157,7 @@ int main(void)
     tcase_add_test(tests, memory_is_zeroed_aligned_and_counted);
     tcase_add_test(tests, the_nth_request_fails_once);
     tcase_add_test(tests, random_words_are_philox);
+    tcase_add_test(tests, normal_numbers_have_their_distribution);
     tcase_add_test(tests, uniform_and_normal_numbers_have_their_moments);
     return run_suite(suite);
 }

@@ -157,6 +157,36 @@ START_TEST(the_ramp_of_yarn_counts_turns)
 }
 END_TEST
 
+/* Texts so short that no pair turns 32 times, or once; and so long that the ramp ends beyond the
+ * pairs, where it ends at feature 2 * 32 - 1. */
+START_TEST(the_ramp_of_yarn_is_clamped)
+{
+    static const struct {
+        int length;
+        double base, low, high;
+    } rows[] = {{64, 1e4, 0, 9},    {20, 1e4, 0, 5},    {6, 1e4, 0, 0.001},
+                {1, 1e4, 0, 0.001}, {1000, 10, 22, 63}, {2000000000, 1e4, 55, 63}};
+    double plain[32], scaled[32], low, high;
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+        rt_frequency_options o = options(RT_SCALING_YARN, 4);
+        o.original_len = rows[n].length;
+        o.base = rows[n].base;
+        rt_yarn_ramp(&o, 32, &low, &high);
+        expect_near(low, rows[n].low, 0, "low, length %d", rows[n].length);
+        expect_near(high, rows[n].high, 0, "high, length %d", rows[n].length);
+        both(plain, scaled, 32, &o);
+        for (int i = 0; i < 32; i++) {
+            const double ramp = i <= rows[n].low ? 0
+                                : i >= rows[n].high
+                                    ? 1
+                                    : (i - rows[n].low) / (rows[n].high - rows[n].low);
+            expect_near(scaled[i] / plain[i], 1 - 0.75 * ramp, 1e-15, "theta_%d, length %d", i,
+                        rows[n].length);
+        }
+    }
+}
+END_TEST
+
 START_TEST(a_score_gets_the_square_of_the_magnitude)
 {
     enum { D = 8, M = 37, N = 11 };
@@ -239,6 +269,7 @@ int main(void)
     tcase_add_test(tests, golden_numbers_of_yarn);
     tcase_add_test(tests, yarn_keeps_fast_pairs_and_interpolates_slow_ones);
     tcase_add_test(tests, the_ramp_of_yarn_counts_turns);
+    tcase_add_test(tests, the_ramp_of_yarn_is_clamped);
     tcase_add_test(tests, a_score_gets_the_square_of_the_magnitude);
     tcase_add_test(tests, options_that_contradict_each_other_are_refused);
     return run_suite(suite);

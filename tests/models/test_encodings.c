@@ -130,7 +130,8 @@ START_TEST(a_perturbed_start_differs_by_layer_and_head_and_seed_and_is_remembere
         const double z = log(theta[i] / pow(10000, -(i % 4) / 4.0)) / 0.5;
         ck_assert_double_eq_tol(theta[i] / m->theta_start[i], 1, 1e-14);
         ck_assert_double_gt(fabs(theta[i] - other[i]), 0);
-        ck_assert(i < 4 || theta[i] != theta[i - 4]);
+        for (int k = 0; k < i; k++) /* not only neighbours: no layer or head repeats another */
+            ck_assert_double_gt(fabs(log(theta[k] / pow(10000, -(k % 4) / 4.0)) / 0.5 - z), 1e-9);
         sum += z;
         squares += z * z;
     }
@@ -156,6 +157,34 @@ START_TEST(a_uniform_start_lies_between_the_extremes)
     ck_assert_double_ge(least, 1e-3);
     ck_assert_double_le(most, 1);
     ck_assert_double_gt(log(most / least), 2); /* not all in one place */
+    rt_roformer_free(m);
+}
+END_TEST
+
+/* Between 1 and 1e-3, with a logarithm that is uniform: as many in each decade. */
+START_TEST(a_uniform_start_is_uniform_in_the_logarithm)
+{
+    enum { LAYERS = 24, HEADS = 16, N = LAYERS * HEADS * 4 };
+    rt_roformer_options o = learned(RT_THETA_UNIFORM);
+    static double theta[N];
+    int decades[3] = {0};
+    double sum = 0;
+    o.layers = LAYERS;
+    o.heads = HEADS;
+    o.dim = 8 * HEADS;
+    rt_roformer *m = make(&o, 3);
+    rt_roformer_theta(m, theta);
+    for (int i = 0; i < N; i++) {
+        const double share = -log10(theta[i]) / 3;
+        ck_assert(share >= 0 && share <= 1 + 1e-12);
+        sum += share;
+        decades[share < 1.0 / 3 ? 0 : share < 2.0 / 3 ? 1 : 2]++;
+        for (int k = 0; k < i; k++)
+            ck_assert(theta[k] != theta[i]);
+    }
+    ck_assert_double_eq_tol(sum / N, 0.5, 5 * sqrt(1.0 / 12 / N));
+    for (int d = 0; d < 3; d++)
+        ck_assert_double_eq_tol((double)decades[d] / N, 1.0 / 3, 5 * sqrt(2.0 / 9 / N));
     rt_roformer_free(m);
 }
 END_TEST
@@ -187,6 +216,7 @@ int main(void)
     tcase_add_test(tests, scaling_changes_where_theta_starts);
     tcase_add_test(tests, a_perturbed_start_differs_by_layer_and_head_and_seed_and_is_remembered);
     tcase_add_test(tests, a_uniform_start_lies_between_the_extremes);
+    tcase_add_test(tests, a_uniform_start_is_uniform_in_the_logarithm);
     tcase_add_test(tests, every_allocation_may_fail);
     return run_suite(suite);
 }

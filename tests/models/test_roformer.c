@@ -71,6 +71,53 @@ START_TEST(theta_starts_at_the_geometric_series_in_both_forms)
 }
 END_TEST
 
+/* Of each projection every row has one number, so that its length is that number. */
+static void set_rows(const rt_tensor *weight, const double *lengths, int count, int shift)
+{
+    memset(weight->data, 0, rt_size(weight) * sizeof(real));
+    for (int row = 0; row < weight->shape[0]; row++)
+        weight->data[row * weight->shape[1] + row % 3] = (real)lengths[(row + shift) % count];
+}
+
+/* Two of four pairs are turned, by both pairings, in each scope. */
+START_TEST(the_use_of_theta_is_what_goes_through_it)
+{
+    enum { DIM = 16, HEADS = 2, LAYERS = 2, PAIRS = 2, ROWS = 7 };
+    static const double q[ROWS] = {3, 4, 5, 12, 100, 8, 0.5}, k[ROWS] = {8, 15, 7, 24, 0.1, 2, 9};
+    static const int rows_of[2][PAIRS][2] = {{{0, 1}, {2, 3}}, {{0, 2}, {1, 3}}};
+    rt_roformer_options o = small();
+    o.dim = DIM;
+    o.position.fraction = 0.5;
+    o.theta.scope = (rt_theta_scope)(_i % 3);
+    o.position.pairing = _i / 3 ? RT_HALF : RT_INTERLEAVED;
+    double expected[LAYERS][HEADS][PAIRS] = {{{0}}}, use[LAYERS * HEADS * PAIRS];
+    const int layers = o.theta.scope == RT_THETA_MODEL ? 1 : LAYERS;
+    const int heads = o.theta.scope == RT_THETA_HEAD ? HEADS : 1;
+    rt_roformer *m = make(&o);
+    for (int l = 0; l < LAYERS; l++) {
+        set_rows(m->layers[l].query.weight, q, ROWS, 2 * l);
+        set_rows(m->layers[l].key.weight, k, ROWS, l);
+        for (int h = 0; h < HEADS; h++)
+            for (int i = 0; i < PAIRS; i++) {
+                const int a = 8 * h + rows_of[_i / 3][i][0], b = 8 * h + rows_of[_i / 3][i][1];
+                expected[layers > 1 ? l : 0][heads > 1 ? h : 0][i] +=
+                    hypot(q[(a + 2 * l) % ROWS], q[(b + 2 * l) % ROWS]) *
+                    hypot(k[(a + l) % ROWS], k[(b + l) % ROWS]);
+            }
+    }
+    rt_roformer_theta_use(m, use);
+    for (int l = 0; l < layers; l++)
+        for (int h = 0; h < heads; h++)
+            for (int i = 0; i < PAIRS; i++)
+                ck_assert_double_eq_tol(use[(l * heads + h) * PAIRS + i],
+                                        expected[l][h][i] / (expected[l][h][0] + expected[l][h][1]),
+                                        1e-14);
+    if (o.theta.scope == RT_THETA_HEAD && o.position.pairing == RT_INTERLEAVED)
+        ck_assert_double_eq_tol(use[0], 5.0 * 17 / (5 * 17 + 13 * 25), 1e-14); /* by hand */
+    rt_roformer_free(m);
+}
+END_TEST
+
 START_TEST(the_other_parameters_have_public_names_and_shapes)
 {
     rt_roformer_options o = small();
@@ -242,6 +289,7 @@ int main(void)
     TCase *tests = leak_checked_case(suite, "roformer");
     tcase_add_test(tests, theta_has_its_name_and_shape_by_scope);
     tcase_add_test(tests, theta_starts_at_the_geometric_series_in_both_forms);
+    tcase_add_loop_test(tests, the_use_of_theta_is_what_goes_through_it, 0, 6);
     tcase_add_test(tests, the_other_parameters_have_public_names_and_shapes);
     tcase_add_test(tests, an_initial_value_depends_on_its_name_alone);
     tcase_add_test(tests, a_worker_reads_the_values_of_the_first_and_keeps_its_gradients);

@@ -315,6 +315,18 @@ LINEAR_ATTENTION(linear_attention_causal, .causal = true, .constant = 0.3)
 LINEAR_ATTENTION(linear_attention_masked, .key_mask = mask, .constant = 2)
 LINEAR_ATTENTION(linear_attention_causal_masked, .key_mask = mask, .causal = true)
 
+/* Levels of its own, not those of key_exp: a constant makes the result depend on them. They rise
+ * by less than what would hide a chunk from the next. */
+BUILDER(linear_attention_with_constant_and_levels)
+{
+    UNUSED;
+    static real levels[130];
+    for (int i = 0; i < 130; i++)
+        levels[i] = (real)(0.01 * i + 0.3 * (i > 40) + 0.4 * (i > 70));
+    rt_linear_attention_options o = {.causal = true, .constant = 0.7, .eps = 0.1, .level = levels};
+    return rt_linear_attention(g, in[0], in[1], in[2], in[3], in[4], &o);
+}
+
 BUILDER(linear_attention_of_itself)
 {
     UNUSED;
@@ -443,6 +455,10 @@ static const row rows[] = {
             AXES(1, 66, 1, 2)),
      .low = 0.2, .high = 1},
     {"linear_attention", linear_attention_causal,
+     SHAPES(AXES(1, 130, 1, 1), AXES(1, 130, 1, 1), AXES(1, 130, 1, 1), AXES(1, 130, 1, 1),
+            AXES(1, 130, 1, 1)),
+     .low = 0.2, .high = 1},
+    {"linear_attention", linear_attention_with_constant_and_levels,
      SHAPES(AXES(1, 130, 1, 1), AXES(1, 130, 1, 1), AXES(1, 130, 1, 1), AXES(1, 130, 1, 1),
             AXES(1, 130, 1, 1)),
      .low = 0.2, .high = 1},
