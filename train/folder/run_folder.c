@@ -10,10 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a run writes beside its checkpoints. */
+/* What a run writes beside its checkpoints; the last one is written by sweeps as well, the others
+ * tell that a folder is a run's. */
 static const char *const files[] = {"config.ini",  "metrics.csv",     "timing.csv", "theta.csv",
                                     "lengths.csv", "theta_final.csv", "result.csv", "report.html"};
-enum { FILES = sizeof files / sizeof *files };
+enum { FILES = sizeof files / sizeof *files, OWN_FILES = FILES - 1 };
+
+/* What tells that a folder is a sweep's. */
+static const char sweep_file[] = "runs.csv";
 
 /* The names of what is put into the folder have fewer bytes, those of the folders in it
  * included. A run folder whose path leaves less room is refused before anything is made. */
@@ -37,13 +41,23 @@ rt_status rt_run_folder_name(rt_run_folder *f, const char *dir, const char *name
     return status;
 }
 
-bool rt_run_folder_used(const rt_run_folder *f)
+static bool has_file(const rt_run_folder *f, const char *name)
 {
     char path[RT_PATH_SIZE];
+    return !rt_path_join(path, f->path, name).code && !access(path, F_OK);
+}
+
+bool rt_run_folder_used(const rt_run_folder *f)
+{
     bool used = !access(f->checkpoints, F_OK);
-    for (int i = 0; i < FILES && !used; i++)
-        used = !rt_path_join(path, f->path, files[i]).code && !access(path, F_OK);
+    for (int i = 0; i < OWN_FILES && !used; i++)
+        used = has_file(f, files[i]);
     return used;
+}
+
+bool rt_run_folder_is_sweep(const rt_run_folder *f)
+{
+    return has_file(f, sweep_file);
 }
 
 /* mkdir -p */

@@ -18,6 +18,9 @@ rt_status rt_run_folder_name(rt_run_folder *f, const char *dir, const char *name
 /* Whether a run has left something here. */
 bool rt_run_folder_used(const rt_run_folder *f);
 
+/* Whether a sweep has: a run of its own has no place there. */
+bool rt_run_folder_is_sweep(const rt_run_folder *f);
+
 /* Makes the folder, with one for checkpoints or without, and those above it, and locks it.
  * RT_CONFIG if another trainer holds the
  * lock, RT_IO if it cannot be made or written to. */

@@ -66,8 +66,11 @@ static rt_status resume(rt_run *r)
 static rt_status refuse_used_folder(const rt_run *r)
 {
     const rt_arguments *a = r->arguments;
-    if (a->command != RT_COMMAND_TRAIN || a->resume || a->overwrite ||
-        !rt_run_folder_used(&r->folder))
+    if (a->command != RT_COMMAND_TRAIN)
+        return rt_ok();
+    if (rt_run_folder_is_sweep(&r->folder))
+        return rt_error(RT_CONFIG, "%s holds a sweep: choose another run.name", r->folder.path);
+    if (a->resume || a->overwrite || !rt_run_folder_used(&r->folder))
         return rt_ok();
     return rt_error(RT_CONFIG,
                     "%s already holds a run: give --resume to go on, --overwrite to replace it, or "
