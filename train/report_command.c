@@ -1,7 +1,7 @@
 #include "train/report_command.h"
 
 #include "train/report/sweep_report.h"
-#include "train/text/csv.h"
+#include "train/report/sweep_runs.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -11,19 +11,19 @@
 static rt_exit report_members(const rt_arguments *arguments)
 {
     char member[RT_PATH_SIZE], path[RT_PATH_SIZE];
-    rt_csv runs;
+    rt_sweep_runs runs;
     rt_exit code = RT_EXIT_DONE;
-    if (rt_csv_open(&runs, arguments->report, "runs.csv"))
-        while (code != RT_EXIT_FAILURE && rt_csv_row(&runs)) {
-            rt_arguments one = *arguments;
-            if (rt_path_join(member, arguments->report, runs.cells[0]).code ||
-                rt_path_join(path, member, "config.ini").code || access(path, R_OK))
-                continue;
-            one.report = member;
-            const rt_exit result = rt_run_report(&one);
-            code = code ? code : result;
-        }
-    rt_csv_close(&runs);
+    const rt_status read = rt_sweep_runs_read(&runs, arguments->report);
+    for (int i = 0; i < runs.count && !read.code && code != RT_EXIT_FAILURE; i++) {
+        rt_arguments one = *arguments;
+        if (rt_path_join(member, arguments->report, runs.list[i].cells[0]).code ||
+            rt_path_join(path, member, "config.ini").code || access(path, R_OK))
+            continue;
+        one.report = member;
+        const rt_exit result = rt_run_report(&one);
+        code = code ? code : result;
+    }
+    rt_sweep_runs_free(&runs);
     return code;
 }
 

@@ -1,45 +1,101 @@
 #include "train/folder/results.h"
 
 #include "core/memory.h"
-#include "core/path.h"
+#include "train/text/csv.h"
 #include "train/text/text_file.h"
-#include "train/text/writer.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static const char header[] = "name,value\n";
-static const char last_line[] = "end,0\n"; /* a file without it was cut off */
+static const char last_row[] = "end"; /* a file without it was cut off */
+
+void rt_results_free(rt_results *r)
+{
+    rt_free(r->list);
+    *r = (rt_results){0};
+}
+
+static bool make_room(rt_results *r)
+{
+    if (r->count < r->capacity)
+        return true;
+    const int capacity = r->capacity ? 2 * r->capacity : 32;
+    rt_result *list = rt_alloc((size_t)capacity, sizeof *list);
+    if (!list)
+        return false;
+    if (r->count)
+        memcpy(list, r->list, (size_t)r->count * sizeof *list);
+    rt_free(r->list);
+    r->list = list;
+    r->capacity = capacity;
+    return true;
+}
+
+/* Whether the name fits a result; other names would have to be quoted wherever they are shown. */
+static bool is_name(const char *name)
+{
+    size_t length = 0;
+    while (isalnum((unsigned char)name[length]) || (name[length] && strchr("_.", name[length])))
+        length++;
+    return length && !name[length] && length < RT_RESULT_NAME_SIZE;
+}
+
+static void write_name(char name[RT_RESULT_NAME_SIZE], const char *format, va_list arguments)
+{
+    const int length = vsnprintf(name, RT_RESULT_NAME_SIZE, format, arguments);
+    if (length < 0 || length >= RT_RESULT_NAME_SIZE)
+        name[0] = '\0';
+}
 
 void rt_results_put(rt_results *r, double value, const char *name_format, ...)
 {
+    rt_result result = {.value = value};
     va_list arguments;
-    if (r->count == RT_MOST_RESULTS)
-        return;
     va_start(arguments, name_format);
-    vsnprintf(r->list[r->count].name, RT_RESULT_NAME_SIZE, name_format, arguments);
+    write_name(result.name, name_format, arguments);
     va_end(arguments);
-    r->list[r->count++].value = value;
+    if (is_name(result.name) && make_room(r))
+        r->list[r->count++] = result;
+    else
+        r->failed = true;
 }
 
-double rt_results_get(const rt_results *r, const char *name)
+double rt_results_get(const rt_results *r, const char *name_format, ...)
 {
+    char name[RT_RESULT_NAME_SIZE];
+    va_list arguments;
+    va_start(arguments, name_format);
+    write_name(name, name_format, arguments);
+    va_end(arguments);
     for (int i = 0; i < r->count; i++)
         if (!strcmp(r->list[i].name, name))
             return r->list[i].value;
-    return NAN;
+    return (double)NAN;
+}
+
+bool rt_results_whole(const rt_results *r, const char *name, int *value)
+{
+    const double x = rt_results_get(r, "%s", name);
+    if (!(fabs(x) <= INT_MAX) || x != floor(x))
+        return false;
+    *value = (int)x;
+    return true;
 }
 
 rt_status rt_results_write(const rt_results *r, const char *folder)
 {
-    rt_writer w = {0};
-    rt_writer_add(&w, "%s", header);
+    rt_writer w = {.failed = r->failed};
+    rt_writer_add(&w, "name,value\n");
     for (int i = 0; i < r->count; i++)
-        rt_writer_add(&w, "%s,%.9g\n", r->list[i].name, r->list[i].value);
-    rt_writer_add(&w, "%s", last_line);
+        if (isnan(r->list[i].value))
+            rt_writer_add(&w, "%s,nan\n", r->list[i].name); /* of whatever sign */
+        else
+            rt_writer_add(&w, "%s,%.9g\n", r->list[i].name, r->list[i].value);
+    rt_writer_add(&w, "%s,0\n", last_row);
     char *text = rt_writer_take(&w);
     rt_status status =
         text ? rt_write_text(folder, "result.csv", text) : rt_out_of_memory("the results");
@@ -49,23 +105,33 @@ rt_status rt_results_write(const rt_results *r, const char *folder)
 
 bool rt_results_read(rt_results *r, const char *folder)
 {
-    char path[RT_PATH_SIZE], line[128];
+    rt_csv csv;
     bool whole = false;
     *r = (rt_results){0};
-    if (rt_path_join(path, folder, "result.csv").code)
-        return false;
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return false;
-    if (fgets(line, sizeof line, file) && !strcmp(line, header))
-        while (!whole && fgets(line, sizeof line, file)) {
-            char *comma = strchr(line, ',');
-            whole = !strcmp(line, last_line);
-            if (whole || !comma)
-                continue;
-            *comma = '\0';
-            rt_results_put(r, strtod(comma + 1, NULL), "%s", line);
+    if (rt_csv_open(&csv, folder, "result.csv"))
+        while (!whole && rt_csv_row(&csv)) {
+            const char *name = rt_csv_cell(&csv, "name");
+            whole = !strcmp(name, last_row);
+            if (!whole && is_name(name))
+                rt_results_put(r, rt_csv_number(&csv, "value"), "%s", name);
         }
-    fclose(file);
-    return whole;
+    rt_csv_close(&csv);
+    if (whole && !r->failed)
+        return true;
+    rt_results_free(r);
+    return false;
+}
+
+const rt_result_view *rt_result_view_at(int i)
+{
+    static const rt_result_view views[] = {
+        {RT_RESULT_LOSS, "loss", 4, true},
+        {RT_RESULT_ACCURACY, "accuracy", 4, true},
+        {RT_RESULT_ACCURACY_AT, "at ", 4, false},
+        {RT_RESULT_DRIFT, "theta drift", 3, false},
+        {RT_RESULT_PHASE, "phase (rad)", 2, false},
+        {RT_RESULT_NEAR, "near", 2, false},
+        {RT_RESULT_FIRST_STEP, "steps to 99 %", 0, true},
+    };
+    return i < (int)(sizeof views / sizeof *views) ? &views[i] : NULL;
 }

@@ -4,37 +4,44 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { ROW_SIZE = 1024 };
+enum { COLUMN_NAME_SIZE = 64 };
 
 static rt_status failure(const char *path)
 {
     return rt_error(RT_IO, "%s: %s", path, strerror(errno));
 }
 
-static void copy_rows(FILE *from, FILE *to, rt_row_filter keep, const void *context)
+/* The cells below the names of the header, which need not be that of the file. */
+static rt_status copy_row(const rt_csv *row, FILE *to, const char *header)
 {
-    char row[ROW_SIZE];
-    if (!fgets(row, sizeof row, from)) /* the header is written anew */
-        return;
-    while (fgets(row, sizeof row, from))
-        if (strchr(row, '\n') && keep(row, atoi(row), context)) /* not a row cut off by a crash */
-            fputs(row, to);
+    char name[COLUMN_NAME_SIZE];
+    rt_writer w = {0};
+    for (const char *next = header; next;) {
+        const size_t length = strcspn(next, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, next);
+        rt_csv_put(&w, rt_csv_cell(row, name));
+        rt_writer_add(&w, "%c", next[length] ? ',' : '\n');
+        next = next[length] ? next + length + 1 : NULL;
+    }
+    if (!w.failed)
+        fputs(w.bytes, to);
+    const rt_status status = w.failed ? rt_out_of_memory("a table") : rt_ok();
+    rt_writer_free(&w);
+    return status;
 }
 
 /* What cannot be read must not be lost: only a file that does not exist has no rows. */
-static rt_status copy_kept(const char *path, FILE *to, rt_row_filter keep, const void *context)
+static rt_status copy_kept(rt_csv *csv, FILE *to, const char *header, rt_row_filter keep,
+                           const void *context)
 {
-    FILE *from = fopen(path, "r");
-    if (!from)
-        return errno == ENOENT ? rt_ok() : failure(path);
-    errno = 0;
-    copy_rows(from, to, keep, context);
-    rt_status status = ferror(from) ? failure(path) : rt_ok();
-    fclose(from);
-    return status;
+    rt_status status = rt_ok();
+    int step;
+    while (!status.code && rt_csv_row(csv))
+        if (rt_csv_whole(csv, "step", &step) && keep(csv, step, context))
+            status = copy_row(csv, to, header);
+    return csv->status.code ? csv->status : status;
 }
 
 rt_status rt_step_table_open(rt_step_table *table, const char *folder, const char *name,
@@ -50,7 +57,12 @@ rt_status rt_step_table_open(rt_step_table *table, const char *folder, const cha
     if (!new_file)
         return failure(temporary);
     fprintf(new_file, "%s\n", header);
-    status = keep ? copy_kept(path, new_file, keep, context) : rt_ok();
+    if (keep) {
+        rt_csv csv;
+        rt_csv_open(&csv, folder, name);
+        status = copy_kept(&csv, new_file, header, keep, context);
+        rt_csv_close(&csv);
+    }
     if (!status.code && (fflush(new_file) || ferror(new_file) || rename(temporary, path)))
         status = failure(path);
     if (status.code) {

@@ -5,9 +5,8 @@
  * that goes on from a checkpoint cuts it back to what a run that was never interrupted
  * would have written by then, and appends. */
 
-#include "core/status.h"
+#include "train/text/csv.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 
 typedef struct rt_step_table {
@@ -16,11 +15,11 @@ typedef struct rt_step_table {
     bool failed;      /* a row could not be written */
 } rt_step_table;
 
-/* Whether a row stays, given its step. May shorten it in place. */
-typedef bool (*rt_row_filter)(char *row, int step, const void *context);
+/* Whether a row stays, given its step. May exchange its cells. */
+typedef bool (*rt_row_filter)(rt_csv *row, int step, const void *context);
 
 /* Opens folder/name for appending. What is there is kept only as far as `keep` says (NULL:
- * nothing is kept); a new file begins with the header. */
+ * nothing is kept); a new file begins with the header, and older rows take its order. */
 rt_status rt_step_table_open(rt_step_table *table, const char *folder, const char *name,
                              const char *header, rt_row_filter keep,
                              const void *context) RT_MUST_CHECK;

@@ -38,7 +38,7 @@ static void write_maps(rt_figures *f, real *const *probabilities, const view *v,
     rt_figures_write(f, "attention.csv", &w);
 }
 
-static void write_caption(char caption[RT_CAPTION_SIZE], const view *v, const rt_config *config)
+static char *new_caption(const view *v, const rt_config *config)
 {
     const rt_roformer_options *o = &config->model;
     const struct {
@@ -47,13 +47,13 @@ static void write_caption(char caption[RT_CAPTION_SIZE], const view *v, const rt
     } cuts[] = {{"layers", v->layers, o->layers},
                 {"heads", v->heads, o->heads},
                 {"tokens", v->tokens, config->data.length}};
-    int used = snprintf(caption, RT_CAPTION_SIZE,
-                        "What the tokens of the first evaluation sequence attend to: a row for "
-                        "each query, a column for each key");
+    rt_writer w = {0};
+    rt_writer_add(&w, "What the tokens of the first evaluation sequence attend to: a row for each "
+                      "query, a column for each key");
     for (int i = 0; i < 3; i++)
         if (cuts[i].shown < cuts[i].all)
-            used += snprintf(caption + used, RT_CAPTION_SIZE - (size_t)used, "; %s 0 to %d of %d",
-                             cuts[i].what, cuts[i].shown - 1, cuts[i].all);
+            rt_writer_add(&w, "; %s 0 to %d of %d", cuts[i].what, cuts[i].shown - 1, cuts[i].all);
+    return rt_writer_take(&w);
 }
 
 /* All maps have one scale, of the root of the probability: attention that is spread over many
@@ -61,7 +61,6 @@ static void write_caption(char caption[RT_CAPTION_SIZE], const view *v, const rt
 static void add_script(rt_figures *f, const view *v, const rt_config *config)
 {
     rt_writer w = {0};
-    char caption[RT_CAPTION_SIZE];
     const int drawn = LEFT + v->heads * (v->size + GAP / 3) + RIGHT;
     const int width = drawn > RT_FIGURE_WIDTH ? drawn : RT_FIGURE_WIDTH;
     const int height = v->layers * (v->size + GAP) + BELOW;
@@ -96,11 +95,9 @@ static void add_script(rt_figures *f, const view *v, const rt_config *config)
                       l, h, n, n ? "" : "unset colorbox\n");
     }
     rt_writer_add(&w, "unset multiplot\n");
-    char *commands = rt_writer_take(&w);
-    write_caption(caption, v, config);
-    if (commands)
-        rt_figures_add_sized(f, "attention", caption, width, height, commands);
-    rt_free(commands);
+    char *caption = new_caption(v, config);
+    rt_figures_add_sized(f, "attention", caption ? caption : "", width, height, &w);
+    rt_free(caption);
 }
 
 static rt_status compute(real **probabilities, const rt_config *config, rt_trainer *trainer)

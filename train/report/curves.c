@@ -1,229 +1,213 @@
 #include "train/report/curves.h"
 
 #include "core/memory.h"
-#include "train/text/csv.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_GROUPS = 28, MOST_POINTS = 4000, TITLE_SIZE = 160, LABEL_SIZE = 40 };
+enum { MOST_CURVES = 28, LABEL_SIZE = 41 };
 
-typedef struct sums {
-    double of_values, of_squares;
-} sums;
+/* An evaluation of one of the runs of a row. */
+typedef struct evaluation {
+    int step;
+    double loss, accuracy;
+} evaluation;
 
-/* What the runs of a group came to at a step of evaluation. */
-typedef struct point {
-    int step, runs;
-    sums loss, accuracy;
-} point;
+typedef struct evaluations {
+    int count, capacity;
+    evaluation *list;
+    bool failed;
+} evaluations;
 
-typedef struct group {
-    char title[TITLE_SIZE];
-    int count;
-    point points[MOST_POINTS]; /* by step */
-} group;
-
-typedef struct groups {
+typedef struct curves {
     int count;
     bool cut;
-    group *list[MOST_GROUPS];
-} groups;
+    bool failed;
+    char labels[MOST_CURVES][LABEL_SIZE];
+    rt_writer data;
+} curves;
 
 /* ---- reading ---- */
 
-static group *group_named(groups *g, const char *title)
+static void add_evaluation(evaluations *e, evaluation one)
 {
-    for (int i = 0; i < g->count; i++)
-        if (!strcmp(g->list[i]->title, title))
-            return g->list[i];
-    if (g->count == MOST_GROUPS || !(g->list[g->count] = rt_alloc(1, sizeof(group)))) {
-        g->cut = true;
-        return NULL;
-    }
-    snprintf(g->list[g->count]->title, TITLE_SIZE, "%s", title);
-    return g->list[g->count++];
-}
-
-/* "rope, 0.001": what stands between the run's name and its exit code, but for the seed. */
-static void write_title(char title[TITLE_SIZE], const rt_csv *runs)
-{
-    const int end = rt_csv_column(runs, "exit_code");
-    title[0] = '\0';
-    for (int i = 1; i < end; i++)
-        if (strcmp(runs->names[i], "run.seed") != 0)
-            snprintf(title + strlen(title), TITLE_SIZE - strlen(title), "%s%s", *title ? ", " : "",
-                     runs->cells[i]);
-    if (!*title)
-        snprintf(title, TITLE_SIZE, "all runs");
-    for (char *c = title; *c; c++)
-        if (*c == '\'' || *c == '\\')
-            *c = ' '; /* for gnuplot's strings */
-}
-
-static void add_to(sums *s, double value)
-{
-    s->of_values += value;
-    s->of_squares += value * value;
-}
-
-static void add_point(group *g, int step, double loss, double accuracy)
-{
-    int i = g->count;
-    while (i > 0 && g->points[i - 1].step > step)
-        i--;
-    if (i == 0 || g->points[i - 1].step != step) {
-        if (g->count == MOST_POINTS)
+    if (e->count == e->capacity) {
+        const int capacity = e->capacity ? 2 * e->capacity : 256;
+        evaluation *list = rt_alloc((size_t)capacity, sizeof *list);
+        if (!list) {
+            e->failed = true;
             return;
-        memmove(g->points + i + 1, g->points + i, (size_t)(g->count - i) * sizeof *g->points);
-        g->points[i] = (point){.step = step};
-        g->count++;
-    } else {
-        i--;
+        }
+        if (e->count)
+            memcpy(list, e->list, (size_t)e->count * sizeof *list);
+        rt_free(e->list);
+        e->list = list;
+        e->capacity = capacity;
     }
-    g->points[i].runs++;
-    add_to(&g->points[i].loss, loss);
-    add_to(&g->points[i].accuracy, accuracy);
+    e->list[e->count++] = one;
 }
 
-static void read_run(group *g, const char *folder, const char *run)
+static void read_run(evaluations *e, const char *folder, const char *run)
 {
     char path[RT_PATH_SIZE];
+    evaluation one;
     rt_csv metrics;
     if (rt_path_join(path, folder, run).code)
         return;
     if (rt_csv_open(&metrics, path, "metrics.csv"))
-        while (rt_csv_row(&metrics)) {
-            const double loss = rt_csv_number(&metrics, "eval_loss");
-            if (isfinite(loss))
-                add_point(g, atoi(rt_csv_cell(&metrics, "step")), loss,
-                          rt_csv_number(&metrics, "eval_accuracy"));
+        while (!e->failed && rt_csv_row(&metrics)) {
+            one.loss = rt_csv_number(&metrics, "eval_loss");
+            one.accuracy = rt_csv_number(&metrics, "eval_accuracy");
+            if (isfinite(one.loss) && rt_csv_whole(&metrics, "step", &one.step))
+                add_evaluation(e, one);
         }
     rt_csv_close(&metrics);
 }
 
-static void read_groups(groups *g, const char *folder)
+static int by_step(const void *a, const void *b)
 {
-    char title[TITLE_SIZE];
-    rt_csv runs;
-    if (rt_csv_open(&runs, folder, "runs.csv"))
-        while (rt_csv_row(&runs)) {
-            write_title(title, &runs);
-            group *of = group_named(g, title);
-            if (of)
-                read_run(of, folder, runs.cells[0]);
-        }
-    rt_csv_close(&runs);
+    const int one = ((const evaluation *)a)->step, other = ((const evaluation *)b)->step;
+    return (one > other) - (one < other);
+}
+
+/* The end of a label that is too long for the key, from a whole character on. */
+static void write_label(char label[LABEL_SIZE], const char *text)
+{
+    const size_t length = strlen(text);
+    const char *end = text + (length >= LABEL_SIZE ? length - (LABEL_SIZE - 1) : 0);
+    while (((unsigned char)*end & 0xC0) == 0x80)
+        end++;
+    snprintf(label, LABEL_SIZE, "%s", end);
+}
+
+/* "rope, 0.001": what sets the row apart. */
+static bool label_row(char label[LABEL_SIZE], const rt_sweep_runs *runs, int row)
+{
+    char *const *cells = runs->list[runs->rows[row].first].cells;
+    rt_writer w = {0};
+    for (int i = 1; i < runs->exit_column; i++)
+        if (rt_sweep_sets_apart(runs, i))
+            rt_writer_add(&w, "%s%s", w.length ? ", " : "", cells[i]);
+    if (!w.length)
+        rt_writer_add(&w, "all runs");
+    char *text = rt_writer_take(&w);
+    if (text)
+        write_label(label, text);
+    rt_free(text);
+    return text != NULL;
+}
+
+/* ---- curves ---- */
+
+static void add_moments(rt_writer *w, const double *values, int count)
+{
+    const rt_summary s = rt_summarise(values, count);
+    if (s.count)
+        rt_writer_add(w, ",%.6g,%.6g", s.mean, s.count > 1 ? s.deviation : 0);
+    else
+        rt_writer_add(w, ",,");
+}
+
+/* Columns: step, mean and deviation of the loss, mean and deviation of the accuracy. */
+static bool write_curve(rt_writer *w, evaluations *e)
+{
+    double *losses = rt_alloc(2 * (size_t)e->count, sizeof *losses);
+    double *accuracies = losses ? losses + e->count : NULL;
+    if (!losses)
+        return false;
+    qsort(e->list, (size_t)e->count, sizeof *e->list, by_step);
+    for (int i = 0; i < e->count; i++) {
+        losses[i] = e->list[i].loss;
+        accuracies[i] = e->list[i].accuracy;
+    }
+    for (int i = 0, end; i < e->count; i = end) {
+        for (end = i; end < e->count && e->list[end].step == e->list[i].step;)
+            end++;
+        rt_writer_add(w, "%d", e->list[i].step);
+        add_moments(w, losses + i, end - i);
+        add_moments(w, accuracies + i, end - i);
+        rt_writer_add(w, "\n");
+    }
+    rt_writer_add(w, "\n\n");
+    rt_free(losses);
+    return true;
 }
 
 /* Runs that have not come to an evaluation have no curve. */
-static void drop_empty(groups *g)
+static void add_row(curves *c, const rt_sweep_runs *runs, const char *folder, int row)
 {
-    int kept = 0;
-    for (int i = 0; i < g->count; i++)
-        if (g->list[i]->count)
-            g->list[kept++] = g->list[i];
-        else
-            rt_free(g->list[i]);
-    g->count = kept;
+    evaluations e = {.count = 0};
+    for (int i = runs->rows[row].first; i >= 0; i = runs->list[i].next)
+        read_run(&e, folder, runs->list[i].cells[0]);
+    c->failed |= e.failed;
+    if (e.count && c->count == MOST_CURVES)
+        c->cut = true;
+    else if (e.count && label_row(c->labels[c->count], runs, row) && write_curve(&c->data, &e))
+        c->count++;
+    else if (e.count)
+        c->failed = true;
+    rt_free(e.list);
 }
 
 /* ---- drawing ---- */
 
-/* What the key says: the end of a title that is too long for it, from a whole character on. */
-static const char *label_of(const group *g)
-{
-    const size_t length = strlen(g->title);
-    const char *label = g->title + (length > LABEL_SIZE ? length - LABEL_SIZE : 0);
-    while (((unsigned char)*label & 0xC0) == 0x80)
-        label++;
-    return label;
-}
-
-static void add_moments(rt_writer *w, const sums *s, double n)
-{
-    const double mean = s->of_values / n;
-    const double variance = n > 1 ? (s->of_squares - n * mean * mean) / (n - 1) : 0;
-    rt_writer_add(w, ",%.6g,%.6g", mean, sqrt(fmax(variance, 0)));
-}
-
-/* Columns: step, mean and deviation of the loss, mean and deviation of the accuracy. */
-static void write_curves(rt_figures *f, const groups *g)
-{
-    rt_writer w = {0};
-    for (int i = 0; i < g->count; i++) {
-        for (int k = 0; k < g->list[i]->count; k++) {
-            const point *p = &g->list[i]->points[k];
-            rt_writer_add(&w, "%d", p->step);
-            add_moments(&w, &p->loss, p->runs);
-            add_moments(&w, &p->accuracy, p->runs);
-            rt_writer_add(&w, "\n");
-        }
-        rt_writer_add(&w, "\n\n");
-    }
-    rt_figures_write(f, "curves.csv", &w);
-}
-
-static int key_height(const groups *g)
+static int key_height(const curves *c)
 {
     enum { LETTER = 8, SAMPLE = 48, ROW_HEIGHT = 17 };
     int longest = 0;
-    for (int i = 0; i < g->count; i++) {
-        const int length = (int)strlen(label_of(g->list[i]));
+    for (int i = 0; i < c->count; i++) {
+        const int length = (int)strlen(c->labels[i]);
         longest = length > longest ? length : longest;
     }
     const int in_a_row = (RT_FIGURE_WIDTH - 60) / (longest * LETTER + SAMPLE);
-    return g->count / (in_a_row > 1 ? in_a_row : 1) * ROW_HEIGHT;
+    return c->count / (in_a_row > 1 ? in_a_row : 1) * ROW_HEIGHT;
 }
 
 /* Later lines are thinner: those that coincide can all be seen. */
-static void add_lines(rt_writer *w, const groups *g, int column)
+static void add_lines(rt_writer *w, const curves *c, int column)
 {
-    for (int i = 0; i < g->count; i++)
+    for (int i = 0; i < c->count; i++)
         rt_writer_add(w,
                       "%s'curves.csv' index %d using 1:($%d-$%d):($%d+$%d) with filledcurves "
                       "linetype %d fillstyle transparent solid 0.12 noborder notitle",
                       i ? ", \\\n     " : "plot ", i, column, column + 1, column, column + 1,
                       i % 7 + 1);
-    for (int i = 0; i < g->count; i++)
+    for (int i = 0; i < c->count; i++) {
         rt_writer_add(w,
                       ", \\\n     'curves.csv' index %d using 1:%d with lines linetype %d dashtype "
-                      "%d linewidth %.2f title '%s'",
+                      "%d linewidth %.2f title ",
                       i, column, i % 7 + 1, i / 7 + 1,
-                      g->count > 1 ? 3.4 - 2.0 * i / (g->count - 1) : 2, label_of(g->list[i]));
+                      c->count > 1 ? 3.4 - 2.0 * i / (c->count - 1) : 2);
+        rt_figures_quote(w, c->labels[i]);
+    }
 }
 
-static void add_curves(rt_figures *f, const groups *g, const char *name, const char *what,
+static void add_figure(rt_figures *f, const curves *c, const char *name, const char *what,
                        const char *range, const char *label, int column)
 {
     char caption[RT_CAPTION_SIZE];
     rt_writer w = {0};
     rt_writer_add(&w, "set xlabel 'step'\nset ylabel '%s'\nset xrange [0:*]\nset yrange %s\n",
                   label, range);
-    add_lines(&w, g, column);
+    add_lines(&w, c, column);
     rt_writer_add(&w, "\n");
     snprintf(caption, sizeof caption,
-             "%s: the mean over the seeds, and one standard deviation "
-             "around it%s",
-             what, g->cut ? "; the first groups of runs" : "");
-    char *commands = rt_writer_take(&w);
-    if (commands)
-        rt_figures_add_sized(f, name, caption, RT_FIGURE_WIDTH, 320 + key_height(g), commands);
-    rt_free(commands);
+             "%s: the mean over the seeds, and one standard deviation around it%s", what,
+             c->cut ? "; the first groups of runs" : "");
+    rt_figures_add_sized(f, name, caption, RT_FIGURE_WIDTH, 320 + key_height(c), &w);
 }
 
-void rt_report_curves(rt_figures *f, const char *folder)
+void rt_report_curves(rt_figures *f, const char *folder, const rt_sweep_runs *runs)
 {
-    groups g = {.count = 0};
-    read_groups(&g, folder);
-    drop_empty(&g);
-    write_curves(f, &g);
-    if (g.count) {
-        add_curves(f, &g, "loss", "Evaluation loss", "[0:*]", "cross entropy (nats)", 2);
-        add_curves(f, &g, "accuracy", "Evaluation accuracy", "[0:1.02]", "accuracy", 4);
-    }
-    for (int i = 0; i < g.count; i++)
-        rt_free(g.list[i]);
+    curves c = {.count = 0};
+    for (int row = 0; row < runs->row_count && !c.cut && !c.failed; row++)
+        add_row(&c, runs, folder, row);
+    c.data.failed |= c.failed;
+    rt_figures_write(f, "curves.csv", &c.data);
+    if (!c.count)
+        return;
+    add_figure(f, &c, "loss", "Evaluation loss", "[0:*]", "cross entropy (nats)", 2);
+    add_figure(f, &c, "accuracy", "Evaluation accuracy", "[0:1.02]", "accuracy", 4);
 }

@@ -5,8 +5,9 @@
  * differ in the seed alone, their mean and how far they spread. */
 
 #include "train/report/figures.h"
+#include "train/report/sweep_runs.h"
 
-/* Of the runs that FOLDER/runs.csv lists. */
-void rt_report_curves(rt_figures *f, const char *folder);
+/* Of these runs, whose folders are in FOLDER. */
+void rt_report_curves(rt_figures *f, const char *folder, const rt_sweep_runs *runs);
 
 #endif

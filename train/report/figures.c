@@ -4,6 +4,7 @@
 #include "core/path.h"
 #include "train/text/text_file.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -68,18 +69,33 @@ void rt_figures_write(rt_figures *f, const char *name, rt_writer *text)
     rt_free(bytes);
 }
 
+void rt_figures_quote(rt_writer *w, const char *text)
+{
+    rt_writer_add(w, "'");
+    for (; *text; text++)
+        if (*text == '\'')
+            rt_writer_add(w, "''");
+        else
+            rt_writer_add(w, "%c",
+                          iscntrl((unsigned char)*text) || strchr("`\"\\@", *text) ? '?' : *text);
+    rt_writer_add(w, "'");
+}
+
 void rt_figures_add_sized(rt_figures *f, const char *name, const char *caption, int width,
-                          int height, const char *commands)
+                          int height, rt_writer *commands)
 {
     char path[RT_PATH_SIZE], file[RT_FIGURE_FILE_SIZE];
-    rt_writer w = {0};
+    char *text = rt_writer_take(commands);
+    rt_writer w = {.failed = !text};
+    if (!rt_path_join(path, f->folder, rt_figure_file(file, name, "svg")).code && unlink(path) &&
+        errno != ENOENT)
+        fail(f, path);
+    rt_writer_add(&w, preamble, width, height, name, name);
+    rt_writer_add(&w, "%s", text);
+    rt_free(text);
+    rt_figures_write(f, rt_figure_file(file, name, "gp"), &w);
     if (f->count == RT_MOST_FIGURES)
         return;
-    if (!rt_path_join(path, f->folder, rt_figure_file(file, name, "svg")).code)
-        unlink(path);
-    rt_writer_add(&w, preamble, width, height, name, name);
-    rt_writer_add(&w, "%s", commands);
-    rt_figures_write(f, rt_figure_file(file, name, "gp"), &w);
     rt_figure *figure = &f->list[f->count++];
     *figure = (rt_figure){.name = name, .wide = width > RT_FIGURE_WIDTH};
     snprintf(figure->caption, sizeof figure->caption, "%s", caption);
@@ -87,7 +103,9 @@ void rt_figures_add_sized(rt_figures *f, const char *name, const char *caption, 
 
 void rt_figures_add(rt_figures *f, const char *name, const char *caption, const char *commands)
 {
-    rt_figures_add_sized(f, name, caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, commands);
+    rt_writer w = {0};
+    rt_writer_add(&w, "%s", commands);
+    rt_figures_add_sized(f, name, caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
 }
 
 double rt_figures_tics(double range)
@@ -161,17 +179,21 @@ static drawing draw(const rt_figures *f, int first, int count)
 /* gnuplot stops at the first script that fails. */
 static rt_status draw_one_by_one(const rt_figures *f)
 {
-    char failed[RT_MOST_FIGURES * 24] = "";
+    rt_writer failed = {0};
     drawing result = DRAWN;
     for (int i = 0; i < f->count && result != ENDLESS; i++) {
         result = draw(f, i, 1);
         if (result != DRAWN)
-            snprintf(failed + strlen(failed), sizeof failed - strlen(failed), "%s%s.gp",
-                     *failed ? ", " : "", f->list[i].name);
+            rt_writer_add(&failed, "%s%s.gp", failed.length ? ", " : "", f->list[i].name);
     }
-    return *failed ? rt_error(RT_IO, "figures are missing: gnuplot failed on %s in %s", failed,
-                              f->folder)
-                   : rt_ok();
+    char *names = rt_writer_take(&failed);
+    const rt_status status = !names ? rt_out_of_memory("a figure")
+                             : *names
+                                 ? rt_error(RT_IO, "figures are missing: gnuplot failed on %s in %s",
+                                            names, f->folder)
+                                 : rt_ok();
+    rt_free(names);
+    return status;
 }
 
 rt_status rt_figures_draw(rt_figures *f)

@@ -2,7 +2,11 @@
 #define ROTOR_TRAIN_REPORT_FIGURES_H
 
 /* The figures of a run or a sweep: gnuplot scripts and their data in FOLDER/figures, so that
- * they can be drawn again in another style, and the SVGs that gnuplot makes of them. */
+ * they can be drawn again in another style, and the SVGs that gnuplot makes of them.
+ *
+ * gnuplot runs commands, and the folder may be a stranger's. A script therefore consists of the
+ * program's own words, of numbers, and of texts through rt_figures_quote; and it reads no other
+ * files than those that rt_figures_write has written beside it, from numbers as well. */
 
 #include "models/roformer.h"
 #include "train/config/config.h"
@@ -35,11 +39,16 @@ void rt_figures_begin(rt_figures *f, const char *folder);
 /* Writes a text file into the folder; hands the writer's text over. */
 void rt_figures_write(rt_figures *f, const char *name, rt_writer *text);
 
-/* Adds NAME.gp: what all scripts begin with, and then these commands. A NAME.svg of an earlier
- * report goes. */
+/* Adds a text to a script as a string of gnuplot, 'in quotes'. Whatever the text, it is no more
+ * than a text there: quotes are doubled, and question marks stand for control characters and for
+ * those that mean something to gnuplot elsewhere. */
+void rt_figures_quote(rt_writer *script, const char *text);
+
+/* Adds NAME.gp: what all scripts begin with, and then these commands; hands the writer's text over.
+ * A NAME.svg of an earlier report goes. */
 void rt_figures_add(rt_figures *f, const char *name, const char *caption, const char *commands);
 void rt_figures_add_sized(rt_figures *f, const char *name, const char *caption, int width,
-                          int height, const char *commands);
+                          int height, rt_writer *commands);
 
 /* Draws them all with gnuplot. RT_IO, with what is missing, if it is not there or fails; a script
  * that fails costs its own figure alone. */

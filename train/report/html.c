@@ -1,5 +1,7 @@
 #include "train/report/html.h"
 
+#include <ctype.h>
+
 void rt_html_text(rt_writer *w, const char *text)
 {
     for (; *text; text++)
@@ -16,7 +18,10 @@ void rt_html_text(rt_writer *w, const char *text)
         case '"':
             rt_writer_add(w, "&quot;");
             break;
+        case '\'':
+            rt_writer_add(w, "&#39;");
+            break;
         default:
-            rt_writer_add(w, "%c", *text);
+            rt_writer_add(w, "%c", iscntrl((unsigned char)*text) && *text != '\n' ? '?' : *text);
         }
 }

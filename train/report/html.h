@@ -5,7 +5,8 @@
 
 #include "train/text/writer.h"
 
-/* Text with &, <, > and quotes written so that a browser shows them. */
+/* Text with &, <, > and quotes written so that a browser shows them; a question mark stands for
+ * every control character but newlines. */
 void rt_html_text(rt_writer *w, const char *text);
 
 #endif

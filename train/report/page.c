@@ -70,20 +70,21 @@ void rt_page_cell(rt_writer *w, const char *element, const char *text)
     rt_writer_add(w, "</%s>", element);
 }
 
-void rt_page_verdict(rt_writer *w, const char *lines, bool bad)
+void rt_page_verdict(rt_writer *w, rt_writer *lines, bool bad)
 {
+    char *text = rt_writer_take(lines);
+    w->failed |= !text;
     rt_writer_add(w, "<div class=\"verdict%s\">\n", bad ? " bad" : "");
-    while (*lines) {
-        const int length = (int)strcspn(lines, "\n");
-        rt_writer line = {0};
-        rt_writer_add(&line, "%.*s", length, lines);
-        char *text = rt_writer_take(&line);
-        rt_page_cell(w, "p", text ? text : "");
+    for (char *line = text; line && *line;) {
+        char *end = line + strcspn(line, "\n");
+        char *next = *end ? end + 1 : end;
+        *end = '\0';
+        rt_page_cell(w, "p", line);
         rt_writer_add(w, "\n");
-        rt_free(text);
-        lines += length + (lines[length] == '\n');
+        line = next;
     }
     rt_writer_add(w, "</div>\n");
+    rt_free(text);
 }
 
 /* gnuplot gives the same names to the parts of every figure; in one page each needs its own. */
@@ -138,7 +139,7 @@ static void add_figure(rt_writer *w, const char *folder, const rt_figure *figure
 void rt_page_figures(rt_writer *w, const rt_figures *f)
 {
     rt_writer_add(w, "<div class=\"figures\">\n");
-    for (int i = 0; i < f->count; i++)
+    for (int i = 0; i < f->count && !f->status.code; i++)
         add_figure(w, f->folder, &f->list[i]);
     rt_writer_add(w, "</div>\n");
 }

@@ -13,11 +13,12 @@ void rt_page_begin(rt_writer *w, const char *title);
 /* The end; writes FOLDER/report.html and empties the writer. */
 rt_status rt_page_end(rt_writer *w, const char *folder) RT_MUST_CHECK;
 
-/* The box of what a run came to. Lines are what the program has printed, without its newline;
+/* The box of what a run came to. Lines are what the program has printed, which is handed over;
  * `bad` colours the box. */
-void rt_page_verdict(rt_writer *w, const char *lines, bool bad);
+void rt_page_verdict(rt_writer *w, rt_writer *lines, bool bad);
 
-/* The SVGs that gnuplot has drawn, with their captions; what it has not drawn whole is left out. */
+/* The SVGs that gnuplot has drawn, with their captions; what it has not drawn whole is left out,
+ * and everything after a failure to write: what is there then is not its own. */
 void rt_page_figures(rt_writer *w, const rt_figures *f);
 
 /* A cell, <td>text</td>, or another element. */

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "models/positions.h"
+#include "train/text/csv.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,44 +10,43 @@
 
 enum {
     MOST_LAYERS = 32,
-    MOST_THETAS = 128,
-    MOST_PAIRS = 512,
+    MOST_THETAS = 128, /* in the decay curves */
     MOST_PANELS = 6,
-    LINE_SIZE = 256,
-    WORD_SIZE = 16,
+    ALL = -1,           /* the number of a layer or head where one theta is for all of them */
     THETA_HEIGHT = 420, /* of the two figures that stand side by side */
     PANEL_HEIGHT = 210,
     NEAREST_END = 64, /* of the distances r of a decay curve */
     FARTHEST_END = 256
 };
 
-/* The layers of the tables, by the number that stands there; "all" if they share one theta. */
+/* The layers of the tables, by their numbers. */
 typedef struct layers {
     int count;
     bool cut;
-    char list[MOST_LAYERS][WORD_SIZE];
+    int list[MOST_LAYERS];
 } layers;
 
 /* -1 for a layer beyond those that are shown. */
-static int layer_of(layers *l, const char *name)
+static int layer_of(layers *l, int number)
 {
     for (int i = 0; i < l->count; i++)
-        if (!strcmp(l->list[i], name))
+        if (l->list[i] == number)
             return i;
     if (l->count == MOST_LAYERS) {
         l->cut = true;
         return -1;
     }
-    snprintf(l->list[l->count], WORD_SIZE, "%s", name);
+    l->list[l->count] = number;
     return l->count++;
 }
 
-static void write_title(char title[32], const char *layer)
+/* "layer 3" */
+static void add_title(rt_writer *w, int layer)
 {
-    if (strcmp(layer, "all") != 0)
-        snprintf(title, 32, "layer %s", layer);
+    if (layer == ALL)
+        rt_writer_add(w, "all layers");
     else
-        snprintf(title, 32, "all layers");
+        rt_writer_add(w, "layer %d", layer);
 }
 
 /* Seven colours, and then dashes. */
@@ -62,21 +62,41 @@ static int height_with_key(int height, int titles)
     return height + (titles - 1) / TITLES_IN_A_ROW * ROW_HEIGHT;
 }
 
-static void finish(rt_figures *f, const char *name, const char *caption, const layers *l, int width,
+/* Hands both texts over. */
+static void finish(rt_figures *f, const char *name, rt_writer *caption, const layers *l, int width,
                    int height, rt_writer *script)
 {
-    char whole[RT_CAPTION_SIZE];
-    char *commands = rt_writer_take(script);
-    snprintf(whole, sizeof whole, l->cut ? "%s; the first %d layers" : "%s", caption, MOST_LAYERS);
-    if (commands && l->count)
-        rt_figures_add_sized(f, name, whole, width, height, commands);
-    rt_free(commands);
+    if (l->cut)
+        rt_writer_add(caption, "; the first %d layers", MOST_LAYERS);
+    char *text = rt_writer_take(caption);
+    if (l->count)
+        rt_figures_add_sized(f, name, text ? text : "", width, height, script);
+    rt_writer_free(script);
+    rt_free(text);
 }
 
-static FILE *open_in(const char *folder, const char *name)
+/* ---- rows of the tables ---- */
+
+typedef struct theta_row {
+    int layer, head, pair;
+    double theta, start;
+} theta_row;
+
+/* A whole number, or what stands for all of them. */
+static bool read_number_or_all(const rt_csv *csv, const char *name, int *number)
 {
-    char path[RT_PATH_SIZE];
-    return rt_path_join(path, folder, name).code ? NULL : fopen(path, "r");
+    *number = ALL;
+    return !strcmp(rt_csv_cell(csv, name), "all") || rt_csv_whole(csv, name, number);
+}
+
+/* Whether the row is one of theta. */
+static bool read_row(const rt_csv *csv, theta_row *row)
+{
+    row->theta = rt_csv_number(csv, "theta");
+    row->start = rt_csv_number(csv, "theta_initial");
+    return read_number_or_all(csv, "layer", &row->layer) &&
+           read_number_or_all(csv, "head", &row->head) && rt_csv_whole(csv, "i", &row->pair) &&
+           isfinite(row->theta) && isfinite(row->start);
 }
 
 /* ---- drift over the steps ---- */
@@ -90,23 +110,26 @@ static void add_drift_row(rt_writer *w, int step, const double *drift, int count
 }
 
 /* The largest drift of each layer's pairs, by step. */
-static void collect_drift(rt_writer *w, FILE *theta, layers *l)
+static void collect_drift(rt_writer *w, const char *folder, layers *l)
 {
-    char line[LINE_SIZE], layer[WORD_SIZE];
-    double drift[MOST_LAYERS] = {0}, value, start;
+    double drift[MOST_LAYERS] = {0};
     int step, current = -1;
-    while (fgets(line, sizeof line, theta)) {
-        if (sscanf(line, "%d,%15[^,],%*15[^,],%*d,%lf,%lf", &step, layer, &value, &start) != 4)
-            continue;
-        if (step != current && current >= 0) {
-            add_drift_row(w, current, drift, l->count);
-            memset(drift, 0, sizeof drift);
+    theta_row row;
+    rt_csv csv;
+    if (rt_csv_open(&csv, folder, "theta.csv"))
+        while (rt_csv_row(&csv)) {
+            if (!rt_csv_whole(&csv, "step", &step) || !read_row(&csv, &row))
+                continue;
+            if (step != current && current >= 0) {
+                add_drift_row(w, current, drift, l->count);
+                memset(drift, 0, sizeof drift);
+            }
+            current = step;
+            const int i = layer_of(l, row.layer);
+            if (i >= 0)
+                drift[i] = fmax(drift[i], fabs(row.theta / row.start - 1));
         }
-        current = step;
-        const int i = layer_of(l, layer);
-        if (i >= 0)
-            drift[i] = fmax(drift[i], fabs(value / start - 1));
-    }
+    rt_csv_close(&csv);
     if (current >= 0)
         add_drift_row(w, current, drift, l->count);
 }
@@ -114,137 +137,184 @@ static void collect_drift(rt_writer *w, FILE *theta, layers *l)
 static void add_drift(rt_figures *f, const char *folder)
 {
     layers l = {.count = 0};
-    rt_writer data = {0}, script = {0};
-    char title[32];
-    FILE *theta = open_in(folder, "theta.csv");
-    if (!theta)
-        return;
-    collect_drift(&data, theta, &l);
-    fclose(theta);
+    rt_writer data = {0}, script = {0}, caption = {0};
+    collect_drift(&data, folder, &l);
     rt_figures_write(f, "drift.csv", &data);
     rt_writer_add(&script, "set xlabel 'step'\nset ylabel 'largest relative drift'\n"
                            "set yrange [0:*]\nplot ");
     for (int i = 0; i < l.count; i++) {
-        write_title(title, l.list[i]);
         rt_writer_add(&script, "%s'drift.csv' using 1:%d with lines ", i ? ", \\\n     " : "",
                       i + 2);
         add_style(&script, i);
-        rt_writer_add(&script, " title '%s'", title);
+        rt_writer_add(&script, " title '");
+        add_title(&script, l.list[i]);
+        rt_writer_add(&script, "'");
     }
     rt_writer_add(&script, "\n");
-    finish(f, "drift",
-           "How far θ has gone from its start: the largest relative drift |θᵢ/θᵢ⁰ - 1| of a "
-           "layer's pairs",
-           &l, RT_FIGURE_WIDTH, height_with_key(THETA_HEIGHT, l.count), &script);
+    rt_writer_add(&caption, "How far θ has gone from its start: the largest relative drift "
+                            "|θᵢ/θᵢ⁰ - 1| of a layer's pairs");
+    finish(f, "drift", &caption, &l, RT_FIGURE_WIDTH, height_with_key(THETA_HEIGHT, l.count),
+           &script);
 }
 
 /* ---- theta at the end ---- */
 
-/* One for each layer, or for each of its heads. */
+/* The theta of a layer, or of one of its heads: numbers from the lists below. */
 typedef struct theta {
     int layer; /* in `layers` */
-    char head[WORD_SIZE];
-    int pairs;
-    double start[MOST_PAIRS], end[MOST_PAIRS];
+    int head;
+    int first, pairs;
 } theta;
 
 typedef struct final {
     layers layers;
-    int count;
+    int count;              /* of the thetas that have a decay curve */
     double lowest, highest; /* of all theta / base^(-2i/R) - 1 */
     bool elsewhere;         /* some theta did not start from base^(-2i/R) */
+    bool by_head;
+    int most_pairs;
     theta list[MOST_THETAS];
+    int numbers, capacity;
+    double *start, *end;
+    rt_writer points[MOST_LAYERS]; /* the rows of each layer: i, theta, theta_initial, geometric */
 } final;
 
-static theta *theta_of(final *f, int layer, const char *head)
+static bool add_number(final *f, double start, double end)
 {
-    for (int i = 0; i < f->count; i++)
-        if (f->list[i].layer == layer && !strcmp(f->list[i].head, head))
-            return &f->list[i];
-    if (layer < 0 || f->count == MOST_THETAS)
-        return NULL;
-    theta *t = &f->list[f->count++];
-    t->layer = layer;
-    snprintf(t->head, WORD_SIZE, "%s", head);
-    return t;
+    if (f->numbers == f->capacity) {
+        const int capacity = f->capacity ? 2 * f->capacity : 256;
+        double *numbers = rt_alloc((size_t)capacity, 2 * sizeof *numbers);
+        if (!numbers)
+            return false;
+        if (f->numbers) {
+            memcpy(numbers, f->start, (size_t)f->numbers * sizeof *numbers);
+            memcpy(numbers + capacity, f->end, (size_t)f->numbers * sizeof *numbers);
+        }
+        rt_free(f->start);
+        f->start = numbers;
+        f->end = numbers + capacity;
+        f->capacity = capacity;
+    }
+    f->start[f->numbers] = start;
+    f->end[f->numbers++] = end;
+    return true;
 }
 
-static bool read_final(final *f, const char *folder)
+/* The rows of a theta follow each other. */
+static bool add_to_curve(final *f, int layer, const theta_row *row)
 {
-    char line[LINE_SIZE], layer[WORD_SIZE], head[WORD_SIZE];
-    double end, start, geometric;
-    int pair;
-    FILE *file = open_in(folder, "theta_final.csv");
-    while (file && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "%15[^,],%15[^,],%d,%lf,%lf,%lf", layer, head, &pair, &end, &start,
-                   &geometric) != 6 ||
-            pair < 0 || pair >= MOST_PAIRS)
-            continue;
-        f->elsewhere |= fabs(start / geometric - 1) > 1e-6;
-        f->lowest = fmin(f->lowest, end / geometric - 1);
-        f->highest = fmax(f->highest, end / geometric - 1);
-        theta *t = theta_of(f, layer_of(&f->layers, layer), head);
-        if (!t)
-            continue;
-        t->end[pair] = end;
-        t->start[pair] = start;
-        t->pairs = pair + 1 > t->pairs ? pair + 1 : t->pairs;
+    theta *t = f->count ? &f->list[f->count - 1] : NULL;
+    if (!t || t->layer != layer || t->head != row->head) {
+        if (f->count == MOST_THETAS || layer >= MOST_PANELS)
+            return true;
+        t = &f->list[f->count++];
+        *t = (theta){.layer = layer, .head = row->head, .first = f->numbers};
     }
-    if (file)
-        fclose(file);
-    return f->count > 0;
+    t->pairs++;
+    return add_number(f, row->start, row->theta);
+}
+
+static bool add_final_row(final *f, const theta_row *row, double geometric)
+{
+    const int layer = layer_of(&f->layers, row->layer);
+    const double change = row->theta / geometric - 1;
+    f->elsewhere |= fabs(row->start / geometric - 1) > 1e-6;
+    f->lowest = fmin(f->lowest, change);
+    f->highest = fmax(f->highest, change);
+    f->by_head |= row->head != ALL;
+    f->most_pairs = row->pair >= f->most_pairs ? row->pair + 1 : f->most_pairs;
+    if (layer < 0)
+        return true;
+    rt_writer_add(&f->points[layer], "%d,%.9g,%.9g,%.9g\n", row->pair, row->theta, row->start,
+                  geometric);
+    return add_to_curve(f, layer, row);
+}
+
+static rt_status read_final(final *f, const char *folder)
+{
+    theta_row row;
+    rt_csv csv;
+    bool room = true;
+    if (rt_csv_open(&csv, folder, "theta_final.csv"))
+        while (room && rt_csv_row(&csv)) {
+            const double geometric = rt_csv_number(&csv, "geometric");
+            if (isfinite(geometric) && read_row(&csv, &row))
+                room = add_final_row(f, &row, geometric);
+        }
+    rt_csv_close(&csv);
+    return room ? rt_ok() : rt_out_of_memory("a figure");
+}
+
+static void free_final(final *f)
+{
+    for (int i = 0; f && i < MOST_LAYERS; i++)
+        rt_writer_free(&f->points[i]);
+    if (f)
+        rt_free(f->start);
+    rt_free(f);
+}
+
+/* A block for each layer. */
+static void write_points(rt_figures *f, final *end)
+{
+    rt_writer w = {0};
+    for (int i = 0; i < end->layers.count; i++) {
+        char *rows = rt_writer_take(&end->points[i]);
+        rt_writer_add(&w, "%s\n\n", rows ? rows : "");
+        w.failed |= !rows;
+        rt_free(rows);
+    }
+    rt_figures_write(f, "theta.csv", &w);
 }
 
 /* The layers' points stand side by side around their pair. */
 static void add_points(rt_writer *w, const final *f, const char *value, bool titled)
 {
-    char title[32];
     for (int i = 0; i < f->layers.count; i++) {
         const double beside = f->layers.count > 1 ? 0.5 * i / (f->layers.count - 1) - 0.25 : 0;
-        write_title(title, f->layers.list[i]);
         rt_writer_add(w,
-                      ", \\\n     final using (strcol(1) eq '%s' ? $3 + %.3f : NaN):(%s) skip 1 "
-                      "with points pointtype %d pointsize 0.5 linetype %d",
-                      f->layers.list[i], beside, value, i < 7 ? 7 : 5, i % 7 + 1);
-        if (titled)
-            rt_writer_add(w, " title '%s'", title);
-        else
-            rt_writer_add(w, " notitle");
+                      ", \\\n     'theta.csv' index %d using ($1 + %.3f):(%s) with points "
+                      "pointtype %d pointsize 0.5 linetype %d",
+                      i, beside, value, i < 7 ? 7 : 5, i % 7 + 1);
+        rt_writer_add(w, titled ? " title '" : " notitle");
+        if (titled) {
+            add_title(w, f->layers.list[i]);
+            rt_writer_add(w, "'");
+        }
     }
     rt_writer_add(w, "\n");
 }
 
 /* Above theta over decades, below what cannot be seen there. */
-static void add_theta(rt_figures *f, const final *end)
+static void add_theta(rt_figures *f, final *end)
 {
-    rt_writer w = {0};
+    rt_writer w = {0}, caption = {0};
     const int titles = end->layers.count + 1 + end->elsewhere;
-    int pairs = 0;
-    for (int i = 0; i < end->count; i++)
-        pairs = end->list[i].pairs > pairs ? end->list[i].pairs : pairs;
+    write_points(f, end);
     rt_writer_add(
         &w,
-        "final = '../theta_final.csv'\nset multiplot\nset lmargin 9\nset rmargin 2\n"
+        "set multiplot\nset lmargin 9\nset rmargin 2\n"
         "set xrange [-0.6:%g]\nset xtics %g format ''\nset size 1, 0.58\nset origin 0, 0.42\n"
         "set bmargin 0.5\nset ylabel 'θ_i (radians/position)' enhanced\n"
         "set logscale y\nset format y '10^{%%L}'\n"
-        "plot final using ($3 - 0.4):6:(0.8):(0) skip 1 with vectors nohead linewidth 2 "
+        "plot 'theta.csv' using ($1 - 0.4):4:(0.8):(0) with vectors nohead linewidth 2 "
         "linecolor rgb '#aaaaaa' title 'base^{-2i/R}' enhanced",
-        pairs - 0.4, fmax(1, rt_figures_tics(0.6 * pairs)));
+        end->most_pairs - 0.4, fmax(1, rt_figures_tics(0.6 * end->most_pairs)));
     if (end->elsewhere)
-        rt_writer_add(&w, ", \\\n     final using 3:5 skip 1 with points pointtype 6 pointsize "
-                          "0.7 linecolor rgb '#777777' title 'start'");
-    add_points(&w, end, "$4", true);
+        rt_writer_add(&w, ", \\\n     'theta.csv' using 1:3 with points pointtype 6 pointsize 0.7 "
+                          "linecolor rgb '#777777' title 'start'");
+    add_points(&w, end, "$2", true);
     rt_writer_add(&w,
                   "set size 1, 0.42\nset origin 0, 0\nset tmargin 0.5\nset bmargin 3.6\n"
                   "unset logscale y\nset format y '%%g'\nset ytics %g\nset xtics format '%%g'\n"
                   "set xlabel 'pair i'\nset ylabel 'change (%%)'\n"
                   "plot 0 with lines linewidth 2 linecolor rgb '#aaaaaa' notitle",
                   rt_figures_tics(100 * (end->highest - end->lowest)));
-    add_points(&w, end, "100*($4/$6 - 1)", false);
+    add_points(&w, end, "100*($2/$4 - 1)", false);
     rt_writer_add(&w, "unset multiplot\n");
-    finish(f, "theta", "The learned θᵢ beside base^(-2i/R), and the change between them",
-           &end->layers, RT_FIGURE_WIDTH, height_with_key(THETA_HEIGHT, titles), &w);
+    rt_writer_add(&caption, "The learned θᵢ beside base^(-2i/R), and the change between them");
+    finish(f, "theta", &caption, &end->layers, RT_FIGURE_WIDTH,
+           height_with_key(THETA_HEIGHT, titles), &w);
 }
 
 /* ---- decay ---- */
@@ -264,7 +334,8 @@ static double write_decay(rt_figures *f, const final *end, int last)
         rt_writer_add(&w, "%d", r);
         for (int i = 0; i < end->count; i++) {
             const theta *t = &end->list[i];
-            const double start = rt_decay(t->start, t->pairs, r), C = rt_decay(t->end, t->pairs, r);
+            const double start = rt_decay(end->start + t->first, t->pairs, r);
+            const double C = rt_decay(end->end + t->first, t->pairs, r);
             rt_writer_add(&w, ",%.5g,%.5g", start, C);
             highest = fmax(highest, fmax(start, C));
         }
@@ -299,39 +370,45 @@ static void add_panel(rt_writer *w, const final *end, int layer)
 
 static void add_decay(rt_figures *f, const final *end, const rt_config *config)
 {
-    char title[32], caption[RT_CAPTION_SIZE];
-    const int shown = end->layers.count < MOST_PANELS ? end->layers.count : MOST_PANELS;
+    int shown = 1;
+    for (int i = 0; i < end->count; i++)
+        shown = end->list[i].layer >= shown ? end->list[i].layer + 1 : shown;
     const int columns = shown > 1 ? 2 : 1, rows = (shown + columns - 1) / columns;
-    rt_writer w = {0};
+    rt_writer w = {0}, caption = {0};
     const double highest = write_decay(f, end, farthest(config));
     rt_writer_add(&w,
                   "set xlabel 'distance r (positions)'\nset yrange [0:*]\nset ytics %g\n"
                   "set multiplot layout %d,%d\n",
                   rt_figures_tics(highest), rows, columns);
     for (int i = 0; i < shown; i++) {
-        write_title(title, end->layers.list[i]);
-        rt_writer_add(&w, "set ylabel 'C(r), %s'\n", title);
+        rt_writer_add(&w, "set ylabel 'C(r), ");
+        add_title(&w, end->layers.list[i]);
+        rt_writer_add(&w, "'\n");
         add_panel(&w, end, i);
     }
     rt_writer_add(&w, "unset multiplot\n");
-    snprintf(caption, sizeof caption,
-             "How attention can decay with the distance (figure 2 of the RoFormer paper), at the "
-             "start and at the end%s",
-             strcmp(end->list[0].head, "all") ? "; a line for each head" : "");
+    rt_writer_add(&caption,
+                  "How attention can decay with the distance (figure 2 of the RoFormer paper), at "
+                  "the start and at the end%s",
+                  end->by_head ? "; a line for each head" : "");
+    if (end->count == MOST_THETAS)
+        rt_writer_add(&caption, ", at most %d", MOST_THETAS);
     if (shown < end->layers.count)
-        snprintf(caption + strlen(caption), sizeof caption - strlen(caption), "; layers 0 to %d",
-                 shown - 1);
-    finish(f, "decay", caption, &end->layers, columns * RT_FIGURE_WIDTH,
+        rt_writer_add(&caption, "; layers 0 to %d", shown - 1);
+    finish(f, "decay", &caption, &end->layers, columns * RT_FIGURE_WIDTH,
            columns > 1 ? rows * PANEL_HEIGHT : RT_FIGURE_HEIGHT, &w);
 }
 
 void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config)
 {
     final *end = rt_alloc(1, sizeof *end);
+    rt_status status = end ? read_final(end, folder) : rt_out_of_memory("a figure");
     add_drift(f, folder);
-    if (end && read_final(end, folder)) {
+    if (!status.code && end->count) {
         add_theta(f, end);
         add_decay(f, end, config);
     }
-    rt_free(end);
+    if (!f->status.code)
+        f->status = status;
+    free_final(end);
 }

@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "train/step/optimizer.h"
-#include "train/text/writer.h"
+#include "train/text/number.h"
 
 #include <math.h>
 
@@ -49,7 +49,9 @@ typedef struct measures {
 static measures measure(const rt_config *c, double theta, double from)
 {
     const double step = log(c->model.position.frequencies.base) / rt_roformer_pairs(&c->model);
-    const double log_ratio = theta > 0 && from > 0 ? fabs(log(theta / from)) : INFINITY;
+    const double log_ratio = isnan(theta)            ? theta
+                             : theta > 0 && from > 0 ? fabs(log(theta / from))
+                                                     : (double)INFINITY;
     const bool logarithm = c->model.theta.form == RT_THETA_LOG;
     return (measures){.drift = fabs(theta / from - 1),
                       .grid = log_ratio / step,
@@ -67,7 +69,7 @@ typedef struct judging {
 static void keep_worst(rt_theta_worst *worst, double value, const rt_theta_entry *e, double grid)
 {
     if (!(value <= worst->value) && !isnan(worst->value)) /* nothing is worse than a NaN */
-        *worst = (rt_theta_worst){value, e->layer, e->head, e->pair, grid};
+        *worst = (rt_theta_worst){value, e->layer, e->head, e->pair, grid, e->theta};
 }
 
 static void judge_one(void *context, const rt_theta_entry *e)
@@ -99,7 +101,7 @@ rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_roformer *model,
     return status;
 }
 
-/* ---- print ---- */
+/* ---- text ---- */
 
 /* "0", or "all" where layers or heads share. */
 static const char *number_or_all(char text[16], int number)
@@ -108,76 +110,113 @@ static const char *number_or_all(char text[16], int number)
     return text;
 }
 
-typedef struct printing {
-    FILE *to;
-    const rt_config *config;
-    double reach; /* how far Adam could have gone */
-} printing;
-
-static void print_row(void *context, const rt_theta_entry *e)
-{
-    const printing *p = context;
-    const measures m = measure(p->config, e->theta, e->start);
-    char layer_text[16], head_text[16];
-    fprintf(p->to, "%5s  %4s  %3d  %12.6g  %12.6g  %9.4f  %6.3f  %7.3f  %4.1f%%",
-            number_or_all(layer_text, e->layer), number_or_all(head_text, e->head), e->pair,
-            e->start, e->theta, m.drift, m.grid, m.phase, 100 * e->use);
-    if (p->config->optimizer.kind == RT_ADAMW && p->reach > 0)
-        fprintf(p->to, "  %5.1f%%", 100 * m.moved / p->reach);
-    fputc('\n', p->to);
-}
-
 /* "layer 0, head 1, i 2; 0.09 grid steps" */
-static void print_place(FILE *to, const rt_theta_worst *w)
+static void tell_place(rt_writer *w, const rt_theta_worst *worst)
 {
     char layer[16];
-    fprintf(to, "layer %s, ", number_or_all(layer, w->layer));
-    if (w->head >= 0)
-        fprintf(to, "head %d, ", w->head);
-    fprintf(to, "i %d; %.2g grid steps", w->pair, w->grid);
+    rt_writer_add(w, "layer %s, ", number_or_all(layer, worst->layer));
+    if (worst->head >= 0)
+        rt_writer_add(w, "head %d, ", worst->head);
+    rt_writer_add(w, "i %d; ", worst->pair);
+    if (worst->theta <= 0)
+        rt_writer_add(w, "theta <= 0");
+    else
+        rt_writer_add(w, "%.2g grid steps", worst->grid);
 }
 
-static void print_verdict(FILE *to, const rt_theta_verdict *v, const rt_config *c)
+void rt_theta_tell(rt_writer *w, const rt_theta_verdict *v, const rt_config *c)
 {
     char tolerance[32];
     const double hundredths = 100 * c->theta.tolerance;
     const bool coarse = fabs(hundredths - round(hundredths)) < 1e-9;
     snprintf(tolerance, sizeof tolerance, coarse ? "%.2f" : "%g", c->theta.tolerance);
     if (v->elsewhere) {
-        fprintf(to, "theta started elsewhere: max relative drift from its start %.3g (",
-                v->from_start.value);
-        print_place(to, &v->from_start);
-        fprintf(to, ")\n");
+        rt_writer_add(w, "theta started elsewhere: max relative drift from its start %.3g (",
+                      v->from_start.value);
+        tell_place(w, &v->from_start);
+        rt_writer_add(w, ")\n");
     }
-    fprintf(to, "theta: max relative drift %.3g (", v->drift.value);
-    print_place(to, &v->drift);
-    fprintf(to, "), max phase drift %.3g rad over %d positions: %s (tolerance %s)\n",
-            v->phase.value, c->data.length - 1, v->near ? "near" : "moved", tolerance);
+    rt_writer_add(w, "theta: max relative drift %.3g (", v->drift.value);
+    tell_place(w, &v->drift);
+    rt_writer_add(w, "), max phase drift %.3g rad over %d positions: %s (tolerance %s)\n",
+                  v->phase.value, c->data.length - 1, v->near ? "near" : "moved", tolerance);
+}
+
+/* ---- the table ---- */
+
+typedef struct printing {
+    rt_writer text;
+    const rt_config *config;
+    double reach; /* how far Adam could have gone */
+    bool adam;    /* there is such a bound */
+    bool crossed; /* some theta is 0 or below */
+} printing;
+
+static void add_cell(rt_writer *w, int width, int decimals, double x, bool defined)
+{
+    char text[RT_NUMBER_SIZE];
+    rt_writer_add(w, "  %*s", width, defined ? rt_number_show(text, decimals, x) : "-");
+}
+
+static void print_row(void *context, const rt_theta_entry *e)
+{
+    printing *p = context;
+    rt_writer *w = &p->text;
+    const measures m = measure(p->config, e->theta, e->start);
+    const bool crossed = e->theta <= 0, raw = p->config->model.theta.form == RT_THETA_RAW;
+    char layer_text[16], head_text[16];
+    rt_writer_add(w, "%5s  %4s  %3d  %12.6g  %12.6g", number_or_all(layer_text, e->layer),
+                  number_or_all(head_text, e->head), e->pair, e->start, e->theta);
+    add_cell(w, 9, 4, m.drift, true);
+    add_cell(w, 6, 3, m.grid, !crossed);
+    add_cell(w, 7, 3, m.phase, true);
+    add_cell(w, 4, 1, 100 * e->use, true);
+    rt_writer_add(w, "%%");
+    if (p->adam) {
+        add_cell(w, 5, 1, 100 * m.moved / p->reach, raw || !crossed);
+        rt_writer_add(w, "%%");
+    }
+    rt_writer_add(w, "\n");
+    p->crossed |= crossed;
+}
+
+static void print_notes(printing *p)
+{
+    const rt_config *c = p->config;
+    rt_writer_add(&p->text,
+                  "grid: in steps between neighbouring theta; phase: radians over %d positions; "
+                  "use: share of the query and key weights that it turns",
+                  c->data.length - 1);
+    if (p->adam)
+        rt_writer_add(&p->text, "; used: of the %.3g that Adam could have moved %s", p->reach,
+                      c->model.theta.form == RT_THETA_LOG ? "ln theta" : "theta");
+    if (p->crossed)
+        rt_writer_add(&p->text, "; -: theta <= 0 has no logarithm");
+    rt_writer_add(&p->text, "\n");
 }
 
 rt_status rt_theta_print(FILE *to, const rt_roformer *model, const rt_config *config, int steps)
 {
-    printing p = {.to = to, .config = config};
+    printing p = {.config = config};
     rt_theta_verdict verdict;
     for (int step = 1; step <= steps; step++)
         p.reach += rt_learning_rate(&config->optimizer, step) * config->optimizer.theta_lr_scale;
+    p.adam = config->optimizer.kind == RT_ADAMW && p.reach > 0;
     rt_status status = rt_theta_judge(&verdict, model, config);
     if (status.code)
         return status;
-    const bool adam = config->optimizer.kind == RT_ADAMW && p.reach > 0;
-    fprintf(to,
-            "layer  head    i        theta0         theta      drift    grid    phase    use%s\n",
-            adam ? "    used" : "");
+    rt_writer_add(
+        &p.text, "layer  head    i        theta0         theta      drift    grid    phase    use%s\n",
+        p.adam ? "    used" : "");
     status = rt_theta_visit(model, print_row, &p);
-    fprintf(to,
-            "grid: in steps between neighbouring theta; phase: radians over %d positions; use: "
-            "share of the query and key weights that it turns",
-            config->data.length - 1);
-    if (adam)
-        fprintf(to, "; used: of the %.3g that Adam could have moved %s", p.reach,
-                config->model.theta.form == RT_THETA_LOG ? "ln theta" : "theta");
-    fputc('\n', to);
-    print_verdict(to, &verdict, config);
+    print_notes(&p);
+    rt_theta_tell(&p.text, &verdict, config);
+    char *text = rt_writer_take(&p.text);
+    if (!status.code && !text)
+        status = rt_out_of_memory("a report on theta");
+    if (!status.code)
+        fputs(text, to);
+    rt_free(text);
     return status;
 }
 
@@ -193,10 +232,17 @@ static void add_row(void *context, const rt_theta_entry *e)
     listing *l = context;
     const measures m = measure(l->config, e->theta, e->start);
     const double drift = fabs(e->theta / e->geometric - 1);
+    const double numbers[] = {e->theta, e->start, e->geometric, drift, m.drift,
+                              m.grid,   m.phase,  e->use};
     char layer[16], head[16];
-    rt_writer_add(&l->text, "%s,%s,%d,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g\n",
-                  number_or_all(layer, e->layer), number_or_all(head, e->head), e->pair, e->theta,
-                  e->start, e->geometric, drift, m.drift, m.grid, m.phase, e->use);
+    rt_writer_add(&l->text, "%s,%s,%d", number_or_all(layer, e->layer),
+                  number_or_all(head, e->head), e->pair);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (isnan(numbers[i]))
+            rt_writer_add(&l->text, ",nan"); /* of whatever sign */
+        else
+            rt_writer_add(&l->text, ",%.9g", numbers[i]);
+    rt_writer_add(&l->text, "\n");
 }
 
 char *rt_theta_csv(const rt_roformer *model, const rt_config *config)

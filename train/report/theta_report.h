@@ -4,7 +4,8 @@
 /* How far a learned theta is from where it started, theta0. For pair i of a layer (and head):
  *
  *   drift   |theta / theta0 - 1|
- *   grid    |ln(theta / theta0)| / ((2/R) ln base), in distances to the next theta
+ *   grid    |ln(theta / theta0)| / ((2/R) ln base), in distances to the next theta; infinite where
+ *           theta <= 0, which only the raw form comes to
  *   phase   |theta - theta0| (T - 1) in radians: what attention can feel
  *   use     share of the layer's (and head's) query and key weights that it turns
  *   used    share of the way that Adam could have gone at most, the sum of
@@ -16,6 +17,7 @@
 
 #include "models/roformer.h"
 #include "train/config/config.h"
+#include "train/text/writer.h"
 
 #include <stdio.h>
 
@@ -25,6 +27,7 @@ typedef struct rt_theta_worst {
     int head;  /* -1: one for all heads */
     int pair;
     double grid;
+    double theta;
 } rt_theta_worst;
 
 typedef struct rt_theta_verdict {
@@ -32,7 +35,7 @@ typedef struct rt_theta_verdict {
     rt_theta_worst phase;      /* likewise */
     rt_theta_worst from_start; /* drift from theta0 */
     double mean_drift;         /* from base^(-2i/R) */
-    double cosine;             /* between all ln theta and all ln base^(-2i/R) */
+    double cosine;             /* between all ln theta and all ln base^(-2i/R); NaN after a sign */
     bool elsewhere;            /* theta0 is not base^(-2i/R) */
     bool near;
 } rt_theta_verdict;
@@ -40,7 +43,10 @@ typedef struct rt_theta_verdict {
 rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_roformer *model,
                          const rt_config *config) RT_MUST_CHECK;
 
-/* The table of all pairs after `steps` steps, and the verdict line. */
+/* Adds what train prints of a verdict: a line, and one before it if theta started elsewhere. */
+void rt_theta_tell(rt_writer *w, const rt_theta_verdict *v, const rt_config *config);
+
+/* The table of all pairs after `steps` steps, and the verdict. */
 rt_status rt_theta_print(FILE *to, const rt_roformer *model, const rt_config *config,
                          int steps) RT_MUST_CHECK;
 

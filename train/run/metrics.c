@@ -3,10 +3,7 @@
 #include "train/report/theta_report.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { ROW_SIZE = 1024, EVALUATION_COLUMN = 3 }; /* eval_loss; eval_accuracy follows */
 
 /* The last step of a run is recorded whatever its number; a run that goes on past it must
  * not show that it once ended there. */
@@ -16,39 +13,31 @@ typedef struct cut {
     int eval_every;
 } cut;
 
-/* Where a column begins; NULL if the row has fewer. */
-static char *column(char *row, int number)
+static void empty_cell(rt_csv *row, const char *name)
 {
-    for (; row && number > 0; number--) {
-        row = strchr(row, ',');
-        row = row ? row + 1 : NULL;
-    }
-    return row;
+    const int i = rt_csv_column(row, name);
+    if (i < row->columns)
+        row->cells[i] += strlen(row->cells[i]);
 }
 
-static bool keep_metrics(char *row, int step, const void *context)
+static bool keep_metrics(rt_csv *row, int step, const void *context)
 {
     const cut *c = context;
     if (step != c->finished_steps || step % c->eval_every == 0)
         return step <= c->finished_steps;
-    if (step % c->log_every)
-        return false;
-    char *evaluation = column(row, EVALUATION_COLUMN), *after = column(evaluation, 2);
-    if (!after)
-        return false;
-    memmove(evaluation + 2, after, strlen(after) + 1);
-    memcpy(evaluation, ",,", 2);
-    return true;
+    empty_cell(row, "eval_loss");
+    empty_cell(row, "eval_accuracy");
+    return step % c->log_every == 0;
 }
 
-static bool keep_theta(char *row, int step, const void *context)
+static bool keep_theta(rt_csv *row, int step, const void *context)
 {
     const cut *c = context;
     (void)row;
     return step < c->finished_steps || (step == c->finished_steps && step % c->eval_every == 0);
 }
 
-static bool keep_timing(char *row, int step, const void *context)
+static bool keep_timing(rt_csv *row, int step, const void *context)
 {
     (void)row;
     return step <= ((const cut *)context)->finished_steps;
@@ -142,15 +131,14 @@ void rt_metrics_close(rt_metrics *m)
 
 double rt_metrics_first_step(const char *folder, double accuracy)
 {
-    char path[RT_PATH_SIZE], row[ROW_SIZE];
-    double step = NAN;
-    FILE *file = rt_path_join(path, folder, "metrics.csv").code ? NULL : fopen(path, "r");
-    while (file && isnan(step) && fgets(row, sizeof row, file)) {
-        const char *at = column(row, EVALUATION_COLUMN + 1);
-        if (at && *at >= '0' && *at <= '9' && strtod(at, NULL) >= accuracy)
-            step = atoi(row);
-    }
-    if (file)
-        fclose(file);
-    return step;
+    double first = (double)NAN;
+    int step;
+    rt_csv metrics;
+    if (rt_csv_open(&metrics, folder, "metrics.csv"))
+        while (isnan(first) && rt_csv_row(&metrics))
+            if (rt_csv_number(&metrics, "eval_accuracy") >= accuracy &&
+                rt_csv_whole(&metrics, "step", &step))
+                first = step;
+    rt_csv_close(&metrics);
+    return first;
 }

@@ -9,7 +9,12 @@
 #include <math.h>
 #include <stdio.h>
 
-static const double nearly_all = 0.99;
+static const double nearly_all = 0.99; /* of RT_RESULT_FIRST_STEP */
+
+void rt_outcome_free(rt_outcome *o)
+{
+    rt_results_free(&o->results);
+}
 
 /* ---- printing ---- */
 
@@ -24,8 +29,8 @@ static rt_status evaluate(rt_outcome *o, const rt_config *c, rt_trainer *trainer
         return status;
     printf("eval: loss %.6g, accuracy %.4f (%ld sequences, %ld labels)\n", e->loss, e->accuracy,
            e->sequences, e->labels);
-    rt_results_put(&o->results, e->loss, "eval_loss");
-    rt_results_put(&o->results, e->accuracy, "eval_accuracy");
+    rt_results_put(&o->results, e->loss, RT_RESULT_LOSS);
+    rt_results_put(&o->results, e->accuracy, RT_RESULT_ACCURACY);
     o->target_missed = e->accuracy < c->train.target_accuracy;
     return status;
 }
@@ -42,8 +47,8 @@ static rt_status evaluate_lengths(rt_outcome *o, const rt_config *c, rt_trainer 
             break;
         printf("eval at length %d: loss %.6g, accuracy %.4f (%ld sequences, %ld labels)\n", length,
                e.loss, e.accuracy, e.sequences, e.labels);
-        rt_results_put(&o->results, e.loss, "eval_loss_at_%d", length);
-        rt_results_put(&o->results, e.accuracy, "eval_accuracy_at_%d", length);
+        rt_results_put(&o->results, e.loss, RT_RESULT_LOSS_AT "%d", length);
+        rt_results_put(&o->results, e.accuracy, RT_RESULT_ACCURACY_AT "%d", length);
     }
     return status;
 }
@@ -60,12 +65,12 @@ static rt_status report_theta(rt_outcome *o, const rt_config *c, rt_trainer *tra
     if (status.code)
         return status;
     o->theta_moved = c->theta.check && !v.near;
-    rt_results_put(&o->results, v.near, "theta_near");
-    rt_results_put(&o->results, v.drift.value, "theta_max_drift");
-    rt_results_put(&o->results, v.mean_drift, "theta_mean_drift");
-    rt_results_put(&o->results, v.phase.value, "theta_max_phase");
-    rt_results_put(&o->results, v.from_start.value, "theta_max_drift_from_start");
-    rt_results_put(&o->results, v.cosine, "theta_cosine");
+    rt_results_put(&o->results, v.near, RT_RESULT_NEAR);
+    rt_results_put(&o->results, v.drift.value, RT_RESULT_DRIFT);
+    rt_results_put(&o->results, v.mean_drift, RT_RESULT_MEAN_DRIFT);
+    rt_results_put(&o->results, v.phase.value, RT_RESULT_PHASE);
+    rt_results_put(&o->results, v.from_start.value, RT_RESULT_DRIFT_FROM_START);
+    rt_results_put(&o->results, v.cosine, RT_RESULT_COSINE);
     return rt_ok();
 }
 
@@ -73,7 +78,7 @@ rt_status rt_outcome_print(rt_outcome *o, const rt_config *config, rt_trainer *t
 {
     const rt_training_state *state = rt_trainer_state(trainer);
     *o = (rt_outcome){0};
-    rt_results_put(&o->results, state->step, "steps");
+    rt_results_put(&o->results, state->step, RT_RESULT_STEPS);
     rt_status status = evaluate(o, config, trainer);
     if (!status.code)
         status = evaluate_lengths(o, config, trainer);
@@ -94,16 +99,13 @@ static rt_status write_file(const char *folder, const char *name, char *text)
 static char *list_lengths(const rt_outcome *o, const rt_config *c)
 {
     const rt_lengths *lengths = &c->train.eval_lengths;
-    char loss[RT_RESULT_NAME_SIZE], accuracy[RT_RESULT_NAME_SIZE];
     rt_writer w = {0};
     rt_writer_add(&w, "length,eval_loss,eval_accuracy\n%d,%.9g,%.9g\n", c->data.length,
                   o->evaluation.loss, o->evaluation.accuracy);
-    for (int i = 0; i < lengths->count; i++) {
-        snprintf(loss, sizeof loss, "eval_loss_at_%d", lengths->at[i]);
-        snprintf(accuracy, sizeof accuracy, "eval_accuracy_at_%d", lengths->at[i]);
-        rt_writer_add(&w, "%d,%.9g,%.9g\n", lengths->at[i], rt_results_get(&o->results, loss),
-                      rt_results_get(&o->results, accuracy));
-    }
+    for (int i = 0; i < lengths->count; i++)
+        rt_writer_add(&w, "%d,%.9g,%.9g\n", lengths->at[i],
+                      rt_results_get(&o->results, RT_RESULT_LOSS_AT "%d", lengths->at[i]),
+                      rt_results_get(&o->results, RT_RESULT_ACCURACY_AT "%d", lengths->at[i]));
     return rt_writer_take(&w);
 }
 
@@ -112,8 +114,8 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_rof
 {
     rt_status status = rt_ok();
     rt_results_put(&o->results, rt_metrics_first_step(folder, nearly_all),
-                   "first_step_with_accuracy_0.99");
-    rt_results_put(&o->results, exit_code, "exit_code");
+                   RT_RESULT_FIRST_STEP);
+    rt_results_put(&o->results, exit_code, RT_RESULT_EXIT_CODE);
     if (config->train.eval_lengths.count)
         status = write_file(folder, "lengths.csv", list_lengths(o, config));
     if (!status.code && config->model.theta.learn)

@@ -13,6 +13,8 @@ typedef struct rt_outcome {
     rt_results results;
 } rt_outcome;
 
+void rt_outcome_free(rt_outcome *o);
+
 /* Evaluates at the trained length and at train.eval_lengths, prints a line for each, then the
  * report on a learned theta. RT_NONFINITE if the loss is not finite. */
 rt_status rt_outcome_print(rt_outcome *o, const rt_config *config,

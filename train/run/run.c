@@ -232,8 +232,9 @@ static rt_exit fail(rt_run *r, rt_status status)
 static void record_failure(rt_run *r, rt_exit code)
 {
     rt_outcome o = {0};
-    rt_results_put(&o.results, r->state->step, "steps");
+    rt_results_put(&o.results, r->state->step, RT_RESULT_STEPS);
     rt_status status = rt_outcome_record(&o, r->config, r->state->model, r->folder.path, (int)code);
+    rt_outcome_free(&o);
     if (status.code)
         rt_progress_say(&r->progress, "%s", status.message);
 }
@@ -259,6 +260,7 @@ static rt_exit conclude(rt_run *r)
     const rt_exit code = o.target_missed || o.theta_moved ? RT_EXIT_CHECK : RT_EXIT_DONE;
     if (!status.code)
         status = rt_outcome_record(&o, r->config, r->state->model, r->folder.path, (int)code);
+    rt_outcome_free(&o);
     if (status.code)
         return fail(r, status);
     if (r->best_step && r->best_step != r->state->step)

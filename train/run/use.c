@@ -43,7 +43,7 @@ rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
 {
     rt_config own = *config;
     rt_checkpoint_found found = {0};
-    rt_outcome outcome;
+    rt_outcome outcome = {0};
     const char *path;
     rt_run r = rt_run_new(&own, arguments);
     rt_status status = open_checkpoint(&r, &path, &found);
@@ -55,6 +55,7 @@ rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
     }
     if (status.code)
         rt_progress_say(&r.progress, "%s", status.message);
+    rt_outcome_free(&outcome);
     rt_run_free(&r);
     return status.code == RT_ARGUMENT ? RT_EXIT_CONFIG : rt_exit_of(status.code);
 }

@@ -96,15 +96,16 @@ static rt_status look_for_results(sweep_run *r, int run)
                      : rt_ok();
     rt_free(errors);
     rt_free(differences);
-    const int code = (int)rt_results_get(&result->results, "exit_code");
-    const bool whole = rt_results_get(&result->results, "steps") >= config.train.steps;
-    if (!status.code && (whole || code == RT_EXIT_NONFINITE)) {
+    int code = 0, steps = 0;
+    const bool ended = rt_results_whole(&result->results, RT_RESULT_EXIT_CODE, &code) &&
+                       rt_results_whole(&result->results, RT_RESULT_STEPS, &steps);
+    if (!status.code && ended && (steps >= config.train.steps || code == RT_EXIT_NONFINITE)) {
         result->ended = true;
         result->exit_code = code;
         r->states[run] = ENDED;
         r->ended++;
     } else {
-        result->results.count = 0;
+        rt_results_free(&result->results);
     }
     return status;
 }
@@ -220,8 +221,8 @@ static void end_run(sweep_run *r, int run, int how)
     if (result->exit_code == RT_EXIT_DONE || result->exit_code == RT_EXIT_CHECK)
         rt_progress_say(&r->progress, "[%d/%d] %s: %s, loss %.4f, accuracy %.4f", r->ended,
                         r->count, name, ending_of(result->exit_code),
-                        rt_results_get(&result->results, "eval_loss"),
-                        rt_results_get(&result->results, "eval_accuracy"));
+                        rt_results_get(&result->results, RT_RESULT_LOSS),
+                        rt_results_get(&result->results, RT_RESULT_ACCURACY));
     else
         rt_progress_say(&r->progress, "[%d/%d] %s: %s (exit code %d, see %s/output.log)", r->ended,
                         r->count, name, ending_of(result->exit_code), result->exit_code, path);
@@ -314,7 +315,7 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
     if (!status.code)
         status = rt_sweep_record(r->folder.path, r->sweep, r->results);
     if (!status.code)
-        status = rt_sweep_print(stdout, r->sweep, r->results);
+        status = rt_sweep_print(stdout, r->folder.path);
     if (status.code) {
         rt_progress_say(&r->progress, "%s", status.message);
         return rt_exit_of(status.code);
@@ -364,6 +365,8 @@ rt_exit rt_sweep_train(const rt_config *base, const rt_sweep *sweep, const rt_ar
     rt_stop_on_signals();
     code = train_all(&r, base);
     rt_run_folder_close(&r.folder);
+    for (int run = 0; r.results && run < r.count; run++)
+        rt_results_free(&r.results[run].results);
     rt_free(r.results);
     rt_free(r.states);
     rt_free(r.processes);

@@ -95,3 +95,14 @@ const char *rt_number_write(char text[RT_NUMBER_SIZE], double value)
     leave_c_locale(l);
     return text;
 }
+
+const char *rt_number_show(char text[RT_NUMBER_SIZE], int decimals, double value)
+{
+    if (isnan(value))
+        snprintf(text, RT_NUMBER_SIZE, "nan");
+    else if (fabs(value) < 1e7)
+        snprintf(text, RT_NUMBER_SIZE, "%.*f", decimals, value);
+    else
+        snprintf(text, RT_NUMBER_SIZE, "%.4g", value);
+    return text;
+}

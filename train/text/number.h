@@ -18,4 +18,8 @@ bool rt_whole_read(const char *text, int64_t *value);
 /* The shortest text that reads as the same number; returns it. */
 const char *rt_number_write(char text[RT_NUMBER_SIZE], double value);
 
+/* The number for a reader: with so many decimals, at most 9, or with four digits and an exponent
+ * from 1e7 on; "nan" whatever its sign. Returns the text. */
+const char *rt_number_show(char text[RT_NUMBER_SIZE], int decimals, double value);
+
 #endif

@@ -1,0 +1,234 @@
+#include "train/report/sweep_table.h"
+
+#include "core/memory.h"
+#include "train/folder/results.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+enum { LONGEST_SHOWN = 50 }; /* bytes of a cell on the terminal */
+
+/* ---- columns ---- */
+
+/* A result in the table: how it is shown, and where it stands in the runs; -1 if nowhere. */
+typedef struct shown {
+    const rt_result_view *view;
+    int column;
+} shown;
+
+static bool is_family(const rt_result_view *view)
+{
+    return view->name[strlen(view->name) - 1] == '_';
+}
+
+static bool any_run_has(const rt_sweep_runs *s, int column)
+{
+    for (int i = 0; i < s->count; i++)
+        if (!isnan(rt_csv_value(s->list[i].cells[column])))
+            return true;
+    return false;
+}
+
+/* The list has room for a column of every result and for every view. */
+static int choose_shown(shown *list, const rt_sweep_runs *s)
+{
+    const rt_result_view *view;
+    int count = 0;
+    for (int v = 0; (view = rt_result_view_at(v)); v++) {
+        const int column = rt_sweep_column(s, view->name);
+        if (!is_family(view) && (view->always || (column >= 0 && any_run_has(s, column))))
+            list[count++] = (shown){view, column};
+        for (int i = s->exit_column + 1; is_family(view) && i < s->columns; i++)
+            if (!strncmp(s->names[i], view->name, strlen(view->name)))
+                list[count++] = (shown){view, i};
+    }
+    return count;
+}
+
+/* ---- cells ---- */
+
+typedef struct filling {
+    rt_sweep_table *table;
+    int used; /* cells */
+    bool failed;
+} filling;
+
+static void add_cell(filling *f, const char *text)
+{
+    char *copy = rt_copy_text(text);
+    f->failed |= !copy;
+    f->table->cells[f->used++] = copy;
+}
+
+/* "kind" for position.kind */
+static const char *short_name(const char *key)
+{
+    const char *point = strchr(key, '.');
+    return point ? point + 1 : key;
+}
+
+static void fill_headings(filling *f, const rt_sweep_runs *s, const shown *list, int count)
+{
+    for (int i = 0; i < s->exit_column; i++)
+        if (rt_sweep_sets_apart(s, i))
+            add_cell(f, short_name(s->names[i]));
+    add_cell(f, "runs");
+    for (int i = 0; i < count; i++) {
+        char heading[64];
+        const rt_result_view *view = list[i].view;
+        const char *rest = is_family(view) ? s->names[list[i].column] + strlen(view->name) : "";
+        snprintf(heading, sizeof heading, "%s%.40s", view->heading, rest);
+        add_cell(f, heading);
+    }
+}
+
+static void fill_row(filling *f, const rt_sweep_runs *s, int row, const shown *list, int count)
+{
+    char text[RT_SUMMARY_SIZE];
+    const rt_endings runs = rt_sweep_endings(s, row);
+    for (int i = 0; i < s->exit_column; i++)
+        if (rt_sweep_sets_apart(s, i))
+            add_cell(f, s->list[s->rows[row].first].cells[i]);
+    if (runs.good == runs.runs)
+        snprintf(text, sizeof text, "%d", runs.runs);
+    else
+        snprintf(text, sizeof text, "%d of %d", runs.good, runs.runs);
+    add_cell(f, text);
+    for (int i = 0; i < count; i++) {
+        const rt_summary summary = rt_sweep_summary(s, row, list[i].column);
+        add_cell(f, rt_summary_text(text, &summary, list[i].view->decimals, runs.runs));
+    }
+}
+
+/* ---- widths ---- */
+
+static bool begins_character(char byte)
+{
+    return ((unsigned char)byte & 0xc0) != 0x80;
+}
+
+/* How many bytes of a cell are shown: whole characters of UTF-8. */
+static int shown_bytes(const char *cell)
+{
+    size_t length = strlen(cell);
+    if (length > LONGEST_SHOWN)
+        for (length = LONGEST_SHOWN; length && !begins_character(cell[length]);)
+            length--;
+    return (int)length;
+}
+
+/* How wide they are, if the characters are narrow. */
+static int width_of(const char *cell)
+{
+    int width = 0;
+    for (int i = 0; i < shown_bytes(cell); i++)
+        width += begins_character(cell[i]);
+    return width;
+}
+
+static void measure_columns(rt_sweep_table *t)
+{
+    for (int i = 0; i < t->rows * t->columns; i++) {
+        const int width = width_of(t->cells[i]);
+        if (width > t->widths[i % t->columns])
+            t->widths[i % t->columns] = width;
+    }
+}
+
+/* ---- life ---- */
+
+rt_status rt_sweep_table_make(rt_sweep_table *t, const rt_sweep_runs *s)
+{
+    int views = 0, apart = 0;
+    while (rt_result_view_at(views))
+        views++;
+    for (int i = 0; i < s->exit_column; i++)
+        apart += rt_sweep_sets_apart(s, i);
+    *t = (rt_sweep_table){.rows = s->row_count + 1};
+    shown *list = rt_alloc((size_t)(s->columns + views), sizeof *list);
+    const int count = list ? choose_shown(list, s) : 0;
+    t->columns = apart + 1 + count;
+    t->cells = rt_alloc((size_t)t->rows * (size_t)t->columns, sizeof *t->cells);
+    t->widths = rt_alloc((size_t)t->columns, sizeof *t->widths);
+    filling f = {.table = t, .failed = !list || !t->cells || !t->widths};
+    if (!f.failed)
+        fill_headings(&f, s, list, count);
+    for (int row = 0; row < s->row_count && !f.failed; row++)
+        fill_row(&f, s, row, list, count);
+    if (!f.failed)
+        measure_columns(t);
+    rt_free(list);
+    return f.failed ? rt_out_of_memory("the table of a sweep") : rt_ok();
+}
+
+void rt_sweep_table_free(rt_sweep_table *t)
+{
+    for (int i = 0; t->cells && i < t->rows * t->columns; i++)
+        rt_free(t->cells[i]);
+    rt_free(t->cells);
+    rt_free(t->widths);
+    *t = (rt_sweep_table){0};
+}
+
+/* ---- print ---- */
+
+/* Settings are somebody's words, which must not speak to the terminal. */
+static void print_cell(FILE *to, const char *cell)
+{
+    for (int i = 0; i < shown_bytes(cell); i++)
+        fputc(iscntrl((unsigned char)cell[i]) ? '?' : cell[i], to);
+}
+
+void rt_sweep_table_print(FILE *to, const rt_sweep_table *t)
+{
+    for (int r = 0; r < t->rows; r++) {
+        for (int c = 0; c < t->columns; c++) {
+            const char *cell = t->cells[r * t->columns + c];
+            fputs(c ? "  " : "", to);
+            print_cell(to, cell);
+            if (c + 1 < t->columns)
+                fprintf(to, "%*s", t->widths[c] - width_of(cell), "");
+        }
+        fputc('\n', to);
+    }
+}
+
+/* ---- sweep.csv ---- */
+
+static void add_number(rt_writer *w, double x)
+{
+    if (isnan(x))
+        rt_writer_add(w, ",");
+    else
+        rt_writer_add(w, ",%.9g", x);
+}
+
+void rt_sweep_table_csv(rt_writer *w, const rt_sweep_runs *s)
+{
+    for (int i = 0; i < s->exit_column; i++)
+        if (rt_sweep_sets_apart(s, i)) {
+            rt_csv_put(w, s->names[i]);
+            rt_writer_add(w, ",");
+        }
+    rt_writer_add(w, "runs,good");
+    for (int i = s->exit_column + 1; i < s->columns; i++)
+        rt_writer_add(w, ",%s_mean,%s_sd,%s_n", s->names[i], s->names[i], s->names[i]);
+    rt_writer_add(w, "\n");
+    for (int row = 0; row < s->row_count; row++) {
+        const rt_endings runs = rt_sweep_endings(s, row);
+        for (int i = 0; i < s->exit_column; i++)
+            if (rt_sweep_sets_apart(s, i)) {
+                rt_csv_put(w, s->list[s->rows[row].first].cells[i]);
+                rt_writer_add(w, ",");
+            }
+        rt_writer_add(w, "%d,%d", runs.runs, runs.good);
+        for (int i = s->exit_column + 1; i < s->columns; i++) {
+            const rt_summary m = rt_sweep_summary(s, row, i);
+            add_number(w, m.mean);
+            add_number(w, m.deviation);
+            rt_writer_add(w, ",%d", m.count);
+        }
+        rt_writer_add(w, "\n");
+    }
+}
