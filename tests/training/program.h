@@ -92,6 +92,9 @@ static inline void take_output(const char *path, char *text)
     remove(path);
 }
 
+/* Whether trainings end with their reports, which take time: a choice of each suite. */
+static bool with_reports;
+
 /* Runs a shell command in which $TRAIN and $TRAIN64 are the programs; returns its exit code. */
 static inline int shell(workplace *w, const char *format, ...)
 {
@@ -103,7 +106,10 @@ static inline int shell(workplace *w, const char *format, ...)
     setenv("TRAIN", TEST_BINARIES "/train", 1);
     setenv("TRAIN64", TEST_BINARIES "/train-f64", 1);
     setenv("COLUMNS", "120", 1);
-    setenv("ROTOR_NO_REPORT", "1", 1); /* which takes time */
+    if (with_reports)
+        unsetenv("ROTOR_NO_REPORT");
+    else
+        setenv("ROTOR_NO_REPORT", "1", 1);
     snprintf(whole, sizeof whole, "{ %s ; } >.out 2>.err </dev/null", command);
     const int status = system(whole);
     take_output(".out", w->out);

@@ -43,9 +43,9 @@ static void reopen_after(int finished_steps)
     rt_metrics_close(&metrics);
 }
 
-#define ROW_10 "10,120,2.5,,,0.1,1,0.25\n"
-#define ROW_20 "20,240,2,1.9,0.5,0.1,1,0.5\n"
-#define ROW_30 "30,11520,1.5,,,0.1,1,0.5\n"
+#define ROW_10 "10,120,2.5,,,0.1,1,0.25,0.125\n"
+#define ROW_20 "20,240,2,1.9,0.5,0.1,1,0.5,0.125\n"
+#define ROW_30 "30,11520,1.5,,,0.1,1,0.5,0.125\n"
 
 static const char rows_to_30[] = METRICS_HEADER ROW_10 ROW_20 ROW_30;
 
@@ -78,7 +78,7 @@ END_TEST
 /* A run of 30 steps evaluates at its end, a longer one does not at that step. */
 START_TEST(the_evaluation_at_an_earlier_end_is_taken_out)
 {
-    put("metrics.csv", METRICS_HEADER ROW_10 ROW_20 "30,11520,1.5,1.25,0.75,0.1,1,0.5\n");
+    put("metrics.csv", METRICS_HEADER ROW_10 ROW_20 "30,11520,1.5,1.25,0.75,0.1,1,0.5,0.125\n");
     reopen_after(30);
     expect_content("metrics.csv", rows_to_30);
     reopen_after(30); /* a second time changes nothing */
@@ -88,7 +88,7 @@ END_TEST
 
 START_TEST(the_row_of_an_earlier_end_that_is_not_logged_is_dropped)
 {
-    put("metrics.csv", METRICS_HEADER ROW_10 ROW_20 "27,324,1.6,1.5,0.6,0.1,1,0.5\n");
+    put("metrics.csv", METRICS_HEADER ROW_10 ROW_20 "27,324,1.6,1.5,0.6,0.1,1,0.5,0.125\n");
     reopen_after(27);
     expect_content("metrics.csv", METRICS_HEADER ROW_10 ROW_20);
 }
@@ -104,7 +104,7 @@ END_TEST
 
 START_TEST(a_row_cut_off_by_a_crash_is_dropped)
 {
-    static const char *const halves[] = {"3", "30", "30,11520,1.5,,,0.1,1,0.5", "20,2"};
+    static const char *const halves[] = {"3", "30", "30,11520,1.5,,,0.1,1,0.5,0.125", "20,2"};
     char text[512];
     snprintf(text, sizeof text, METRICS_HEADER ROW_10 ROW_20 "%s", halves[_i]);
     put("metrics.csv", text);

@@ -118,6 +118,7 @@ END_TEST
 
 int main(void)
 {
+    with_reports = true;
     Suite *suite = suite_create("train sweep");
     TCase *tests = program_case(suite);
     tcase_add_test(tests, a_sweep_prints_one_table_and_writes_it);
