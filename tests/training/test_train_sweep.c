@@ -80,6 +80,107 @@ START_TEST(an_interrupted_sweep_goes_on)
 }
 END_TEST
 
+/* As after Ctrl-C: the report of the part that is done must not be in the way. */
+START_TEST(an_interrupted_sweep_ends_as_one_that_was_not)
+{
+#define LONG_SWEEP                                                                                 \
+    "$TRAIN ../tiny.ini --quiet theta.learn=no train.steps=800 optimizer.schedule_steps=800 "      \
+    "sweep.run.seed=1,2,3"
+    expect_exit(w, 0, "mkdir straight stopped; cd straight; " LONG_SWEEP);
+    expect_exit(w, 75,
+                "cd stopped; " LONG_SWEEP " & PID=$!; until grep -q '^20,' "
+                "runs/tiny/seed=2/metrics.csv 2>.grep; do kill -0 $PID || exit 99; sleep 0.01; "
+                "done; kill -INT $PID; wait $PID");
+    expect_exit(w, 0, "test -s stopped/runs/tiny/report.html");
+    expect_exit(w, 1, "test -e stopped/runs/tiny/seed=3");
+    expect_exit(w, 0, "cd stopped; " LONG_SWEEP);
+    expect_exit(w, 0,
+                "for i in runs.csv sweep.csv report.html seed=1/metrics.csv seed=2/metrics.csv "
+                "seed=3/result.csv; do cmp straight/runs/tiny/$i stopped/runs/tiny/$i || exit 1; "
+                "done");
+}
+END_TEST
+
+/* Another seed, another value, another variant: what is there stays. */
+START_TEST(a_sweep_grows_by_values_and_seeds_and_variants)
+{
+    char line[LINE_SIZE];
+#define GROWING "$TRAIN tiny.ini theta.learn=no train.steps=20 run.name=grown "
+    write_file("two.ini", "[variant small]\nmodel.dim = 8\n[variant large]\nmodel.dim = 16\n");
+    expect_exit(w, 0, GROWING "sweep.run.seed=1,2 sweep.position.kind=rope");
+    expect_exit(w, 0, "test -s runs/grown/report.html");
+    expect_exit(w, 0, GROWING "sweep.run.seed=1,2,3 sweep.position.kind=rope");
+    expect_text(w->err, "some are finished already");
+    expect_text(w->err, "[3/3] seed=3_kind=rope: done");
+    expect_no_text(w->err, "[2/3]");
+    expect_exit(w, 0, GROWING "sweep.run.seed=1,2,3 sweep.position.kind=none,rope");
+    expect_text(w->err, "some are finished already");
+    expect_no_text(w->err, "kind=rope: done");
+    expect_text(line_of(w->out, "none  3  ", line), " ± ");
+    expect_text(line_of(w->out, "rope  3  ", line), " ± ");
+    char *page = read_file("runs/grown/report.html");
+    expect_text(page, "6 of 6 runs have come to an end");
+    rt_free(page);
+    expect_exit(w, 0, GROWING "sweep.run.seed=1,2,3 sweep.position.kind=none,rope");
+    expect_text(w->err, "all are finished already");
+
+    expect_exit(w, 0, "cat tiny.ini two.ini >small.ini && sed -i '/variant large/,$d' small.ini");
+    expect_exit(w, 0, "cat tiny.ini two.ini >both.ini");
+    expect_exit(w, 0, "for i in small both; do sed -i '/^dim/d' $i.ini; done");
+    expect_exit(w, 0, "$TRAIN small.ini train.steps=20 run.name=variants");
+    expect_exit(w, 0, "$TRAIN both.ini train.steps=20 run.name=variants");
+    expect_text(w->err, "some are finished already");
+    expect_no_text(w->err, "] small: ");
+    line_of(w->out, "large    1 ", line);
+}
+END_TEST
+
+START_TEST(runs_and_sweeps_do_not_share_a_folder)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20 sweep.run.seed=1,2");
+    for (int i = 0; i < 3; i++) {
+        static const char *const options[] = {"", "--resume", "--overwrite"};
+        expect_exit(w, 2, "$TRAIN tiny.ini --quiet train.steps=20 %s", options[i]);
+        expect_text(w->err, "runs/tiny holds a sweep: choose another run.name");
+    }
+    expect_exit(w, 0, "test -s runs/tiny/report.html && test ! -e runs/tiny/config.ini");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20 run.name=alone");
+    expect_exit(w, 2, "$TRAIN tiny.ini --quiet train.steps=20 run.name=alone sweep.run.seed=1,2");
+    expect_text(w->err, "runs/alone holds a single run");
+}
+END_TEST
+
+/* Every number has a bounded form, and as many columns as there are have room. */
+START_TEST(numbers_of_any_size_and_columns_of_any_count_fit)
+{
+    static const char many[] =
+        "[theta]\nlearn = yes\n[sweep]\nrun.log_every = 1\nmodel.activation = gelu\n"
+        "model.norm = post\nmodel.dropout = 0\nposition.base = 10000\n"
+        "position.pairing = interleaved\ntheta.form = log\ntheta.tolerance = 0.2\n"
+        "optimizer.lr = 1e-3\noptimizer.beta1 = 0.9\noptimizer.beta2 = 0.99\n"
+        "optimizer.eps = 1e-8\noptimizer.weight_decay = 0\noptimizer.clip_norm = 1\n"
+        "train.checkpoint_every = 2\ntrain.keep = 1\n"
+        "[variant a]\ntrain.eval_lengths = 4,5,6,7,9,10,19,20\n"
+        "[variant b]\ntrain.eval_lengths = 11,12,13,14,15,16,17,18\n";
+    expect_exit(w, 0,
+                "$TRAIN64 tiny.ini --quiet train.steps=2 theta.form=raw theta.lr_scale=1e300 "
+                "sweep.run.seed=1,2,3");
+    char *page = read_file("runs/tiny/report.html");
+    expect_text(page, "e+301 ± inf</td>");
+    expect_text(w->out, "e+301 ± inf  ");
+    expect_no_text(w->out, "000000");
+    rt_free(page);
+    write_file("many.ini", many);
+    expect_exit(w, 0, "$TRAIN many.ini --quiet train.steps=2 train.eval_batches=1 model.dim=8 "
+                      "model.layers=1 model.heads=1 train.batch_size=2");
+    char line[LINE_SIZE];
+    expect_text(line_of(w->out, "variant  log_every  ", line),
+                "keep  runs  loss    accuracy  at 4    at 5    at 6    at 7    at 9    at 10   at "
+                "19   at 20   at 11   at 12   at 13   at 14   at 15   at 16   at 17   at 18   "
+                "theta drift  phase (rad)  near  steps to 99 %");
+}
+END_TEST
+
 START_TEST(a_run_that_diverges_is_a_row_that_says_so)
 {
     expect_exit(w, 5,
@@ -126,6 +227,10 @@ int main(void)
     tcase_add_test(tests, a_run_of_a_sweep_has_the_bits_of_a_run_alone);
     tcase_add_test(tests, what_is_finished_is_not_done_again);
     tcase_add_test(tests, an_interrupted_sweep_goes_on);
+    tcase_add_test(tests, an_interrupted_sweep_ends_as_one_that_was_not);
+    tcase_add_test(tests, a_sweep_grows_by_values_and_seeds_and_variants);
+    tcase_add_test(tests, runs_and_sweeps_do_not_share_a_folder);
+    tcase_add_test(tests, numbers_of_any_size_and_columns_of_any_count_fit);
     tcase_add_test(tests, a_run_that_diverges_is_a_row_that_says_so);
     tcase_add_test(tests, another_configuration_does_not_take_over_results);
     tcase_add_test(tests, every_run_is_checked_before_the_first_begins);

@@ -1,0 +1,368 @@
+/* What the table of a sweep, sweep.csv and the report count, sum up and name, on rows made by
+ * hand. */
+
+#include "scratch.h"
+#include "suite.h"
+
+#include "train/report/sweep_table.h"
+#include "train/text/number.h"
+
+#include <math.h>
+
+static rt_sweep_runs runs;
+static rt_sweep_table table;
+static char text[16384];
+
+static void free_all(void)
+{
+    rt_sweep_table_free(&table);
+    rt_sweep_runs_free(&runs);
+    remove_scratch();
+}
+
+static void read_runs(const char *rows)
+{
+    write_bytes(in_scratch("runs.csv"), rows, strlen(rows));
+    assert_status(rt_sweep_runs_read(&runs, scratch), RT_OK, "");
+}
+
+static const char *printed(const char *rows)
+{
+    FILE *to = fmemopen(text, sizeof text, "w");
+    ck_assert_ptr_nonnull(to);
+    read_runs(rows);
+    assert_status(rt_sweep_table_make(&table, &runs), RT_OK, "");
+    rt_sweep_table_print(to, &table);
+    fclose(to);
+    return text;
+}
+
+static const char *verdict(const char *rows)
+{
+    rt_writer w = {0};
+    read_runs(rows);
+    const rt_sweep_verdict v = rt_sweep_judge(&runs);
+    rt_sweep_tell_theta(&w, &v);
+    snprintf(text, sizeof text, "%s", w.bytes ? w.bytes : "");
+    rt_writer_free(&w);
+    return text;
+}
+
+static const char *as_csv(const char *rows)
+{
+    rt_writer w = {0};
+    read_runs(rows);
+    rt_sweep_table_csv(&w, &runs);
+    snprintf(text, sizeof text, "%s", w.bytes);
+    rt_writer_free(&w);
+    return text;
+}
+
+/* ---- numbers ---- */
+
+/* 2, 4, 4, 4, 5, 5, 7, 9: the mean is 40 / 8 = 5, the squares sum up to 32, of a sample 32 / 7. */
+START_TEST(the_deviation_is_that_of_a_sample)
+{
+    static const double values[] = {2, 4, NAN, 4, 4, 5, 5, NAN, 7, 9};
+    const rt_summary s = rt_summarise(values, 10);
+    ck_assert_int_eq(s.count, 8);
+    ck_assert_double_eq(s.mean, 5);
+    ck_assert_double_eq_tol(s.deviation, 2.13808993529939, 1e-13);
+}
+END_TEST
+
+START_TEST(one_value_has_no_deviation_and_none_has_no_mean)
+{
+    static const double values[] = {NAN, 3.5, NAN};
+    rt_summary s = rt_summarise(values, 3);
+    ck_assert_int_eq(s.count, 1);
+    ck_assert_double_eq(s.mean, 3.5);
+    ck_assert(isnan(s.deviation));
+    s = rt_summarise(values, 1);
+    ck_assert_int_eq(s.count, 0);
+    ck_assert(isnan(s.mean) && isnan(s.deviation));
+}
+END_TEST
+
+static const struct {
+    rt_summary summary;
+    int decimals, runs;
+    const char *text;
+} texts[] = {
+    {{3, 0.125, 0.0625}, 4, 3, "0.1250 ± 0.0625"},
+    {{2, 0.125, 0.0625}, 4, 3, "0.1250 ± 0.0625 (2 of 3)"},
+    {{1, 0.125, NAN}, 4, 1, "0.1250"},
+    {{1, 0.125, NAN}, 4, 2, "0.1250 (1 of 2)"},
+    {{0, NAN, NAN}, 4, 2, "-"},
+    {{2, 1234.4, 10.6}, 0, 2, "1234 ± 11"},
+    {{2, 1e299, 1e10}, 3, 2, "1e+299 ± 1e+10"},
+    {{2, -1.23456e299, INFINITY}, 3, 2, "-1.235e+299 ± inf"},
+    {{2, 9999999, 10000000}, 0, 2, "9999999 ± 1e+07"},
+    {{2, -(double)NAN, NAN}, 3, 2, "nan ± nan"},
+};
+
+START_TEST(a_summary_has_a_bounded_form)
+{
+    char summary[RT_SUMMARY_SIZE];
+    ck_assert_str_eq(
+        rt_summary_text(summary, &texts[_i].summary, texts[_i].decimals, texts[_i].runs),
+        texts[_i].text);
+}
+END_TEST
+
+START_TEST(no_number_is_longer_than_its_room)
+{
+    static const double numbers[] = {-9999999.4, -9999999.9999999, -1.7976931348623157e308,
+                                     4.9e-324};
+    char number[RT_NUMBER_SIZE];
+    for (int decimals = 0; decimals <= 9; decimals++)
+        for (int i = 0; i < 4; i++)
+            ck_assert_uint_lt(strlen(rt_number_show(number, decimals, numbers[i])),
+                              RT_NUMBER_SIZE - 1);
+    ck_assert_str_eq(rt_number_show(number, 4, 0.12344), "0.1234");
+    ck_assert_str_eq(rt_number_show(number, 4, 123456.5), "123456.5000");
+}
+END_TEST
+
+/* ---- rows ---- */
+
+/* Four rows of position.kind and model.dim with up to three seeds. */
+#define HEADINGS                                                                                   \
+    "run,position.kind,run.seed,model.dim,exit_code,steps,eval_loss,eval_accuracy,theta_near,"     \
+    "theta_max_drift,theta_max_phase,first_step_with_accuracy_0.99\n"
+
+static const char grid[] = HEADINGS
+    "a1,rope,1,8,0,20,0.25,0.5,1,0.125,2,10\n"
+    "a2,rope,2,8,7,20,0.5,0.75,0,0.25,4,20\n"
+    "a3,rope,3,8,0,20,1.5,1,1,0.375,0.5,\n"
+    "b1,rope,1,16,5,3,,,,,,\n"
+    "b2,rope,2,16,,20,2,0.5,1,0.0625,1,\n"
+    "c1,none,1,8,0,20,2,0.25,,,,\n"
+    "c2,none,2,8,6,20,4,0.25,,,,15\n";
+
+/* Row a: loss 2.25 / 3 = 0.75, deviations -0.5, -0.25, 0.75: 0.875 / 2, root 0.6614. Accuracy 0.75
+ * and 0.25; drift 0.25 and 0.125; phase 6.5 / 3, 6.1667 / 2, root 1.756; near 2/3 and
+ * sqrt(1/3); steps 15 and sqrt(50). */
+START_TEST(the_table_has_the_means_and_deviations_of_its_rows)
+{
+    ck_assert_str_eq(
+        printed(grid),
+        "kind  dim  runs    loss             accuracy         theta drift     phase (rad)    "
+        "near           steps to 99 %\n"
+        "rope  8    3       0.7500 ± 0.6614  0.7500 ± 0.2500  0.250 ± 0.125   2.17 ± 1.76    "
+        "0.67 ± 0.58    15 ± 7 (2 of 3)\n"
+        "rope  16   0 of 2  2.0000 (1 of 2)  0.5000 (1 of 2)  0.062 (1 of 2)  1.00 (1 of 2)  "
+        "1.00 (1 of 2)  -\n"
+        "none  8    1 of 2  3.0000 ± 1.4142  0.2500 ± 0.0000  -               -              "
+        "-              15 (1 of 2)\n");
+}
+END_TEST
+
+START_TEST(a_run_is_good_if_it_came_to_an_end_even_if_a_check_failed)
+{
+    static const struct {
+        const char *code;
+        int good;
+    } codes[] = {{"0", 1}, {"7", 1}, {"1", 0}, {"5", 0}, {"6", 0}, {"75", 0}, {"", 0}, {"x", 0}};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        char rows[64];
+        snprintf(rows, sizeof rows, "run,exit_code,steps\na,%s,1\n", codes[i].code);
+        read_runs(rows);
+        const rt_endings endings = rt_sweep_endings(&runs, 0);
+        ck_assert_int_eq(endings.runs, 1);
+        ck_assert_msg(endings.good == codes[i].good, "exit code %s", codes[i].code);
+        ck_assert_int_eq(rt_sweep_judge(&runs).endings.good, codes[i].good);
+        rt_sweep_runs_free(&runs);
+    }
+}
+END_TEST
+
+START_TEST(the_file_has_every_result_of_every_row)
+{
+    ck_assert_str_eq(as_csv("run,variant,run.seed,exit_code,eval_loss,other\n"
+                            "a1,a,1,0,1,\n"
+                            "a2,a,2,7,2,5\n"
+                            "a3,a,3,5,4.5,\n"
+                            "b1,\"b,\"\"c\",1,0,inf,\n"),
+                     "variant,runs,good,eval_loss_mean,eval_loss_sd,eval_loss_n,other_mean,"
+                     "other_sd,other_n\n"
+                     /* 7.5 / 3; (2.25 + 0.25 + 4) / 2 = 3.25 */
+                     "a,3,2,2.5,1.80277564,3,5,,1\n"
+                     "\"b,\"\"c\",1,1,inf,,1,,,0\n");
+}
+END_TEST
+
+START_TEST(rows_of_one_setting_need_not_stand_together)
+{
+    ck_assert_str_eq(printed("run,run.seed,a.x,exit_code,eval_loss\n"
+                             "1,1,p,0,1\n2,1,q,0,10\n3,2,p,0,3\n4,2,q,0,30\n"),
+                     "x  runs  loss               accuracy  steps to 99 %\n"
+                     "p  2     2.0000 ± 1.4142    -         -\n"
+                     "q  2     20.0000 ± 14.1421  -         -\n");
+}
+END_TEST
+
+START_TEST(other_lengths_have_a_column_each)
+{
+    rt_writer rows = {0};
+    rt_writer_add(&rows, "run,exit_code");
+    for (int i = 0; i < 40; i++)
+        rt_writer_add(&rows, ",eval_loss_at_%d,eval_accuracy_at_%d", 100 + i, 100 + i);
+    rt_writer_add(&rows, "\na,0");
+    for (int i = 0; i < 40; i++)
+        rt_writer_add(&rows, ",9,0.%d", 10 + i);
+    rt_writer_add(&rows, "\n");
+    const char *lines = printed(rows.bytes);
+    rt_writer_free(&rows);
+    ck_assert_int_eq(table.columns, 1 + 2 + 40 + 1);
+    for (int i = 0; i < 40; i++) {
+        char heading[16], value[16];
+        snprintf(heading, sizeof heading, "  at %d  ", 100 + i);
+        snprintf(value, sizeof value, "  0.%d00  ", 10 + i);
+        ck_assert_msg(strstr(lines, heading) && strstr(lines, value), "%s, %s:\n%s", heading, value,
+                      lines);
+    }
+}
+END_TEST
+
+/* Whole characters, and none that a terminal obeys. */
+START_TEST(long_settings_are_cut_and_none_speaks_to_the_terminal)
+{
+    char rows[512];
+    snprintf(rows, sizeof rows, "run,a.x,exit_code\n1,%049d\xce\xb8z,0\n2,\x1b[31m\x07,0\n", 0);
+    ck_assert_str_eq(printed(rows),
+                     "x                                                  runs  loss  accuracy  "
+                     "steps to 99 %\n"
+                     "0000000000000000000000000000000000000000000000000  1     -     -         -\n"
+                     "?[31m?                                             1     -     -         -\n");
+}
+END_TEST
+
+START_TEST(thousands_of_runs_and_columns_have_room)
+{
+    enum { RUNS = 3000, COLUMNS = 300 };
+    rt_writer rows = {0};
+    rt_writer_add(&rows, "run,a.x,run.seed,exit_code,eval_loss");
+    for (int i = 0; i < COLUMNS; i++)
+        rt_writer_add(&rows, ",c%d", i);
+    for (int r = 0; r < RUNS; r++) {
+        rt_writer_add(&rows, "\nr%d,%d,%d,0,%d", r, r % 1000, r / 1000, r / 1000 + 1);
+        for (int i = 0; i < COLUMNS; i++)
+            rt_writer_add(&rows, ",%d", i);
+    }
+    rt_writer_add(&rows, "\n");
+    read_runs(rows.bytes);
+    rt_writer_free(&rows);
+    ck_assert_int_eq(runs.count, RUNS);
+    ck_assert_int_eq(runs.row_count, 1000);
+    for (int row = 0; row < 1000; row++) {
+        const rt_summary s = rt_sweep_summary(&runs, row, rt_sweep_column(&runs, "eval_loss"));
+        ck_assert_int_eq(s.count, 3);
+        ck_assert_double_eq(s.mean, 2);
+        ck_assert_double_eq(s.deviation, 1);
+    }
+}
+END_TEST
+
+/* ---- the verdict ---- */
+
+START_TEST(the_verdict_names_the_run_that_went_farthest)
+{
+    ck_assert_str_eq(verdict(grid),
+                     "theta: near in 3 of the 4 runs that learn it, max relative drift 0.375 "
+                     "(a3)\n");
+    rt_sweep_runs_free(&runs);
+    ck_assert_str_eq(verdict("run,exit_code,theta_near,theta_max_drift\n"
+                             "first,0,1,0.5\nsecond,0,1,0.5\nno theta,0,,9\n"),
+                     "theta: near in 2 of the 2 runs that learn it, max relative drift 0.5 "
+                     "(first)\n");
+    rt_sweep_runs_free(&runs);
+    ck_assert_str_eq(verdict("run,exit_code,theta_near,theta_max_drift\n"
+                             "a,0,0,1\nb,0,0,inf\nc,0,0,1e300\n"),
+                     "theta: near in 0 of the 3 runs that learn it, max relative drift inf (b)\n");
+    rt_sweep_runs_free(&runs);
+    ck_assert_str_eq(verdict("run,exit_code,theta_near,theta_max_drift\na,0,0,\n"),
+                     "theta: near in 0 of the 1 runs that learn it\n");
+    rt_sweep_runs_free(&runs);
+    ck_assert_str_eq(verdict("run,exit_code,eval_loss\na,0,1\n"), "");
+}
+END_TEST
+
+/* ---- what is no table of runs ---- */
+
+START_TEST(without_a_file_there_are_no_runs)
+{
+    assert_status(rt_sweep_runs_read(&runs, scratch), RT_OK, "");
+    ck_assert_int_eq(runs.count, 0);
+    assert_status(rt_sweep_table_make(&table, &runs), RT_OK, "");
+    ck_assert_int_eq(rt_sweep_judge(&runs).endings.runs, 0);
+}
+END_TEST
+
+START_TEST(another_table_is_refused)
+{
+    static const char *const texts_of_others[] = {"step,loss\n1,2\n", "run,a.x\n1,2\n",
+                                                  "name,exit_code\n1,0\n"};
+    char message[300];
+    snprintf(message, sizeof message, "%s: not the table of the runs of a sweep",
+             in_scratch("runs.csv"));
+    for (int i = 0; i < 3; i++) {
+        write_bytes(in_scratch("runs.csv"), texts_of_others[i], strlen(texts_of_others[i]));
+        assert_status(rt_sweep_runs_read(&runs, scratch), RT_IO, message);
+        rt_sweep_runs_free(&runs);
+    }
+}
+END_TEST
+
+/* A name is that of a folder below the sweep's own. */
+START_TEST(runs_of_other_folders_are_passed_over)
+{
+    read_runs("run,exit_code\n..,0\n.,0\n/etc,0\na/b,0\n../x,0\n,0\n...,0\nok,0\n");
+    ck_assert_int_eq(runs.count, 2);
+    ck_assert_str_eq(runs.list[0].cells[0], "...");
+    ck_assert_str_eq(runs.list[1].cells[0], "ok");
+}
+END_TEST
+
+START_TEST(an_exhausted_heap_is_told_and_leaves_nothing)
+{
+    write_bytes(in_scratch("runs.csv"), grid, strlen(grid));
+    int n = 0;
+    for (rt_code code = RT_MEMORY; code == RT_MEMORY;) {
+        rt_memory_fail_at((size_t)++n);
+        rt_status status = rt_sweep_runs_read(&runs, scratch);
+        if (!status.code)
+            status = rt_sweep_table_make(&table, &runs);
+        rt_memory_fail_at(0);
+        code = status.code;
+        rt_sweep_table_free(&table);
+        rt_sweep_runs_free(&runs);
+        ck_assert_int_lt(n, 500);
+    }
+    ck_assert_int_gt(n, 30);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sweep table");
+    TCase *tests = leak_checked_case(suite, "table");
+    tcase_add_checked_fixture(tests, make_scratch, free_all);
+    tcase_add_test(tests, the_deviation_is_that_of_a_sample);
+    tcase_add_test(tests, one_value_has_no_deviation_and_none_has_no_mean);
+    tcase_add_loop_test(tests, a_summary_has_a_bounded_form, 0, sizeof texts / sizeof *texts);
+    tcase_add_test(tests, no_number_is_longer_than_its_room);
+    tcase_add_test(tests, the_table_has_the_means_and_deviations_of_its_rows);
+    tcase_add_test(tests, a_run_is_good_if_it_came_to_an_end_even_if_a_check_failed);
+    tcase_add_test(tests, the_file_has_every_result_of_every_row);
+    tcase_add_test(tests, rows_of_one_setting_need_not_stand_together);
+    tcase_add_test(tests, other_lengths_have_a_column_each);
+    tcase_add_test(tests, long_settings_are_cut_and_none_speaks_to_the_terminal);
+    tcase_add_test(tests, thousands_of_runs_and_columns_have_room);
+    tcase_add_test(tests, the_verdict_names_the_run_that_went_farthest);
+    tcase_add_test(tests, without_a_file_there_are_no_runs);
+    tcase_add_test(tests, another_table_is_refused);
+    tcase_add_test(tests, runs_of_other_folders_are_passed_over);
+    tcase_add_test(tests, an_exhausted_heap_is_told_and_leaves_nothing);
+    return run_suite(suite);
+}
