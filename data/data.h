@@ -64,7 +64,8 @@ rt_status rt_data_check(const rt_data_options *o) RT_MUST_CHECK;
 /* RT_CONFIG as rt_data_check; RT_DATA when a file is missing, unreadable, empty, too
  * short for one training and one evaluation sequence, or holds what it must not: a text
  * that is not UTF-8 at level char, an id that is none. On an error *data_new is NULL. The
- * options are copied. */
+ * options are copied. The task tokens has HDF5 parse its file in a child process, so that is
+ * opened before threads are started (see data/child.h). */
 rt_status rt_data_open(rt_data **data_new, const rt_data_options *o) RT_MUST_CHECK;
 void rt_data_close(rt_data *data);
 

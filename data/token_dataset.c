@@ -1,12 +1,29 @@
 #include "data/token_dataset.h"
 
+#include "core/memory.h"
 #include "data/windows.h"
 
+#include <errno.h>
+#include <hdf5.h>
 #include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
 
-/* The most bytes of a chunk, which HDF5 holds in memory whole, and of those it keeps. A
- * window anywhere needs one or two of them. */
+/* The most bytes of a chunk, which HDF5 holds in memory whole, and of those it keeps. */
 enum { CACHE_SIZE = 32 << 20, CACHE_SLOTS = 10007 };
+
+/* Ids that are decoded at a time. */
+enum { BLOCK = 1 << 16 };
+
+/* An open data set. Nothing is closed: the process ends. */
+typedef struct set {
+    hid_t file;
+    hid_t ids;
+    hid_t space;
+    size_t width;
+    bool swapped;
+    size_t count;
+} set;
 
 static rt_status refuse(const char *name, const char *fact)
 {
@@ -14,14 +31,13 @@ static rt_status refuse(const char *name, const char *fact)
 }
 
 /* The plain driver, whatever the environment asks HDF5 for. */
-static rt_status open_file(rt_token_dataset *d, const char *name, const char *path)
+static rt_status open_file(set *d, const char *name, const char *path)
 {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     if (access < 0)
         return rt_out_of_memory("an HDF5 file");
     if (H5Pset_fapl_sec2(access) >= 0)
         d->file = H5Fopen(path, H5F_ACC_RDONLY, access);
-    H5Pclose(access);
     if (d->file > 0)
         return rt_ok();
     if (H5Fis_hdf5(path) > 0)
@@ -37,7 +53,7 @@ static herr_t stay_in_file(const char *from, const char *group, const char *to, 
     return -1;
 }
 
-static rt_status open_dataset(rt_token_dataset *d, const char *name, const char *dataset)
+static rt_status open_dataset(set *d, const char *name, const char *dataset)
 {
     bool led_out = false;
     hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
@@ -46,7 +62,6 @@ static rt_status open_dataset(rt_token_dataset *d, const char *name, const char 
     if (H5Pset_elink_cb(access, stay_in_file, &led_out) >= 0 &&
         H5Pset_chunk_cache(access, CACHE_SLOTS, CACHE_SIZE, H5D_CHUNK_CACHE_W0_DEFAULT) >= 0)
         d->ids = H5Dopen2(d->file, dataset, access);
-    H5Pclose(access);
     if (d->ids > 0)
         return rt_ok();
     return refuse(name, led_out
@@ -68,24 +83,23 @@ static const char *kind_of(hid_t type)
     }
 }
 
-static rt_status check_type(const rt_token_dataset *d, const char *name)
+static rt_status check_type(set *d, const char *name)
 {
     hid_t type = H5Dget_type(d->ids);
     size_t size = H5Tget_size(type);
+    d->width = size;
+    d->swapped = H5Tget_order(type) != H5Tget_order(H5T_NATIVE_INT);
     bool good = H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2 &&
                 (size == 4 || size == 8) && H5Tget_precision(type) == 8 * size;
-    rt_status status = rt_ok();
     if (!good)
-        status = rt_error(RT_DATA,
-                          "%s: the data set must hold int32 or int64; it holds %s of %zu bytes "
-                          "(data.file)",
-                          name, kind_of(type), size);
-    if (type > 0)
-        H5Tclose(type);
-    return status;
+        return rt_error(RT_DATA,
+                        "%s: the data set must hold int32 or int64; it holds %s of %zu bytes "
+                        "(data.file)",
+                        name, kind_of(type), size);
+    return rt_ok();
 }
 
-static rt_status check_extent(rt_token_dataset *d, const char *name)
+static rt_status check_extent(set *d, const char *name)
 {
     hsize_t extent = 0;
     d->space = H5Dget_space(d->ids);
@@ -130,14 +144,11 @@ static rt_status not_written(const char *name)
 }
 
 /* HDF5 would read what was never written as zeros. */
-static rt_status check_chunks(const rt_token_dataset *d, hid_t creation, const char *name)
+static rt_status check_chunks(const set *d, hid_t creation, const char *name)
 {
     hsize_t chunk = 0, chunks = 0;
-    hid_t type = H5Dget_type(d->ids);
-    size_t size = H5Tget_size(type);
-    if (type > 0)
-        H5Tclose(type);
-    if (H5Pget_chunk(creation, 1, &chunk) != 1 || !chunk || !size)
+    const size_t size = d->width;
+    if (H5Pget_chunk(creation, 1, &chunk) != 1 || !chunk)
         return refuse(name, "HDF5 cannot tell how the data set is cut into chunks");
     if (chunk > CACHE_SIZE / size)
         return rt_error(RT_DATA,
@@ -152,7 +163,7 @@ static rt_status check_chunks(const rt_token_dataset *d, hid_t creation, const c
     return rt_ok();
 }
 
-static rt_status check_layout(const rt_token_dataset *d, hid_t creation, const char *name)
+static rt_status check_layout(const set *d, hid_t creation, const char *name)
 {
     H5D_space_status_t written;
     switch (H5Pget_layout(creation)) {
@@ -171,35 +182,91 @@ static rt_status check_layout(const rt_token_dataset *d, hid_t creation, const c
     }
 }
 
-static rt_status check_storage(const rt_token_dataset *d, const char *name)
+static rt_status check_storage(const set *d, const char *name)
 {
     hid_t creation = H5Dget_create_plist(d->ids);
     if (creation < 0)
         return refuse(name, "HDF5 cannot tell how the data set is stored");
-    rt_status status = check_layout(d, creation, name);
-    H5Pclose(creation);
+    return check_layout(d, creation, name);
+}
+
+/* H5dont_atexit is for a test that does all this in its own process. */
+static rt_status open_set(set *d, const rt_token_source *source)
+{
+    H5dont_atexit();
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    rt_status status = open_file(d, source->name, source->path);
+    if (!status.code)
+        status = open_dataset(d, source->name, source->dataset);
+    if (!status.code)
+        status = check_type(d, source->name);
+    if (!status.code)
+        status = check_extent(d, source->name);
+    return status.code ? status : check_storage(d, source->name);
+}
+
+rt_status rt_token_dataset_find(void *source, unsigned char **place_new, size_t *size)
+{
+    set d = {0};
+    rt_status status = open_set(&d, source);
+    if (status.code)
+        return status;
+    rt_token_place *place = rt_alloc(1, sizeof *place);
+    if (!place)
+        return rt_out_of_memory("the place of token ids");
+    const haddr_t offset = H5Dget_offset(d.ids); /* undefined in chunks and in a header */
+    *place = (rt_token_place){d.count, d.width, offset != HADDR_UNDEF, d.swapped, offset};
+    *place_new = (unsigned char *)place;
+    *size = sizeof *place;
+    return rt_ok();
+}
+
+/* ---- decoding ---- */
+
+static bool read_block(const set *d, size_t first, size_t count, void *block)
+{
+    const hsize_t start = first, extent = count;
+    const hid_t type = d->width == sizeof(int32_t) ? H5T_NATIVE_INT32 : H5T_NATIVE_INT64;
+    hid_t memory = H5Screate_simple(1, &extent, NULL);
+    const bool read =
+        H5Sselect_hyperslab(d->space, H5S_SELECT_SET, &start, NULL, &extent, NULL) >= 0 &&
+        H5Dread(d->ids, type, memory, d->space, H5P_DEFAULT, block) >= 0;
+    H5Sclose(memory);
+    return read;
+}
+
+static rt_status write_block(int to, const unsigned char *bytes, size_t size)
+{
+    while (size > 0) {
+        const ssize_t written = write(to, bytes, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return rt_error(RT_IO, "cannot write a temporary file for token ids: %s",
+                            strerror(written ? errno : ENOSPC));
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return rt_ok();
+}
+
+rt_status rt_token_dataset_decode(void *context, unsigned char **nothing, size_t *size)
+{
+    const rt_token_source *source = context;
+    set d = {0};
+    *nothing = NULL;
+    *size = 0;
+    rt_status status = open_set(&d, source);
+    unsigned char *block = status.code ? NULL : rt_alloc(BLOCK, d.width);
+    if (!status.code && !block)
+        status = rt_out_of_memory("a block of token ids");
+    for (size_t first = 0; first < d.count && !status.code; first += BLOCK) {
+        const size_t n = d.count - first < BLOCK ? d.count - first : BLOCK;
+        if (!read_block(&d, first, n, block))
+            status = rt_error(RT_DATA, "%s: data.file cannot be read from id %zu to %zu",
+                              source->name, first, first + n - 1);
+        else
+            status = write_block(source->to, block, n * d.width);
+    }
     return status;
-}
-
-rt_status rt_token_dataset_open(rt_token_dataset *d, const char *name, const char *path,
-                                const char *dataset)
-{
-    rt_status status = open_file(d, name, path);
-    if (!status.code)
-        status = open_dataset(d, name, dataset);
-    if (!status.code)
-        status = check_type(d, name);
-    if (!status.code)
-        status = check_extent(d, name);
-    return status.code ? status : check_storage(d, name);
-}
-
-void rt_token_dataset_close(rt_token_dataset *d)
-{
-    if (d->space > 0)
-        H5Sclose(d->space);
-    if (d->ids > 0)
-        H5Dclose(d->ids);
-    if (d->file > 0)
-        H5Fclose(d->file);
 }

@@ -1,26 +1,37 @@
 #ifndef ROTOR_DATA_TOKEN_DATASET_H
 #define ROTOR_DATA_TOKEN_DATASET_H
 
-/* A data set of an HDF5 file that may be read as token ids. Whoever calls has HDF5 to
- * itself. */
+/* What HDF5 says of a data set of token ids. Both functions are done in a child process (see
+ * data/child.h), so that HDF5 may crash on a file that was made for it to crash on. */
 
 #include "core/status.h"
 
-#include <hdf5.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* Zeroed where nothing is open. */
-typedef struct rt_token_dataset {
-    hid_t file;
-    hid_t ids;
-    hid_t space;
-    size_t count;
-} rt_token_dataset;
+/* The data set `dataset` of the file at `path`; errors begin with `name`. */
+typedef struct rt_token_source {
+    const char *name;
+    const char *path;
+    const char *dataset;
+    int to; /* a descriptor that the ids are written to */
+} rt_token_source;
 
-/* Opens `dataset` of the file at `path` and looks at what HDF5 says of it; no id is read.
- * RT_DATA begins with `name`. To be closed also after an error. */
-rt_status rt_token_dataset_open(rt_token_dataset *d, const char *name, const char *path,
-                                const char *dataset) RT_MUST_CHECK;
-void rt_token_dataset_close(rt_token_dataset *d);
+/* Where the ids are: `count` signed integers of `width` bytes. All of it may be wrong. */
+typedef struct rt_token_place {
+    uint64_t count;
+    uint64_t width;
+    uint64_t in_place; /* one after the other in the file itself; else 0: to be decoded */
+    uint64_t swapped;  /* in the other byte order than that of the processor */
+    uint64_t offset;   /* of the first in the file */
+} rt_token_place;
+
+/* Looks at what HDF5 says of the data set, and reads no id: an rt_token_place, or RT_DATA. */
+rt_status rt_token_dataset_find(void *source, unsigned char **place_new,
+                                size_t *size) RT_MUST_CHECK;
+
+/* Writes all ids, in the byte order of the processor, one after the other. No answer. */
+rt_status rt_token_dataset_decode(void *source, unsigned char **nothing,
+                                  size_t *size) RT_MUST_CHECK;
 
 #endif

@@ -1,72 +1,82 @@
 #include "data/token_file.h"
 
 #include "core/memory.h"
+#include "data/child.h"
 #include "data/files.h"
 #include "data/token_dataset.h"
+#include "data/windows.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-/* Ids that are checked at a time. */
-enum { BLOCK = 1 << 16 };
+/* Ids of the first look at a time, and of one call to read them. */
+enum { BLOCK = 1 << 16, PIECE = 1 << 10 };
+
+/* What HDF5 may take to read a file of tokens beside the addresses that a process has: its
+ * caches, a chunk, and what unpacks it. */
+#define HDF5_MEMORY ((size_t)512 << 20)
 
 struct rt_token_file {
     char name[800]; /* file:dataset, for messages */
     int vocab;
-    rt_token_dataset set;
-    off_t size;       /* of the file when it was opened */
+    rt_token_place place; /* of the ids in what is read */
+    int file;             /* what is read: the file of the user, or the decoded ids; -1: none */
+    off_t size;           /* when it was opened */
+    pthread_mutex_t mutex;
     rt_status status; /* the first failure of a read */
 };
 
-/* HDF5 has one state for the whole process. */
-static pthread_mutex_t hdf5 = PTHREAD_MUTEX_INITIALIZER;
-
-/* HDF5 that may clean up at exit does again what failed before, and crashes. What it prints
- * is set for one thread only. */
-static void enter_hdf5(void)
-{
-    pthread_mutex_lock(&hdf5);
-    H5dont_atexit();
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-}
-
-static void leave_hdf5(void)
-{
-    pthread_mutex_unlock(&hdf5);
-}
+/* ---- reading ---- */
 
 static rt_status changed(const rt_token_file *f)
 {
     return rt_error(RT_DATA, "%s: data.file became shorter while it was in use", f->name);
 }
 
-/* HDF5 reads zeros past the end of a file: one that was cut short must not pass for ids. */
+/* A file that was cut short must not pass for ids, whatever is left of it. */
 static bool is_cut(const rt_token_file *f)
 {
     struct stat facts;
-    void *descriptor = NULL;
-    return H5Fget_vfd_handle(f->set.file, H5P_DEFAULT, &descriptor) < 0 ||
-           fstat(*(int *)descriptor, &facts) || facts.st_size < f->size;
+    return fstat(f->file, &facts) || facts.st_size < f->size;
 }
 
-/* `type` is that of `to`; what does not fit becomes its smallest or largest value. */
-static rt_status read_ids(const rt_token_file *f, size_t first, size_t count, hid_t type, void *to)
+static rt_status read_bytes(const rt_token_file *f, size_t first, size_t count, void *to)
 {
-    hsize_t start = first, extent = count;
-    hid_t memory = H5Screate_simple(1, &extent, NULL);
-    bool read =
-        memory >= 0 &&
-        H5Sselect_hyperslab(f->set.space, H5S_SELECT_SET, &start, NULL, &extent, NULL) >= 0 &&
-        H5Dread(f->set.ids, type, memory, f->set.space, H5P_DEFAULT, to) >= 0;
-    if (memory >= 0)
-        H5Sclose(memory);
-    if (is_cut(f))
-        return changed(f);
-    if (!read)
-        return rt_error(RT_DATA, "%s: data.file cannot be read from id %zu to %zu", f->name, first,
-                        first + count - 1);
+    const size_t size = count * (size_t)f->place.width;
+    const uint64_t start = f->place.offset + first * f->place.width;
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t got =
+            pread(f->file, (char *)to + done, size - done, (off_t)(start + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return rt_error(RT_DATA, "%s: data.file cannot be read from id %zu to %zu: %s", f->name,
+                            first, first + count - 1, strerror(errno));
+        if (got == 0)
+            return changed(f);
+        done += (size_t)got;
+    }
     return rt_ok();
+}
+
+/* The i-th of integers as they are in the file. */
+static int64_t id_at(const rt_token_place *p, const void *from, size_t i)
+{
+    if (p->width == sizeof(int32_t)) {
+        uint32_t id;
+        memcpy(&id, (const char *)from + i * sizeof id, sizeof id);
+        return (int32_t)(p->swapped ? __builtin_bswap32(id) : id);
+    }
+    uint64_t id;
+    memcpy(&id, (const char *)from + i * sizeof id, sizeof id);
+    return (int64_t)(p->swapped ? __builtin_bswap64(id) : id);
 }
 
 static rt_status no_id(const rt_token_file *f, size_t index, int64_t value)
@@ -77,35 +87,126 @@ static rt_status no_id(const rt_token_file *f, size_t index, int64_t value)
                     f->name, f->vocab - 1, f->vocab, (long long)value, index);
 }
 
+/* The file can have been written again since it was opened. */
+static rt_status read_ids(const rt_token_file *f, size_t first, size_t count, int32_t *ids)
+{
+    int64_t piece[PIECE];
+    rt_status status = is_cut(f) ? changed(f) : rt_ok();
+    for (size_t done = 0; done < count && !status.code; done += PIECE) {
+        const size_t n = count - done < PIECE ? count - done : PIECE;
+        status = read_bytes(f, first + done, n, piece);
+        for (size_t i = 0; i < n && !status.code; i++) {
+            const int64_t id = id_at(&f->place, piece, i);
+            if (id < 0 || id >= f->vocab)
+                status = no_id(f, first + done + i, id);
+            else
+                ids[done + i] = (int32_t)id;
+        }
+    }
+    return status;
+}
+
 static rt_status scan(const rt_token_file *f)
 {
-    int64_t *block = rt_alloc(BLOCK, sizeof *block);
+    const size_t count = (size_t)f->place.count;
+    int32_t *block = rt_alloc(BLOCK, sizeof *block);
     if (!block)
         return rt_out_of_memory("a block of token ids");
     rt_status status = rt_ok();
-    for (size_t first = 0; first < f->set.count && !status.code; first += BLOCK) {
-        size_t n = f->set.count - first < BLOCK ? f->set.count - first : BLOCK;
-        status = read_ids(f, first, n, H5T_NATIVE_INT64, block);
-        for (size_t i = 0; i < n && !status.code; i++)
-            if (block[i] < 0 || block[i] >= f->vocab)
-                status = no_id(f, first + i, block[i]);
-    }
+    for (size_t first = 0; first < count && !status.code; first += BLOCK)
+        status = read_ids(f, first, count - first < BLOCK ? count - first : BLOCK, block);
     rt_free(block);
     return status;
 }
 
-/* The size is taken before HDF5 reads anything of the file. */
+/* ---- opening ---- */
+
+/* HDF5 parses in a child; what that says is bytes from a stranger. */
+static rt_status parse(const rt_token_file *f, rt_child_work *work, rt_token_source *source,
+                       rt_child_limits limits, void *answer)
+{
+    unsigned char *told;
+    size_t size;
+    limits.memory = HDF5_MEMORY;
+    rt_status status = rt_child_run(work, source, &limits, &told, &size);
+    if (status.code == RT_CHECK || (!status.code && size != limits.answer))
+        status = rt_error(RT_DATA, "%s: the file is damaged: %s (data.file)", f->name,
+                          status.code ? status.message : "HDF5 cannot tell where the ids are");
+    if (!status.code)
+        memcpy(answer, told, size);
+    rt_free(told);
+    return status;
+}
+
+/* That all ids are in what is read, which is as large as the system says. */
+static rt_status check_place(const rt_token_file *f)
+{
+    const rt_token_place *p = &f->place;
+    const uint64_t size = (uint64_t)f->size;
+    if (p->count && p->count <= RT_WINDOWS_LIMIT &&
+        (p->width == sizeof(int32_t) || p->width == sizeof(int64_t)) &&
+        (!p->in_place || (p->offset <= size && p->count <= (size - p->offset) / p->width)))
+        return rt_ok();
+    return rt_error(RT_DATA, "%s: the file is damaged: ids lie outside of it (data.file)", f->name);
+}
+
+/* A file without a name, which is gone when it is closed. */
+static int temporary_file(void)
+{
+    static const char *const places[] = {"/var/tmp/rotor-XXXXXX", "/tmp/rotor-XXXXXX"};
+    int file = -1;
+    for (size_t i = 0; i < sizeof places / sizeof *places && file < 0; i++) {
+        char path[32];
+        snprintf(path, sizeof path, "%s", places[i]);
+        file = mkstemp(path);
+        if (file >= 0)
+            unlink(path);
+    }
+    if (file >= 0)
+        fcntl(file, F_SETFD, FD_CLOEXEC);
+    return file;
+}
+
+/* Puts the decoded ids in the place of the file. */
+static rt_status decode(rt_token_file *f, rt_token_source *source)
+{
+    const size_t size = (size_t)(f->place.count * f->place.width);
+    rt_child_limits limits = {.seconds = rt_child_seconds((size_t)f->size + size)};
+    char nothing;
+    struct stat facts;
+    source->to = limits.keep = temporary_file();
+    if (source->to < 0)
+        return rt_error(RT_IO, "cannot make a temporary file for token ids: %s", strerror(errno));
+    close(f->file);
+    f->file = source->to;
+    rt_status status = parse(f, rt_token_dataset_decode, source, limits, &nothing);
+    f->place = (rt_token_place){.count = f->place.count, .width = f->place.width};
+    f->size = (off_t)size;
+    if (!status.code && (fstat(f->file, &facts) || facts.st_size != f->size))
+        status = rt_error(RT_DATA, "%s: the file is damaged: HDF5 decodes it to another size "
+                                   "(data.file)",
+                          f->name);
+    return status;
+}
+
 static rt_status open_and_scan(rt_token_file *f, const char *path, const char *dataset)
 {
+    rt_token_source source = {.name = f->name, .path = path, .dataset = dataset};
     rt_status status = rt_file_measure(path, &f->size);
     if (status.code)
         return status;
-    enter_hdf5();
-    status = rt_token_dataset_open(&f->set, f->name, path, dataset);
+    f->file = open(path, O_RDONLY | O_CLOEXEC);
+    if (f->file < 0)
+        return rt_error(RT_DATA, "%.800s: %s (data.file)", path, strerror(errno));
+    const rt_child_limits limits = {.seconds = rt_child_seconds((size_t)f->size),
+                                    .answer = sizeof f->place,
+                                    .keep = -1};
+    status = parse(f, rt_token_dataset_find, &source, limits, &f->place);
     if (!status.code)
-        status = scan(f);
-    leave_hdf5();
-    return status;
+        status = check_place(f);
+    if (!status.code && !f->place.in_place)
+        status = decode(f, &source);
+    return status.code ? status : scan(f);
 }
 
 rt_status rt_token_file_open(rt_token_file **file_new, const char *path, const char *dataset,
@@ -116,7 +217,9 @@ rt_status rt_token_file_open(rt_token_file **file_new, const char *path, const c
     if (!f)
         return rt_out_of_memory("a file of token ids");
     f->vocab = vocab;
+    f->file = -1;
     f->status = rt_ok();
+    pthread_mutex_init(&f->mutex, NULL);
     snprintf(f->name, sizeof f->name, "%.500s:%.200s", path, dataset);
     rt_status status = open_and_scan(f, path, dataset);
     if (status.code)
@@ -130,41 +233,31 @@ void rt_token_file_close(rt_token_file *file)
 {
     if (!file)
         return;
-    enter_hdf5();
-    rt_token_dataset_close(&file->set);
-    leave_hdf5();
+    if (file->file >= 0)
+        close(file->file);
+    pthread_mutex_destroy(&file->mutex);
     rt_free(file);
 }
 
 size_t rt_token_file_count(const rt_token_file *file)
 {
-    return file->set.count;
-}
-
-/* The file can have been written again since it was scanned. */
-static rt_status read_window(const rt_token_file *f, size_t first, size_t count, int32_t *ids)
-{
-    rt_status status = read_ids(f, first, count, H5T_NATIVE_INT32, ids);
-    for (size_t i = 0; i < count && !status.code; i++)
-        if (ids[i] < 0 || ids[i] >= f->vocab)
-            status = no_id(f, first + i, ids[i]);
-    return status;
+    return (size_t)file->place.count;
 }
 
 bool rt_token_file_read(rt_token_file *file, size_t first, size_t count, int32_t *ids)
 {
-    enter_hdf5();
-    rt_status status = read_window(file, first, count, ids);
+    const rt_status status = read_ids(file, first, count, ids);
+    pthread_mutex_lock(&file->mutex);
     if (status.code && !file->status.code)
         file->status = status;
-    leave_hdf5();
+    pthread_mutex_unlock(&file->mutex);
     return !status.code;
 }
 
-rt_status rt_token_file_status(const rt_token_file *file)
+rt_status rt_token_file_status(rt_token_file *file)
 {
-    pthread_mutex_lock(&hdf5);
+    pthread_mutex_lock(&file->mutex);
     rt_status status = file->status;
-    pthread_mutex_unlock(&hdf5);
+    pthread_mutex_unlock(&file->mutex);
     return status;
 }

@@ -2,8 +2,9 @@
 #define ROTOR_DATA_TOKEN_FILE_H
 
 /* Token ids in a data set of an HDF5 file: one dimension, int32 or int64. They are read in
- * blocks and windows, never whole. Several threads may read from one file; HDF5 itself is
- * entered by one at a time. Whoever else uses HDF5 does so while nothing is drawn. */
+ * blocks and windows, never whole, and by several threads if need be. HDF5 sees the file only
+ * while it is opened, in a child process; then the ids are read from where they are, or, if
+ * they lie in chunks, from a temporary file without a name that they were decoded to. */
 
 #include "core/status.h"
 
@@ -14,9 +15,10 @@
 typedef struct rt_token_file rt_token_file;
 
 /* Reads every id once, to see that it is in 0 ... vocab-1. RT_DATA names the file, the data
- * set and what is wrong with it: also a layout that leads to other files or to code outside
- * of HDF5, chunks too large for a cache of 32 MiB, and places that were never written.
- * HDF5 is not safe from a file whose inner structure was forged. */
+ * set and what is wrong with it: also a file that HDF5 crashes on or does not get done with, a
+ * layout that leads to other files or to code outside of HDF5, chunks too large for a cache of
+ * 32 MiB, and places that were never written. RT_IO if there can be no child process or no
+ * temporary file. To be called before threads are started (see data/child.h). */
 rt_status rt_token_file_open(rt_token_file **file_new, const char *path, const char *dataset,
                              int vocab) RT_MUST_CHECK;
 void rt_token_file_close(rt_token_file *file);
@@ -26,6 +28,6 @@ size_t rt_token_file_count(const rt_token_file *file);
 /* The ids first ... first + count - 1. False if they cannot be read any more, or are no
  * longer ids: the status keeps the first failure. */
 bool rt_token_file_read(rt_token_file *file, size_t first, size_t count, int32_t *ids);
-rt_status rt_token_file_status(const rt_token_file *file) RT_MUST_CHECK;
+rt_status rt_token_file_status(rt_token_file *file) RT_MUST_CHECK;
 
 #endif
