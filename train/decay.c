@@ -49,7 +49,8 @@ rt_status rt_decay_print(FILE *to, const rt_config *config, const char *checkpoi
     double *start = rt_alloc((size_t)pairs, sizeof *start);
     rt_status status = start ? rt_ok() : rt_out_of_memory("theta");
     if (!status.code && checkpoint)
-        status = rt_checkpoint_read_theta(checkpoint, &l.theta, &l.shape, &l.scope);
+        status = rt_checkpoint_read_theta(rt_image_open(checkpoint, RT_PARSE_APART), &l.theta,
+                                          &l.shape, &l.scope);
     if (!status.code) {
         rt_frequencies(start, pairs, &position.frequencies);
         print_header(to, &l);

@@ -365,7 +365,8 @@ static void put_bytes(const char *path, const unsigned char *bytes, size_t size)
 static bool falls_back(long newest)
 {
     rt_checkpoint_found found;
-    rt_status status = rt_checkpoint_newest(CHECKPOINTS, &found);
+    rt_status status = rt_checkpoint_newest(CHECKPOINTS, RT_PARSE_HERE, &found);
+    rt_image_close(found.image);
     return !status.code && found.found && found.step == newest - EVERY && *found.warnings &&
            !strchr(found.warnings, '\n');
 }

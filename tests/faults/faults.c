@@ -237,7 +237,8 @@ const char *check_checkpoints(long *step, bool killed)
     *step = -1;
     if (wrong)
         return wrong;
-    rt_status status = rt_checkpoint_newest(CHECKPOINTS, &found);
+    rt_status status = rt_checkpoint_newest(CHECKPOINTS, RT_PARSE_HERE, &found);
+    rt_image_close(found.image);
     if (status.code || *found.warnings)
         return COMPLAIN("%s%s", status.message, found.warnings);
     *step = found.found ? (long)found.step : -1;

@@ -26,10 +26,10 @@ static void load(const char *path)
                                  .theta_shape = RT_SHAPE_OF(1, 2, 3)};
     bool has_theta;
     if (!status.code)
-        status = rt_checkpoint_load(path, &model, &info);
+        status = rt_checkpoint_load(rt_image_open(path, RT_PARSE_APART), &model, &info);
     if (!status.code)
         rt_checkpoint_info_free(&info);
-    status = rt_checkpoint_start_from(path, &model, &has_theta, &info);
+    status = rt_checkpoint_start_from(rt_image_open(path, RT_PARSE_APART), &model, &has_theta, &info);
     if (!status.code)
         rt_checkpoint_info_free(&info);
     rt_parameters_free(&p);
@@ -44,10 +44,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     double *theta;
     if (rt_sealed_write(path, bytes, size).code)
         abort();
-    rt_status status = rt_checkpoint_read_info(path, &info);
+    rt_status status = rt_checkpoint_read_info(rt_image_open(path, RT_PARSE_APART), &info);
     if (!status.code)
         rt_checkpoint_info_free(&info);
-    status = rt_checkpoint_read_theta(path, &theta, &shape, &scope);
+    status = rt_checkpoint_read_theta(rt_image_open(path, RT_PARSE_APART), &theta, &shape, &scope);
     if (!status.code)
         rt_free(theta);
     load(path);

@@ -45,7 +45,7 @@ static inline void write_example(const char *path)
 
 static inline rt_status open_status(const char *path)
 {
-    rt_image *image = rt_image_open(path);
+    rt_image *image = rt_image_open(path, RT_PARSE_HERE);
     rt_status status = rt_image_status(image);
     rt_image_close(image);
     return status;

@@ -7,7 +7,7 @@
 static rt_status load_example(trained *t)
 {
     rt_checkpoint_info info = {0};
-    rt_status status = rt_checkpoint_load(in_scratch(FILE_NAME), model_of(t), &info);
+    rt_status status = rt_checkpoint_load(opened(in_scratch(FILE_NAME)), model_of(t), &info);
     rt_checkpoint_info_free(&info);
     return status;
 }
@@ -31,7 +31,7 @@ START_TEST(what_was_saved_is_loaded_bit_for_bit)
     rt_checkpoint_info info = {0};
     save_example();
     ck_assert(!same_numbers(&saved, &loaded));
-    rt_status status = rt_checkpoint_load(in_scratch(FILE_NAME), model_of(&loaded), &info);
+    rt_status status = rt_checkpoint_load(opened(in_scratch(FILE_NAME)), model_of(&loaded), &info);
     assert_status(status, RT_OK, "");
     ck_assert(same_numbers(&saved, &loaded));
     assert_some_info(&info);
@@ -46,7 +46,7 @@ START_TEST(the_info_is_read_without_a_model)
 {
     rt_checkpoint_info info;
     save_example();
-    assert_status(rt_checkpoint_read_info(in_scratch(FILE_NAME), &info), RT_OK, "");
+    assert_status(rt_checkpoint_read_info(opened(in_scratch(FILE_NAME)), &info), RT_OK, "");
     assert_some_info(&info);
     rt_checkpoint_info_free(&info);
 }
@@ -58,7 +58,7 @@ START_TEST(an_info_without_texts_is_read_as_empty_texts)
     rt_checkpoint_info none = {.best_eval_loss = INFINITY}, info;
     rt_status status = rt_checkpoint_save(in_scratch("a.h5"), model_of(&t), &none);
     assert_status(status, RT_OK, "");
-    assert_status(rt_checkpoint_read_info(in_scratch("a.h5"), &info), RT_OK, "");
+    assert_status(rt_checkpoint_read_info(opened(in_scratch("a.h5")), &info), RT_OK, "");
     ck_assert_str_eq(info.config, "");
     ck_assert_uint_eq(info.alphabet_size, 0);
     ck_assert(isinf(info.best_eval_loss));
@@ -274,7 +274,7 @@ static rt_status start_in_another_form(trained *saved, trained *started, rt_thet
     rt_status status = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(saved), &info);
     assert_status(status, RT_OK, "");
     rt_checkpoint_info read = {0};
-    status = rt_checkpoint_start_from(in_scratch(FILE_NAME), model_of(started), &has_theta, &read);
+    status = rt_checkpoint_start_from(opened(in_scratch(FILE_NAME)), model_of(started), &has_theta, &read);
     ck_assert(status.code || has_theta);
     rt_checkpoint_info_free(&read);
     return status;

@@ -168,14 +168,14 @@ END_TEST
 static void expect_newest(int step, const char *warnings)
 {
     rt_checkpoint_found found;
-    assert_status(rt_checkpoint_newest(scratch, &found), RT_OK, "");
+    assert_status(rt_checkpoint_newest(scratch, RT_PARSE_HERE, &found), RT_OK, "");
     ck_assert(found.found);
     ck_assert_int_eq(found.step, step);
     ck_assert_str_eq(found.path, checkpoint(step));
     ck_assert_str_eq(found.warnings, warnings);
     trained loaded = new_trained(4, 9999), saved = new_trained(4, (uint64_t)step);
     rt_checkpoint_info info;
-    assert_status(rt_checkpoint_load(found.path, model_of(&loaded), &info), RT_OK, "");
+    assert_status(rt_checkpoint_load(found.image, model_of(&loaded), &info), RT_OK, "");
     ck_assert_int_eq(info.step, step);
     ck_assert(same_numbers(&loaded, &saved));
     rt_checkpoint_info_free(&info);
@@ -213,7 +213,7 @@ START_TEST(a_copy_under_a_later_name_is_passed_over)
     expect_newest(200,
                   "step-00000300.h5: it is of step 100; falling back to step-00000200.h5");
     rt_checkpoint_info info;
-    assert_status(rt_checkpoint_read_info(checkpoint(300), &info), RT_OK, "");
+    assert_status(rt_checkpoint_read_info(opened(checkpoint(300)), &info), RT_OK, "");
     ck_assert_int_eq(info.step, 100);
     rt_checkpoint_info_free(&info);
 }
@@ -238,7 +238,7 @@ START_TEST(none_that_verifies_is_an_error)
         message, sizeof message,
         "%s: none of 2 checkpoints can be used; the newest: step-00000200.h5: checksum differs",
         scratch);
-    assert_status(rt_checkpoint_newest(scratch, &found), RT_CHECKPOINT, message);
+    assert_status(rt_checkpoint_newest(scratch, RT_PARSE_HERE, &found), RT_CHECKPOINT, message);
     ck_assert(!found.found);
     ck_assert_str_eq(found.warnings,
                      "step-00000200.h5: checksum differs; falling back to step-00000100.h5\n"
@@ -249,9 +249,9 @@ END_TEST
 START_TEST(none_at_all_is_no_error)
 {
     rt_checkpoint_found found;
-    assert_status(rt_checkpoint_newest(scratch, &found), RT_OK, "");
+    assert_status(rt_checkpoint_newest(scratch, RT_PARSE_HERE, &found), RT_OK, "");
     ck_assert(!found.found);
-    assert_status(rt_checkpoint_newest(in_scratch("no"), &found), RT_OK, "");
+    assert_status(rt_checkpoint_newest(in_scratch("no"), RT_PARSE_HERE, &found), RT_OK, "");
     ck_assert(!found.found);
 }
 END_TEST
@@ -262,7 +262,7 @@ START_TEST(a_file_in_the_place_of_the_folder_is_an_error)
     char message[256];
     write_bytes(in_scratch("file"), "", 0);
     snprintf(message, sizeof message, "cannot open %s/file: Not a directory", scratch);
-    assert_status(rt_checkpoint_newest(in_scratch("file"), &found), RT_IO, message);
+    assert_status(rt_checkpoint_newest(in_scratch("file"), RT_PARSE_HERE, &found), RT_IO, message);
 }
 END_TEST
 
@@ -273,10 +273,12 @@ START_TEST(every_failed_allocation_is_an_error)
     for (size_t n = 1; code != RT_OK; n++) {
         rt_checkpoint_found found;
         rt_memory_fail_at(n);
-        code = rt_checkpoint_newest(scratch, &found).code;
+        code = rt_checkpoint_newest(scratch, RT_PARSE_HERE, &found).code;
         rt_memory_fail_at(0);
         ck_assert(code == RT_OK || code == RT_MEMORY);
         ck_assert_int_eq(code == RT_OK, found.found && found.step == 200);
+        ck_assert_int_eq(code == RT_OK, found.image != NULL);
+        rt_image_close(found.image);
     }
 }
 END_TEST

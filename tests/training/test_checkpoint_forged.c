@@ -14,7 +14,7 @@ static rt_status load(const char *path)
     double start[6] = {7};
     t.model.theta_start = start;
     t.model.theta_shape = RT_SHAPE_OF(1, 2, 3);
-    rt_status status = rt_checkpoint_load(path, model_of(&t), &info);
+    rt_status status = rt_checkpoint_load(opened(path), model_of(&t), &info);
     ck_assert_msg(!status.code || (same_numbers(&t, &before) && start[0] == 7), "%s",
                   "the target was changed");
     rt_checkpoint_info_free(&info);
@@ -75,7 +75,7 @@ static void is_refused(const char *message)
     char whole[300];
     rt_checkpoint_info info;
     snprintf(whole, sizeof whole, FILE_NAME ": %s", message);
-    assert_status(rt_checkpoint_read_info(in_scratch(FILE_NAME), &info), RT_CHECKPOINT, whole);
+    assert_status(rt_checkpoint_read_info(opened(in_scratch(FILE_NAME)), &info), RT_CHECKPOINT, whole);
     assert_status(load(in_scratch(FILE_NAME)), RT_CHECKPOINT, whole);
 }
 

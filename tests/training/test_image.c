@@ -14,7 +14,7 @@ static void assert_reals(rt_image *image, const char *path, rt_shape shape)
 START_TEST(what_was_put_is_read_back_bit_for_bit)
 {
     write_example(in_scratch("a.h5"));
-    rt_image *image = rt_image_open(in_scratch("a.h5"));
+    rt_image *image = rt_image_open(in_scratch("a.h5"), RT_PARSE_HERE);
     char word[RT_WORD_SIZE];
     ck_assert(rt_image_integer(image, "/", "least") == INT64_MIN);
     ck_assert(rt_image_unsigned(image, "/", "greatest") == UINT64_MAX);
@@ -57,7 +57,7 @@ START_TEST(a_dataset_of_several_chunks_is_read_back)
     rt_status status = rt_image_write(image, in_scratch("large.h5"));
     rt_image_close(image);
     assert_status(status, RT_OK, "");
-    image = rt_image_open(in_scratch("large.h5"));
+    image = rt_image_open(in_scratch("large.h5"), RT_PARSE_HERE);
     rt_image_reals(image, "/large", read, shape);
     assert_status(rt_image_status(image), RT_OK, "");
     ck_assert(!memcmp(values, read, size * sizeof *values));
@@ -70,7 +70,7 @@ END_TEST
 START_TEST(shapes_are_told_and_absent_datasets_are_not_an_error)
 {
     write_example(in_scratch("a.h5"));
-    rt_image *image = rt_image_open(in_scratch("a.h5"));
+    rt_image *image = rt_image_open(in_scratch("a.h5"), RT_PARSE_HERE);
     rt_shape shape;
     ck_assert(rt_image_shape(image, "/a/b/four", &shape));
     ck_assert_str_eq(rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape), "(2, 3, 1, 4)");
@@ -92,7 +92,7 @@ static void append_path(void *context, const char *path)
 START_TEST(a_visit_sees_every_dataset_in_the_order_of_names)
 {
     write_example(in_scratch("a.h5"));
-    rt_image *image = rt_image_open(in_scratch("a.h5"));
+    rt_image *image = rt_image_open(in_scratch("a.h5"), RT_PARSE_HERE);
     char paths[256] = "";
     rt_image_visit(image, "/", append_path, paths);
     ck_assert_str_eq(paths, "a/b/four a/b/vector a/scalar bytes no_bytes nothing text ");
@@ -113,7 +113,7 @@ END_TEST
 START_TEST(the_first_failure_sticks)
 {
     write_example(in_scratch("a.h5"));
-    rt_image *image = rt_image_open(in_scratch("a.h5"));
+    rt_image *image = rt_image_open(in_scratch("a.h5"), RT_PARSE_HERE);
     size_t size = 1;
     rt_shape shape;
     ck_assert_int_eq(rt_image_integer(image, "/", "absent"), 0);
@@ -170,7 +170,7 @@ static void (*const misreadings[])(rt_image *image) = {read_word_as_integer, rea
 START_TEST(what_is_of_another_kind_is_refused)
 {
     write_example(in_scratch("a.h5"));
-    rt_image *image = rt_image_open(in_scratch("a.h5"));
+    rt_image *image = rt_image_open(in_scratch("a.h5"), RT_PARSE_HERE);
     misreadings[_i](image);
     ck_assert_int_eq(rt_image_status(image).code, RT_CHECKPOINT);
     rt_image_close(image);
@@ -228,7 +228,7 @@ static void forge(const char *path, hid_t type, hid_t creation, hsize_t extent)
 static void expect_no_bytes(const char *path)
 {
     size_t size;
-    rt_image *image = rt_image_open(path);
+    rt_image *image = rt_image_open(path, RT_PARSE_HERE);
     ck_assert_ptr_null(rt_image_bytes(image, "/bytes", &size));
     assert_status(rt_image_status(image), RT_CHECKPOINT,
                   "a.h5: /bytes is missing or not as expected");

@@ -43,7 +43,7 @@ static void read_run(trained *t, const char *run, int step)
                                        .theta_start = state->model->theta_start,
                                        .theta_shape = rt_roformer_theta_shape(o)};
     snprintf(path, sizeof path, "%s/checkpoints/step-%08d.h5", run, step);
-    expect_ok(rt_checkpoint_load(path, &model, &t->info));
+    expect_ok(rt_checkpoint_load(rt_image_open(path, RT_PARSE_HERE), &model, &t->info));
 }
 
 static void forget_run(trained *t)

@@ -64,6 +64,12 @@ static inline bool same_numbers(const trained *a, const trained *b)
            !memcmp(a->model.second_moment, b->model.second_moment, bytes);
 }
 
+/* A checkpoint of one's own, parsed here. */
+static inline rt_image *opened(const char *path)
+{
+    return rt_image_open(path, RT_PARSE_HERE);
+}
+
 static char some_config[] = "[run]\nname = copy\nseed = 7\n";
 static unsigned char some_alphabet[] = {'a', 'b', 0, 0xc3, 0xa9};
 

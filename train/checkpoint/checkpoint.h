@@ -21,11 +21,15 @@
  * of the build that loads. Errors of what is in a file are RT_CHECKPOINT and begin
  * with the file's name without its folder. A file that cannot be opened or read is
  * RT_CHECKPOINT as well: whoever asks for a checkpoint has been told its name.
+ *
+ * What reads takes an image from rt_image_open, which decides where HDF5 parses the file, and
+ * closes it, whether or not all went well.
  */
 
 #include "core/path.h"
 #include "models/options.h"
 #include "models/parameters.h"
+#include "train/checkpoint/image.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -72,23 +76,23 @@ rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
 /* Fills the blocks of the model, and info, whose texts the caller then owns. Layout,
  * names and shapes must be those of the file, in both directions; otherwise the first
  * difference is named and nothing is changed. */
-rt_status rt_checkpoint_load(const char *path, const rt_checkpoint_model *model,
+rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
                              rt_checkpoint_info *info) RT_MUST_CHECK;
 
 /* Fills the values of the parameters from the checkpoint of another run, and nothing else.
  * Pairing, head size, names and shapes must be those of the model, except for theta: it is
  * taken, in either form, if both have it in the same shape, and else stays as it is;
  * *has_theta tells. info as for rt_checkpoint_load. */
-rt_status rt_checkpoint_start_from(const char *path, const rt_checkpoint_model *model,
+rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *model,
                                    bool *has_theta, rt_checkpoint_info *info) RT_MUST_CHECK;
 
 /* All learned theta of a checkpoint, in radians per position, laid out as rt_roformer_theta;
  * the caller frees them. RT_CHECKPOINT if theta was fixed. */
-rt_status rt_checkpoint_read_theta(const char *path, double **theta_new, rt_shape *shape,
+rt_status rt_checkpoint_read_theta(rt_image *image, double **theta_new, rt_shape *shape,
                                    rt_theta_scope *scope) RT_MUST_CHECK;
 
 /* The info alone: enough to build the model that rt_checkpoint_load wants. */
-rt_status rt_checkpoint_read_info(const char *path, rt_checkpoint_info *info) RT_MUST_CHECK;
+rt_status rt_checkpoint_read_info(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
 
 /* ---- a folder of checkpoints: step-00000200.h5, ... ----
  *
@@ -114,12 +118,14 @@ rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *m
 typedef struct rt_checkpoint_found {
     bool found;
     int64_t step;
+    rt_image *image; /* if found: to be read, or closed */
     char path[RT_PATH_SIZE];
     char warnings[RT_MESSAGE_SIZE]; /* a line for each newer one passed over */
 } rt_checkpoint_found;
 
 /* The newest checkpoint that verifies and is of the step that its name says. No checkpoint at all
  * is RT_OK with found = false; checkpoints of which none verifies are RT_CHECKPOINT. */
-rt_status rt_checkpoint_newest(const char *folder, rt_checkpoint_found *found) RT_MUST_CHECK;
+rt_status rt_checkpoint_newest(const char *folder, rt_parse parse,
+                               rt_checkpoint_found *found) RT_MUST_CHECK;
 
 #endif

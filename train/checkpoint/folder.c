@@ -1,4 +1,4 @@
-#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/private.h"
 
 #include "core/memory.h"
 #include "train/checkpoint/sealed.h"
@@ -182,33 +182,34 @@ static void warn(rt_checkpoint_found *found, const char *reason, const int64_t *
 
 /* That it is whole, and of the step that its name says: a copy under a later name must not win
  * over those that were computed later. */
-static rt_status inspect(const char *path, int64_t step)
+static rt_status inspect(rt_image *image, int64_t step)
 {
-    rt_checkpoint_info info;
-    rt_status status = rt_checkpoint_read_info(path, &info);
-    if (status.code != RT_OK)
-        return status;
-    if (info.step != step)
-        status = rt_error(RT_CHECKPOINT, "%s: it is of step %" PRId64, rt_path_name(path),
-                          info.step);
+    rt_checkpoint_info info = {0};
+    rt_checkpoint_get_info(image, &info);
+    if (!rt_image_failed(image) && info.step != step)
+        rt_image_fail(image, RT_CHECKPOINT, "it is of step %" PRId64, info.step);
     rt_checkpoint_info_free(&info);
-    return status;
+    return rt_image_status(image);
 }
 
-static rt_status try_each(const char *folder, const steps *s, rt_checkpoint_found *found)
+static rt_status try_each(const char *folder, rt_parse parse, const steps *s,
+                          rt_checkpoint_found *found)
 {
     rt_status newest = rt_ok();
     for (int i = 0; i < s->count; i++) {
         rt_status status = rt_checkpoint_path(found->path, folder, s->list[i]);
-        if (status.code == RT_OK)
-            status = inspect(found->path, s->list[i]);
+        if (status.code == RT_OK) {
+            found->image = rt_image_open(found->path, parse);
+            status = inspect(found->image, s->list[i]);
+        }
+        found->found = status.code == RT_OK;
+        found->step = s->list[i];
+        if (found->found)
+            return status;
+        rt_image_close(found->image);
+        found->image = NULL;
         if (status.code == RT_MEMORY)
             return status;
-        if (status.code == RT_OK) {
-            found->found = true;
-            found->step = s->list[i];
-            return status;
-        }
         if (i == 0)
             newest = status;
         warn(found, status.message, i + 1 < s->count ? &s->list[i + 1] : NULL);
@@ -217,13 +218,13 @@ static rt_status try_each(const char *folder, const steps *s, rt_checkpoint_foun
                     s->count, newest.message);
 }
 
-rt_status rt_checkpoint_newest(const char *folder, rt_checkpoint_found *found)
+rt_status rt_checkpoint_newest(const char *folder, rt_parse parse, rt_checkpoint_found *found)
 {
     *found = (rt_checkpoint_found){0};
     steps s;
     rt_status status = list_names(folder, "", &s);
     if (status.code == RT_OK && s.count)
-        status = try_each(folder, &s, found);
+        status = try_each(folder, parse, &s, found);
     rt_free(s.list);
     return status;
 }

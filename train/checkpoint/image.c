@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "data/child.h"
 #include "train/checkpoint/sealed.h"
 
 #include <stdarg.h>
@@ -11,23 +12,13 @@
 /* Memory grows by so many bytes at a time. */
 enum { GROWTH = 1 << 20 };
 
-/* Without H5dont_atexit HDF5 tries again at exit what failed before, and crashes. */
-static void prepare_hdf5(void)
-{
-    H5dont_atexit();
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-}
-
-/* Files of the core driver are told apart by their names, so each has its own. */
-static rt_image *make_image(const char *name, char unique[64])
+static rt_image *make_image(const char *name)
 {
     rt_image *image = rt_alloc(1, sizeof *image);
     if (!image)
         return NULL;
     image->file = H5I_INVALID_HID;
     snprintf(image->name, sizeof image->name, "%s", name);
-    snprintf(unique, 64, "image of rotor at %p", (void *)image);
-    prepare_hdf5();
     return image;
 }
 
@@ -68,12 +59,15 @@ static hid_t create_file(held *h, const char *unique)
     return H5Fcreate(unique, H5F_ACC_TRUNC, creation, access);
 }
 
+/* Files of the core driver are told apart by their names, so each has its own. */
 rt_image *rt_image_new(void)
 {
     char unique[64];
-    rt_image *image = make_image("", unique);
+    rt_image *image = make_image("");
     if (!image)
         return NULL;
+    rt_prepare_hdf5();
+    snprintf(unique, sizeof unique, "image of rotor at %p", (void *)image);
     held h = {0};
     image->file = create_file(&h, unique);
     let_go(&h);
@@ -82,41 +76,54 @@ rt_image *rt_image_new(void)
     return image;
 }
 
-/* HDF5 takes a copy of the bytes, and another when it opens them. */
-static hid_t open_bytes(held *h, const char *unique, unsigned char *bytes, size_t size)
+/* What HDF5 may take to read a file: its two copies, a list, and a chunk as it is and decoded,
+ * beside what it takes for itself. */
+static size_t memory_for(size_t size)
 {
-    hid_t access = hold(h, H5Pcreate(H5P_FILE_ACCESS));
-    if (H5Pset_fapl_core(access, GROWTH, false) < 0 || H5Pset_file_image(access, bytes, size) < 0)
-        access = H5I_INVALID_HID;
-    rt_free(bytes);
-    return H5Fopen(unique, H5F_ACC_RDONLY, access);
+    return 4 * size + ((size_t)256 << 20);
 }
 
-rt_image *rt_image_open(const char *path)
+/* The list is made by HDF5 in a child, which has a copy of the bytes. */
+static rt_status list_apart(rt_image *image, rt_listing *file)
 {
-    char unique[64];
-    rt_image *image = make_image(rt_path_name(path), unique);
+    const rt_child_limits limits = {.memory = memory_for(file->size),
+                                    .answer = rt_list_limit(file->size),
+                                    .seconds = rt_child_seconds(file->size),
+                                    .keep = -1};
+    rt_status status = rt_child_run(rt_image_list, file, &limits, &image->list, &image->size);
+    rt_free(file->bytes);
+    if (status.code == RT_CHECK)
+        status = rt_error(RT_CHECKPOINT, "%s: it is damaged: %s", file->name, status.message);
+    return status;
+}
+
+rt_image *rt_image_open(const char *path, rt_parse parse)
+{
+    rt_image *image = make_image(rt_path_name(path));
     if (!image)
         return NULL;
-    unsigned char *bytes;
-    size_t size;
-    image->status = rt_sealed_read(path, &bytes, &size);
+    rt_listing file = {.name = image->name};
+    image->status = rt_sealed_read(path, &file.bytes, &file.size);
     if (image->status.code == RT_IO) /* what somebody named must be there */
         image->status.code = RT_CHECKPOINT;
-    if (image->status.code != RT_OK)
-        return image;
-    held h = {0};
-    image->file = open_bytes(&h, unique, bytes, size);
-    let_go(&h);
-    if (image->file < 0)
-        rt_image_fail(image, RT_CHECKPOINT, "HDF5 cannot open it");
+    if (image->status.code == RT_OK)
+        image->status = parse == RT_PARSE_APART
+                            ? list_apart(image, &file)
+                            : rt_image_list(&file, &image->list, &image->size);
+    if (image->status.code == RT_OK)
+        rt_image_index(image);
     return image;
 }
 
 void rt_image_close(rt_image *image)
 {
-    if (image && image->file >= 0)
+    if (!image)
+        return;
+    if (image->file >= 0)
         H5Fclose(image->file);
+    rt_free(image->list);
+    rt_free(image->items);
+    rt_free(image->sorted);
     rt_free(image);
 }
 

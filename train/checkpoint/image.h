@@ -3,7 +3,8 @@
 
 /* An HDF5 file in memory: built there and written durably, or read back if its
  * checksum holds (see train/checkpoint/sealed.h). HDF5 itself never touches the disk and never
- * sees a byte that was not verified. The file is an ordinary one for h5py, h5ls and
+ * sees a byte that was not verified. A checksum can be forged, so the file of a stranger is
+ * parsed by HDF5 in a child process. The file is an ordinary one for h5py, h5ls and
  * h5dump, and carries no times: the same content gives the same bytes.
  *
  * The first failure sticks: after it every call does nothing and every answer is
@@ -25,8 +26,12 @@ typedef struct rt_image rt_image;
 /* An empty image to be filled. NULL when the heap is exhausted. */
 rt_image *rt_image_new(void);
 
+/* Where HDF5 parses a file: in a child process, which has to be before threads are started (see
+ * data/child.h), or, what this program wrote itself, here. */
+typedef enum rt_parse { RT_PARSE_APART, RT_PARSE_HERE } rt_parse;
+
 /* The image that a file holds; whether that went well is its status. */
-rt_image *rt_image_open(const char *path);
+rt_image *rt_image_open(const char *path, rt_parse parse);
 
 void rt_image_close(rt_image *image);
 

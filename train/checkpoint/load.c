@@ -225,7 +225,7 @@ static double *read_theta_start(rt_image *image, rt_shape shape)
     return theta;
 }
 
-rt_status rt_checkpoint_load(const char *path, const rt_checkpoint_model *model,
+rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
                              rt_checkpoint_info *info)
 {
     const rt_parameters *p = model->parameters;
@@ -234,7 +234,6 @@ rt_status rt_checkpoint_load(const char *path, const rt_checkpoint_model *model,
     real *fresh[RT_CHECKPOINT_BLOCKS] = {NULL};
     double *theta_start = NULL;
     rt_checkpoint_list_blocks(model, blocks);
-    rt_image *image = rt_image_open(path);
     rt_checkpoint_get_info(image, &read);
     rt_checkpoint_expect_heads(image, model);
     expect_theta(image, model);
@@ -264,10 +263,9 @@ rt_status rt_checkpoint_load(const char *path, const rt_checkpoint_model *model,
     return status;
 }
 
-rt_status rt_checkpoint_read_info(const char *path, rt_checkpoint_info *info)
+rt_status rt_checkpoint_read_info(rt_image *image, rt_checkpoint_info *info)
 {
     *info = (rt_checkpoint_info){0};
-    rt_image *image = rt_image_open(path);
     rt_checkpoint_get_info(image, info);
     rt_status status = rt_image_status(image);
     rt_image_close(image);

@@ -55,18 +55,19 @@ static void read_values(rt_image *image, const rt_checkpoint_model *model, real 
                       bad->name);
 }
 
-rt_status rt_checkpoint_start_from(const char *path, const rt_checkpoint_model *model,
+rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *model,
                                    bool *has_theta, rt_checkpoint_info *info)
 {
     const rt_parameters *p = model->parameters;
     const rt_checkpoint_block values = {"/model", "", p->values};
     rt_checkpoint_info read = {0};
     real *fresh = rt_alloc(p->block_size, sizeof *fresh);
-    if (!fresh)
+    if (!fresh) {
+        rt_image_close(image);
         return rt_out_of_memory("the parameters of a checkpoint");
+    }
     memcpy(fresh, p->values, p->block_size * sizeof *fresh);
     *has_theta = false;
-    rt_image *image = rt_image_open(path);
     rt_checkpoint_get_info(image, &read);
     rt_checkpoint_expect_heads(image, model);
     rt_checkpoint_expect_block(image, p, &values, true);
@@ -116,13 +117,12 @@ static rt_shape find_theta(rt_image *image, int *first)
     return RT_SHAPE_OF(layers, rows, one.ndim ? one.axis[one.ndim - 1] : 0);
 }
 
-rt_status rt_checkpoint_read_theta(const char *path, double **theta_new, rt_shape *shape,
+rt_status rt_checkpoint_read_theta(rt_image *image, double **theta_new, rt_shape *shape,
                                    rt_theta_scope *scope)
 {
     char dataset[RT_DATASET_SIZE], form[RT_WORD_SIZE], word[RT_WORD_SIZE];
     int first;
     *theta_new = NULL;
-    rt_image *image = rt_image_open(path);
     rt_image_word(image, "/model", "theta_form", form);
     *shape = find_theta(image, &first);
     const size_t size = rt_shape_size(*shape);

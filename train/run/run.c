@@ -15,14 +15,15 @@
 /* ---- going on ---- */
 
 /* The configuration must be the run's own, but for what may change. */
-static rt_status compare_configs(rt_run *r, const char *path)
+static rt_status compare_configs(rt_run *r, rt_checkpoint_found *found)
 {
     rt_checkpoint_info info = {0};
     rt_config before;
     char *errors = NULL, *differences = NULL;
-    rt_status status = rt_checkpoint_read_info(path, &info);
+    rt_status status = rt_checkpoint_read_info(found->image, &info);
+    found->image = NULL;
     if (!status.code) {
-        const rt_config_source source = {.path = path, .text = info.config};
+        const rt_config_source source = {.path = found->path, .text = info.config};
         status = rt_config_load(&before, &source, &errors);
         if (status.code == RT_CONFIG)
             status.code = RT_CHECKPOINT;
@@ -46,7 +47,7 @@ static rt_status compare_configs(rt_run *r, const char *path)
 static rt_status resume(rt_run *r)
 {
     rt_checkpoint_found found;
-    rt_status status = rt_checkpoint_newest(r->folder.checkpoints, &found);
+    rt_status status = rt_checkpoint_newest(r->folder.checkpoints, RT_PARSE_HERE, &found);
     if (status.code)
         return status;
     if (*found.warnings)
@@ -55,6 +56,7 @@ static rt_status resume(rt_run *r)
         rt_progress_say(&r->progress, "%s has no checkpoint: starting afresh", r->folder.path);
         return rt_ok();
     }
+    r->image = found.image;
     status = rt_run_load(r, found.path);
     if (!status.code)
         rt_progress_say(&r->progress, "going on from %s", found.path);
@@ -86,9 +88,9 @@ static rt_status open_run(rt_run *r)
     if (!status.code)
         status = refuse_used_folder(r);
     if (!status.code && r->arguments->resume)
-        status = rt_checkpoint_newest(r->folder.checkpoints, &found);
+        status = rt_checkpoint_newest(r->folder.checkpoints, RT_PARSE_HERE, &found);
     if (!status.code && found.found)
-        status = compare_configs(r, found.path);
+        status = compare_configs(r, &found);
     if (!status.code)
         status = found.found ? rt_run_open(r) : rt_run_prepare(r);
     return status;

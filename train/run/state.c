@@ -20,6 +20,7 @@ rt_run rt_run_new(rt_config *config, const rt_arguments *arguments)
 void rt_run_free(rt_run *r)
 {
     rt_metrics_close(&r->metrics);
+    rt_image_close(r->image);
     rt_trainer_free(r->trainer);
     rt_data_close(r->data);
     rt_run_folder_close(&r->folder);
@@ -134,7 +135,8 @@ rt_status rt_run_load(rt_run *r, const char *path)
 {
     rt_checkpoint_info info = {0};
     const rt_checkpoint_model model = checkpoint_model(r);
-    rt_status status = rt_checkpoint_load(path, &model, &info);
+    rt_status status = rt_checkpoint_load(r->image, &model, &info);
+    r->image = NULL;
     if (!status.code)
         status = check_alphabet(r, &info, path);
     if (!status.code && r->arguments->resume)
@@ -151,7 +153,17 @@ rt_status rt_run_load(rt_run *r, const char *path)
     return status;
 }
 
-/* Takes the parameters of another run, if one is named. */
+/* Opens the checkpoint of another run, if one is named: before the trainer has threads. */
+static rt_status open_start(rt_run *r)
+{
+    const char *path = r->config->train.init_from;
+    if (!*path)
+        return rt_ok();
+    r->image = rt_image_open(path, RT_PARSE_APART);
+    return rt_image_status(r->image);
+}
+
+/* Takes its parameters. */
 static rt_status start_from(rt_run *r)
 {
     const char *path = r->config->train.init_from;
@@ -160,7 +172,8 @@ static rt_status start_from(rt_run *r)
     bool has_theta;
     if (!*path)
         return rt_ok();
-    rt_status status = rt_checkpoint_start_from(path, &model, &has_theta, &info);
+    rt_status status = rt_checkpoint_start_from(r->image, &model, &has_theta, &info);
+    r->image = NULL;
     if (!status.code)
         status = check_alphabet(r, &info, path);
     rt_checkpoint_info_free(&info);
@@ -178,6 +191,8 @@ static rt_status start_from(rt_run *r)
 
 rt_status rt_run_prepare(rt_run *r)
 {
-    rt_status status = rt_run_open(r);
+    rt_status status = open_start(r);
+    if (!status.code)
+        status = rt_run_open(r);
     return status.code ? status : start_from(r);
 }

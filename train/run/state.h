@@ -16,6 +16,7 @@ typedef struct rt_run {
     const rt_arguments *arguments;
     rt_run_folder folder;
     rt_data *data;
+    rt_image *image; /* the checkpoint to load or to start from, until that is done */
     rt_trainer *trainer;
     rt_training_state *state;
     rt_metrics metrics;
@@ -32,7 +33,8 @@ typedef struct rt_run {
 rt_run rt_run_new(rt_config *config, const rt_arguments *arguments);
 void rt_run_free(rt_run *r);
 
-/* Opens the data and makes the trainer, after asking whether they fit. */
+/* Opens the data and makes the trainer, after asking whether they fit. The trainer has threads:
+ * what is to be parsed in a child process must be there before. */
 rt_status rt_run_open(rt_run *r) RT_MUST_CHECK;
 
 /* The same for a run that starts afresh, which takes the parameters of train.init_from if that is
@@ -40,7 +42,7 @@ rt_status rt_run_open(rt_run *r) RT_MUST_CHECK;
  * holds, is decided here. */
 rt_status rt_run_prepare(rt_run *r) RT_MUST_CHECK;
 
-/* Saves where the run stands; loads a checkpoint of it, which must be there. */
+/* Saves where the run stands; loads its image, the checkpoint at `path`. */
 rt_status rt_run_save(rt_run *r) RT_MUST_CHECK;
 rt_status rt_run_load(rt_run *r, const char *path) RT_MUST_CHECK;
 

@@ -14,13 +14,17 @@ static rt_status open_checkpoint(rt_run *r, const char **path, rt_checkpoint_fou
 {
     rt_status status = rt_run_folder_name(&r->folder, r->config->run.dir, r->config->run.name);
     *path = r->arguments->checkpoint;
-    if (!status.code && !*path) {
-        status = rt_checkpoint_newest(r->folder.checkpoints, found);
+    if (!status.code && *path) {
+        r->image = rt_image_open(*path, RT_PARSE_APART);
+        status = rt_image_status(r->image);
+    } else if (!status.code) {
+        status = rt_checkpoint_newest(r->folder.checkpoints, RT_PARSE_APART, found);
         if (!status.code && !found->found)
             status = rt_error(RT_CHECKPOINT, "%s has no checkpoint", r->folder.path);
         if (*found->warnings)
             rt_progress_say(&r->progress, "%s", found->warnings);
         *path = found->path;
+        r->image = found->image;
     }
     if (!status.code)
         status = rt_run_open(r);
@@ -87,7 +91,8 @@ static rt_status report_again(const rt_arguments *arguments)
     rt_run r = rt_run_new(&config, arguments);
     status = rt_path_join(path, arguments->report, "checkpoints");
     if (!status.code)
-        status = rt_checkpoint_newest(path, &found);
+        status = rt_checkpoint_newest(path, RT_PARSE_APART, &found);
+    r.image = found.image;
     if (!status.code && found.found)
         status = rt_run_open(&r);
     if (!status.code && found.found)

@@ -1,0 +1,71 @@
+#ifndef ROTOR_TRAIN_CHECKPOINT_IMAGE_LIST_H
+#define ROTOR_TRAIN_CHECKPOINT_IMAGE_LIST_H
+
+/* What an HDF5 file holds, as a flat list of bytes: made by HDF5, in a child process if the file
+ * may be a stranger's, and then read without HDF5. Whoever reads it trusts none of it.
+ *
+ * An item is this header, a path, and a value. Path and value are padded with zeros to a
+ * multiple of 8 bytes; numbers are those of the processor.
+ *
+ *   group       "/a/b", no value
+ *   attribute   "/a/b@name", of a group, a single one: an integer, a number or a word
+ *   data set    "/a/b/c", with its axes: numbers, bytes, or a text; of another kind, or one
+ *               whose bytes are not all in the file, no value */
+
+#include "core/status.h"
+#include "core/tensor.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum rt_item_kind {
+    RT_ITEM_GROUP,
+    RT_ITEM_INTEGER,  /* attributes: int64_t */
+    RT_ITEM_UNSIGNED, /* uint64_t */
+    RT_ITEM_NUMBER,   /* double */
+    RT_ITEM_WORD,     /* less than RT_WORD_SIZE bytes */
+    RT_ITEM_FLOATS,   /* data sets: float */
+    RT_ITEM_DOUBLES,  /* double */
+    RT_ITEM_BYTES,    /* of one axis */
+    RT_ITEM_TEXT,     /* of none */
+    RT_ITEM_OTHER
+} rt_item_kind;
+
+typedef struct rt_item_header {
+    uint64_t kind;
+    uint64_t ndim; /* more than RT_MAX_AXES: too many, or none that are simple */
+    uint64_t axes[RT_MAX_AXES];
+    uint64_t path_size; /* bytes without the padding, with the final zero */
+    uint64_t value_size;
+} rt_item_header;
+
+enum { RT_ITEM_PATH_SIZE = 1024 };
+
+static inline size_t rt_item_padded(uint64_t size)
+{
+    return (size_t)(size + 7) / 8 * 8;
+}
+
+/* The bytes of a file of `size` that a list can have. A data set has more in a file. */
+static inline size_t rt_list_limit(size_t size)
+{
+    return size + (1 << 20);
+}
+
+/* A file in memory, which is freed; `name` begins messages. */
+typedef struct rt_listing {
+    const char *name;
+    unsigned char *bytes;
+    size_t size;
+} rt_listing;
+
+/* The list of a file in a new block. RT_CHECKPOINT if it is no HDF5 file, or no tree of groups
+ * and data sets of a reasonable size: a link to elsewhere, an object with two names, groups
+ * within groups without end. The context is an rt_listing. */
+rt_status rt_image_list(void *listing, unsigned char **list_new, size_t *size) RT_MUST_CHECK;
+
+/* HDF5 that cleans up at exit does again what failed before, and crashes; and errors are told
+ * by the one who asked. */
+void rt_prepare_hdf5(void);
+
+#endif
