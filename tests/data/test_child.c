@@ -1,0 +1,428 @@
+/* What comes back from a child process that answers, crashes, hangs, or lies. */
+
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+
+#include "data/child.h"
+
+#include "core/memory.h"
+#include "suite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const rt_child_limits limits = {64 << 20, 8 << 20, 10, -1};
+
+/* Nothing is left of a child, and no descriptor of the pipe. */
+static rt_status run_within(rt_child_limits l, rt_child_work *work, void *context,
+                            unsigned char **answer, size_t *size)
+{
+    const int before = dup(STDIN_FILENO);
+    rt_status status = rt_child_run(work, context, &l, answer, size);
+    ck_assert_int_eq(waitpid(-1, NULL, 0), -1);
+    ck_assert_int_eq(errno, ECHILD);
+    close(before);
+    const int after = dup(STDIN_FILENO);
+    ck_assert_int_eq(before, after);
+    close(after);
+    ck_assert_int_eq(!status.code, *answer != NULL);
+    return status;
+}
+
+static void expect(rt_child_limits l, rt_child_work *work, rt_code code, const char *message)
+{
+    unsigned char *answer;
+    size_t size;
+    rt_status status = run_within(l, work, NULL, &answer, &size);
+    rt_free(answer);
+    ck_assert_str_eq(status.message, message);
+    ck_assert_int_eq(status.code, code);
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- answers ---- */
+
+static rt_status count_up(void *context, unsigned char **answer_new, size_t *size)
+{
+    *size = *(size_t *)context;
+    *answer_new = rt_alloc(*size, 1);
+    for (size_t i = 0; *answer_new && i < *size; i++)
+        (*answer_new)[i] = (unsigned char)(i * 7);
+    return *answer_new ? rt_ok() : rt_out_of_memory("an answer");
+}
+
+START_TEST(an_answer_of_any_size_comes_back)
+{
+    static const size_t sizes[] = {0, 1, 65536, 65537, 8 << 20};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        unsigned char *answer;
+        size_t wanted = sizes[i], size;
+        rt_status status = run_within(limits, count_up, &wanted, &answer, &size);
+        ck_assert_str_eq(status.message, "");
+        ck_assert_uint_eq(size, wanted);
+        for (size_t k = 0; k < size; k++)
+            ck_assert_uint_eq(answer[k], (unsigned char)(k * 7));
+        rt_free(answer);
+    }
+}
+END_TEST
+
+START_TEST(an_answer_longer_than_allowed_is_refused)
+{
+    unsigned char *answer;
+    size_t wanted = limits.answer + 1, size;
+    rt_status status = run_within(limits, count_up, &wanted, &answer, &size);
+    ck_assert_str_eq(status.message, "what read it told nonsense of it");
+    ck_assert_int_eq(status.code, RT_CHECK);
+}
+END_TEST
+
+static rt_status complain(void *context, unsigned char **answer_new, size_t *size)
+{
+    (void)context, (void)answer_new, (void)size;
+    return rt_error(RT_DATA, "a\033[2J\nb \xc3\xa9");
+}
+
+START_TEST(a_message_comes_back_without_what_would_control_a_terminal)
+{
+    expect(limits, complain, RT_DATA, "a?[2J?b \xc3\xa9");
+}
+END_TEST
+
+static rt_status claim_success_of_a_check(void *context, unsigned char **answer_new, size_t *size)
+{
+    (void)context, (void)answer_new, (void)size;
+    return rt_error(RT_CHECK, "all is well");
+}
+
+START_TEST(a_status_that_no_work_has_is_refused)
+{
+    expect(limits, claim_success_of_a_check, RT_CHECK, "what read it told nonsense of it");
+}
+END_TEST
+
+START_TEST(what_the_child_changes_is_not_seen)
+{
+    unsigned char *answer;
+    size_t wanted = 5, size;
+    const size_t live = rt_memory_live();
+    rt_status status = run_within(limits, count_up, &wanted, &answer, &size);
+    ck_assert_int_eq(status.code, RT_OK);
+    ck_assert_uint_eq(rt_memory_live(), live + 1);
+    rt_free(answer);
+}
+END_TEST
+
+/* ---- ends ---- */
+
+static rt_status crash(void *context, unsigned char **answer_new, size_t *size)
+{
+    (void)context, (void)answer_new, (void)size;
+    abort();
+}
+
+static rt_status die(void *context, unsigned char **answer_new, size_t *size)
+{
+    (void)context, (void)answer_new, (void)size;
+    raise(SIGKILL);
+    return rt_ok();
+}
+
+static rt_status leave(void *context, unsigned char **answer_new, size_t *size)
+{
+    (void)context, (void)answer_new, (void)size;
+    _exit(3);
+}
+
+START_TEST(a_child_that_ends_badly_is_told)
+{
+    expect(limits, crash, RT_CHECK, "reading it crashed (signal 6)");
+    expect(limits, die, RT_CHECK, "reading it crashed (signal 9)");
+    expect(limits, leave, RT_CHECK, "reading it ended with code 3");
+}
+END_TEST
+
+static volatile int endless = 1;
+
+static rt_status compute(void *context, unsigned char **answer_new, size_t *size)
+{
+    (void)context, (void)answer_new, (void)size;
+    while (endless)
+        continue;
+    return rt_ok();
+}
+
+static rt_status sleep_on(void *context, unsigned char **answer_new, size_t *size)
+{
+    (void)context, (void)answer_new, (void)size;
+    while (endless)
+        pause();
+    return rt_ok();
+}
+
+START_TEST(a_child_that_does_not_end_is_ended)
+{
+    const rt_child_limits short_limits = {64 << 20, 100, 1, -1};
+    double start = seconds();
+    expect(short_limits, compute, RT_CHECK, "reading it took more than 1 s");
+    start = seconds();
+    expect(short_limits, sleep_on, RT_CHECK, "reading it took more than 1 s");
+    ck_assert_double_le(seconds() - start, 3.9);
+}
+END_TEST
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static rt_status want_much(void *context, unsigned char **answer_new, size_t *size)
+{
+    size_t much = (size_t)1 << 30;
+    (void)context;
+    return count_up(&much, answer_new, size);
+}
+
+START_TEST(memory_is_limited)
+{
+    expect(limits, want_much, RT_MEMORY, "out of memory for an answer");
+}
+END_TEST
+#endif
+
+/* ---- lies: a child that is taken over says what it likes ---- */
+
+typedef struct lie {
+    uint64_t code;
+    uint64_t size;
+    size_t bytes; /* that follow */
+    const char *message;
+} lie;
+
+#define NONSENSE "what read it told nonsense of it"
+static const lie lies[] = {
+    {RT_OK, UINT64_MAX, 0, NONSENSE},
+    {RT_OK, (8 << 20) + 1, 0, NONSENSE},
+    {RT_OK, 10, 9, NONSENSE},
+    {RT_OK, 10, 11, NONSENSE},
+    {RT_OK, 0, 70000, NONSENSE},
+    {RT_DATA, RT_MESSAGE_SIZE, RT_MESSAGE_SIZE, NONSENSE},
+    {RT_DATA, 1 << 30, 5, NONSENSE},
+    {RT_CONFIG, 3, 3, NONSENSE},
+    {12345, 3, 3, NONSENSE},
+    {UINT64_MAX, 3, 3, NONSENSE},
+};
+
+/* The pipe is the only descriptor that is left beside the standard ones. */
+static int find_pipe(void)
+{
+    int file = STDERR_FILENO + 1;
+    while (fcntl(file, F_GETFD) < 0)
+        file++;
+    return file;
+}
+
+static rt_status lie_about_it(void *context, unsigned char **answer_new, size_t *size)
+{
+    static char bytes[70000];
+    const lie *l = context;
+    const int pipe = find_pipe();
+    (void)answer_new, (void)size;
+    memset(bytes, 'x', sizeof bytes);
+    if (write(pipe, l, 2 * sizeof(uint64_t)) < 0 || write(pipe, bytes, l->bytes) < 0)
+        _exit(9);
+    _exit(0);
+}
+
+START_TEST(what_a_child_says_is_not_believed)
+{
+    unsigned char *answer;
+    size_t size;
+    lie l = lies[_i];
+    rt_status status = run_within(limits, lie_about_it, &l, &answer, &size);
+    ck_assert_str_eq(status.message, l.message);
+    ck_assert_int_eq(status.code, RT_CHECK);
+}
+END_TEST
+
+static rt_status say_nothing(void *context, unsigned char **answer_new, size_t *size)
+{
+    (void)context, (void)answer_new, (void)size;
+    _exit(0);
+}
+
+static rt_status hang_up(void *context, unsigned char **answer_new, size_t *size)
+{
+    close(find_pipe());
+    return sleep_on(context, answer_new, size);
+}
+
+START_TEST(a_child_that_says_nothing_is_told)
+{
+    expect(limits, say_nothing, RT_CHECK, "what read it told nothing of it");
+    expect(limits, hang_up, RT_CHECK, "reading it crashed (signal 9)");
+}
+END_TEST
+
+/* ---- what is around it ---- */
+
+static rt_status tell_descriptors(void *context, unsigned char **answer_new, size_t *size)
+{
+    const int *files = context;
+    size_t one = 1;
+    if (fcntl(files[0], F_GETFD) < 0 || fcntl(files[1], F_GETFD) >= 0)
+        return rt_error(RT_DATA, "the wrong descriptor is open");
+    return count_up(&one, answer_new, size);
+}
+
+START_TEST(a_child_has_one_descriptor_only)
+{
+    unsigned char *answer;
+    size_t size;
+    for (int turn = 0; turn < 2; turn++) {
+        int files[2] = {open("/dev/null", O_RDWR), open("/dev/null", O_RDWR)};
+        if (turn) {
+            const int first = files[0];
+            files[0] = files[1];
+            files[1] = first;
+        }
+        rt_child_limits l = limits;
+        l.keep = files[0];
+        rt_status status = run_within(l, tell_descriptors, files, &answer, &size);
+        ck_assert_str_eq(status.message, "");
+        rt_free(answer);
+        close(files[0]);
+        close(files[1]);
+    }
+}
+END_TEST
+
+static rt_status tell_process(void *context, unsigned char **answer_new, size_t *size)
+{
+    *(volatile pid_t *)context = getpid();
+    return sleep_on(NULL, answer_new, size);
+}
+
+static void wait_until(volatile pid_t *process, bool there)
+{
+    const double start = seconds();
+    while (there ? !*process : !kill(*process, 0)) {
+        ck_assert_msg(seconds() - start < 8, "the child is %s", there ? "not there" : "still there");
+        usleep(1000);
+    }
+}
+
+START_TEST(a_child_ends_with_its_parent)
+{
+    volatile pid_t *child = mmap(NULL, sizeof *child, PROT_READ | PROT_WRITE,
+                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const pid_t parent = fork();
+    if (parent == 0) {
+        unsigned char *answer;
+        size_t size;
+        rt_status status = rt_child_run(tell_process, (void *)child, &limits, &answer, &size);
+        _exit(status.code == RT_OK);
+    }
+    wait_until(child, true);
+    kill(parent, SIGKILL);
+    ck_assert_int_eq(waitpid(parent, NULL, 0), parent);
+    wait_until(child, false);
+    munmap((void *)child, sizeof *child);
+}
+END_TEST
+
+static void do_nothing(int number)
+{
+    (void)number;
+}
+
+START_TEST(a_signal_does_not_wait_for_the_limit)
+{
+    struct sigaction action = {.sa_handler = do_nothing, .sa_flags = SA_RESTART}, before;
+    const double start = seconds();
+    sigaction(SIGALRM, &action, &before);
+    const unsigned left = alarm(1);
+    expect(limits, sleep_on, RT_IO, "interrupted by a signal while a file was read");
+    ck_assert_double_le(seconds() - start, 5);
+    sigaction(SIGALRM, &before, NULL);
+    alarm(left);
+}
+END_TEST
+
+START_TEST(children_that_nobody_waits_for_answer_too)
+{
+    unsigned char *answer;
+    size_t wanted = 5, size;
+    signal(SIGCHLD, SIG_IGN);
+    rt_status status = run_within(limits, count_up, &wanted, &answer, &size);
+    ck_assert_str_eq(status.message, "");
+    rt_free(answer);
+    signal(SIGCHLD, SIG_DFL);
+}
+END_TEST
+
+static rt_status answer_nothing(void *context, unsigned char **answer_new, size_t *size)
+{
+    (void)context, (void)answer_new, (void)size;
+    return rt_ok();
+}
+
+START_TEST(no_descriptors_and_no_memory_are_errors)
+{
+    struct rlimit before, none;
+    unsigned char *answer;
+    size_t wanted = 5, size;
+    getrlimit(RLIMIT_NOFILE, &before);
+    const int next = dup(STDIN_FILENO);
+    close(next);
+    none = before;
+    none.rlim_cur = (rlim_t)next + 1;
+    setrlimit(RLIMIT_NOFILE, &none);
+    rt_status status = rt_child_run(count_up, &wanted, &limits, &answer, &size);
+    setrlimit(RLIMIT_NOFILE, &before);
+    ck_assert_str_eq(status.message, "cannot make a pipe: Too many open files");
+    ck_assert_int_eq(status.code, RT_IO);
+    ck_assert_ptr_null(answer);
+    rt_memory_fail_at(1);
+    status = run_within(limits, answer_nothing, NULL, &answer, &size);
+    rt_memory_fail_at(0);
+    ck_assert_str_eq(status.message, "out of memory for what was read of a file");
+    ck_assert_int_eq(status.code, RT_MEMORY);
+}
+END_TEST
+
+#define ROWS(table) (int)(sizeof table / sizeof *table)
+
+int main(void)
+{
+    Suite *suite = suite_create("child");
+    TCase *tests = leak_checked_case(suite, "child");
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, an_answer_of_any_size_comes_back);
+    tcase_add_test(tests, an_answer_longer_than_allowed_is_refused);
+    tcase_add_test(tests, a_message_comes_back_without_what_would_control_a_terminal);
+    tcase_add_test(tests, a_status_that_no_work_has_is_refused);
+    tcase_add_test(tests, what_the_child_changes_is_not_seen);
+    tcase_add_test(tests, a_child_that_ends_badly_is_told);
+    tcase_add_test(tests, a_child_that_does_not_end_is_ended);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    tcase_add_test(tests, memory_is_limited);
+#endif
+    tcase_add_loop_test(tests, what_a_child_says_is_not_believed, 0, ROWS(lies));
+    tcase_add_test(tests, a_child_that_says_nothing_is_told);
+    tcase_add_test(tests, a_child_has_one_descriptor_only);
+    tcase_add_test(tests, a_child_ends_with_its_parent);
+    tcase_add_test(tests, a_signal_does_not_wait_for_the_limit);
+    tcase_add_test(tests, children_that_nobody_waits_for_answer_too);
+    tcase_add_test(tests, no_descriptors_and_no_memory_are_errors);
+    return run_suite(suite);
+}
