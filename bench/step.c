@@ -187,7 +187,7 @@ rt_status bench_step(const bench_options *o, int argc, char **argv)
     result *r = rt_alloc(1, sizeof *r);
     rt_status status = r ? load(&config, o, argc, argv) : rt_out_of_memory("a benchmark");
     if (!status.code)
-        status = rt_data_open(&data, &config.data);
+        status = rt_data_open(&data, &config.data, NULL);
     if (!status.code)
         status = rt_trainer_new(&trainer, &config, data);
     if (!status.code && o->cpu && rt_trainer_threads(trainer) > 1)

@@ -41,7 +41,8 @@ rt_status rt_data_check(const rt_data_options *o)
     return task->check ? task->check(o) : rt_ok();
 }
 
-rt_status rt_data_open(rt_data **data_new, const rt_data_options *o)
+rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
+                       const rt_vocabulary *vocabulary)
 {
     *data_new = NULL;
     rt_status status = rt_data_check(o);
@@ -53,6 +54,8 @@ rt_status rt_data_open(rt_data **data_new, const rt_data_options *o)
     data->options = *o;
     data->task = &rt_tasks[o->task];
     data->vocab = o->vocab;
+    data->special = rt_special_ids_alone;
+    data->given = vocabulary;
     if (data->task->source)
         status = data->task->source->open(data);
     if (status.code)
@@ -98,10 +101,10 @@ rt_status rt_data_status(const rt_data *data)
     return source && source->status ? source->status(data) : rt_ok();
 }
 
-static void clear(rt_sequence row)
+static void clear(const rt_data *data, rt_sequence row)
 {
     for (int t = 0; t < row.length; t++) {
-        row.ids[t] = RT_ID_PAD;
+        row.ids[t] = data->special.pad;
         row.labels[t] = RT_NO_LABEL;
         row.mask[t] = 0;
     }
@@ -114,7 +117,7 @@ static void fill(const rt_data *data, rt_draw draw, rt_batch *batch)
     for (int r = 0; r < batch->rows; r++, draw.sequence++) {
         size_t at = (size_t)r * (size_t)batch->length;
         rt_sequence row = {batch->length, batch->ids + at, batch->labels + at, batch->mask + at};
-        clear(row);
+        clear(data, row);
         data->task->draw(data, draw, row);
     }
 }
@@ -131,25 +134,32 @@ void rt_data_evaluation(const rt_data *data, uint32_t first_row, rt_batch *batch
     fill(data, (rt_draw){data->options.eval_seed, 0, first_row}, batch);
 }
 
-const unsigned char *rt_data_alphabet(const rt_data *data, size_t *size)
+const rt_vocabulary *rt_data_vocabulary(const rt_data *data)
 {
-    *size = data->alphabet ? data->alphabet->size : 0;
-    return data->alphabet ? data->alphabet->bytes : NULL;
+    return data->vocabulary;
 }
 
-static rt_status need_alphabet(const rt_data *data)
+rt_unknown rt_data_unknown(const rt_data *data)
 {
-    return data->alphabet ? rt_ok()
-                          : rt_error(RT_ARGUMENT, "data.task = %s has no text whose units have ids",
-                                     data->task->name);
+    return data->unknown;
 }
 
-rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count)
+static rt_status need_vocabulary(const rt_data *data)
+{
+    return data->vocabulary
+               ? rt_ok()
+               : rt_error(RT_ARGUMENT, "data.task = %s has no text whose units have ids",
+                          data->task->name);
+}
+
+rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,
+                         rt_unknown *unknown)
 {
     *ids_new = NULL;
     *count = 0;
+    *unknown = (rt_unknown){0};
     size_t bytes = strlen(text);
-    rt_status status = need_alphabet(data);
+    rt_status status = need_vocabulary(data);
     if (status.code)
         return status;
     if (bytes > INT_MAX)
@@ -157,7 +167,7 @@ rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_ne
     int32_t *ids = rt_alloc(bytes, sizeof *ids);
     if (!ids)
         return rt_out_of_memory("the ids of a text");
-    status = rt_alphabet_encode(data->alphabet, text, bytes, ids, count);
+    status = rt_vocabulary_encode(data->vocabulary, text, bytes, ids, count, unknown);
     if (status.code) {
         *count = 0;
         rt_free(ids);
@@ -171,9 +181,9 @@ rt_status rt_data_decode(const rt_data *data, int32_t id, char unit[RT_UNIT_SIZE
 {
     unit[0] = '\0';
     *size = 0;
-    rt_status status = need_alphabet(data);
+    rt_status status = need_vocabulary(data);
     if (status.code)
         return status;
-    *size = rt_alphabet_decode(data->alphabet, id, unit);
+    *size = rt_vocabulary_decode(data->vocabulary, id, unit);
     return *size ? rt_ok() : rt_error(RT_ARGUMENT, "%d is not the id of a unit", id);
 }

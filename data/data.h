@@ -34,20 +34,29 @@ enum { RT_UNIT_SIZE = 8 };
 
 /* The keys of [data]; a task looks only at those that it uses. */
 typedef struct rt_data_options {
-    int task;                     /* see rt_data_task_name */
-    int length;                   /* tokens, all special ones included */
-    int vocab;                    /* ids there are; a text brings its own */
-    int distance;                 /* shift: how far to look back */
-    char file[RT_FILE_LIST_SIZE]; /* text: one path, or several with commas between;
-                                     tokens: file.h5:/dataset */
-    rt_level level;               /* text */
-    rt_objective objective;       /* text and tokens */
-    double mask_probability;      /* mlm: that a unit is chosen */
-    double eval_fraction;         /* text and tokens: tail that training never sees */
+    int task;                      /* see rt_data_task_name */
+    int length;                    /* tokens, all special ones included */
+    int vocab;                     /* ids there are; a text has a vocabulary */
+    int distance;                  /* shift: how far to look back */
+    char file[RT_FILE_LIST_SIZE];  /* text: one path, or several with commas between;
+                                      tokens: file.h5:/dataset */
+    char vocab_file[RT_PATH_SIZE]; /* text at level char: a vocab.txt; "": the text's characters */
+    rt_level level;                /* text */
+    rt_objective objective;        /* text and tokens */
+    double mask_probability;       /* mlm: that a unit is chosen */
+    double eval_fraction;          /* text and tokens: tail that training never sees */
     uint64_t eval_seed;
 } rt_data_options;
 
 typedef struct rt_data rt_data;
+typedef struct rt_vocabulary rt_vocabulary;
+
+/* Units of a text that the vocabulary lacks and that are read as [UNK]. */
+typedef struct rt_unknown {
+    size_t count;
+    int32_t unit; /* the first of them */
+    size_t at;    /* the byte where it stands */
+} rt_unknown;
 
 /* "copy", "reverse", ...; NULL past the last. */
 const char *rt_data_task_name(int task);
@@ -65,8 +74,13 @@ rt_status rt_data_check(const rt_data_options *o) RT_MUST_CHECK;
  * short for one training and one evaluation sequence, or holds what it must not: a text
  * that is not UTF-8 at level char, an id that is none. On an error *data_new is NULL. The
  * options are copied. The task tokens has HDF5 parse its file in a child process, so that is
- * opened before threads are started (see data/child.h). */
-rt_status rt_data_open(rt_data **data_new, const rt_data_options *o) RT_MUST_CHECK;
+ * opened before threads are started (see data/child.h).
+ *
+ * `vocabulary` is the one that a text must be read with, and is needed as long as the source;
+ * only a text looks at it. RT_CONFIG if it is of another level, or is not that of
+ * data.vocab_file. NULL: that of data.vocab_file or, without one, of the text. */
+rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
+                       const rt_vocabulary *vocabulary) RT_MUST_CHECK;
 void rt_data_close(rt_data *data);
 
 /* How many token ids there are, the special ones included. */
@@ -94,15 +108,18 @@ void rt_data_evaluation(const rt_data *data, uint32_t first_row, rt_batch *batch
  * for a row, which is then padding without labels. RT_OK for every other task. */
 rt_status rt_data_status(const rt_data *data) RT_MUST_CHECK;
 
-/* The units of a text in the order of their ids, one after the other: bytes, or UTF-8 at
- * level char. NULL and 0 for a task without a text. Belongs to the source. */
-const unsigned char *rt_data_alphabet(const rt_data *data, size_t *size);
+/* What the ids of a text mean; NULL for a task without a text. Belongs to the source, or to
+ * who opened it. */
+const rt_vocabulary *rt_data_vocabulary(const rt_data *data);
 
-/* The ids of a text, without special ones, in a block that the caller frees. RT_ARGUMENT
- * names a unit that is not in the alphabet, or a byte that is not UTF-8, and the byte where
- * it stands; also for a task without a text. */
-rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new,
-                         int *count) RT_MUST_CHECK;
+/* What of a text is not in its vocabulary; `at` counts the bytes of all files. */
+rt_unknown rt_data_unknown(const rt_data *data);
+
+/* The ids of a text, without special ones, in a block that the caller frees, and what became
+ * [UNK]. RT_ARGUMENT names a byte that is not UTF-8, or a unit that an alphabet lacks, and the
+ * byte where it stands; also for a task without a text. */
+rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,
+                         rt_unknown *unknown) RT_MUST_CHECK;
 
 /* The unit of an id, zero-terminated, and its size in bytes (a unit can be the byte 0).
  * RT_ARGUMENT for a special token, for what is no id, and for a task without a text. */

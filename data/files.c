@@ -12,6 +12,8 @@
 /* A path in a message leaves room for the rest of it. */
 #define PATH "%.800s"
 
+static const char data_file[] = "data.file";
+
 /* One entry of a list, not terminated: rest is what follows it, NULL after the last. */
 typedef struct entry {
     const char *start;
@@ -58,39 +60,44 @@ static const char *take_path(const char *list, char path[RT_PATH_SIZE])
     return e.rest;
 }
 
-static rt_status file_error(const char *path, int number)
+static rt_status file_error(const char *key, const char *path, int number)
 {
-    return rt_error(RT_DATA, PATH ": %s (data.file)", path, strerror(number));
+    return rt_error(RT_DATA, PATH ": %s (%s)", path, strerror(number), key);
 }
 
-rt_status rt_file_measure(const char *path, off_t *size)
+static rt_status measure(const char *key, const char *path, off_t *size)
 {
     struct stat facts;
     *size = 0;
     if (stat(path, &facts))
-        return file_error(path, errno);
+        return file_error(key, path, errno);
     if (S_ISDIR(facts.st_mode))
-        return file_error(path, EISDIR);
+        return file_error(key, path, EISDIR);
     if (!S_ISREG(facts.st_mode))
-        return rt_error(RT_DATA, PATH ": data.file must be a regular file", path);
+        return rt_error(RT_DATA, PATH ": %s must be a regular file", path, key);
     if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS))
-        return file_error(path, errno);
+        return file_error(key, path, errno);
     *size = facts.st_size;
     return rt_ok();
 }
 
-static rt_status measure_text(const char *path, size_t *size)
+rt_status rt_file_measure(const char *path, off_t *size)
+{
+    return measure(data_file, path, size);
+}
+
+static rt_status measure_text(const char *key, const char *path, size_t *size)
 {
     off_t there;
     *size = 0;
-    rt_status status = rt_file_measure(path, &there);
+    rt_status status = measure(key, path, &there);
     if (status.code)
         return status;
     if (there == 0)
-        return rt_error(RT_DATA, PATH ": data.file must hold text; the file is empty", path);
+        return rt_error(RT_DATA, PATH ": %s must hold text; the file is empty", path, key);
     if ((uintmax_t)there > RT_FILES_LIMIT)
-        return rt_error(RT_DATA, PATH ": data.file can be read up to %zu bytes; the file has %jd",
-                        path, RT_FILES_LIMIT, (intmax_t)there);
+        return rt_error(RT_DATA, PATH ": %s can be read up to %zu bytes; the file has %jd", path,
+                        key, RT_FILES_LIMIT, (intmax_t)there);
     *size = (size_t)there;
     return rt_ok();
 }
@@ -102,7 +109,7 @@ static rt_status measure_all(const char *list, size_t *total)
     while (list) {
         size_t size;
         list = take_path(list, path);
-        rt_status status = measure_text(path, &size);
+        rt_status status = measure_text(data_file, path, &size);
         if (status.code)
             return status;
         if (size > RT_FILES_LIMIT - *total)
@@ -116,14 +123,15 @@ static rt_status measure_all(const char *list, size_t *total)
 }
 
 /* Reads up to `size` bytes; *got says how many there were. */
-static rt_status read_file(const char *path, unsigned char *to, size_t size, size_t *got)
+static rt_status read_file(const char *key, const char *path, unsigned char *to, size_t size,
+                           size_t *got)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
+    *got = 0;
     if (file < 0)
-        return file_error(path, errno);
+        return file_error(key, path, errno);
     ssize_t step = 1;
     int problem = 0;
-    *got = 0;
     while (step && !problem && *got < size) {
         step = read(file, to + *got, size - *got);
         if (step > 0)
@@ -132,30 +140,38 @@ static rt_status read_file(const char *path, unsigned char *to, size_t size, siz
             problem = errno;
     }
     close(file);
-    return problem ? file_error(path, problem) : rt_ok();
+    return problem ? file_error(key, path, problem) : rt_ok();
 }
 
 /* A file can change after it was measured; it must not overrun the block for that. */
-static rt_status append_file(const char *path, rt_file_check *check, unsigned char *bytes,
-                             size_t room, size_t *count)
+static rt_status append_file(const char *key, const char *path, unsigned char *bytes, size_t room,
+                             size_t *count)
 {
     size_t size, got = 0;
-    rt_status status = measure_text(path, &size);
+    rt_status status = measure_text(key, path, &size);
     if (!status.code && size <= room - *count)
-        status = read_file(path, bytes + *count, size, &got);
+        status = read_file(key, path, bytes + *count, size, &got);
     if (status.code)
         return status;
     if (got != size)
-        return rt_error(RT_DATA, PATH ": data.file changed while it was read: %zu bytes of %zu",
-                        path, got, size);
-    if (check)
-        status = check(path, bytes + *count, size);
+        return rt_error(RT_DATA, PATH ": %s changed while it was read: %zu bytes of %zu", path, key,
+                        got, size);
     *count += size;
     return status;
 }
 
-rt_status rt_files_read(const char *list, rt_file_check *check, unsigned char **bytes_new,
-                        size_t *count)
+/* What was read belongs to the caller, unless it was not read. */
+static rt_status give_or_free(rt_status status, unsigned char *bytes, unsigned char **bytes_new)
+{
+    if (status.code)
+        rt_free(bytes);
+    else
+        *bytes_new = bytes;
+    return status;
+}
+
+rt_status rt_files_read(const char *list, rt_file_check *check, const void *context,
+                        unsigned char **bytes_new, size_t *count)
 {
     char path[RT_PATH_SIZE];
     size_t room;
@@ -168,12 +184,25 @@ rt_status rt_files_read(const char *list, rt_file_check *check, unsigned char **
     if (!bytes)
         return rt_out_of_memory("the text of data.file");
     while (list && !status.code) {
+        const size_t start = *count;
         list = take_path(list, path);
-        status = append_file(path, check, bytes, room, count);
+        status = append_file(data_file, path, bytes, room, count);
+        if (!status.code && check)
+            status = check(context, path, bytes + start, *count - start);
     }
+    return give_or_free(status, bytes, bytes_new);
+}
+
+rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_new, size_t *count)
+{
+    size_t room;
+    *bytes_new = NULL;
+    *count = 0;
+    rt_status status = measure_text(key, path, &room);
     if (status.code)
-        rt_free(bytes);
-    else
-        *bytes_new = bytes;
-    return status;
+        return status;
+    unsigned char *bytes = rt_alloc(room, 1);
+    if (!bytes)
+        return rt_out_of_memory(key);
+    return give_or_free(append_file(key, path, bytes, room, count), bytes, bytes_new);
 }

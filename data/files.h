@@ -19,12 +19,17 @@ rt_status rt_files_check(const char *list) RT_MUST_CHECK;
 rt_status rt_file_measure(const char *path, off_t *size) RT_MUST_CHECK;
 
 /* What a file must be; RT_DATA if it is not. */
-typedef rt_status rt_file_check(const char *path, const unsigned char *bytes, size_t count);
+typedef rt_status rt_file_check(const void *context, const char *path, const unsigned char *bytes,
+                                size_t count);
 
 /* The files one after the other, in a block that the caller frees; `check` (or NULL) sees
  * each by itself. RT_DATA also names a file that is empty, or that takes the sum past
  * RT_FILES_LIMIT. */
-rt_status rt_files_read(const char *list, rt_file_check *check, unsigned char **bytes_new,
-                        size_t *count) RT_MUST_CHECK;
+rt_status rt_files_read(const char *list, rt_file_check *check, const void *context,
+                        unsigned char **bytes_new, size_t *count) RT_MUST_CHECK;
+
+/* One file, which `key` names in messages, in the same way; its name may have a comma. */
+rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_new,
+                       size_t *count) RT_MUST_CHECK;
 
 #endif

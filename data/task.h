@@ -3,9 +3,9 @@
 
 /* What the files of data/ share, and nobody else: a task is one row of rt_tasks. */
 
-#include "data/alphabet.h"
 #include "data/data.h"
 #include "data/token_file.h"
+#include "data/vocabulary.h"
 #include "data/windows.h"
 
 #include <stdbool.h>
@@ -69,8 +69,12 @@ struct rt_data {
     rt_data_options options;
     const rt_task *task;
     int vocab;
-    rt_windows windows;    /* text and tokens */
-    rt_alphabet *alphabet; /* text; else NULL */
+    rt_special_ids special;
+    rt_windows windows;              /* text and tokens */
+    const rt_vocabulary *given;      /* for a text; may be NULL */
+    const rt_vocabulary *vocabulary; /* text: `given` or `own`; else NULL */
+    rt_vocabulary *own;
+    rt_unknown unknown;    /* text */
     uint16_t *text;        /* text: the id of every unit */
     rt_token_file *tokens; /* tokens */
 };

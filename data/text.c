@@ -5,12 +5,15 @@
 #include "data/task.h"
 #include "data/units.h"
 
-/* Units are kept as ids of 16 bits. */
-enum { UNITS_LIMIT = 65000 };
+#include <assert.h>
+#include <string.h>
 
 rt_status rt_text_check(const rt_data_options *o)
 {
     rt_status status = rt_windows_check(o);
+    if (!status.code && *o->vocab_file && o->level == RT_LEVEL_BYTE)
+        status = rt_error(RT_CONFIG, "data.vocab_file is for data.level = char: level byte has all "
+                                     "bytes as its vocabulary");
     return status.code ? status : rt_files_check(o->file);
 }
 
@@ -19,48 +22,101 @@ static const char *word_for_units(rt_level level)
     return level == RT_LEVEL_CHAR ? "characters" : "bytes";
 }
 
+/* ---- the vocabulary ---- */
+
+static rt_status read_vocabulary(rt_vocabulary **vocabulary_new, const rt_data_options *o)
+{
+    unsigned char *bytes;
+    size_t size;
+    rt_status status = rt_file_read("data.vocab_file", o->vocab_file, &bytes, &size);
+    *vocabulary_new = NULL;
+    if (status.code)
+        return status;
+    status = rt_vocabulary_read(vocabulary_new, o->level, false, o->vocab_file, bytes, size);
+    rt_free(bytes);
+    return status;
+}
+
+/* The one that was given holds; that of data.vocab_file must be the same. */
+static rt_status find_vocabulary(rt_data *data, const unsigned char *text, size_t bytes)
+{
+    const rt_data_options *o = &data->options;
+    const rt_vocabulary *given = data->given;
+    rt_status status = rt_ok();
+    if (*o->vocab_file)
+        status = read_vocabulary(&data->own, o);
+    else if (!given && o->level == RT_LEVEL_BYTE)
+        status = rt_vocabulary_of_bytes(&data->own);
+    else if (!given)
+        status = rt_vocabulary_of_text(&data->own, o->file, text, bytes);
+    if (!status.code && given && data->own && !rt_vocabularies_equal(given, data->own))
+        status = rt_error(RT_CONFIG,
+                          "data.vocab_file: %s is not the vocabulary that the model was trained "
+                          "with; without the key that one is used",
+                          o->vocab_file);
+    data->vocabulary = given ? given : data->own;
+    return status;
+}
+
+/* ---- the text ---- */
+
+/* What can be said of a file before there is a vocabulary for all of them. */
+static rt_status check_file(const void *context, const char *path, const unsigned char *bytes,
+                            size_t count)
+{
+    const rt_data *data = context;
+    if (data->given)
+        return rt_vocabulary_check(data->given, path, bytes, count);
+    return data->options.level == RT_LEVEL_CHAR ? rt_utf8_check(path, bytes, count) : rt_ok();
+}
+
 /* Keeps of a text the ids of its units. */
 static rt_status keep(rt_data *data, const unsigned char *text, size_t bytes)
 {
-    rt_level level = data->options.level;
-    size_t count = rt_unit_count(level, text, bytes);
-    rt_status status = rt_alphabet_new(&data->alphabet, level, text, bytes);
-    if (status.code)
-        return status;
-    if (data->alphabet->count > UNITS_LIMIT)
-        return rt_error(RT_DATA, "%.600s: data.file can have up to %d different %s; it has %d",
-                        data->options.file, UNITS_LIMIT, word_for_units(level),
-                        data->alphabet->count);
-    data->vocab = RT_FIRST_SYMBOL + data->alphabet->count;
+    const rt_level level = data->options.level;
+    const rt_vocabulary *v = data->vocabulary;
+    const size_t count = rt_unit_count(level, text, bytes);
     data->text = rt_alloc(count, sizeof *data->text);
     if (!data->text)
         return rt_out_of_memory("the text of data.file");
     int32_t unit = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t step = rt_unit_read(level, text, bytes, &unit);
-        text += step;
-        bytes -= step;
-        data->text[i] = (uint16_t)data->alphabet->ids[unit];
+    for (size_t i = 0, at = 0; i < count; i++) {
+        const size_t size = rt_unit_read(level, text + at, bytes - at, &unit);
+        const int32_t id = v->ids[unit];
+        assert(id != RT_NO_ID);
+        if (id == v->special.unknown && !data->unknown.count++) {
+            data->unknown.unit = unit;
+            data->unknown.at = at;
+        }
+        data->text[i] = (uint16_t)id;
+        at += size;
     }
     return rt_windows_open(data, count, word_for_units(level));
 }
 
 static rt_status open_text(rt_data *data)
 {
-    unsigned char *bytes;
-    size_t count;
-    rt_file_check *check = data->options.level == RT_LEVEL_CHAR ? rt_utf8_check : NULL;
-    rt_status status = rt_files_read(data->options.file, check, &bytes, &count);
-    if (status.code)
-        return status;
-    status = keep(data, bytes, count);
+    const rt_data_options *o = &data->options;
+    unsigned char *bytes = NULL;
+    size_t count = 0;
+    if (data->given && data->given->level != o->level)
+        return rt_error(RT_CONFIG, "data.level makes units of %s; the model has a vocabulary of %s",
+                        word_for_units(o->level), word_for_units(data->given->level));
+    rt_status status = rt_files_read(o->file, check_file, data, &bytes, &count);
+    if (!status.code)
+        status = find_vocabulary(data, bytes, count);
+    if (!status.code) {
+        data->special = data->vocabulary->special;
+        data->vocab = data->vocabulary->count;
+        status = keep(data, bytes, count);
+    }
     rt_free(bytes);
     return status;
 }
 
 static void close_text(rt_data *data)
 {
-    rt_alphabet_free(data->alphabet);
+    rt_vocabulary_free(data->own);
     rt_free(data->text);
 }
 

@@ -1,5 +1,7 @@
 #include "data/units.h"
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <utf8proc.h>
 
 int32_t rt_unit_limit(rt_level level)
@@ -27,6 +29,31 @@ size_t rt_unit_write(rt_level level, int32_t unit, char to[RT_UNIT_SIZE])
         bytes[0] = (unsigned char)unit;
     bytes[size] = '\0';
     return size;
+}
+
+/* Whether a terminal shows it as itself. */
+static bool is_visible(rt_level level, int32_t unit)
+{
+    if (level == RT_LEVEL_BYTE)
+        return unit >= ' ' && unit <= '~';
+    utf8proc_category_t category = utf8proc_category(unit);
+    bool combines = category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME;
+    return unit == ' ' ||
+           (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_SO && !combines);
+}
+
+const char *rt_unit_name(rt_level level, int32_t unit, char name[RT_UNIT_NAME_SIZE])
+{
+    char bytes[RT_UNIT_SIZE], code[16];
+    rt_unit_write(level, unit, bytes);
+    snprintf(code, sizeof code, level == RT_LEVEL_CHAR ? "U+%04X" : "byte 0x%02x", (unsigned)unit);
+    if (!is_visible(level, unit))
+        snprintf(name, RT_UNIT_NAME_SIZE, "%s", code);
+    else if (unit > '~')
+        snprintf(name, RT_UNIT_NAME_SIZE, "'%s' (%s)", bytes, code);
+    else
+        snprintf(name, RT_UNIT_NAME_SIZE, "'%s'", bytes);
+    return name;
 }
 
 size_t rt_unit_count(rt_level level, const unsigned char *text, size_t bytes)

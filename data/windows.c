@@ -61,6 +61,14 @@ static size_t window_start(const rt_windows *w, rt_draw draw, int length)
     return rt_random_below(random, rt_draw_index(draw, 0), (uint32_t)(w->training - window + 1));
 }
 
+/* Any id that is no special token. */
+static int32_t any_unit(const rt_data *data, uint32_t word)
+{
+    const rt_vocabulary *v = data->vocabulary;
+    return v ? rt_vocabulary_unit(v, rt_word_below(word, rt_vocabulary_units(v)))
+             : RT_FIRST_SYMBOL + rt_word_below(word, data->vocab - RT_FIRST_SYMBOL);
+}
+
 /* What BERT (Devlin et al. 2019) does to a chosen unit: of ten, eight become [MASK], one
  * any unit, and one stays. All of them are asked for. Uses words 1 and 2. */
 static void hide(const rt_data *data, const uint32_t words[4], int32_t *id, int32_t *label)
@@ -68,9 +76,9 @@ static void hide(const rt_data *data, const uint32_t words[4], int32_t *id, int3
     int tenth = rt_word_below(words[1], 10);
     *label = *id;
     if (tenth < 8)
-        *id = RT_ID_MASK;
+        *id = data->special.mask;
     else if (tenth == 8)
-        *id = RT_FIRST_SYMBOL + rt_word_below(words[2], data->vocab - RT_FIRST_SYMBOL);
+        *id = any_unit(data, words[2]);
 }
 
 /* If chance chose no unit, one is chosen all the same: no sequence is without a label.
@@ -108,10 +116,10 @@ void rt_windows_draw(const rt_data *data, rt_draw draw, rt_sequence row)
     size_t window = window_size(row.length);
     if (!data->task->source->read(data, start, (int)window, row.ids + 1)) {
         for (int t = 0; t < row.length; t++)
-            row.ids[t] = RT_ID_PAD;
+            row.ids[t] = data->special.pad;
         return;
     }
-    row.ids[0] = RT_ID_CLS;
+    row.ids[0] = data->special.cls;
     memset(row.mask, 1, (size_t)row.length);
     if (data->options.objective == RT_OBJECTIVE_LM)
         ask_next(row);

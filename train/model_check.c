@@ -47,7 +47,7 @@ static void redraw(rt_parameter *p, uint32_t number, rt_theta_form form)
 
 static rt_status prepare(model_check *c)
 {
-    rt_status status = rt_data_open(&c->data, &c->config->data);
+    rt_status status = rt_data_open(&c->data, &c->config->data, NULL);
     if (!status.code)
         status = rt_labelled_batch_new(&c->sequences, SEQUENCES, c->config->data.length);
     if (status.code)

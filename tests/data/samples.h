@@ -70,7 +70,7 @@ static inline rt_data_options options_for(const char *task)
 static inline rt_data *opened(const rt_data_options *o)
 {
     rt_data *data;
-    rt_status status = rt_data_open(&data, o);
+    rt_status status = rt_data_open(&data, o, NULL);
     ck_assert_msg(status.code == RT_OK, "%s", status.message);
     return data;
 }

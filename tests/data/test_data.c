@@ -185,7 +185,7 @@ START_TEST(labels_are_classes_where_the_task_has_them)
 }
 END_TEST
 
-START_TEST(without_a_text_there_is_no_alphabet)
+START_TEST(without_a_text_there_is_no_vocabulary)
 {
     for (int task = 0; rt_data_task_name(task); task++) {
         if (task == task_named("text"))
@@ -193,16 +193,16 @@ START_TEST(without_a_text_there_is_no_alphabet)
         rt_data *data = open_task(task);
         size_t size = 7;
         int count = 7;
+        rt_unknown unknown = {.count = 7};
         int32_t *ids = (int32_t *)&count;
         char unit[RT_UNIT_SIZE] = "x", message[80];
         snprintf(message, sizeof message, "data.task = %s has no text whose units have ids",
                  rt_data_task_name(task));
-        ck_assert_ptr_null(rt_data_alphabet(data, &size));
-        ck_assert_uint_eq(size, 0);
-        rt_status status = rt_data_encode(data, "a", &ids, &count);
+        ck_assert_ptr_null(rt_data_vocabulary(data));
+        rt_status status = rt_data_encode(data, "a", &ids, &count, &unknown);
         ck_assert_int_eq(status.code, RT_ARGUMENT);
         ck_assert_str_eq(status.message, message);
-        ck_assert(ids == NULL && count == 0);
+        ck_assert(ids == NULL && count == 0 && unknown.count == 0);
         status = rt_data_decode(data, 5, unit, &size);
         ck_assert_int_eq(status.code, RT_ARGUMENT);
         ck_assert_str_eq(status.message, message);
@@ -216,7 +216,7 @@ END_TEST
 static void refused(const rt_data_options *o, const char *message)
 {
     rt_data *data = (rt_data *)&data;
-    rt_status checked = rt_data_check(o), opening = rt_data_open(&data, o);
+    rt_status checked = rt_data_check(o), opening = rt_data_open(&data, o, NULL);
     ck_assert_int_eq(checked.code, RT_CONFIG);
     ck_assert_str_eq(checked.message, message);
     ck_assert_int_eq(opening.code, RT_CONFIG);
@@ -395,7 +395,7 @@ static void open_with_every_failure(const rt_data_options *o)
     rt_status status;
     do {
         rt_memory_fail_at(++n);
-        status = rt_data_open(&data, o);
+        status = rt_data_open(&data, o, NULL);
         ck_assert(status.code == RT_OK || status.code == RT_MEMORY);
         ck_assert((status.code == RT_OK) == (data != NULL));
         ck_assert_msg(data || rt_memory_live() == live, "failure %zu leaks", n);
@@ -421,8 +421,9 @@ START_TEST(encoding_may_run_out_of_memory)
     rt_data *data = open_task(task_named("text"));
     int32_t *ids;
     int count;
+    rt_unknown unknown;
     rt_memory_fail_at(1);
-    rt_status status = rt_data_encode(data, "fox", &ids, &count);
+    rt_status status = rt_data_encode(data, "fox", &ids, &count, &unknown);
     ck_assert_int_eq(status.code, RT_MEMORY);
     ck_assert(ids == NULL && count == 0);
     rt_data_close(data);
@@ -441,7 +442,7 @@ int main(void)
     tcase_add_test(draws, evaluation_depends_on_its_own_seed);
     tcase_add_test(draws, a_source_tells_its_sizes);
     tcase_add_test(draws, labels_are_classes_where_the_task_has_them);
-    tcase_add_test(draws, without_a_text_there_is_no_alphabet);
+    tcase_add_test(draws, without_a_text_there_is_no_vocabulary);
     tcase_add_test(draws, every_allocation_may_fail);
     tcase_add_test(draws, encoding_may_run_out_of_memory);
     TCase *options = leak_checked_case(suite, "options");

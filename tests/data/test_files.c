@@ -11,7 +11,7 @@ static rt_status status_of(const char *list, int length, double eval_fraction)
     o.length = length;
     o.eval_fraction = eval_fraction;
     set_file(&o, list);
-    rt_status status = rt_data_open(&data, &o);
+    rt_status status = rt_data_open(&data, &o, NULL);
     ck_assert((status.code == RT_OK) == (data != NULL));
     rt_data_close(data);
     return status;
@@ -116,7 +116,7 @@ START_TEST(characters_are_counted_not_their_bytes)
     o.level = RT_LEVEL_CHAR;
     o.eval_fraction = 0;
     set_file(&o, path);
-    is_data_error(rt_data_open(&data, &o), path,
+    is_data_error(rt_data_open(&data, &o, NULL), path,
                   ": data.length 6 needs 5 characters for training and as many for evaluation; of "
                   "the 4 there are 4 and 4 (data.eval_fraction 0)");
 }
@@ -172,7 +172,7 @@ static rt_status status_of_characters(const char *list)
     o.length = 2;
     o.level = RT_LEVEL_CHAR;
     set_file(&o, list);
-    rt_status status = rt_data_open(&data, &o);
+    rt_status status = rt_data_open(&data, &o, NULL);
     rt_data_close(data);
     return status;
 }

@@ -1,112 +1,273 @@
 /* The units of a text and their ids, at both levels. */
 
-#include "data/alphabet.h"
 #include "data/units.h"
+#include "data/vocabulary.h"
 #include "samples.h"
 
 /* Of one to four bytes, as the smallest and the largest code points of each size. */
 static const char mixed[] = "a\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80"
                             "\xef\xbf\xbf\xf0\x90\x80\x80\xf4\x8f\xbf\xbf";
-static const int32_t mixed_units[] = {'a',    0x7f,   0x80,   0x7ff,   0x800,
-                                      0xd7ff, 0xe000, 0xffff, 0x10000, 0x10ffff};
-enum { MIXED = sizeof mixed_units / sizeof *mixed_units };
+enum { MIXED = 10, FIRST_CHARACTER = RT_FIRST_SYMBOL + 1 };
 
-static rt_data *open_text(rt_level level, const void *text, size_t bytes, int length)
+/* With the vocabulary that is given, which may be NULL. */
+static rt_data *open_with(const rt_vocabulary *vocabulary, rt_level level, const void *text,
+                          size_t bytes, int length)
 {
     rt_data_options o = options_for("text");
+    rt_data *data;
     o.length = length;
     o.level = level;
     o.eval_fraction = 0;
     set_file(&o, write_file(in_folder("a"), text, bytes));
-    return opened(&o);
+    rt_status status = rt_data_open(&data, &o, vocabulary);
+    ck_assert_msg(status.code == RT_OK, "%s", status.message);
+    return data;
 }
 
-static rt_alphabet *alphabet_of(rt_level level, const void *text, size_t bytes)
+static rt_data *open_text(rt_level level, const void *text, size_t bytes, int length)
 {
-    rt_alphabet *alphabet;
-    rt_status status = rt_alphabet_new(&alphabet, level, text, bytes);
+    return open_with(NULL, level, text, bytes, length);
+}
+
+static rt_vocabulary *alphabet_of(rt_level level, const char *text)
+{
+    rt_vocabulary *alphabet;
+    rt_status status = rt_vocabulary_of_alphabet(&alphabet, level, "text",
+                                                 (const unsigned char *)text, strlen(text));
     ck_assert_msg(status.code == RT_OK, "%s", status.message);
     return alphabet;
 }
 
-static void same_alphabet(const rt_alphabet *a, const rt_alphabet *b)
+/* The ids of a whole text, as the one window over it has them. */
+static void has_ids(const rt_data *data, const int32_t *expected, int count)
 {
-    ck_assert(a->count == b->count && a->size == b->size && a->level == b->level);
-    ck_assert_mem_eq(a->units, b->units, (size_t)a->count * sizeof *a->units);
-    ck_assert_mem_eq(a->ids, b->ids, (size_t)rt_unit_limit(a->level) * sizeof *a->ids);
-    ck_assert_mem_eq(a->bytes, b->bytes, a->size);
+    rt_batch batch = new_batch(1, count + 1);
+    rt_data_evaluation(data, 0, &batch);
+    for (int i = 0; i < count; i++)
+        ck_assert_int_eq(original(&batch, 1 + i), expected[i]);
+    free_batch(batch);
 }
 
-START_TEST(the_alphabet_is_the_bytes_that_occur_in_ascending_order)
+START_TEST(every_text_of_bytes_has_the_same_260_ids)
 {
-    static const uint8_t text[] = {'b', 0xff, 'a', 0, 'b', 0xff, 'c', 'a'};
-    static const uint8_t expected[] = {0, 'a', 'b', 'c', 0xff};
-    rt_data *data = open_text(RT_LEVEL_BYTE, text, sizeof text, 2);
-    size_t size;
-    const unsigned char *bytes = rt_data_alphabet(data, &size);
-    ck_assert_int_eq(rt_data_vocab(data), 9);
-    ck_assert_uint_eq(size, 5);
-    ck_assert_mem_eq(bytes, expected, sizeof expected);
+    static const uint8_t text[] = {'b', 0xff, 'a', 0};
+    rt_data *data = open_text(RT_LEVEL_BYTE, text, sizeof text, 5);
+    ck_assert_int_eq(rt_data_vocab(data), 260);
+    has_ids(data, (int32_t[]){4 + 'b', 4 + 0xff, 4 + 'a', 4}, 4);
     rt_data_close(data);
 }
 END_TEST
 
-START_TEST(the_alphabet_is_the_code_points_that_occur_in_ascending_order)
+START_TEST(the_characters_of_a_text_follow_in_the_order_of_code_points)
 {
     static const char text[] = "z\xe2\x82\xac\xc3\xa9z\xf0\x9f\x98\x80\xc3\xa9y";
-    static const char expected[] = "yz\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80";
-    rt_data *data = open_text(RT_LEVEL_CHAR, text, sizeof text - 1, 2);
-    size_t size;
-    const unsigned char *bytes = rt_data_alphabet(data, &size);
-    ck_assert_int_eq(rt_data_vocab(data), 9);
-    ck_assert_uint_eq(size, sizeof expected - 1);
-    ck_assert_mem_eq(bytes, expected, sizeof expected - 1);
+    rt_data *data = open_text(RT_LEVEL_CHAR, text, sizeof text - 1, 8);
+    ck_assert_int_eq(rt_data_vocab(data), 10);
+    has_ids(data, (int32_t[]){6, 8, 7, 6, 9, 7, 5}, 7);
+    ck_assert_uint_eq(rt_data_unknown(data).count, 0);
     rt_data_close(data);
 }
 END_TEST
 
-START_TEST(an_alphabet_made_of_its_bytes_is_the_same)
+/* As checkpoints of version 1 have it. */
+START_TEST(an_alphabet_has_the_units_that_occur_from_id_4_on)
 {
-    for (int level = RT_LEVEL_BYTE; level <= RT_LEVEL_CHAR; level++) {
-        rt_alphabet *alphabet = alphabet_of(level, mixed, sizeof mixed - 1);
-        rt_alphabet *again = alphabet_of(level, alphabet->bytes, alphabet->size);
-        same_alphabet(alphabet, again);
-        rt_alphabet_free(alphabet);
-        rt_alphabet_free(again);
-    }
+    rt_vocabulary *bytes = alphabet_of(RT_LEVEL_BYTE, "b\xff"
+                                                      "ca");
+    rt_data *data = open_with(bytes, RT_LEVEL_BYTE, "abc\xff", 4, 5);
+    ck_assert_int_eq(rt_data_vocab(data), 8);
+    has_ids(data, (int32_t[]){4, 5, 6, 7}, 4);
+    rt_data_close(data);
+    rt_vocabulary_free(bytes);
 }
 END_TEST
 
-START_TEST(a_text_of_all_bytes_has_260_tokens)
+START_TEST(a_text_is_read_with_the_vocabulary_that_is_given)
 {
-    uint8_t text[512];
-    for (int i = 0; i < 512; i++)
-        text[i] = (uint8_t)(i / 2);
-    rt_alphabet *alphabet = alphabet_of(RT_LEVEL_BYTE, text, sizeof text);
-    ck_assert_int_eq(alphabet->count, 256);
-    ck_assert_int_eq(alphabet->ids[255], 259);
-    rt_alphabet_free(alphabet);
-    alphabet = alphabet_of(RT_LEVEL_BYTE, text, 0);
-    ck_assert_int_eq(alphabet->count, 0);
-    rt_alphabet_free(alphabet);
-    rt_alphabet_free(NULL);
+    rt_data *first = open_text(RT_LEVEL_CHAR, "hello", 5, 2);
+    rt_data *second = open_with(rt_data_vocabulary(first), RT_LEVEL_CHAR, "mellow, mellow", 14, 15);
+    const int32_t u = RT_FIRST_SYMBOL, e = 5, l = 7, o = 8;
+    ck_assert_int_eq(rt_data_vocab(second), 9);
+    has_ids(second, (int32_t[]){u, e, l, l, o, u, u, u, u, e, l, l, o, u}, 14);
+    const rt_unknown unknown = rt_data_unknown(second);
+    ck_assert(unknown.count == 6 && unknown.unit == 'm' && unknown.at == 0);
+    rt_data_close(second);
+    rt_data_close(first);
 }
 END_TEST
+
+/* Over both files: the first unit that is not known is the 'x' of the second. */
+START_TEST(what_is_unknown_is_counted_over_all_files)
+{
+    rt_data *first = open_text(RT_LEVEL_CHAR, "ab\xc3\xa9", 4, 2), *second;
+    rt_data_options o = options_for("text");
+    o.length = 3;
+    o.level = RT_LEVEL_CHAR;
+    write_file(in_folder("b"),
+               "\xc3\xa9"
+               "ba",
+               4);
+    write_file(in_folder("c"), "bxay", 4);
+    snprintf(o.file, sizeof o.file, "%s/b,%s/c", folder, folder);
+    o.eval_fraction = 0;
+    ck_assert_int_eq(rt_data_open(&second, &o, rt_data_vocabulary(first)).code, RT_OK);
+    const rt_unknown unknown = rt_data_unknown(second);
+    ck_assert(unknown.count == 2 && unknown.unit == 'x' && unknown.at == 5);
+    rt_data_close(second);
+    rt_data_close(first);
+}
+END_TEST
+
+START_TEST(a_text_with_what_an_alphabet_lacks_is_refused)
+{
+    rt_vocabulary *alphabet = alphabet_of(RT_LEVEL_CHAR, "ab\xc3\xa9");
+    rt_data_options o = options_for("text");
+    rt_data *data;
+    o.length = 2;
+    o.level = RT_LEVEL_CHAR;
+    const char *good = write_file(in_folder("a"),
+                                  "\xc3\xa9"
+                                  "ba",
+                                  4);
+    const char *bad = write_file(in_folder("b"),
+                                 "\xc3\xa9"
+                                 "b\xe2\x82\xac",
+                                 6);
+    snprintf(o.file, sizeof o.file, "%s,%s", good, bad);
+    is_data_error(rt_data_open(&data, &o, alphabet), bad,
+                  ": '\xe2\x82\xac' (U+20AC) at offset 3 does not occur in the text that the "
+                  "model was trained on");
+    ck_assert_ptr_null(data);
+    rt_vocabulary_free(alphabet);
+}
+END_TEST
+
+START_TEST(a_vocabulary_of_another_level_is_refused)
+{
+    rt_vocabulary *alphabet = alphabet_of(RT_LEVEL_CHAR, "ab");
+    rt_data_options o = options_for("text");
+    rt_data *data;
+    set_file(&o, write_file(in_folder("a"), "ab", 2));
+    rt_status status = rt_data_open(&data, &o, alphabet);
+    ck_assert_int_eq(status.code, RT_CONFIG);
+    ck_assert_str_eq(status.message, "data.level makes units of bytes; the model has a vocabulary "
+                                     "of characters");
+    ck_assert_ptr_null(data);
+    rt_vocabulary_free(alphabet);
+}
+END_TEST
+
+/* Other than [UNK] and special tokens: what a masked unit is now and then replaced by. */
+START_TEST(a_mask_is_never_replaced_by_a_special_token)
+{
+    enum { LENGTH = 400, ROWS = 50 };
+    char text[LENGTH];
+    int replaced = 0;
+    memset(text, 'b', sizeof text);
+    text[0] = 'a';
+    rt_data *data = open_text(RT_LEVEL_CHAR, text, sizeof text, LENGTH);
+    rt_batch batch = new_batch(ROWS, LENGTH);
+    rt_data_training(data, 1, 0, 0, &batch);
+    for (int at = 0; at < ROWS * LENGTH; at++)
+        if (batch.labels[at] != RT_NO_LABEL && batch.ids[at] != RT_ID_MASK) {
+            ck_assert(batch.ids[at] == FIRST_CHARACTER || batch.ids[at] == FIRST_CHARACTER + 1);
+            replaced += batch.ids[at] == FIRST_CHARACTER;
+        }
+    ck_assert_int_gt(replaced, 50);
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+/* ---- data.vocab_file ---- */
+
+static rt_status open_with_file(rt_data **data, const rt_vocabulary *given, const char *vocabulary,
+                                const char *text)
+{
+    rt_data_options o = options_for("text");
+    o.length = 3;
+    o.level = RT_LEVEL_CHAR;
+    o.eval_fraction = 0;
+    set_file(&o, write_file(in_folder("a"), text, strlen(text)));
+    snprintf(o.vocab_file, sizeof o.vocab_file, "%s",
+             vocabulary ? write_file(in_folder("b"), vocabulary, strlen(vocabulary))
+                        : in_folder("c"));
+    return rt_data_open(data, &o, given);
+}
+
+#define TOKENS "[PAD]\n[CLS]\n[MASK]\n[SEP]\n[UNK]\n"
+
+START_TEST(a_vocabulary_comes_from_a_file)
+{
+    rt_data *data;
+    rt_status status = open_with_file(&data, NULL, TOKENS "o\n\\n\nl\n", "lo\nx");
+    ck_assert_msg(!status.code, "%s", status.message);
+    ck_assert_int_eq(rt_data_vocab(data), 8);
+    rt_batch batch = new_batch(1, 5);
+    rt_data_evaluation(data, 0, &batch);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(original(&batch, 1 + i), ((int[]){7, 5, 6, 4})[i]);
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+START_TEST(a_file_must_be_there_and_be_a_vocabulary)
+{
+    rt_data *data;
+    is_data_error(open_with_file(&data, NULL, NULL, "lo"), in_folder("c"),
+                  ": No such file or directory (data.vocab_file)");
+    is_data_error(open_with_file(&data, NULL, "", "lo"), in_folder("b"),
+                  ": data.vocab_file must hold text; the file is empty");
+    is_data_error(open_with_file(&data, NULL, TOKENS "ab\n", "lo"), in_folder("b"),
+                  ":6: holds 2 characters; at level char a line holds one");
+}
+END_TEST
+
+START_TEST(a_file_must_be_the_vocabulary_that_is_given)
+{
+    rt_data *first = open_text(RT_LEVEL_CHAR, "hello", 5, 2), *data;
+    const rt_vocabulary *given = rt_data_vocabulary(first);
+    rt_status status = open_with_file(&data, given, TOKENS "e\nh\nl\no", "lo");
+    ck_assert_msg(!status.code, "%s", status.message);
+    ck_assert_ptr_eq(rt_data_vocabulary(data), given);
+    rt_data_close(data);
+    status = open_with_file(&data, given, TOKENS "h\ne\nl\no", "lo");
+    ck_assert_int_eq(status.code, RT_CONFIG);
+    ck_assert_ptr_null(data);
+    ck_assert_ptr_nonnull(strstr(status.message, "data.vocab_file: "));
+    ck_assert_ptr_nonnull(strstr(status.message, "/b is not the vocabulary that the model was "
+                                                 "trained with; without the key that one is used"));
+    rt_data_close(first);
+}
+END_TEST
+
+START_TEST(bytes_need_no_file)
+{
+    rt_data_options o = options_for("text");
+    set_file(&o, "a.txt");
+    strcpy(o.vocab_file, "vocab.txt");
+    rt_status status = rt_data_check(&o);
+    ck_assert_int_eq(status.code, RT_CONFIG);
+    ck_assert_str_eq(status.message, "data.vocab_file is for data.level = char: level byte has all "
+                                     "bytes as its vocabulary");
+    o.level = RT_LEVEL_CHAR;
+    ck_assert_int_eq(rt_data_check(&o).code, RT_OK);
+}
+END_TEST
+
+/* ---- units ---- */
 
 /* Code points of every size stand where they stood, with their rank as the id. */
 START_TEST(a_character_of_any_size_is_one_unit)
 {
     rt_data *data = open_text(RT_LEVEL_CHAR, mixed, sizeof mixed - 1, MIXED + 1);
-    ck_assert_int_eq(rt_data_vocab(data), RT_FIRST_SYMBOL + MIXED);
-    rt_batch batch = new_batch(1, MIXED + 1);
-    rt_data_evaluation(data, 0, &batch);
+    int32_t expected[MIXED];
+    ck_assert_int_eq(rt_data_vocab(data), FIRST_CHARACTER + MIXED);
     for (int i = 0; i < MIXED; i++)
-        ck_assert_int_eq(original(&batch, 1 + i), RT_FIRST_SYMBOL + i);
-    free_batch(batch);
+        expected[i] = FIRST_CHARACTER + i;
+    has_ids(data, expected, MIXED);
     rt_data_close(data);
-    rt_alphabet *alphabet = alphabet_of(RT_LEVEL_CHAR, mixed, sizeof mixed - 1);
-    ck_assert_mem_eq(alphabet->units, mixed_units, sizeof mixed_units);
-    rt_alphabet_free(alphabet);
 }
 END_TEST
 
@@ -131,8 +292,9 @@ static void check_round_trip(const rt_data *data, const char *text)
 {
     int32_t *ids;
     int count;
+    rt_unknown unknown;
     char unit[RT_UNIT_SIZE], back[64] = "";
-    rt_status status = rt_data_encode(data, text, &ids, &count);
+    rt_status status = rt_data_encode(data, text, &ids, &count, &unknown);
     ck_assert_msg(status.code == RT_OK, "%s", status.message);
     for (int i = 0; i < count; i++) {
         size_t size;
@@ -142,6 +304,7 @@ static void check_round_trip(const rt_data *data, const char *text)
         strcat(back, unit);
     }
     ck_assert_str_eq(back, text);
+    ck_assert_uint_eq(unknown.count, 0);
     rt_free(ids);
 }
 
@@ -162,7 +325,8 @@ START_TEST(a_byte_0_is_a_unit)
         rt_data *data = open_text(level, "\0a", 2, 2);
         char unit[RT_UNIT_SIZE] = "x";
         size_t size;
-        rt_status status = rt_data_decode(data, RT_FIRST_SYMBOL, unit, &size);
+        const int32_t id = level == RT_LEVEL_CHAR ? FIRST_CHARACTER : RT_FIRST_SYMBOL;
+        rt_status status = rt_data_decode(data, id, unit, &size);
         ck_assert_int_eq(status.code, RT_OK);
         ck_assert_uint_eq(size, 1);
         ck_assert_int_eq(unit[0], 0);
@@ -173,7 +337,7 @@ END_TEST
 
 START_TEST(what_is_no_id_of_a_unit_cannot_be_decoded)
 {
-    static const int32_t wrong[] = {RT_ID_PAD, RT_ID_SEP, RT_FIRST_SYMBOL + 3,
+    static const int32_t wrong[] = {RT_ID_PAD, RT_ID_SEP, RT_FIRST_SYMBOL, FIRST_CHARACTER + 3,
                                     -1,        INT32_MIN, INT32_MAX};
     rt_data *data = open_text(RT_LEVEL_CHAR, "abc", 3, 2);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -193,26 +357,49 @@ static void not_encoded(const rt_data *data, const char *text, const char *messa
 {
     int count = 1;
     int32_t *ids = (int32_t *)&count;
-    rt_status status = rt_data_encode(data, text, &ids, &count);
+    rt_unknown unknown;
+    rt_status status = rt_data_encode(data, text, &ids, &count, &unknown);
     ck_assert_int_eq(status.code, RT_ARGUMENT);
     ck_assert_str_eq(status.message, message);
     ck_assert(ids == NULL && count == 0);
 }
 
+START_TEST(a_character_that_is_not_known_is_encoded_as_one_that_is_unknown)
+{
+    rt_data *data = open_text(RT_LEVEL_CHAR, "ab\xc3\xa9", 4, 2);
+    int32_t *ids;
+    int count;
+    rt_unknown unknown;
+    rt_status status = rt_data_encode(data,
+                                      "\xc3\xa9z\xe2\x82\xac"
+                                      "a",
+                                      &ids, &count, &unknown);
+    ck_assert_msg(!status.code, "%s", status.message);
+    ck_assert_int_eq(count, 4);
+    ck_assert(ids[0] == 7 && ids[1] == 4 && ids[2] == 4 && ids[3] == 5);
+    ck_assert(unknown.count == 2 && unknown.unit == 'z' && unknown.at == 2);
+    rt_free(ids);
+    rt_data_close(data);
+}
+END_TEST
+
 START_TEST(encoding_names_a_byte_outside_the_alphabet)
 {
-    rt_data *data = open_text(RT_LEVEL_BYTE, "abc", 3, 2);
+    rt_vocabulary *alphabet = alphabet_of(RT_LEVEL_BYTE, "abc");
+    rt_data *data = open_with(alphabet, RT_LEVEL_BYTE, "abc", 3, 2);
     not_encoded(data, "abzc", "'z' at byte 2 does not occur in the training text");
     not_encoded(data, "\n", "byte 0x0a at byte 0 does not occur in the training text");
     not_encoded(data, "a\xc3\xa9", "byte 0xc3 at byte 1 does not occur in the training text");
     rt_data_close(data);
+    rt_vocabulary_free(alphabet);
 }
 END_TEST
 
 /* A combining accent would join the quotation mark before it; a tab would be none. */
 START_TEST(encoding_names_a_character_outside_the_alphabet)
 {
-    rt_data *data = open_text(RT_LEVEL_CHAR, "ab\xc3\xa9", 4, 2);
+    rt_vocabulary *alphabet = alphabet_of(RT_LEVEL_CHAR, "ab\xc3\xa9");
+    rt_data *data = open_with(alphabet, RT_LEVEL_CHAR, "ab\xc3\xa9", 4, 2);
     not_encoded(data, "\xc3\xa9z", "'z' at byte 2 does not occur in the training text");
     not_encoded(data, "a b", "' ' at byte 1 does not occur in the training text");
     not_encoded(data, "a\xe2\x82\xac",
@@ -220,6 +407,7 @@ START_TEST(encoding_names_a_character_outside_the_alphabet)
     not_encoded(data, "a\xcc\x81", "U+0301 at byte 1 does not occur in the training text");
     not_encoded(data, "\t", "U+0009 at byte 0 does not occur in the training text");
     rt_data_close(data);
+    rt_vocabulary_free(alphabet);
 }
 END_TEST
 
@@ -244,8 +432,8 @@ START_TEST(a_text_can_have_65000_different_characters)
     rt_data *data = open_text(RT_LEVEL_CHAR, text, size - 4, LIMIT + 1);
     rt_batch batch = new_batch(1, LIMIT + 1);
     rt_data_evaluation(data, 0, &batch);
-    ck_assert_int_eq(rt_data_vocab(data), RT_FIRST_SYMBOL + LIMIT);
-    ck_assert_int_eq(original(&batch, LIMIT), RT_FIRST_SYMBOL + LIMIT - 1);
+    ck_assert_int_eq(rt_data_vocab(data), FIRST_CHARACTER + LIMIT);
+    ck_assert_int_eq(original(&batch, LIMIT), FIRST_CHARACTER + LIMIT - 1);
     free_batch(batch);
     rt_data_close(data);
 
@@ -253,8 +441,8 @@ START_TEST(a_text_can_have_65000_different_characters)
     const char *path = write_file(in_folder("a"), text, size);
     o.level = RT_LEVEL_CHAR;
     set_file(&o, path);
-    is_data_error(rt_data_open(&data, &o), path,
-                  ": data.file can have up to 65000 different characters; it has 65001");
+    is_data_error(rt_data_open(&data, &o, NULL), path,
+                  ": a text can have up to 65000 different characters; it has 65001");
     ck_assert_ptr_null(data);
 }
 END_TEST
@@ -264,15 +452,24 @@ int main(void)
     Suite *suite = suite_create("text");
     TCase *tests = leak_checked_case(suite, "text");
     tcase_add_checked_fixture(tests, make_folder, remove_folder);
-    tcase_add_test(tests, the_alphabet_is_the_bytes_that_occur_in_ascending_order);
-    tcase_add_test(tests, the_alphabet_is_the_code_points_that_occur_in_ascending_order);
-    tcase_add_test(tests, an_alphabet_made_of_its_bytes_is_the_same);
-    tcase_add_test(tests, a_text_of_all_bytes_has_260_tokens);
+    tcase_add_test(tests, every_text_of_bytes_has_the_same_260_ids);
+    tcase_add_test(tests, the_characters_of_a_text_follow_in_the_order_of_code_points);
+    tcase_add_test(tests, an_alphabet_has_the_units_that_occur_from_id_4_on);
+    tcase_add_test(tests, a_text_is_read_with_the_vocabulary_that_is_given);
+    tcase_add_test(tests, what_is_unknown_is_counted_over_all_files);
+    tcase_add_test(tests, a_text_with_what_an_alphabet_lacks_is_refused);
+    tcase_add_test(tests, a_vocabulary_of_another_level_is_refused);
+    tcase_add_test(tests, a_mask_is_never_replaced_by_a_special_token);
+    tcase_add_test(tests, a_vocabulary_comes_from_a_file);
+    tcase_add_test(tests, a_file_must_be_there_and_be_a_vocabulary);
+    tcase_add_test(tests, a_file_must_be_the_vocabulary_that_is_given);
+    tcase_add_test(tests, bytes_need_no_file);
     tcase_add_test(tests, a_character_of_any_size_is_one_unit);
     tcase_add_test(tests, every_code_point_is_read_as_it_was_written);
     tcase_add_test(tests, decoding_gives_back_what_was_encoded);
     tcase_add_test(tests, a_byte_0_is_a_unit);
     tcase_add_test(tests, what_is_no_id_of_a_unit_cannot_be_decoded);
+    tcase_add_test(tests, a_character_that_is_not_known_is_encoded_as_one_that_is_unknown);
     tcase_add_test(tests, encoding_names_a_byte_outside_the_alphabet);
     tcase_add_test(tests, encoding_names_a_character_outside_the_alphabet);
     tcase_add_test(tests, encoding_names_a_byte_that_is_not_utf8);

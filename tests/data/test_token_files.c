@@ -50,7 +50,7 @@ static void refused_at(const char *path, const char *dataset, const char *messag
 {
     rt_data_options o = options_of(path, dataset);
     rt_data *data = (rt_data *)&o;
-    is_data_error(rt_data_open(&data, &o), o.file, message);
+    is_data_error(rt_data_open(&data, &o, NULL), o.file, message);
     ck_assert_ptr_null(data);
 }
 
@@ -109,13 +109,13 @@ START_TEST(a_file_that_is_no_regular_one_is_named)
 {
     rt_data_options o = options_of(in_folder("b"), "/ids");
     rt_data *data;
-    is_data_error(rt_data_open(&data, &o), in_folder("b"),
+    is_data_error(rt_data_open(&data, &o, NULL), in_folder("b"),
                   ": No such file or directory (data.file)");
     o = options_of(folder, "/ids");
-    is_data_error(rt_data_open(&data, &o), folder, ": Is a directory (data.file)");
+    is_data_error(rt_data_open(&data, &o, NULL), folder, ": Is a directory (data.file)");
     ck_assert_int_eq(mkfifo(in_folder("b"), 0600), 0);
     o = options_of(in_folder("b"), "/ids");
-    is_data_error(rt_data_open(&data, &o), in_folder("b"), ": data.file must be a regular file");
+    is_data_error(rt_data_open(&data, &o, NULL), in_folder("b"), ": data.file must be a regular file");
 }
 END_TEST
 
@@ -129,7 +129,7 @@ START_TEST(a_file_without_permission_is_named)
     ck_assert_int_eq(chmod(path, 0), 0);
     ck_assert_int_eq(chmod(folder, 0755), 0);
     ck_assert_int_eq(seteuid(user ? user : somebody), 0);
-    rt_status status = rt_data_open(&data, &o);
+    rt_status status = rt_data_open(&data, &o, NULL);
     ck_assert_int_eq(seteuid(user), 0);
     is_data_error(status, path, ": Permission denied (data.file)");
 }
@@ -161,7 +161,7 @@ START_TEST(a_file_that_was_cut_short_is_refused)
         ck_assert(fclose(file) == 0 && size > 1000 && size < sizeof whole);
         for (size_t length = 0; length < size; length++) {
             write_file(in_folder("a"), whole, length);
-            ck_assert_int_eq(rt_data_open(&data, &o).code, RT_DATA);
+            ck_assert_int_eq(rt_data_open(&data, &o, NULL).code, RT_DATA);
         }
     }
 }
@@ -380,7 +380,7 @@ START_TEST(token_ids_must_hold_a_window_of_each_kind)
     o.length = 3;
     rt_data_close(opened(&o));
     o.length = 4;
-    is_data_error(rt_data_open(&data, &o), o.file,
+    is_data_error(rt_data_open(&data, &o, NULL), o.file,
                   ": data.length 4 needs 3 ids for training and as many for evaluation; of the 10 "
                   "there are 8 and 2 (data.eval_fraction 0.2)");
 }

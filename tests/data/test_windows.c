@@ -5,11 +5,17 @@
 #include <math.h>
 
 /* Units that are all different, so that each tells its place: unit i has the id
- * RT_FIRST_SYMBOL + i, whether it is a byte, a character (from U+00FA on, with two bytes
+ * first_id(kind) + i, whether it is a byte, a character (from U+00FA on, with two bytes
  * each) or a token id. */
 enum { PLACES = 250, LENGTH = 8, WINDOW = LENGTH - 1 };
 
 enum { BYTES, CHARACTERS, TOKENS, KINDS };
+
+/* Before the characters is [UNK]. */
+static int first_id(int kind)
+{
+    return kind == CHARACTERS ? RT_FIRST_SYMBOL + 1 : RT_FIRST_SYMBOL;
+}
 
 static rt_data_options ruler(int kind, double eval_fraction)
 {
@@ -36,16 +42,16 @@ static rt_data_options ruler(int kind, double eval_fraction)
 }
 
 /* The place in the ruler where a row begins; the row must be one piece of it. */
-static int place_of(const rt_batch *batch, int row)
+static int place_of(int kind, const rt_batch *batch, int row)
 {
     int first = row * batch->length;
-    int place = original(batch, first + 1) - RT_FIRST_SYMBOL;
+    int place = original(batch, first + 1) - first_id(kind);
     ck_assert_int_eq(batch->ids[first], RT_ID_CLS);
     ck_assert_int_eq(batch->labels[first], RT_NO_LABEL);
     for (int t = 0; t < batch->length; t++)
         ck_assert_int_eq(batch->mask[first + t], 1);
     for (int t = 1; t < batch->length; t++)
-        ck_assert_int_eq(original(batch, first + t), RT_FIRST_SYMBOL + place + t - 1);
+        ck_assert_int_eq(original(batch, first + t), first_id(kind) + place + t - 1);
     return place;
 }
 
@@ -60,7 +66,7 @@ START_TEST(training_windows_begin_anywhere_before_the_tail)
     for (uint32_t step = 0; step < STEPS; step++) {
         rt_data_training(data, 3, step, 0, &batch);
         for (int r = 0; r < ROWS; r++) {
-            int place = place_of(&batch, r);
+            int place = place_of(_i, &batch, r);
             ck_assert_msg(place < STARTS, "a window begins at %d", place);
             counts[place]++;
         }
@@ -82,7 +88,7 @@ static void check_evaluation(int kind, double eval_fraction, int length, int beg
     rt_batch batch = new_batch(2 * rows, length);
     rt_data_evaluation(data, 0, &batch);
     for (int r = 0; r < 2 * rows; r++)
-        ck_assert_int_eq(place_of(&batch, r), begin + r % rows * (length - 1));
+        ck_assert_int_eq(place_of(kind, &batch, r), begin + r % rows * (length - 1));
     free_batch(batch);
     rt_data_close(data);
 }
@@ -137,11 +143,11 @@ START_TEST(training_and_evaluation_share_no_unit)
         rt_data_training(data, 1, 0, 0, &training);
         rt_data_evaluation(data, 0, &evaluation);
         for (int r = 0; r < ROWS; r++) {
-            int end = place_of(&training, r) + WINDOW - 1;
+            int end = place_of(_i, &training, r) + WINDOW - 1;
             last = end > last ? end : last;
         }
         for (int r = 0; r < rows; r++) {
-            int place = place_of(&evaluation, r);
+            int place = place_of(_i, &evaluation, r);
             first = place < first ? place : first;
         }
         ck_assert_int_eq(last + 1, first);
@@ -152,15 +158,16 @@ START_TEST(training_and_evaluation_share_no_unit)
 }
 END_TEST
 
-/* The row is [CLS] and the units from `place` on; each place asks for the next. */
-static void check_next(const rt_batch *batch, int row, int place)
+/* The row is [CLS] and units that follow each other; each place asks for the next. */
+static void check_next(int kind, const rt_batch *batch, int row)
 {
     const int32_t *ids = batch->ids + row * batch->length;
     const int32_t *labels = batch->labels + row * batch->length;
     int last = batch->length - 1;
+    ck_assert_int_ge(ids[1], first_id(kind));
     for (int t = 0; t <= last; t++) {
-        ck_assert_int_eq(ids[t], t ? RT_FIRST_SYMBOL + place + t - 1 : RT_ID_CLS);
-        ck_assert_int_eq(labels[t], t < last ? RT_FIRST_SYMBOL + place + t : RT_NO_LABEL);
+        ck_assert_int_eq(ids[t], t ? ids[1] + t - 1 : RT_ID_CLS);
+        ck_assert_int_eq(labels[t], t < last ? ids[1] + t : RT_NO_LABEL);
         ck_assert_int_eq(batch->mask[row * batch->length + t], 1);
     }
 }
@@ -176,7 +183,7 @@ START_TEST(a_language_model_is_asked_for_the_next_unit_everywhere)
         rt_batch batch = new_batch(ROWS, lengths[i]);
         rt_data_training(data, 1, 0, 0, &batch);
         for (int r = 0; r < ROWS; r++)
-            check_next(&batch, r, batch.ids[r * batch.length + 1] - RT_FIRST_SYMBOL);
+            check_next(_i, &batch, r);
         free_batch(batch);
     }
     rt_data_close(data);
@@ -193,7 +200,7 @@ START_TEST(evaluation_asks_a_language_model_for_every_unit_of_the_tail_once)
     rt_data_evaluation(data, 0, &batch);
     for (int i = 0; i < rows * 11; i++)
         if (batch.labels[i] != RT_NO_LABEL)
-            asked[batch.labels[i] - RT_FIRST_SYMBOL]++;
+            asked[batch.labels[i] - first_id(_i)]++;
     for (int i = 0; i < PLACES; i++)
         ck_assert_int_eq(asked[i], i >= 200);
     free_batch(batch);
@@ -232,12 +239,14 @@ static void expect_share(const char *what, int count, int n, double p)
                   n * p, n, count);
 }
 
-/* One in twenty of the random units is what stood there. */
+/* One in twenty of the random units is what stood there; of bytes there are 256, whichever
+ * occur. */
 START_TEST(chosen_units_are_hidden_as_in_bert)
 {
+    const int units = _i == BYTES ? 256 : LETTERS;
     rt_data *data = open_letters(_i, 0.15);
     rt_batch batch = new_batch(MANY, LONG_LENGTH);
-    int chosen = 0, masked = 0, stayed = 0, other = 0, units[LETTERS] = {0};
+    int chosen = 0, masked = 0, stayed = 0, other = 0, counts[256] = {0};
     rt_data_training(data, 11, 0, 0, &batch);
     for (int i = 0; i < MANY * LONG_LENGTH; i++) {
         if (batch.labels[i] == RT_NO_LABEL)
@@ -248,13 +257,13 @@ START_TEST(chosen_units_are_hidden_as_in_bert)
         if (batch.ids[i] == RT_ID_MASK || batch.ids[i] == batch.labels[i])
             continue;
         other++;
-        units[batch.ids[i] - RT_FIRST_SYMBOL]++;
+        counts[batch.ids[i] - first_id(_i)]++;
     }
     expect_share("chosen", chosen, MANY * (LONG_LENGTH - 1), 0.15);
     expect_share("[MASK]", masked, chosen, 0.8);
-    expect_share("stayed", stayed, chosen, 0.1 + 0.1 / LETTERS);
-    expect_share("other", other, chosen, 0.1 - 0.1 / LETTERS);
-    ck_assert_double_lt(chi_squared(units, LETTERS, other), LETTERS - 1 + 5 * sqrt(2.0 * LETTERS));
+    expect_share("stayed", stayed, chosen, 0.1 + 0.1 / units);
+    expect_share("other", other, chosen, 0.1 - 0.1 / units);
+    ck_assert_double_lt(chi_squared(counts, units, other), units - 1 + 5 * sqrt(2.0 * units));
     free_batch(batch);
     rt_data_close(data);
 }

@@ -26,7 +26,7 @@ static inline void open_and_draw(const rt_data_options *o)
     uint8_t mask[16];
     rt_batch batch = {2, 8, ids, labels, mask};
     rt_data *data;
-    rt_status status = rt_data_open(&data, o);
+    rt_status status = rt_data_open(&data, o, NULL);
     if (status.code)
         return;
     rt_data_training(data, 1, 2, 3, &batch);

@@ -21,8 +21,7 @@ static void assert_some_info(const rt_checkpoint_info *info)
     ck_assert(info->best_eval_loss == 0.125);
     ck_assert(info->best_eval_step == 199);
     ck_assert_str_eq(info->config, some_config);
-    ck_assert_uint_eq(info->alphabet_size, sizeof some_alphabet);
-    ck_assert_mem_eq(info->alphabet, some_alphabet, sizeof some_alphabet);
+    ck_assert(rt_vocabularies_equal(info->vocabulary, &some_vocabulary));
 }
 
 START_TEST(what_was_saved_is_loaded_bit_for_bit)
@@ -60,7 +59,7 @@ START_TEST(an_info_without_texts_is_read_as_empty_texts)
     assert_status(status, RT_OK, "");
     assert_status(rt_checkpoint_read_info(opened(in_scratch("a.h5")), &info), RT_OK, "");
     ck_assert_str_eq(info.config, "");
-    ck_assert_uint_eq(info.alphabet_size, 0);
+    ck_assert_ptr_null(info.vocabulary);
     ck_assert(isinf(info.best_eval_loss));
     rt_checkpoint_info_free(&info);
     free_trained(&t);
@@ -81,7 +80,7 @@ START_TEST(a_parameter_lies_where_its_name_says)
 {
     static const char *const paths[] = {
         "/config",
-        "/data/alphabet",
+        "/vocabulary",
         "/model/embeddings/words",
         "/model/encoder/layer/0/theta",
         "/optimizer/first_moment/encoder/layer/0/bias",
@@ -274,7 +273,8 @@ static rt_status start_in_another_form(trained *saved, trained *started, rt_thet
     rt_status status = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(saved), &info);
     assert_status(status, RT_OK, "");
     rt_checkpoint_info read = {0};
-    status = rt_checkpoint_start_from(opened(in_scratch(FILE_NAME)), model_of(started), &has_theta, &read);
+    status = rt_checkpoint_start_from(opened(in_scratch(FILE_NAME)), model_of(started), &has_theta,
+                                      &read);
     ck_assert(status.code || has_theta);
     rt_checkpoint_info_free(&read);
     return status;
@@ -310,17 +310,112 @@ START_TEST(a_theta_below_0_has_no_logarithm_to_start_from)
 }
 END_TEST
 
+static void write_attribute(hid_t owner, const char *name, hid_t type, const void *value)
+{
+    hid_t attribute = H5Aopen(owner, name, H5P_DEFAULT);
+    ck_assert(H5Awrite(attribute, type, value) >= 0);
+    H5Aclose(attribute);
+}
+
+static void set_version(int version)
+{
+    hid_t file = begin_forging(in_scratch(FILE_NAME));
+    write_attribute(file, "version", H5T_NATIVE_INT, &version);
+    end_forging(file, in_scratch(FILE_NAME));
+}
+
 START_TEST(another_format_version_is_refused)
 {
+    static const char *const messages[] = {FILE_NAME
+                                           ": version is 3; this program reads versions 1 to 2",
+                                           FILE_NAME
+                                           ": version is 0; this program reads versions 1 to 2"};
+    double *theta;
+    rt_shape shape;
+    rt_theta_scope scope;
     save_example();
-    int version = 2;
-    hid_t file = begin_forging(in_scratch(FILE_NAME));
-    hid_t attribute = H5Aopen(file, "version", H5P_DEFAULT);
-    ck_assert(H5Awrite(attribute, H5T_NATIVE_INT, &version) >= 0);
-    H5Aclose(attribute);
-    end_forging(file, in_scratch(FILE_NAME));
+    set_version(_i ? 0 : 3);
     trained t = new_trained(4, 2);
-    expect_refusal(&t, FILE_NAME ": version is 2, 1 expected");
+    expect_refusal(&t, messages[_i]);
+    assert_status(rt_checkpoint_read_theta(opened(in_scratch(FILE_NAME)), &theta, &shape, &scope),
+                  RT_CHECKPOINT, messages[_i]);
+}
+END_TEST
+
+/* ---- the vocabulary ---- */
+
+static rt_status read_vocabulary(rt_vocabulary **vocabulary)
+{
+    rt_checkpoint_info info;
+    rt_status status = rt_checkpoint_read_info(opened(in_scratch(FILE_NAME)), &info);
+    *vocabulary = info.vocabulary;
+    info.vocabulary = NULL;
+    rt_checkpoint_info_free(&info);
+    return status;
+}
+
+START_TEST(a_vocabulary_of_any_kind_is_read_as_it_was_saved)
+{
+    static const unsigned char text[] = "hello\n\\";
+    rt_vocabulary *saved, *read;
+    rt_status status =
+        _i == 0   ? rt_vocabulary_of_bytes(&saved)
+        : _i == 1 ? rt_vocabulary_of_text(&saved, "text", text, sizeof text)
+                  : rt_vocabulary_of_alphabet(&saved, _i == 2 ? RT_LEVEL_BYTE : RT_LEVEL_CHAR,
+                                              "text", text, sizeof text);
+    assert_status(status, RT_OK, "");
+    trained t = new_trained(4, 1);
+    rt_checkpoint_info info = some_info(200);
+    info.vocabulary = saved;
+    status = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&t), &info);
+    assert_status(status, RT_OK, "");
+    assert_status(read_vocabulary(&read), RT_OK, "");
+    ck_assert(rt_vocabularies_equal(saved, read));
+    rt_vocabulary_free(saved);
+    rt_vocabulary_free(read);
+    free_trained(&t);
+}
+END_TEST
+
+/* Another word of the same size, or another byte for the first character. */
+static void forge_vocabulary(const char *attribute, const char *word)
+{
+    unsigned char bytes[64] = {0};
+    hid_t file = begin_forging(in_scratch(FILE_NAME));
+    hid_t set = H5Dopen2(file, "/vocabulary", H5P_DEFAULT);
+    if (attribute) {
+        hid_t type = H5Tcopy(H5T_C_S1);
+        H5Tset_size(type, strlen(word));
+        H5Tset_strpad(type, H5T_STR_NULLPAD);
+        H5Tset_cset(type, H5T_CSET_UTF8);
+        write_attribute(set, attribute, type, word);
+        H5Tclose(type);
+    } else {
+        ck_assert(H5Dread(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) >= 0);
+        bytes[31] = 0xff;
+        ck_assert(H5Dwrite(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) >= 0);
+    }
+    H5Dclose(set);
+    end_forging(file, in_scratch(FILE_NAME));
+}
+
+START_TEST(a_forged_vocabulary_is_refused)
+{
+    static const struct {
+        const char *attribute, *word, *message;
+    } rows[] = {
+        {"level", "word", FILE_NAME ": level of the vocabulary is 'word', which is not known"},
+        {"kind", "vocabulars",
+         FILE_NAME ": kind of the vocabulary is 'vocabulars', which is not "
+                   "known"},
+        {"level", "byte", FILE_NAME ": /vocabulary:5: must be a byte, from 0x00 to 0xff"},
+        {NULL, NULL, FILE_NAME ": /vocabulary:6: byte 0xff is not UTF-8"},
+    };
+    rt_vocabulary *read;
+    save_example();
+    forge_vocabulary(rows[_i].attribute, rows[_i].word);
+    assert_status(read_vocabulary(&read), RT_CHECKPOINT, rows[_i].message);
+    ck_assert_ptr_null(read);
 }
 END_TEST
 
@@ -397,7 +492,9 @@ int main(void)
     tcase_add_loop_test(fit, a_model_that_holds_theta_in_another_form_starts_from_the_same_theta, 0,
                         2);
     tcase_add_test(fit, a_theta_below_0_has_no_logarithm_to_start_from);
-    tcase_add_test(fit, another_format_version_is_refused);
+    tcase_add_loop_test(fit, another_format_version_is_refused, 0, 2);
+    tcase_add_loop_test(fit, a_vocabulary_of_any_kind_is_read_as_it_was_saved, 0, 4);
+    tcase_add_loop_test(fit, a_forged_vocabulary_is_refused, 0, 4);
     TCase *failures = leak_checked_case(suite, "failures");
     tcase_add_checked_fixture(failures, make_scratch, remove_scratch);
     tcase_add_test(failures, a_missing_file_is_named);

@@ -154,6 +154,9 @@ static const example contradictions[] = {
      "theta.ini:5: train.eval_lengths: at length 16, data.distance must be from 1 to 14 for shift "
      "with data.length 16; got 20\n"},
     {"[data]\ntask = text\n", "theta.ini:2: data.file is required for data.task = text\n"},
+    {"[data]\ntask = text\nfile = a\nvocab_file = b\nvocab = 9\n",
+     "theta.ini:4: data.vocab_file is for data.level = char: level byte has all bytes as its "
+     "vocabulary\n"},
     {"[data]\nvocab = 5\n",
      "theta.ini:2: data.vocab must be a whole number from 6 to 1000000; got '5'\n"},
     {"[data]\ndistance = 31\ntask = shift\n",

@@ -11,7 +11,8 @@ static void make_text(void)
 }
 
 #define LANGUAGE                                                                                   \
-    "tiny.ini --quiet theta.learn=no data.task=text data.file=text.txt model.dim=32 "              \
+    "tiny.ini --quiet theta.learn=no data.task=text data.file=text.txt data.level=char "           \
+    "model.dim=32 "                                                                                \
     "optimizer.lr=5e-3 optimizer.schedule_steps=200 train.batch_size=16 "
 
 #define LM LANGUAGE "data.objective=lm model.causal=yes "
@@ -55,8 +56,8 @@ START_TEST(what_cannot_be_predicted_is_refused)
     expect_exit(w, 4, "$TRAIN " LM "--predict a");
     expect_text(w->err, "has no checkpoint");
     expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
-    expect_exit(w, 2, "$TRAIN " LM "--predict xyz");
-    expect_text(w->err, "'x' at byte 0 does not occur in the training text");
+    expect_exit(w, 2, "$TRAIN " LM "--predict \"$(printf 'ab\\377')\"");
+    expect_text(w->err, "byte 0xff at byte 2 is not UTF-8");
     expect_exit(w, 2, "$TRAIN " LM "--predict 'a[MASK]'");
     expect_text(w->err, "a text to continue has no [MASK]");
     expect_exit(w, 2, "$TRAIN " LM "--predict a --temperature -1");
@@ -70,6 +71,43 @@ START_TEST(what_cannot_be_predicted_is_refused)
                 "optimizer.schedule_steps=0");
     expect_exit(w, 2, "$TRAIN tiny.ini --predict a");
     expect_text(w->err, "--predict needs data.task = text");
+}
+END_TEST
+
+/* Once, however many there are; they stay as they are in what is printed. */
+START_TEST(characters_that_are_not_known_are_read_as_unknown)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
+    expect_exit(w, 0, "$TRAIN " LM "--predict 'aXbYc' --tokens 1 --temperature 0");
+    ck_assert(!strncmp(w->out, "aXbYc", 5) && strlen(w->out) == 7);
+    ck_assert_str_eq(w->err, "train: 2 characters of the text are not in the vocabulary and are "
+                             "read as [UNK], the first is 'X' at byte 1\n");
+    expect_exit(w, 0, "$TRAIN " LM "--predict 'aXbYc' --tokens 20 >first");
+    expect_exit(w, 0, "$TRAIN " LM "--predict 'aZbQc' --tokens 20 | tr ZQ XY | cmp - first");
+    expect_exit(w, 0, "$TRAIN " LANGUAGE "run.name=masked train.steps=1");
+    expect_exit(w, 0, "$TRAIN " LANGUAGE "run.name=masked --predict 'a[MASK]X[MASK]Y'");
+    ck_assert(w->out[0] == 'a' && w->out[2] == 'X' && w->out[4] == 'Y' && w->out[5] == '\n');
+    expect_text(w->err, "2 characters of the text are not in the vocabulary and are read as [UNK], "
+                        "the first is 'X' at byte 7\n");
+}
+END_TEST
+
+/* Of the five most likely units, and of many choices at a temperature that makes all of them as
+ * likely, none is a special token: each is one of the letters. */
+START_TEST(special_tokens_are_never_predicted)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
+    expect_exit(w, 0, "$TRAIN " LM "--predict a --tokens 400 --temperature 1e6");
+    ck_assert_uint_eq(strspn(w->out, ALPHABET), 401);
+    ck_assert_str_eq(w->out + 401, "\n");
+    expect_exit(w, 0, "for i in $(seq 200); do printf ab; done >text.txt");
+    expect_exit(w, 0, "$TRAIN " LANGUAGE "run.name=two train.steps=1");
+    expect_exit(w, 0, "$TRAIN " LANGUAGE "run.name=two --predict '[MASK]'");
+    ck_assert_int_eq(count_of(w->out, "'"), 4);
+    expect_text(w->out, "'a' 0.");
+    expect_text(w->out, "'b' 0.");
 }
 END_TEST
 
@@ -90,6 +128,8 @@ int main(void)
     tcase_add_test(tests, choices_depend_on_the_seed_alone);
     tcase_add_test(tests, a_masked_model_fills_the_masks);
     tcase_add_test(tests, what_cannot_be_predicted_is_refused);
+    tcase_add_test(tests, characters_that_are_not_known_are_read_as_unknown);
+    tcase_add_test(tests, special_tokens_are_never_predicted);
     tcase_add_test(tests, a_masked_text_needs_a_mask);
     return run_suite(suite);
 }

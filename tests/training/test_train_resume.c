@@ -28,7 +28,7 @@ static void read_run(trained *t, const char *run, int step)
     const rt_config_source source = {.path = path};
     *t = (trained){0};
     expect_ok(rt_config_load(&t->config, &source, &errors));
-    expect_ok(rt_data_open(&t->data, &t->config.data));
+    expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
     expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data));
     const rt_training_state *state = rt_trainer_state(t->trainer);
     const rt_roformer_options *o = &state->model->options;

@@ -29,7 +29,7 @@ static training *new_training(const char *const *overrides)
     training *t = calloc(1, sizeof *t);
     ck_assert_ptr_nonnull(t);
     load_sound(&t->config, tiny, overrides);
-    expect_ok(rt_data_open(&t->data, &t->config.data));
+    expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
     expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data));
     t->state = rt_trainer_state(t->trainer);
     return t;
@@ -340,7 +340,7 @@ START_TEST(every_refusal_of_the_heap_is_a_status)
     rt_config c;
     rt_data *data;
     load_sound(&c, tiny, OVERRIDES("train.shards=2", "model.layers=1", threads[_i]));
-    expect_ok(rt_data_open(&data, &c.data));
+    expect_ok(rt_data_open(&data, &c.data, NULL));
     const size_t live = rt_memory_live(), before = rt_memory_requests();
     expect_ok(live_once(&c, data));
     const size_t requests = rt_memory_requests() - before;

@@ -71,7 +71,10 @@ static inline rt_image *opened(const char *path)
 }
 
 static char some_config[] = "[run]\nname = copy\nseed = 7\n";
-static unsigned char some_alphabet[] = {'a', 'b', 0, 0xc3, 0xa9};
+
+/* Of the characters a, NUL and e with an acute accent. What is saved asks for units alone. */
+static int32_t some_units[] = {-1, -1, -1, -1, -1, 'a', 0, 0xe9};
+static rt_vocabulary some_vocabulary = {.level = RT_LEVEL_CHAR, .count = 8, .units = some_units};
 
 static inline rt_checkpoint_info some_info(int64_t step)
 {
@@ -82,8 +85,7 @@ static inline rt_checkpoint_info some_info(int64_t step)
                                 .best_eval_loss = 0.125,
                                 .best_eval_step = step - 1,
                                 .config = some_config,
-                                .alphabet = some_alphabet,
-                                .alphabet_size = sizeof some_alphabet};
+                                .vocabulary = &some_vocabulary};
 }
 
 #endif

@@ -7,6 +7,8 @@
  *
  *   /                          attributes format "rotor", version, step, precision, blas, seed,
  *                              best_eval_loss, best_eval_step
+ *   /vocabulary                of a model of text: the bytes of its vocab.txt (see
+ *                              data/vocabulary.h); attributes level, kind
  *   /config                    the configuration, an INI text
  *   /model/a/b/c               the parameter a.b.c
  *                              attributes pairing, base, head_dim, theta_form, theta_scope
@@ -15,7 +17,11 @@
  *   /optimizer/first_moment/a/b/c, /optimizer/second_moment/a/b/c
  *                              attribute schedule_steps
  *   /random                    attributes generator, seed, step
- *   /data                      attribute position; dataset alphabet
+ *   /data                      attribute position
+ *
+ * Version 1 had the dataset /data/alphabet in place of /vocabulary: the units that occur in the
+ * training text, one after the other. It is still read. What was trained with an alphabet keeps
+ * it (kind "alphabet"): other ids would be another training.
  *
  * Numbers are stored in the precision of the build that saves, and converted to that
  * of the build that loads. Errors of what is in a file are RT_CHECKPOINT and begin
@@ -27,6 +33,7 @@
  */
 
 #include "core/path.h"
+#include "data/vocabulary.h"
 #include "models/options.h"
 #include "models/parameters.h"
 #include "train/checkpoint/image.h"
@@ -45,12 +52,11 @@ typedef struct rt_checkpoint_info {
     int64_t schedule_steps;                 /* the horizon of the learning rate's schedule */
     double best_eval_loss;                  /* may be infinite: none so far */
     int64_t best_eval_step;
-    char *config;            /* an INI text; NULL counts as "" */
-    unsigned char *alphabet; /* of text data; may be NULL when alphabet_size is 0 */
-    size_t alphabet_size;    /* bytes */
+    char *config;              /* an INI text; NULL counts as "" */
+    rt_vocabulary *vocabulary; /* NULL: the data was no text */
 } rt_checkpoint_info;
 
-/* Frees the texts of an info that was read. An info that is saved only borrows them. */
+/* Frees what belongs to an info that was read. An info that is saved only borrows it. */
 void rt_checkpoint_info_free(rt_checkpoint_info *info);
 
 /* The trained numbers, and what they mean: two models with the same parameters but
@@ -73,7 +79,7 @@ typedef struct rt_checkpoint_model {
 rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
                              const rt_checkpoint_info *info) RT_MUST_CHECK;
 
-/* Fills the blocks of the model, and info, whose texts the caller then owns. Layout,
+/* Fills the blocks of the model, and info, which the caller then frees. Layout,
  * names and shapes must be those of the file, in both directions; otherwise the first
  * difference is named and nothing is changed. */
 rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
@@ -90,6 +96,10 @@ rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *m
  * the caller frees them. RT_CHECKPOINT if theta was fixed. */
 rt_status rt_checkpoint_read_theta(rt_image *image, double **theta_new, rt_shape *shape,
                                    rt_theta_scope *scope) RT_MUST_CHECK;
+
+/* The vocabulary alone, of an image that stays open: what its data is to be read with. NULL if
+ * that was no text; else the caller frees it. */
+rt_status rt_checkpoint_vocabulary(rt_image *image, rt_vocabulary **vocabulary_new) RT_MUST_CHECK;
 
 /* The info alone: enough to build the model that rt_checkpoint_load wants. */
 rt_status rt_checkpoint_read_info(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;

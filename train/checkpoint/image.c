@@ -107,9 +107,8 @@ rt_image *rt_image_open(const char *path, rt_parse parse)
     if (image->status.code == RT_IO) /* what somebody named must be there */
         image->status.code = RT_CHECKPOINT;
     if (image->status.code == RT_OK)
-        image->status = parse == RT_PARSE_APART
-                            ? list_apart(image, &file)
-                            : rt_image_list(&file, &image->list, &image->size);
+        image->status = parse == RT_PARSE_APART ? list_apart(image, &file)
+                                                : rt_image_list(&file, &image->list, &image->size);
     if (image->status.code == RT_OK)
         rt_image_index(image);
     return image;

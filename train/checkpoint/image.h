@@ -12,8 +12,9 @@
  * A NULL image stands for an exhausted heap and may be passed anywhere.
  *
  * Paths are absolute ("/model/embeddings/weight"); the groups on the way to what is
- * put are made. Attributes belong to groups. A failure while reading is
- * RT_CHECKPOINT and begins with the name of the file; also for a file that is not there.
+ * put are made. Attributes belong to groups, and to datasets that have been put. A
+ * failure while reading is RT_CHECKPOINT and begins with the name of the file; also for a
+ * file that is not there.
  */
 
 #include "core/status.h"

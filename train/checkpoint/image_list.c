@@ -85,7 +85,7 @@ static rt_item_kind attribute_kind(hid_t type, hid_t *memory, size_t *size)
     switch (H5Tget_class(type)) {
     case H5T_INTEGER:
         *memory = H5Tget_sign(type) == H5T_SGN_NONE ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64;
-        return H5Tget_size(type) > 8                 ? RT_ITEM_OTHER
+        return H5Tget_size(type) > 8               ? RT_ITEM_OTHER
                : H5Tget_sign(type) == H5T_SGN_NONE ? RT_ITEM_UNSIGNED
                                                    : RT_ITEM_INTEGER;
     case H5T_FLOAT:
@@ -109,7 +109,8 @@ static herr_t list_attribute(hid_t owner, const char *name, const H5A_info_t *in
     unsigned char value[RT_WORD_SIZE];
     size_t size;
     hid_t memory = H5I_INVALID_HID;
-    if (info->data_size >= RT_WORD_SIZE || !is_printable(name) || strlen(name) >= sizeof at_name - 1)
+    if (info->data_size >= RT_WORD_SIZE || !is_printable(name) ||
+        strlen(name) >= sizeof at_name - 1)
         return 0;
     snprintf(at_name, sizeof at_name, "@%s", name);
     const hid_t attribute = hold(&h, H5Aopen(owner, name, H5P_DEFAULT));
@@ -127,6 +128,12 @@ static herr_t list_attribute(hid_t owner, const char *name, const H5A_info_t *in
     return to ? 0 : -1;
 }
 
+static bool list_attributes(list *l, hid_t object)
+{
+    hsize_t at = 0;
+    return H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, &at, list_attribute, l) >= 0;
+}
+
 /* ---- data sets ---- */
 
 /* Whether the file holds the `bytes` of a data set. HDF5 would read what was never written as
@@ -134,7 +141,8 @@ static herr_t list_attribute(hid_t owner, const char *name, const H5A_info_t *in
 static bool is_held(hid_t dataset, hsize_t bytes)
 {
     hid_t creation = H5Dget_create_plist(dataset);
-    const bool here = H5Pget_layout(creation) != H5D_VIRTUAL && H5Pget_external_count(creation) == 0;
+    const bool here =
+        H5Pget_layout(creation) != H5D_VIRTUAL && H5Pget_external_count(creation) == 0;
     if (creation >= 0)
         H5Pclose(creation);
     return here && H5Dget_storage_size(dataset) >= bytes;
@@ -192,8 +200,10 @@ static herr_t list_dataset(list *l, hid_t dataset)
         header.value_size = bytes;
     }
     void *to = add_item(l, "", header);
-    const bool read = to && (header.kind == RT_ITEM_OTHER ||
-                             H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) >= 0);
+    const bool read = to &&
+                      (header.kind == RT_ITEM_OTHER ||
+                       H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) >= 0) &&
+                      list_attributes(l, dataset);
     let_go(&h);
     return read ? 0 : fail(l, RT_CHECKPOINT, "%s cannot be read", l->path);
 }
@@ -247,9 +257,8 @@ static herr_t list_group(list *l, hid_t group)
     if (!add_item(l, *l->path ? "" : "/", (rt_item_header){.kind = RT_ITEM_GROUP}))
         return -1;
     l->depth++;
-    const bool listed =
-        H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_INC, &at, list_attribute, l) >= 0 &&
-        (at = 0, H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, &at, list_link, l)) >= 0;
+    const bool listed = list_attributes(l, group) &&
+                        H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, &at, list_link, l) >= 0;
     l->depth--;
     return listed ? 0 : fail(l, RT_CHECKPOINT, "%s/ cannot be read", l->path);
 }

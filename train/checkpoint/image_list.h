@@ -8,7 +8,7 @@
  * multiple of 8 bytes; numbers are those of the processor.
  *
  *   group       "/a/b", no value
- *   attribute   "/a/b@name", of a group, a single one: an integer, a number or a word
+ *   attribute   "/a/b@name", of a group or a data set, a single one: an integer, a number or a word
  *   data set    "/a/b/c", with its axes: numbers, bytes, or a text; of another kind, or one
  *               whose bytes are not all in the file, no value */
 

@@ -30,7 +30,7 @@ static hid_t text_type(const char *text)
     return H5Tset_size(type, length ? length : 1) < 0 ? H5I_INVALID_HID : type;
 }
 
-/* Opens the group that a path of `length` bytes names, and makes what is missing on
+/* Opens what a path of `length` bytes names, and makes the groups that are missing on
  * the way. (HDF5 could do that by itself, but would store the time.) */
 static hid_t make_group(hid_t file, const char *path, size_t length)
 {
@@ -49,7 +49,7 @@ static hid_t make_group(hid_t file, const char *path, size_t length)
             continue;
         held parent = {.handles = {group}, .count = 1};
         group = H5Lexists(group, name, H5P_DEFAULT) > 0
-                    ? H5Gopen2(group, name, H5P_DEFAULT)
+                    ? H5Oopen(group, name, H5P_DEFAULT)
                     : H5Gcreate2(group, name, H5P_DEFAULT, creation, H5P_DEFAULT);
         let_go(&parent);
     }

@@ -58,16 +58,23 @@ static void check_info(rt_image *image, const rt_checkpoint_info *info)
     expect_same_random(image, info);
 }
 
-void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
+int64_t rt_checkpoint_expect_version(rt_image *image)
 {
     char word[RT_WORD_SIZE];
     rt_image_word(image, "/", "format", word);
     int64_t version = rt_image_integer(image, "/", "version");
     if (strcmp(word, "rotor"))
         rt_image_fail(image, RT_CHECKPOINT, "format is '%s', 'rotor' expected", word);
-    if (version != RT_CHECKPOINT_VERSION)
-        rt_image_fail(image, RT_CHECKPOINT, "version is %" PRId64 ", %d expected", version,
+    if (version < 1 || version > RT_CHECKPOINT_VERSION)
+        rt_image_fail(image, RT_CHECKPOINT,
+                      "version is %" PRId64 "; this program reads versions 1 to %d", version,
                       RT_CHECKPOINT_VERSION);
+    return version;
+}
+
+void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
+{
+    const int64_t version = rt_checkpoint_expect_version(image);
     info->step = rt_image_integer(image, "/", "step");
     rt_image_word(image, "/", "precision", info->precision);
     rt_image_word(image, "/", "blas", info->blas);
@@ -77,8 +84,17 @@ void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
     info->config = rt_image_text(image, "/config");
     info->schedule_steps = rt_image_integer(image, "/optimizer", "schedule_steps");
     info->position = rt_image_integer(image, "/data", "position");
-    info->alphabet = rt_image_bytes(image, "/data/alphabet", &info->alphabet_size);
+    info->vocabulary = rt_checkpoint_get_vocabulary(image, version, info->config);
     check_info(image, info);
+}
+
+rt_status rt_checkpoint_vocabulary(rt_image *image, rt_vocabulary **vocabulary_new)
+{
+    const int64_t version = rt_checkpoint_expect_version(image);
+    char *config = rt_image_text(image, "/config");
+    *vocabulary_new = rt_checkpoint_get_vocabulary(image, version, config);
+    rt_free(config);
+    return rt_image_status(image);
 }
 
 static void expect_word(rt_image *image, const char *name, const char *wanted)
@@ -277,6 +293,6 @@ rt_status rt_checkpoint_read_info(rt_image *image, rt_checkpoint_info *info)
 void rt_checkpoint_info_free(rt_checkpoint_info *info)
 {
     rt_free(info->config);
-    rt_free(info->alphabet);
+    rt_vocabulary_free(info->vocabulary);
     *info = (rt_checkpoint_info){0};
 }

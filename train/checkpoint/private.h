@@ -6,7 +6,8 @@
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/image.h"
 
-enum { RT_CHECKPOINT_VERSION = 1, RT_CHECKPOINT_BLOCKS = 3 };
+/* The version that is written; older ones are read. */
+enum { RT_CHECKPOINT_VERSION = 2, RT_CHECKPOINT_BLOCKS = 3 };
 
 /* The most that the keys allow: steps, whose numbers have eight digits in the names of
  * checkpoints, and sequences of a step. */
@@ -39,7 +40,15 @@ extern const char *const rt_pairing_words[];
 extern const char *const rt_theta_form_words[];
 extern const char *const rt_theta_scope_words[];
 
+void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabulary);
+
 /* ---- reading; what does not fit fails the image ---- */
+
+/* The version; one that this program does not know fails the image. */
+int64_t rt_checkpoint_expect_version(rt_image *image);
+
+/* NULL: the data was no text. The config of version 1 tells the level. */
+rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image, int64_t version, const char *config);
 
 void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info);
 

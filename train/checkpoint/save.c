@@ -14,8 +14,7 @@ void rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
     blocks[0] = (rt_checkpoint_block){"/model", "", model->parameters->values};
     blocks[1] =
         (rt_checkpoint_block){"/optimizer/first_moment", "first moment of ", model->first_moment};
-    blocks[2] =
-        (rt_checkpoint_block){RT_SECOND_MOMENT, "second moment of ", model->second_moment};
+    blocks[2] = (rt_checkpoint_block){RT_SECOND_MOMENT, "second moment of ", model->second_moment};
 }
 
 void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const char *parameter)
@@ -57,7 +56,8 @@ static void put_info(rt_image *image, const rt_checkpoint_info *info)
     rt_image_put_unsigned(image, "/random", "seed", info->seed);
     rt_image_put_integer(image, "/random", "step", info->step);
     rt_image_put_integer(image, "/data", "position", info->position);
-    rt_image_put_bytes(image, "/data/alphabet", info->alphabet, info->alphabet_size);
+    if (info->vocabulary)
+        rt_checkpoint_put_vocabulary(image, info->vocabulary);
 }
 
 static void put_layout(rt_image *image, const rt_checkpoint_model *model)

@@ -123,6 +123,7 @@ rt_status rt_checkpoint_read_theta(rt_image *image, double **theta_new, rt_shape
     char dataset[RT_DATASET_SIZE], form[RT_WORD_SIZE], word[RT_WORD_SIZE];
     int first;
     *theta_new = NULL;
+    rt_checkpoint_expect_version(image);
     rt_image_word(image, "/model", "theta_form", form);
     *shape = find_theta(image, &first);
     const size_t size = rt_shape_size(*shape);

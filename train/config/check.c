@@ -82,6 +82,16 @@ static bool reads_file(const rt_data_options *data)
     return !strcmp(task, "text") || !strcmp(task, "tokens");
 }
 
+/* Whether a message names a key: data.vocab is not named by "data.vocab_file". */
+static bool names_key(const char *message, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = message; (at = strstr(at, name)); at += length)
+        if (at[length] != '_' && !(at[length] >= 'a' && at[length] <= 'z'))
+            return true;
+    return false;
+}
+
 /* The place of an error of rt_data_check: the keys of [data] that its message names, and
  * the task, which it has in mind. */
 static void repeat_data_error(checking c, const char *message)
@@ -94,7 +104,7 @@ static void repeat_data_error(checking c, const char *message)
             continue;
         if (c.errors->bad[i])
             return;
-        if (strstr(message, rt_key_full_name(key, name)))
+        if (names_key(message, rt_key_full_name(key, name)))
             origin = later(origin, c.config->origin[i]);
     }
     rt_config_complain(c.errors, origin, "%s", message);

@@ -118,5 +118,6 @@ void rt_config_find_files(rt_config *config, rt_config_errors *errors)
     const char *task = rt_data_task_name(config->data.task);
     const bool list = strcmp(task, "tokens") != 0;
     find_paths(config, errors, rt_key_find("data", "file"), config->data.file, list);
+    find_paths(config, errors, rt_key_find("data", "vocab_file"), config->data.vocab_file, false);
     find_paths(config, errors, rt_key_find("train", "init_from"), config->train.init_from, false);
 }

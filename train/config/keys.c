@@ -147,12 +147,16 @@ static const rt_key keys[] = {
     {"data", "length", WHOLE(data.length, 2, MOST), "32",
      "tokens of a sequence, all special ones included", FIXED},
     {"data", "vocab", WHOLE(data.vocab, 6, MOST), "32",
-     "token ids, all special ones included; a text brings its own", FIXED},
+     "token ids, all special ones included; a text has its vocabulary", FIXED},
     {"data", "distance", WHOLE(data.distance, 1, MOST), "3",
      "for shift: how far to look back", FIXED},
     {"data", "file", TEXT(data.file), "",
      "for text: files with commas between, for tokens: FILE.h5:/DATASET; relative to the "
      "configuration file",
+     FIXED},
+    {"data", "vocab_file", TEXT(data.vocab_file), "",
+     "for level char: a vocab.txt, relative to the configuration file; without one, the "
+     "characters of the text",
      FIXED},
     {"data", "level", CHOICE(data.level, level_word), "byte", "what a text is cut into", FIXED},
     {"data", "objective", CHOICE(data.objective, objective_word), "mlm",

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "core/random.h"
+#include "data/vocabulary.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,11 +21,12 @@ typedef struct sequence {
 typedef struct prediction {
     rt_roformer *model;
     const rt_data *data;
+    const rt_vocabulary *vocabulary;
     const rt_predict_options *o;
+    rt_unknown unknown; /* of the text, which counts its bytes */
     rt_graph *g;
     sequence s;
     real *weights; /* (V) */
-    int vocab;
 } prediction;
 
 static rt_status append(sequence *s, const int32_t *ids, int count)
@@ -50,13 +52,19 @@ static rt_status append_units(prediction *p, const char *text, size_t length)
 {
     char *part = rt_alloc(length + 1, 1);
     int32_t *ids = NULL;
+    rt_unknown unknown = {0};
     int count = 0;
     if (!part)
         return rt_out_of_memory("a prediction");
     memcpy(part, text, length);
-    rt_status status = length ? rt_data_encode(p->data, part, &ids, &count) : rt_ok();
+    rt_status status = length ? rt_data_encode(p->data, part, &ids, &count, &unknown) : rt_ok();
     if (!status.code && count)
         status = append(&p->s, ids, count);
+    if (unknown.count && !p->unknown.count) {
+        p->unknown.unit = unknown.unit;
+        p->unknown.at = (size_t)(text - p->o->text) + unknown.at;
+    }
+    p->unknown.count += unknown.count;
     rt_free(ids);
     rt_free(part);
     return status;
@@ -64,7 +72,7 @@ static rt_status append_units(prediction *p, const char *text, size_t length)
 
 static rt_status read_text(prediction *p, int *masks)
 {
-    const int32_t cls = RT_ID_CLS, mask = RT_ID_MASK;
+    const int32_t cls = p->vocabulary->special.cls, mask = p->vocabulary->special.mask;
     const char *rest = p->o->text;
     rt_status status = append(&p->s, &cls, 1);
     *masks = 0;
@@ -93,32 +101,33 @@ static rt_status find_logits(prediction *p, const int32_t *ids, int length, int 
         rt_roformer_logits(p->model, p->g,
                            rt_embedding(p->g, hidden, &row, RT_SHAPE_OF(1), RT_NO_PADDING));
     if (logits)
-        memcpy(p->weights, logits->data, (size_t)p->vocab * sizeof *p->weights);
+        memcpy(p->weights, logits->data, (size_t)p->vocabulary->count * sizeof *p->weights);
     return rt_graph_status(p->g);
 }
 
-/* Logits to probabilities; the special tokens are never chosen. */
-static void find_probabilities(prediction *p, double temperature)
-{
-    real largest = -INFINITY;
-    double sum = 0;
-    for (int id = RT_FIRST_SYMBOL; id < p->vocab; id++)
-        largest = p->weights[id] > largest ? p->weights[id] : largest;
-    for (int id = 0; id < p->vocab; id++) {
-        const double x = ((double)p->weights[id] - (double)largest) / temperature;
-        p->weights[id] = id < RT_FIRST_SYMBOL ? 0 : (real)exp(x);
-        sum += (double)p->weights[id];
-    }
-    for (int id = 0; id < p->vocab; id++)
-        p->weights[id] = (real)((double)p->weights[id] / sum);
-}
-
+/* The most likely unit: special tokens, [UNK] among them, are never chosen. */
 static int32_t most_likely(const prediction *p)
 {
-    int32_t best = RT_FIRST_SYMBOL;
-    for (int32_t id = RT_FIRST_SYMBOL; id < p->vocab; id++)
-        best = p->weights[id] > p->weights[best] ? id : best;
+    int32_t best = rt_vocabulary_unit(p->vocabulary, 0);
+    for (int32_t id = 0; id < p->vocabulary->count; id++)
+        if (rt_vocabulary_is_unit(p->vocabulary, id) && p->weights[id] > p->weights[best])
+            best = id;
     return best;
+}
+
+/* Logits to probabilities of units. */
+static void find_probabilities(prediction *p, double temperature)
+{
+    const int count = p->vocabulary->count;
+    const double largest = (double)p->weights[most_likely(p)];
+    double sum = 0;
+    for (int32_t id = 0; id < count; id++) {
+        const double x = ((double)p->weights[id] - largest) / temperature;
+        p->weights[id] = rt_vocabulary_is_unit(p->vocabulary, id) ? (real)exp(x) : 0;
+        sum += (double)p->weights[id];
+    }
+    for (int32_t id = 0; id < count; id++)
+        p->weights[id] = (real)((double)p->weights[id] / sum);
 }
 
 /* The choice number `n`, from logits in p->weights. */
@@ -128,7 +137,7 @@ static int32_t choose(prediction *p, int n)
         return most_likely(p);
     find_probabilities(p, p->o->temperature);
     double left = rt_random_uniform((rt_random){p->o->seed, (uint32_t)n, RT_STREAM_SAMPLE}, 0);
-    for (int32_t id = RT_FIRST_SYMBOL; id < p->vocab; id++)
+    for (int32_t id = 0; id < p->vocabulary->count; id++)
         if ((left -= (double)p->weights[id]) < 0)
             return id;
     return most_likely(p);
@@ -149,7 +158,7 @@ static void print_likely(FILE *to, prediction *p, int number)
 {
     find_probabilities(p, 1);
     fprintf(to, "mask %d:", number);
-    for (int i = 0; i < SHOWN && i < p->vocab - RT_FIRST_SYMBOL; i++) {
+    for (int i = 0; i < SHOWN && i < rt_vocabulary_units(p->vocabulary); i++) {
         const int32_t id = most_likely(p);
         fprintf(to, "%s '", i ? "," : "");
         print_unit(to, p, id);
@@ -159,24 +168,38 @@ static void print_likely(FILE *to, prediction *p, int number)
     fputc('\n', to);
 }
 
+/* The text as it was given, with a unit in the place of every mask. */
+static void print_filled(FILE *to, const prediction *p, const int32_t *filled)
+{
+    const char *rest = p->o->text, *found;
+    for (int t = 1; (found = strstr(rest, mask_word)); t++) {
+        while (p->s.ids[t] != p->vocabulary->special.mask)
+            t++;
+        fwrite(rest, 1, (size_t)(found - rest), to);
+        print_unit(to, p, filled[t]);
+        rest = found + strlen(mask_word);
+    }
+    fprintf(to, "%s\n", rest);
+}
+
 /* Every mask is filled from the text as it was given. */
 static rt_status fill_masks(FILE *to, prediction *p)
 {
+    const int32_t mask = p->vocabulary->special.mask;
     rt_status status = rt_ok();
     int32_t *filled = rt_alloc((size_t)p->s.count, sizeof *filled);
     if (!filled)
         return rt_out_of_memory("a prediction");
     memcpy(filled, p->s.ids, (size_t)p->s.count * sizeof *filled);
     for (int t = 1; t < p->s.count && !status.code; t++)
-        if (p->s.ids[t] == RT_ID_MASK) {
+        if (p->s.ids[t] == mask) {
             status = find_logits(p, p->s.ids, p->s.count, t);
             filled[t] = choose(p, t);
         }
-    for (int t = 1; t < p->s.count && !status.code; t++)
-        print_unit(to, p, filled[t]);
-    fputc('\n', to);
+    if (!status.code)
+        print_filled(to, p, filled);
     for (int t = 1, number = 0; t < p->s.count && !status.code; t++)
-        if (p->s.ids[t] == RT_ID_MASK) {
+        if (p->s.ids[t] == mask) {
             status = find_logits(p, p->s.ids, p->s.count, t);
             print_likely(to, p, ++number);
         }
@@ -196,7 +219,7 @@ static rt_status continue_text(FILE *to, prediction *p)
         const int length = p->s.count < most ? p->s.count : most;
         int32_t *window = p->s.ids + p->s.count - length;
         const int32_t hidden = window[0];
-        window[0] = RT_ID_CLS;
+        window[0] = p->vocabulary->special.cls;
         status = find_logits(p, window, length, length - 1);
         window[0] = hidden;
         if (status.code)
@@ -210,16 +233,19 @@ static rt_status continue_text(FILE *to, prediction *p)
 }
 
 rt_status rt_predict(FILE *to, rt_roformer *model, const rt_data *data, const rt_config *config,
-                     const rt_predict_options *options)
+                     const rt_predict_options *options, rt_unknown *unknown)
 {
     const bool lm = config->data.objective == RT_OBJECTIVE_LM;
-    prediction p = {.model = model, .data = data, .o = options, .vocab = rt_data_vocab(data)};
-    size_t size;
+    prediction p = {.model = model,
+                    .data = data,
+                    .vocabulary = rt_data_vocabulary(data),
+                    .o = options};
     int masks = 0;
-    if (!rt_data_alphabet(data, &size))
+    *unknown = (rt_unknown){0};
+    if (!p.vocabulary)
         return rt_error(RT_CONFIG, "--predict needs data.task = text");
     p.g = rt_graph_new();
-    p.weights = rt_alloc((size_t)p.vocab, sizeof *p.weights);
+    p.weights = rt_alloc((size_t)p.vocabulary->count, sizeof *p.weights);
     rt_status status = p.g && p.weights ? read_text(&p, &masks) : rt_out_of_memory("a prediction");
     if (!status.code && !lm && !masks)
         status = rt_error(RT_ARGUMENT, "the text has no [MASK] to fill");
@@ -227,6 +253,7 @@ rt_status rt_predict(FILE *to, rt_roformer *model, const rt_data *data, const rt
         status = rt_error(RT_ARGUMENT, "a text to continue has no [MASK]");
     if (!status.code)
         status = lm ? continue_text(to, &p) : fill_masks(to, &p);
+    *unknown = p.unknown;
     rt_graph_free(p.g);
     rt_free(p.weights);
     rt_free(p.s.ids);

@@ -16,9 +16,10 @@ typedef struct rt_predict_options {
 } rt_predict_options;
 
 /* Prints the text as the model completes it and, for mlm, a line for each [MASK] with the most
- * likely units. RT_CONFIG if the data is no text, RT_ARGUMENT if the text cannot be read with
- * the units that the model knows, has no [MASK] to fill, or is too long for learned positions. */
+ * likely units; special tokens are none. *unknown is what of the text was read as [UNK].
+ * RT_CONFIG if the data is no text, RT_ARGUMENT if the text cannot be read with the vocabulary of
+ * the model, has no [MASK] to fill, or is too long for learned positions. */
 rt_status rt_predict(FILE *to, rt_roformer *model, const rt_data *data, const rt_config *config,
-                     const rt_predict_options *options) RT_MUST_CHECK;
+                     const rt_predict_options *options, rt_unknown *unknown) RT_MUST_CHECK;
 
 #endif

@@ -22,6 +22,8 @@ static rt_status compare_configs(rt_run *r, rt_checkpoint_found *found)
     char *errors = NULL, *differences = NULL;
     rt_status status = rt_checkpoint_read_info(found->image, &info);
     found->image = NULL;
+    r->vocabulary = info.vocabulary;
+    info.vocabulary = NULL;
     if (!status.code) {
         const rt_config_source source = {.path = found->path, .text = info.config};
         status = rt_config_load(&before, &source, &errors);
@@ -92,7 +94,7 @@ static rt_status open_run(rt_run *r)
     if (!status.code && found.found)
         status = compare_configs(r, &found);
     if (!status.code)
-        status = found.found ? rt_run_open(r) : rt_run_prepare(r);
+        status = found.found ? rt_run_open(r, found.path) : rt_run_prepare(r);
     return status;
 }
 
@@ -114,6 +116,19 @@ static rt_status begin(rt_run *r)
         return status;
     r->config_text = rt_config_ini(r->config);
     return r->config_text ? rt_ok() : rt_out_of_memory("a configuration");
+}
+
+static rt_status write_vocabulary(const rt_run *r)
+{
+    const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);
+    char *text;
+    if (!vocabulary)
+        return rt_ok();
+    rt_status status = rt_vocabulary_write(vocabulary, &text);
+    if (!status.code)
+        status = rt_write_text(r->folder.path, "vocab.txt", text);
+    rt_free(text);
+    return status;
 }
 
 static void describe(rt_run *r)
@@ -298,6 +313,8 @@ static rt_status take_steps(rt_run *r)
 {
     describe(r);
     rt_status status = rt_write_text(r->folder.path, "config.ini", r->config_text);
+    if (!status.code)
+        status = write_vocabulary(r);
     if (!status.code)
         status = rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step);
     if (!status.code && r->state->step == 0)

@@ -1,6 +1,7 @@
 #include "train/run/state.h"
 
 #include "core/memory.h"
+#include "data/units.h"
 #include "train/step/memory_check.h"
 
 #include <inttypes.h>
@@ -23,11 +24,55 @@ void rt_run_free(rt_run *r)
     rt_image_close(r->image);
     rt_trainer_free(r->trainer);
     rt_data_close(r->data);
+    rt_vocabulary_free(r->vocabulary);
     rt_run_folder_close(&r->folder);
     rt_free(r->config_text);
 }
 
 /* ---- data and trainer ---- */
+
+/* The units of a model and of the data must be the same. */
+static rt_status check_vocabulary(const rt_run *r, const rt_vocabulary *vocabulary,
+                                  const char *path)
+{
+    const rt_vocabulary *here = rt_data_vocabulary(r->data);
+    if (rt_vocabularies_equal(here, vocabulary))
+        return rt_ok();
+    return rt_error(RT_CHECKPOINT, "%s: the model was trained %s, data.task = %s", path,
+                    !vocabulary ? "without a vocabulary of text"
+                    : here      ? "with another vocabulary"
+                                : "on text",
+                    rt_data_task_name(r->config->data.task));
+}
+
+/* What a text cannot be read as, since the vocabulary lacks it. */
+static void report_unknown(rt_run *r)
+{
+    const rt_unknown unknown = rt_data_unknown(r->data);
+    char name[RT_UNIT_NAME_SIZE];
+    if (unknown.count)
+        rt_progress_say(&r->progress,
+                        "warning: %zu characters of data.file are not in the vocabulary and are "
+                        "read as [UNK], the first is %s at byte %zu",
+                        unknown.count, rt_unit_name(r->config->data.level, unknown.unit, name),
+                        unknown.at);
+}
+
+static rt_status open_data(rt_run *r, const char *checkpoint)
+{
+    rt_data_options o = r->config->data;
+    const char *path = checkpoint ? checkpoint : r->config->train.init_from;
+    rt_status status = r->image ? rt_checkpoint_vocabulary(r->image, &r->vocabulary) : rt_ok();
+    if (checkpoint) /* its vocabulary holds, whatever has become of the file since */
+        *o.vocab_file = '\0';
+    if (!status.code)
+        status = rt_data_open(&r->data, &o, r->vocabulary);
+    if (!status.code && *path)
+        status = check_vocabulary(r, r->vocabulary, path);
+    if (!status.code)
+        report_unknown(r);
+    return status;
+}
 
 static rt_status check_lengths(const rt_run *r)
 {
@@ -41,9 +86,9 @@ static rt_status check_lengths(const rt_run *r)
     return rt_ok();
 }
 
-rt_status rt_run_open(rt_run *r)
+rt_status rt_run_open(rt_run *r, const char *checkpoint)
 {
-    rt_status status = rt_data_open(&r->data, &r->config->data);
+    rt_status status = open_data(r, checkpoint);
     if (!status.code)
         status = check_lengths(r);
     if (!status.code)
@@ -74,8 +119,6 @@ static rt_checkpoint_model checkpoint_model(const rt_run *r)
 
 rt_status rt_run_save(rt_run *r)
 {
-    size_t alphabet_size;
-    const unsigned char *alphabet = rt_data_alphabet(r->data, &alphabet_size);
     const rt_checkpoint_model model = checkpoint_model(r);
     rt_checkpoint_info info = {.step = r->state->step,
                                .seed = r->config->run.seed,
@@ -84,23 +127,12 @@ rt_status rt_run_save(rt_run *r)
                                .best_eval_loss = r->best_loss,
                                .best_eval_step = r->best_step,
                                .config = r->config_text,
-                               .alphabet = (unsigned char *)alphabet,
-                               .alphabet_size = alphabet_size};
+                               .vocabulary = (rt_vocabulary *)rt_data_vocabulary(r->data)};
     snprintf(info.blas, sizeof info.blas, "%s", rt_blas_kernels());
     rt_status status =
         rt_checkpoint_save_in(r->folder.checkpoints, &model, &info, r->config->train.keep);
     r->unsaved = status.code != RT_OK;
     return status;
-}
-
-static rt_status check_alphabet(const rt_run *r, const rt_checkpoint_info *info, const char *path)
-{
-    size_t size;
-    const unsigned char *alphabet = rt_data_alphabet(r->data, &size);
-    if (size == info->alphabet_size && (!size || !memcmp(alphabet, info->alphabet, size)))
-        return rt_ok();
-    return rt_error(RT_CHECKPOINT,
-                    "%s: the text has other characters than the one it was trained on", path);
 }
 
 /* What a run that goes on has been through is what its configuration says. */
@@ -138,7 +170,7 @@ rt_status rt_run_load(rt_run *r, const char *path)
     rt_status status = rt_checkpoint_load(r->image, &model, &info);
     r->image = NULL;
     if (!status.code)
-        status = check_alphabet(r, &info, path);
+        status = check_vocabulary(r, info.vocabulary, path);
     if (!status.code && r->arguments->resume)
         status = check_history(r, &info, path);
     if (!status.code)
@@ -175,7 +207,7 @@ static rt_status start_from(rt_run *r)
     rt_status status = rt_checkpoint_start_from(r->image, &model, &has_theta, &info);
     r->image = NULL;
     if (!status.code)
-        status = check_alphabet(r, &info, path);
+        status = check_vocabulary(r, info.vocabulary, path);
     rt_checkpoint_info_free(&info);
     if (status.code)
         return status;
@@ -193,6 +225,6 @@ rt_status rt_run_prepare(rt_run *r)
 {
     rt_status status = open_start(r);
     if (!status.code)
-        status = rt_run_open(r);
+        status = rt_run_open(r, NULL);
     return status.code ? status : start_from(r);
 }

@@ -1,6 +1,7 @@
 #include "train/run/state.h"
 
 #include "core/memory.h"
+#include "data/units.h"
 #include "train/report/report.h"
 #include "train/report/sweep_report.h"
 #include "train/run/outcome.h"
@@ -27,7 +28,7 @@ static rt_status open_checkpoint(rt_run *r, const char **path, rt_checkpoint_fou
         r->image = found->image;
     }
     if (!status.code)
-        status = rt_run_open(r);
+        status = rt_run_open(r, *path);
     return status.code ? status : rt_run_load(r, *path);
 }
 
@@ -40,7 +41,15 @@ static rt_status predict(rt_run *r)
                                   .temperature = a->temperature >= 0 ? a->temperature : lm,
                                   .seed = a->seed >= 0 ? (uint64_t)a->seed : c->run.seed,
                                   .count = a->tokens};
-    return rt_predict(stdout, r->state->model, r->data, c, &o);
+    rt_unknown unknown;
+    char name[RT_UNIT_NAME_SIZE];
+    rt_status status = rt_predict(stdout, r->state->model, r->data, c, &o, &unknown);
+    if (!status.code && unknown.count)
+        rt_progress_say(&r->progress,
+                        "%zu characters of the text are not in the vocabulary and are read as "
+                        "[UNK], the first is %s at byte %zu",
+                        unknown.count, rt_unit_name(c->data.level, unknown.unit, name), unknown.at);
+    return status;
 }
 
 rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
@@ -94,7 +103,7 @@ static rt_status report_again(const rt_arguments *arguments)
         status = rt_checkpoint_newest(path, RT_PARSE_APART, &found);
     r.image = found.image;
     if (!status.code && found.found)
-        status = rt_run_open(&r);
+        status = rt_run_open(&r, found.path);
     if (!status.code && found.found)
         status = rt_run_load(&r, found.path);
     const bool has_model = found.found && !status.code;

@@ -1,0 +1,216 @@
+#include "data/vocabulary.h"
+
+#include "core/memory.h"
+#include "data/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The special tokens in the order of their lines. */
+static const char *const tokens[] = {"[PAD]", "[CLS]", "[MASK]", "[SEP]", "[UNK]"};
+
+/* The characters that cannot stand in a line, or not for themselves, and what stands for them. */
+static const struct {
+    int32_t unit;
+    char letter;
+} escapes[] = {{'\n', 'n'}, {'\r', 'r'}, {'\0', '0'}, {'\\', '\\'}};
+enum { ESCAPES = sizeof escapes / sizeof *escapes };
+
+/* Bytes for the line of a special token or a unit. */
+enum { LINE_SIZE = 8 };
+
+static int tokens_of(rt_level level, bool alphabet)
+{
+    return RT_FIRST_SYMBOL + (level == RT_LEVEL_CHAR && !alphabet);
+}
+
+/* ---- reading ---- */
+
+typedef struct reading {
+    rt_level level;
+    const char *name;
+    int line; /* from 1 */
+    int32_t *units;
+    int count;
+    int32_t *lines; /* of each unit; 0: it has not been seen */
+} reading;
+
+/* One line without its end. */
+typedef struct span {
+    const unsigned char *bytes;
+    size_t size;
+} span;
+
+static bool is_text(span line, const char *text)
+{
+    return line.size == strlen(text) && !memcmp(line.bytes, text, line.size);
+}
+
+/* What holds of every line. */
+static rt_status check_line(const reading *r, span line)
+{
+    if (!line.size)
+        return rt_error(RT_DATA, "%s:%d: the line is empty", r->name, r->line);
+    if (r->line == 1 && line.size >= 3 && !memcmp(line.bytes, "\xef\xbb\xbf", 3))
+        return rt_error(RT_DATA, "%s:1: begins with a byte order mark, which is no part of a token",
+                        r->name);
+    if (memchr(line.bytes, '\0', line.size))
+        return rt_error(RT_DATA, "%s:%d: holds a NUL; the character is written \\0", r->name,
+                        r->line);
+    if (line.bytes[line.size - 1] == '\r')
+        return rt_error(RT_DATA,
+                        "%s:%d: ends with a return; lines end with a newline alone, and the "
+                        "character is written \\r",
+                        r->name, r->line);
+    return rt_ok();
+}
+
+static rt_status read_byte(const reading *r, span line, int32_t *unit)
+{
+    char expected[LINE_SIZE];
+    for (*unit = 0; *unit < rt_unit_limit(RT_LEVEL_BYTE); ++*unit) {
+        snprintf(expected, sizeof expected, "0x%02" PRIx32, (uint32_t)*unit);
+        if (is_text(line, expected))
+            return rt_ok();
+    }
+    return rt_error(RT_DATA, "%s:%d: must be a byte, from 0x00 to 0xff", r->name, r->line);
+}
+
+/* "\n" and its like. */
+static bool read_escape(span line, int32_t *unit)
+{
+    for (int i = 0; i < ESCAPES; i++)
+        if (line.size == 2 && line.bytes[0] == '\\' && line.bytes[1] == escapes[i].letter) {
+            *unit = escapes[i].unit;
+            return true;
+        }
+    return false;
+}
+
+static rt_status read_character(const reading *r, span line, int32_t *unit)
+{
+    if (read_escape(line, unit))
+        return rt_ok();
+    for (size_t at = 0, size; at < line.size; at += size) {
+        size = rt_unit_read(RT_LEVEL_CHAR, line.bytes + at, line.size - at, unit);
+        if (!size)
+            return rt_error(RT_DATA, "%s:%d: byte 0x%02x is not UTF-8", r->name, r->line,
+                            line.bytes[at]);
+    }
+    if (rt_unit_count(RT_LEVEL_CHAR, line.bytes, line.size) > 1)
+        return rt_error(RT_DATA, "%s:%d: holds %zu characters; at level char a line holds one",
+                        r->name, r->line, rt_unit_count(RT_LEVEL_CHAR, line.bytes, line.size));
+    if (*unit == '\\')
+        return rt_error(RT_DATA, "%s:%d: a backslash is written \\\\", r->name, r->line);
+    return rt_ok();
+}
+
+static rt_status read_unit(reading *r, span line)
+{
+    int32_t unit = 0;
+    char word[RT_UNIT_NAME_SIZE];
+    rt_status status =
+        r->level == RT_LEVEL_CHAR ? read_character(r, line, &unit) : read_byte(r, line, &unit);
+    if (status.code)
+        return status;
+    if (r->lines[unit])
+        return rt_error(RT_DATA, "%s:%d: %s is in line %" PRId32 " already", r->name, r->line,
+                        rt_unit_name(r->level, unit, word), r->lines[unit]);
+    if (r->count == RT_UNITS_LIMIT)
+        return rt_error(RT_DATA, "%s:%d: a vocabulary can have up to %d units", r->name, r->line,
+                        RT_UNITS_LIMIT);
+    r->lines[unit] = r->line;
+    r->units[r->count++] = unit;
+    return rt_ok();
+}
+
+static rt_status read_lines(reading *r, int special, const unsigned char *bytes, size_t size)
+{
+    const unsigned char *const end = bytes + size;
+    while (bytes < end) {
+        const unsigned char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
+        const span line = {bytes, (size_t)((newline ? newline : end) - bytes)};
+        r->line++;
+        rt_status status = check_line(r, line);
+        if (!status.code && r->line > special)
+            status = read_unit(r, line);
+        else if (!status.code && !is_text(line, tokens[r->line - 1]))
+            status = rt_error(RT_DATA, "%s:%d: must be %s", r->name, r->line, tokens[r->line - 1]);
+        if (status.code)
+            return status;
+        bytes = newline ? newline + 1 : end;
+    }
+    if (r->line < special)
+        return rt_error(RT_DATA, "%s: ends before line %d, which must be %s", r->name, r->line + 1,
+                        tokens[r->line]);
+    if (!r->count)
+        return rt_error(RT_DATA, "%s: has no unit beside the special tokens", r->name);
+    return rt_ok();
+}
+
+/* Level byte has one vocabulary alone. */
+static rt_status check_bytes(const reading *r)
+{
+    for (int i = 0; i < r->count; i++)
+        if (r->units[i] != i)
+            return rt_error(RT_DATA, "%s:%d: must be 0x%02x", r->name, RT_FIRST_SYMBOL + i + 1,
+                            (unsigned)i);
+    if (r->count < rt_unit_limit(RT_LEVEL_BYTE))
+        return rt_error(RT_DATA, "%s: ends before the byte 0x%02x", r->name, (unsigned)r->count);
+    return rt_ok();
+}
+
+rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_level level, bool alphabet,
+                             const char *name, const unsigned char *bytes, size_t size)
+{
+    reading r = {.level = level, .name = name};
+    *vocabulary_new = NULL;
+    r.units = rt_alloc(RT_UNITS_LIMIT, sizeof *r.units);
+    r.lines = rt_alloc((size_t)rt_unit_limit(level), sizeof *r.lines);
+    rt_status status = r.units && r.lines ? read_lines(&r, tokens_of(level, alphabet), bytes, size)
+                                          : rt_out_of_memory("a vocabulary");
+    if (!status.code && level == RT_LEVEL_BYTE && !alphabet)
+        status = check_bytes(&r);
+    if (!status.code)
+        status = rt_vocabulary_of_units(vocabulary_new, level, alphabet, r.units, r.count);
+    rt_free(r.units);
+    rt_free(r.lines);
+    return status;
+}
+
+/* ---- writing ---- */
+
+static void write_unit(char line[LINE_SIZE], rt_level level, int32_t unit)
+{
+    if (level == RT_LEVEL_BYTE) {
+        snprintf(line, LINE_SIZE, "0x%02" PRIx32, (uint32_t)unit);
+        return;
+    }
+    for (int i = 0; i < ESCAPES; i++)
+        if (unit == escapes[i].unit) {
+            snprintf(line, LINE_SIZE, "\\%c", escapes[i].letter);
+            return;
+        }
+    rt_unit_write(level, unit, line);
+}
+
+rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new)
+{
+    const int special = tokens_of(vocabulary->level, vocabulary->alphabet);
+    char *at = *text_new = rt_alloc((size_t)vocabulary->count + 1, LINE_SIZE);
+    if (!at)
+        return rt_out_of_memory("a vocabulary");
+    for (int id = 0; id < vocabulary->count; id++) {
+        char line[LINE_SIZE];
+        if (id < special)
+            snprintf(line, sizeof line, "%s", tokens[id]);
+        else
+            write_unit(line, vocabulary->level, vocabulary->units[id]);
+        const size_t size = strlen(line);
+        memcpy(at, line, size);
+        at[size] = '\n';
+        at += size + 1;
+    }
+    return rt_ok();
+}

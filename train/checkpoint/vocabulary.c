@@ -1,0 +1,76 @@
+#include "train/checkpoint/private.h"
+
+#include "core/memory.h"
+#include "train/config/config.h"
+
+#include <string.h>
+
+static const char *const levels[] = {RT_LEVELS(RT_CHOICE_WORD) NULL};
+static const char *const kinds[] = {"vocabulary", "alphabet", NULL};
+
+void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabulary)
+{
+    char *text;
+    rt_status status = rt_vocabulary_write(vocabulary, &text);
+    if (status.code) {
+        rt_image_fail(image, status.code, "%s", status.message);
+        return;
+    }
+    rt_image_put_bytes(image, "/vocabulary", text, strlen(text));
+    rt_image_put_word(image, "/vocabulary", "level", levels[vocabulary->level]);
+    rt_image_put_word(image, "/vocabulary", "kind", kinds[vocabulary->alphabet]);
+    rt_free(text);
+}
+
+/* The number of the word among those that can be; what is none of them fails the image. */
+static int get_choice(rt_image *image, const char *name, const char *const *words)
+{
+    char word[RT_WORD_SIZE];
+    rt_image_word(image, "/vocabulary", name, word);
+    for (int i = 0; words[i]; i++)
+        if (!strcmp(word, words[i]))
+            return i;
+    rt_image_fail(image, RT_CHECKPOINT, "%s of the vocabulary is '%s', which is not known", name,
+                  word);
+    return 0;
+}
+
+static rt_level level_of(rt_image *image, const char *config)
+{
+    rt_config c = {0};
+    char *errors = NULL;
+    const rt_config_source source = {.path = "config", .text = config ? config : ""};
+    rt_status status = rt_config_load(&c, &source, &errors);
+    if (status.code)
+        rt_image_fail(image, status.code == RT_MEMORY ? RT_MEMORY : RT_CHECKPOINT, "%s",
+                      status.message);
+    rt_free(errors);
+    return c.data.level;
+}
+
+rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image, int64_t version, const char *config)
+{
+    const char *path = version > 1 ? "/vocabulary" : "/data/alphabet";
+    rt_vocabulary *vocabulary = NULL;
+    rt_shape shape;
+    size_t size;
+    if (version > 1 && !rt_image_shape(image, path, &shape))
+        return NULL;
+    unsigned char *bytes = rt_image_bytes(image, path, &size);
+    rt_status status = rt_ok();
+    if (version > 1) {
+        const rt_level level = (rt_level)get_choice(image, "level", levels);
+        const bool alphabet = get_choice(image, "kind", kinds);
+        if (!rt_image_failed(image))
+            status = rt_vocabulary_read(&vocabulary, level, alphabet, path, bytes, size);
+    } else if (size) {
+        const rt_level level = level_of(image, config);
+        if (!rt_image_failed(image))
+            status = rt_vocabulary_of_alphabet(&vocabulary, level, path, bytes, size);
+    }
+    if (status.code)
+        rt_image_fail(image, status.code == RT_MEMORY ? RT_MEMORY : RT_CHECKPOINT, "%s",
+                      status.message);
+    rt_free(bytes);
+    return vocabulary;
+}
