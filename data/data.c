@@ -54,7 +54,7 @@ rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
     data->options = *o;
     data->task = &rt_tasks[o->task];
     data->vocab = o->vocab;
-    data->special = rt_special_ids_alone;
+    data->special = rt_default_special_ids;
     data->given = vocabulary;
     if (data->task->source)
         status = data->task->source->open(data);

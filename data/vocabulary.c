@@ -8,7 +8,8 @@
 
 enum { BYTES = 256 };
 
-const rt_special_ids rt_special_ids_alone = {RT_ID_PAD, RT_ID_CLS, RT_ID_MASK, RT_ID_SEP, RT_NO_ID};
+const rt_special_ids rt_default_special_ids = {RT_ID_PAD, RT_ID_CLS, RT_ID_MASK, RT_ID_SEP,
+                                               RT_NO_ID};
 
 /* ---- making ---- */
 
@@ -25,7 +26,7 @@ rt_status rt_vocabulary_of_units(rt_vocabulary **vocabulary_new, rt_level level,
     v->level = level;
     v->alphabet = alphabet;
     v->count = first + count;
-    v->special = rt_special_ids_alone;
+    v->special = rt_default_special_ids;
     if (has_unknown)
         v->special.unknown = RT_FIRST_SYMBOL;
     v->units = rt_alloc((size_t)v->count, sizeof *v->units);

@@ -27,7 +27,7 @@ typedef struct rt_special_ids {
 } rt_special_ids;
 
 /* Also where there is no vocabulary: in toy tasks and files of token ids. */
-extern const rt_special_ids rt_special_ids_alone;
+extern const rt_special_ids rt_default_special_ids;
 
 struct rt_vocabulary {
     rt_level level;

@@ -81,15 +81,15 @@ START_TEST(characters_that_are_not_known_are_read_as_unknown)
     expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
     expect_exit(w, 0, "$TRAIN " LM "--predict 'aXbYc' --tokens 1 --temperature 0");
     ck_assert(!strncmp(w->out, "aXbYc", 5) && strlen(w->out) == 7);
-    ck_assert_str_eq(w->err, "train: 2 characters of the text are not in the vocabulary and are "
-                             "read as [UNK], the first is 'X' at byte 1\n");
+    ck_assert_str_eq(w->err,
+                     "train: warning: characters of the text that are not in the vocabulary "
+                     "and are read as [UNK]: 2, the first is 'X' at byte 1\n");
     expect_exit(w, 0, "$TRAIN " LM "--predict 'aXbYc' --tokens 20 >first");
     expect_exit(w, 0, "$TRAIN " LM "--predict 'aZbQc' --tokens 20 | tr ZQ XY | cmp - first");
     expect_exit(w, 0, "$TRAIN " LANGUAGE "run.name=masked train.steps=1");
     expect_exit(w, 0, "$TRAIN " LANGUAGE "run.name=masked --predict 'a[MASK]X[MASK]Y'");
     ck_assert(w->out[0] == 'a' && w->out[2] == 'X' && w->out[4] == 'Y' && w->out[5] == '\n');
-    expect_text(w->err, "2 characters of the text are not in the vocabulary and are read as [UNK], "
-                        "the first is 'X' at byte 7\n");
+    expect_text(w->err, "are read as [UNK]: 2, the first is 'X' at byte 7\n");
 }
 END_TEST
 

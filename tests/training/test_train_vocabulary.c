@@ -28,8 +28,9 @@ START_TEST(a_model_is_evaluated_on_another_text)
     if (!_i)
         expect_no_text(w->err, "[UNK]");
     else /* h, w, h and l in each line */
-        expect_text(w->err, "train: warning: 80 characters of data.file are not in the vocabulary "
-                            "and are read as [UNK], the first is 'h' at byte 1\n");
+        expect_text(w->err,
+                    "train: warning: characters of data.file that are not in the vocabulary "
+                    "and are read as [UNK]: 80, the first is 'h' at byte 1\n");
 }
 END_TEST
 
@@ -67,6 +68,8 @@ START_TEST(a_model_of_text_is_no_model_of_anything_else)
 {
     make_texts();
     expect_exit(w, 0, "$TRAIN " FIRST);
+    expect_exit(w, 4, "$TRAIN tiny.ini data.vocab=260 run.name=more train.init_from=%s --check",
+                newest);
     expect_exit(w, 4, "$TRAIN tiny.ini data.vocab=260 run.name=more train.init_from=%s", newest);
     expect_text(w->err, "step-00000060.h5: the model was trained on text, data.task = copy\n");
     expect_exit(w, 0, "$TRAIN tiny.ini --overwrite --quiet data.vocab=260");

@@ -45,17 +45,15 @@ static rt_status check_vocabulary(const rt_run *r, const rt_vocabulary *vocabula
                     rt_data_task_name(r->config->data.task));
 }
 
-/* What a text cannot be read as, since the vocabulary lacks it. */
-static void report_unknown(rt_run *r)
+void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *text)
 {
-    const rt_unknown unknown = rt_data_unknown(r->data);
     char name[RT_UNIT_NAME_SIZE];
-    if (unknown.count)
+    if (unknown->count)
         rt_progress_say(&r->progress,
-                        "warning: %zu characters of data.file are not in the vocabulary and are "
-                        "read as [UNK], the first is %s at byte %zu",
-                        unknown.count, rt_unit_name(r->config->data.level, unknown.unit, name),
-                        unknown.at);
+                        "warning: characters of %s that are not in the vocabulary and are read as "
+                        "[UNK]: %zu, the first is %s at byte %zu",
+                        text, unknown->count,
+                        rt_unit_name(r->config->data.level, unknown->unit, name), unknown->at);
 }
 
 static rt_status open_data(rt_run *r, const char *checkpoint)
@@ -69,8 +67,10 @@ static rt_status open_data(rt_run *r, const char *checkpoint)
         status = rt_data_open(&r->data, &o, r->vocabulary);
     if (!status.code && *path)
         status = check_vocabulary(r, r->vocabulary, path);
-    if (!status.code)
-        report_unknown(r);
+    if (!status.code) {
+        const rt_unknown unknown = rt_data_unknown(r->data);
+        rt_run_report_unknown(r, &unknown, "data.file");
+    }
     return status;
 }
 

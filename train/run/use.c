@@ -1,7 +1,6 @@
 #include "train/run/state.h"
 
 #include "core/memory.h"
-#include "data/units.h"
 #include "train/report/report.h"
 #include "train/report/sweep_report.h"
 #include "train/run/outcome.h"
@@ -42,13 +41,9 @@ static rt_status predict(rt_run *r)
                                   .seed = a->seed >= 0 ? (uint64_t)a->seed : c->run.seed,
                                   .count = a->tokens};
     rt_unknown unknown;
-    char name[RT_UNIT_NAME_SIZE];
     rt_status status = rt_predict(stdout, r->state->model, r->data, c, &o, &unknown);
-    if (!status.code && unknown.count)
-        rt_progress_say(&r->progress,
-                        "%zu characters of the text are not in the vocabulary and are read as "
-                        "[UNK], the first is %s at byte %zu",
-                        unknown.count, rt_unit_name(c->data.level, unknown.unit, name), unknown.at);
+    if (!status.code)
+        rt_run_report_unknown(r, &unknown, "the text");
     return status;
 }
 
