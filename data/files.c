@@ -160,7 +160,7 @@ static rt_status append_file(const char *key, const char *path, unsigned char *b
     return status;
 }
 
-/* What was read belongs to the caller, unless it was not read. */
+/* The end of reading: the block is the caller's, or is freed if it could not be filled. */
 static rt_status give_or_free(rt_status status, unsigned char *bytes, unsigned char **bytes_new)
 {
     if (status.code)

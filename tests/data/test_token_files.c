@@ -115,7 +115,8 @@ START_TEST(a_file_that_is_no_regular_one_is_named)
     is_data_error(rt_data_open(&data, &o, NULL), folder, ": Is a directory (data.file)");
     ck_assert_int_eq(mkfifo(in_folder("b"), 0600), 0);
     o = options_of(in_folder("b"), "/ids");
-    is_data_error(rt_data_open(&data, &o, NULL), in_folder("b"), ": data.file must be a regular file");
+    is_data_error(rt_data_open(&data, &o, NULL), in_folder("b"),
+                  ": data.file must be a regular file");
 }
 END_TEST
 

@@ -9,7 +9,7 @@ static void make_texts(void)
     expect_exit(w, 0, "for i in $(seq 20); do echo 'the wheel goes on'; done >second.txt");
 }
 
-#define TEXT   "tiny.ini --quiet theta.learn=no data.task=text model.dropout=0.1 train.eval_every=10 "
+#define TEXT   "tiny.ini --quiet theta.learn=no data.task=text model.dropout=0.1 "
 #define FIRST  TEXT "data.file=first.txt "
 #define SECOND TEXT "data.file=second.txt "
 #define CHAR   "data.level=char "

@@ -84,8 +84,9 @@ typedef struct rt_config_source {
  * If there is a sweep to receive, the keys are only checked each for itself: what they make
  * together is known for its runs alone, each loaded with its settings.
  *
- * A path in data.file, data.vocab_file or train.init_from is relative to the folder of the file that names it, on
- * the command line to the working directory. A schedule_steps of 0 becomes train.steps. */
+ * A path in data.file, data.vocab_file or train.init_from is relative to the folder of the file
+ * that names it, on the command line to the working directory. A schedule_steps of 0 becomes
+ * train.steps. */
 rt_status rt_config_load(rt_config *config, const rt_config_source *source,
                          char **errors) RT_MUST_CHECK;
 
