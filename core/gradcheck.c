@@ -277,7 +277,7 @@ static rt_status check_input(check *c, int i, size_t output, rt_gradcheck_result
 
 static void judge(const check *c, int i, rt_gradcheck_result *r)
 {
-    r->error = fabs(r->analytic - r->numeric) / scale_of(c, r);
+    r->error = fabs((r->analytic - r->numeric) / scale_of(c, r)); /* no -nan */
     r->verdict = !c->inputs[i]->reached          ? RT_GRADIENT_UNREACHED
                  : !(r->error <= c->o.tolerance) ? RT_GRADIENT_WRONG
                  : !r->judged                    ? RT_GRADIENT_UNJUDGED
