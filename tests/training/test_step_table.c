@@ -5,6 +5,8 @@
 
 #include "train/run/metrics.h"
 
+#include <math.h>
+
 #define METRICS_HEADER                                                                             \
     "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,theta_grad_norm\n"
 #define THETA_HEADER  "step,layer,head,i,theta,theta_initial\n"
@@ -131,6 +133,75 @@ START_TEST(an_empty_file_gets_its_header_back)
 }
 END_TEST
 
+/* Rows of another version, whose columns were fewer and stood otherwise. */
+START_TEST(rows_go_below_the_columns_of_their_names)
+{
+    put("metrics.csv", "step,loss,tokens,other\n10,2.5,120,x\n20,2,240,y\n30,2,360,z\n");
+    reopen_after(20);
+    expect_content("metrics.csv", METRICS_HEADER "10,120,2.5,,,,,,\n20,240,2,,,,,,\n");
+}
+END_TEST
+
+START_TEST(lines_that_are_no_rows_are_dropped)
+{
+    static const char hostile[] = METRICS_HEADER ROW_10 "x\n,,,,,,,,\n-1,,,,,,,,\n1e1,,,,,,,,\n"
+                                                        "10\0,120,2.5,,,0.1,1,0.25,0.125\n" ROW_20;
+    write_bytes(in_scratch("metrics.csv"), hostile, sizeof hostile - 1);
+    reopen_after(20);
+    expect_content("metrics.csv", METRICS_HEADER ROW_10 ROW_20);
+}
+END_TEST
+
+/* A table that cannot be read stays as it is. */
+START_TEST(what_cannot_be_read_is_not_lost)
+{
+    char message[300];
+    load_sound(&config, "", NULL);
+    ck_assert_int_eq(mkdir(in_scratch("metrics.csv"), 0777), 0);
+    snprintf(message, sizeof message, "%s: not a regular file", in_scratch("metrics.csv"));
+    assert_status(rt_metrics_open(&metrics, &config, scratch, 20), RT_IO, message);
+    rt_metrics_close(&metrics);
+    ck_assert_int_eq(files_in_scratch(), 1);
+    ck_assert_int_eq(rmdir(in_scratch("metrics.csv")), 0);
+    put("metrics.csv", rows_to_30);
+    for (size_t n = 1, code = RT_MEMORY; code == RT_MEMORY; n++) {
+        rt_memory_fail_at(n);
+        rt_status status = rt_metrics_open(&metrics, &config, scratch, 30);
+        rt_memory_fail_at(0);
+        code = status.code;
+        rt_metrics_close(&metrics);
+        ck_assert(code == RT_OK || code == RT_MEMORY);
+        ck_assert_uint_lt(n, 50);
+        expect_content("metrics.csv", rows_to_30);
+    }
+}
+END_TEST
+
+/* ---- the first step of an accuracy ---- */
+
+#define EVALUATED(step, accuracy) #step ",0,9,0.5," #accuracy ",0.1,1,1,0.125\n"
+
+START_TEST(the_first_step_is_that_of_the_first_evaluation_that_reached_it)
+{
+    ck_assert(isnan(rt_metrics_first_step(scratch, 0.99)));
+    put("metrics.csv", METRICS_HEADER EVALUATED(20, 0.5) "30,0,9,,,0.1,1,1,0.125\n" EVALUATED(
+                           40, 0.989999999) EVALUATED(60, 0.99) EVALUATED(80, 0.5) EVALUATED(100, 1));
+    ck_assert_double_eq(rt_metrics_first_step(scratch, 0.99), 60);
+    ck_assert_double_eq(rt_metrics_first_step(scratch, 0.5), 20);
+    ck_assert_double_eq(rt_metrics_first_step(scratch, 0.9900001), 100);
+    ck_assert(isnan(rt_metrics_first_step(scratch, 1.001)));
+}
+END_TEST
+
+/* Neither the accuracy in training nor a cell that is no number is one. */
+START_TEST(other_numbers_reach_no_accuracy)
+{
+    put("metrics.csv", METRICS_HEADER "10,0,9,9,,0.1,1,1,0.125\n20,0,9,9,1x,0.1,1,1,0.125\n"
+                                      "x,0,9,9,1,0.1,1,1,0.125\n30,0,9,9,nan,0.1,1,1,0.125\n");
+    ck_assert(isnan(rt_metrics_first_step(scratch, 0.99)));
+}
+END_TEST
+
 /* ---- theta.csv and timing.csv ---- */
 
 START_TEST(theta_of_an_earlier_end_is_dropped_unless_it_was_due)
@@ -228,6 +299,11 @@ int main(void)
     tcase_add_loop_test(tests, a_row_cut_off_by_a_crash_is_dropped, 0, 4);
     tcase_add_test(tests, files_that_are_not_there_begin_with_their_header);
     tcase_add_test(tests, an_empty_file_gets_its_header_back);
+    tcase_add_test(tests, rows_go_below_the_columns_of_their_names);
+    tcase_add_test(tests, lines_that_are_no_rows_are_dropped);
+    tcase_add_test(tests, what_cannot_be_read_is_not_lost);
+    tcase_add_test(tests, the_first_step_is_that_of_the_first_evaluation_that_reached_it);
+    tcase_add_test(tests, other_numbers_reach_no_accuracy);
     tcase_add_test(tests, theta_of_an_earlier_end_is_dropped_unless_it_was_due);
     tcase_add_test(tests, the_clock_is_kept_up_to_the_step);
     tcase_add_test(tests, a_fixed_theta_has_no_file);

@@ -148,6 +148,42 @@ START_TEST(a_theta_that_changed_its_sign_has_moved)
 }
 END_TEST
 
+/* There is no logarithm of it: the table and its note say so. */
+START_TEST(what_a_negative_theta_has_not_is_a_dash)
+{
+    rt_theta_verdict verdict;
+    make_model("model", "raw");
+    set_theta(0, 0, 3, -0.0001);
+    for (int i = 0; i < 2 * 16 * 16; i++)
+        model->layers[i / 256].query.weight->data[i % 256] =
+            model->layers[i / 256].key.weight->data[i % 256] = 1;
+    verdict_after(10);
+    ck_assert_ptr_nonnull(strstr(report, "  all   all    3         0.001       -0.0001     1.1000  "
+                                         "     -    0.012  25.0%    1.1%\n"));
+    ck_assert_ptr_nonnull(strstr(report, "could have moved theta; -: theta <= 0 has no "
+                                         "logarithm\n"));
+    ck_assert_ptr_null(strstr(report, "nan"));
+    ck_assert_ptr_null(strstr(report, "inf"));
+    ck_assert_int_eq(rt_theta_judge(&verdict, model, &config).code, RT_OK);
+    ck_assert(isnan(verdict.cosine));
+    set_theta(0, 0, 3, 0.0001);
+    verdict_after(10);
+    ck_assert_ptr_null(strstr(report, "logarithm"));
+}
+END_TEST
+
+/* The columns stay columns. */
+START_TEST(huge_numbers_have_a_bounded_form)
+{
+    make_model("model", "raw");
+    set_theta(0, 0, 1, 1e299);
+    verdict_after(10);
+    const char *row = strstr(report, "  all   all    1           0.1        1e+299     1e+300  ");
+    ck_assert_msg(row != NULL, "%s", report);
+    ck_assert_int_lt((int)strcspn(row, "\n"), 100);
+}
+END_TEST
+
 START_TEST(a_theta_that_is_no_number_has_moved)
 {
     rt_theta_verdict verdict;
@@ -210,6 +246,91 @@ START_TEST(the_table_has_a_row_for_every_pair)
 }
 END_TEST
 
+/* In raw form theta itself moves: by 0.005 of the 10 * 0.01. */
+START_TEST(a_raw_theta_has_used_its_own_way)
+{
+    make_model("layer", "raw");
+    set_theta(1, 0, 1, 0.105);
+    even_out_projections();
+    verdict_after(10);
+    ck_assert_ptr_nonnull(strstr(report, "    1   all    1           0.1         0.105     0.0500  "
+                                         " 0.021    0.055  25.0%    5.0%\n"));
+    ck_assert_ptr_nonnull(strstr(report, "used: of the 0.1 that Adam could have moved theta\n"));
+}
+END_TEST
+
+/* Started at half of base^(-2i/R); one of 8 was doubled and one made five times as large. */
+START_TEST(means_and_cosine_are_those_of_the_distance_from_the_base)
+{
+    static const double geometric[] = {1, 0.1, 0.01, 0.001};
+    rt_theta_verdict verdict;
+    double product = 0, squares = 0, geometric_squares = 0;
+    load_sound(&config, hand_made, OVERRIDES("position.scaling=linear", "position.scale=2"));
+    rt_roformer_options options = config.model;
+    options.vocab = 10;
+    ck_assert_int_eq(rt_roformer_new(&model, &options, 1, NULL).code, RT_OK);
+    set_theta(0, 0, 1, 0.1);
+    set_theta(1, 0, 3, 0.0025);
+    for (int n = 0; n < 8; n++) {
+        const double base = log(geometric[n % 4]);
+        const double theta = base + log(n == 1 ? 1 : n == 7 ? 2.5 : 0.5);
+        product += theta * base;
+        squares += theta * theta;
+        geometric_squares += base * base;
+    }
+    ck_assert_int_eq(rt_theta_judge(&verdict, model, &config).code, RT_OK);
+    /* six of them 0.5 away, one 0, one 1.5; from the start six 0, one 1, one 4 */
+    ck_assert_double_eq_tol(verdict.mean_drift, (6 * 0.5 + 0 + 1.5) / 8, 1e-12);
+    ck_assert_double_eq_tol(verdict.drift.value, 1.5, 1e-12);
+    ck_assert_double_eq_tol(verdict.from_start.value, 4, 1e-12);
+    ck_assert_double_eq_tol(verdict.phase.value, 0.5 * 11, 1e-12);
+    ck_assert_double_eq_tol(verdict.cosine, product / sqrt(squares * geometric_squares), 1e-12);
+    ck_assert_double_lt(verdict.cosine, 0.999);
+}
+END_TEST
+
+/* Head 1 of layer 1, which no rows of layer 0 can be taken for. */
+START_TEST(heads_are_counted_anew_in_every_layer)
+{
+    make_model("head", "log");
+    set_theta(1, 1, 2, 0.013);
+    ck_assert_ptr_nonnull(strstr(verdict_after(10), "drift 0.3 (layer 1, head 1, i 2; "));
+    ck_assert_ptr_nonnull(strstr(report, "    1     1    2          0.01         0.013     0.3000 "));
+    ck_assert_ptr_nonnull(strstr(report, "    1     0    2          0.01          0.01     0.0000 "));
+    char *csv = rt_theta_csv(model, &config);
+    ck_assert_ptr_nonnull(strstr(csv, "\n1,1,2,0.013,"));
+    rt_free(csv);
+}
+END_TEST
+
+/* Started at half of 0.01, which is now 0.008: 0.2 from 0.01, 0.6 from 0.005. */
+START_TEST(the_file_has_each_number_below_its_name)
+{
+    static const char heading[] = "layer,head,i,theta,theta_initial,geometric,drift,"
+                                  "drift_from_start,grid,phase,use\n";
+    load_sound(&config, hand_made,
+               OVERRIDES("position.scaling=linear", "position.scale=2", "theta.form=raw"));
+    rt_roformer_options options = config.model;
+    options.vocab = 10;
+    ck_assert_int_eq(rt_roformer_new(&model, &options, 1, NULL).code, RT_OK);
+    set_theta(1, 0, 2, 0.008);
+    even_out_projections();
+    char *csv = rt_theta_csv(model, &config);
+    ck_assert(!strncmp(csv, heading, strlen(heading)));
+    const char *row = strstr(csv, "\n1,all,2,");
+    double got[8];
+    ck_assert_ptr_nonnull(row);
+    ck_assert_int_eq(sscanf(row, "\n1,all,2,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf\n", got, got + 1,
+                            got + 2, got + 3, got + 4, got + 5, got + 6, got + 7),
+                     8);
+    const double expected[] = {0.008, 0.005, 0.01, 0.2, 0.6, log(1.6) / log(10), 0.003 * 11, 0.25};
+    for (int i = 0; i < 8; i++)
+        ck_assert_msg(fabs(got[i] - expected[i]) < 1e-8, "column %d: %g instead of %g", i, got[i],
+                      expected[i]);
+    rt_free(csv);
+}
+END_TEST
+
 START_TEST(without_adam_there_is_no_bound_to_use_up)
 {
     make_model("layer", "log");
@@ -240,13 +361,26 @@ END_TEST
 
 START_TEST(a_heap_that_is_exhausted_is_reported)
 {
-    rt_theta_verdict verdict;
+    FILE *to = fmemopen(report, sizeof report, "w");
     make_model("layer", "log");
-    for (size_t n = 1; n <= 2; n++) {
-        rt_memory_fail_at(n);
-        ck_assert_int_eq(rt_theta_judge(&verdict, model, &config).code, RT_MEMORY);
+    int n = 0;
+    for (rt_code code = RT_MEMORY; code == RT_MEMORY;) {
+        rt_memory_fail_at((size_t)++n);
+        code = rt_theta_print(to, model, &config, 10).code;
+        rt_memory_fail_at(0);
+        ck_assert(code == RT_OK || code == RT_MEMORY);
+        ck_assert_int_lt(n, 50);
     }
-    rt_memory_fail_at(0);
+    ck_assert_int_gt(n, 6); /* three of each visit, and the text */
+    n = 0;
+    for (char *csv = NULL; n < 50 && !csv;) {
+        rt_memory_fail_at((size_t)++n);
+        csv = rt_theta_csv(model, &config);
+        rt_memory_fail_at(0);
+        rt_free(csv);
+    }
+    ck_assert_int_gt(n, 4);
+    fclose(to);
 }
 END_TEST
 
@@ -263,9 +397,15 @@ int main(void)
     tcase_add_test(tests, a_theta_that_stayed_is_near_whatever_the_tolerance);
     tcase_add_test(tests, the_tolerance_itself_is_still_near);
     tcase_add_test(tests, a_theta_that_changed_its_sign_has_moved);
+    tcase_add_test(tests, what_a_negative_theta_has_not_is_a_dash);
+    tcase_add_test(tests, huge_numbers_have_a_bounded_form);
     tcase_add_test(tests, a_theta_that_is_no_number_has_moved);
     tcase_add_test(tests, an_infinite_theta_has_moved);
     tcase_add_test(tests, the_table_has_a_row_for_every_pair);
+    tcase_add_test(tests, a_raw_theta_has_used_its_own_way);
+    tcase_add_test(tests, means_and_cosine_are_those_of_the_distance_from_the_base);
+    tcase_add_test(tests, heads_are_counted_anew_in_every_layer);
+    tcase_add_test(tests, the_file_has_each_number_below_its_name);
     tcase_add_test(tests, without_adam_there_is_no_bound_to_use_up);
     tcase_add_loop_test(tests, every_theta_is_visited_once, 0, 3);
     tcase_add_test(tests, a_heap_that_is_exhausted_is_reported);

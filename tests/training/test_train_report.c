@@ -2,6 +2,11 @@
 
 #include "train_program.h"
 
+#include "train/folder/results.h"
+#include "train/text/csv.h"
+
+#include <math.h>
+
 #define WITHOUT_REPORT "ROTOR_NO_REPORT=1 $TRAIN "
 
 static bool has_gnuplot(void)
@@ -128,6 +133,129 @@ START_TEST(a_sweep_has_a_page_with_links_to_its_runs)
 }
 END_TEST
 
+/* ---- numbers, computed once more from the files below them ---- */
+
+/* What result.csv says of theta, against the values at the end in theta_final.csv. */
+START_TEST(results_on_theta_are_those_of_its_values)
+{
+    rt_csv csv;
+    rt_results results;
+    double drift = 0, phase = 0, from_start = 0, sum = 0;
+    double product = 0, squares = 0, geometric_squares = 0;
+    int count = 0;
+    expect_exit(w, 0,
+                "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet theta.scope=head position.scaling=linear "
+                "position.scale=2");
+    ck_assert(rt_csv_open(&csv, "runs/tiny", "theta_final.csv"));
+    for (; rt_csv_row(&csv); count++) {
+        const double theta = rt_csv_number(&csv, "theta");
+        const double geometric = pow(10000, -count % 4 / 4.0);
+        const double start = geometric / 2;
+        ck_assert_double_eq_tol(rt_csv_number(&csv, "geometric"), geometric, 1e-8 * geometric);
+        ck_assert_double_eq_tol(rt_csv_number(&csv, "theta_initial"), start, 1e-6 * start);
+        drift = fmax(drift, fabs(theta - geometric) / geometric);
+        from_start = fmax(from_start, fabs(theta - start) / start);
+        phase = fmax(phase, fabs(theta - geometric) * 11);
+        sum += fabs(theta - geometric) / geometric;
+        product += log(theta) * log(geometric);
+        squares += log(theta) * log(theta);
+        geometric_squares += log(geometric) * log(geometric);
+    }
+    rt_csv_close(&csv);
+    ck_assert_int_eq(count, 2 * 2 * 4);
+    ck_assert(rt_results_read(&results, "runs/tiny"));
+    const struct {
+        const char *name;
+        double expected;
+    } rows[] = {{"theta_max_drift", drift},
+                {"theta_max_phase", phase},
+                {"theta_max_drift_from_start", from_start},
+                {"theta_mean_drift", sum / count},
+                {"theta_cosine", product / sqrt(squares * geometric_squares)}};
+    for (int i = 0; i < 5; i++) {
+        const double got = rt_results_get(&results, "%s", rows[i].name);
+        ck_assert_msg(fabs(got - rows[i].expected) < 1e-6 * rows[i].expected, "%s: %g, not %g",
+                      rows[i].name, got, rows[i].expected);
+    }
+    ck_assert(fabs(drift - phase) > 0.01 && fabs(drift - from_start) > 0.01);
+    rt_results_free(&results);
+}
+END_TEST
+
+/* Column `column` of row `row` of a table without names. */
+static double number_in(const char *path, int row, int column)
+{
+    double number = NAN;
+    char *text = read_file(path), *at = text;
+    for (; row > 0 && at; row--)
+        at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
+    for (; column > 0 && at; column--)
+        at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
+    if (at)
+        sscanf(at, "%lf", &number);
+    rt_free(text);
+    return number;
+}
+
+/* Rows for the steps 0, 20, 40, 60; a column for each of the two layers. */
+START_TEST(the_figure_of_the_drift_shows_the_largest_relative_one)
+{
+    double drift[4][2] = {{0}};
+    rt_csv csv;
+    expect_exit(w, 0, "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet theta.lr_scale=3");
+    ck_assert(rt_csv_open(&csv, "runs/tiny", "theta.csv"));
+    while (rt_csv_row(&csv)) {
+        const double theta = rt_csv_number(&csv, "theta");
+        const double start = rt_csv_number(&csv, "theta_initial");
+        double *largest =
+            &drift[atoi(rt_csv_cell(&csv, "step")) / 20][atoi(rt_csv_cell(&csv, "layer"))];
+        *largest = fmax(*largest, fabs(theta - start) / start);
+    }
+    rt_csv_close(&csv);
+    shell(w, "$TRAIN --report runs/tiny");
+    for (int row = 0; row < 4; row++) {
+        ck_assert_double_eq(number_in("runs/tiny/figures/drift.csv", row, 0), 20 * row);
+        for (int layer = 0; layer < 2; layer++)
+            ck_assert_double_eq_tol(number_in("runs/tiny/figures/drift.csv", row, 1 + layer),
+                                    drift[row][layer], 1e-5);
+    }
+    ck_assert_double_gt(drift[3][0], 0.01);
+}
+END_TEST
+
+/* Columns: step, mean and deviation of the loss, and of the accuracy, over three seeds. */
+START_TEST(the_curves_of_a_sweep_are_means_and_deviations_of_its_runs)
+{
+    double loss[3], accuracy[3];
+    rt_csv csv;
+    expect_exit(w, 0,
+                "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet train.steps=40 theta.learn=no "
+                "sweep.run.seed=1,2,3");
+    shell(w, "$TRAIN --report runs/tiny");
+    for (int i = 0; i < 3; i++) {
+        char folder[32];
+        snprintf(folder, sizeof folder, "runs/tiny/seed=%d", i + 1);
+        ck_assert(rt_csv_open(&csv, folder, "metrics.csv"));
+        while (rt_csv_row(&csv))
+            if (!strcmp(rt_csv_cell(&csv, "step"), "40")) {
+                loss[i] = rt_csv_number(&csv, "eval_loss");
+                accuracy[i] = rt_csv_number(&csv, "eval_accuracy");
+            }
+        rt_csv_close(&csv);
+    }
+    for (int i = 0; i < 2; i++) {
+        const double *x = i ? accuracy : loss, mean = (x[0] + x[1] + x[2]) / 3;
+        /* of three: sum of the squared differences of all pairs, over 3 * 2 */
+        const double variance = (pow(x[0] - x[1], 2) + pow(x[1] - x[2], 2) + pow(x[2] - x[0], 2)) / 6;
+        ck_assert_double_eq(number_in("runs/tiny/figures/curves.csv", 1, 0), 40);
+        ck_assert_double_eq_tol(number_in("runs/tiny/figures/curves.csv", 1, 1 + 2 * i), mean, 1e-5);
+        ck_assert_double_eq_tol(number_in("runs/tiny/figures/curves.csv", 1, 2 + 2 * i),
+                                sqrt(variance), 1e-5);
+        ck_assert_double_gt(variance, 0);
+    }
+}
+END_TEST
+
 START_TEST(overwriting_removes_the_report)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
@@ -148,6 +276,9 @@ int main(void)
     tcase_add_test(tests, a_page_that_cannot_be_written_is_a_warning);
     tcase_add_test(tests, a_report_of_no_run_is_refused);
     tcase_add_test(tests, a_sweep_has_a_page_with_links_to_its_runs);
+    tcase_add_test(tests, results_on_theta_are_those_of_its_values);
+    tcase_add_test(tests, the_figure_of_the_drift_shows_the_largest_relative_one);
+    tcase_add_test(tests, the_curves_of_a_sweep_are_means_and_deviations_of_its_runs);
     tcase_add_test(tests, overwriting_removes_the_report);
     return run_suite(suite);
 }

@@ -264,6 +264,75 @@ START_TEST(a_step_that_is_not_finite_changes_nothing)
 }
 END_TEST
 
+/* ---- what a step tells ---- */
+
+/* Labels of the next batch that the model predicts, with the logits of all positions. */
+static double count_predicted(const training *t, int *labels)
+{
+    enum { B = 16, T = 12, V = 10 };
+    int32_t ids[B * T], wanted[B * T];
+    uint8_t mask[B * T];
+    rt_batch batch = {.rows = B, .length = T, .ids = ids, .labels = wanted, .mask = mask};
+    rt_data_training(t->data, t->config.run.seed, (uint32_t)t->state->step, 0, &batch);
+    const rt_roformer_input input = {
+        .B = B, .T = T, .ids = ids, .key_mask = mask, .padding_id = RT_NO_PADDING};
+    rt_graph *g = rt_graph_new();
+    rt_roformer *model = t->state->model;
+    const rt_tensor *logits = rt_roformer_logits(model, g, rt_roformer_encode(model, g, &input));
+    expect_ok(rt_graph_status(g));
+    int predicted = 0;
+    for (int i = 0; i < B * T; i++) {
+        int best = 0;
+        for (int v = 1; v < V; v++)
+            best = logits->data[i * V + v] > logits->data[i * V + best] ? v : best;
+        *labels += wanted[i] != RT_NO_LABEL;
+        predicted += wanted[i] != RT_NO_LABEL && wanted[i] == best;
+    }
+    rt_graph_free(g);
+    return predicted;
+}
+
+START_TEST(the_accuracy_of_a_step_is_the_share_of_its_labels)
+{
+    training *t = new_training(OVERRIDES("train.shards=4"));
+    int labels = 0;
+    take_steps(t, 40);
+    const double predicted = count_predicted(t, &labels);
+    ck_assert_int_eq(labels, 16 * 5);
+    ck_assert_double_gt(predicted, 8);
+    ck_assert_double_lt(predicted, 80);
+    ck_assert_double_eq(take_steps(t, 1).accuracy, predicted / 80);
+    free_training(t);
+}
+END_TEST
+
+START_TEST(the_norms_are_those_of_all_parameters_and_of_theta)
+{
+    training *t = new_training(OVERRIDES("train.shards=4"));
+    const rt_step_result r = take_steps(t, 1);
+    const rt_parameters *p = parameters(t);
+    double all = 0, theta = 0;
+    int thetas = 0;
+    for (int i = 0; i < p->count; i++) {
+        const bool is_theta = strstr(p->list[i]->name, "theta") != NULL;
+        thetas += is_theta;
+        for (size_t k = 0; k < rt_size(&p->list[i]->tensor); k++) {
+            const double square = p->list[i]->tensor.grad[k] * p->list[i]->tensor.grad[k];
+            all += square;
+            theta += is_theta ? square : 0;
+        }
+    }
+    ck_assert_int_eq(thetas, 2); /* of two layers */
+    ck_assert_double_gt(theta, 0);
+    ck_assert_double_eq_tol(r.grad_norm, sqrt(all), 1e-12 * sqrt(all));
+    ck_assert_double_eq_tol(r.theta_grad_norm, sqrt(theta), 1e-12 * sqrt(theta));
+    free_training(t);
+    t = new_training(OVERRIDES("theta.learn=no"));
+    ck_assert_double_eq(take_steps(t, 1).theta_grad_norm, 0);
+    free_training(t);
+}
+END_TEST
+
 /* ---- evaluation ---- */
 
 START_TEST(evaluation_counts_and_changes_nothing)
@@ -372,6 +441,8 @@ int main(void)
     tcase_add_test(tests, theta_moves_by_its_own_learning_rate);
     tcase_add_test(tests, a_gradient_above_the_norm_is_clipped);
     tcase_add_test(tests, a_step_that_is_not_finite_changes_nothing);
+    tcase_add_test(tests, the_accuracy_of_a_step_is_the_share_of_its_labels);
+    tcase_add_test(tests, the_norms_are_those_of_all_parameters_and_of_theta);
     tcase_add_test(tests, evaluation_counts_and_changes_nothing);
     tcase_add_test(tests, an_evaluation_between_steps_leaves_training_as_it_was);
     tcase_add_test(tests, after_a_few_steps_the_heap_is_left_alone);
