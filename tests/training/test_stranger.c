@@ -191,6 +191,46 @@ START_TEST(tables_that_are_no_files_are_passed_over)
 }
 END_TEST
 
+/* Links in the folder lead to files of the reader's own. */
+START_TEST(links_are_not_written_through)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2; mkdir mine; for i in a b c; do echo "
+                      "mine >mine/$i.csv; done");
+    expect_exit(w, 0,
+                "cd runs/tiny && mkdir figures && ln -s ../../mine/a.csv report.html.tmp && "
+                "ln -s ../../../mine/b.csv figures/loss.gp.tmp && "
+                "ln -s ../../../mine/c.csv figures/loss.svg && $TRAIN --report .");
+    expect_exit(w, 0, "for i in a b c; do echo mine | cmp - mine/$i.csv || exit 1; done");
+    expect_exit(w, 0, "rm -r runs/tiny/figures && ln -s ../../mine runs/tiny/figures");
+    expect_exit(w, 1, "$TRAIN --report runs/tiny");
+    expect_text(w->err, "runs/tiny/figures: not a folder");
+    expect_exit(w, 0,
+                "ln -s ../../mine/a.csv runs/tiny/metrics.csv.tmp && $TRAIN tiny.ini --quiet "
+                "train.steps=2 --overwrite");
+    expect_exit(w, 0, "ls mine | wc -l && for i in a b c; do echo mine | cmp - mine/$i.csv || "
+                      "exit 1; done");
+    ck_assert_str_eq(w->out, "3\n");
+}
+END_TEST
+
+/* A number that is no number of a run still has its place in a sentence. */
+START_TEST(huge_numbers_are_short_on_the_page)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2");
+    write_file("runs/tiny/timing.csv", "step,seconds,tokens_per_s\n2,1e-300,1\n");
+    write_file("runs/tiny/metrics.csv", "step,tokens,loss\n1e300,1e300,1\n");
+    write_file("runs/tiny/result.csv", "name,value\nsteps,1e300\neval_loss,1e300\n"
+                                       "eval_accuracy,-1e300\ntheta_near,1\ntheta_max_drift,1e300\n"
+                                       "theta_max_phase,nan\nend,0\n");
+    shell(w, "$TRAIN --report runs/tiny");
+    char *page = read_file("runs/tiny/report.html");
+    expect_text(page, "<p>eval: loss 1e+300, accuracy -1e+300 after 1e+300 steps</p>");
+    expect_text(page, "<p>theta: max relative drift 1e+300, max phase drift nan rad");
+    expect_no_text(page, "00000000000000000000");
+    rt_free(page);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("stranger");
@@ -201,5 +241,7 @@ int main(void)
     tcase_add_test(tests, names_and_settings_of_a_sweep_are_texts);
     tcase_add_test(tests, a_text_in_a_script_is_no_more_than_a_text);
     tcase_add_test(tests, tables_that_are_no_files_are_passed_over);
+    tcase_add_test(tests, links_are_not_written_through);
+    tcase_add_test(tests, huge_numbers_are_short_on_the_page);
     return run_suite(suite);
 }

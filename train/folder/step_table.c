@@ -53,7 +53,8 @@ rt_status rt_step_table_open(rt_step_table *table, const char *folder, const cha
     if (status.code)
         return status;
     snprintf(temporary, sizeof temporary, "%s.tmp", path);
-    FILE *new_file = fopen(temporary, "w");
+    remove(temporary); /* of a crash; or a link of a stranger's, which must not be followed */
+    FILE *new_file = fopen(temporary, "wx");
     if (!new_file)
         return failure(temporary);
     fprintf(new_file, "%s\n", header);

@@ -5,6 +5,7 @@
 #include "train/report/page.h"
 #include "train/step/workers.h"
 #include "train/text/csv.h"
+#include "train/text/number.h"
 
 #include <hdf5.h>
 #include <math.h>
@@ -96,7 +97,7 @@ static double read_seconds(const char *folder)
 
 static void add_timing(rt_writer *w, const char *folder)
 {
-    char text[128];
+    char text[4 * RT_NUMBER_SIZE], time[RT_NUMBER_SIZE], steps[RT_NUMBER_SIZE], rate[RT_NUMBER_SIZE];
     double step = 0, tokens = 0;
     const double seconds = read_seconds(folder);
     rt_csv metrics;
@@ -110,8 +111,9 @@ static void add_timing(rt_writer *w, const char *folder)
     rt_csv_close(&metrics);
     if (seconds <= 0 || step <= 0)
         return;
-    snprintf(text, sizeof text, "%.1f s for %.0f steps, %.0f tokens a second", seconds, step,
-             tokens / seconds);
+    snprintf(text, sizeof text, "%s s for %s steps, %s tokens a second",
+             rt_number_show(time, 1, seconds), rt_number_show(steps, 0, step),
+             rt_number_show(rate, 0, tokens / seconds));
     add_row(w, "time", text);
 }
 

@@ -6,6 +6,7 @@
 #include "train/report/theta_figures.h"
 #include "train/report/theta_report.h"
 #include "train/text/csv.h"
+#include "train/text/number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,15 +92,18 @@ static rt_status draw(rt_figures *f, const char *folder, const rt_config *config
 
 static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *c)
 {
+    char accuracy[RT_NUMBER_SIZE], steps[RT_NUMBER_SIZE];
     int first;
-    rt_writer_add(w, "eval: loss %.6g, accuracy %.4f after %.0f steps\n",
-                  rt_results_get(r, RT_RESULT_LOSS), rt_results_get(r, RT_RESULT_ACCURACY),
-                  rt_results_get(r, RT_RESULT_STEPS));
+    rt_writer_add(w, "eval: loss %.6g, accuracy %s after %s steps\n",
+                  rt_results_get(r, RT_RESULT_LOSS),
+                  rt_number_show(accuracy, 4, rt_results_get(r, RT_RESULT_ACCURACY)),
+                  rt_number_show(steps, 0, rt_results_get(r, RT_RESULT_STEPS)));
     for (int i = 0; i < c->train.eval_lengths.count; i++) {
         const int length = c->train.eval_lengths.at[i];
-        rt_writer_add(w, "eval at length %d: loss %.6g, accuracy %.4f\n", length,
+        rt_writer_add(w, "eval at length %d: loss %.6g, accuracy %s\n", length,
                       rt_results_get(r, RT_RESULT_LOSS_AT "%d", length),
-                      rt_results_get(r, RT_RESULT_ACCURACY_AT "%d", length));
+                      rt_number_show(accuracy, 4,
+                                     rt_results_get(r, RT_RESULT_ACCURACY_AT "%d", length)));
     }
     if (rt_results_whole(r, RT_RESULT_FIRST_STEP, &first))
         rt_writer_add(w, "accuracy 0.99 was first reached at step %d\n", first);
@@ -125,6 +129,7 @@ static void add_theta(rt_writer *w, const rt_results *r, const rt_config *c, rt_
 /* A run that has not come to an end has no results. */
 static void add_verdict(rt_writer *w, const rt_config *c, const char *folder, rt_trainer *trainer)
 {
+    char number[RT_NUMBER_SIZE];
     rt_results r;
     rt_writer lines = {0};
     const bool ended = rt_results_read(&r, folder);
@@ -133,13 +138,13 @@ static void add_verdict(rt_writer *w, const rt_config *c, const char *folder, rt
     if (!ended)
         rt_writer_add(&lines, "the run has not ended\n");
     else if (!evaluated)
-        rt_writer_add(&lines, "the run came to nothing after %.0f steps: the loss is not finite\n",
-                      rt_results_get(&r, RT_RESULT_STEPS));
+        rt_writer_add(&lines, "the run came to nothing after %s steps: the loss is not finite\n",
+                      rt_number_show(number, 0, rt_results_get(&r, RT_RESULT_STEPS)));
     if (evaluated)
         add_evaluations(&lines, &r, c);
     if (evaluated && accuracy < c->train.target_accuracy)
-        rt_writer_add(&lines, "the accuracy %.4f is below train.target_accuracy = %g\n", accuracy,
-                      c->train.target_accuracy);
+        rt_writer_add(&lines, "the accuracy %s is below train.target_accuracy = %g\n",
+                      rt_number_show(number, 4, accuracy), c->train.target_accuracy);
     if (evaluated && !isnan(rt_results_get(&r, RT_RESULT_NEAR)))
         add_theta(&lines, &r, c, trainer);
     const bool bad = !evaluated || accuracy < c->train.target_accuracy ||

@@ -39,7 +39,8 @@ rt_status rt_write_text(const char *folder, const char *name, const char *text)
     if (status.code)
         return status;
     snprintf(temporary, sizeof temporary, "%s.tmp", path);
-    FILE *to = fopen(temporary, "w");
+    remove(temporary); /* of a crash; or a link of a stranger's, which must not be followed */
+    FILE *to = fopen(temporary, "wx");
     if (!to)
         return failure(temporary);
     const bool written = fputs(text, to) >= 0 && !fflush(to);
