@@ -166,8 +166,9 @@ END_TEST
 
 START_TEST(whole_numbers_are_from_0_to_the_largest)
 {
-    static const char *const none[] = {"-1",  "2147483648", "9999999999999999999999", "1.0",
-                                       "1e2", " 1",         "1 ",                     "0x1"};
+    static const char *const none[] = {"-1",  "2147483648", "9999999999999999999999",
+                                       "1.0", "1e2",        " 1",
+                                       "1 ",  "0x1"};
     int whole = -1;
     ck_assert(open_text("a\n0\n2147483647\n"));
     ck_assert(rt_csv_row(&csv) && rt_csv_whole(&csv, "a", &whole));
@@ -187,11 +188,12 @@ END_TEST
 /* What "%.9g" writes is read as the same number, and nothing else is read. */
 START_TEST(numbers_are_what_rotor_writes)
 {
-    static const double numbers[] = {0, -0.0, 1, -1.5, 0.1, 1e-30, 4.94065646e-324, 1.79769313e308,
-                                     123456789, INFINITY, -INFINITY};
-    static const char *const none[] = {"",    "x",      "1x",    "0x10",  "1e999", "1e-999", " 1",
-                                       "1 ",  "infinity", "INF", "+inf", "nan(1)", "--1",   "1,5",
-                                       "nan", "-nan"};
+    static const double numbers[] = {
+        0,         -0.0,     1,        -1.5, 0.1, 1e-30, 4.94065646e-324, 1.79769313e308,
+        123456789, INFINITY, -INFINITY};
+    static const char *const none[] = {"",    "x",   "1x",       "0x10", "1e999", "1e-999",
+                                       " 1",  "1 ",  "infinity", "INF",  "+inf",  "nan(1)",
+                                       "--1", "1,5", "nan",      "-nan"};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         char cell[32];
         snprintf(cell, sizeof cell, "%.9g", numbers[i]);

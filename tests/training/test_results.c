@@ -73,9 +73,7 @@ END_TEST
 
 START_TEST(a_file_that_is_not_whole_is_no_result)
 {
-    static const char *const texts[] = {"",
-                                        "name,value\nsteps,7\n",
-                                        "name,value\nsteps,7\nend,0",
+    static const char *const texts[] = {"", "name,value\nsteps,7\n", "name,value\nsteps,7\nend,0",
                                         "name,value\nsteps,7\nend,",
                                         "name;value\nsteps,7\nend,0\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

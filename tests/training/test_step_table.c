@@ -184,8 +184,9 @@ END_TEST
 START_TEST(the_first_step_is_that_of_the_first_evaluation_that_reached_it)
 {
     ck_assert(isnan(rt_metrics_first_step(scratch, 0.99)));
-    put("metrics.csv", METRICS_HEADER EVALUATED(20, 0.5) "30,0,9,,,0.1,1,1,0.125\n" EVALUATED(
-                           40, 0.989999999) EVALUATED(60, 0.99) EVALUATED(80, 0.5) EVALUATED(100, 1));
+    put("metrics.csv",
+        METRICS_HEADER EVALUATED(20, 0.5) "30,0,9,,,0.1,1,1,0.125\n" EVALUATED(40, 0.989999999)
+            EVALUATED(60, 0.99) EVALUATED(80, 0.5) EVALUATED(100, 1));
     ck_assert_double_eq(rt_metrics_first_step(scratch, 0.99), 60);
     ck_assert_double_eq(rt_metrics_first_step(scratch, 0.5), 20);
     ck_assert_double_eq(rt_metrics_first_step(scratch, 0.9900001), 100);

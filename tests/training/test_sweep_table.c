@@ -104,9 +104,9 @@ static const struct {
 START_TEST(a_summary_has_a_bounded_form)
 {
     char summary[RT_SUMMARY_SIZE];
-    ck_assert_str_eq(
-        rt_summary_text(summary, &texts[_i].summary, texts[_i].decimals, texts[_i].runs),
-        texts[_i].text);
+    ck_assert_str_eq(rt_summary_text(summary, &texts[_i].summary, texts[_i].decimals,
+                                     texts[_i].runs),
+                     texts[_i].text);
 }
 END_TEST
 
@@ -131,14 +131,13 @@ END_TEST
     "run,position.kind,run.seed,model.dim,exit_code,steps,eval_loss,eval_accuracy,theta_near,"     \
     "theta_max_drift,theta_max_phase,first_step_with_accuracy_0.99\n"
 
-static const char grid[] = HEADINGS
-    "a1,rope,1,8,0,20,0.25,0.5,1,0.125,2,10\n"
-    "a2,rope,2,8,7,20,0.5,0.75,0,0.25,4,20\n"
-    "a3,rope,3,8,0,20,1.5,1,1,0.375,0.5,\n"
-    "b1,rope,1,16,5,3,,,,,,\n"
-    "b2,rope,2,16,,20,2,0.5,1,0.0625,1,\n"
-    "c1,none,1,8,0,20,2,0.25,,,,\n"
-    "c2,none,2,8,6,20,4,0.25,,,,15\n";
+static const char grid[] = HEADINGS "a1,rope,1,8,0,20,0.25,0.5,1,0.125,2,10\n"
+                                    "a2,rope,2,8,7,20,0.5,0.75,0,0.25,4,20\n"
+                                    "a3,rope,3,8,0,20,1.5,1,1,0.375,0.5,\n"
+                                    "b1,rope,1,16,5,3,,,,,,\n"
+                                    "b2,rope,2,16,,20,2,0.5,1,0.0625,1,\n"
+                                    "c1,none,1,8,0,20,2,0.25,,,,\n"
+                                    "c2,none,2,8,6,20,4,0.25,,,,15\n";
 
 /* Row a: loss 2.25 / 3 = 0.75, deviations -0.5, -0.25, 0.75: 0.875 / 2, root 0.6614. Accuracy 0.75
  * and 0.25; drift 0.25 and 0.125; phase 6.5 / 3, 6.1667 / 2, root 1.756; near 2/3 and
@@ -230,11 +229,12 @@ START_TEST(long_settings_are_cut_and_none_speaks_to_the_terminal)
 {
     char rows[512];
     snprintf(rows, sizeof rows, "run,a.x,exit_code\n1,%049d\xce\xb8z,0\n2,\x1b[31m\x07,0\n", 0);
-    ck_assert_str_eq(printed(rows),
-                     "x                                                  runs  loss  accuracy  "
-                     "steps to 99 %\n"
-                     "0000000000000000000000000000000000000000000000000  1     -     -         -\n"
-                     "?[31m?                                             1     -     -         -\n");
+    ck_assert_str_eq(
+        printed(rows),
+        "x                                                  runs  loss  accuracy  "
+        "steps to 99 %\n"
+        "0000000000000000000000000000000000000000000000000  1     -     -         -\n"
+        "?[31m?                                             1     -     -         -\n");
 }
 END_TEST
 

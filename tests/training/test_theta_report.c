@@ -295,8 +295,10 @@ START_TEST(heads_are_counted_anew_in_every_layer)
     make_model("head", "log");
     set_theta(1, 1, 2, 0.013);
     ck_assert_ptr_nonnull(strstr(verdict_after(10), "drift 0.3 (layer 1, head 1, i 2; "));
-    ck_assert_ptr_nonnull(strstr(report, "    1     1    2          0.01         0.013     0.3000 "));
-    ck_assert_ptr_nonnull(strstr(report, "    1     0    2          0.01          0.01     0.0000 "));
+    ck_assert_ptr_nonnull(
+        strstr(report, "    1     1    2          0.01         0.013     0.3000 "));
+    ck_assert_ptr_nonnull(
+        strstr(report, "    1     0    2          0.01          0.01     0.0000 "));
     char *csv = rt_theta_csv(model, &config);
     ck_assert_ptr_nonnull(strstr(csv, "\n1,1,2,0.013,"));
     rt_free(csv);

@@ -65,7 +65,7 @@ START_TEST(names_cannot_break_the_page)
 {
     expect_exit(w, 0,
                 "$TRAIN tiny.ini --quiet train.steps=2 optimizer.schedule_steps=0 "
-                          "'run.name=<b>&\"x'");
+                "'run.name=<b>&\"x'");
     char *page = read_file("runs/<b>&\"x/report.html");
     expect_whole_page(page);
     expect_no_text(page, "<b>");
@@ -97,7 +97,8 @@ END_TEST
 
 START_TEST(a_page_that_cannot_be_written_is_a_warning)
 {
-    expect_exit(w, 0, WITHOUT_REPORT "tiny.ini --quiet train.steps=20 && mkdir runs/tiny/report.html");
+    expect_exit(w, 0,
+                WITHOUT_REPORT "tiny.ini --quiet train.steps=20 && mkdir runs/tiny/report.html");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet --resume");
     expect_text(w->err, "report.html: Is a directory");
     expect_text(w->out, "\nrun: runs/tiny\n");
@@ -119,7 +120,7 @@ START_TEST(a_sweep_has_a_page_with_links_to_its_runs)
         return;
     expect_exit(w, 0,
                 "$TRAIN tiny.ini --quiet theta.learn=no sweep.position.kind=rope,none "
-                          "sweep.run.seed=1,2");
+                "sweep.run.seed=1,2");
     char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
     ck_assert_int_eq(count_of(page, "<svg"), 2);
@@ -143,9 +144,10 @@ START_TEST(results_on_theta_are_those_of_its_values)
     double drift = 0, phase = 0, from_start = 0, sum = 0;
     double product = 0, squares = 0, geometric_squares = 0;
     int count = 0;
-    expect_exit(w, 0,
-                "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet theta.scope=head position.scaling=linear "
-                "position.scale=2");
+    expect_exit(
+        w, 0,
+        "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet theta.scope=head position.scaling=linear "
+        "position.scale=2");
     ck_assert(rt_csv_open(&csv, "runs/tiny", "theta_final.csv"));
     for (; rt_csv_row(&csv); count++) {
         const double theta = rt_csv_number(&csv, "theta");
@@ -246,9 +248,11 @@ START_TEST(the_curves_of_a_sweep_are_means_and_deviations_of_its_runs)
     for (int i = 0; i < 2; i++) {
         const double *x = i ? accuracy : loss, mean = (x[0] + x[1] + x[2]) / 3;
         /* of three: sum of the squared differences of all pairs, over 3 * 2 */
-        const double variance = (pow(x[0] - x[1], 2) + pow(x[1] - x[2], 2) + pow(x[2] - x[0], 2)) / 6;
+        const double variance =
+            (pow(x[0] - x[1], 2) + pow(x[1] - x[2], 2) + pow(x[2] - x[0], 2)) / 6;
         ck_assert_double_eq(number_in("runs/tiny/figures/curves.csv", 1, 0), 40);
-        ck_assert_double_eq_tol(number_in("runs/tiny/figures/curves.csv", 1, 1 + 2 * i), mean, 1e-5);
+        ck_assert_double_eq_tol(number_in("runs/tiny/figures/curves.csv", 1, 1 + 2 * i), mean,
+                                1e-5);
         ck_assert_double_eq_tol(number_in("runs/tiny/figures/curves.csv", 1, 2 + 2 * i),
                                 sqrt(variance), 1e-5);
         ck_assert_double_gt(variance, 0);

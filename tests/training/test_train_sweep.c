@@ -171,8 +171,9 @@ START_TEST(numbers_of_any_size_and_columns_of_any_count_fit)
     expect_no_text(w->out, "000000");
     rt_free(page);
     write_file("many.ini", many);
-    expect_exit(w, 0, "$TRAIN many.ini --quiet train.steps=2 train.eval_batches=1 model.dim=8 "
-                      "model.layers=1 model.heads=1 train.batch_size=2");
+    expect_exit(w, 0,
+                "$TRAIN many.ini --quiet train.steps=2 train.eval_batches=1 model.dim=8 "
+                "model.layers=1 model.heads=1 train.batch_size=2");
     char line[LINE_SIZE];
     expect_text(line_of(w->out, "variant  log_every  ", line),
                 "keep  runs  loss    accuracy  at 4    at 5    at 6    at 7    at 9    at 10   at "

@@ -97,7 +97,8 @@ static double read_seconds(const char *folder)
 
 static void add_timing(rt_writer *w, const char *folder)
 {
-    char text[4 * RT_NUMBER_SIZE], time[RT_NUMBER_SIZE], steps[RT_NUMBER_SIZE], rate[RT_NUMBER_SIZE];
+    char text[4 * RT_NUMBER_SIZE], time[RT_NUMBER_SIZE], steps[RT_NUMBER_SIZE],
+        rate[RT_NUMBER_SIZE];
     double step = 0, tokens = 0;
     const double seconds = read_seconds(folder);
     rt_csv metrics;

@@ -196,11 +196,11 @@ static rt_status draw_one_by_one(const rt_figures *f)
             rt_writer_add(&failed, "%s%s.gp", failed.length ? ", " : "", f->list[i].name);
     }
     char *names = rt_writer_take(&failed);
-    const rt_status status = !names ? rt_out_of_memory("a figure")
-                             : *names
-                                 ? rt_error(RT_IO, "figures are missing: gnuplot failed on %s in %s",
-                                            names, f->folder)
-                                 : rt_ok();
+    const rt_status status =
+        !names ? rt_out_of_memory("a figure")
+        : *names
+            ? rt_error(RT_IO, "figures are missing: gnuplot failed on %s in %s", names, f->folder)
+            : rt_ok();
     rt_free(names);
     return status;
 }

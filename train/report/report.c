@@ -19,8 +19,8 @@ bool rt_reports_are_off(void)
 /* ---- figures ---- */
 
 /* What the scripts below call 1, 2, ...; a figure takes nothing but numbers from a table. */
-static const char *const plotted[] = {"step",      "loss",     "eval_loss",       "eval_accuracy",
-                                      "lr",        "grad_norm", "accuracy",       "theta_grad_norm"};
+static const char *const plotted[] = {"step", "loss",      "eval_loss", "eval_accuracy",
+                                      "lr",   "grad_norm", "accuracy",  "theta_grad_norm"};
 enum { PLOTTED = sizeof plotted / sizeof *plotted };
 
 static void write_training(rt_figures *f, const char *folder)

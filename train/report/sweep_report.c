@@ -39,8 +39,9 @@ static void add_table(rt_writer *w, const rt_sweep_table *t)
             rt_page_cell(w, r ? "td" : "th", t->cells[r * t->columns + c]);
         rt_writer_add(w, "</tr>\n");
     }
-    rt_writer_add(w, "</table></div>\n<p>Mean ± standard deviation over the runs that differ in the "
-                     "seed alone.</p>\n");
+    rt_writer_add(w,
+                  "</table></div>\n<p>Mean ± standard deviation over the runs that differ in the "
+                  "seed alone.</p>\n");
 }
 
 /* ---- the runs ---- */

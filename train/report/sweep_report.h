@@ -1,7 +1,8 @@
 #ifndef ROTOR_TRAIN_REPORT_SWEEP_REPORT_H
 #define ROTOR_TRAIN_REPORT_SWEEP_REPORT_H
 
-/* report.html of a sweep, made of the runs.csv in its folder and of the metrics of its runs: the table, the curves side by side, and links to the reports of the runs. */
+/* report.html of a sweep, made of the runs.csv in its folder and of the metrics of its runs: the
+ * table, the curves side by side, and links to the reports of the runs. */
 
 #include "core/status.h"
 

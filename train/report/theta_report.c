@@ -206,7 +206,8 @@ rt_status rt_theta_print(FILE *to, const rt_roformer *model, const rt_config *co
     if (status.code)
         return status;
     rt_writer_add(
-        &p.text, "layer  head    i        theta0         theta      drift    grid    phase    use%s\n",
+        &p.text,
+        "layer  head    i        theta0         theta      drift    grid    phase    use%s\n",
         p.adam ? "    used" : "");
     status = rt_theta_visit(model, print_row, &p);
     print_notes(&p);
@@ -232,8 +233,8 @@ static void add_row(void *context, const rt_theta_entry *e)
     listing *l = context;
     const measures m = measure(l->config, e->theta, e->start);
     const double drift = fabs(e->theta / e->geometric - 1);
-    const double numbers[] = {e->theta, e->start, e->geometric, drift, m.drift,
-                              m.grid,   m.phase,  e->use};
+    const double numbers[] = {e->theta, e->start, e->geometric, drift,
+                              m.drift,  m.grid,   m.phase,      e->use};
     char layer[16], head[16];
     rt_writer_add(&l->text, "%s,%s,%d", number_or_all(layer, e->layer),
                   number_or_all(head, e->head), e->pair);

@@ -113,8 +113,7 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_rof
                             const char *folder, int exit_code)
 {
     rt_status status = rt_ok();
-    rt_results_put(&o->results, rt_metrics_first_step(folder, nearly_all),
-                   RT_RESULT_FIRST_STEP);
+    rt_results_put(&o->results, rt_metrics_first_step(folder, nearly_all), RT_RESULT_FIRST_STEP);
     rt_results_put(&o->results, exit_code, RT_RESULT_EXIT_CODE);
     if (config->train.eval_lengths.count)
         status = write_file(folder, "lengths.csv", list_lengths(o, config));

@@ -40,8 +40,8 @@ static bool append(rt_csv *c, const char *bytes, size_t count)
     rt_csv_input *in = c->input;
     const size_t needed = in->length + count + 1;
     if (needed > LONGEST_LINE)
-        return fail(c, rt_error(RT_IO, "%s: a line is longer than %d bytes", in->path,
-                                LONGEST_LINE));
+        return fail(c,
+                    rt_error(RT_IO, "%s: a line is longer than %d bytes", in->path, LONGEST_LINE));
     if (needed > in->room) {
         const size_t room = 2 * needed > FIRST_ROOM ? 2 * needed : FIRST_ROOM;
         char *line = rt_alloc_unset(room, 1);
