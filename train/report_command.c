@@ -4,7 +4,17 @@
 #include "train/report/sweep_runs.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
+
+/* Whether no earlier row names this run: one report of it is enough. */
+static bool is_first_of_name(const rt_sweep_runs *runs, int run)
+{
+    for (int before = 0; before < run; before++)
+        if (!strcmp(runs->list[before].cells[0], runs->list[run].cells[0]))
+            return false;
+    return true;
+}
 
 /* Runs that never began have nothing to report. After a failure the others are left alone: it is
  * most likely one of all, such as a gnuplot that is missing. */
@@ -16,7 +26,8 @@ static rt_exit report_members(const rt_arguments *arguments)
     const rt_status read = rt_sweep_runs_read(&runs, arguments->report);
     for (int i = 0; i < runs.count && !read.code && code != RT_EXIT_FAILURE; i++) {
         rt_arguments one = *arguments;
-        if (rt_path_join(member, arguments->report, runs.list[i].cells[0]).code ||
+        if (!is_first_of_name(&runs, i) ||
+            rt_path_join(member, arguments->report, runs.list[i].cells[0]).code ||
             rt_path_join(path, member, "config.ini").code || access(path, R_OK))
             continue;
         one.report = member;

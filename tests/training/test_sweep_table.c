@@ -215,7 +215,7 @@ START_TEST(other_lengths_have_a_column_each)
     rt_writer_free(&rows);
     ck_assert_int_eq(table.columns, 1 + 2 + 40 + 1);
     for (int i = 0; i < 40; i++) {
-        char heading[16], value[16];
+        char heading[32], value[32];
         snprintf(heading, sizeof heading, "  at %d  ", 100 + i);
         snprintf(value, sizeof value, "  0.%d00  ", 10 + i);
         ck_assert_msg(strstr(lines, heading) && strstr(lines, value), "%s, %s:\n%s", heading, value,
