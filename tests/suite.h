@@ -1,15 +1,17 @@
 #ifndef ROTOR_TESTS_SUITE_H
 #define ROTOR_TESTS_SUITE_H
 
-/* What every test program shares: the main of a Check suite, and a fixture that
- * fails a test which leaves memory behind (a forked child's leak goes unreported
- * otherwise).
+/* What every test program shares: the main of a Check suite, a fixture that fails a
+ * test which leaves memory behind (a forked child's leak goes unreported otherwise),
+ * and how a test says that it was skipped.
  */
 
 #include "core/memory.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static size_t live_before;
 
@@ -34,6 +36,24 @@ static inline TCase *leak_checked_case(Suite *suite, const char *name)
     suite_add_tcase(suite, tests);
     return tests;
 }
+
+/* A test that cannot be done here says so on a line that scripts/test repeats at its end.
+ * Check calls a test by its name and "_fn". */
+static inline void say_skipped(const char *function, const char *need)
+{
+    printf("SKIP %.*s: needs %s\n", (int)(strlen(function) - strlen("_fn")), function, need);
+}
+
+/* Ends a test unless it has what it needs. */
+#define NEEDS(is_there, need)                                                                      \
+    do {                                                                                           \
+        if (!(is_there)) {                                                                         \
+            say_skipped(__func__, need);                                                           \
+            return;                                                                                \
+        }                                                                                          \
+    } while (0)
+
+#define NEEDS_PROGRAM(name) NEEDS(!system("command -v " name " >/dev/null"), name)
 
 static inline int run_suite(Suite *suite)
 {

@@ -77,8 +77,7 @@ START_TEST(a_file_that_ends_before_its_size_is_named)
 {
     const char *path = "/sys/kernel/mm/transparent_hugepage/enabled";
     struct stat facts;
-    if (stat(path, &facts) || !S_ISREG(facts.st_mode) || facts.st_size != 4096)
-        return;
+    NEEDS(!stat(path, &facts) && S_ISREG(facts.st_mode) && facts.st_size == 4096, path);
     rt_status status = status_of(path, 4, 0.1);
     ck_assert_int_eq(status.code, RT_DATA);
     ck_assert_msg(strstr(status.message, "changed while it was read") != NULL, "%s",

@@ -5,7 +5,8 @@
  *
  * Prints a table. Lost: a checkpoint is damaged, older than the last that was acknowledged, or
  * its training does not go on to the very same files. Crashed: it ended by a signal that nobody
- * sent, or with a code that the manual does not name. Exit code 1 if there is any. */
+ * sent, or with a code that the manual does not name. Exit code 1 if there is any, 2 if a name
+ * is none of these. */
 
 #define _GNU_SOURCE
 
@@ -245,20 +246,23 @@ static void disk_sizes(void)
     const bool own = geteuid() == 0 && !unshare(CLONE_NEWNS) &&
                      !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);
     row r = begin(own ? "full disk (tmpfs of 16 kB to 1 MB)" : "full disk (a limit on all bytes)");
+    if (!own)
+        printf("SKIP full disk: needs the right to mount a tmpfs; a limit takes its place\n");
     for (int i = 1; i <= tries; i++) {
         char fault[64] = "";
         const long kilobytes = 1024L * i / tries;
         trial_empty();
         if (own && !mount_disk(kilobytes, 0)) {
             perror("mount");
+            all_good = false;
             return;
         }
         if (!own)
             snprintf(fault, sizeof fault, "bytes %ld full", 4 * 1024 * kilobytes);
         r.tries++;
         const int code = trial_run(own ? NULL : fault, NULL);
-        if (own)
-            mount_disk(16384, MS_REMOUNT);
+        if (own && !mount_disk(16384, MS_REMOUNT))
+            lose(&r, "the disk cannot be made larger");
         judge_exit(&r, code);
         if (own)
             umount("trial");
@@ -539,6 +543,25 @@ static const struct {
     {"disks", disk_sizes},
 };
 
+/* Whether every name on the command line is one of the table's. */
+static bool all_are_known(int count, char **names)
+{
+    const size_t known = sizeof faults / sizeof *faults;
+    for (int i = 0; i < count; i++) {
+        size_t fault = 0;
+        while (fault < known && strcmp(names[i], faults[fault].name) != 0)
+            fault++;
+        if (fault < known)
+            continue;
+        fprintf(stderr, "there is no fault '%s'; there are", names[i]);
+        for (fault = 0; fault < known; fault++)
+            fprintf(stderr, " %s", faults[fault].name);
+        fputc('\n', stderr);
+        return false;
+    }
+    return true;
+}
+
 static bool is_asked_for(const char *name, int argc, char **argv)
 {
     bool asked = argc < 2 + quick;
@@ -550,6 +573,8 @@ static bool is_asked_for(const char *name, int argc, char **argv)
 int main(int argc, char **argv)
 {
     quick = argc > 1 && !strcmp(argv[1], "quick");
+    if (!all_are_known(argc - 1 - quick, argv + 1 + quick))
+        return 2;
     faults_enter(STEPS, EVERY);
     trial_empty();
     if (trial_run(NULL, "train.steps=6"))

@@ -75,15 +75,26 @@ START_TEST(keys_are_distinct_and_sections_in_one_piece)
 }
 END_TEST
 
+/* Makes a locale with a comma for a point, since few machines have one, and enters it. */
+static bool enter_comma_locale(void)
+{
+    char folder[] = "/tmp/rotor-locale-XXXXXX", command[128];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(command, sizeof command,
+             "localedef --no-archive -i de_DE -f UTF-8 %s/de_DE.UTF-8 >/dev/null 2>&1", folder);
+    setenv("LOCPATH", folder, 1);
+    const bool entered = !system(command) && setlocale(LC_ALL, "de_DE.UTF-8");
+    unsetenv("LOCPATH");
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    ck_assert_int_eq(system(command), 0);
+    return entered && !strcmp(localeconv()->decimal_point, ",");
+}
+
 START_TEST(numbers_do_not_depend_on_the_locale)
 {
-    static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE",
-                                          "fr_FR"};
     char text[RT_NUMBER_SIZE];
     double value;
-    for (size_t i = 0; i < sizeof locales / sizeof *locales; i++)
-        if (setlocale(LC_ALL, locales[i]))
-            break;
+    NEEDS(enter_comma_locale(), "localedef and the sources of de_DE");
     bool read = rt_number_read("0.5", &value);
     bool read_comma = rt_number_read("0,5", &value);
     rt_number_write(text, 0.25);

@@ -195,8 +195,7 @@ END_TEST
 
 START_TEST(h5ls_lists_the_file)
 {
-    if (system("command -v h5ls >/dev/null"))
-        return;
+    NEEDS_PROGRAM("h5ls");
     write_example(in_scratch("a.h5"));
     char command[600], line[256], listing[4096] = "";
     snprintf(command, sizeof command, "h5ls -r %s", in_scratch("a.h5"));

@@ -6,13 +6,6 @@
 #define RUN            "$TRAIN tiny.ini --quiet "
 #define WITHOUT_REPORT "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet "
 
-static bool has(const char *program)
-{
-    char command[128];
-    snprintf(command, sizeof command, "command -v %s >/dev/null", program);
-    return system(command) == 0;
-}
-
 static void expect_page(const char *path, const char *part)
 {
     char *page = read_file(path);
@@ -98,8 +91,7 @@ END_TEST
 
 START_TEST(what_is_cut_is_said)
 {
-    if (!has("gnuplot"))
-        return;
+    NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0,
                 RUN "train.steps=2 model.layers=5 model.dim=18 model.heads=9 data.length=70 "
                     "theta.scope=head");
@@ -113,8 +105,7 @@ END_TEST
 
 START_TEST(every_script_draws_its_figure_again)
 {
-    if (!has("gnuplot"))
-        return;
+    NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0,
                 RUN "train.steps=40 model.layers=8 theta.scope=head theta.init=perturbed "
                     "theta.tolerance=9");
@@ -122,15 +113,14 @@ START_TEST(every_script_draws_its_figure_again)
     expect_exit(w, 0,
                 "cd runs/tiny/figures && rm *.svg && for i in *.gp; do "
                 "gnuplot -d $i && test -s ${i%%.gp}.svg || exit 1; done");
-    if (has("xmllint"))
-        expect_exit(w, 0, "xmllint --noout runs/tiny/figures/*.svg");
+    NEEDS_PROGRAM("xmllint");
+    expect_exit(w, 0, "xmllint --noout runs/tiny/figures/*.svg");
 }
 END_TEST
 
 START_TEST(one_layer_and_one_evaluation_are_enough)
 {
-    if (!has("gnuplot"))
-        return;
+    NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0, RUN "train.steps=1 model.layers=1 model.heads=1 theta.scope=model");
     expect_figures("runs/tiny/report.html", 8);
 }
@@ -148,8 +138,7 @@ END_TEST
 
 START_TEST(a_script_that_fails_costs_its_own_figure_alone)
 {
-    if (!has("gnuplot"))
-        return;
+    NEEDS_PROGRAM("gnuplot");
     pretend("#!/bin/sh\ncase \"$*\" in *drift*) printf '<svg half' >drift.svg; exit 1;; esac\n"
             "PATH=${PATH#*:}\nexec gnuplot \"$@\"\n");
     expect_exit(w, 0, "PATH=$PWD/bin:$PATH; " RUN);
@@ -173,8 +162,7 @@ END_TEST
 
 START_TEST(what_the_user_has_set_for_gnuplot_does_not_matter)
 {
-    if (!has("gnuplot"))
-        return;
+    NEEDS_PROGRAM("gnuplot");
     write_file(".gnuplot", "exit error 'not here'\n");
     expect_exit(w, 0, "HOME=$PWD; export HOME; " RUN);
     ck_assert_str_eq(w->err, "");
@@ -184,8 +172,7 @@ END_TEST
 
 START_TEST(tables_that_cannot_be_read_are_a_warning)
 {
-    if (!has("gnuplot"))
-        return;
+    NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0, RUN);
     expect_exit(w, 1,
                 "cd runs/tiny && rm metrics.csv && mkdir metrics.csv && rm theta.csv && "
@@ -209,8 +196,7 @@ END_TEST
 
 START_TEST(a_sweep_tells_the_spread_and_what_failed)
 {
-    if (!has("gnuplot"))
-        return;
+    NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 5,
                 RUN "train.steps=20 optimizer.clip_norm=0 sweep.optimizer.lr=1e-2,1e30 "
                     "sweep.run.seed=1,2");
@@ -229,8 +215,7 @@ END_TEST
 
 START_TEST(the_report_of_a_sweep_draws_those_of_its_runs_as_well)
 {
-    if (!has("gnuplot"))
-        return;
+    NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0, WITHOUT_REPORT "train.steps=5 sweep.run.seed=1,2");
     expect_exit(w, 1, "test -e runs/tiny/report.html -o -e runs/tiny/seed=1/report.html");
     expect_exit(w, 0, "$TRAIN --report runs/tiny/");

@@ -9,11 +9,6 @@
 
 #define WITHOUT_REPORT "ROTOR_NO_REPORT=1 $TRAIN "
 
-static bool has_gnuplot(void)
-{
-    return system("command -v gnuplot >/dev/null") == 0;
-}
-
 /* Every element that is opened is closed, and nothing comes from elsewhere. */
 static void expect_whole_page(const char *page)
 {
@@ -35,8 +30,7 @@ static void expect_whole_page(const char *page)
 
 START_TEST(a_run_ends_with_a_page_of_its_own)
 {
-    if (!has_gnuplot())
-        return;
+    NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
     char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
@@ -50,8 +44,7 @@ END_TEST
 
 START_TEST(figures_that_do_not_apply_are_left_out)
 {
-    if (!has_gnuplot())
-        return;
+    NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet theta.learn=no model.attention=linear_elu");
     char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
@@ -85,8 +78,7 @@ START_TEST(without_gnuplot_the_run_succeeds_and_says_what_is_missing)
     expect_whole_page(page);
     ck_assert_int_eq(count_of(page, "<svg"), 0);
     rt_free(page);
-    if (!has_gnuplot())
-        return;
+    NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0, "$TRAIN --report runs/tiny");
     ck_assert_str_eq(w->out, "report: runs/tiny/report.html\n");
     page = read_file("runs/tiny/report.html");
@@ -116,8 +108,7 @@ END_TEST
 
 START_TEST(a_sweep_has_a_page_with_links_to_its_runs)
 {
-    if (!has_gnuplot())
-        return;
+    NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0,
                 "$TRAIN tiny.ini --quiet theta.learn=no sweep.position.kind=rope,none "
                 "sweep.run.seed=1,2");
