@@ -20,7 +20,8 @@ my %two_sided = map { $_ => 1 } '+', '-', '*', '&';
 my $symbol = qr/->|\+\+|--|<<=|>>=|<<|>>|[-+*\/%&|^<>=!]=|&&|\|\||./;
 my $number = qr/(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)[uUlLfF]*/;
 my $keyword = qr/^(?:return|case|else|do|goto|sizeof|if|while|for|switch)$/;
-my $type = qr/^(?:const |static |unsigned |struct )*(?:real|double|float|int|long|char|bool|void|unsigned|\w+_t|rt_\w+)(?: \w+)?[ *]*$/;
+my $type = qr/^(?:(?:const|static|unsigned|struct) )*
+    (?:real|double|float|int|long|char|bool|void|unsigned|\w+_t|rt_\w+)(?:\ \w+)?[ *]*$/x;
 my $said = qr/^(?:\w*assert|perror|\w+_(?:error|fail|say|complain))$/;
 
 # The text with comments, strings, characters and preprocessor lines blanked out; every place
@@ -71,7 +72,7 @@ sub mark_what_stays {
         my ($token, $before) = @$tokens[$i, $i - 1];
         my $end = $token->{partner};
         next if !defined $end || $end < $i;
-        $tokens->[$i + 1]{stays} = 1 if $token->{text} eq '{' && $tokens->[$i + 1]{text} eq '0' && $end == $i + 2;
+        $tokens->[$i + 1]{stays} = 1 if $token->{text} eq '{' && $tokens->[$i + 1]{text} eq '0';
         next if $token->{text} ne '(';
         my $inside = join ' ', map { $_->{text} } @$tokens[$i + 1 .. $end - 1];
         my $is_call = $before->{text} =~ /^\w+$/ && $before->{text} !~ $keyword;
@@ -107,8 +108,8 @@ sub statements_of {
     return @statements;
 }
 
-# The names and types of a declaration, in which nothing is computed: up to each =, and behind each comma
-# up to the next.
+# The names and types of a declaration, in which nothing is computed: up to each =, and behind
+# each comma up to the next.
 sub mark_declarators {
     my ($tokens, $from, $to) = @_;
     my $value = 0;
@@ -128,7 +129,8 @@ sub mark_declarators {
 sub is_declaration {
     my (@tokens) = @_;
     my $begin = join ' ', map { $_->{text} } @tokens;
-    return $begin =~ /^(?:(?:const|static|unsigned|long|struct|enum) )*\w+(?: \*| const)* \w+ (?:[=;,\[]|$)/
+    my $qualifier = qr/(?:const|static|unsigned|long|struct|enum) /;
+    return $begin =~ /^$qualifier*\w+(?: \*| const)* \w+ (?:[=;,\[]|$)/
         && $tokens[0]{text} !~ $keyword;
 }
 
@@ -157,7 +159,8 @@ sub bodies_of {
     for (my $i = 0; $i < @$tokens; $i++) {
         my $end = $tokens->[$i]{partner};
         next if !defined $end || $end < $i;
-        push @bodies, [$i, $end] if $tokens->[$i]{text} eq '{' && $i && $tokens->[$i - 1]{text} eq ')';
+        push @bodies, [$i, $end]
+            if $tokens->[$i]{text} eq '{' && $i && $tokens->[$i - 1]{text} eq ')';
         $i = $end;
     }
     return @bodies;
@@ -174,10 +177,11 @@ sub mechanical_mutants {
         my $to = index $text, "\n", $end;
         my $told = join ' ', split ' ', substr $text, $from, $to - $from;
         for my $new (@others) {
-            my $becomes = substr($text, $from, $start - $from) . $new . substr($text, $end, $to - $end);
+            my $before = substr $text, $from, $start - $from;
+            my $becomes = join ' ', split ' ', $before . $new . substr $text, $end, $to - $end;
             push @mutants, {
                 file => $file, line => $line, start => $start, length => $end - $start,
-                new => $new, told => "$told  ->  " . join ' ', split ' ', $becomes,
+                new => $new, told => "$told  ->  $becomes",
             };
         }
     };
@@ -193,8 +197,8 @@ sub mechanical_mutants {
                 $add->($at, $at + length $tokens[$i]{text}, @others);
             }
             $add->($tokens[$first]{at}, $tokens[$last]{at}, '')
-                if !$declares && $last > $first && $tokens[$last]{text} eq ';' && !$tokens[$first]{stays}
-                && $tokens[$first]{text} !~ /^(?:return|goto)$/;
+                if !$declares && $last > $first && $tokens[$last]{text} eq ';'
+                && !$tokens[$first]{stays} && $tokens[$first]{text} !~ /^(?:return|goto)$/;
         }
     }
     return @mutants;
