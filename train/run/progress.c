@@ -98,7 +98,7 @@ static void show_in_place(rt_progress *p, int step, const rt_step_result *r)
     if (room >= NARROWEST_BAR)
         write_bar(bar, room, (double)step / p->steps, p->color);
     const int left = width - counted > 0 ? width - counted : 0;
-    fprintf(stderr, "\r%s%s%s%.*s\033[K", count, bar, *bar ? " " : "", left, numbers);
+    fprintf(stderr, "\r%.*s%s%s%.*s\033[K", width, count, bar, *bar ? " " : "", left, numbers);
     fflush(stderr);
     p->shown = true;
 }

@@ -1,0 +1,346 @@
+/* The line that a run updates in place, as it stands on a terminal: on a pseudo-terminal whose
+ * screen is drawn here, with a clock that the test sets. */
+
+#include "suite.h"
+
+#include "train/run/progress.h"
+#include "train/step/clock.h"
+
+#include <poll.h>
+#include <pty.h>
+#include <stdbool.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Takes the place of train/step/clock.c. */
+static double seconds;
+
+double rt_seconds(void)
+{
+    return seconds;
+}
+
+/* ---- the terminal ---- */
+
+enum { ROWS = 6, COLUMNS = 160, END_OF_OUTPUT = 1 };
+
+typedef struct terminal {
+    int master, slave, stderr_before;
+    int columns, row, column;
+    char screen[ROWS][COLUMNS + 1]; /* without the blanks at the end of a row */
+    int colors;                     /* sequences that set one */
+} terminal;
+
+static terminal t;
+
+static void open_terminal(int columns)
+{
+    struct winsize size = {.ws_row = ROWS, .ws_col = (unsigned short)columns};
+    memset(t.screen, 0, sizeof t.screen);
+    t.columns = columns;
+    t.row = t.column = t.colors = 0;
+    ck_assert_int_eq(openpty(&t.master, &t.slave, NULL, NULL, &size), 0);
+    t.stderr_before = dup(STDERR_FILENO);
+    ck_assert_int_eq(dup2(t.slave, STDERR_FILENO), STDERR_FILENO);
+}
+
+static void close_terminal(void)
+{
+    dup2(t.stderr_before, STDERR_FILENO);
+    close(t.stderr_before);
+    close(t.slave);
+    close(t.master);
+}
+
+static char next_character(void)
+{
+    char c;
+    struct pollfd ready = {.fd = t.master, .events = POLLIN};
+    ck_assert_int_eq(poll(&ready, 1, 10000), 1);
+    ck_assert_int_eq(read(t.master, &c, 1), 1);
+    return c;
+}
+
+/* "\033[K" and "\033[...m". */
+static void obey_sequence(void)
+{
+    char c;
+    ck_assert_int_eq(next_character(), '[');
+    while ((c = next_character()) >= '0' && c <= '9')
+        continue;
+    if (c == 'K')
+        memset(&t.screen[t.row][t.column], 0, (size_t)(COLUMNS - t.column));
+    else
+        t.colors += c == 'm';
+    ck_assert(c == 'K' || c == 'm');
+}
+
+static void put(char c)
+{
+    if (t.column == t.columns) {
+        t.row++;
+        t.column = 0;
+    }
+    ck_assert_int_lt(t.row, ROWS);
+    t.screen[t.row][t.column++] = c;
+}
+
+/* What was printed until now is drawn. A mark tells where that ends. */
+static void draw(void)
+{
+    const char mark = END_OF_OUTPUT;
+    char c;
+    ck_assert_int_eq(write(t.slave, &mark, 1), 1);
+    while ((c = next_character()) != END_OF_OUTPUT) {
+        if (c == '\r')
+            t.column = 0;
+        else if (c == '\n')
+            t.row++;
+        else if (c == '\033')
+            obey_sequence();
+        else
+            put(c);
+    }
+}
+
+/* The rows of the screen down to the last that has something on it. */
+static void expect_screen(const char *expected)
+{
+    char shown[ROWS * (COLUMNS + 2)] = "", *to = shown, *end = shown;
+    draw();
+    for (int row = 0; row < ROWS; row++) {
+        to += sprintf(to, "%s\n", t.screen[row]);
+        if (*t.screen[row])
+            end = to;
+    }
+    *end = '\0';
+    ck_assert_str_eq(shown, expected);
+}
+
+/* ---- a run of 100 steps ---- */
+
+static rt_progress progress;
+
+static void begin(bool quiet, bool no_color)
+{
+    static rt_config config;
+    config.train.steps = 100;
+    config.run.log_every = 25;
+    rt_progress_begin(&progress, &config, 0, quiet, no_color);
+}
+
+/* A step that ends at a time, after so many more tokens. */
+static void step_at(double time, int step, double loss, long tokens)
+{
+    const rt_step_result result = {.loss = loss, .accuracy = 0.5, .lr = 1e-3, .tokens = tokens};
+    seconds = time;
+    rt_progress_step(&progress, step, &result);
+}
+
+static void enter(void)
+{
+    unsetenv("COLUMNS");
+    unsetenv("NO_COLOR");
+    seconds = 0;
+}
+
+static void enter_80(void)
+{
+    enter();
+    open_terminal(80);
+}
+
+/* ---- what stands on it ---- */
+
+/* 1.2 million tokens in 100 seconds; three quarters are left. */
+START_TEST(the_line_is_one_less_than_the_terminal_is_wide)
+{
+    begin(false, false);
+    step_at(100, 25, 2.5, 1200000);
+    expect_screen("25/100 [=====>              ] loss 2.5000  accuracy 0.500  12k tok/s  "
+                  "5:00 left\n");
+    ck_assert_uint_eq(strlen(t.screen[0]), 79);
+}
+END_TEST
+
+START_TEST(a_wide_terminal_shows_all)
+{
+    open_terminal(120);
+    begin(false, false);
+    step_at(100, 25, 2.5, 1200000);
+    expect_screen("25/100 [=======>                    ] loss 2.5000  accuracy 0.500  lr 1.0e-03  "
+                  "12k tok/s  1:40, 5:00 left\n");
+}
+END_TEST
+
+START_TEST(a_narrow_terminal_has_no_bar_and_cuts_the_line)
+{
+    static const struct {
+        int columns;
+        const char *line;
+    } terminals[] = {{40, "25/100 loss 2.5000  accuracy 0.500  12k\n"},
+                     {12, "25/100 loss\n"},
+                     {6, "25/10\n"}};
+    open_terminal(terminals[_i].columns);
+    begin(false, false);
+    step_at(100, 25, 2.5, 1200000);
+    expect_screen(terminals[_i].line);
+}
+END_TEST
+
+START_TEST(the_variable_columns_beats_the_terminal)
+{
+    begin(false, false);
+    setenv("COLUMNS", "40", 1);
+    step_at(100, 25, 2.5, 1200000);
+    expect_screen("25/100 loss 2.5000  accuracy 0.500  12k\n");
+    setenv("COLUMNS", "wide", 1);
+    step_at(101, 26, 2.5, 0);
+    draw();
+    ck_assert_uint_eq(strlen(t.screen[0]), 79);
+}
+END_TEST
+
+/* 0.95 * 2.5 + 0.05 * 0.5 = 2.4, and 150 seconds for half of it. */
+START_TEST(a_later_line_takes_the_place_of_the_one_before)
+{
+    begin(false, false);
+    step_at(100, 25, 2.5, 1200000);
+    rt_progress_evaluated(&progress, &(rt_evaluation){.loss = 1, .accuracy = 0.75});
+    step_at(150, 50, 0.5, 149850000);
+    expect_screen("50/100 [===>   ] loss 2.4000  accuracy 0.500  eval 0.750  1.0M tok/s  "
+                  "2:30 left\n");
+    ck_assert_int_eq(t.row, 0);
+}
+END_TEST
+
+START_TEST(a_line_that_is_shorter_leaves_nothing_of_the_one_before)
+{
+    begin(false, false);
+    step_at(100, 25, 2.5, 1200000);
+    setenv("COLUMNS", "12", 1);
+    step_at(101, 26, 2.5, 0);
+    expect_screen("26/100 loss\n");
+}
+END_TEST
+
+START_TEST(times_have_hours_when_there_are_any)
+{
+    begin(false, false);
+    step_at(3600, 50, 2.5, 3600000);
+    expect_screen("50/100 [=========>        ] loss 2.5000  accuracy 0.500  1k tok/s  "
+                  "1:00:00 left\n");
+    step_at(3599.4 * 4, 80, 2.5, 0);
+    expect_screen("80/100 [================>   ] loss 2.5000  accuracy 0.500  0k tok/s  "
+                  "59:59 left\n");
+}
+END_TEST
+
+START_TEST(it_is_updated_ten_times_a_second_and_at_the_end)
+{
+    begin(false, false);
+    step_at(1, 25, 2.5, 0);
+    step_at(1.09, 26, 2.5, 0);
+    draw();
+    ck_assert_int_eq(strncmp(t.screen[0], "25/100 ", 7), 0);
+    step_at(1.11, 27, 2.5, 0);
+    draw();
+    ck_assert_int_eq(strncmp(t.screen[0], "27/100 ", 7), 0);
+    step_at(1.12, 100, 2.5, 0);
+    draw();
+    ck_assert_int_eq(strncmp(t.screen[0], "100/100 [====", 13), 0);
+}
+END_TEST
+
+/* ---- colours ---- */
+
+START_TEST(the_bar_is_coloured_unless_that_is_unwanted)
+{
+    static const struct {
+        const char *no_color; /* the variable */
+        bool option;
+        int sequences;
+    } rows[] = {{NULL, false, 2}, {"", false, 2}, {"1", false, 0}, {NULL, true, 0}};
+    if (rows[_i].no_color)
+        setenv("NO_COLOR", rows[_i].no_color, 1);
+    begin(false, rows[_i].option);
+    step_at(100, 25, 2.5, 1200000);
+    draw();
+    ck_assert_int_eq(t.colors, rows[_i].sequences);
+}
+END_TEST
+
+/* ---- messages ---- */
+
+START_TEST(a_message_stands_above_the_line)
+{
+    begin(false, false);
+    step_at(100, 25, 2.5, 1200000);
+    rt_progress_say(&progress, "checkpoint of step %d", 25);
+    expect_screen("train: checkpoint of step 25\n");
+    rt_progress_say(&progress, "another");
+    setenv("COLUMNS", "12", 1);
+    step_at(101, 26, 2.5, 0);
+    expect_screen("train: checkpoint of step 25\ntrain: another\n26/100 loss\n");
+}
+END_TEST
+
+START_TEST(what_is_cleared_is_gone)
+{
+    begin(false, false);
+    step_at(100, 25, 2.5, 1200000);
+    rt_progress_clear(&progress);
+    expect_screen("");
+    ck_assert_int_eq(t.column, 0);
+    rt_progress_end(&progress); /* there is no line to end */
+    expect_screen("");
+    ck_assert_int_eq(t.row, 0);
+}
+END_TEST
+
+START_TEST(the_last_line_stays)
+{
+    begin(false, false);
+    setenv("COLUMNS", "12", 1);
+    step_at(100, 100, 2.5, 1200000);
+    rt_progress_end(&progress);
+    expect_screen("100/100 los\n");
+    ck_assert_int_eq(t.row, 1);
+    ck_assert_int_eq(t.column, 0);
+}
+END_TEST
+
+START_TEST(a_quiet_run_shows_messages_alone)
+{
+    begin(true, false);
+    step_at(100, 25, 2.5, 1200000);
+    expect_screen("");
+    rt_progress_say(&progress, "checkpoint");
+    rt_progress_end(&progress);
+    expect_screen("train: checkpoint\n");
+    ck_assert_int_eq(t.row, 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("progress");
+    TCase *tests = leak_checked_case(suite, "80 columns");
+    tcase_add_checked_fixture(tests, enter_80, close_terminal);
+    tcase_add_test(tests, the_line_is_one_less_than_the_terminal_is_wide);
+    tcase_add_test(tests, the_variable_columns_beats_the_terminal);
+    tcase_add_test(tests, a_later_line_takes_the_place_of_the_one_before);
+    tcase_add_test(tests, a_line_that_is_shorter_leaves_nothing_of_the_one_before);
+    tcase_add_test(tests, times_have_hours_when_there_are_any);
+    tcase_add_test(tests, it_is_updated_ten_times_a_second_and_at_the_end);
+    tcase_add_loop_test(tests, the_bar_is_coloured_unless_that_is_unwanted, 0, 4);
+    tcase_add_test(tests, a_message_stands_above_the_line);
+    tcase_add_test(tests, what_is_cleared_is_gone);
+    tcase_add_test(tests, the_last_line_stays);
+    tcase_add_test(tests, a_quiet_run_shows_messages_alone);
+    TCase *widths = leak_checked_case(suite, "other widths");
+    tcase_add_checked_fixture(widths, enter, close_terminal);
+    tcase_add_test(widths, a_wide_terminal_shows_all);
+    tcase_add_loop_test(widths, a_narrow_terminal_has_no_bar_and_cuts_the_line, 0, 3);
+    return run_suite(suite);
+}
