@@ -26,10 +26,10 @@ static real *numbers(size_t size, uint32_t stream, double scale)
 static problem new_problem(int Tq, int Tk, rt_attention_options options, double scale)
 {
     problem p = {.Tq = Tq, .Tk = Tk, .options = options};
-    p.q_size = (size_t)(B * Tq * H * D);
-    p.k_size = (size_t)(B * Tk * H * D);
-    p.v_size = (size_t)(B * Tk * H * E);
-    p.out_size = (size_t)(B * Tq * H * E);
+    p.q_size = (size_t)B * (size_t)Tq * H * D;
+    p.k_size = (size_t)B * (size_t)Tk * H * D;
+    p.v_size = (size_t)B * (size_t)Tk * H * E;
+    p.out_size = (size_t)B * (size_t)Tq * H * E;
     p.q = numbers(p.q_size, 1, scale);
     p.k = numbers(p.k_size, 2, scale);
     p.v = numbers(p.v_size, 3, 1);

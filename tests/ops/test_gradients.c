@@ -473,6 +473,15 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 /* ---- running a row ---- */
 
+/* Under a tool that makes every instruction slow, a few elements of each input stand for all. */
+#ifdef TEST_FEW_SAMPLES
+enum { SAMPLES = 2 };
+static const rt_gradcheck_mode all_outputs = RT_GRADCHECK_DIRECTION;
+#else
+enum { SAMPLES = 0 };
+static const rt_gradcheck_mode all_outputs = RT_GRADCHECK_JACOBIAN;
+#endif
+
 typedef struct prepared {
     rt_tensor tensors[MAX_INPUTS];
     rt_tensor *inputs[MAX_INPUTS];
@@ -505,7 +514,10 @@ static void release(prepared *p)
 
 static rt_status check(const row *r, prepared *p, rt_gradcheck_mode mode)
 {
-    rt_gradcheck_options o = {.mode = mode, .tolerance = r->tolerance, .seed = 3};
+    rt_gradcheck_options o = {.mode = mode,
+                              .tolerance = r->tolerance,
+                              .samples = SAMPLES,
+                              .seed = 3};
     for (int i = 0; i < p->count; i++)
         p->inputs[i] = &p->tensors[i];
     return rt_gradcheck(r->build, NULL, p->inputs, p->count, &o, NULL);
@@ -517,8 +529,8 @@ START_TEST(gradient_agrees_with_central_differences)
     prepared p = prepare(r);
     rt_status status = check(r, &p, RT_GRADCHECK_WEIGHTED);
     ck_assert_msg(!status.code, "row %d, %s: %s", _i, r->op, status.message);
-    status = check(r, &p, RT_GRADCHECK_JACOBIAN);
-    ck_assert_msg(!status.code, "row %d, %s, Jacobian: %s", _i, r->op, status.message);
+    status = check(r, &p, all_outputs);
+    ck_assert_msg(!status.code, "row %d, %s, all outputs: %s", _i, r->op, status.message);
     release(&p);
 }
 END_TEST

@@ -98,7 +98,7 @@ START_TEST(numbers_do_not_depend_on_the_locale)
     bool read = rt_number_read("0.5", &value);
     bool read_comma = rt_number_read("0,5", &value);
     rt_number_write(text, 0.25);
-    setlocale(LC_ALL, "C");
+    ck_assert_ptr_nonnull(setlocale(LC_ALL, "C"));
     ck_assert(read && !read_comma);
     ck_assert_double_eq(value, 0.5);
     ck_assert_str_eq(text, "0.25");
