@@ -242,7 +242,7 @@ static rt_status write_block(int to, const unsigned char *bytes, size_t size)
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
-            return rt_error(RT_IO, "cannot write a temporary file for token ids: %s",
+            return rt_error(RT_IO, "cannot write a temporary file for its ids: %s",
                             strerror(written ? errno : ENOSPC));
         bytes += written;
         size -= (size_t)written;

@@ -129,7 +129,9 @@ static rt_status parse(const rt_token_file *f, rt_child_work *work, rt_token_sou
     size_t size;
     limits.memory = HDF5_MEMORY;
     rt_status status = rt_child_run(work, source, &limits, &told, &size);
-    if (status.code == RT_CHECK || (!status.code && size != limits.answer))
+    if (status.code == RT_IO)
+        status = rt_error(RT_IO, "%s: %s", f->name, status.message);
+    else if (status.code == RT_CHECK || (!status.code && size != limits.answer))
         status = rt_error(RT_DATA, "%s: the file is damaged: %s (data.file)", f->name,
                           status.code ? status.message : "HDF5 cannot tell where the ids are");
     if (!status.code)
@@ -176,7 +178,8 @@ static rt_status decode(rt_token_file *f, rt_token_source *source)
     struct stat facts;
     source->to = limits.keep = temporary_file();
     if (source->to < 0)
-        return rt_error(RT_IO, "cannot make a temporary file for token ids: %s", strerror(errno));
+        return rt_error(RT_IO, "%s: cannot make a temporary file for its ids: %s", f->name,
+                        strerror(errno));
     close(f->file);
     f->file = source->to;
     rt_status status = parse(f, rt_token_dataset_decode, source, limits, &nothing);

@@ -255,6 +255,42 @@ int remove(const char *path)
     return unlink(path);
 }
 
+/* A template is a path. */
+int mkstemp(char *path)
+{
+    static int (*next)(char *);
+    if (!next)
+        *(void **)&next = dlsym(RTLD_NEXT, "mkstemp");
+    if (fails(SHIM_OPEN))
+        return -1;
+    const int file = next(path);
+    if (file >= 0 && file < DESCRIPTORS)
+        watched[file] = true;
+    return (int)end(SHIM_OPEN, file);
+}
+
+/* ---- processes ---- */
+
+pid_t fork(void)
+{
+    static pid_t (*next)(void);
+    if (!next)
+        *(void **)&next = dlsym(RTLD_NEXT, "fork");
+    return fails(SHIM_FORK) ? -1 : next();
+}
+
+int pipe2(int ends[2], int flags)
+{
+    return fails(SHIM_PIPE) ? -1 : (int)syscall(SYS_pipe2, ends, flags);
+}
+
+pid_t waitpid(pid_t process, int *how, int options)
+{
+    if (fails(SHIM_WAIT))
+        return -1;
+    return (pid_t)syscall(SYS_wait4, process, how, options, NULL);
+}
+
 /* ---- memory ---- */
 
 int posix_memalign(void **block, size_t alignment, size_t size)

@@ -14,6 +14,9 @@
     X(SHIM_CLOSE, "close")                                                                         \
     X(SHIM_MKDIR, "mkdir")                                                                         \
     X(SHIM_UNLINK, "unlink")                                                                       \
+    X(SHIM_FORK, "fork")                                                                           \
+    X(SHIM_PIPE, "pipe")                                                                           \
+    X(SHIM_WAIT, "wait")                                                                           \
     X(SHIM_BYTES, "bytes")                                                                         \
     X(SHIM_MEMORY, "memory")
 #define SHIM_VALUE(name, word) name,

@@ -4,7 +4,9 @@
 #include "faults/faults.h"
 #include "suite.h"
 
+#include <hdf5.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { STEPS = 3, EVERY = 1 };
 
@@ -122,6 +124,75 @@ START_TEST(a_kill_at_any_call_loses_nothing)
 }
 END_TEST
 
+/* ---- files of strangers, which are parsed in a child process ---- */
+
+static void write_tokens(void)
+{
+    static const int ids[1000] = {4, 5, 6};
+    const hsize_t count = 1000, chunk = 100;
+    hid_t file = H5Fcreate("ids.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(1, &count, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(creation, 1, &chunk);
+    hid_t set =
+        H5Dcreate2(file, "ids", H5T_STD_I32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, ids);
+    H5Dclose(set);
+    H5Pclose(creation);
+    H5Sclose(space);
+    ck_assert(H5Fclose(file) >= 0);
+}
+
+#define TOKENS     "--check", "data.task=tokens", "data.file=../ids.h5:/ids"
+#define CHECKPOINT "--eval", "--checkpoint", "runs/tiny/checkpoints/step-00000001.h5"
+
+static const struct {
+    const char *kind;
+    const char *how;
+    shim_kind counter;
+    const char *arguments[4];
+    bool harmless;
+} apart[] = {
+    {"fork", "EIO", SHIM_FORK, {TOKENS}, false},
+    {"pipe", "EIO", SHIM_PIPE, {TOKENS}, false},
+    {"wait", "EIO", SHIM_WAIT, {TOKENS}, true}, /* what was answered is whole */
+    {"wait", "EINTR", SHIM_WAIT, {TOKENS}, true},
+    {"open", "EIO", SHIM_OPEN, {TOKENS}, false},
+    {"write", "ENOSPC", SHIM_WRITE, {TOKENS}, false},
+    {"write", "short", SHIM_WRITE, {TOKENS}, true},
+    {"fork", "EIO", SHIM_FORK, {CHECKPOINT}, false},
+    {"pipe", "EIO", SHIM_PIPE, {CHECKPOINT}, false},
+    {"wait", "EIO", SHIM_WAIT, {CHECKPOINT}, true},
+};
+
+static int parse_apart(int i, long n)
+{
+    char fault[32];
+    snprintf(fault, sizeof fault, "%s %ld %s", apart[i].kind, n, apart[i].how);
+    trial_copy("half");
+    return trial_wait(trial_start(fault, apart[i].arguments));
+}
+
+START_TEST(a_failing_call_for_a_child_is_told)
+{
+    write_tokens();
+    ck_assert_int_eq(parse_apart(_i, 0), 0);
+    const long calls = trial_calls(apart[_i].counter);
+    ck_assert_int_gt(calls, 0);
+    for (long n = 1; n <= calls; n++) {
+        const int code = parse_apart(_i, n);
+        /* There are two places for a temporary file, which is made before its child opens. */
+        const bool temporary = apart[_i].counter == SHIM_OPEN && n == calls - 1;
+        ck_assert_msg((code == 0) == (apart[_i].harmless || temporary),
+                      "%s %ld of %ld: exit code %d, %s", apart[_i].kind, n, calls, code,
+                      trial_errors());
+        const char *wrong = check_exit(code);
+        ck_assert_msg(!wrong || strstr(trial_errors(), "ids.h5") ||
+                          strstr(trial_errors(), "step-00000001.h5"),
+                      "%s %ld of %ld: %s", apart[_i].kind, n, calls, wrong);
+    }
+}
+END_TEST
+
 #define ROWS(table) (int)(sizeof table / sizeof *table)
 
 int main(void)
@@ -134,5 +205,6 @@ int main(void)
     tcase_add_loop_test(tests, a_call_that_is_interrupted_or_cut_short_is_taken_up_again, 0,
                         ROWS(harmless));
     tcase_add_loop_test(tests, a_kill_at_any_call_loses_nothing, 0, ROWS(deadly));
+    tcase_add_loop_test(tests, a_failing_call_for_a_child_is_told, 0, ROWS(apart));
     return run_suite(suite);
 }

@@ -92,6 +92,8 @@ static rt_status list_apart(rt_image *image, rt_listing *file)
                                     .keep = -1};
     rt_status status = rt_child_run(rt_image_list, file, &limits, &image->list, &image->size);
     rt_free(file->bytes);
+    if (status.code == RT_IO)
+        status = rt_error(RT_IO, "%s: %s", file->name, status.message);
     if (status.code == RT_CHECK)
         status = rt_error(RT_CHECKPOINT, "%s: it is damaged: %s", file->name, status.message);
     return status;
