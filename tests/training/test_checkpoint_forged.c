@@ -161,6 +161,140 @@ START_TEST(a_number_that_is_never_written_is_refused)
 }
 END_TEST
 
+/* ---- files that are no tree of groups and data sets ---- */
+
+static void is_no_tree(const char *message)
+{
+    static const rt_parse parses[] = {RT_PARSE_HERE, RT_PARSE_APART};
+    for (int i = 0; i < 2; i++) {
+        rt_checkpoint_info info;
+        rt_status status =
+            rt_checkpoint_read_info(rt_image_open(in_scratch(FILE_NAME), parses[i]), &info);
+        assert_status(status, RT_CHECKPOINT, message);
+    }
+}
+
+/* HDF5 takes a minute to walk through 3,000 of them. */
+START_TEST(groups_without_end_are_refused)
+{
+    const char *path = in_scratch(FILE_NAME);
+    save_with_theta();
+    hid_t file = begin_forging(path), group = H5Gopen2(file, "/model", H5P_DEFAULT);
+    for (int i = 0; i < 3000; i++) {
+        hid_t next = H5Gcreate2(group, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        ck_assert(next >= 0 && H5Gclose(group) >= 0);
+        group = next;
+    }
+    H5Gclose(group);
+    end_forging(file, path);
+    is_no_tree(FILE_NAME ": /model/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g... is more "
+                         "than 32 groups deep");
+}
+END_TEST
+
+START_TEST(a_group_within_itself_is_refused)
+{
+    const char *path = in_scratch(FILE_NAME);
+    save_with_theta();
+    hid_t file = begin_forging(path);
+    ck_assert(H5Lcreate_hard(file, "/model", file, "/model/again", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    end_forging(file, path);
+    is_no_tree(FILE_NAME ": /model has 2 names");
+}
+END_TEST
+
+START_TEST(a_link_is_refused)
+{
+    const char *path = in_scratch(FILE_NAME);
+    save_with_theta();
+    hid_t file = begin_forging(path);
+    ck_assert(H5Lcreate_soft("/config", file, "/model/soft", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    end_forging(file, path);
+    is_no_tree(FILE_NAME ": /model/soft is a link to another place");
+    save_with_theta();
+    file = begin_forging(path);
+    ck_assert(H5Lcreate_external("/etc/passwd", "/x", file, "/model/external", H5P_DEFAULT,
+                                 H5P_DEFAULT) >= 0);
+    end_forging(file, path);
+    is_no_tree(FILE_NAME ": /model/external is a link to another place");
+}
+END_TEST
+
+START_TEST(a_name_that_would_control_a_terminal_is_refused)
+{
+    const char *path = in_scratch(FILE_NAME);
+    save_with_theta();
+    hid_t file = begin_forging(path);
+    H5Gclose(H5Gcreate2(file, "/model/\033[2J", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    end_forging(file, path);
+    is_no_tree(FILE_NAME ": /model holds a name that no checkpoint has");
+}
+END_TEST
+
+/* Attributes and data sets that are none of rotor's are passed over, whatever their size. */
+START_TEST(what_is_of_no_interest_does_not_matter)
+{
+    const char *path = in_scratch(FILE_NAME);
+    const hsize_t many = 8000;
+    static double values[8000];
+    save_with_theta();
+    hid_t file = begin_forging(path), space = H5Screate_simple(1, &many, NULL);
+    hid_t attribute = H5Acreate2(file, "huge", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT);
+    ck_assert(attribute < 0 || (H5Awrite(attribute, H5T_NATIVE_DOUBLE, values) >= 0 &&
+                                H5Aclose(attribute) >= 0));
+    hid_t set = H5Dcreate2(file, "/notes", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT,
+                           H5P_DEFAULT);
+    ck_assert(set >= 0 && H5Dclose(set) >= 0 && H5Sclose(space) >= 0);
+    end_forging(file, path);
+    assert_status(load(path), RT_OK, "");
+}
+END_TEST
+
+/* What was compressed would make more of a file than it has. */
+START_TEST(more_than_the_file_has_is_refused)
+{
+    const char *path = in_scratch(FILE_NAME);
+    const hsize_t many = (hsize_t)1 << 22;
+    save_with_theta();
+    hid_t file = begin_forging(path), creation = H5Pcreate(H5P_DATASET_CREATE);
+    const hsize_t chunk = 1 << 20;
+    ck_assert(H5Pset_chunk(creation, 1, &chunk) >= 0 && H5Pset_deflate(creation, 9) >= 0);
+    hid_t space = H5Screate_simple(1, &many, NULL);
+    float *zeros = rt_alloc(many, sizeof *zeros);
+    hid_t set =
+        H5Dcreate2(file, "/zeros", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    ck_assert(H5Dwrite(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, zeros) >= 0);
+    ck_assert(H5Dclose(set) >= 0 && H5Sclose(space) >= 0 && H5Pclose(creation) >= 0);
+    rt_free(zeros);
+    end_forging(file, path);
+    rt_image *image = rt_image_open(path, RT_PARSE_APART);
+    rt_image_reals(image, "/zeros", (real[1]){0}, RT_SHAPE_OF((int)many));
+    assert_status(rt_image_status(image), RT_CHECKPOINT,
+                  FILE_NAME ": /zeros is missing or not as expected");
+    rt_image_close(image);
+}
+END_TEST
+
+/* ---- files that HDF5 crashes on ---- */
+
+static const char *const crashes[] = {"crash"};
+
+START_TEST(a_file_that_hdf5_crashes_on_is_refused)
+{
+    size_t size;
+    rt_checkpoint_info info;
+    char from[600];
+    snprintf(from, sizeof from, TEST_SOURCES "/fuzz/corpus/checkpoint/%s", crashes[_i]);
+    unsigned char *bytes = file_bytes(from, &size);
+    assert_status(rt_sealed_write(in_scratch("a.h5"), bytes, size), RT_OK, "");
+    free(bytes);
+    rt_status status =
+        rt_checkpoint_read_info(rt_image_open(in_scratch("a.h5"), RT_PARSE_APART), &info);
+    ck_assert_int_eq(status.code, RT_CHECKPOINT);
+    ck_assert_msg(!strncmp(status.message, "a.h5: ", 6), "%s", status.message);
+}
+END_TEST
+
 #define ROWS(table) (int)(sizeof table / sizeof *table)
 
 int main(void)
@@ -172,5 +306,14 @@ int main(void)
     tcase_add_test(values, a_loss_that_cannot_be_is_refused);
     tcase_add_test(values, a_word_that_is_never_written_is_refused);
     tcase_add_loop_test(values, a_number_that_is_never_written_is_refused, 0, ROWS(numbers));
+    TCase *trees = leak_checked_case(suite, "trees");
+    tcase_add_checked_fixture(trees, make_scratch, remove_scratch);
+    tcase_add_test(trees, groups_without_end_are_refused);
+    tcase_add_test(trees, a_group_within_itself_is_refused);
+    tcase_add_test(trees, a_link_is_refused);
+    tcase_add_test(trees, a_name_that_would_control_a_terminal_is_refused);
+    tcase_add_test(trees, what_is_of_no_interest_does_not_matter);
+    tcase_add_test(trees, more_than_the_file_has_is_refused);
+    tcase_add_loop_test(trees, a_file_that_hdf5_crashes_on_is_refused, 0, ROWS(crashes));
     return run_suite(suite);
 }
