@@ -1,0 +1,253 @@
+/* Random configurations. Every key of the table takes part by its type and its range, so that a
+ * new one is covered without a change here; only keys that name files, and those that say how
+ * much work a run is, are known by their names. */
+
+#include "torture/torture.h"
+
+#include "core/memory.h"
+#include "train/config/keys.h"
+
+#include <hdf5.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Multiplications and additions of a whole run: a second or two under sanitizers. */
+static const double most_work = 3e7, most_work_of_small = 5e6;
+
+enum { LARGE = 16, TRIES = 400 };
+
+typedef struct settings {
+    char value[RT_MAX_KEYS][RT_FILE_LIST_SIZE]; /* "": not set */
+} settings;
+
+/* ---- values ---- */
+
+static bool is_key(const rt_key *key, const char *name)
+{
+    char full[RT_KEY_NAME_SIZE];
+    return !strcmp(rt_key_full_name(key, full), name);
+}
+
+static bool allows(const rt_range *range, double value)
+{
+    return (range->above ? value > range->low : value >= range->low) &&
+           (range->below ? value < range->high : value <= range->high);
+}
+
+static double draw_whole(trial *t, const rt_range *range)
+{
+    static const int small[] = {0, 1, 1, 1, 2, 2, 2, 3, 4, 4, 4, 5, 6, 8, 8, 8, 12, 16, 16, 24, 32};
+    for (int i = 0; i < 20; i++) {
+        const double value = draw_of(t, small);
+        if (allows(range, value))
+            return value;
+    }
+    return range->low + draw(t, 8);
+}
+
+static double draw_number(trial *t, const rt_range *range, bool tame)
+{
+    static const double common[] = {0, 0.25, 0.5, 0.75, 1, 0.1, 0.9, 0.01, 1e-3, 2, 4, 100};
+    static const double extreme[] = {1e-300, 1e300, 1e-60, 1e-30, 1e30, 1e-12, 0.999999999, 1e6};
+    for (int i = 0; i < 20; i++) {
+        double value = draw_of(t, common);
+        if (!tame && chance(t, 10))
+            value = draw_of(t, extreme);
+        else if (chance(t, 40))
+            value = pow(10, 5 * draw_uniform(t) - 3);
+        if (allows(range, value))
+            return value;
+    }
+    return range->low + (range->above ? 1 : 0);
+}
+
+static void draw_text(trial *t, const rt_key *key, bool tame, char value[RT_FILE_LIST_SIZE])
+{
+    static const char *const samples[] = {"text.txt", "utf8.txt", "tokens.h5:/ids"};
+    static const char *const names[] = {
+        "a b",          "it's",   "a\"b",  "`touch canary`", "$(touch canary)", "<torture>", "a&b",
+        "%s%n%d",       "a,b",    "\xc3\xbc", "'.`touch canary`.'", "x'; touch canary; '", "=",
+        "sweep_seed=1", "a\\b\\n"};
+    *value = '\0';
+    if (is_key(key, "data.file"))
+        snprintf(value, RT_FILE_LIST_SIZE, "%s/samples/%s", t->base, draw_of(t, samples));
+    else if (is_key(key, "train.init_from"))
+        snprintf(value, RT_FILE_LIST_SIZE, chance(t, 85) ? "" : "%s/%s", t->base,
+                 chance(t, 80) ? "templates/runs/rope/checkpoints/step-00000006.h5" : "nothing.h5");
+    else if (!is_key(key, "run.dir"))
+        snprintf(value, RT_FILE_LIST_SIZE, "%s", tame || chance(t, 50) ? "run" : draw_of(t, names));
+}
+
+static void draw_lengths(trial *t, const rt_range *range, char value[RT_FILE_LIST_SIZE])
+{
+    const int count = 1 + draw(t, 3);
+    int length = 0;
+    for (int i = 0; i < count; i++)
+        length += snprintf(value + length, RT_FILE_LIST_SIZE - (size_t)length, "%s%.0f",
+                           i ? "," : "", draw_whole(t, range));
+}
+
+bool draw_value(trial *t, int key, bool tame, char value[RT_FILE_LIST_SIZE])
+{
+    const rt_key *k = rt_key_at(key);
+    int words = 0;
+    switch (k->type) {
+    case RT_KEY_WHOLE:
+        snprintf(value, RT_FILE_LIST_SIZE, "%.0f", draw_whole(t, &k->range));
+        break;
+    case RT_KEY_SEED:
+        snprintf(value, RT_FILE_LIST_SIZE, chance(t, 5) ? "9223372036854775807" : "%d",
+                 draw(t, 100));
+        break;
+    case RT_KEY_NUMBER:
+        snprintf(value, RT_FILE_LIST_SIZE, "%.6g", draw_number(t, &k->range, tame));
+        break;
+    case RT_KEY_YES_NO:
+        snprintf(value, RT_FILE_LIST_SIZE, "%s", chance(t, 50) ? "yes" : "no");
+        break;
+    case RT_KEY_CHOICE:
+        while (k->word(words))
+            words++;
+        snprintf(value, RT_FILE_LIST_SIZE, "%s", k->word(draw(t, words)));
+        break;
+    case RT_KEY_LENGTHS:
+        draw_lengths(t, &k->range, value);
+        break;
+    default:
+        draw_text(t, k, tame, value);
+    }
+    return *value != '\0';
+}
+
+/* ---- configurations ---- */
+
+static void write_ini(const settings *s, char *ini, size_t size)
+{
+    size_t length = 0;
+    ini[0] = '\0';
+    for (int i = 0; rt_key_at(i); i++) {
+        if (rt_key_starts_section(i))
+            length += (size_t)snprintf(ini + length, size - length, "[%s]\n", rt_key_at(i)->section);
+        if (*s->value[i])
+            length += (size_t)snprintf(ini + length, size - length, "%s = %s\n",
+                                       rt_key_at(i)->name, s->value[i]);
+    }
+}
+
+static double work_of(const rt_config *c)
+{
+    const double dim = c->model.dim, length = rt_config_longest(c);
+    const double ffn = c->model.ffn_dim ? c->model.ffn_dim : 4 * dim;
+    const double vocab = c->data.vocab > 200 ? c->data.vocab : 200;
+    const double token = c->model.layers * (dim * (4 * dim + 2 * ffn) + 2 * length * dim) +
+                         vocab * dim;
+    const double evaluations = ceil((double)c->train.steps / c->train.eval_every) +
+                               c->train.eval_lengths.count;
+    return token * length * c->train.batch_size *
+           (3.0 * c->train.steps + evaluations * c->train.eval_batches);
+}
+
+/* Whether the text is a good configuration, and a run of it is no more than so much work. */
+static bool is_good(drawn_config *d, const settings *s, const char *path, double most)
+{
+    char *errors = NULL;
+    write_ini(s, d->ini, sizeof d->ini);
+    const rt_config_source source = {.path = path, .text = d->ini};
+    rt_status status = rt_config_load(&d->config, &source, &errors);
+    rt_free(errors);
+    return !status.code && work_of(&d->config) <= most;
+}
+
+/* The keys whose default is too large for a try, and those that name files. */
+static bool is_always_drawn(const rt_key *key)
+{
+    return (key->type == RT_KEY_WHOLE && atof(key->initial) > LARGE) ||
+           is_key(key, "data.file") || is_key(key, "run.name");
+}
+
+/* One value that the table refuses, or that is too large for any machine. */
+static void spoil(trial *t, settings *s)
+{
+    static const char *const wrong[] = {"wombat", "-1",  "nan", "1e999", "99999999", "1000000",
+                                        "0x10",   "1,2", "2,",  "1e300", "0",        "yes "};
+    int count = 0;
+    while (rt_key_at(count))
+        count++;
+    snprintf(s->value[draw(t, count)], RT_FILE_LIST_SIZE, "%s", draw_of(t, wrong));
+}
+
+void draw_config(trial *t, drawn_config *d, const char *path, bool small)
+{
+    static settings s;
+    char value[RT_FILE_LIST_SIZE];
+    const double most = small ? most_work_of_small : most_work;
+    d->tame = small || chance(t, 50);
+    for (int tries = 0; tries < TRIES; tries++) {
+        s = (settings){0};
+        for (int i = 0; rt_key_at(i); i++)
+            if (is_always_drawn(rt_key_at(i)) && draw_value(t, i, d->tame, value))
+                snprintf(s.value[i], sizeof s.value[i], "%s", value);
+        if (is_good(d, &s, path, most))
+            break;
+    }
+    /* The others one by one, where they leave the whole good. */
+    const int share = 10 + draw(t, 60);
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; rt_key_at(i); i++) {
+            if (is_always_drawn(rt_key_at(i)) || !chance(t, share) ||
+                !draw_value(t, i, d->tame, value))
+                continue;
+            char before[RT_FILE_LIST_SIZE];
+            snprintf(before, sizeof before, "%s", s.value[i]);
+            snprintf(s.value[i], sizeof s.value[i], "%s", value);
+            if (!is_good(d, &s, path, most))
+                snprintf(s.value[i], sizeof s.value[i], "%s", before);
+        }
+    if (!small && chance(t, 12))
+        spoil(t, &s);
+    d->good = is_good(d, &s, path, HUGE_VAL);
+    d->text = d->good && !strcmp(rt_data_task_name(d->config.data.task), "text");
+    write_text(path, d->ini, strlen(d->ini));
+}
+
+/* ---- the files that configurations name ---- */
+
+static void write_tokens(const char *path)
+{
+    enum { COUNT = 600 };
+    int ids[COUNT];
+    const hsize_t count = COUNT;
+    for (int i = 0; i < COUNT; i++)
+        ids[i] = RT_FIRST_SYMBOL + i * i % 2;
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t space = H5Screate_simple(1, &count, NULL);
+    const hid_t set = H5Dcreate2(file, "ids", H5T_STD_I32LE, space, H5P_DEFAULT, H5P_DEFAULT,
+                                 H5P_DEFAULT);
+    H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, ids);
+    H5Dclose(set);
+    H5Sclose(space);
+    H5Fclose(file);
+}
+
+void make_samples(trial *t)
+{
+    char path[TORTURE_PATH_SIZE], text[4096];
+    size_t length = 0;
+    make_folder(t, "samples");
+    while (length < sizeof text - 100)
+        length += (size_t)snprintf(text + length, sizeof text - length,
+                                   "line %zu: the quick brown fox jumps over %zu lazy dogs.\n",
+                                   length, length % 7);
+    path_in(t, path, "samples/text.txt");
+    write_text(path, text, length);
+    for (size_t i = 0; i + 2 < length; i += 50) {
+        text[i] = (char)0xc3;
+        text[i + 1] = (char)(0xa0 + i % 30);
+    }
+    path_in(t, path, "samples/utf8.txt");
+    write_text(path, text, length);
+    path_in(t, path, "samples/tokens.h5");
+    write_tokens(path);
+}

@@ -1,0 +1,197 @@
+/* A try of a sweep: random axes and variants, stopped or not, continued by the same command, made
+ * larger by another value, and drawn again. */
+
+#include "torture/torture.h"
+
+#include "core/memory.h"
+#include "train/config/keys.h"
+#include "train/config/sweep.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_DRAWN_AXES = 3, MOST_VALUES = 3, MOST_VARIANTS = 2, MOST_RUNS = 6 };
+
+typedef struct drawn_sweep {
+    int axes, variants;
+    int keys[MOST_DRAWN_AXES];
+    char values[MOST_DRAWN_AXES][MOST_VALUES + 1][64]; /* the last is added later */
+    int counts[MOST_DRAWN_AXES];
+    char settings[MOST_VARIANTS][2][128];
+    int jobs;
+} drawn_sweep;
+
+static bool is_axis(int key)
+{
+    char name[RT_KEY_NAME_SIZE];
+    const rt_key *k = rt_key_at(key);
+    rt_key_full_name(k, name);
+    return k->type != RT_KEY_TEXT && k->type != RT_KEY_LENGTHS && strcmp(name, "run.threads") != 0;
+}
+
+static int draw_key(trial *t)
+{
+    int count = 0, key;
+    while (rt_key_at(count))
+        count++;
+    if (chance(t, 40))
+        return rt_key_find("run", "seed");
+    do
+        key = draw(t, count);
+    while (!is_axis(key));
+    return key;
+}
+
+static void draw_axis(trial *t, drawn_sweep *s)
+{
+    char value[RT_FILE_LIST_SIZE];
+    const int axis = s->axes++;
+    s->keys[axis] = draw_key(t);
+    s->counts[axis] = 1 + draw(t, MOST_VALUES);
+    for (int i = 0; i < MOST_VALUES + 1; i++) {
+        draw_value(t, s->keys[axis], true, value);
+        snprintf(s->values[axis][i], sizeof s->values[axis][i], "%.60s", value);
+    }
+}
+
+static int runs_of(const drawn_sweep *s)
+{
+    int runs = s->variants ? s->variants : 1;
+    for (int i = 0; i < s->axes; i++)
+        runs *= s->counts[i];
+    return runs;
+}
+
+static void draw_variant(trial *t, drawn_sweep *s)
+{
+    char name[RT_KEY_NAME_SIZE], value[RT_FILE_LIST_SIZE];
+    const int variant = s->variants++;
+    for (int i = 0; i < 2; i++) {
+        const int key = draw_key(t);
+        draw_value(t, key, true, value);
+        snprintf(s->settings[variant][i], sizeof s->settings[variant][i], "%s = %.60s\n",
+                 rt_key_full_name(rt_key_at(key), name), value);
+    }
+}
+
+static void write_sweep(const drawn_sweep *s, const char *ini, char *text, size_t size)
+{
+    char name[RT_KEY_NAME_SIZE];
+    size_t length = (size_t)snprintf(text, size, "%s[sweep]\njobs = %d\n", ini, s->jobs);
+    for (int i = 0; i < s->axes; i++) {
+        length += (size_t)snprintf(text + length, size - length, "%s = ",
+                                   rt_key_full_name(rt_key_at(s->keys[i]), name));
+        for (int k = 0; k < s->counts[i]; k++)
+            length += (size_t)snprintf(text + length, size - length, "%s%s", k ? "," : "",
+                                       s->values[i][k]);
+        length += (size_t)snprintf(text + length, size - length, "\n");
+    }
+    for (int i = 0; i < s->variants; i++)
+        length += (size_t)snprintf(text + length, size - length, "[variant %s]\n%s%s",
+                                   i ? "it's <b>" : "first", s->settings[i][0], s->settings[i][1]);
+}
+
+/* Whether each of its runs is a good configuration; the library's word, as for a single one. */
+static bool is_good(const char *path, const char *text)
+{
+    rt_config config;
+    rt_sweep sweep = {0};
+    char *errors = NULL;
+    rt_config_source source = {.path = path, .text = text, .sweep = &sweep};
+    bool good = !rt_config_load(&config, &source, &errors).code;
+    rt_free(errors);
+    const int count = good && rt_sweep_asked(&sweep) ? rt_sweep_count(&sweep) : 0;
+    source.sweep = NULL;
+    for (int run = 0; run < count && good; run++) {
+        char *settings = rt_sweep_overrides(&sweep, run);
+        source.settings = settings;
+        good = !rt_config_load(&config, &source, &errors).code;
+        rt_free(errors);
+        rt_free(settings);
+    }
+    rt_sweep_free(&sweep);
+    return good && count;
+}
+
+static bool draw_sweep(trial *t, drawn_sweep *s, const char *ini, const char *path, char *text,
+                       size_t size)
+{
+    for (int tries = 0; tries < 200; tries++) {
+        *s = (drawn_sweep){.jobs = 1 + draw(t, 2)};
+        const int axes = 1 + draw(t, MOST_DRAWN_AXES), variants = draw(t, MOST_VARIANTS + 1);
+        for (int i = 0; i < axes; i++)
+            draw_axis(t, s);
+        for (int i = 0; i < variants; i++)
+            draw_variant(t, s);
+        write_sweep(s, ini, text, size);
+        if (runs_of(s) <= MOST_RUNS && is_good(path, text))
+            return true;
+    }
+    return false;
+}
+
+static int train_sweep(trial *t, bool reports, int signal, double after, const char *codes)
+{
+    command c = train_command(NULL);
+    c.reports = reports;
+    c.signal = signal;
+    c.after = after;
+    add_word(&c, "config.ini");
+    return run_command(t, &c, codes);
+}
+
+static void go_on(trial *t, const drawn_config *d, drawn_sweep *s, const char *path, int code,
+                  bool reports, char *text, size_t size)
+{
+    char codes[16];
+    snprintf(codes, sizeof codes, "%d", code);
+    if (train_sweep(t, reports, 0, 0, codes) < 0)
+        return;
+    s->counts[0]++;
+    write_sweep(s, d->ini, text, size);
+    if (is_good(path, text)) {
+        write_text(path, text, strlen(text));
+        if (train_sweep(t, reports, 0, 0, "0 5 7") < 0)
+            return;
+    }
+    command c = train_command(NULL);
+    add_word(&c, "--report");
+    add_word(&c, "runs/%s", d->config.run.name);
+    run_command(t, &c, "0");
+}
+
+void try_sweep(trial *t)
+{
+    static drawn_config d;
+    static drawn_sweep s;
+    static char text[1 << 16];
+    char path[TORTURE_PATH_SIZE], codes[16];
+    t->kind = "sweep";
+    path_in(t, path, "config.ini");
+    draw_config(t, &d, path, true);
+    if (!draw_sweep(t, &s, d.ini, path, text, sizeof text))
+        return;
+    write_text(path, text, strlen(text));
+    const bool reports = chance(t, 60);
+
+    command c = train_command(NULL);
+    add_word(&c, "--check");
+    add_word(&c, "config.ini");
+    const int checked = run_command(t, &c, "0 2 3 4");
+    if (checked < 0)
+        return;
+    snprintf(codes, sizeof codes, "%d", checked);
+    if (checked) {
+        train_sweep(t, reports, 0, 0, codes);
+        if (is_there(t, "runs"))
+            find(t, "a sweep that was refused left a folder");
+        return;
+    }
+    if (chance(t, 40) &&
+        train_sweep(t, reports, chance(t, 50) ? SIGTERM : SIGINT, 4 * draw_uniform(t), "0 5 7") < 0)
+        return;
+    const int code = train_sweep(t, reports, 0, 0, "0 5 7");
+    if (code >= 0)
+        go_on(t, &d, &s, path, code, reports, text, sizeof text);
+}

@@ -1,0 +1,299 @@
+#define _GNU_SOURCE
+
+#include "torture/torture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LIMIT = 100 }; /* seconds for a command: sanitized, on a busy machine */
+
+/* ---- random numbers ---- */
+
+static rt_random randomness(const trial *t)
+{
+    return (rt_random){t->seed, (uint32_t)t->number, RT_STREAM_CHECK};
+}
+
+int draw(trial *t, int n)
+{
+    return (int)rt_random_below(randomness(t), t->drawn++, (uint32_t)n);
+}
+
+bool chance(trial *t, int percent)
+{
+    return draw(t, 100) < percent;
+}
+
+double draw_uniform(trial *t)
+{
+    return rt_random_uniform(randomness(t), t->drawn++);
+}
+
+/* ---- files ---- */
+
+void path_in(const trial *t, char path[TORTURE_PATH_SIZE], const char *format, ...)
+{
+    va_list arguments;
+    int length = snprintf(path, TORTURE_PATH_SIZE, "%s/", t->folder);
+    va_start(arguments, format);
+    length += vsnprintf(path + length, TORTURE_PATH_SIZE - (size_t)length, format, arguments);
+    va_end(arguments);
+    if (length >= TORTURE_PATH_SIZE) {
+        fprintf(stderr, "torture: a path is too long: %s\n", path);
+        exit(TORTURE_STUCK);
+    }
+}
+
+void make_folder(const trial *t, const char *name)
+{
+    char path[TORTURE_PATH_SIZE];
+    path_in(t, path, "%s", name);
+    if (mkdir(path, 0777) && errno != EEXIST) {
+        perror(path);
+        exit(TORTURE_STUCK);
+    }
+}
+
+bool is_there(const trial *t, const char *name)
+{
+    char path[TORTURE_PATH_SIZE];
+    path_in(t, path, "%s", name);
+    return !access(path, F_OK);
+}
+
+bool write_text(const char *path, const char *text, size_t size)
+{
+    FILE *to = fopen(path, "wb");
+    const bool written = to && fwrite(text, 1, size, to) == size;
+    return to && !fclose(to) && written;
+}
+
+char *read_text(const char *path, size_t *size)
+{
+    struct stat found;
+    FILE *from = fopen(path, "rb");
+    char *text = NULL;
+    if (from && !fstat(fileno(from), &found) && S_ISREG(found.st_mode))
+        text = malloc((size_t)found.st_size + 1);
+    if (text) {
+        *size = fread(text, 1, (size_t)found.st_size, from);
+        text[*size] = '\0';
+    }
+    if (from)
+        fclose(from);
+    return text;
+}
+
+static void read_output(const trial *t, const char *ending, char text[TORTURE_OUTPUT_SIZE])
+{
+    char path[TORTURE_PATH_SIZE];
+    path_in(t, path, "%02d.%s", t->commands, ending);
+    FILE *from = fopen(path, "r");
+    text[from ? fread(text, 1, TORTURE_OUTPUT_SIZE - 1, from) : 0] = '\0';
+    if (from)
+        fclose(from);
+}
+
+/* ---- what was found ---- */
+
+void find(trial *t, const char *format, ...)
+{
+    char path[TORTURE_PATH_SIZE], message[1024];
+    va_list arguments;
+    size_t size = 0;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    path_in(t, path, "commands");
+    char *commands = t->finds ? NULL : read_text(path, &size); /* once is enough */
+    t->finds++;
+    printf("FIND in try %ld (%s): %s\n%s    kept in %s; again: scripts/torture --seed %llu --try "
+           "%ld\n",
+           t->number, t->kind, message, commands ? commands : "", t->folder,
+           (unsigned long long)t->seed, t->number);
+    fflush(stdout);
+    free(commands);
+}
+
+/* ---- commands ---- */
+
+command train_command(const char *folder)
+{
+    command c = {.folder = folder};
+    add_word(&c, "%s", TORTURE_TRAIN);
+    return c;
+}
+
+void add_word(command *c, const char *format, ...)
+{
+    va_list arguments;
+    if (c->count == TORTURE_WORDS - 1)
+        return;
+    va_start(arguments, format);
+    vsnprintf(c->words[c->count++], TORTURE_PATH_SIZE, format, arguments);
+    va_end(arguments);
+}
+
+/* As a shell takes it. */
+static void quote(FILE *to, const char *word)
+{
+    if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    "0123456789_-=./,:+")]) {
+        fputs(word, to);
+        return;
+    }
+    fputc('\'', to);
+    for (; *word; word++)
+        fputs(*word == '\'' ? "'\\''" : (char[2]){*word, '\0'}, to);
+    fputc('\'', to);
+}
+
+static void note_command(const trial *t, const command *c)
+{
+    char path[TORTURE_PATH_SIZE];
+    path_in(t, path, "commands");
+    FILE *to = fopen(path, "a");
+    if (!to)
+        return;
+    fprintf(to, "    (cd %s%s%s &&%s", t->folder, c->folder ? "/" : "", c->folder ? c->folder : "",
+            c->reports ? "" : " ROTOR_NO_REPORT=1");
+    for (int i = 0; i < c->count; i++) {
+        fputc(' ', to);
+        quote(to, c->words[i]);
+    }
+    fputc(')', to);
+    if (c->signal)
+        fprintf(to, " # %s after %.3f s", strsignal(c->signal), c->after);
+    fputc('\n', to);
+    fclose(to);
+}
+
+static void become(const trial *t, const command *c)
+{
+    char path[TORTURE_PATH_SIZE], sanitizer[2 * TORTURE_PATH_SIZE];
+    char *words[TORTURE_WORDS + 1] = {NULL};
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    snprintf(sanitizer, sizeof sanitizer, "log_path=%s/sanitizer:exitcode=99:detect_leaks=%d",
+             t->folder, !strcmp(t->kind, "run") || !strcmp(t->kind, "sweep"));
+    setenv("ASAN_OPTIONS", sanitizer, 1);
+    snprintf(sanitizer, sizeof sanitizer, "log_path=%s/sanitizer:print_stacktrace=1", t->folder);
+    setenv("UBSAN_OPTIONS", sanitizer, 1);
+    if (c->reports)
+        unsetenv("ROTOR_NO_REPORT");
+    else
+        setenv("ROTOR_NO_REPORT", "1", 1);
+    path_in(t, path, "%02d.out", t->commands);
+    const int out = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    path_in(t, path, "%02d.err", t->commands);
+    const int err = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    const int in = open("/dev/null", O_RDONLY);
+    path_in(t, path, "%s", c->folder ? c->folder : ".");
+    if (out < 0 || err < 0 || in < 0 || chdir(path))
+        _exit(126);
+    dup2(in, 0);
+    dup2(out, 1);
+    dup2(err, 2);
+    for (int i = 0; i < c->count; i++)
+        words[i] = (char *)c->words[i];
+    alarm(LIMIT);
+    execv(words[0], words);
+    _exit(127);
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static int execute(trial *t, const command *c)
+{
+    int how = 0;
+    const double start = now();
+    fflush(stdout);
+    const pid_t process = fork();
+    if (process == 0)
+        become(t, c);
+    if (process > 0 && c->signal) {
+        nanosleep(&(struct timespec){(time_t)c->after,
+                                     (long)(1e9 * (c->after - (double)(time_t)c->after))},
+                  NULL);
+        kill(process, c->signal); /* it has not been waited for: the number is still its own */
+    }
+    if (process < 0 || waitpid(process, &how, 0) != process) {
+        perror("torture");
+        exit(TORTURE_STUCK);
+    }
+    kill(-process, SIGKILL); /* what it left behind */
+    t->seconds = now() - start;
+    return how;
+}
+
+/* The first line of a sanitizer's report that says something. */
+static bool look_for_reports(trial *t)
+{
+    char pattern[TORTURE_PATH_SIZE], line[512];
+    glob_t found;
+    path_in(t, pattern, "sanitizer.*");
+    if (glob(pattern, 0, NULL, &found))
+        return false;
+    FILE *from = fopen(found.gl_pathv[0], "r");
+    bool said = false;
+    while (from && !said && fgets(line, sizeof line, from))
+        said = strstr(line, "ERROR:") || strstr(line, "runtime error:");
+    if (from)
+        fclose(from);
+    find(t, "%s: %.*s", found.gl_pathv[0], said ? (int)strcspn(line, "\n") : 0, line);
+    globfree(&found);
+    return true;
+}
+
+static bool is_listed(int code, const char *codes)
+{
+    for (char *end; *codes; codes = end + strspn(end, " ")) {
+        if (strtol(codes, &end, 10) == code)
+            return true;
+        if (end == codes)
+            return false;
+    }
+    return false;
+}
+
+int run_command(trial *t, const command *c, const char *codes)
+{
+    t->commands++;
+    note_command(t, c);
+    const int how = execute(t, c);
+    read_output(t, "out", t->out);
+    read_output(t, "err", t->err);
+    const int code = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+    const bool stopped = WIFSIGNALED(how) && WTERMSIG(how) == c->signal;
+    if (look_for_reports(t))
+        return -1;
+    if (stopped || (c->signal && (code == 75 || code == 130)))
+        return code;
+    if (WIFSIGNALED(how) && WTERMSIG(how) == SIGALRM)
+        find(t, "no end after %d s", LIMIT);
+    else if (WIFSIGNALED(how))
+        find(t, "ended by a signal: %s\n%.800s", strsignal(WTERMSIG(how)), t->err);
+    else if (!is_listed(code, codes))
+        find(t, "exit code %d instead of one of %s\n%.400s%.400s", code, codes, t->out, t->err);
+    else if (code && !*t->err && !*t->out)
+        find(t, "exit code %d without a word", code);
+    else
+        return code;
+    return -1;
+}
