@@ -388,7 +388,7 @@ START_TEST(a_file_that_hdf5_crashes_on_is_refused)
         write_file(path, bytes, size);
         rt_data_options o = options_of(path, "/ids");
         rt_data *data;
-        rt_status status = rt_data_open(&data, &o);
+        rt_status status = rt_data_open(&data, &o, NULL);
         ck_assert_int_eq(status.code, RT_DATA);
         ck_assert_msg(!strncmp(status.message, o.file, strlen(o.file)), "%s", status.message);
     }
@@ -418,7 +418,7 @@ START_TEST(ids_beyond_the_end_of_the_file_are_refused)
             memcpy(bytes + at, &beyond, sizeof beyond);
             write_file(in_folder("a"), bytes, size);
             memcpy(bytes + at, &there, sizeof there);
-            rt_status status = rt_data_open(&data, &o);
+            rt_status status = rt_data_open(&data, &o, NULL);
             told += strstr(status.message, "the file is damaged: ids lie outside of it") != NULL;
             if (!status.code)
                 rt_data_close(data);
@@ -440,7 +440,7 @@ START_TEST(a_disk_that_is_full_is_told)
     small.rlim_cur = 5000;
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &small);
-    rt_status status = rt_data_open(&data, &o);
+    rt_status status = rt_data_open(&data, &o, NULL);
     setrlimit(RLIMIT_FSIZE, &before);
     signal(SIGXFSZ, SIG_DFL);
     snprintf(message, sizeof message,

@@ -50,6 +50,7 @@ bool make_templates(trial *t)
 typedef struct forgery {
     const char *name;                   /* of the template */
     char checkpoint[TORTURE_PATH_SIZE]; /* the newest */
+    bool table;                         /* it is a table that was changed */
     bool hostile_hdf5;                  /* its structure was changed bit by bit, with a right seal */
     const char *codes;                  /* of whoever opens the checkpoint */
 } forgery;
@@ -163,7 +164,7 @@ static void forge_attribute(trial *t, forgery *f, hid_t file)
         /* No training has been there. */
         if ((!strcmp(name, "step") || !strcmp(name, "position")) &&
             (*integers < 0 || *integers > 99999999))
-            f->codes = "4";
+            f->codes = "2 4";
     }
     H5Tclose(text);
     H5Gclose(group);
@@ -362,6 +363,35 @@ static char *forge_cell(trial *t, char *bytes, size_t *size)
     return result;
 }
 
+/* A payload in the same column of all lines but the heading: what is grouped by it stays whole. */
+static char *forge_column(trial *t, char *bytes, size_t *size)
+{
+    const char *with = draw_of(t, payloads);
+    const int column = draw(t, 5);
+    const size_t with_size = strlen(with);
+    char *result = malloc(*size * (with_size + 1) + 1);
+    size_t length = 0;
+    int at = 0, line = 0;
+    if (!result)
+        abort();
+    for (size_t i = 0; i < *size; i++) {
+        const bool starts = i == 0 || bytes[i - 1] == ',' || bytes[i - 1] == '\n';
+        const bool ends = bytes[i] == ',' || bytes[i] == '\n';
+        if (starts && line && at == column) {
+            memcpy(result + length, with, with_size);
+            length += with_size;
+        }
+        if (ends || !line || at != column)
+            result[length++] = bytes[i];
+        at = bytes[i] == '\n' ? 0 : at + (bytes[i] == ',');
+        line += bytes[i] == '\n';
+    }
+    result[length] = '\0';
+    *size = length;
+    free(bytes);
+    return result;
+}
+
 /* A column, a line, or all from some place on, is gone. */
 static void cut(trial *t, char *bytes, size_t *size)
 {
@@ -398,8 +428,10 @@ static void forge_table(trial *t, const forgery *f)
     char *bytes = read_text(path, &size);
     const int count = 1 + draw(t, 4);
     for (int i = 0; i < count && bytes; i++) {
-        if (chance(t, 75))
+        if (chance(t, 40))
             bytes = forge_cell(t, bytes, &size);
+        else if (chance(t, 60))
+            bytes = forge_column(t, bytes, &size);
         else if (chance(t, 60))
             cut(t, bytes, &size);
         else
@@ -434,15 +466,15 @@ static command use_command(trial *t, const forgery *f, const char **codes)
 {
     command c = train_command(NULL);
     const bool sweep = !strcmp(f->name, "sweep");
-    const int kind = f->hostile_hdf5 ? 3 + draw(t, 3) : sweep && chance(t, 70) ? 7 : draw(t, 9);
-    *codes = kind < 6 ? f->codes : "0 2 3 4 5 7";
-    if (kind >= 7 && chance(t, 80)) {
+    const int kind = f->hostile_hdf5 ? 3 + draw(t, 3) : f->table && chance(t, 70) ? 6 : draw(t, 7);
+    *codes = kind < 6 && kind != 4 ? f->codes : "0 2 3 4 5 7"; /* 4 looks at theta alone */
+    if (kind == 6) {
         c.reports = true;
         add_word(&c, "--report");
         add_word(&c, "runs/%s", f->name);
         return c;
     }
-    add_word(&c, "%s.ini", f->name);
+    add_word(&c, "%s.ini", sweep ? "rope" : f->name); /* a run of the sweep, for itself */
     if (kind == 0) {
         add_word(&c, "--resume");
         add_word(&c, "train.steps=8");
@@ -475,16 +507,16 @@ void try_forgery(trial *t)
     static const char *const names[] = {"rope", "text", "sweep"};
     forgery f = {.name = draw_of(t, names), .codes = "0 2 3 4 5 7"};
     char line[2 * TORTURE_PATH_SIZE];
-    t->kind = "forgery";
     snprintf(line, sizeof line, "cp -r '%s/templates/.' '%s'", t->base, t->folder);
     if (system(line))
         exit(TORTURE_STUCK);
     path_in(t, f.checkpoint, "runs/%s%s/checkpoints/step-%08d.h5", f.name,
             !strcmp(f.name, "sweep") ? "/seed=1" : "", 6);
-    if (chance(t, 50))
-        forge_checkpoint(t, &f);
-    else
+    f.table = chance(t, 60);
+    if (f.table)
         forge_table(t, &f);
+    else
+        forge_checkpoint(t, &f);
     const int uses = 1 + draw(t, 2);
     for (int i = 0; i < uses && !t->finds; i++) {
         const char *codes;

@@ -183,7 +183,7 @@ void draw_config(trial *t, drawn_config *d, const char *path, bool small)
     static settings s;
     char value[RT_FILE_LIST_SIZE];
     const double most = small ? most_work_of_small : most_work;
-    d->tame = small || chance(t, 50);
+    d->tame = chance(t, 50);
     for (int tries = 0; tries < TRIES; tries++) {
         s = (settings){0};
         for (int i = 0; rt_key_at(i); i++)
@@ -216,7 +216,7 @@ void draw_config(trial *t, drawn_config *d, const char *path, bool small)
 
 static void write_tokens(const char *path)
 {
-    enum { COUNT = 600 };
+    enum { COUNT = 300 };
     int ids[COUNT];
     const hsize_t count = COUNT;
     for (int i = 0; i < COUNT; i++)
@@ -233,7 +233,7 @@ static void write_tokens(const char *path)
 
 void make_samples(trial *t)
 {
-    char path[TORTURE_PATH_SIZE], text[4096];
+    char path[TORTURE_PATH_SIZE], text[1200];
     size_t length = 0;
     make_folder(t, "samples");
     while (length < sizeof text - 100)

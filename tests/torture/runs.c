@@ -118,6 +118,14 @@ static void ask(trial *t, const drawn_config *d, const char *trained)
 {
     char line[256];
     command c = train_command("straight");
+    const bool decay = chance(t, 50); /* which not every position has */
+    add_word(&c, decay ? "--decay" : "--eval");
+    add_word(&c, "../config.ini");
+    add_word(&c, "--checkpoint");
+    add_word(&c, "nothing.h5");
+    run_command(t, &c, decay ? "2 4" : "4");
+
+    c = train_command("straight");
     add_word(&c, "--eval");
     add_word(&c, "../config.ini");
     if (run_command(t, &c, "0 5 7") >= 0 && *trained &&
@@ -155,7 +163,6 @@ void try_run(trial *t)
 {
     static drawn_config d;
     char path[TORTURE_PATH_SIZE], text[16], trained[256];
-    t->kind = "run";
     make_folder(t, "straight");
     make_folder(t, "trial");
     path_in(t, path, "config.ini");

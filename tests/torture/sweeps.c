@@ -11,13 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_DRAWN_AXES = 3, MOST_VALUES = 3, MOST_VARIANTS = 2, MOST_RUNS = 6 };
+enum { SEVERAL_AXES = 3, MOST_VALUES = 3, MOST_VARIANTS = 2, MOST_RUNS = 6 };
 
 typedef struct drawn_sweep {
     int axes, variants;
-    int keys[MOST_DRAWN_AXES];
-    char values[MOST_DRAWN_AXES][MOST_VALUES + 1][64]; /* the last is added later */
-    int counts[MOST_DRAWN_AXES];
+    int keys[RT_MOST_AXES];
+    char values[RT_MOST_AXES][MOST_VALUES + 1][64]; /* the last is added later */
+    int counts[RT_MOST_AXES];
     char settings[MOST_VARIANTS][2][128];
     int jobs;
 } drawn_sweep;
@@ -43,14 +43,14 @@ static int draw_key(trial *t)
     return key;
 }
 
-static void draw_axis(trial *t, drawn_sweep *s)
+static void draw_axis(trial *t, drawn_sweep *s, bool tame, int most_values)
 {
     char value[RT_FILE_LIST_SIZE];
     const int axis = s->axes++;
     s->keys[axis] = draw_key(t);
-    s->counts[axis] = 1 + draw(t, MOST_VALUES);
+    s->counts[axis] = 1 + draw(t, most_values);
     for (int i = 0; i < MOST_VALUES + 1; i++) {
-        draw_value(t, s->keys[axis], true, value);
+        draw_value(t, s->keys[axis], tame, value);
         snprintf(s->values[axis][i], sizeof s->values[axis][i], "%.60s", value);
     }
 }
@@ -63,13 +63,13 @@ static int runs_of(const drawn_sweep *s)
     return runs;
 }
 
-static void draw_variant(trial *t, drawn_sweep *s)
+static void draw_variant(trial *t, drawn_sweep *s, bool tame)
 {
     char name[RT_KEY_NAME_SIZE], value[RT_FILE_LIST_SIZE];
     const int variant = s->variants++;
     for (int i = 0; i < 2; i++) {
         const int key = draw_key(t);
-        draw_value(t, key, true, value);
+        draw_value(t, key, tame, value);
         snprintf(s->settings[variant][i], sizeof s->settings[variant][i], "%s = %.60s\n",
                  rt_key_full_name(rt_key_at(key), name), value);
     }
@@ -114,17 +114,20 @@ static bool is_good(const char *path, const char *text)
     return good && count;
 }
 
-static bool draw_sweep(trial *t, drawn_sweep *s, const char *ini, const char *path, char *text,
-                       size_t size)
+/* A few axes of a few values, or many of one. */
+static bool draw_sweep(trial *t, drawn_sweep *s, const drawn_config *d, const char *path,
+                       char *text, size_t size)
 {
-    for (int tries = 0; tries < 200; tries++) {
+    const bool many = chance(t, 25);
+    for (int tries = 0; tries < 300; tries++) {
         *s = (drawn_sweep){.jobs = 1 + draw(t, 2)};
-        const int axes = 1 + draw(t, MOST_DRAWN_AXES), variants = draw(t, MOST_VARIANTS + 1);
+        const int axes = 1 + draw(t, many ? RT_MOST_AXES : SEVERAL_AXES);
+        const int variants = draw(t, MOST_VARIANTS + 1);
         for (int i = 0; i < axes; i++)
-            draw_axis(t, s);
+            draw_axis(t, s, d->tame, many ? 1 : MOST_VALUES);
         for (int i = 0; i < variants; i++)
-            draw_variant(t, s);
-        write_sweep(s, ini, text, size);
+            draw_variant(t, s, d->tame);
+        write_sweep(s, d->ini, text, size);
         if (runs_of(s) <= MOST_RUNS && is_good(path, text))
             return true;
     }
@@ -167,10 +170,9 @@ void try_sweep(trial *t)
     static drawn_sweep s;
     static char text[1 << 16];
     char path[TORTURE_PATH_SIZE], codes[16];
-    t->kind = "sweep";
     path_in(t, path, "config.ini");
     draw_config(t, &d, path, true);
-    if (!draw_sweep(t, &s, d.ini, path, text, sizeof text))
+    if (!draw_sweep(t, &s, &d, path, text, sizeof text))
         return;
     write_text(path, text, strlen(text));
     const bool reports = chance(t, 60);

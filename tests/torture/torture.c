@@ -1,9 +1,10 @@
 /* Random use of the whole program, for what nobody thought of:
  *
- *     torture [--seed N] [--jobs N] (MINUTES | --tries N | --try N)
+ *     torture [--seed N] [--jobs N] [--only KIND] (MINUTES | --tries N | --try N)
  *
- * A try is a run, a sweep, a forgery or some thousand library programs, by its number; what it
- * does is a function of the seed and that number (the moment of a signal aside). Each find is
+ * A try is a run, a sweep, a forgery or some thousand programs of ops, by its number; what it does
+ * is a function of the seed and that number (the moment of a signal aside). With --only, tries of
+ * another KIND (run, sweep, forgery, ops) are passed over. Each find is
  * printed with its commands, and its folder is kept. The last line is `tries N, finds M`; exit
  * code 1 if there is any, 2 if the torture itself could not go on. */
 
@@ -42,7 +43,6 @@ static void remove_folder(const char *folder)
 void try_ops(trial *t)
 {
     command c = {.folder = NULL};
-    t->kind = "ops";
     add_word(&c, "%s", TORTURE_OPS);
     add_word(&c, "%llu", (unsigned long long)t->seed);
     add_word(&c, "%ld", t->number * GRAPHS);
@@ -50,15 +50,29 @@ void try_ops(trial *t)
     run_command(t, &c, "0");
 }
 
+typedef struct kind {
+    const char *name;
+    void (*make)(trial *t);
+} kind;
+
+enum { KINDS = 8 };
+
+static const kind *kind_of(long number)
+{
+    static const kind kinds[KINDS] = {{"run", try_run},         {"forgery", try_forgery},
+                                 {"run", try_run},         {"sweep", try_sweep},
+                                 {"forgery", try_forgery}, {"run", try_run},
+                                 {"ops", try_ops},         {"forgery", try_forgery}};
+    return &kinds[number % KINDS];
+}
+
 /* ---- a try, in a process of its own ---- */
 
 static int be_try(uint64_t seed, long number)
 {
-    static void (*const kinds[])(trial *) = {try_run,     try_forgery, try_run, try_sweep,
-                                             try_forgery, try_run,     try_ops, try_forgery};
-    start_trial(seed, number, "");
+    start_trial(seed, number, kind_of(number)->name);
     make_folder(&current, "");
-    kinds[number % (long)(sizeof kinds / sizeof *kinds)](&current);
+    kind_of(number)->make(&current);
     if (!current.finds)
         remove_folder(current.folder);
     return ENDED + (current.finds < MOST_FINDS ? current.finds : MOST_FINDS);
@@ -82,6 +96,7 @@ static bool prepare(uint64_t seed)
 
 typedef struct torture {
     uint64_t seed;
+    const char *only; /* the kind that is made; NULL: all */
     long tries, next, done, finds;
     int jobs, running;
     double end; /* of the time; 0: none */
@@ -98,8 +113,10 @@ static double now(void)
     return (double)time.tv_sec;
 }
 
-static bool has_more(const torture *a)
+static bool has_more(torture *a)
 {
+    while (a->only && strcmp(a->only, kind_of(a->next)->name) != 0)
+        a->next++;
     return a->end > 0 ? now() < a->end : a->next < a->tries;
 }
 
@@ -154,7 +171,8 @@ static bool go_through(torture *a)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: torture [--seed N] [--jobs N] (MINUTES | --tries N | --try N)\n");
+    fprintf(stderr, "usage: torture [--seed N] [--jobs N] [--only KIND] "
+                    "(MINUTES | --tries N | --try N)\n");
     return 2;
 }
 
@@ -167,6 +185,10 @@ static bool parse(torture *a, int argc, char **argv)
         const bool named = !strncmp(option, "--", 2);
         if (named && ++i == argc)
             return false;
+        if (!strcmp(option, "--only")) {
+            a->only = argv[i];
+            continue;
+        }
         const long value = strtol(argv[i], &end, 10);
         if (*end || value < 0)
             return false;
@@ -183,7 +205,10 @@ static bool parse(torture *a, int argc, char **argv)
         else
             return false;
     }
-    return a->jobs > 0 && a->jobs <= MOST_JOBS && (a->tries > 0) != (a->end > 0);
+    bool known = !a->only;
+    for (long i = 0; i < KINDS && !known; i++)
+        known = !strcmp(a->only, kind_of(i)->name);
+    return known && a->jobs > 0 && a->jobs <= MOST_JOBS && (a->tries > 0) != (a->end > 0);
 }
 
 int main(int argc, char **argv)

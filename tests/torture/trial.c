@@ -242,21 +242,24 @@ static int execute(trial *t, const command *c)
     return how;
 }
 
-/* The first line of a sanitizer's report that says something. */
+/* Finds the first line that says something in what sanitizers wrote, if they did. */
 static bool look_for_reports(trial *t)
 {
-    char pattern[TORTURE_PATH_SIZE], line[512];
+    char pattern[TORTURE_PATH_SIZE], line[512] = "";
     glob_t found;
+    bool said = false;
     path_in(t, pattern, "sanitizer.*");
     if (glob(pattern, 0, NULL, &found))
         return false;
-    FILE *from = fopen(found.gl_pathv[0], "r");
-    bool said = false;
-    while (from && !said && fgets(line, sizeof line, from))
-        said = strstr(line, "ERROR:") || strstr(line, "runtime error:");
-    if (from)
-        fclose(from);
-    find(t, "%s: %.*s", found.gl_pathv[0], said ? (int)strcspn(line, "\n") : 0, line);
+    for (size_t i = 0; i < found.gl_pathc && !said; i++) {
+        FILE *from = fopen(found.gl_pathv[i], "r");
+        while (from && !said && fgets(line, sizeof line, from))
+            said = strstr(line, "ERROR:") || strstr(line, "runtime error:");
+        if (from)
+            fclose(from);
+    }
+    find(t, "%zu reports of sanitizers, the first in %s: %.*s", found.gl_pathc, found.gl_pathv[0],
+         (int)strcspn(line, "\n"), line);
     globfree(&found);
     return true;
 }
