@@ -4,13 +4,11 @@
 
 #define _XOPEN_SOURCE 700
 
-#include "torture/torture.h"
+#include "torture/forge.h"
 
 #include "train/checkpoint/sealed.h"
 
 #include <ftw.h>
-#include <hdf5.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,17 +41,8 @@ bool make_templates(trial *t)
     return make_template(t, "rope", "[data]\nlength = 8\nvocab = 8\n") &&
            make_template(t, "text",
                          "[data]\ntask = text\nlength = 8\nfile = ../samples/text.txt\n") &&
-           make_template(t, "sweep",
-                         "[data]\nlength = 8\nvocab = 8\n[sweep]\nrun.seed = 1,2\n");
+           make_template(t, "sweep", "[data]\nlength = 8\nvocab = 8\n[sweep]\nrun.seed = 1,2\n");
 }
-
-typedef struct forgery {
-    const char *name;                   /* of the template */
-    char checkpoint[TORTURE_PATH_SIZE]; /* the newest */
-    bool table;                         /* it is a table that was changed */
-    bool hostile_hdf5;                  /* its structure was changed bit by bit, with a right seal */
-    const char *codes;                  /* of whoever opens the checkpoint */
-} forgery;
 
 /* ---- bytes ---- */
 
@@ -72,7 +61,7 @@ static void seal(char *bytes, size_t size)
     put_number(bytes + 24, XXH3_64bits(bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE));
 }
 
-static void seal_file(const char *path)
+void seal_file(const char *path)
 {
     size_t size = 0;
     char *bytes = read_text(path, &size);
@@ -83,8 +72,7 @@ static void seal_file(const char *path)
     free(bytes);
 }
 
-/* Some bits, or bytes, or all from a place on. */
-static void damage_bytes(trial *t, char *bytes, size_t *size, size_t from)
+void damage_bytes(trial *t, char *bytes, size_t *size, size_t from)
 {
     if (*size <= from)
         return;
@@ -97,7 +85,7 @@ static void damage_bytes(trial *t, char *bytes, size_t *size, size_t from)
     }
 }
 
-static void damage(trial *t, const char *path, bool sealed)
+void damage(trial *t, const char *path, bool sealed)
 {
     size_t size = 0;
     char *bytes = read_text(path, &size);
@@ -107,338 +95,6 @@ static void damage(trial *t, const char *path, bool sealed)
     if (sealed)
         seal(bytes, size);
     write_text(path, bytes, size);
-    free(bytes);
-}
-
-/* ---- HDF5 ---- */
-
-static const int64_t odd_integers[] = {-1,        0, 1, INT64_MAX, INT64_MIN, INT64_C(1) << 40,
-                                       INT32_MAX, 7, 99999999, 100000000};
-static const double odd_numbers[] = {NAN, INFINITY, -INFINITY, -1, 0, 1e300, -1e300, 5e-324};
-static const char *const odd_words[] = {"", "rotor", "half", "<torture>", "`touch canary`", "%s%n",
-                                        "a\nb", "\xff\xfe", "double", "model",
-                                        "0123456789012345678901234567890123456789"
-                                        "0123456789012345678901234567890123456789"};
-
-static void put_attribute(hid_t group, const char *name, hid_t type, hsize_t count,
-                          const void *value)
-{
-    const hid_t space = count ? H5Screate_simple(1, &count, NULL) : H5Screate(H5S_SCALAR);
-    H5Adelete(group, name);
-    const hid_t attribute = H5Acreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    H5Awrite(attribute, type, value);
-    H5Aclose(attribute);
-    H5Sclose(space);
-}
-
-static void forge_attribute(trial *t, forgery *f, hid_t file)
-{
-    static const char *const groups[] = {"/", "/", "/model", "/optimizer", "/random", "/data"};
-    const int64_t integers[3] = {draw_of(t, odd_integers), 1, 2};
-    const double number = draw_of(t, odd_numbers);
-    const char *word = draw_of(t, odd_words);
-    char name[64] = "";
-    H5O_info_t info;
-    const hid_t group = H5Gopen2(file, draw_of(t, groups), H5P_DEFAULT);
-    if (group < 0 || H5Oget_info2(group, &info, H5O_INFO_NUM_ATTRS) < 0 || !info.num_attrs)
-        return;
-    H5Aget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC,
-                       (hsize_t)draw(t, (int)info.num_attrs), name, sizeof name, H5P_DEFAULT);
-    const hid_t text = H5Tcopy(H5T_C_S1);
-    H5Tset_size(text, strlen(word) + 1);
-    switch (draw(t, 6)) {
-    case 0:
-        H5Adelete(group, name);
-        break;
-    case 1:
-        put_attribute(group, name, H5T_NATIVE_INT64, 3, integers);
-        break;
-    case 2:
-        put_attribute(group, name, H5T_NATIVE_DOUBLE, 0, &number);
-        break;
-    case 3:
-        put_attribute(group, name, text, 0, word);
-        break;
-    default:
-        put_attribute(group, name, H5T_NATIVE_INT64, 0, integers);
-        /* No training has been there. */
-        if ((!strcmp(name, "step") || !strcmp(name, "position")) &&
-            (*integers < 0 || *integers > 99999999))
-            f->codes = "2 4";
-    }
-    H5Tclose(text);
-    H5Gclose(group);
-}
-
-enum { MOST_SETS = 128, SET_NAME = 128 };
-typedef struct sets {
-    int count;
-    char names[MOST_SETS][SET_NAME];
-} sets;
-
-static herr_t note_set(hid_t file, const char *name, const H5O_info_t *info, void *context)
-{
-    sets *s = context;
-    (void)file;
-    if (info->type == H5O_TYPE_DATASET && s->count < MOST_SETS && strlen(name) < SET_NAME)
-        snprintf(s->names[s->count++], SET_NAME, "%s", name);
-    return 0;
-}
-
-static void put_set(hid_t file, const char *name, hid_t type, int ndim, const hsize_t *shape)
-{
-    const hid_t space = H5Screate_simple(ndim, shape, NULL);
-    H5Ldelete(file, name, H5P_DEFAULT);
-    H5Dclose(H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-    H5Sclose(space);
-}
-
-static void put_number_into(trial *t, hid_t file, const char *name)
-{
-    const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
-    const hssize_t size = H5Sget_simple_extent_npoints(space);
-    double *values = size > 0 && size < 1 << 20 ? calloc((size_t)size, sizeof *values) : NULL;
-    if (values && H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0) {
-        values[draw(t, (int)size)] = draw_of(t, odd_numbers);
-        H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-    }
-    free(values);
-    H5Sclose(space);
-    H5Dclose(set);
-}
-
-static void put_config(trial *t, hid_t file)
-{
-    static const char *const texts[] = {
-        "", "[run]\nname = ../../x\n", "[model]\ndim = 1000000\nlayers = 1000\n",
-        "[data]\nlength = 1000000\n", "no ini at all", "[run]\nname = <torture>\n[model]\n",
-        "[data]\ntask = text\nfile = /etc/passwd\n"};
-    const char *text = draw_of(t, texts);
-    const hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
-    H5Tset_size(type, strlen(text) + 1);
-    H5Ldelete(file, "/config", H5P_DEFAULT);
-    const hid_t set =
-        H5Dcreate2(file, "/config", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text);
-    H5Dclose(set);
-    H5Sclose(space);
-    H5Tclose(type);
-}
-
-/* Groups in groups. */
-static void nest(hid_t file, int depth)
-{
-    hid_t group = H5Gcreate2(file, "/model/nested", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    for (int i = 0; i < depth && group >= 0; i++) {
-        const hid_t below = H5Gcreate2(group, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        H5Gclose(group);
-        group = below;
-    }
-    H5Gclose(group);
-}
-
-static void forge_set(trial *t, hid_t file)
-{
-    static const hsize_t shapes[][4] = {{3, 1, 1, 1}, {1, 1, 1, 1}, {0, 3, 1, 1}, {8, 8, 8, 8}};
-    static sets s;
-    s.count = 0;
-    H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, note_set, &s, H5O_INFO_BASIC);
-    if (!s.count)
-        return;
-    const char *name = s.names[draw(t, s.count)];
-    switch (draw(t, 10)) {
-    case 0:
-        H5Ldelete(file, name, H5P_DEFAULT);
-        break;
-    case 1:
-        put_set(file, name, H5T_IEEE_F64LE, 1 + draw(t, 4), draw_of(t, shapes));
-        break;
-    case 2:
-        put_set(file, name, draw(t, 2) ? H5T_STD_I8LE : H5T_C_S1, 1 + draw(t, 2), draw_of(t, shapes));
-        break;
-    case 3:
-        H5Ldelete(file, name, H5P_DEFAULT);
-        H5Lcreate_soft(name, file, name, H5P_DEFAULT, H5P_DEFAULT);
-        break;
-    case 4:
-        H5Ldelete(file, name, H5P_DEFAULT);
-        H5Lcreate_external("/etc/passwd", "/x", file, name, H5P_DEFAULT, H5P_DEFAULT);
-        break;
-    case 5:
-        H5Lmove(file, name, file, draw(t, 2) ? "/model/a.b" : "/model/..", H5P_DEFAULT, H5P_DEFAULT);
-        break;
-    case 6:
-        put_config(t, file);
-        break;
-    case 7:
-        nest(file, draw(t, 4) ? draw(t, 40) : 3000);
-        break;
-    default:
-        put_number_into(t, file, name);
-    }
-}
-
-static void forge_hdf5(trial *t, forgery *f)
-{
-    const int count = 1 + draw(t, 3);
-    const hid_t file = H5Fopen(f->checkpoint, H5F_ACC_RDWR, H5P_DEFAULT);
-    for (int i = 0; i < count && file >= 0; i++) {
-        if (chance(t, 45))
-            forge_attribute(t, f, file);
-        else
-            forge_set(t, file);
-    }
-    H5Fclose(file);
-    seal_file(f->checkpoint);
-}
-
-static void forge_checkpoint(trial *t, forgery *f)
-{
-    char other[TORTURE_PATH_SIZE];
-    switch (draw(t, 8)) {
-    case 0:
-        damage(t, f->checkpoint, false);
-        break;
-    case 1:
-        damage(t, f->checkpoint, true);
-        f->hostile_hdf5 = true;
-        break;
-    case 2:
-        path_in(t, other, "runs/%s/checkpoints/step-%08d.h5", f->name, 7 + draw(t, 1000));
-        if (!rename(f->checkpoint, other))
-            snprintf(f->checkpoint, sizeof f->checkpoint, "%s", other);
-        break;
-    default:
-        forge_hdf5(t, f);
-    }
-}
-
-/* ---- CSV ---- */
-
-/* What a shell, gnuplot or a browser would take for more than text. */
-static const char *const payloads[] = {
-    "`touch canary`", "'.\"`touch canary`\".'", "\"`touch canary`\"", "$(touch canary)",
-    "'; system(\"touch canary\"); '", "\"; system('touch canary'); \"", "| touch canary",
-    "<touch canary", "'<touch canary'", "\\\"`touch canary`", "}'`touch canary`'{",
-    "all'.\"`touch canary`\".'", "<torture>", "\"><torture>", "</title><torture>",
-    "&#60;torture&#62;", "@`touch canary`", "{/Symbol <torture>}", "%s%s%n", "nan", "-inf", "1e999",
-    "-1", "99999999999999999999", "2147483648", "", "'", "\"", "\\", ",,,,", "\n", "\"a\nb\"",
-    "\xff\xfe\xfd"};
-
-/* The bytes with what was drawn put in place of `length` of them. */
-static char *replaced(const char *bytes, size_t *size, size_t at, size_t length, const char *with,
-                      size_t with_size)
-{
-    char *result = malloc(*size + with_size + 1);
-    if (!result)
-        abort();
-    memcpy(result, bytes, at);
-    memcpy(result + at, with, with_size);
-    memcpy(result + at + with_size, bytes + at + length, *size - at - length);
-    *size += with_size - length;
-    result[*size] = '\0';
-    return result;
-}
-
-/* A cell, somewhere: from a comma or the start of a line to the next. */
-static char *forge_cell(trial *t, char *bytes, size_t *size)
-{
-    static char huge[100000];
-    const char *with = draw_of(t, payloads);
-    size_t at = (size_t)draw(t, (int)*size + 1), end, with_size = strlen(with);
-    while (at > 0 && bytes[at - 1] != ',' && bytes[at - 1] != '\n')
-        at--;
-    for (end = at; end < *size && bytes[end] != ',' && bytes[end] != '\n';)
-        end++;
-    if (chance(t, 8)) {
-        memset(huge, chance(t, 50) ? '7' : 'x', sizeof huge);
-        with = huge;
-        with_size = sizeof huge;
-    } else if (chance(t, 5)) {
-        with = "\0\0\0";
-        with_size = 3;
-    }
-    char *result = replaced(bytes, size, at, end - at, with, with_size);
-    free(bytes);
-    return result;
-}
-
-/* A payload in the same column of all lines but the heading: what is grouped by it stays whole. */
-static char *forge_column(trial *t, char *bytes, size_t *size)
-{
-    const char *with = draw_of(t, payloads);
-    const int column = draw(t, 5);
-    const size_t with_size = strlen(with);
-    char *result = malloc(*size * (with_size + 1) + 1);
-    size_t length = 0;
-    int at = 0, line = 0;
-    if (!result)
-        abort();
-    for (size_t i = 0; i < *size; i++) {
-        const bool starts = i == 0 || bytes[i - 1] == ',' || bytes[i - 1] == '\n';
-        const bool ends = bytes[i] == ',' || bytes[i] == '\n';
-        if (starts && line && at == column) {
-            memcpy(result + length, with, with_size);
-            length += with_size;
-        }
-        if (ends || !line || at != column)
-            result[length++] = bytes[i];
-        at = bytes[i] == '\n' ? 0 : at + (bytes[i] == ',');
-        line += bytes[i] == '\n';
-    }
-    result[length] = '\0';
-    *size = length;
-    free(bytes);
-    return result;
-}
-
-/* A column, a line, or all from some place on, is gone. */
-static void cut(trial *t, char *bytes, size_t *size)
-{
-    const int column = draw(t, 5), kind = draw(t, 3);
-    size_t kept = 0;
-    int at = 0, line = 0;
-    const int gone = draw(t, 4);
-    if (kind == 0)
-        *size = (size_t)draw(t, (int)*size + 1);
-    for (size_t i = 0; i < *size && kind; i++) {
-        if (kind == 1 ? at != column : line != gone)
-            bytes[kept++] = bytes[i];
-        else if (bytes[i] == '\n' && kind == 1)
-            bytes[kept++] = '\n';
-        at = bytes[i] == '\n' ? 0 : at + (bytes[i] == ',');
-        line += bytes[i] == '\n';
-    }
-    if (kind)
-        *size = kept;
-}
-
-static void forge_table(trial *t, const forgery *f)
-{
-    static const char *const of_run[] = {"metrics.csv",     "theta.csv",  "theta.csv",
-                                         "theta_final.csv", "result.csv", "timing.csv",
-                                         "lengths.csv",     "config.ini", "theta_final.csv"};
-    static const char *const of_sweep[] = {"sweep.csv", "runs.csv", "runs.csv",
-                                           "seed=1/theta_final.csv", "seed=2/result.csv",
-                                           "seed=1/metrics.csv"};
-    char path[TORTURE_PATH_SIZE];
-    size_t size = 0;
-    path_in(t, path, "runs/%s/%s", f->name,
-            !strcmp(f->name, "sweep") ? draw_of(t, of_sweep) : draw_of(t, of_run));
-    char *bytes = read_text(path, &size);
-    const int count = 1 + draw(t, 4);
-    for (int i = 0; i < count && bytes; i++) {
-        if (chance(t, 40))
-            bytes = forge_cell(t, bytes, &size);
-        else if (chance(t, 60))
-            bytes = forge_column(t, bytes, &size);
-        else if (chance(t, 60))
-            cut(t, bytes, &size);
-        else
-            damage_bytes(t, bytes, &size, 0);
-    }
-    if (bytes)
-        write_text(path, bytes, size);
     free(bytes);
 }
 
@@ -469,6 +125,8 @@ static command use_command(trial *t, const forgery *f, const char **codes)
     const int kind = f->hostile_hdf5 ? 3 + draw(t, 3) : f->table && chance(t, 70) ? 6 : draw(t, 7);
     *codes = kind < 6 && kind != 4 ? f->codes : "0 2 3 4 5 7"; /* 4 looks at theta alone */
     if (kind == 6) {
+        if (f->table) /* figures of what is left of it may be missing */
+            *codes = ANY_CODE;
         c.reports = true;
         add_word(&c, "--report");
         add_word(&c, "runs/%s", f->name);

@@ -66,17 +66,28 @@ static double draw_number(trial *t, const rt_range *range, bool tame)
 static void draw_text(trial *t, const rt_key *key, bool tame, char value[RT_FILE_LIST_SIZE])
 {
     static const char *const samples[] = {"text.txt", "utf8.txt", "tokens.h5:/ids"};
-    static const char *const names[] = {
-        "a b",          "it's",   "a\"b",  "`touch canary`", "$(touch canary)", "<torture>", "a&b",
-        "%s%n%d",       "a,b",    "\xc3\xbc", "'.`touch canary`.'", "x'; touch canary; '", "=",
-        "sweep_seed=1", "a\\b\\n"};
+    static const char *const names[] = {"a b",
+                                        "it's",
+                                        "a\"b",
+                                        "`touch canary`",
+                                        "$(touch canary)",
+                                        "<torture>",
+                                        "a&b",
+                                        "%s%n%d",
+                                        "a,b",
+                                        "\xc3\xbc",
+                                        "'.`touch canary`.'",
+                                        "x'; touch canary; '",
+                                        "=",
+                                        "sweep_seed=1",
+                                        "a\\b\\n"};
     *value = '\0';
     if (is_key(key, "data.file"))
         snprintf(value, RT_FILE_LIST_SIZE, "%s/samples/%s", t->base, draw_of(t, samples));
-    else if (is_key(key, "train.init_from"))
-        snprintf(value, RT_FILE_LIST_SIZE, chance(t, 85) ? "" : "%s/%s", t->base,
+    else if (is_key(key, "train.init_from") && chance(t, 15))
+        snprintf(value, RT_FILE_LIST_SIZE, "%s/%s", t->base,
                  chance(t, 80) ? "templates/runs/rope/checkpoints/step-00000006.h5" : "nothing.h5");
-    else if (!is_key(key, "run.dir"))
+    else if (!is_key(key, "train.init_from") && !is_key(key, "run.dir"))
         snprintf(value, RT_FILE_LIST_SIZE, "%s", tame || chance(t, 50) ? "run" : draw_of(t, names));
 }
 
@@ -129,10 +140,11 @@ static void write_ini(const settings *s, char *ini, size_t size)
     ini[0] = '\0';
     for (int i = 0; rt_key_at(i); i++) {
         if (rt_key_starts_section(i))
-            length += (size_t)snprintf(ini + length, size - length, "[%s]\n", rt_key_at(i)->section);
+            length +=
+                (size_t)snprintf(ini + length, size - length, "[%s]\n", rt_key_at(i)->section);
         if (*s->value[i])
-            length += (size_t)snprintf(ini + length, size - length, "%s = %s\n",
-                                       rt_key_at(i)->name, s->value[i]);
+            length += (size_t)snprintf(ini + length, size - length, "%s = %s\n", rt_key_at(i)->name,
+                                       s->value[i]);
     }
 }
 
@@ -141,10 +153,10 @@ static double work_of(const rt_config *c)
     const double dim = c->model.dim, length = rt_config_longest(c);
     const double ffn = c->model.ffn_dim ? c->model.ffn_dim : 4 * dim;
     const double vocab = c->data.vocab > 200 ? c->data.vocab : 200;
-    const double token = c->model.layers * (dim * (4 * dim + 2 * ffn) + 2 * length * dim) +
-                         vocab * dim;
-    const double evaluations = ceil((double)c->train.steps / c->train.eval_every) +
-                               c->train.eval_lengths.count;
+    const double token =
+        c->model.layers * (dim * (4 * dim + 2 * ffn) + 2 * length * dim) + vocab * dim;
+    const double evaluations =
+        ceil((double)c->train.steps / c->train.eval_every) + c->train.eval_lengths.count;
     return token * length * c->train.batch_size *
            (3.0 * c->train.steps + evaluations * c->train.eval_batches);
 }
@@ -163,8 +175,8 @@ static bool is_good(drawn_config *d, const settings *s, const char *path, double
 /* The keys whose default is too large for a try, and those that name files. */
 static bool is_always_drawn(const rt_key *key)
 {
-    return (key->type == RT_KEY_WHOLE && atof(key->initial) > LARGE) ||
-           is_key(key, "data.file") || is_key(key, "run.name");
+    return (key->type == RT_KEY_WHOLE && atof(key->initial) > LARGE) || is_key(key, "data.file") ||
+           is_key(key, "run.name");
 }
 
 /* One value that the table refuses, or that is too large for any machine. */
@@ -223,8 +235,8 @@ static void write_tokens(const char *path)
         ids[i] = RT_FIRST_SYMBOL + i * i % 2;
     const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     const hid_t space = H5Screate_simple(1, &count, NULL);
-    const hid_t set = H5Dcreate2(file, "ids", H5T_STD_I32LE, space, H5P_DEFAULT, H5P_DEFAULT,
-                                 H5P_DEFAULT);
+    const hid_t set =
+        H5Dcreate2(file, "ids", H5T_STD_I32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, ids);
     H5Dclose(set);
     H5Sclose(space);

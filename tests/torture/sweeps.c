@@ -80,8 +80,8 @@ static void write_sweep(const drawn_sweep *s, const char *ini, char *text, size_
     char name[RT_KEY_NAME_SIZE];
     size_t length = (size_t)snprintf(text, size, "%s[sweep]\njobs = %d\n", ini, s->jobs);
     for (int i = 0; i < s->axes; i++) {
-        length += (size_t)snprintf(text + length, size - length, "%s = ",
-                                   rt_key_full_name(rt_key_at(s->keys[i]), name));
+        length += (size_t)snprintf(text + length, size - length,
+                                   "%s = ", rt_key_full_name(rt_key_at(s->keys[i]), name));
         for (int k = 0; k < s->counts[i]; k++)
             length += (size_t)snprintf(text + length, size - length, "%s%s", k ? "," : "",
                                        s->values[i][k]);

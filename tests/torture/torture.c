@@ -60,9 +60,9 @@ enum { KINDS = 8 };
 static const kind *kind_of(long number)
 {
     static const kind kinds[KINDS] = {{"run", try_run},         {"forgery", try_forgery},
-                                 {"run", try_run},         {"sweep", try_sweep},
-                                 {"forgery", try_forgery}, {"run", try_run},
-                                 {"ops", try_ops},         {"forgery", try_forgery}};
+                                      {"run", try_run},         {"sweep", try_sweep},
+                                      {"forgery", try_forgery}, {"run", try_run},
+                                      {"ops", try_ops},         {"forgery", try_forgery}};
     return &kinds[number % KINDS];
 }
 

@@ -7,8 +7,8 @@
  *   keys.c    random configurations, by walking the table of keys
  *   runs.c    trains one, interrupts and resumes it, and asks everything of it
  *   sweeps.c  the same of a sweep, which then grows
- *   forge.c   changes a finished run behind the program's back, and uses it
- *   ops.c     another program: random calls of the library
+ *   forge*.c  changes a finished run behind the program's back, and uses it
+ *   ops*.c    another program: random calls of the library
  */
 
 #include "core/random.h"
@@ -40,9 +40,9 @@ typedef struct trial {
 
 /* ---- random numbers ---- */
 
-int draw(trial *t, int n);            /* 0 ... n-1 */
-bool chance(trial *t, int percent);   /* true that often */
-double draw_uniform(trial *t);        /* from 0 to 1 */
+int draw(trial *t, int n);          /* 0 ... n-1 */
+bool chance(trial *t, int percent); /* true that often */
+double draw_uniform(trial *t);      /* from 0 to 1 */
 #define draw_of(t, list) ((list)[draw(t, (int)(sizeof(list) / sizeof *(list)))])
 
 /* ---- commands ---- */
@@ -82,14 +82,14 @@ char *read_text(const char *path, size_t *size);
 /* ---- configurations ---- */
 
 typedef struct drawn_config {
-    bool good;  /* what the library says of the text alone */
-    bool tame;  /* no extreme numbers */
-    bool text;  /* --predict can be asked */
+    bool good; /* what the library says of the text alone */
+    bool tame; /* no extreme numbers */
+    bool text; /* --predict can be asked */
     rt_config config;
     char ini[1 << 15];
 } drawn_config;
 
-/* Draws one and writes it to the path. `extra` is appended to it. */
+/* Draws one and writes it to the path; `small`: a run of it takes less than a second. */
 void draw_config(trial *t, drawn_config *d, const char *path, bool small);
 
 /* A value for a key, good for itself in most cases; false for a key that is not drawn. */

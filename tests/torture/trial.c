@@ -242,7 +242,8 @@ static int execute(trial *t, const command *c)
     return how;
 }
 
-/* Finds the first line that says something in what sanitizers wrote, if they did. */
+/* Finds the first error in what sanitizers wrote. They also warn, of threads that have just ended.
+ */
 static bool look_for_reports(trial *t)
 {
     char pattern[TORTURE_PATH_SIZE], line[512] = "";
@@ -258,10 +259,10 @@ static bool look_for_reports(trial *t)
         if (from)
             fclose(from);
     }
-    find(t, "%zu reports of sanitizers, the first in %s: %.*s", found.gl_pathc, found.gl_pathv[0],
-         (int)strcspn(line, "\n"), line);
+    if (said)
+        find(t, "a sanitizer, in %s: %.*s", pattern, (int)strcspn(line, "\n"), line);
     globfree(&found);
-    return true;
+    return said;
 }
 
 static bool is_listed(int code, const char *codes)
