@@ -107,7 +107,7 @@ static int look_at(const char *path, const struct stat *status, int type, struct
     const char *name = path + place->base, *ending = strrchr(name, '.');
     size_t size = 0;
     (void)status;
-    if (!strcmp(name, "canary"))
+    if (!strcmp(name, "wren"))
         find(looking, "a command that stood in a file was run: %s", path);
     if (type != FTW_F || !ending || (strcmp(ending, ".html") != 0 && strcmp(ending, ".svg") != 0))
         return 0;

@@ -15,10 +15,9 @@ static const int64_t odd_integers[] = {-1,        0,         1,
 static const double odd_numbers[] = {NAN, INFINITY, -INFINITY, -1, 0, 1e300, -1e300, 5e-324};
 static const char long_word[] = "a word that is longer than any that a checkpoint has: more than "
                                 "sixty-four bytes, with all of what follows";
-static const char *const odd_words[] = {"",          "rotor",          "half",
-                                        "<torture>", "`touch canary`", "%s%n",
-                                        "a\nb",      "\xff\xfe",       "double",
-                                        "model",     long_word};
+static const char *const odd_words[] = {"",        "rotor", "half",   "<torture>",
+                                        "`>wren`", "%s%n",  "a\nb",   "\xff\xfe",
+                                        "double",  "model", long_word};
 
 static void put_attribute(hid_t group, const char *name, hid_t type, hsize_t count,
                           const void *value)

@@ -7,24 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a shell, gnuplot or a browser would take for more than text. */
-static const char *const payloads[] = {"`touch canary`",
-                                       "'.\"`touch canary`\".'",
-                                       "\"`touch canary`\"",
-                                       "$(touch canary)",
-                                       "'; system(\"touch canary\"); '",
-                                       "\"; system('touch canary'); \"",
-                                       "| touch canary",
-                                       "<touch canary",
-                                       "'<touch canary'",
-                                       "\\\"`touch canary`",
-                                       "}'`touch canary`'{",
-                                       "all'.\"`touch canary`\".'",
+/* What a shell, gnuplot or a browser would take for more than text; short, since cells are cut.
+ * Where a command is run, there is then a file named wren. */
+static const char *const payloads[] = {"`>wren`",
+                                       "'.\"`>wren`\".'",
+                                       "\"`>wren`\"",
+                                       "$(>wren)",
+                                       "'; system(\">wren\"); '",
+                                       "\"; system('>wren'); \"",
+                                       "| touch wren",
+                                       "<touch wren",
+                                       "'<touch wren'",
+                                       "\\\"`>wren`",
+                                       "}'`>wren`'{",
+                                       "all'.\"`>wren`\".'",
                                        "<torture>",
                                        "\"><torture>",
                                        "</title><torture>",
                                        "&#60;torture&#62;",
-                                       "@`touch canary`",
+                                       "@`>wren`",
                                        "{/Symbol <torture>}",
                                        "%s%s%n",
                                        "nan",
@@ -41,6 +42,14 @@ static const char *const payloads[] = {"`touch canary`",
                                        "\n",
                                        "\"a\nb\"",
                                        "\xff\xfe\xfd"};
+
+/* The first of them are commands. */
+enum { COMMANDS = 12 };
+
+static const char *draw_payload(trial *t)
+{
+    return chance(t, 50) ? payloads[draw(t, COMMANDS)] : draw_of(t, payloads);
+}
 
 /* The bytes with what was drawn put in place of `length` of them. */
 static char *replaced(const char *bytes, size_t *size, size_t at, size_t length, const char *with,
@@ -61,7 +70,7 @@ static char *replaced(const char *bytes, size_t *size, size_t at, size_t length,
 static char *forge_cell(trial *t, char *bytes, size_t *size)
 {
     static char huge[100000];
-    const char *with = draw_of(t, payloads);
+    const char *with = draw_payload(t);
     size_t at = (size_t)draw(t, (int)*size + 1), end, with_size = strlen(with);
     while (at > 0 && bytes[at - 1] != ',' && bytes[at - 1] != '\n')
         at--;
@@ -83,8 +92,8 @@ static char *forge_cell(trial *t, char *bytes, size_t *size)
 /* A payload in the same column of all lines but the heading: what is grouped by it stays whole. */
 static char *forge_column(trial *t, char *bytes, size_t *size)
 {
-    const char *with = draw_of(t, payloads);
-    const int column = draw(t, 5);
+    const char *with = draw_payload(t);
+    const int column = draw(t, 4);
     const size_t with_size = strlen(with);
     char *result = malloc(*size * (with_size + 1) + 1);
     size_t length = 0;

@@ -66,21 +66,10 @@ static double draw_number(trial *t, const rt_range *range, bool tame)
 static void draw_text(trial *t, const rt_key *key, bool tame, char value[RT_FILE_LIST_SIZE])
 {
     static const char *const samples[] = {"text.txt", "utf8.txt", "tokens.h5:/ids"};
-    static const char *const names[] = {"a b",
-                                        "it's",
-                                        "a\"b",
-                                        "`touch canary`",
-                                        "$(touch canary)",
-                                        "<torture>",
-                                        "a&b",
-                                        "%s%n%d",
-                                        "a,b",
-                                        "\xc3\xbc",
-                                        "'.`touch canary`.'",
-                                        "x'; touch canary; '",
-                                        "=",
-                                        "sweep_seed=1",
-                                        "a\\b\\n"};
+    static const char *const names[] = {"a b",      "it's",         "a\"b",        "`>wren`",
+                                        "$(>wren)", "<torture>",    "a&b",         "%s%n%d",
+                                        "a,b",      "\xc3\xbc",     "'.`>wren`.'", "x'; >wren; '",
+                                        "=",        "sweep_seed=1", "a\\b\\n"};
     *value = '\0';
     if (is_key(key, "data.file"))
         snprintf(value, RT_FILE_LIST_SIZE, "%s/samples/%s", t->base, draw_of(t, samples));
