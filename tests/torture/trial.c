@@ -11,12 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { LIMIT = 100 }; /* seconds for a command: sanitized, on a busy machine */
+/* Seconds for a command: of the processor, which a busy machine does not change, and of the clock.
+ */
+enum { LIMIT = 40, LIMIT_OF_CLOCK = 600 };
 
 /* ---- random numbers ---- */
 
@@ -207,7 +210,8 @@ static void become(const trial *t, const command *c)
     dup2(err, 2);
     for (int i = 0; i < c->count; i++)
         words[i] = (char *)c->words[i];
-    alarm(LIMIT);
+    setrlimit(RLIMIT_CPU, &(struct rlimit){LIMIT, LIMIT + 5});
+    alarm(LIMIT_OF_CLOCK);
     execv(words[0], words);
     _exit(127);
 }
@@ -289,8 +293,8 @@ int run_command(trial *t, const command *c, const char *codes)
         return -1;
     if (stopped || (c->signal && (code == 75 || code == 130)))
         return code;
-    if (WIFSIGNALED(how) && WTERMSIG(how) == SIGALRM)
-        find(t, "no end after %d s", LIMIT);
+    if (WIFSIGNALED(how) && (WTERMSIG(how) == SIGALRM || WTERMSIG(how) == SIGXCPU))
+        find(t, "no end after %d s of the processor, or %d s", LIMIT, LIMIT_OF_CLOCK);
     else if (WIFSIGNALED(how))
         find(t, "ended by a signal: %s\n%.800s", strsignal(WTERMSIG(how)), t->err);
     else if (!is_listed(code, codes))
