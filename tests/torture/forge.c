@@ -118,52 +118,71 @@ static int look_at(const char *path, const struct stat *status, int type, struct
     return 0;
 }
 
-static command use_command(trial *t, const forgery *f, const char **codes)
+typedef enum use {
+    RESUME,
+    EVAL,
+    PREDICT,
+    EVAL_FILE, /* these three name the checkpoint */
+    DECAY_FILE,
+    START_FROM_FILE,
+    REPORT,
+    USES
+} use;
+
+static use draw_use(trial *t, const forgery *f)
+{
+    if (f->hostile_hdf5) /* one's own folder is not read as a stranger's file is */
+        return (use)(EVAL_FILE + draw(t, 3));
+    return f->table && chance(t, 70) ? REPORT : (use)draw(t, USES);
+}
+
+static const char *codes_of(const forgery *f, use how)
+{
+    if (how == REPORT && f->table) /* figures of what is left of it may be missing */
+        return ANY_CODE;
+    return how == REPORT || how == DECAY_FILE ? NO_FAILURE : f->codes; /* decay: theta alone */
+}
+
+static command use_command(const forgery *f, use how)
 {
     command c = train_command(NULL);
     const bool sweep = !strcmp(f->name, "sweep");
-    const int kind = f->hostile_hdf5 ? 3 + draw(t, 3) : f->table && chance(t, 70) ? 6 : draw(t, 7);
-    *codes = kind < 6 && kind != 4 ? f->codes : "0 2 3 4 5 7"; /* 4 looks at theta alone */
-    if (kind == 6) {
-        if (f->table) /* figures of what is left of it may be missing */
-            *codes = ANY_CODE;
-        c.reports = true;
+    c.reports = how == REPORT;
+    if (how == REPORT) {
         add_word(&c, "--report");
         add_word(&c, "runs/%s", f->name);
         return c;
     }
-    add_word(&c, "%s.ini", sweep ? "rope" : f->name); /* a run of the sweep, for itself */
-    if (kind == 0) {
-        add_word(&c, "--resume");
-        add_word(&c, "train.steps=8");
-    } else if (kind == 1) {
-        add_word(&c, "--eval");
-    } else if (kind == 2) {
-        add_word(&c, "--predict");
-        add_word(&c, "the [MASK] fox");
-    } else if (kind == 3) {
-        add_word(&c, "--eval");
-        add_word(&c, "--checkpoint");
-        add_word(&c, "%s", f->checkpoint);
-    } else if (kind == 4) {
-        add_word(&c, "--decay");
-        add_word(&c, "--checkpoint");
-        add_word(&c, "%s", f->checkpoint);
-    } else if (kind == 5) {
+    add_word(&c, "%s.ini", sweep ? "rope" : f->name);
+    if (sweep) /* one of its runs, by itself */
+        add_word(&c, "run.dir=runs/sweep");
+    if (how == START_FROM_FILE) {
         add_word(&c, "run.name=other");
         add_word(&c, "train.init_from=%s", f->checkpoint);
+        return c;
     }
-    if (sweep && kind < 6)
-        add_word(&c, "run.dir=runs/sweep");
-    if (sweep && kind < 5)
+    if (sweep)
         add_word(&c, "run.name=seed=1");
+    if (how == RESUME) {
+        add_word(&c, "--resume");
+        add_word(&c, "train.steps=8");
+    } else if (how == PREDICT) {
+        add_word(&c, "--predict");
+        add_word(&c, "the [MASK] fox");
+    } else {
+        add_word(&c, how == DECAY_FILE ? "--decay" : "--eval");
+    }
+    if (how == EVAL_FILE || how == DECAY_FILE) {
+        add_word(&c, "--checkpoint");
+        add_word(&c, "%s", f->checkpoint);
+    }
     return c;
 }
 
 void try_forgery(trial *t)
 {
     static const char *const names[] = {"rope", "text", "sweep"};
-    forgery f = {.name = draw_of(t, names), .codes = "0 2 3 4 5 7"};
+    forgery f = {.name = draw_of(t, names), .codes = NO_FAILURE};
     char line[2 * TORTURE_PATH_SIZE];
     snprintf(line, sizeof line, "cp -r '%s/templates/.' '%s'", t->base, t->folder);
     if (system(line))
@@ -177,9 +196,9 @@ void try_forgery(trial *t)
         forge_checkpoint(t, &f);
     const int uses = 1 + draw(t, 2);
     for (int i = 0; i < uses && !t->finds; i++) {
-        const char *codes;
-        const command c = use_command(t, &f, &codes);
-        run_command(t, &c, codes);
+        const use how = draw_use(t, &f);
+        const command c = use_command(&f, how);
+        run_command(t, &c, codes_of(&f, how));
     }
     looking = t;
     nftw(t->folder, look_at, 16, FTW_PHYS);

@@ -1,5 +1,5 @@
-/* Tables that were changed, with cells that a shell, gnuplot or a browser takes for more than text.
- */
+/* Tables that were changed, with cells that a shell, gnuplot or a browser takes for more than
+ * text. */
 
 #include "torture/forge.h"
 
@@ -7,48 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a shell, gnuplot or a browser would take for more than text; short, since cells are cut.
- * Where a command is run, there is then a file named wren. */
-static const char *const payloads[] = {"`>wren`",
+/* Short, since cells are cut. Where one of them is run, there is then a file named wren. */
+static const char *const commands[] = {"`>wren`",
                                        "'.\"`>wren`\".'",
                                        "\"`>wren`\"",
                                        "$(>wren)",
+                                       "| touch wren",
                                        "'; system(\">wren\"); '",
                                        "\"; system('>wren'); \"",
-                                       "| touch wren",
                                        "<touch wren",
                                        "'<touch wren'",
                                        "\\\"`>wren`",
                                        "}'`>wren`'{",
                                        "all'.\"`>wren`\".'",
-                                       "<torture>",
-                                       "\"><torture>",
-                                       "</title><torture>",
-                                       "&#60;torture&#62;",
-                                       "@`>wren`",
-                                       "{/Symbol <torture>}",
-                                       "%s%s%n",
-                                       "nan",
-                                       "-inf",
-                                       "1e999",
-                                       "-1",
-                                       "99999999999999999999",
-                                       "2147483648",
-                                       "",
-                                       "'",
-                                       "\"",
-                                       "\\",
-                                       ",,,,",
-                                       "\n",
-                                       "\"a\nb\"",
-                                       "\xff\xfe\xfd"};
-
-/* The first of them are commands. */
-enum { COMMANDS = 12 };
+                                       "@`>wren`"};
+static const char *const markup[] = {"<torture>", "\"><torture>", "</title><torture>",
+                                     "&#60;torture&#62;", "{/Symbol <torture>}"};
+static const char *const odd[] = {"%s%s%n", "nan",      "-inf",
+                                  "1e999",  "-1",       "2147483648",
+                                  "",       "'",        "\"",
+                                  "\\",     ",,,,",     "\"a\nb\"",
+                                  "\n",     "\xff\xfe", "99999999999999999999"};
 
 static const char *draw_payload(trial *t)
 {
-    return chance(t, 50) ? payloads[draw(t, COMMANDS)] : draw_of(t, payloads);
+    const int kind = draw(t, 4);
+    return kind > 1 ? draw_of(t, commands) : kind ? draw_of(t, markup) : draw_of(t, odd);
 }
 
 /* The bytes with what was drawn put in place of `length` of them. */

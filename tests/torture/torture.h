@@ -65,7 +65,8 @@ void add_word(command *c, const char *format, ...) RT_PRINTF(2, 3);
  * that is on the list. Returns the code, 128 and the signal's number after a signal; -1 if there
  * was something to find. */
 int run_command(trial *t, const command *c, const char *codes);
-#define ANY_CODE "0 1 2 3 4 5 6 7"
+#define ANY_CODE   "0 1 2 3 4 5 6 7"
+#define NO_FAILURE "0 2 3 4 5 7"
 
 /* Prints what was found, and keeps the folder. */
 void find(trial *t, const char *format, ...) RT_PRINTF(2, 3);
