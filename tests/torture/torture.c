@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 /* A try that came to its end says how much it found by its exit code, above those of sanitizers. */
-enum { MOST_JOBS = 64, GRAPHS = 2000, ENDED = 100, MOST_FINDS = 20 };
+enum { MOST_JOBS = 64, GRAPHS = 4000, ENDED = 100, MOST_FINDS = 20 };
 
 static char base[TORTURE_PATH_SIZE / 2];
 static trial current;
