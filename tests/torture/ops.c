@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,7 +103,8 @@ static const char *run(program *p, arrays *a, rt_status *status)
 
 /* ---- many of them, in a process that may not survive them ---- */
 
-enum { TOLD = 10 }; /* broken promises that are told in full */
+/* Broken promises that are told in full, and seconds of the processor for one process. */
+enum { TOLD = 10, LIMIT = 60 };
 
 /* A request for more memory than there is gets NULL, as without the sanitizer. */
 const char *__asan_default_options(void);
@@ -156,7 +158,7 @@ int main(int argc, char **argv)
         int how = 0;
         const pid_t process = fork();
         if (process == 0) {
-            alarm(60); /* one that hangs is ended by this signal */
+            setrlimit(RLIMIT_CPU, &(struct rlimit){LIMIT, LIMIT + 5}); /* for one that hangs */
             run_all(s, argv[1], end);
             _exit(0);
         }
