@@ -25,7 +25,7 @@ static void refused(const char *list, const char *path, const char *message)
 static const char *joined(const char *format, const char *first, const char *second)
 {
     static char list[RT_FILE_LIST_SIZE];
-    snprintf(list, sizeof list, format, first, second);
+    ck_assert_int_lt(snprintf(list, sizeof list, format, first, second), (int)sizeof list);
     return list;
 }
 

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 
 bool rt_sweep_asked(const rt_sweep *s)
 {
@@ -291,6 +292,16 @@ static bool is_ambiguous(const rt_sweep *s, int axis)
     return false;
 }
 
+/* Tells runs apart whose names would look the same, or be too long: of what the run is, not of its
+ * number, which changes when the sweep grows. */
+static unsigned digest(const rt_sweep *s, int run)
+{
+    char *settings = rt_sweep_overrides(s, run);
+    const unsigned sum = settings ? (unsigned)XXH3_64bits(settings, strlen(settings)) : 0;
+    rt_free(settings);
+    return sum;
+}
+
 void rt_sweep_name(const rt_sweep *s, int run, char name[RT_RUN_NAME_SIZE])
 {
     const rt_variant *variant = rt_sweep_variant(s, run);
@@ -310,12 +321,12 @@ void rt_sweep_name(const rt_sweep *s, int run, char name[RT_RUN_NAME_SIZE])
             *c = '-';
             changed = true;
         }
-    if (changed) /* two values may look the same now */
-        rt_writer_add(&w, "_%d", run);
+    if (changed)
+        rt_writer_add(&w, "_%08x", digest(s, run));
     if (w.bytes && !w.failed && w.length < RT_RUN_NAME_SIZE)
         snprintf(name, RT_RUN_NAME_SIZE, "%s", w.bytes);
     else
-        snprintf(name, RT_RUN_NAME_SIZE, "run-%05d", run);
+        snprintf(name, RT_RUN_NAME_SIZE, "run-%08x", digest(s, run));
     rt_writer_free(&w);
 }
 
