@@ -21,7 +21,7 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                        \
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
     __has_feature(memory_sanitizer)
 #define SANITIZED 1
 #endif
@@ -132,9 +132,9 @@ static _Noreturn void be_child(rt_child_work *work, void *context, const rt_chil
     const rt_status status = work(context, &answer, &size);
     const header h = {status.code, status.code ? strlen(status.message) : size};
     const bool told =
-        write_all(to, &h, sizeof h) && write_all(to, status.code ? (const void *)status.message
-                                                                 : (const void *)answer,
-                                                 (size_t)h.size);
+        write_all(to, &h, sizeof h) &&
+        write_all(to, status.code ? (const void *)status.message : (const void *)answer,
+                  (size_t)h.size);
     if (__gcov_dump)
         __gcov_dump();
     _exit(told ? 0 : BROKEN);

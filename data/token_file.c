@@ -52,8 +52,7 @@ static rt_status read_bytes(const rt_token_file *f, size_t first, size_t count, 
     const uint64_t start = f->place.offset + first * f->place.width;
     size_t done = 0;
     while (done < size) {
-        const ssize_t got =
-            pread(f->file, (char *)to + done, size - done, (off_t)(start + done));
+        const ssize_t got = pread(f->file, (char *)to + done, size - done, (off_t)(start + done));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -186,8 +185,9 @@ static rt_status decode(rt_token_file *f, rt_token_source *source)
     f->place = (rt_token_place){.count = f->place.count, .width = f->place.width};
     f->size = (off_t)size;
     if (!status.code && (fstat(f->file, &facts) || facts.st_size != f->size))
-        status = rt_error(RT_DATA, "%s: the file is damaged: HDF5 decodes it to another size "
-                                   "(data.file)",
+        status = rt_error(RT_DATA,
+                          "%s: the file is damaged: HDF5 decodes it to another size "
+                          "(data.file)",
                           f->name);
     return status;
 }

@@ -210,16 +210,11 @@ typedef struct lie {
 
 #define NONSENSE "what read it told nonsense of it"
 static const lie lies[] = {
-    {RT_OK, UINT64_MAX, 0, NONSENSE},
-    {RT_OK, (8 << 20) + 1, 0, NONSENSE},
-    {RT_OK, 10, 9, NONSENSE},
-    {RT_OK, 10, 11, NONSENSE},
-    {RT_OK, 0, 70000, NONSENSE},
-    {RT_DATA, RT_MESSAGE_SIZE, RT_MESSAGE_SIZE, NONSENSE},
-    {RT_DATA, 1 << 30, 5, NONSENSE},
-    {RT_CONFIG, 3, 3, NONSENSE},
-    {12345, 3, 3, NONSENSE},
-    {UINT64_MAX, 3, 3, NONSENSE},
+    {RT_OK, UINT64_MAX, 0, NONSENSE}, {RT_OK, (8 << 20) + 1, 0, NONSENSE},
+    {RT_OK, 10, 9, NONSENSE},         {RT_OK, 10, 11, NONSENSE},
+    {RT_OK, 0, 70000, NONSENSE},      {RT_DATA, RT_MESSAGE_SIZE, RT_MESSAGE_SIZE, NONSENSE},
+    {RT_DATA, 1 << 30, 5, NONSENSE},  {RT_CONFIG, 3, 3, NONSENSE},
+    {12345, 3, 3, NONSENSE},          {UINT64_MAX, 3, 3, NONSENSE},
 };
 
 /* The pipe is the only descriptor that is left beside the standard ones. */
@@ -316,15 +311,16 @@ static void wait_until(volatile pid_t *process, bool there)
 {
     const double start = seconds();
     while (there ? !*process : !kill(*process, 0)) {
-        ck_assert_msg(seconds() - start < 8, "the child is %s", there ? "not there" : "still there");
+        ck_assert_msg(seconds() - start < 8, "the child is %s",
+                      there ? "not there" : "still there");
         usleep(1000);
     }
 }
 
 START_TEST(a_child_ends_with_its_parent)
 {
-    volatile pid_t *child = mmap(NULL, sizeof *child, PROT_READ | PROT_WRITE,
-                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    volatile pid_t *child =
+        mmap(NULL, sizeof *child, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     const pid_t parent = fork();
     if (parent == 0) {
         unsigned char *answer;

@@ -133,8 +133,7 @@ static void write_tokens(void)
     hid_t file = H5Fcreate("ids.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     hid_t space = H5Screate_simple(1, &count, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(creation, 1, &chunk);
-    hid_t set =
-        H5Dcreate2(file, "ids", H5T_STD_I32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    hid_t set = H5Dcreate2(file, "ids", H5T_STD_I32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, ids);
     H5Dclose(set);
     H5Pclose(creation);

@@ -33,7 +33,8 @@ START_TEST(a_start_from_another_run_changes_nothing)
         bool has_theta;
         ck_assert(same_numbers(&t, &before));
         rt_memory_fail_at(++n);
-        code = rt_checkpoint_start_from(opened(in_scratch("a.h5")), model_of(&t), &has_theta, &info).code;
+        code = rt_checkpoint_start_from(opened(in_scratch("a.h5")), model_of(&t), &has_theta, &info)
+                   .code;
         rt_memory_fail_at(0);
         ck_assert(code == RT_OK || code == RT_MEMORY);
         rt_checkpoint_info_free(&info);
@@ -96,7 +97,8 @@ START_TEST(theta_alone_is_read_or_not)
         rt_shape shape;
         rt_theta_scope scope;
         rt_memory_fail_at(++n);
-        rt_status status = rt_checkpoint_read_theta(opened(in_scratch("a.h5")), &theta, &shape, &scope);
+        rt_status status =
+            rt_checkpoint_read_theta(opened(in_scratch("a.h5")), &theta, &shape, &scope);
         rt_memory_fail_at(0);
         code = status.code;
         ck_assert_msg(code == RT_OK || code == RT_MEMORY, "%s", status.message);

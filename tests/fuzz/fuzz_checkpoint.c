@@ -29,7 +29,8 @@ static void load(const char *path)
         status = rt_checkpoint_load(rt_image_open(path, RT_PARSE_APART), &model, &info);
     if (!status.code)
         rt_checkpoint_info_free(&info);
-    status = rt_checkpoint_start_from(rt_image_open(path, RT_PARSE_APART), &model, &has_theta, &info);
+    status =
+        rt_checkpoint_start_from(rt_image_open(path, RT_PARSE_APART), &model, &has_theta, &info);
     if (!status.code)
         rt_checkpoint_info_free(&info);
     rt_parameters_free(&p);

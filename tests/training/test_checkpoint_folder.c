@@ -210,8 +210,7 @@ START_TEST(a_copy_under_a_later_name_is_passed_over)
     unsigned char *bytes = file_bytes(checkpoint(100), &size);
     write_bytes(checkpoint(300), bytes, size);
     free(bytes);
-    expect_newest(200,
-                  "step-00000300.h5: it is of step 100; falling back to step-00000200.h5");
+    expect_newest(200, "step-00000300.h5: it is of step 100; falling back to step-00000200.h5");
     rt_checkpoint_info info;
     assert_status(rt_checkpoint_read_info(opened(checkpoint(300)), &info), RT_OK, "");
     ck_assert_int_eq(info.step, 100);

@@ -41,8 +41,8 @@ static void write_attribute(const char *group, const char *name, hid_t type, con
     const char *path = in_scratch(FILE_NAME);
     hid_t file = begin_forging(path), space = H5Screate(H5S_SCALAR);
     ck_assert(H5Adelete_by_name(file, group, name, H5P_DEFAULT) >= 0);
-    hid_t attribute = H5Acreate_by_name(file, group, name, type, space, H5P_DEFAULT, H5P_DEFAULT,
-                                        H5P_DEFAULT);
+    hid_t attribute =
+        H5Acreate_by_name(file, group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     ck_assert(attribute >= 0 && H5Awrite(attribute, type, value) >= 0);
     ck_assert(H5Aclose(attribute) >= 0 && H5Sclose(space) >= 0);
     end_forging(file, path);
@@ -75,7 +75,8 @@ static void is_refused(const char *message)
     char whole[300];
     rt_checkpoint_info info;
     snprintf(whole, sizeof whole, FILE_NAME ": %s", message);
-    assert_status(rt_checkpoint_read_info(opened(in_scratch(FILE_NAME)), &info), RT_CHECKPOINT, whole);
+    assert_status(rt_checkpoint_read_info(opened(in_scratch(FILE_NAME)), &info), RT_CHECKPOINT,
+                  whole);
     assert_status(load(in_scratch(FILE_NAME)), RT_CHECKPOINT, whole);
 }
 
@@ -187,8 +188,9 @@ START_TEST(groups_without_end_are_refused)
     }
     H5Gclose(group);
     end_forging(file, path);
-    is_no_tree(FILE_NAME ": /model/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g... is more "
-                         "than 32 groups deep");
+    is_no_tree(FILE_NAME
+               ": /model/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g... is more "
+               "than 32 groups deep");
 }
 END_TEST
 
@@ -240,10 +242,10 @@ START_TEST(what_is_of_no_interest_does_not_matter)
     save_with_theta();
     hid_t file = begin_forging(path), space = H5Screate_simple(1, &many, NULL);
     hid_t attribute = H5Acreate2(file, "huge", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT);
-    ck_assert(attribute < 0 || (H5Awrite(attribute, H5T_NATIVE_DOUBLE, values) >= 0 &&
-                                H5Aclose(attribute) >= 0));
-    hid_t set = H5Dcreate2(file, "/notes", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT,
-                           H5P_DEFAULT);
+    ck_assert(attribute < 0 ||
+              (H5Awrite(attribute, H5T_NATIVE_DOUBLE, values) >= 0 && H5Aclose(attribute) >= 0));
+    hid_t set =
+        H5Dcreate2(file, "/notes", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     ck_assert(set >= 0 && H5Dclose(set) >= 0 && H5Sclose(space) >= 0);
     end_forging(file, path);
     assert_status(load(path), RT_OK, "");

@@ -2,6 +2,8 @@
 
 #include "train_program.h"
 
+#include "train/checkpoint/sealed.h"
+
 #define ENDLESS "--quiet train.steps=1000000 "
 
 /* ---- another trainer ---- */
@@ -107,6 +109,30 @@ START_TEST(missing_data_creates_nothing_even_for_resume)
     expect_text(w->err, "absent.txt: No such file or directory (data.file)\n");
     expect_exit(w, 3, ": >empty.txt; $TRAIN tiny.ini data.task=text data.file=empty.txt");
     expect_text(w->err, "empty.txt");
+    ck_assert(!exists("runs"));
+}
+END_TEST
+
+/* HDF5 itself crashes on these two; and a checksum can be forged. */
+START_TEST(a_file_that_hdf5_crashes_on_ends_like_any_damaged_one)
+{
+    static const char *const commands[] = {
+        "$TRAIN --eval tiny.ini --checkpoint crash.h5",
+        "$TRAIN --decay tiny.ini --checkpoint crash.h5",
+        "$TRAIN --predict x tiny.ini data.task=text data.file=tiny.ini --checkpoint crash.h5",
+        "$TRAIN tiny.ini --quiet train.init_from=crash.h5"};
+    static unsigned char bytes[1 << 16];
+    FILE *file = fopen(TEST_SOURCES "/fuzz/corpus/checkpoint/crash", "rb");
+    const size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+    ck_assert(size && !fclose(file) && !rt_sealed_write("crash.h5", bytes, size).code);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        expect_exit(w, 4, "%s", commands[i]);
+        expect_text(w->err, "train: crash.h5: it is damaged: reading it ");
+    }
+    expect_exit(w, 3,
+                "$TRAIN tiny.ini --quiet data.task=tokens data.file=" TEST_SOURCES
+                "/fuzz/corpus/tokens/crash-chunks:/ids");
+    expect_text(w->err, "/crash-chunks:/ids: the file is damaged: reading it ");
     ck_assert(!exists("runs"));
 }
 END_TEST
@@ -238,6 +264,7 @@ int main(void)
     tcase_add_test(tests, a_run_folder_with_a_long_path_holds_the_whole_run);
     tcase_add_test(tests, a_run_folder_with_too_long_a_path_is_refused_before_anything_is_made);
     tcase_add_test(tests, missing_data_creates_nothing_even_for_resume);
+    tcase_add_test(tests, a_file_that_hdf5_crashes_on_ends_like_any_damaged_one);
     tcase_add_test(tests, training_outlives_a_disk_that_is_full);
     tcase_add_test(tests, a_run_without_checkpoints_goes_on_once_there_is_room);
     tcase_add_test(tests, a_reader_that_goes_away_does_not_end_training);
