@@ -73,12 +73,19 @@ static size_t addresses(void)
     return got > 0 ? strtoull(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
+/* A crash is nobody's business but the parent's, whatever handlers a program has. */
+static void crash_quietly(void)
+{
+    static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU};
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
+        signal(deadly[i], SIG_DFL);
+}
+
 static void limit_resources(const rt_child_limits *limits)
 {
     const size_t had = SANITIZED ? 0 : addresses();
     if (had && limits->memory < SIZE_MAX - had)
         lower(RLIMIT_AS, had + limits->memory);
-    signal(SIGXCPU, SIG_DFL);
     lower(RLIMIT_CPU, limits->seconds);
     lower(RLIMIT_CORE, 0);
 }
@@ -127,6 +134,7 @@ static _Noreturn void be_child(rt_child_work *work, void *context, const rt_chil
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(BROKEN);
+    crash_quietly();
     leave_descriptors(to, limits->keep);
     limit_resources(limits);
     const rt_status status = work(context, &answer, &size);
