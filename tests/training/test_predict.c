@@ -1,0 +1,177 @@
+/* What --predict chooses, against the probabilities of the model and the random numbers that
+ * are drawn for it, both taken here from their definitions. */
+
+#include "config_loading.h"
+
+#include "core/random.h"
+#include "data/batch.h"
+#include "train/run/predict.h"
+
+#include <math.h>
+#include <unistd.h>
+
+enum { LENGTH = 32, FIRST_BYTE = 4, VOCAB = 260, ADDED = 20, SEED = 7 };
+
+static const char text_config[] = "[model]\nlayers = 1\ndim = 16\nheads = 2\ncausal = %s\n"
+                                  "[data]\ntask = text\nlength = 32\nfile = %s\nobjective = %s\n";
+
+static rt_config config;
+static rt_data *data;
+static rt_roformer *model;
+static char file[] = "/tmp/rotor-predict-XXXXXX";
+
+/* A model of bytes whose preferences are far from equal. */
+static void make_model(bool lm)
+{
+    char text[512];
+    strcpy(file, "/tmp/rotor-predict-XXXXXX");
+    const int descriptor = mkstemp(file);
+    ck_assert(descriptor >= 0);
+    for (int i = 0; i < 100; i++)
+        ck_assert_int_eq(write(descriptor, "a text that is long enough\n", 27), 27);
+    close(descriptor);
+    snprintf(text, sizeof text, text_config, lm ? "yes" : "no", file, lm ? "lm" : "mlm");
+    load_sound(&config, text, NULL);
+    ck_assert_int_eq(rt_data_open(&data, &config.data, NULL).code, RT_OK);
+    const rt_roformer_options o = rt_model_options(&config, data);
+    ck_assert_int_eq(rt_roformer_new(&model, &o, 1, NULL).code, RT_OK);
+    const rt_parameters *p = &model->parameters;
+    for (size_t i = 0; i < p->block_size; i++)
+        p->values[i] *= 5;
+}
+
+static void free_model(void)
+{
+    rt_roformer_free(model);
+    rt_data_close(data);
+    unlink(file);
+}
+
+/* Probabilities of the bytes at one place, their logits divided by the temperature. */
+static void probabilities_at(const int32_t *ids, int count, int place, double temperature,
+                             double p[VOCAB])
+{
+    const rt_roformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
+    rt_graph *g = rt_graph_new();
+    rt_graph_record(g, false);
+    const rt_tensor *logits = rt_roformer_logits(model, g, rt_roformer_encode(model, g, &in));
+    ck_assert_ptr_nonnull(logits);
+    double sum = 0;
+    for (int id = FIRST_BYTE; id < VOCAB; id++)
+        sum += p[id] = exp((double)logits->data[place * VOCAB + id] / temperature);
+    for (int id = FIRST_BYTE; id < VOCAB; id++)
+        p[id] /= sum;
+    rt_graph_free(g);
+}
+
+/* The first byte up to which the probabilities sum to more than the number drawn. */
+static int32_t drawn(const double p[VOCAB], int number)
+{
+    const rt_random random = {SEED, (uint32_t)number, RT_STREAM_SAMPLE};
+    const double u = rt_random_uniform(random, 0);
+    double sum = 0;
+    for (int id = FIRST_BYTE; id < VOCAB; id++)
+        if ((sum += p[id]) > u)
+            return id;
+    return VOCAB - 1;
+}
+
+static int32_t largest(const double p[VOCAB])
+{
+    int32_t best = FIRST_BYTE;
+    for (int id = FIRST_BYTE; id < VOCAB; id++)
+        best = p[id] > p[best] ? id : best;
+    return best;
+}
+
+static void predict(const char *text, double temperature, char *printed, size_t size)
+{
+    const rt_predict_options o = {.text = text,
+                                  .temperature = temperature,
+                                  .seed = SEED,
+                                  .count = ADDED};
+    rt_unknown unknown;
+    FILE *to = fmemopen(printed, size, "w");
+    ck_assert_ptr_nonnull(to);
+    rt_status status = rt_predict(to, model, data, &config, &o, &unknown);
+    ck_assert_msg(!status.code, "%s", status.message);
+    fclose(to);
+}
+
+static const double temperatures[] = {0, 0.3, 1, 2.5};
+
+START_TEST(a_continuation_is_drawn_from_the_probabilities)
+{
+    const double temperature = temperatures[_i];
+    int32_t ids[LENGTH] = {RT_ID_CLS, FIRST_BYTE + 'a', FIRST_BYTE + 'b'};
+    unsigned char expected[ADDED];
+    char printed[256] = "";
+    double p[VOCAB];
+    make_model(true);
+    for (int n = 0; n < ADDED; n++) {
+        probabilities_at(ids, 3 + n, 2 + n, temperature > 0 ? temperature : 1, p);
+        ids[3 + n] = temperature > 0 ? drawn(p, n) : largest(p);
+        expected[n] = (unsigned char)(ids[3 + n] - FIRST_BYTE);
+    }
+    predict("ab", temperature, printed, sizeof printed);
+    ck_assert_int_eq(memcmp(printed, "ab", 2), 0);
+    for (int n = 0; n < ADDED; n++)
+        ck_assert_msg((unsigned char)printed[2 + n] == expected[n],
+                      "byte %d is 0x%02x, expected 0x%02x", n, (unsigned char)printed[2 + n],
+                      expected[n]);
+    ck_assert_int_eq(printed[2 + ADDED], '\n');
+    free_model();
+}
+END_TEST
+
+/* The choices differ from place to place, or one draw would serve for all. */
+START_TEST(every_unit_has_a_draw_of_its_own)
+{
+    char printed[256] = "";
+    int changes = 0;
+    make_model(true);
+    predict("ab", 100, printed, sizeof printed); /* nearly uniform: the draw alone decides */
+    for (int n = 1; n < ADDED; n++)
+        changes += printed[2 + n] != printed[1 + n];
+    ck_assert_int_gt(changes, ADDED / 2);
+    free_model();
+}
+END_TEST
+
+/* "mask 1: 'x' 0.123, ..." has the most likely bytes with their probabilities. */
+START_TEST(a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals)
+{
+    const int32_t ids[] = {RT_ID_CLS, FIRST_BYTE + 'a', RT_ID_MASK, FIRST_BYTE + 'b'};
+    char printed[512] = "", expected[64];
+    double p[VOCAB];
+    make_model(false);
+    probabilities_at(ids, 4, 2, 1, p);
+    predict("a[MASK]b", 0, printed, sizeof printed);
+    const int32_t best = largest(p);
+    ck_assert_int_eq((unsigned char)printed[1], best - FIRST_BYTE);
+    const char *line = strstr(printed + 3, "mask 1:");
+    ck_assert_ptr_nonnull(line);
+    line += strlen("mask 1:");
+    for (int i = 0; i < 5; i++) {
+        const int32_t id = largest(p);
+        snprintf(expected, sizeof expected, "%s 'x' %.3f", i ? "," : "", p[id]);
+        char *at = strchr(expected, 'x');
+        *at = (char)(id - FIRST_BYTE);
+        ck_assert_msg(!memcmp(line, expected, strlen(expected)), "rival %d in: %s", i, line);
+        line += strlen(expected);
+        p[id] = 0;
+    }
+    ck_assert_int_eq(*line, '\n');
+    free_model();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("predict");
+    TCase *tests = leak_checked_case(suite, "predict");
+    tcase_add_loop_test(tests, a_continuation_is_drawn_from_the_probabilities, 0, 4);
+    tcase_add_test(tests, every_unit_has_a_draw_of_its_own);
+    tcase_add_test(tests, a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals);
+    return run_suite(suite);
+}
