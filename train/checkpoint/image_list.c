@@ -1,7 +1,7 @@
 #include "train/checkpoint/image_list.h"
 
 #include "core/memory.h"
-#include "train/checkpoint/image_private.h"
+#include "train/checkpoint/handles.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -94,7 +94,8 @@ static rt_item_kind attribute_kind(hid_t type, hid_t *memory, size_t *size)
     case H5T_STRING:
         *memory = type;
         *size = H5Tget_size(type);
-        return *size < RT_WORD_SIZE && H5Tis_variable_str(type) == 0 ? RT_ITEM_WORD : RT_ITEM_OTHER;
+        return *size < RT_ITEM_WORD_SIZE && H5Tis_variable_str(type) == 0 ? RT_ITEM_WORD
+                                                                          : RT_ITEM_OTHER;
     default:
         return RT_ITEM_OTHER;
     }
@@ -105,11 +106,11 @@ static herr_t list_attribute(hid_t owner, const char *name, const H5A_info_t *in
 {
     list *l = context;
     held h = {0};
-    char at_name[RT_WORD_SIZE];
-    unsigned char value[RT_WORD_SIZE];
+    char at_name[RT_ITEM_WORD_SIZE];
+    unsigned char value[RT_ITEM_WORD_SIZE];
     size_t size;
     hid_t memory = H5I_INVALID_HID;
-    if (info->data_size >= RT_WORD_SIZE || !is_printable(name) ||
+    if (info->data_size >= RT_ITEM_WORD_SIZE || !is_printable(name) ||
         strlen(name) >= sizeof at_name - 1)
         return 0;
     snprintf(at_name, sizeof at_name, "@%s", name);

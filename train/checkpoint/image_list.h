@@ -23,7 +23,7 @@ typedef enum rt_item_kind {
     RT_ITEM_INTEGER,  /* attributes: int64_t */
     RT_ITEM_UNSIGNED, /* uint64_t */
     RT_ITEM_NUMBER,   /* double */
-    RT_ITEM_WORD,     /* less than RT_WORD_SIZE bytes */
+    RT_ITEM_WORD,     /* less than RT_ITEM_WORD_SIZE bytes */
     RT_ITEM_FLOATS,   /* data sets: float */
     RT_ITEM_DOUBLES,  /* double */
     RT_ITEM_BYTES,    /* of one axis */
@@ -39,7 +39,7 @@ typedef struct rt_item_header {
     uint64_t value_size;
 } rt_item_header;
 
-enum { RT_ITEM_PATH_SIZE = 1024 };
+enum { RT_ITEM_PATH_SIZE = 1024, RT_ITEM_WORD_SIZE = 64 };
 
 static inline size_t rt_item_padded(uint64_t size)
 {

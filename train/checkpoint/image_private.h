@@ -2,13 +2,17 @@
 #define ROTOR_TRAIN_CHECKPOINT_IMAGE_PRIVATE_H
 
 /* What the files of an image share: image.c, its life; image_put.c, what is put into one that is
- * built; image_list.c, what HDF5 finds in one that is read; image_get.c, what is read of that. */
+ * built; image_open.c, a file that is read; image_list.c, what HDF5 finds in it; image_get.c, what
+ * is read of that. */
 
+#include "train/checkpoint/handles.h"
 #include "train/checkpoint/image.h"
 #include "train/checkpoint/image_list.h"
 
-#include <hdf5.h>
 #include <limits.h>
+
+_Static_assert((int)RT_ITEM_WORD_SIZE == (int)RT_WORD_SIZE,
+               "a word of the list is one of the image");
 
 /* An item of the list, in which the path and the value are. */
 typedef struct rt_item {
@@ -33,32 +37,10 @@ struct rt_image {
     size_t count;
 };
 
+/* An image that holds nothing; the name begins messages. NULL when the heap is exhausted. */
+rt_image *rt_image_of_nothing(const char *name);
+
 /* Finds the items of the list. */
 void rt_image_index(rt_image *image);
-
-/* The handles of HDF5 that one call holds. A function of HDF5 that is given a failed
- * handle fails as well, so only the last of a chain is checked. */
-typedef struct held {
-    hid_t handles[8];
-    int count;
-} held;
-
-static inline hid_t hold(held *h, hid_t handle)
-{
-    h->handles[h->count++] = handle;
-    return handle;
-}
-
-/* False if closing one failed; then something may not have been written. */
-static inline bool let_go(held *h)
-{
-    bool good = true;
-    while (h->count > 0) {
-        hid_t handle = h->handles[--h->count];
-        if (handle >= 0 && H5Idec_ref(handle) < 0)
-            good = false;
-    }
-    return good;
-}
 
 #endif
