@@ -106,6 +106,21 @@ START_TEST(a_report_of_no_run_is_refused)
 }
 END_TEST
 
+/* A run that was stopped before it had a row to write. */
+START_TEST(a_run_without_rows_has_a_page_without_their_figures)
+{
+    NEEDS_PROGRAM("gnuplot");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20");
+    expect_exit(w, 0, "cd runs/tiny && head -n 1 metrics.csv >first && mv first metrics.csv");
+    expect_exit(w, 0, "$TRAIN --report runs/tiny");
+    char *page = read_file("runs/tiny/report.html");
+    expect_whole_page(page);
+    expect_no_text(page, "Learning rate");
+    expect_text(page, "largest relative drift ");
+    rt_free(page);
+}
+END_TEST
+
 START_TEST(a_sweep_has_a_page_with_links_to_its_runs)
 {
     NEEDS_PROGRAM("gnuplot");
@@ -270,6 +285,7 @@ int main(void)
     tcase_add_test(tests, without_gnuplot_the_run_succeeds_and_says_what_is_missing);
     tcase_add_test(tests, a_page_that_cannot_be_written_is_a_warning);
     tcase_add_test(tests, a_report_of_no_run_is_refused);
+    tcase_add_test(tests, a_run_without_rows_has_a_page_without_their_figures);
     tcase_add_test(tests, a_sweep_has_a_page_with_links_to_its_runs);
     tcase_add_test(tests, results_on_theta_are_those_of_its_values);
     tcase_add_test(tests, the_figure_of_the_drift_shows_the_largest_relative_one);

@@ -23,20 +23,34 @@ static const char *const plotted[] = {"step", "loss",      "eval_loss", "eval_ac
                                       "lr",   "grad_norm", "accuracy",  "theta_grad_norm"};
 enum { PLOTTED = sizeof plotted / sizeof *plotted };
 
-static void write_training(rt_figures *f, const char *folder)
+/* What there is to draw: gnuplot fails for a figure that would be empty, and the logarithm of a
+ * norm of 0 is no point. */
+typedef struct drawable {
+    bool rows;
+    bool norms;
+} drawable;
+
+static drawable write_training(rt_figures *f, const char *folder)
 {
+    drawable there = {false, false};
     rt_writer w = {0};
     rt_csv metrics;
     if (rt_csv_open(&metrics, folder, "metrics.csv"))
-        while (rt_csv_row(&metrics))
+        while (rt_csv_row(&metrics)) {
             for (int i = 0; i < PLOTTED; i++) {
                 const double x = rt_csv_number(&metrics, plotted[i]);
                 if (isfinite(x))
                     rt_writer_add(&w, "%.9g", x);
                 rt_writer_add(&w, i + 1 < PLOTTED ? "," : "\n");
             }
+            const double norm = rt_csv_number(&metrics, "grad_norm");
+            there.rows |= isfinite(rt_csv_number(&metrics, "step")) &&
+                          isfinite(rt_csv_number(&metrics, "loss"));
+            there.norms |= there.rows && norm > 0 && isfinite(norm);
+        }
     rt_csv_close(&metrics);
     rt_figures_write(f, "training.csv", &w);
+    return there;
 }
 
 static void add_loss(rt_figures *f)
@@ -55,7 +69,7 @@ static void add_loss(rt_figures *f)
                    "7 pointsize 0.5 title 'evaluation'\n");
 }
 
-static void add_optimiser(rt_figures *f, bool theta)
+static void add_norm(rt_figures *f, bool theta)
 {
     static const char all[] =
         "set xlabel 'step'\nset ylabel 'gradient norm'\nset xrange [0:*]\nset logscale y\n"
@@ -68,6 +82,10 @@ static void add_optimiser(rt_figures *f, bool theta)
         "\\\n     'training.csv' using 1:8 with lines linetype 2 title 'theta'\n";
     rt_figures_add(f, "gradient", "Norm of the gradient, before clipping",
                    theta ? all_and_theta : all);
+}
+
+static void add_rate(rt_figures *f)
+{
     rt_figures_add(f, "rate", "Learning rate",
                    "set xlabel 'step'\nset ylabel 'learning rate'\nset xrange [0:*]\n"
                    "set yrange [0:*]\nunset key\nset format y '%g'\n"
@@ -78,11 +96,15 @@ static rt_status draw(rt_figures *f, const char *folder, const rt_config *config
                       rt_trainer *trainer)
 {
     rt_figures_begin(f, folder);
-    write_training(f, folder);
-    add_loss(f);
+    const drawable there = write_training(f, folder);
+    if (there.rows)
+        add_loss(f);
     if (config->model.theta.learn)
         rt_report_theta(f, folder, config);
-    add_optimiser(f, config->model.theta.learn);
+    if (there.norms)
+        add_norm(f, config->model.theta.learn);
+    if (there.rows)
+        add_rate(f);
     if (trainer)
         rt_report_attention(f, config, trainer);
     return rt_figures_draw(f);
