@@ -26,19 +26,43 @@ int rt_data_task_classes(int task)
     return rt_tasks[task].classes;
 }
 
+void rt_data_rules(const rt_data_options *o, rt_rule_listener *tell, void *context)
+{
+    const rt_rule_sink to = {tell, context};
+    if (!rt_data_task_name(o->task)) {
+        rt_rule_broken(to, RT_OPTIONS("data.task"), "data.task must be from 0 to %d; got %d",
+                       task_count() - 1, o->task);
+        return;
+    }
+    const rt_task *task = &rt_tasks[o->task];
+    const bool too_short = o->length < task->shortest;
+    const bool too_few = task->vocab && o->vocab < task->vocab;
+    if (too_short)
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.length"),
+                       "data.length must be at least %d for %s; got %d", task->shortest, task->name,
+                       o->length);
+    if (too_few)
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.vocab"),
+                       "data.vocab must be at least %d for %s; got %d", task->vocab, task->name,
+                       o->vocab);
+    if (!too_short && !too_few && task->check)
+        task->check(o, to);
+}
+
+/* Keeps the first rule that the options break. */
+static void keep_first(void *context, const char *const *options, const char *message)
+{
+    rt_status *status = context;
+    (void)options;
+    if (!status->code)
+        *status = rt_error(RT_CONFIG, "%s", message);
+}
+
 rt_status rt_data_check(const rt_data_options *o)
 {
-    if (!rt_data_task_name(o->task))
-        return rt_error(RT_CONFIG, "data.task must be from 0 to %d; got %d", task_count() - 1,
-                        o->task);
-    const rt_task *task = &rt_tasks[o->task];
-    if (o->length < task->shortest)
-        return rt_error(RT_CONFIG, "data.length must be at least %d for %s; got %d", task->shortest,
-                        task->name, o->length);
-    if (task->vocab && o->vocab < task->vocab)
-        return rt_error(RT_CONFIG, "data.vocab must be at least %d for %s; got %d", task->vocab,
-                        task->name, o->vocab);
-    return task->check ? task->check(o) : rt_ok();
+    rt_status status = rt_ok();
+    rt_data_rules(o, keep_first, &status);
+    return status;
 }
 
 rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,

@@ -3,7 +3,7 @@
 
 /* What the files of data/ share, and nobody else: a task is one row of rt_tasks. */
 
-#include "data/data.h"
+#include "data/rules.h"
 #include "data/token_file.h"
 #include "data/vocabulary.h"
 #include "data/windows.h"
@@ -53,8 +53,9 @@ typedef struct rt_task {
     int vocab;    /* the smallest data.vocab; 0 when the file decides */
     int classes;  /* see rt_data_task_classes */
     void (*draw)(const rt_data *data, rt_draw draw, rt_sequence row);
-    rt_status (*check)(const rt_data_options *o); /* of the task's own keys; or NULL */
-    const rt_source *source;                      /* NULL for a toy task: no file */
+    /* As rt_data_rules, of the rules that are the task's own; or NULL. */
+    void (*check)(const rt_data_options *o, rt_rule_sink to);
+    const rt_source *source; /* NULL for a toy task: no file */
 } rt_task;
 
 /* All tasks; the row after the last has no name. */
@@ -62,8 +63,8 @@ extern const rt_task rt_tasks[];
 
 extern const rt_source rt_text;
 extern const rt_source rt_tokens;
-rt_status rt_text_check(const rt_data_options *o) RT_MUST_CHECK;
-rt_status rt_tokens_check(const rt_data_options *o) RT_MUST_CHECK;
+void rt_text_check(const rt_data_options *o, rt_rule_sink to);
+void rt_tokens_check(const rt_data_options *o, rt_rule_sink to);
 
 struct rt_data {
     rt_data_options options;

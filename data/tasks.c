@@ -104,13 +104,12 @@ static void draw_shift(const rt_data *data, rt_draw draw, rt_sequence row)
     }
 }
 
-static rt_status check_shift(const rt_data_options *o)
+static void check_shift(const rt_data_options *o, rt_rule_sink to)
 {
     if (o->distance < 1 || o->distance > o->length - 2)
-        return rt_error(RT_CONFIG,
-                        "data.distance must be from 1 to %d for shift with data.length %d; got %d",
-                        o->length - 2, o->length, o->distance);
-    return rt_ok();
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.distance", "data.length"),
+                       "data.distance must be from 1 to %d for shift with data.length %d; got %d",
+                       o->length - 2, o->length, o->distance);
 }
 
 static int pairs_of(int length)
@@ -164,15 +163,14 @@ static void draw_recall(const rt_data *data, rt_draw draw, rt_sequence row)
     row.labels[end + 2] = pairs[2 * q + 1];
 }
 
-static rt_status check_recall(const rt_data_options *o)
+static void check_recall(const rt_data_options *o, rt_rule_sink to)
 {
     int p = pairs_of(o->length), symbols = o->vocab - RT_FIRST_SYMBOL;
     if (p > symbols)
-        return rt_error(RT_CONFIG,
-                        "data.vocab must be at least %d for recall with data.length %d, whose %d "
-                        "keys are all different; got %d, which fits up to data.length %d",
-                        RT_FIRST_SYMBOL + p, o->length, p, o->vocab, 2 * symbols + 5);
-    return rt_ok();
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.vocab", "data.length"),
+                       "data.vocab must be at least %d for recall with data.length %d, whose %d "
+                       "keys are all different; got %d, which fits up to data.length %d",
+                       RT_FIRST_SYMBOL + p, o->length, p, o->vocab, 2 * symbols + 5);
 }
 
 enum { ONE = RT_FIRST_SYMBOL, OTHER, FIRST_AROUND, ORDER_VOCAB };

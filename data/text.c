@@ -8,13 +8,16 @@
 #include <assert.h>
 #include <string.h>
 
-rt_status rt_text_check(const rt_data_options *o)
+void rt_text_check(const rt_data_options *o, rt_rule_sink to)
 {
-    rt_status status = rt_windows_check(o);
-    if (!status.code && *o->vocab_file && o->level == RT_LEVEL_BYTE)
-        status = rt_error(RT_CONFIG, "data.vocab_file is for data.level = char: level byte has all "
-                                     "bytes as its vocabulary");
-    return status.code ? status : rt_files_check(o->file);
+    rt_windows_check(o, to);
+    if (*o->vocab_file && o->level == RT_LEVEL_BYTE)
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.vocab_file", "data.level"),
+                       "data.vocab_file is for data.level = char: level byte has all bytes as its "
+                       "vocabulary");
+    rt_status files = rt_files_check(o->file);
+    if (files.code)
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.file"), "%s", files.message);
 }
 
 static const char *word_for_units(rt_level level)

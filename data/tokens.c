@@ -19,18 +19,24 @@ static size_t path_length(const char *file, const char *dataset)
     return (size_t)(dataset - file) - 1;
 }
 
-rt_status rt_tokens_check(const rt_data_options *o)
+static void check_name(const char *file, rt_rule_sink to)
 {
-    const char *dataset = find_dataset(o->file);
+    const char *const *options = RT_OPTIONS("data.task", "data.file");
+    const char *dataset = find_dataset(file);
     if (!dataset)
-        return rt_error(RT_CONFIG,
-                        "data.file must name a file and a data set for tokens, as in "
-                        "ids.h5:/train; got '%.600s'",
-                        o->file);
-    if (path_length(o->file, dataset) >= RT_PATH_SIZE)
-        return rt_error(RT_CONFIG, "data.file must name files with less than %d bytes; got %zu",
-                        RT_PATH_SIZE, path_length(o->file, dataset));
-    return rt_windows_check(o);
+        rt_rule_broken(to, options,
+                       "data.file must name a file and a data set for tokens, as in "
+                       "ids.h5:/train; got '%.600s'",
+                       file);
+    else if (path_length(file, dataset) >= RT_PATH_SIZE)
+        rt_rule_broken(to, options, "data.file must name files with less than %d bytes; got %zu",
+                       RT_PATH_SIZE, path_length(file, dataset));
+}
+
+void rt_tokens_check(const rt_data_options *o, rt_rule_sink to)
+{
+    check_name(o->file, to);
+    rt_windows_check(o, to);
 }
 
 static rt_status open_tokens(rt_data *data)

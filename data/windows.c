@@ -6,16 +6,17 @@
 #include <assert.h>
 #include <string.h>
 
-rt_status rt_windows_check(const rt_data_options *o)
+void rt_windows_check(const rt_data_options *o, rt_rule_sink to)
 {
     /* Written so that a NaN is refused as well. */
     if (o->objective == RT_OBJECTIVE_MLM && !(o->mask_probability > 0 && o->mask_probability <= 1))
-        return rt_error(RT_CONFIG, "data.mask_probability must be above 0 and at most 1; got %g",
-                        o->mask_probability);
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.objective", "data.mask_probability"),
+                       "data.mask_probability must be above 0 and at most 1; got %g",
+                       o->mask_probability);
     if (!(o->eval_fraction >= 0 && o->eval_fraction < 1))
-        return rt_error(RT_CONFIG, "data.eval_fraction must be at least 0 and below 1; got %g",
-                        o->eval_fraction);
-    return rt_ok();
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.eval_fraction"),
+                       "data.eval_fraction must be at least 0 and below 1; got %g",
+                       o->eval_fraction);
 }
 
 /* The units of a sequence: all but [CLS]. */

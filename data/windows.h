@@ -4,7 +4,7 @@
 /* Windows of consecutive units, cut of a long run of them, and what is asked about them.
  * A sequence is [CLS] and one window. */
 
-#include "data/data.h"
+#include "data/rules.h"
 
 struct rt_draw;
 struct rt_sequence;
@@ -20,8 +20,8 @@ typedef struct rt_windows {
 /* The most units there can be, so that a random number can choose among them. */
 #define RT_WINDOWS_LIMIT ((size_t)UINT32_MAX)
 
-/* Of the keys of [data] that say what is kept and what is hidden. */
-rt_status rt_windows_check(const rt_data_options *o) RT_MUST_CHECK;
+/* As rt_data_rules, of the keys of [data] that say what is kept and what is hidden. */
+void rt_windows_check(const rt_data_options *o, rt_rule_sink to);
 
 /* RT_DATA if one part is shorter than one window. `units` names them in the message. */
 rt_status rt_windows_open(rt_data *data, size_t count, const char *units) RT_MUST_CHECK;

@@ -3,27 +3,11 @@
 #include "models/roformer.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 typedef struct rules {
     const rt_roformer_options *o;
-    rt_rule_listener *tell;
-    void *context;
+    rt_rule_sink to;
 } rules;
-
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-static void broken(rules r, const char *const *options, const char *format, ...) RT_PRINTF(3, 4);
-static void broken(rules r, const char *const *options, const char *format, ...)
-{
-    char message[RT_MESSAGE_SIZE];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    r.tell(r.context, options, message);
-}
 
 /* ---- sizes and choices ---- */
 
@@ -40,8 +24,8 @@ static bool has_sizes(rules r)
     bool all = true;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (sizes[i].size < 1) {
-            broken(r, OPTIONS(sizes[i].name), "%s must be positive; got %d", sizes[i].name,
-                   sizes[i].size);
+            rt_rule_broken(r.to, RT_OPTIONS(sizes[i].name), "%s must be positive; got %d",
+                           sizes[i].name, sizes[i].size);
             all = false;
         }
     return all;
@@ -70,8 +54,8 @@ static bool has_choices(rules r)
     bool all = true;
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
         if (choices[i].choice < 0 || choices[i].choice >= choices[i].count) {
-            broken(r, OPTIONS(choices[i].name), "%s must be from 0 to %d; got %d", choices[i].name,
-                   choices[i].count - 1, choices[i].choice);
+            rt_rule_broken(r.to, RT_OPTIONS(choices[i].name), "%s must be from 0 to %d; got %d",
+                           choices[i].name, choices[i].count - 1, choices[i].choice);
             all = false;
         }
     return all;
@@ -80,8 +64,8 @@ static bool has_choices(rules r)
 static void check_head(rules r)
 {
     if (r.o->head != RT_HEAD_LM && r.o->labels < 1)
-        broken(r, OPTIONS("model.head", "model.labels"),
-               "a sequence or token head needs at least one label; got %d", r.o->labels);
+        rt_rule_broken(r.to, RT_OPTIONS("model.head", "model.labels"),
+                       "a sequence or token head needs at least one label; got %d", r.o->labels);
 }
 
 /* ---- positions ---- */
@@ -107,21 +91,24 @@ static void check_position(rules r)
                                 position->kind == RT_POSITION_T5 ||
                                 position->kind == RT_POSITION_SHAW;
     if (linear && changes_scores)
-        broken(r, OPTIONS("position.kind", "model.attention"),
-               "position.kind = %s changes the scores of softmax attention; model.attention = %s "
-               "has none",
-               kind_of(r), attention_of(r));
+        rt_rule_broken(
+            r.to, RT_OPTIONS("position.kind", "model.attention"),
+            "position.kind = %s changes the scores of softmax attention; model.attention = %s "
+            "has none",
+            kind_of(r), attention_of(r));
     if (linear && r.o->attention_dropout > 0)
-        broken(r, OPTIONS("model.attention_dropout", "model.attention"),
-               "model.attention_dropout > 0 needs model.attention = softmax: linear attention has "
-               "no weights to drop");
+        rt_rule_broken(
+            r.to, RT_OPTIONS("model.attention_dropout", "model.attention"),
+            "model.attention_dropout > 0 needs model.attention = softmax: linear attention has "
+            "no weights to drop");
     if (position->frequencies.scaling != RT_SCALING_NONE && position->kind != RT_POSITION_ROPE)
-        broken(r, OPTIONS("position.scaling", "position.kind"),
-               "position.scaling needs position.kind = rope; got %s", kind_of(r));
+        rt_rule_broken(r.to, RT_OPTIONS("position.scaling", "position.kind"),
+                       "position.scaling needs position.kind = rope; got %s", kind_of(r));
     if (position->kind == RT_POSITION_LEARNED && position->max_len < 1)
-        broken(r, OPTIONS("position.kind", "position.max_len"),
-               "position.kind = learned needs position.max_len, the size of its table; got %d",
-               position->max_len);
+        rt_rule_broken(
+            r.to, RT_OPTIONS("position.kind", "position.max_len"),
+            "position.kind = learned needs position.max_len, the size of its table; got %d",
+            position->max_len);
 }
 
 /* A fraction rotates whole pairs, and the frequencies suit their number. */
@@ -130,29 +117,30 @@ static void check_fraction(rules r, int pairs)
     const rt_position_options *position = &r.o->position;
     const double rotated = position->fraction * pairs, below = floor(rotated);
     if (!(position->fraction >= 0 && position->fraction <= 1)) {
-        broken(r, OPTIONS("position.fraction"), "position.fraction must be from 0 to 1; got %g",
-               position->fraction);
+        rt_rule_broken(r.to, RT_OPTIONS("position.fraction"),
+                       "position.fraction must be from 0 to 1; got %g", position->fraction);
         return;
     }
     if (fabs(rotated - round(rotated)) > 1e-9) {
-        broken(r, OPTIONS("position.kind", "position.fraction", "model.dim", "model.heads"),
-               "position.fraction = %g is %g of the %d pairs of a head; the nearest that fit are "
-               "%.15g and %.15g",
-               position->fraction, rotated, pairs, below / pairs, (below + 1) / pairs);
+        rt_rule_broken(
+            r.to, RT_OPTIONS("position.kind", "position.fraction", "model.dim", "model.heads"),
+            "position.fraction = %g is %g of the %d pairs of a head; the nearest that fit are "
+            "%.15g and %.15g",
+            position->fraction, rotated, pairs, below / pairs, (below + 1) / pairs);
         return;
     }
     if (r.o->theta.learn && rt_roformer_pairs(r.o) < 1) {
-        broken(r, OPTIONS("position.kind", "position.fraction", "theta.learn"),
-               "theta.learn = yes needs rotated pairs; position.fraction = %g leaves none",
-               position->fraction);
+        rt_rule_broken(r.to, RT_OPTIONS("position.kind", "position.fraction", "theta.learn"),
+                       "theta.learn = yes needs rotated pairs; position.fraction = %g leaves none",
+                       position->fraction);
         return;
     }
     rt_status status = rt_frequencies_check(&position->frequencies, rt_roformer_pairs(r.o));
     if (status.code)
-        broken(r,
-               OPTIONS("position.scaling", "position.scale", "position.frequencies",
-                       "position.fraction"),
-               "position.scaling: %s", status.message);
+        rt_rule_broken(r.to,
+                       RT_OPTIONS("position.scaling", "position.scale", "position.frequencies",
+                                  "position.fraction"),
+                       "position.scaling: %s", status.message);
 }
 
 static void check_heads(rules r)
@@ -160,13 +148,14 @@ static void check_heads(rules r)
     const int size = r.o->dim / r.o->heads;
     const bool rope = r.o->position.kind == RT_POSITION_ROPE;
     if (r.o->dim % r.o->heads)
-        broken(r, OPTIONS("model.dim", "model.heads"),
-               "model.dim = %d is not divisible by model.heads = %d", r.o->dim, r.o->heads);
+        rt_rule_broken(r.to, RT_OPTIONS("model.dim", "model.heads"),
+                       "model.dim = %d is not divisible by model.heads = %d", r.o->dim, r.o->heads);
     else if (rope && size % 2)
-        broken(r, OPTIONS("position.kind", "model.dim", "model.heads"),
-               "position.kind = rope needs heads of even size; model.dim = %d and model.heads = "
-               "%d make it %d",
-               r.o->dim, r.o->heads, size);
+        rt_rule_broken(
+            r.to, RT_OPTIONS("position.kind", "model.dim", "model.heads"),
+            "position.kind = rope needs heads of even size; model.dim = %d and model.heads = "
+            "%d make it %d",
+            r.o->dim, r.o->heads, size);
     else if (rope)
         check_fraction(r, size / 2);
 }
@@ -174,16 +163,16 @@ static void check_heads(rules r)
 static void check_theta(rules r)
 {
     if (r.o->theta.learn && r.o->position.kind != RT_POSITION_ROPE)
-        broken(r, OPTIONS("theta.learn", "position.kind"),
-               "theta.learn = yes needs position.kind = rope");
+        rt_rule_broken(r.to, RT_OPTIONS("theta.learn", "position.kind"),
+                       "theta.learn = yes needs position.kind = rope");
     if (r.o->theta.init != RT_THETA_FREQUENCIES && !r.o->theta.learn)
-        broken(r, OPTIONS("theta.init", "theta.learn"),
-               "theta.init is for a theta that is learned: theta.learn = yes");
+        rt_rule_broken(r.to, RT_OPTIONS("theta.init", "theta.learn"),
+                       "theta.init is for a theta that is learned: theta.learn = yes");
 }
 
 void rt_roformer_rules(const rt_roformer_options *o, rt_rule_listener *tell, void *context)
 {
-    const rules r = {o, tell, context};
+    const rules r = {o, {tell, context}};
     const bool sizes = has_sizes(r), choices = has_choices(r);
     if (!sizes || !choices)
         return;

@@ -3,11 +3,8 @@
 
 /* What the options of a RoFormer must obey, each rule in one place for all who ask. */
 
+#include "core/rules.h"
 #include "models/options.h"
-
-/* Hears of a rule that is broken. `options` are those that it is between, by the names that a
- * configuration gives them ("model.dim"; NULL ends the list); the message names them, too. */
-typedef void rt_rule_listener(void *context, const char *const *options, const char *message);
 
 /* Tells of every rule that the options break. Of rules that build on each other, such as that
  * rope needs heads of even size and that a fraction of them makes whole pairs, only the first. */

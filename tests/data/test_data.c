@@ -1,5 +1,6 @@
 /* What is true of every source: what it refuses, and what a sequence depends on. */
 
+#include "data/rules.h"
 #include "samples.h"
 
 #include <limits.h>
@@ -388,6 +389,63 @@ START_TEST(nothing_is_hidden_from_a_language_model_with_any_probability)
 }
 END_TEST
 
+/* The options of every rule that was told, a line each. */
+typedef struct told {
+    size_t used;
+    char lines[500];
+} told;
+
+static void add_line(void *context, const char *const *options, const char *message)
+{
+    told *t = context;
+    ck_assert_msg(strstr(message, "data.") == message, "no key in front: %s", message);
+    for (; *options; options++)
+        t->used += (size_t)snprintf(t->lines + t->used, sizeof t->lines - t->used, "%s%s", *options,
+                                    options[1] ? " " : "\n");
+    ck_assert_uint_lt(t->used, sizeof t->lines);
+}
+
+static void between(const rt_data_options *o, const char *expected)
+{
+    told t = {0};
+    rt_data_rules(o, add_line, &t);
+    ck_assert_str_eq(t.lines, expected);
+}
+
+START_TEST(a_rule_names_the_options_it_is_between)
+{
+    rt_data_options o = options_for("order");
+    between(&o, "");
+    o.length = 2;
+    o.vocab = 6;
+    between(&o, "data.task data.length\ndata.task data.vocab\n");
+    o.task = -1;
+    between(&o, "data.task\n");
+    o = options_for("shift");
+    o.distance = 31;
+    between(&o, "data.task data.distance data.length\n");
+    o.length = 2;
+    between(&o, "data.task data.length\n");
+    o = options_for("recall");
+    o.length = 62;
+    between(&o, "data.task data.vocab data.length\n");
+    o = options_for("text");
+    o.mask_probability = 0;
+    o.eval_fraction = 1;
+    strcpy(o.vocab_file, "vocab.txt");
+    set_file(&o, "a.txt,,");
+    between(&o, "data.task data.objective data.mask_probability\n"
+                "data.task data.eval_fraction\n"
+                "data.task data.vocab_file data.level\n"
+                "data.task data.file\n");
+    o = options_for("tokens");
+    o.eval_fraction = 1;
+    between(&o, "data.task data.file\ndata.task data.eval_fraction\n");
+    set_file(&o, "ids.h5:/ids");
+    between(&o, "data.task data.eval_fraction\n");
+}
+END_TEST
+
 static void open_with_every_failure(const rt_data_options *o)
 {
     size_t live = rt_memory_live(), n = 0;
@@ -454,5 +512,6 @@ int main(void)
     tcase_add_test(options, a_distance_without_a_label_is_refused);
     tcase_add_test(options, fractions_out_of_range_are_refused);
     tcase_add_test(options, nothing_is_hidden_from_a_language_model_with_any_probability);
+    tcase_add_test(options, a_rule_names_the_options_it_is_between);
     return run_suite(suite);
 }

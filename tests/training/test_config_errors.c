@@ -162,6 +162,15 @@ static const example contradictions[] = {
     {"[data]\ndistance = 31\ntask = shift\n",
      "theta.ini:3: data.distance must be from 1 to 30 for shift with data.length 32; got 31\n"},
     {"[data]\nlength = 3\n", "theta.ini:2: data.length must be at least 4 for copy; got 3\n"},
+    {"[data]\ntask = order\nlength = 2\nvocab = 6\n",
+     "theta.ini:3: data.length must be at least 3 for order; got 2\n"
+     "theta.ini:4: data.vocab must be at least 7 for order; got 6\n"},
+    {"[data]\ntask = tokens\nfile = /data.vocab\nvocab = 9\n",
+     "theta.ini:3: data.file must name a file and a data set for tokens, as in ids.h5:/train; got "
+     "'/data.vocab'\n"},
+    {"[train]\neval_lengths = 16\n[data]\ntask = shift\ndistance = 20\n",
+     "theta.ini:5: train.eval_lengths: at length 16, data.distance must be from 1 to 14 for shift "
+     "with data.length 16; got 20\n"},
     {"[optimizer]\nwarmup_steps = 51\n[train]\nsteps = 50\n",
      "theta.ini:4: optimizer.warmup_steps = 51 is more than the 50 steps of the schedule\n"},
     {"[optimizer]\nwarmup_steps = 51\nschedule_steps = 40\n",
@@ -189,6 +198,17 @@ START_TEST(refused_value_contradicts_nothing)
 {
     expect_errors("[model]\ndim = x\nheads = 3\n", NULL,
                   "theta.ini:2: model.dim must be a whole number from 1 to 1000000; got 'x'\n");
+    expect_errors("[data]\ntask = shift\ndistance = x\n[train]\neval_lengths = 4\n", NULL,
+                  "theta.ini:3: data.distance must be a whole number from 1 to 1000000; got 'x'\n");
+}
+END_TEST
+
+START_TEST(refused_value_hides_no_contradiction_of_others)
+{
+    expect_errors("[data]\nlevel = x\ntask = shift\ndistance = 31\n", NULL,
+                  "theta.ini:2: data.level must be one of byte, char; got 'x'\n"
+                  "theta.ini:4: data.distance must be from 1 to 30 for shift with data.length 32; "
+                  "got 31\n");
 }
 END_TEST
 
@@ -309,6 +329,7 @@ int main(void)
     ADD_ROWS(tests, contradiction_names_the_later_line, contradictions);
     tcase_add_test(tests, command_line_is_later_than_any_line);
     tcase_add_test(tests, refused_value_contradicts_nothing);
+    tcase_add_test(tests, refused_value_hides_no_contradiction_of_others);
     tcase_add_test(tests, all_errors_are_listed);
     tcase_add_test(tests, endless_errors_are_counted);
     ADD_ROWS(tests, bad_override_names_the_command_line, bad_overrides);

@@ -1,3 +1,4 @@
+#include "data/rules.h"
 #include "models/rules.h"
 #include "train/config/errors.h"
 #include "train/text/quote.h"
@@ -21,7 +22,21 @@ static int later(int a, int b)
 }
 
 /* The keys that a contradiction is between, "section.key" each. */
-#define KEYS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define KEYS RT_OPTIONS
+
+/* Moves `origin` to the latest of the keys'; false if the value of one of them was refused. */
+static bool find_latest(checking c, const char *const *keys, int *origin)
+{
+    for (; *keys; keys++) {
+        int i = rt_key_find_full(*keys);
+        if (i < 0)
+            continue; /* an option that only the data knows */
+        if (c.errors->bad[i])
+            return false;
+        *origin = later(*origin, c.config->origin[i]);
+    }
+    return true;
+}
 
 static void contradict(checking c, const char *const *keys, const char *format, ...)
     RT_PRINTF(3, 4);
@@ -30,14 +45,8 @@ static void contradict(checking c, const char *const *keys, const char *format, 
     char message[RT_MESSAGE_SIZE];
     va_list arguments;
     int origin = RT_FROM_DEFAULT;
-    for (; *keys; keys++) {
-        int i = rt_key_find_full(*keys);
-        if (i < 0)
-            continue; /* an option that only the data knows */
-        if (c.errors->bad[i])
-            return;
-        origin = later(origin, c.config->origin[i]);
-    }
+    if (!find_latest(c, keys, &origin))
+        return;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
@@ -82,34 +91,6 @@ static bool reads_file(const rt_data_options *data)
     return !strcmp(task, "text") || !strcmp(task, "tokens");
 }
 
-/* Whether a message names a key: data.vocab is not named by "data.vocab_file". */
-static bool names_key(const char *message, const char *name)
-{
-    const size_t length = strlen(name);
-    for (const char *at = message; (at = strstr(at, name)); at += length)
-        if (at[length] != '_' && !(at[length] >= 'a' && at[length] <= 'z'))
-            return true;
-    return false;
-}
-
-/* The place of an error of rt_data_check: the keys of [data] that its message names, and
- * the task, which it has in mind. */
-static void repeat_data_error(checking c, const char *message)
-{
-    char name[RT_KEY_NAME_SIZE];
-    const rt_key *key;
-    int origin = c.config->origin[rt_key_find("data", "task")];
-    for (int i = 0; (key = rt_key_at(i)); i++) {
-        if (strcmp(key->section, "data") != 0)
-            continue;
-        if (c.errors->bad[i])
-            return;
-        if (names_key(message, rt_key_full_name(key, name)))
-            origin = later(origin, c.config->origin[i]);
-    }
-    rt_config_complain(c.errors, origin, "%s", message);
-}
-
 /* Whether the model may look at what it is asked. */
 static void check_causal(checking c)
 {
@@ -126,6 +107,22 @@ static void check_causal(checking c)
                    rt_data_task_name(data->task));
 }
 
+typedef struct checking_length {
+    checking checking;
+    int length;
+} checking_length;
+
+/* As contradict_rule, of a rule that is broken at a length of train.eval_lengths. */
+static void contradict_length(void *context, const char *const *options, const char *message)
+{
+    const checking_length *l = context;
+    const checking c = l->checking;
+    int origin = RT_FROM_DEFAULT;
+    if (find_latest(c, KEYS("train.eval_lengths"), &origin) && find_latest(c, options, &origin))
+        rt_config_complain(c.errors, origin, "train.eval_lengths: at length %d, %s", l->length,
+                           message);
+}
+
 /* The other lengths of evaluation must suit the task as well. */
 static void check_lengths(checking c)
 {
@@ -133,10 +130,7 @@ static void check_lengths(checking c)
     for (int i = 0; i < lengths->count; i++) {
         rt_data_options other = c.config->data;
         other.length = lengths->at[i];
-        rt_status status = rt_data_check(&other);
-        if (status.code)
-            contradict(c, KEYS("train.eval_lengths", "data.task", "data.length"),
-                       "train.eval_lengths: at length %d, %s", other.length, status.message);
+        rt_data_rules(&other, contradict_length, &(checking_length){c, other.length});
     }
 }
 
@@ -149,10 +143,8 @@ static void check_data(checking c)
                    rt_data_task_name(data->task));
         return;
     }
-    rt_status status = rt_data_check(data);
-    if (status.code)
-        repeat_data_error(c, status.message);
-    else
+    rt_data_rules(data, contradict_rule, &c);
+    if (!rt_data_check(data).code)
         check_lengths(c);
 }
 

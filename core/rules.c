@@ -1,0 +1,14 @@
+#include "core/rules.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void rt_rule_broken(rt_rule_sink to, const char *const *options, const char *format, ...)
+{
+    char message[RT_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    to.tell(to.context, options, message);
+}

@@ -1,0 +1,28 @@
+#ifndef ROTOR_CORE_RULES_H
+#define ROTOR_CORE_RULES_H
+
+/* How a layer tells which rules its options break: what is wrong, and between which options. */
+
+#include "core/status.h"
+
+#include <stddef.h>
+
+/* Hears of a rule that is broken. `options` are those that it is between, by the names that a
+ * configuration gives them ("model.dim"; NULL ends the list); they last as long as the call.
+ * The message is for people. */
+typedef void rt_rule_listener(void *context, const char *const *options, const char *message);
+
+/* A listener and its context, as the checks of a layer hand them on. */
+typedef struct rt_rule_sink {
+    rt_rule_listener *tell;
+    void *context;
+} rt_rule_sink;
+
+/* The names of options as a listener hears them. */
+#define RT_OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* Tells of one broken rule. */
+void rt_rule_broken(rt_rule_sink to, const char *const *options, const char *format, ...)
+    RT_PRINTF(3, 4);
+
+#endif
