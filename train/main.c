@@ -5,6 +5,7 @@
 #include "train/report_command.h"
 #include "train/run/arguments.h"
 #include "train/run/run.h"
+#include "train/step/memory_check.h"
 #include "train/sweep/runs.h"
 
 #include <fcntl.h>
@@ -155,5 +156,6 @@ int main(int argc, char **argv)
         printf("rotor %s (%s)\n", ROTOR_VERSION, RT_PRECISION);
         return end(RT_EXIT_DONE);
     }
-    return end(obey(&arguments));
+    status = rt_address_space_check();
+    return end(status.code ? conclude(status) : obey(&arguments));
 }

@@ -4,6 +4,7 @@
 #include "train/step/summation.h"
 #include "train/step/trainer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -38,28 +39,46 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *c, const rt_
     return rt_ok();
 }
 
-/* Whether the address space is limited to less than the run takes: what is mapped already, and
- * what the run adds. */
-static rt_status check_limit(const rt_config *config, const rt_memory_need *need)
+/* Bytes of address space that the limit of the process leaves; infinite without one. */
+static double space_left(void)
 {
-    const double giga = 1e9;
-    const double all = need->parameters + need->gradients + need->activations + need->products;
     struct rlimit limit;
     long pages = 0;
     if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
-        return rt_ok();
+        return (double)INFINITY;
     FILE *statm = fopen("/proc/self/statm", "r");
     if (statm && fscanf(statm, "%ld", &pages) != 1)
         pages = 0;
     if (statm)
         fclose(statm);
     const double left = (double)limit.rlim_cur - (double)pages * (double)sysconf(_SC_PAGESIZE);
-    if (all <= left)
+    return left > 0 ? left : 0;
+}
+
+static rt_status check_space(const char *what, double bytes, double of_blas)
+{
+    const double giga = 1e9, left = space_left();
+    if (bytes <= left)
         return rt_ok();
     return rt_error(RT_CONFIG,
-                    "%s: the run needs about %.2f GB of address space (buffers of OpenBLAS %.2f); "
-                    "its limit (ulimit -v) leaves %.2f GB",
-                    config->file, all / giga, need->products / giga, left > 0 ? left / giga : 0);
+                    "%s needs about %.2f GB of address space (buffers of OpenBLAS %.2f); the limit "
+                    "(ulimit -v) leaves %.2f GB",
+                    what, bytes / giga, of_blas / giga, left / giga);
+}
+
+rt_status rt_address_space_check(void)
+{
+    return check_space("the program", blas_buffer, blas_buffer);
+}
+
+/* What is mapped already, and what the run adds. */
+static rt_status check_limit(const rt_config *config, const rt_memory_need *need)
+{
+    char what[RT_PATH_SIZE + 16];
+    snprintf(what, sizeof what, "%s: the run", config->file);
+    return check_space(what,
+                       need->parameters + need->gradients + need->activations + need->products,
+                       need->products);
 }
 
 rt_status rt_memory_check(const rt_config *config, const rt_data *data)

@@ -18,6 +18,11 @@ typedef struct rt_memory_need {
 rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config,
                              const rt_data *data) RT_MUST_CHECK;
 
+/* RT_CONFIG if the limit of the process (ulimit -v) leaves less than a buffer of OpenBLAS: a thread
+ * that the library starts when it is loaded then asks for one for ever, and who forks or ends waits
+ * for that thread. To be asked before anything else. */
+rt_status rt_address_space_check(void) RT_MUST_CHECK;
+
 /* RT_CONFIG, with both numbers, if the machine has less than that, or the limit of the process
  * (ulimit -v) leaves less. */
 rt_status rt_memory_check(const rt_config *config, const rt_data *data) RT_MUST_CHECK;
