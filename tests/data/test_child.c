@@ -66,15 +66,17 @@ static rt_status count_up(void *context, unsigned char **answer_new, size_t *siz
 
 START_TEST(an_answer_of_any_size_comes_back)
 {
-    static const size_t sizes[] = {0, 1, 65536, 65537, 8 << 20};
+    static const size_t sizes[] = {0, 1, 65536, 65537, 3 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         unsigned char *answer;
         size_t wanted = sizes[i], size;
         rt_status status = run_within(limits, count_up, &wanted, &answer, &size);
         ck_assert_str_eq(status.message, "");
         ck_assert_uint_eq(size, wanted);
-        for (size_t k = 0; k < size; k++)
-            ck_assert_uint_eq(answer[k], (unsigned char)(k * 7));
+        size_t same = 0;
+        while (same < size && answer[same] == (unsigned char)(same * 7))
+            same++;
+        ck_assert_uint_eq(same, size);
         rt_free(answer);
     }
 }
