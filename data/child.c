@@ -79,6 +79,7 @@ static void crash_quietly(void)
     static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU};
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
         signal(deadly[i], SIG_DFL);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the write */
 }
 
 static void limit_resources(const rt_child_limits *limits)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The layers, and the rooms of train/: no include runs up, and the lower layers neither print, nor
+# The layers, and the folders of train/: no include runs up, and the lower layers neither print, nor
 # exit, nor read the environment; models and ops see no files.
 set -eu
 cd "$(dirname "$0")/.."

@@ -57,12 +57,53 @@ START_TEST(what_is_not_watched_may_take_its_time)
 }
 END_TEST
 
+/* Signals that come faster than the alarm do not keep a step alive. */
+START_TEST(signals_again_and_again_do_not_put_the_end_off)
+{
+    int how;
+    const pid_t child = fork();
+    if (child == 0) {
+        atomic_long progress = 0;
+        const struct timespec moment = {0, 200000000L};
+        close(STDERR_FILENO);
+        rt_stop_on_signals();
+        rt_stop_watch(&progress, 1);
+        for (int i = 0; i < 5 * LIFE; i++) {
+            raise(SIGTERM);
+            nanosleep(&moment, NULL);
+        }
+        _exit(SURVIVED);
+    }
+    ck_assert_int_eq(waitpid(child, &how, 0), child);
+    ck_assert_int_eq(WEXITSTATUS(how), 130);
+}
+END_TEST
+
+/* Only the second interrupt ends at once, whatever came before. */
+START_TEST(an_interrupt_after_another_signal_is_the_first)
+{
+    static const int numbers[][2] = {{SIGTERM, SIGINT}, {SIGINT, SIGTERM}, {SIGINT, SIGINT}};
+    int how;
+    const pid_t child = fork();
+    if (child == 0) {
+        rt_stop_on_signals();
+        raise(numbers[_i][0]);
+        raise(numbers[_i][1]);
+        _exit(SURVIVED);
+    }
+    ck_assert_int_eq(waitpid(child, &how, 0), child);
+    ck_assert_int_eq(WEXITSTATUS(how), _i < 2 ? SURVIVED : 130);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("stop");
     TCase *tests = leak_checked_case(suite, "stop");
     tcase_add_loop_test(tests, a_step_that_does_not_end_is_ended_by_any_signal, 0, 4);
     tcase_add_test(tests, a_step_that_moves_on_may_take_its_time);
+    tcase_add_test(tests, signals_again_and_again_do_not_put_the_end_off);
+    tcase_add_loop_test(tests, an_interrupt_after_another_signal_is_the_first, 0, 3);
     tcase_add_test(tests, what_is_not_watched_may_take_its_time);
     return run_suite(suite);
 }

@@ -103,6 +103,17 @@ START_TEST(a_run_folder_with_too_long_a_path_is_refused_before_anything_is_made)
 }
 END_TEST
 
+/* Nothing was evaluated: no table says otherwise. */
+START_TEST(a_run_that_diverges_has_no_table_of_lengths)
+{
+    expect_exit(w, 5,
+                "$TRAIN tiny.ini --quiet optimizer.lr=1e38 optimizer.clip_norm=0 "
+                "train.eval_lengths=16");
+    ck_assert(exists("runs/tiny/result.csv"));
+    ck_assert(!exists("runs/tiny/lengths.csv"));
+}
+END_TEST
+
 START_TEST(missing_data_creates_nothing_even_for_resume)
 {
     expect_exit(w, 3, "$TRAIN tiny.ini --resume data.task=text data.file=absent.txt");
@@ -263,6 +274,7 @@ int main(void)
     tcase_add_test(tests, a_run_folder_that_cannot_be_made_ends_before_the_first_step);
     tcase_add_test(tests, a_run_folder_with_a_long_path_holds_the_whole_run);
     tcase_add_test(tests, a_run_folder_with_too_long_a_path_is_refused_before_anything_is_made);
+    tcase_add_test(tests, a_run_that_diverges_has_no_table_of_lengths);
     tcase_add_test(tests, missing_data_creates_nothing_even_for_resume);
     tcase_add_test(tests, a_file_that_hdf5_crashes_on_ends_like_any_damaged_one);
     tcase_add_test(tests, training_outlives_a_disk_that_is_full);

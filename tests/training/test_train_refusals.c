@@ -143,6 +143,26 @@ START_TEST(the_runs_of_a_sweep_are_checked_with_their_data)
 }
 END_TEST
 
+/* 3,995 bytes of folder hold the sweep, but not a run in it. */
+START_TEST(a_sweep_whose_runs_have_no_room_is_found_by_check)
+{
+    static const char dir[] = "run.dir=$(printf '%3990s' '' | tr ' ' a) sweep.run.seed=1,2";
+    expect_exit(w, 2, "$TRAIN --quiet --check tiny.ini %s", dir);
+    expect_text(w->err, "the path of the run folder has ");
+    expect_exit(w, 2, "$TRAIN --quiet tiny.ini %s", dir);
+    expect_text(w->err, "the path of the run folder has ");
+    ck_assert_int_ne(shell(w, "ls -d aaa*"), 0);
+}
+END_TEST
+
+START_TEST(a_pipe_in_place_of_a_run_configuration_is_not_waited_for)
+{
+    expect_exit(w, 0, "mkdir run && mkfifo run/config.ini");
+    expect_exit(w, 2, "timeout -s KILL 60 $TRAIN --report run");
+    expect_text(w->err, "run is not the folder of a run: ");
+}
+END_TEST
+
 /* ---- address space ---- */
 
 #if defined(__has_feature)
@@ -185,6 +205,8 @@ int main(void)
                         sizeof coarse / sizeof *coarse);
     tcase_add_test(tests, what_training_refuses_check_refuses_alike);
     tcase_add_test(tests, another_model_to_start_from_is_found_by_check);
+    tcase_add_test(tests, a_sweep_whose_runs_have_no_room_is_found_by_check);
+    tcase_add_test(tests, a_pipe_in_place_of_a_run_configuration_is_not_waited_for);
     tcase_add_test(tests, the_runs_of_a_sweep_are_checked_with_their_data);
 #ifdef LIMITS_ADDRESS_SPACE
     tcase_add_test(tests, too_little_address_space_is_said_and_ends_the_program);

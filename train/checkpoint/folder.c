@@ -208,7 +208,7 @@ static rt_status try_each(const char *folder, rt_parse parse, const steps *s,
             return status;
         rt_image_close(found->image);
         found->image = NULL;
-        if (status.code == RT_MEMORY)
+        if (status.code == RT_MEMORY || status.code == RT_IO) /* nothing that the file has done */
             return status;
         if (i == 0)
             newest = status;

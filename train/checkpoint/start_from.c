@@ -140,7 +140,7 @@ rt_status rt_checkpoint_read_theta(rt_image *image, double **theta_new, rt_shape
     const rt_shape one = *scope == RT_THETA_HEAD ? RT_SHAPE_OF(rows, pairs) : RT_SHAPE_OF(pairs);
     for (int l = 0; l < shape->axis[0] && !rt_image_failed(image); l++) {
         theta_dataset(dataset, first + l);
-        rt_image_doubles(image, dataset, theta + (size_t)l * (size_t)(rows * pairs), one);
+        rt_image_doubles(image, dataset, theta + (size_t)l * (size_t)rows * (size_t)pairs, one);
     }
     if (!strcmp(form, rt_theta_form_words[RT_THETA_LOG]))
         for (size_t i = 0; theta && i < size; i++)

@@ -5,6 +5,7 @@
 #include "train/config/ini_lines.h"
 #include "train/config/sweep.h"
 #include "train/text/quote.h"
+#include "train/text/text_file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -104,7 +105,7 @@ static void read_file(loading *l, const rt_config_source *source)
         rt_ini_lines(NULL, source->text, &events, l);
         return;
     }
-    FILE *file = fopen(source->path, "rb");
+    FILE *file = source->regular ? rt_open_regular(source->path) : fopen(source->path, "rb");
     if (file)
         rt_ini_lines(file, NULL, &events, l);
     if (!file || ferror(file))

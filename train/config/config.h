@@ -2,7 +2,7 @@
 #define ROTOR_TRAIN_CONFIG_CONFIG_H
 
 /* The configuration of a run: the options of every layer, read from an INI file and
- * the command line. What can be configured is one table, in config_keys.c; reading,
+ * the command line. What can be configured is one table, in keys.c; reading,
  * checking, printing and the reference all follow from it.
  *
  * The texts that are returned belong to the caller (rt_free); they are NULL when the
@@ -70,8 +70,9 @@ typedef struct rt_config {
 } rt_config;
 
 typedef struct rt_config_source {
-    const char *path;             /* of the file; with a text: its name in messages */
-    const char *text;             /* the content of a file, or NULL to read it */
+    const char *path; /* of the file; with a text: its name in messages */
+    const char *text; /* the content of a file, or NULL to read it */
+    bool regular;     /* the path is in a folder that somebody named: no pipe and no device there */
     const char *const *overrides; /* "section.key=value" of the command line, or NULL */
     int override_count;
     const char *settings;   /* "section.key=value" lines of one run of a sweep, or NULL */

@@ -141,7 +141,8 @@ static const rt_key keys[] = {
      "learning rate of theta, as a multiple of optimizer.lr", FIXED},
     {"theta", "tolerance", NUMBER(theta.tolerance, AT_LEAST(0)), "0.2",
      "largest relative drift still called near", FIXED},
-    {"theta", "check", YES_NO(theta.check), "no", "exit with 7 when a learned theta is not near", FIXED},
+    {"theta", "check", YES_NO(theta.check), "no", "exit with 7 when a learned theta is not near",
+     FIXED},
 
     {"data", "task", CHOICE(data.task, rt_data_task_name), "copy", "what is to be learned", FIXED},
     {"data", "length", WHOLE(data.length, 2, MOST), "32",

@@ -2,7 +2,7 @@
 #define ROTOR_TRAIN_CONFIG_SWEEP_H
 
 /* Several runs from one configuration: every [variant] with every combination of the values
- * in [sweep]. Here is what is to be run; sweep_run.h runs it. */
+ * in [sweep]. Here is what is to be run; train/sweep/runs.h runs it. */
 
 #include "train/config/errors.h"
 

@@ -28,11 +28,12 @@ enum { PLOTTED = sizeof plotted / sizeof *plotted };
 typedef struct drawable {
     bool rows;
     bool norms;
+    rt_status status; /* of the table */
 } drawable;
 
 static drawable write_training(rt_figures *f, const char *folder)
 {
-    drawable there = {false, false};
+    drawable there = {.status = rt_ok()};
     rt_writer w = {0};
     rt_csv metrics;
     if (rt_csv_open(&metrics, folder, "metrics.csv"))
@@ -48,6 +49,7 @@ static drawable write_training(rt_figures *f, const char *folder)
                           isfinite(rt_csv_number(&metrics, "loss"));
             there.norms |= there.rows && norm > 0 && isfinite(norm);
         }
+    there.status = metrics.status;
     rt_csv_close(&metrics);
     rt_figures_write(f, "training.csv", &w);
     return there;
@@ -107,7 +109,8 @@ static rt_status draw(rt_figures *f, const char *folder, const rt_config *config
         add_rate(f);
     if (trainer)
         rt_report_attention(f, config, trainer);
-    return rt_figures_draw(f);
+    const rt_status drawn = rt_figures_draw(f);
+    return drawn.code ? drawn : there.status;
 }
 
 /* ---- the verdict ---- */

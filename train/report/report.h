@@ -13,7 +13,7 @@ rt_status rt_report_write(const char *folder, const rt_config *config,
                           rt_trainer *trainer) RT_MUST_CHECK;
 
 /* Figures of what a trained model attends to: the probabilities of every layer and head for the
- * first sequence of the evaluation set; in report_attention.c. */
+ * first sequence of the evaluation set; in attention_maps.c. */
 void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *trainer);
 
 /* Whether the user has switched reports off: ROTOR_NO_REPORT is set. */

@@ -115,7 +115,8 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_rof
     rt_status status = rt_ok();
     rt_results_put(&o->results, rt_metrics_first_step(folder, nearly_all), RT_RESULT_FIRST_STEP);
     rt_results_put(&o->results, exit_code, RT_RESULT_EXIT_CODE);
-    if (config->train.eval_lengths.count)
+    const bool evaluated = !isnan(rt_results_get(&o->results, RT_RESULT_LOSS));
+    if (config->train.eval_lengths.count && evaluated)
         status = write_file(folder, "lengths.csv", list_lengths(o, config));
     if (!status.code && config->model.theta.learn)
         status = write_file(folder, "theta_final.csv", rt_theta_csv(model, config));

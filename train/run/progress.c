@@ -1,4 +1,5 @@
 #include "train/run/progress.h"
+
 #include "train/step/clock.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 #ifndef ROTOR_TRAIN_RUN_STATE_H
 #define ROTOR_TRAIN_RUN_STATE_H
 
-/* What run.c, a training, and run_use.c, the use of a trained model, share: the things that a run
+/* What run.c, a training, and use.c, the use of a trained model, share: the things that a run
  * consists of, and how they are opened, saved and loaded. */
 
 #include "train/checkpoint/checkpoint.h"

@@ -9,6 +9,7 @@
 enum { EXIT_SECOND_INTERRUPT = 130 };
 
 static volatile sig_atomic_t asked;
+static volatile sig_atomic_t interrupted;
 
 /* What the handlers read; the thread that trains writes it, and is the one that they interrupt. */
 static const atomic_long *volatile watched;
@@ -18,10 +19,12 @@ static volatile sig_atomic_t unchanged; /* seconds */
 
 static void ask(int number)
 {
-    if (number == SIGINT && asked)
+    if (number == SIGINT && interrupted)
         _exit(EXIT_SECOND_INTERRUPT);
+    interrupted |= number == SIGINT;
+    if (!asked) /* later signals must not put the alarm off */
+        alarm(1);
     asked = number;
-    alarm(1);
 }
 
 /* Every second since the signal. */

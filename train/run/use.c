@@ -84,7 +84,7 @@ static rt_status report_again(const rt_arguments *arguments)
     char path[RT_PATH_SIZE], *errors = NULL;
     rt_config config;
     rt_checkpoint_found found = {0};
-    const rt_config_source source = {.path = path};
+    const rt_config_source source = {.path = path, .regular = true};
     rt_status status = rt_path_join(path, arguments->report, "config.ini");
     if (!status.code)
         status = rt_config_load(&config, &source, &errors);

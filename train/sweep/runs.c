@@ -55,20 +55,42 @@ static rt_status load_run(rt_config *config, const rt_sweep *sweep, const rt_arg
     return status;
 }
 
-/* Its folder lies in that of the sweep. */
-static rt_status load_member(const sweep_run *r, int run, rt_config *config)
+static int jobs_of(const rt_sweep *sweep)
 {
-    char *errors;
-    rt_status status = load_run(config, r->sweep, r->arguments, run, &errors);
-    rt_free(errors);
+    return sweep->jobs ? sweep->jobs : 1;
+}
+
+/* The share of a run in the threads that the configuration asks for. */
+static int threads_of(const rt_sweep *sweep, const rt_config *config)
+{
+    const int all = config->run.threads ? config->run.threads : rt_processors();
+    return all / jobs_of(sweep) > 1 ? all / jobs_of(sweep) : 1;
+}
+
+/* The configuration of one run as it is trained: its folder lies in that of the sweep. *errors as
+ * for rt_config_load. */
+static rt_status load_member(const rt_sweep *sweep, const rt_arguments *arguments, int run,
+                             rt_config *config, char **errors)
+{
+    rt_run_folder folder;
+    rt_status status = load_run(config, sweep, arguments, run, errors);
+    if (!status.code)
+        status = rt_run_folder_name(&folder, config->run.dir, config->run.name);
     if (status.code)
         return status;
-    if (snprintf(config->run.dir, sizeof config->run.dir, "%s", r->folder.path) >=
-        (int)sizeof config->run.dir)
-        return rt_error(RT_CONFIG, "%s: the path is too long", r->folder.path);
-    rt_sweep_name(r->sweep, run, config->run.name);
-    config->run.threads = r->threads;
+    snprintf(config->run.dir, sizeof config->run.dir, "%s", folder.path);
+    rt_sweep_name(sweep, run, config->run.name);
+    config->run.threads = threads_of(sweep, config);
     return rt_ok();
+}
+
+/* The same for a sweep whose runs have all been loaded before. */
+static rt_status load_again(const sweep_run *r, int run, rt_config *config)
+{
+    char *errors;
+    rt_status status = load_member(r->sweep, r->arguments, run, config, &errors);
+    rt_free(errors);
+    return status;
 }
 
 /* Whether a run that left results needs nothing more; RT_CONFIG if it was another run. */
@@ -78,12 +100,12 @@ static rt_status look_for_results(sweep_run *r, int run)
     rt_run_folder folder;
     rt_config config, before;
     char path[RT_PATH_SIZE], *errors = NULL, *differences = NULL;
-    rt_status status = load_member(r, run, &config);
+    rt_status status = load_again(r, run, &config);
     if (!status.code)
         status = rt_run_folder_name(&folder, config.run.dir, config.run.name);
     if (status.code || !rt_results_read(&result->results, folder.path))
         return status;
-    const rt_config_source source = {.path = path};
+    const rt_config_source source = {.path = path, .regular = true};
     status = rt_path_join(path, folder.path, "config.ini");
     if (!status.code)
         status = rt_config_load(&before, &source, &errors);
@@ -127,7 +149,7 @@ static rt_status check_member(const sweep_run *r, int run)
     rt_arguments arguments = *r->arguments;
     arguments.command = RT_COMMAND_CHECK;
     arguments.resume = false;
-    rt_status status = load_member(r, run, &config);
+    rt_status status = load_again(r, run, &config);
     if (!status.code)
         status = rt_run_folder_name(&folder, config.run.dir, config.run.name);
     if (status.code || (!arguments.overwrite && rt_run_folder_used(&folder)))
@@ -143,8 +165,11 @@ static bool print_to_log(const sweep_run *r, const char *name)
     if (rt_path_join(folder, r->folder.path, name).code ||
         rt_path_join(path, folder, "output.log").code || (mkdir(folder, 0777) && errno != EEXIST))
         return false;
-    const int log = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    return log >= 0 && dup2(log, STDOUT_FILENO) >= 0 && dup2(log, STDERR_FILENO) >= 0;
+    const int log = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const bool printed = log >= 0 && dup2(log, STDOUT_FILENO) >= 0 && dup2(log, STDERR_FILENO) >= 0;
+    if (log > STDERR_FILENO)
+        close(log);
+    return printed;
 }
 
 /* The life of a child process. */
@@ -152,7 +177,7 @@ static rt_exit be_run(const sweep_run *r, int run)
 {
     rt_config config;
     const rt_arguments arguments = member_arguments(r->arguments);
-    rt_status status = load_member(r, run, &config);
+    rt_status status = load_again(r, run, &config);
     if (status.code || !print_to_log(r, config.run.name))
         return RT_EXIT_FAILURE;
     rt_exit code = rt_run_train(&config, &arguments);
@@ -272,10 +297,9 @@ static rt_status make_runs(sweep_run *r)
 
 static rt_status prepare(sweep_run *r, const rt_config *base)
 {
-    const int processors = base->run.threads ? base->run.threads : rt_processors();
     r->count = rt_sweep_count(r->sweep);
-    r->jobs = r->sweep->jobs ? r->sweep->jobs : 1;
-    r->threads = processors / r->jobs > 1 ? processors / r->jobs : 1;
+    r->jobs = jobs_of(r->sweep);
+    r->threads = threads_of(r->sweep, base);
     r->results = rt_alloc((size_t)r->count, sizeof *r->results);
     r->states = rt_alloc((size_t)r->count, sizeof *r->states);
     r->processes = rt_alloc((size_t)r->count, sizeof *r->processes);
@@ -340,7 +364,7 @@ rt_exit rt_sweep_validate(const rt_sweep *sweep, const rt_arguments *arguments)
     rt_exit code = RT_EXIT_DONE;
     for (int run = 0; run < rt_sweep_count(sweep); run++) {
         char *errors, name[RT_RUN_NAME_SIZE];
-        rt_status status = load_run(&config, sweep, arguments, run, &errors);
+        rt_status status = load_member(sweep, arguments, run, &config, &errors);
         if (!status.code && arguments->command == RT_COMMAND_CHECK)
             status = rt_run_check(&config, arguments);
         rt_sweep_name(sweep, run, name);

@@ -4,15 +4,34 @@
 #include "core/path.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { MOST_BYTES = 16 << 20 };
 
+FILE *rt_open_regular(const char *path)
+{
+    struct stat facts;
+    const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0)
+        return NULL;
+    FILE *file = NULL;
+    if (!fstat(descriptor, &facts) && S_ISREG(facts.st_mode))
+        file = fdopen(descriptor, "rb");
+    else
+        errno = EINVAL;
+    if (!file)
+        close(descriptor);
+    return file;
+}
+
 char *rt_read_text(const char *path)
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = rt_open_regular(path);
     if (!file)
         return NULL;
     char *text = NULL;

@@ -5,8 +5,14 @@
 
 #include "core/status.h"
 
-/* The text of a file of at most 16 MiB, which the caller frees (rt_free); NULL if it cannot be
- * read. */
+#include <stdio.h>
+
+/* Opens a regular file to read it; NULL for whatever else the name may be of, such as a pipe, which
+ * would be waited for. errno tells. */
+FILE *rt_open_regular(const char *path);
+
+/* The text of a regular file of at most 16 MiB, which the caller frees (rt_free); NULL if it cannot
+ * be read. */
 char *rt_read_text(const char *path);
 
 /* Writes folder/name under a temporary name first, so that an older file of that name stays until
