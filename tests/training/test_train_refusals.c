@@ -178,7 +178,9 @@ START_TEST(too_little_address_space_is_said_and_ends_the_program)
     expect_text(w->err, " GB of address space (buffers of OpenBLAS 0.13); the limit (ulimit -v) "
                         "leaves ");
     ck_assert(!exists("runs"));
-    expect_exit(w, 0, "ulimit -v 4000000; $TRAIN --quiet tiny.ini run.threads=2");
+    expect_exit(
+        w, 0,
+        "export OPENBLAS_NUM_THREADS=1; ulimit -v 4000000; $TRAIN --quiet tiny.ini run.threads=2");
     /* these start a process of their own, which a thread of OpenBLAS must not hold up */
     static const char *const commands[] = {
         "tiny.ini --eval", "tiny.ini --eval --checkpoint runs/tiny/checkpoints/step-00000060.h5",
@@ -186,7 +188,10 @@ START_TEST(too_little_address_space_is_said_and_ends_the_program)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         expect_exit(w, 2, "ulimit -v 150000; timeout -s KILL 60 $TRAIN --quiet %s", commands[i]);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        expect_exit(w, 0, "ulimit -v 4000000; timeout -s KILL 60 $TRAIN --quiet %s", commands[i]);
+        expect_exit(w, 0,
+                    "export OPENBLAS_NUM_THREADS=1; ulimit -v 4000000; timeout -s KILL 60 $TRAIN "
+                    "--quiet %s",
+                    commands[i]);
 }
 END_TEST
 #define LIMITS_ADDRESS_SPACE
