@@ -2,6 +2,8 @@
 
 #include "config_loading.h"
 
+#include "train/step/batch_loss.h"
+#include "train/step/memory_check.h"
 #include "train/step/trainer.h"
 
 #include <math.h>
@@ -428,10 +430,77 @@ START_TEST(every_refusal_of_the_heap_is_a_status)
 }
 END_TEST
 
+/* ---- what a step counts, and what its dropout draws from ---- */
+
+/* The gradient of a step, put together from its shards: each draws its dropout by its number. */
+START_TEST(a_shard_draws_its_dropout_by_its_number)
+{
+    enum { SHARDS = 4, ROWS = 4 };
+    training *t = new_training(OVERRIDES("model.dropout=0.5", "train.shards=4"));
+    rt_roformer *model = t->state->model;
+    const rt_parameters *p = &model->parameters;
+    real *sum = rt_alloc(p->block_size, sizeof *sum);
+    rt_labelled_batch shard[SHARDS];
+    double squares = 0;
+    long labels = 0;
+    ck_assert_ptr_nonnull(sum);
+    for (int i = 0; i < SHARDS; i++) {
+        expect_ok(rt_labelled_batch_new(&shard[i], ROWS, t->config.data.length));
+        rt_data_training(t->data, t->config.run.seed, 0, (uint32_t)(i * ROWS), &shard[i].batch);
+        rt_collect_labels(&shard[i]);
+        labels += shard[i].labels;
+    }
+    for (int i = 0; i < SHARDS; i++) {
+        rt_batch_result result;
+        rt_graph *g = rt_graph_new();
+        rt_parameters_zero_grads(&model->parameters);
+        rt_graph_set_random(g, t->config.run.seed, 0, (uint32_t)i);
+        expect_ok(
+            rt_graph_backward(g, rt_batch_loss(model, g, &shard[i], (double)labels, &result)));
+        for (size_t k = 0; k < p->block_size; k++)
+            sum[k] += p->grads[k];
+        rt_graph_free(g);
+        rt_labelled_batch_free(&shard[i]);
+    }
+    for (size_t k = 0; k < p->block_size; k++)
+        squares += (double)sum[k] * (double)sum[k];
+    const rt_step_result step = take_steps(t, 1);
+    ck_assert_double_eq_tol(step.grad_norm, sqrt(squares), 1e-12 * sqrt(squares));
+    rt_free(sum);
+    free_training(t);
+}
+END_TEST
+
+START_TEST(a_step_counts_its_tokens)
+{
+    training *t = new_training(OVERRIDES("train.batch_size=13", "train.shards=4"));
+    ck_assert_int_eq(take_steps(t, 1).tokens, 13 * 12);
+    free_training(t);
+}
+END_TEST
+
+/* Values and two moments of the block of parameters; a block of gradients for each shard at work
+ * and each sum that waits: all four, if two threads work. */
+START_TEST(the_memory_of_parameters_and_gradients_is_known)
+{
+    training *t = new_training(OVERRIDES("train.shards=4", "run.threads=2"));
+    const double bytes = (double)parameters(t)->block_size * sizeof(real);
+    rt_memory_need need;
+    expect_ok(rt_memory_estimate(&need, &t->config, t->data));
+    ck_assert_double_eq(need.parameters, 3 * bytes);
+    ck_assert_int_eq(need.blocks, 4);
+    ck_assert_double_eq(need.gradients, 4 * bytes);
+    free_training(t);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("trainer: steps");
     TCase *tests = leak_checked_case(suite, "trainer");
+    tcase_add_test(tests, a_shard_draws_its_dropout_by_its_number);
+    tcase_add_test(tests, a_step_counts_its_tokens);
+    tcase_add_test(tests, the_memory_of_parameters_and_gradients_is_known);
     tcase_add_test(tests, the_number_of_shards_follows_from_the_sizes);
     tcase_add_loop_test(tests, gradients_do_not_depend_on_the_cut, 0, 6);
     tcase_add_loop_test(tests, threads_never_change_a_bit, 0, 3);
