@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/folder/exit.h"
 
 #include <ctype.h>
 #include <signal.h>
@@ -58,15 +59,19 @@ static long newest_step(const trial *t, const char *folder, const char *run)
     return newest;
 }
 
-static void compare_all(trial *t, const char *run)
+static void compare_all(trial *t, const char *run, int code)
 {
     static const char *const tables[] = {"metrics.csv", "theta.csv", "lengths.csv",
                                          "theta_final.csv", "result.csv"};
     char name[64], other[64];
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         compare(t, run, tables[i], tables[i]);
-    snprintf(name, sizeof name, "checkpoints/step-%08ld.h5", newest_step(t, "straight", run));
-    snprintf(other, sizeof other, "checkpoints/step-%08ld.h5", newest_step(t, "trial", run));
+    /* A run whose loss is not finite keeps the last good one, and a stop leaves one more. */
+    const long straight = newest_step(t, "straight", run), resumed = newest_step(t, "trial", run);
+    if (code == RT_EXIT_NONFINITE && resumed > straight)
+        return;
+    snprintf(name, sizeof name, "checkpoints/step-%08ld.h5", straight);
+    snprintf(other, sizeof other, "checkpoints/step-%08ld.h5", resumed);
     if (strcmp(name, other) != 0)
         find(t, "the last checkpoint is %s, of the straight run %s", other, name);
     else
@@ -197,7 +202,7 @@ void try_run(trial *t)
     line_of(t->out, "eval: ", trained);
     if (!train_in_pieces(t, t->seconds, words_of(code, text)))
         return;
-    compare_all(t, d.config.run.name);
+    compare_all(t, d.config.run.name, code);
     if (code != 5)
         ask(t, &d, trained);
 }
