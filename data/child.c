@@ -2,6 +2,7 @@
 #include "data/child.h"
 
 #include "core/memory.h"
+#include "data/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,21 +110,6 @@ static void leave_descriptors(int one, int other)
     close_between(high > STDERR_FILENO ? high + 1 : STDERR_FILENO + 1, INT32_MAX);
 }
 
-static bool write_all(int to, const void *from, size_t size)
-{
-    const unsigned char *bytes = from;
-    while (size > 0) {
-        const ssize_t written = write(to, bytes, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
 /* Tells which lines ran, in a build that counts them. */
 extern void __gcov_dump(void) __attribute__((weak));
 
@@ -141,9 +127,9 @@ static _Noreturn void be_child(rt_child_work *work, void *context, const rt_chil
     const rt_status status = work(context, &answer, &size);
     const header h = {status.code, status.code ? strlen(status.message) : size};
     const bool told =
-        write_all(to, &h, sizeof h) &&
-        write_all(to, status.code ? (const void *)status.message : (const void *)answer,
-                  (size_t)h.size);
+        rt_write_all(to, &h, sizeof h) &&
+        rt_write_all(to, status.code ? (const void *)status.message : (const void *)answer,
+                     (size_t)h.size);
     if (__gcov_dump)
         __gcov_dump();
     _exit(told ? 0 : BROKEN);

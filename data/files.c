@@ -206,3 +206,20 @@ rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_
         return rt_out_of_memory(key);
     return give_or_free(append_file(key, path, bytes, room, count), bytes, bytes_new);
 }
+
+bool rt_write_all(int file, const void *bytes, size_t size)
+{
+    const unsigned char *from = bytes;
+    while (size > 0) {
+        const ssize_t written = write(file, from, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written == 0)
+            errno = ENOSPC;
+        if (written <= 0)
+            return false;
+        from += written;
+        size -= (size_t)written;
+    }
+    return true;
+}

@@ -5,6 +5,7 @@
 
 #include "core/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -31,5 +32,8 @@ rt_status rt_files_read(const char *list, rt_file_check *check, const void *cont
 /* One file, which `key` names in messages, in the same way; its name may have a comma. */
 rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_new,
                        size_t *count) RT_MUST_CHECK;
+
+/* Writes all bytes to a descriptor; false, with errno, if it takes no more. */
+bool rt_write_all(int file, const void *bytes, size_t size);
 
 #endif

@@ -1,13 +1,13 @@
 #include "data/token_dataset.h"
 
 #include "core/memory.h"
+#include "data/files.h"
 #include "data/windows.h"
 
 #include <errno.h>
 #include <hdf5.h>
 #include <stdbool.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The most bytes of a chunk, which HDF5 holds in memory whole, and of those it keeps. */
 enum { CACHE_SIZE = 32 << 20, CACHE_SLOTS = 10007 };
@@ -235,21 +235,6 @@ static bool read_block(const set *d, size_t first, size_t count, void *block)
     return read;
 }
 
-static rt_status write_block(int to, const unsigned char *bytes, size_t size)
-{
-    while (size > 0) {
-        const ssize_t written = write(to, bytes, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return rt_error(RT_IO, "cannot write a temporary file for its ids: %s",
-                            strerror(written ? errno : ENOSPC));
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return rt_ok();
-}
-
 rt_status rt_token_dataset_decode(void *context, unsigned char **nothing, size_t *size)
 {
     const rt_token_source *source = context;
@@ -265,8 +250,9 @@ rt_status rt_token_dataset_decode(void *context, unsigned char **nothing, size_t
         if (!read_block(&d, first, n, block))
             status = rt_error(RT_DATA, "%s: data.file cannot be read from id %zu to %zu",
                               source->name, first, first + n - 1);
-        else
-            status = write_block(source->to, block, n * d.width);
+        else if (!rt_write_all(source->to, block, n * d.width))
+            status =
+                rt_error(RT_IO, "cannot write a temporary file for its ids: %s", strerror(errno));
     }
     return status;
 }

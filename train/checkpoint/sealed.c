@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "data/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,22 +48,6 @@ static rt_status cannot(const char *verb, const char *path)
 
 /* ---- writing ---- */
 
-static bool write_all(int file, const unsigned char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(file, bytes, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written == 0)
-            errno = ENOSPC;
-        if (written <= 0)
-            return false;
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
 static bool synchronise(int file)
 {
     int result;
@@ -79,7 +64,7 @@ static rt_status write_file(const char *path, const unsigned char *block, const 
     if (file < 0)
         return cannot("create", path);
     rt_status status = rt_ok();
-    if (!write_all(file, block, RT_SEAL_SIZE) || !write_all(file, body, size))
+    if (!rt_write_all(file, block, RT_SEAL_SIZE) || !rt_write_all(file, body, size))
         status = cannot("write", path);
     else if (!synchronise(file))
         status = cannot("synchronise", path);

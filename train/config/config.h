@@ -110,6 +110,10 @@ char *rt_config_overrides(const rt_config *config);
  * with both values; "" if there is none. */
 char *rt_config_differences(const rt_config *run, const rt_config *now);
 
+/* RT_CONFIG, with those keys, if there are any; `folder` is that of the run. */
+rt_status rt_config_compare(const rt_config *run, const rt_config *now,
+                            const char *folder) RT_MUST_CHECK;
+
 /* Takes over what the run settled at its start: the schedule's horizon, unless `config`
  * sets it. */
 void rt_config_continue(rt_config *config, const rt_config *run);

@@ -1,5 +1,7 @@
 #include "train/config/keys.h"
 
+#include "core/memory.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -78,6 +80,19 @@ char *rt_config_differences(const rt_config *run, const rt_config *now)
                           before, after);
     }
     return rt_writer_take(&w);
+}
+
+rt_status rt_config_compare(const rt_config *run, const rt_config *now, const char *folder)
+{
+    char *differences = rt_config_differences(run, now);
+    rt_status status = rt_ok();
+    if (!differences)
+        status = rt_out_of_memory("a comparison");
+    else if (*differences)
+        status = rt_error(RT_CONFIG, "the run in %s has another configuration:\n%s", folder,
+                          differences);
+    rt_free(differences);
+    return status;
 }
 
 /* What is not a key of the table: name, default, values, meaning. */

@@ -19,7 +19,7 @@ static rt_status compare_configs(rt_run *r, rt_checkpoint_found *found)
 {
     rt_checkpoint_info info = {0};
     rt_config before;
-    char *errors = NULL, *differences = NULL;
+    char *errors = NULL;
     rt_status status = rt_checkpoint_read_info(found->image, &info);
     found->image = NULL;
     r->vocabulary = info.vocabulary;
@@ -32,15 +32,9 @@ static rt_status compare_configs(rt_run *r, rt_checkpoint_found *found)
     }
     if (!status.code) {
         rt_config_continue(r->config, &before);
-        differences = rt_config_differences(&before, r->config);
-        status = !differences ? rt_out_of_memory("a comparison")
-                 : *differences
-                     ? rt_error(RT_CONFIG, "the run in %s has another configuration:\n%s",
-                                r->folder.path, differences)
-                     : rt_ok();
+        status = rt_config_compare(&before, r->config, r->folder.path);
     }
     rt_free(errors);
-    rt_free(differences);
     rt_checkpoint_info_free(&info);
     return status;
 }

@@ -99,7 +99,7 @@ static rt_status look_for_results(sweep_run *r, int run)
     rt_sweep_result *result = &r->results[run];
     rt_run_folder folder;
     rt_config config, before;
-    char path[RT_PATH_SIZE], *errors = NULL, *differences = NULL;
+    char path[RT_PATH_SIZE], *errors = NULL;
     rt_status status = load_again(r, run, &config);
     if (!status.code)
         status = rt_run_folder_name(&folder, config.run.dir, config.run.name);
@@ -109,15 +109,9 @@ static rt_status look_for_results(sweep_run *r, int run)
     status = rt_path_join(path, folder.path, "config.ini");
     if (!status.code)
         status = rt_config_load(&before, &source, &errors);
-    differences = status.code ? NULL : rt_config_differences(&before, &config);
     if (!status.code)
-        status = !differences ? rt_out_of_memory("a comparison")
-                 : *differences
-                     ? rt_error(RT_CONFIG, "the run in %s has another configuration:\n%s",
-                                folder.path, differences)
-                     : rt_ok();
+        status = rt_config_compare(&before, &config, folder.path);
     rt_free(errors);
-    rt_free(differences);
     int code = 0, steps = 0;
     const bool ended = rt_results_whole(&result->results, RT_RESULT_EXIT_CODE, &code) &&
                        rt_results_whole(&result->results, RT_RESULT_STEPS, &steps);
