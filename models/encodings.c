@@ -5,15 +5,29 @@
 
 #include <math.h>
 
+/* A weight that holds what is learned of positions, which start with a deviation of their own. */
+static rt_tensor *add_weight(rt_roformer *m, const char *prefix, const char *name, int rows,
+                             int size)
+{
+    rt_parameters *p = &m->parameters;
+    const double init_std = p->init_std;
+    if (m->options.position.init_std > 0)
+        p->init_std = m->options.position.init_std;
+    rt_tensor *weight = rt_parameters_add(p, RT_ROLE_WEIGHT, RT_INIT_NORMAL,
+                                          RT_SHAPE_OF(rows, size), "%s.%s.weight", prefix, name);
+    p->init_std = init_std;
+    return weight;
+}
+
 void rt_add_encoding(rt_roformer *m)
 {
     const rt_roformer_options *o = &m->options;
     if (o->position.kind == RT_POSITION_LEARNED)
-        m->position_table = rt_add_table(&m->parameters, "roformer.embeddings.position_embeddings",
-                                         o->position.max_len, o->embedding_dim);
+        m->position_table = add_weight(m, "roformer.embeddings", "position_embeddings",
+                                       o->position.max_len, o->embedding_dim);
     if (o->position.kind == RT_POSITION_T5)
-        m->distance_bias = rt_add_table(&m->parameters, "roformer.encoder.relative_attention_bias",
-                                        RT_T5_BUCKETS, o->heads);
+        m->distance_bias =
+            add_weight(m, "roformer.encoder", "relative_attention_bias", RT_T5_BUCKETS, o->heads);
 }
 
 rt_tensor *rt_add_layer_encoding(rt_roformer *m, const char *prefix)
@@ -21,9 +35,7 @@ rt_tensor *rt_add_layer_encoding(rt_roformer *m, const char *prefix)
     const rt_roformer_options *o = &m->options;
     if (o->position.kind != RT_POSITION_SHAW)
         return NULL;
-    return rt_parameters_add(&m->parameters, RT_ROLE_WEIGHT, RT_INIT_NORMAL,
-                             RT_SHAPE_OF(2 * RT_SHAW_REACH + 1, o->dim / o->heads),
-                             "%s.distance_embedding.weight", prefix);
+    return add_weight(m, prefix, "distance_embedding", 2 * RT_SHAW_REACH + 1, o->dim / o->heads);
 }
 
 rt_status rt_encoding_start(rt_roformer *m)

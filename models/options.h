@@ -56,7 +56,8 @@ typedef struct rt_position_options {
     rt_frequency_options frequencies; /* of rope; the base also of sinusoidal */
     double fraction;                  /* share of each head's pairs that is rotated, 0 ... 1 */
     bool rotate_value;
-    int max_len; /* of learned: the size of its table, the most tokens a sequence can have */
+    int max_len;     /* of learned: the size of its table, the most tokens a sequence can have */
+    double init_std; /* of what is learned of positions at the start; 0 = that of the model */
 } rt_position_options;
 
 typedef struct rt_theta_options {
@@ -77,6 +78,7 @@ typedef struct rt_roformer_options {
     int ffn_dim;       /* 0 = 4 dim */
     rt_norm_order norm;
     double norm_eps;
+    double init_std;          /* of weights and embeddings at the start; 0 = 0.02 */
     rt_activation activation; /* of the feed-forward blocks and the heads */
     double dropout;
     double attention_dropout;

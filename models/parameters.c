@@ -9,8 +9,6 @@
 
 enum { BOUNDARY = 64 / sizeof(real) };
 
-static const double initial_deviation = 0.02;
-
 static bool grow(rt_parameters *p)
 {
     int capacity = p->capacity ? 2 * p->capacity : 32;
@@ -53,6 +51,7 @@ rt_tensor *rt_parameters_add(rt_parameters *p, rt_role role, rt_init init, rt_sh
     added->tensor = rt_tensor_of(NULL, NULL, shape);
     added->role = role;
     added->init = init;
+    added->init_std = p->init_std > 0 ? p->init_std : RT_INIT_STD;
     added->offset = p->block_size;
     p->list[p->count++] = added;
     p->block_size += (rt_shape_size(shape) + BOUNDARY - 1) / BOUNDARY * BOUNDARY;
@@ -75,7 +74,7 @@ static void initialise(rt_parameter *parameter, uint64_t seed)
     size_t size = rt_size(&parameter->tensor);
     if (parameter->init == RT_INIT_NORMAL)
         for (size_t i = 0; i < size; i++)
-            value[i] = (real)(initial_deviation * rt_random_normal(random, i));
+            value[i] = (real)(parameter->init_std * rt_random_normal(random, i));
     if (parameter->init == RT_INIT_ONE)
         for (size_t i = 0; i < size; i++)
             value[i] = 1;

@@ -19,8 +19,11 @@
 
 enum { RT_NAME_SIZE = 96 };
 
+/* The standard deviation of BERT's initial weights (Devlin et al. 2019). */
+#define RT_INIT_STD 0.02
+
 typedef enum rt_init {
-    RT_INIT_NORMAL, /* N(0, 0.02) */
+    RT_INIT_NORMAL, /* N(0, s^2), s = rt_parameters.init_std */
     RT_INIT_ZERO,
     RT_INIT_ONE,
     RT_INIT_GIVEN /* the model fills it in after allocation */
@@ -38,7 +41,8 @@ typedef struct rt_parameter {
     rt_tensor tensor;
     rt_role role;
     rt_init init;
-    size_t offset; /* of the tensor in the blocks, in elements */
+    double init_std; /* of RT_INIT_NORMAL */
+    size_t offset;   /* of the tensor in the blocks, in elements */
 } rt_parameter;
 
 typedef struct rt_parameters {
@@ -49,6 +53,7 @@ typedef struct rt_parameters {
     real *values;
     real *grads;
     bool borrows_values;
+    double init_std;  /* of those that are added from now on; 0 = RT_INIT_STD */
     rt_status status; /* the first addition that failed */
 } rt_parameters;
 

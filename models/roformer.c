@@ -214,6 +214,7 @@ static rt_status list_parameters(rt_roformer **model_new, const rt_roformer_opti
         m->options.embedding_dim = options->dim;
     if (!m->options.ffn_dim)
         m->options.ffn_dim = 4 * options->dim;
+    m->parameters.init_std = options->init_std;
     m->layers = rt_alloc((size_t)options->layers, sizeof *m->layers);
     if (m->layers) {
         add_encoder(m);

@@ -90,6 +90,9 @@ rt_shape rt_roformer_theta_shape(const rt_roformer_options *options);
 void rt_roformer_theta(const rt_roformer *model, double *theta);
 void rt_roformer_set_theta(rt_roformer *model, const double *theta);
 
+/* base^(-2i/R) for each of them, laid out as rt_roformer_theta, whatever scaling and start are. */
+void rt_roformer_theta_geometric(const rt_roformer_options *options, double *theta);
+
 /* How much of the query and key projections goes through each theta: |W_q rows| |W_k rows| of
  * the pairs that it turns, as a share of what all theta of the same layer and head turn.
  * Laid out as rt_roformer_theta. */

@@ -68,6 +68,18 @@ static void check_head(rules r)
                        "a sequence or token head needs at least one label; got %d", r.o->labels);
 }
 
+static void check_start(rules r)
+{
+    const struct {
+        const char *name;
+        double init_std;
+    } starts[] = {{"model.init_std", r.o->init_std}, {"position.init_std", r.o->position.init_std}};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (!(starts[i].init_std >= 0 && isfinite(starts[i].init_std)))
+            rt_rule_broken(r.to, RT_OPTIONS(starts[i].name), "%s must be at least 0; got %g",
+                           starts[i].name, starts[i].init_std);
+}
+
 /* ---- positions ---- */
 
 static const char *kind_of(rules r)
@@ -177,6 +189,7 @@ void rt_roformer_rules(const rt_roformer_options *o, rt_rule_listener *tell, voi
     if (!sizes || !choices)
         return;
     check_head(r);
+    check_start(r);
     check_position(r);
     check_heads(r);
     check_theta(r);

@@ -61,6 +61,14 @@ void rt_roformer_set_theta(rt_roformer *m, const double *theta)
     }
 }
 
+void rt_roformer_theta_geometric(const rt_roformer_options *o, double *theta)
+{
+    const rt_shape shape = rt_roformer_theta_shape(o);
+    const int pairs = shape.axis[2];
+    for (int n = 0; n < shape.axis[0] * shape.axis[1]; n++)
+        rt_theta_geometric(theta + (size_t)n * (size_t)pairs, pairs, o->position.frequencies.base);
+}
+
 /* ---- use ---- */
 
 static double squares_of_row(const rt_tensor *weight, int row)

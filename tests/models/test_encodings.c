@@ -50,6 +50,38 @@ START_TEST(learnable_positions_have_public_names_and_shapes)
 }
 END_TEST
 
+/* The same draws by another factor: 0.02 in all if nothing is said, and what is learned of
+ * positions as the model unless it has a deviation of its own. */
+START_TEST(the_deviation_of_the_start_is_that_of_the_options)
+{
+    static const rt_position_kind kinds[] = {RT_POSITION_LEARNED, RT_POSITION_T5, RT_POSITION_SHAW};
+    static const double of_model[] = {0.02, 0.1, 0.1, 0}, of_positions[] = {0, 0, 0.5, 0.5};
+    rt_roformer_options o = small(kinds[_i]);
+    rt_roformer *unsaid = make(&o, 1);
+    for (int row = 0; row < 4; row++) {
+        o.init_std = of_model[row];
+        o.position.init_std = of_positions[row];
+        rt_roformer *m = make(&o, 1);
+        for (int i = 0; i < m->parameters.count; i++) {
+            const rt_parameter *p = m->parameters.list[i];
+            const bool position = strstr(p->name, "position_embeddings") ||
+                                  strstr(p->name, "distance_embedding") ||
+                                  strstr(p->name, "relative_attention_bias");
+            const double model_std = of_model[row] > 0 ? of_model[row] : 0.02;
+            const double std = position && of_positions[row] > 0 ? of_positions[row] : model_std;
+            const real *before = unsaid->parameters.list[i]->tensor.data;
+            for (size_t k = 0; k < rt_size(&p->tensor); k++)
+                ck_assert_double_eq_tol(p->tensor.data[k],
+                                        p->init == RT_INIT_NORMAL ? before[k] * std / 0.02
+                                                                  : before[k],
+                                        1e-14);
+        }
+        rt_roformer_free(m);
+    }
+    rt_roformer_free(unsaid);
+}
+END_TEST
+
 START_TEST(a_sequence_beyond_the_learned_table_is_refused)
 {
     static const int32_t ids[7] = {1, 2, 3, 4, 5, 6, 1};
@@ -211,6 +243,7 @@ int main(void)
     Suite *suite = suite_create("encodings");
     TCase *tests = leak_checked_case(suite, "encodings");
     tcase_add_test(tests, learnable_positions_have_public_names_and_shapes);
+    tcase_add_loop_test(tests, the_deviation_of_the_start_is_that_of_the_options, 0, 3);
     tcase_add_test(tests, a_sequence_beyond_the_learned_table_is_refused);
     tcase_add_test(tests, the_sinusoidal_table_grows_on_demand);
     tcase_add_test(tests, scaling_changes_where_theta_starts);

@@ -88,6 +88,15 @@ START_TEST(each_rule_names_its_options)
     expect(&o, "position.kind position.fraction model.dim model.heads",
            "position.fraction = 0.3 is 2.4 of the 8 pairs of a head; the nearest that fit are 0.25 "
            "and 0.375");
+    o = good();
+    o.init_std = -0.02;
+    expect(&o, "model.init_std", "model.init_std must be at least 0; got -0.02");
+    o.init_std = INFINITY;
+    expect(&o, "model.init_std", "model.init_std must be at least 0; got inf");
+    o = good();
+    o.position.init_std = NAN;
+    expect(&o, "position.init_std", "position.init_std must be at least 0; got nan");
+    o = good();
     o.position.fraction = NAN;
     expect(&o, "position.fraction", "position.fraction must be from 0 to 1; got nan");
     o.position.fraction = 0;
