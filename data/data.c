@@ -26,6 +26,12 @@ int rt_data_task_classes(int task)
     return rt_tasks[task].classes;
 }
 
+bool rt_data_task_has_objective(int task)
+{
+    assert(rt_data_task_name(task));
+    return rt_tasks[task].objective;
+}
+
 void rt_data_rules(const rt_data_options *o, rt_rule_listener *tell, void *context)
 {
     const rt_rule_sink to = {tell, context};

@@ -14,6 +14,7 @@
 #include "core/status.h"
 #include "data/batch.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,8 +22,8 @@
 #define RT_LEVELS(X) X(RT_LEVEL_BYTE, "byte") X(RT_LEVEL_CHAR, "char")
 typedef enum rt_level { RT_LEVELS(RT_CHOICE_VALUE) } rt_level;
 
-/* What is asked about a text or about token ids: units that were hidden, or at every place
- * the unit that follows. */
+/* What is asked about a text, token ids, or a sequence that repeats itself: units that were hidden,
+ * or at every place the unit that follows. */
 #define RT_OBJECTIVES(X) X(RT_OBJECTIVE_MLM, "mlm") X(RT_OBJECTIVE_LM, "lm")
 typedef enum rt_objective { RT_OBJECTIVES(RT_CHOICE_VALUE) } rt_objective;
 
@@ -38,11 +39,13 @@ typedef struct rt_data_options {
     int length;                    /* tokens, all special ones included */
     int vocab;                     /* ids there are; a text has a vocabulary */
     int distance;                  /* shift: how far to look back */
+    int period;                    /* period: of the sequence, in tokens */
+    double theta;                  /* spin: radians a position */
     char file[RT_FILE_LIST_SIZE];  /* text: one path, or several with commas between;
                                       tokens: file.h5:/dataset */
     char vocab_file[RT_PATH_SIZE]; /* text at level char: a vocab.txt; "": the text's characters */
     rt_level level;                /* text */
-    rt_objective objective;        /* text and tokens */
+    rt_objective objective;        /* see rt_data_task_has_objective */
     double mask_probability;       /* mlm: that a unit is chosen */
     double eval_fraction;          /* text and tokens: tail that training never sees */
     uint64_t eval_seed;
@@ -64,6 +67,10 @@ const char *rt_data_task_name(int task);
 /* What labels are: 0 = token ids; n > 0 = one label a sequence, at its token 0, which is
  * one of n classes. */
 int rt_data_task_classes(int task);
+
+/* Whether rt_data_options.objective says what is asked; other tasks have a question of their own.
+ */
+bool rt_data_task_has_objective(int task);
 
 /* What options cannot be, whatever the files hold: RT_CONFIG, with a message that
  * begins with the key. Asked again with another length, it tells whether batches

@@ -49,9 +49,10 @@ typedef struct rt_source {
 
 typedef struct rt_task {
     const char *name;
-    int shortest; /* the length below which no label remains */
-    int vocab;    /* the smallest data.vocab; 0 when the file decides */
-    int classes;  /* see rt_data_task_classes */
+    int shortest;   /* the length below which no label remains */
+    int vocab;      /* the smallest data.vocab; 0 when the file decides */
+    int classes;    /* see rt_data_task_classes */
+    bool objective; /* data.objective says what is asked */
     void (*draw)(const rt_data *data, rt_draw draw, rt_sequence row);
     /* As rt_data_rules, of the rules that are the task's own; or NULL. */
     void (*check)(const rt_data_options *o, rt_rule_sink to);

@@ -1,7 +1,9 @@
 #include "core/random.h"
+#include "data/objective.h"
 #include "data/task.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 /* The toy tasks. Each sequence begins with [CLS], an anchor: RoPE knows only distances, so
@@ -191,6 +193,88 @@ static void draw_order(const rt_data *data, rt_draw draw, rt_sequence row)
     row.labels[0] = one < other;
 }
 
+/* ---- tasks whose theta is known ---- */
+
+/* What one position of a sequence is made of, or one of the symbols that a sequence repeats. */
+static void words_at(rt_draw draw, int index, uint32_t words[4])
+{
+    rt_random_words(randomness(draw), rt_draw_index(draw, index), words);
+}
+
+/* [CLS] s_1 ... s_n: s_t is one of the symbols that are drawn for the sequence, the one that
+ * `which` tells, with the given probability, else any symbol. Uses words 0 and 1 of t for s_t, and
+ * word 2 of k for the k-th symbol of the sequence. */
+static void repeat(const rt_data *data, rt_draw draw, rt_sequence row, double probability,
+                   int (*which)(const rt_data *, rt_draw, int t))
+{
+    const int symbols = data->vocab - RT_FIRST_SYMBOL;
+    uint32_t words[4], own[4];
+    put(row, 0, RT_ID_CLS);
+    for (int t = 1; t < row.length; t++) {
+        words_at(draw, t, words);
+        words_at(draw, which(data, draw, t), own);
+        const uint32_t word = words[0] * 0x1p-32 < probability ? own[2] : words[1];
+        put(row, t, RT_FIRST_SYMBOL + rt_word_below(word, symbols));
+    }
+    rt_objective_ask(data, draw, row);
+}
+
+static int residue(const rt_data *data, rt_draw draw, int t)
+{
+    (void)draw;
+    return t % data->options.period;
+}
+
+/* P = data.period: s_t is the (t mod P)-th of P symbols half of the time. A pair that averages
+ * over the sequence needs theta = 2 pi k / P. */
+static void draw_period(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    repeat(data, draw, row, 0.5, residue);
+}
+
+static void check_period(const rt_data_options *o, rt_rule_sink to)
+{
+    rt_objective_check(o, to);
+    if (o->period < 2 || o->period > o->length - 2)
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.period", "data.length"),
+                       "data.period must be from 2 to %d for period with data.length %d; got %d",
+                       o->length - 2, o->length, o->period);
+}
+
+enum { CELLS = 8 };
+static const double turn = 6.283185307179586;
+
+/* The cell of a circle that a hand points at which turns by data.theta a position. */
+static int cell(const rt_data *data, rt_draw draw, int t)
+{
+    uint32_t words[4];
+    words_at(draw, 0, words);
+    const double turns = data->options.theta * t / turn + words[3] * 0x1p-32;
+    return (int)(CELLS * (turns - floor(turns))) % CELLS;
+}
+
+/* s_t is the symbol of that cell with probability 0.6: theta = data.theta is needed. */
+static void draw_spin(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    repeat(data, draw, row, 0.6, cell);
+}
+
+/* Faster than half a turn looks like slower the other way round; a hand that stays in its cell
+ * looks like one that stands. */
+static void check_spin(const rt_data_options *o, rt_rule_sink to)
+{
+    const double slowest = turn / CELLS / (o->length - 2);
+    rt_objective_check(o, to);
+    if (!(o->theta > 0 && o->theta <= turn / 2))
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.theta"),
+                       "data.theta must be above 0 and at most pi for spin; got %g", o->theta);
+    else if (o->theta < slowest)
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.theta", "data.length"),
+                       "data.theta must be at least %.4g for spin with data.length %d: below, the "
+                       "circle turns by less than one of its %d cells; got %g",
+                       slowest, o->length, CELLS, o->theta);
+}
+
 const rt_task rt_tasks[] = {
     {.name = "copy", .shortest = 4, .vocab = TWO_SYMBOLS, .draw = draw_copy},
     {.name = "reverse", .shortest = 4, .vocab = TWO_SYMBOLS, .draw = draw_reverse},
@@ -206,14 +290,28 @@ const rt_task rt_tasks[] = {
      .draw = draw_recall,
      .check = check_recall},
     {.name = "order", .shortest = 3, .vocab = ORDER_VOCAB, .classes = 2, .draw = draw_order},
+    {.name = "period",
+     .shortest = 4,
+     .vocab = TWO_SYMBOLS,
+     .objective = true,
+     .draw = draw_period,
+     .check = check_period},
+    {.name = "spin",
+     .shortest = 3,
+     .vocab = TWO_SYMBOLS,
+     .objective = true,
+     .draw = draw_spin,
+     .check = check_spin},
     {.name = "text",
      .shortest = 2,
+     .objective = true,
      .draw = rt_windows_draw,
      .check = rt_text_check,
      .source = &rt_text},
     {.name = "tokens",
      .shortest = 2,
      .vocab = TWO_SYMBOLS,
+     .objective = true,
      .draw = rt_windows_draw,
      .check = rt_tokens_check,
      .source = &rt_tokens},

@@ -59,6 +59,8 @@ static inline rt_data_options options_for(const char *task)
                          .length = 32,
                          .vocab = 32,
                          .distance = 3,
+                         .period = 7,
+                         .theta = 1.1,
                          .level = RT_LEVEL_BYTE,
                          .objective = RT_OBJECTIVE_MLM,
                          .mask_probability = 0.15,

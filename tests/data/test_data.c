@@ -352,6 +352,34 @@ START_TEST(a_distance_without_a_label_is_refused)
 }
 END_TEST
 
+START_TEST(what_no_sequence_of_that_length_can_repeat_is_refused)
+{
+    rt_data_options o = options_for("period");
+    o.period = 1;
+    refused(&o, "data.period must be from 2 to 30 for period with data.length 32; got 1");
+    o.period = 31;
+    refused(&o, "data.period must be from 2 to 30 for period with data.length 32; got 31");
+    o.period = 30;
+    accepted(&o);
+    o.mask_probability = 0;
+    refused(&o, "data.mask_probability must be above 0 and at most 1; got 0");
+    o = options_for("spin");
+    o.theta = 0;
+    refused(&o, "data.theta must be above 0 and at most pi for spin; got 0");
+    o.theta = 3.15;
+    refused(&o, "data.theta must be above 0 and at most pi for spin; got 3.15");
+    o.theta = (double)NAN;
+    ck_assert_int_eq(rt_data_check(&o).code, RT_CONFIG);
+    o.theta = 0.026;
+    refused(&o, "data.theta must be at least 0.02618 for spin with data.length 32: below, the "
+                "circle turns by less than one of its 8 cells; got 0.026");
+    o.theta = 0.0262;
+    accepted(&o);
+    o.theta = 3.14159265358979;
+    accepted(&o);
+}
+END_TEST
+
 START_TEST(fractions_out_of_range_are_refused)
 {
     rt_data_options o = options_for("text");
@@ -429,6 +457,14 @@ START_TEST(a_rule_names_the_options_it_is_between)
     o = options_for("recall");
     o.length = 62;
     between(&o, "data.task data.vocab data.length\n");
+    o = options_for("period");
+    o.mask_probability = 0;
+    o.period = 31;
+    between(&o, "data.task data.objective data.mask_probability\n"
+                "data.task data.period data.length\n");
+    o = options_for("spin");
+    o.theta = 0.001;
+    between(&o, "data.task data.theta data.length\n");
     o = options_for("text");
     o.mask_probability = 0;
     o.eval_fraction = 1;
@@ -510,6 +546,7 @@ int main(void)
     tcase_add_test(options, more_keys_than_symbols_are_refused);
     tcase_add_test(options, a_token_file_is_named_with_its_data_set);
     tcase_add_test(options, a_distance_without_a_label_is_refused);
+    tcase_add_test(options, what_no_sequence_of_that_length_can_repeat_is_refused);
     tcase_add_test(options, fractions_out_of_range_are_refused);
     tcase_add_test(options, nothing_is_hidden_from_a_language_model_with_any_probability);
     tcase_add_test(options, a_rule_names_the_options_it_is_between);

@@ -175,6 +175,7 @@ static void check_task(const char *name, void (*check)(row))
             o.length = lengths[i];
             o.vocab = vocabs[j];
             o.distance = 1;
+            o.period = 2;
             if (can_be_drawn(o))
                 check_draws(&o, check);
         }
@@ -356,6 +357,108 @@ START_TEST(order_is_balanced)
 }
 END_TEST
 
+/* ---- tasks whose theta is known ---- */
+
+enum { REPEATED = 10000, SHOWN_SYMBOLS = 12 };
+
+/* Over many sequences, the share of places whose symbol stands again `distance` places on. */
+static double share_of_repeats(const rt_data_options *o, int distance)
+{
+    rt_data *data = opened(o);
+    rt_batch batch = new_batch(REPEATED, o->length);
+    long same = 0, places = 0;
+    rt_data_training(data, 5, 3, 0, &batch);
+    for (int r = 0; r < REPEATED; r++)
+        for (int t = 1; t + distance < o->length; t++, places++)
+            same += original(&batch, r * o->length + t) ==
+                    original(&batch, r * o->length + t + distance);
+    free_batch(batch);
+    rt_data_close(data);
+    return (double)same / (double)places;
+}
+
+/* Two symbols of a sequence are those of their places on the circle with probability p each, and
+ * those are the same with probability `same`; all others are equal as often as any two symbols. */
+static void expect_repeats(const rt_data_options *o, int distance, double p, double same)
+{
+    const double share = share_of_repeats(o, distance);
+    const double expected = p * p * same + (1 - p * p * same) / SHOWN_SYMBOLS;
+    ck_assert_msg(fabs(share - expected) < 4 * sqrt(expected / REPEATED),
+                  "distance %d: %.4f of the symbols stand there again, %.4f expected", distance,
+                  share, expected);
+}
+
+static void check_repeating(row x)
+{
+    int labels = 0;
+    ck_assert_int_eq(x.ids[0], 1);
+    ck_assert_int_eq(x.mask[0], 1);
+    ck_assert_int_eq(x.labels[0], RT_NO_LABEL);
+    for (int t = 1; t < x.length; t++) {
+        ck_assert_int_eq(x.mask[t], 1);
+        if (x.labels[t] == RT_NO_LABEL)
+            check_symbol(x, t);
+        else
+            ck_assert(x.labels[t] >= 4 && x.labels[t] < x.options->vocab);
+        labels += x.labels[t] != RT_NO_LABEL;
+    }
+    ck_assert_int_ge(labels, 1);
+}
+
+START_TEST(period_repeats_half_of_its_symbols_after_each_period)
+{
+    rt_data_options o = options_for("period");
+    o.vocab = 4 + SHOWN_SYMBOLS;
+    for (o.period = 2; o.period <= 7; o.period += 5)
+        for (int distance = 1; distance <= 15; distance++)
+            expect_repeats(&o, distance, 0.5, distance % o.period == 0);
+    check_task("period", check_repeating);
+}
+END_TEST
+
+/* With a random phase, two hands that are x cells apart are in one cell with probability 1 - x. */
+START_TEST(spin_turns_by_its_theta_a_position)
+{
+    const double pi = acos(-1), thetas[] = {1.1, 0.4, pi};
+    rt_data_options o = options_for("spin");
+    o.vocab = 4 + SHOWN_SYMBOLS;
+    for (int i = 0; i < COUNT(thetas); i++)
+        for (int distance = 1; distance <= 17; distance++) {
+            o.theta = thetas[i];
+            const double angle = fabs(remainder(o.theta * distance, 2 * pi));
+            expect_repeats(&o, distance, 0.6, fmax(0, 1 - 8 * angle / (2 * pi)));
+        }
+    check_task("spin", check_repeating);
+}
+END_TEST
+
+START_TEST(what_repeats_is_asked_as_a_text_is)
+{
+    static const char *const names[] = {"period", "spin"};
+    enum { BATCH = 500 };
+    rt_data_options o = options_for(names[_i]);
+    rt_batch batch = new_batch(BATCH, o.length);
+    for (int objective = 0; objective < 2; objective++) {
+        int labels = 0, hidden = 0;
+        o.objective = objective ? RT_OBJECTIVE_LM : RT_OBJECTIVE_MLM;
+        rt_data *data = opened(&o);
+        rt_data_training(data, 1, 0, 0, &batch);
+        for (int i = 0; i < BATCH * o.length; i++) {
+            labels += batch.labels[i] != RT_NO_LABEL;
+            hidden += batch.ids[i] == 2;
+            if (objective)
+                ck_assert_int_eq(batch.labels[i],
+                                 i % o.length == o.length - 1 ? RT_NO_LABEL : batch.ids[i + 1]);
+        }
+        const double share = labels / (double)(BATCH * (o.length - 1));
+        ck_assert_double_eq_tol(share, objective ? 1 : 0.15, 0.02);
+        ck_assert_double_eq_tol(hidden, objective ? 0 : 0.8 * labels, 0.03 * labels);
+        rt_data_close(data);
+    }
+    free_batch(batch);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tasks");
@@ -371,5 +474,8 @@ int main(void)
     tcase_add_test(tests, recall_is_uniform_in_its_question_keys_and_values);
     tcase_add_test(tests, order_asks_which_of_two_symbols_comes_first);
     tcase_add_test(tests, order_is_balanced);
+    tcase_add_test(tests, period_repeats_half_of_its_symbols_after_each_period);
+    tcase_add_test(tests, spin_turns_by_its_theta_a_position);
+    tcase_add_loop_test(tests, what_repeats_is_asked_as_a_text_is, 0, 2);
     return run_suite(suite);
 }

@@ -1,0 +1,71 @@
+#include "data/objective.h"
+
+#include "core/random.h"
+#include "data/task.h"
+
+#include <string.h>
+
+void rt_objective_check(const rt_data_options *o, rt_rule_sink to)
+{
+    /* Written so that a NaN is refused as well. */
+    if (o->objective == RT_OBJECTIVE_MLM && !(o->mask_probability > 0 && o->mask_probability <= 1))
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.objective", "data.mask_probability"),
+                       "data.mask_probability must be above 0 and at most 1; got %g",
+                       o->mask_probability);
+}
+
+/* Any id that is no special token. */
+static int32_t any_unit(const rt_data *data, uint32_t word)
+{
+    const rt_vocabulary *v = data->vocabulary;
+    return v ? rt_vocabulary_unit(v, rt_word_below(word, rt_vocabulary_units(v)))
+             : RT_FIRST_SYMBOL + rt_word_below(word, data->vocab - RT_FIRST_SYMBOL);
+}
+
+/* What BERT (Devlin et al. 2019) does to a chosen unit: of ten, eight become [MASK], one
+ * any unit, and one stays. All of them are asked for. Uses words 1 and 2. */
+static void hide(const rt_data *data, const uint32_t words[4], int32_t *id, int32_t *label)
+{
+    int tenth = rt_word_below(words[1], 10);
+    *label = *id;
+    if (tenth < 8)
+        *id = data->special.mask;
+    else if (tenth == 8)
+        *id = any_unit(data, words[2]);
+}
+
+/* If chance chose no unit, one is chosen all the same: no sequence is without a label.
+ * That draw has the index of [CLS], which is never hidden. */
+static void hide_some(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    rt_random random = {draw.seed, draw.step, RT_STREAM_MASK};
+    uint32_t words[4];
+    int chosen = 0;
+    for (int t = 1; t < row.length; t++) {
+        rt_random_words(random, rt_draw_index(draw, t), words);
+        if (words[0] * 0x1p-32 < data->options.mask_probability) {
+            hide(data, words, &row.ids[t], &row.labels[t]);
+            chosen++;
+        }
+    }
+    if (chosen)
+        return;
+    rt_random_words(random, rt_draw_index(draw, 0), words);
+    int t = 1 + rt_word_below(words[0], row.length - 1);
+    hide(data, words, &row.ids[t], &row.labels[t]);
+}
+
+/* At every place the id that follows. So each unit of a window is asked for once, the first
+ * one at [CLS], and the last place, where the window ends, has no label. */
+static void ask_next(rt_sequence row)
+{
+    memcpy(row.labels, row.ids + 1, (size_t)(row.length - 1) * sizeof *row.labels);
+}
+
+void rt_objective_ask(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    if (data->options.objective == RT_OBJECTIVE_LM)
+        ask_next(row);
+    else
+        hide_some(data, draw, row);
+}
