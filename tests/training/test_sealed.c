@@ -123,8 +123,7 @@ START_TEST(hdf5_alone_finds_damage_in_a_dataset)
     free(bytes);
     image = rt_image_open(in_scratch("a.h5"), RT_PARSE_HERE);
     ck_assert_ptr_null(rt_image_bytes(image, "/bytes", &size));
-    assert_status(rt_image_status(image), RT_CHECKPOINT,
-                  "a.h5: /bytes cannot be read");
+    assert_status(rt_image_status(image), RT_CHECKPOINT, "a.h5: /bytes cannot be read");
     rt_image_close(image);
     no_handle_is_open();
 }

@@ -41,7 +41,7 @@ static const char *verdict_after(int steps)
 {
     FILE *to = fmemopen(report, sizeof report, "w");
     ck_assert_ptr_nonnull(to);
-    ck_assert_int_eq(rt_theta_print(to, model, &config, steps).code, RT_OK);
+    ck_assert_int_eq(rt_theta_print(to, model, &config, steps, NULL).code, RT_OK);
     fclose(to);
     const char *line = strstr(report, "theta: ");
     ck_assert_ptr_nonnull(line);
@@ -299,7 +299,7 @@ START_TEST(heads_are_counted_anew_in_every_layer)
         strstr(report, "    1     1    2          0.01         0.013     0.3000 "));
     ck_assert_ptr_nonnull(
         strstr(report, "    1     0    2          0.01          0.01     0.0000 "));
-    char *csv = rt_theta_csv(model, &config);
+    char *csv = rt_theta_csv(model, &config, NULL);
     ck_assert_ptr_nonnull(strstr(csv, "\n1,1,2,0.013,"));
     rt_free(csv);
 }
@@ -317,7 +317,7 @@ START_TEST(the_file_has_each_number_below_its_name)
     ck_assert_int_eq(rt_roformer_new(&model, &options, 1, NULL).code, RT_OK);
     set_theta(1, 0, 2, 0.008);
     even_out_projections();
-    char *csv = rt_theta_csv(model, &config);
+    char *csv = rt_theta_csv(model, &config, NULL);
     ck_assert(!strncmp(csv, heading, strlen(heading)));
     const char *row = strstr(csv, "\n1,all,2,");
     double got[8];
@@ -329,6 +329,39 @@ START_TEST(the_file_has_each_number_below_its_name)
     for (int i = 0; i < 8; i++)
         ck_assert_msg(fabs(got[i] - expected[i]) < 1e-8, "column %d: %g instead of %g", i, got[i],
                       expected[i]);
+    rt_free(csv);
+}
+END_TEST
+
+/* Each row has those of its own theta, below their headings. */
+START_TEST(tolerances_stand_with_their_theta)
+{
+    rt_theta_tolerance tolerances[16];
+    FILE *to = fmemopen(report, sizeof report, "w");
+    make_model("head", "log");
+    for (int n = 0; n < 16; n++)
+        tolerances[n] = (rt_theta_tolerance){0.01 * n, 3 - 0.1 * n};
+    ck_assert_int_eq(rt_theta_print(to, model, &config, 10, tolerances).code, RT_OK);
+    fclose(to);
+    char *csv = rt_theta_csv(model, &config, tolerances);
+    ck_assert_ptr_nonnull(strstr(csv, ",use,tolerance_down,tolerance_up\n"));
+    const char *row = report, *line = csv;
+    for (int n = 0; n < 16; n++) {
+        char down[32], up[32], columns[80], cells[64];
+        row = strchr(row, '\n') + 1;
+        line = strchr(line, '\n') + 1;
+        snprintf(down, sizeof down, "%.3f", 0.01 * n);
+        snprintf(up, sizeof up, "%.3f", 3 - 0.1 * n);
+        snprintf(columns, sizeof columns, "%%  %6s  %6s  ", down, up);
+        snprintf(cells, sizeof cells, ",%.9g,%.9g\n", 0.01 * n, 3 - 0.1 * n);
+        const char *at = strstr(row, columns), *cell = strstr(line, cells);
+        ck_assert_msg(at && at < strchr(row, '\n'), "row %d: no \"%s\" in:\n%s", n, columns,
+                      report);
+        ck_assert_msg(cell && cell < strchr(line, '\n'), "row %d: no \"%s\" in:\n%s", n, cells,
+                      csv);
+    }
+    const char *heading = strstr(report, "    down      up    used\n");
+    ck_assert(heading && heading < strchr(report, '\n'));
     rt_free(csv);
 }
 END_TEST
@@ -368,7 +401,7 @@ START_TEST(a_heap_that_is_exhausted_is_reported)
     int n = 0;
     for (rt_code code = RT_MEMORY; code == RT_MEMORY;) {
         rt_memory_fail_at((size_t)++n);
-        code = rt_theta_print(to, model, &config, 10).code;
+        code = rt_theta_print(to, model, &config, 10, NULL).code;
         rt_memory_fail_at(0);
         ck_assert(code == RT_OK || code == RT_MEMORY);
         ck_assert_int_lt(n, 50);
@@ -377,7 +410,7 @@ START_TEST(a_heap_that_is_exhausted_is_reported)
     n = 0;
     for (char *csv = NULL; n < 50 && !csv;) {
         rt_memory_fail_at((size_t)++n);
-        csv = rt_theta_csv(model, &config);
+        csv = rt_theta_csv(model, &config, NULL);
         rt_memory_fail_at(0);
         rt_free(csv);
     }
@@ -408,6 +441,7 @@ int main(void)
     tcase_add_test(tests, means_and_cosine_are_those_of_the_distance_from_the_base);
     tcase_add_test(tests, heads_are_counted_anew_in_every_layer);
     tcase_add_test(tests, the_file_has_each_number_below_its_name);
+    tcase_add_test(tests, tolerances_stand_with_their_theta);
     tcase_add_test(tests, without_adam_there_is_no_bound_to_use_up);
     tcase_add_loop_test(tests, every_theta_is_visited_once, 0, 3);
     tcase_add_test(tests, a_heap_that_is_exhausted_is_reported);

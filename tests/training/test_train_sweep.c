@@ -178,7 +178,7 @@ START_TEST(numbers_of_any_size_and_columns_of_any_count_fit)
     expect_text(line_of(w->out, "variant  log_every  ", line),
                 "keep  runs  loss    accuracy  at 4    at 5    at 6    at 7    at 9    at 10   at "
                 "19   at 20   at 11   at 12   at 13   at 14   at 15   at 16   at 17   at 18   "
-                "theta drift  phase (rad)  near  steps to 99 %");
+                "theta drift  phase (rad)  near  needed  steps to 99 %");
 }
 END_TEST
 

@@ -85,6 +85,20 @@ static void check_model(checking c)
                    model.position.max_len, longest);
 }
 
+static void check_theta(checking c)
+{
+    const rt_roformer_options *model = &c.config->model;
+    if (!*c.config->theta.init_from)
+        return;
+    if (!model->theta.learn)
+        contradict(c, KEYS("theta.init_from", "theta.learn"),
+                   "theta.init_from is for a theta that is learned: theta.learn = yes; with "
+                   "theta.lr_scale = 0 it stays as it is given");
+    else if (model->theta.init != RT_THETA_FREQUENCIES)
+        contradict(c, KEYS("theta.init_from", "theta.init"),
+                   "theta.init_from and theta.init both say where theta starts");
+}
+
 static bool reads_file(const rt_data_options *data)
 {
     const char *task = rt_data_task_name(data->task);
@@ -96,7 +110,7 @@ static void check_causal(checking c)
 {
     const rt_data_options *data = &c.config->data;
     const bool causal = c.config->model.causal;
-    if (reads_file(data) && data->objective == RT_OBJECTIVE_LM && !causal)
+    if (rt_data_task_has_objective(data->task) && data->objective == RT_OBJECTIVE_LM && !causal)
         contradict(c, KEYS("data.task", "data.objective", "model.causal"),
                    "data.objective = lm needs model.causal = yes: otherwise a token sees the one "
                    "that it is asked for");
@@ -174,6 +188,7 @@ void rt_config_check(const rt_config *config, rt_config_errors *errors)
     checking c = {config, errors};
     check_run(c);
     check_model(c);
+    check_theta(c);
     check_data(c);
     check_optimizer(c);
     check_train(c);

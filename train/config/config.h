@@ -52,11 +52,18 @@ typedef struct rt_train_options {
     char init_from[RT_PATH_SIZE]; /* a checkpoint; "" = none */
 } rt_train_options;
 
-/* When a learned theta counts as unchanged. */
-typedef struct rt_theta_check {
-    double tolerance;
-    bool check;
-} rt_theta_check;
+/* What a learned theta is asked at the end: nothing, whether it is near where base^(-2i/R) is, or
+ * whether the model needs that it has moved. */
+#define RT_THETA_CHECKS(X)                                                                         \
+    X(RT_THETA_CHECK_NONE, "no") X(RT_THETA_CHECK_NEAR, "near") X(RT_THETA_CHECK_NEEDED, "needed")
+typedef enum rt_theta_check { RT_THETA_CHECKS(RT_CHOICE_VALUE) } rt_theta_check;
+
+typedef struct rt_theta_run_options {
+    double tolerance; /* the largest relative drift that is near */
+    rt_theta_check check;
+    bool tolerances;              /* measure how far each theta can go */
+    char init_from[RT_PATH_SIZE]; /* a CSV with the theta to start from; "" = none */
+} rt_theta_run_options;
 
 typedef struct rt_config {
     rt_run_options run;
@@ -64,7 +71,7 @@ typedef struct rt_config {
     rt_data_options data;      /* paths are absolute */
     rt_optimizer_options optimizer;
     rt_train_options train;
-    rt_theta_check theta;
+    rt_theta_run_options theta;
     char file[RT_PATH_SIZE]; /* what it was read from */
     int origin[RT_MAX_KEYS]; /* of each key of the table */
 } rt_config;

@@ -22,6 +22,7 @@ WORDS(pairing_word, RT_PAIRINGS)
 WORDS(scope_word, RT_THETA_SCOPES)
 WORDS(form_word, RT_THETA_FORMS)
 WORDS(init_word, RT_THETA_INITS)
+WORDS(check_word, RT_THETA_CHECKS)
 WORDS(level_word, RT_LEVELS)
 WORDS(objective_word, RT_OBJECTIVES)
 WORDS(optimizer_word, RT_OPTIMIZERS)
@@ -94,6 +95,8 @@ static const rt_key keys[] = {
      "LayerNorm after or before each block", FIXED},
     {"model", "norm_eps", NUMBER(model.norm_eps, ABOVE_UP_TO(0, 1)), "1e-12",
      "added to the variance in LayerNorm", FIXED},
+    {"model", "init_std", NUMBER(model.init_std, ABOVE(0)), "0.02",
+     "standard deviation of weights and embeddings at the start", FIXED},
     {"model", "activation", CHOICE(model.activation, activation_word), "gelu",
      "function inside the feed-forward blocks", FIXED},
     {"model", "dropout", NUMBER(model.dropout, FROM_BELOW(0, 1)), "0",
@@ -125,6 +128,8 @@ static const rt_key keys[] = {
      "for scaling: how many times longer", FIXED},
     {"position", "original_len", WHOLE(model.position.frequencies.original_len, 0, MOST), "0",
      "for yarn: the length that a model was trained on; 0 = data.length", FIXED},
+    {"position", "init_std", NUMBER(model.position.init_std, AT_LEAST(0)), "0",
+     "for learned, t5 and shaw: that of what is learned of positions; 0 = model.init_std", FIXED},
     {"position", "max_len", WHOLE(model.position.max_len, 0, MOST), "0",
      "for learned: the size of the table; 0 = the longest length used", FIXED},
 
@@ -137,12 +142,18 @@ static const rt_key keys[] = {
      "where theta starts: as position.* says, those times e^(sigma z), or log-uniform", FIXED},
     {"theta", "init_sigma", NUMBER(model.theta.init_sigma, AT_LEAST(0)), "0.5",
      "for perturbed: sigma", FIXED},
+    {"theta", "init_from", TEXT(theta.init_from), "",
+     "a CSV with the theta to start from, in columns layer, head, i and theta; relative to the "
+     "configuration file",
+     FIXED},
     {"theta", "lr_scale", NUMBER(optimizer.theta_lr_scale, AT_LEAST(0)), "1.0",
      "learning rate of theta, as a multiple of optimizer.lr", FIXED},
     {"theta", "tolerance", NUMBER(theta.tolerance, AT_LEAST(0)), "0.2",
      "largest relative drift still called near", FIXED},
-    {"theta", "check", YES_NO(theta.check), "no", "exit with 7 when a learned theta is not near",
-     FIXED},
+    {"theta", "check", CHOICE(theta.check, check_word), "no",
+     "exit with 7 when a learned theta is not near, or when it is needed; yes is near", FIXED},
+    {"theta", "tolerances", YES_NO(theta.tolerances), "no",
+     "how far each theta can go from where it ends before that is noticed", FIXED},
 
     {"data", "task", CHOICE(data.task, rt_data_task_name), "copy", "what is to be learned", FIXED},
     {"data", "length", WHOLE(data.length, 2, MOST), "32",
@@ -151,6 +162,10 @@ static const rt_key keys[] = {
      "token ids, all special ones included; a text has its vocabulary", FIXED},
     {"data", "distance", WHOLE(data.distance, 1, MOST), "3",
      "for shift: how far to look back", FIXED},
+    {"data", "period", WHOLE(data.period, 2, MOST), "7",
+     "for period: tokens after which a sequence repeats itself", FIXED},
+    {"data", "theta", NUMBER(data.theta, ABOVE(0)), "1.1",
+     "for spin: radians a position by which a sequence turns, at most pi", FIXED},
     {"data", "file", TEXT(data.file), "",
      "for text: files with commas between, for tokens: FILE.h5:/DATASET; relative to the "
      "configuration file",
@@ -161,7 +176,9 @@ static const rt_key keys[] = {
      FIXED},
     {"data", "level", CHOICE(data.level, level_word), "byte", "what a text is cut into", FIXED},
     {"data", "objective", CHOICE(data.objective, objective_word), "mlm",
-     "what is asked about a text", FIXED},
+     "what is asked: units that are hidden, or at every place the next one; for period, spin, text and "
+     "tokens",
+     FIXED},
     {"data", "mask_probability", NUMBER(data.mask_probability, ABOVE_UP_TO(0, 1)), "0.15",
      "for mlm: share of the units that is asked", FIXED},
     {"data", "eval_fraction", NUMBER(data.eval_fraction, FROM_BELOW(0, 1)), "0.1",

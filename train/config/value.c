@@ -109,10 +109,19 @@ static bool read_number(const rt_key *key, const char *value, rt_config *config)
     return true;
 }
 
+/* A choice whose first word is `no` was a yes or no before it had more words: its `yes` is the
+ * second. */
+static const char *word_now(const rt_key *key, const char *value)
+{
+    const bool was_yes_no = key->type == RT_KEY_CHOICE && !strcmp(key->word(0), yes_no_word(0));
+    return was_yes_no && !strcmp(value, yes_no_word(1)) ? key->word(1) : value;
+}
+
 static bool read_word(const rt_key *key, const char *value, rt_config *config)
 {
     const char *(*word)(int) = words_of(key);
     int i = 0;
+    value = word_now(key, value);
     while (word(i) && strcmp(word(i), value))
         i++;
     if (!word(i))

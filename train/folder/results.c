@@ -131,6 +131,7 @@ const rt_result_view *rt_result_view_at(int i)
         {RT_RESULT_DRIFT, "theta drift", 3, false},
         {RT_RESULT_PHASE, "phase (rad)", 2, false},
         {RT_RESULT_NEAR, "near", 2, false},
+        {RT_RESULT_NEEDED, "needed", 2, false},
         {RT_RESULT_FIRST_STEP, "steps to 99 %", 0, true},
     };
     return i < (int)(sizeof views / sizeof *views) ? &views[i] : NULL;

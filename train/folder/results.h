@@ -20,6 +20,11 @@
 #define RT_RESULT_PHASE            "theta_max_phase"
 #define RT_RESULT_DRIFT_FROM_START "theta_max_drift_from_start"
 #define RT_RESULT_COSINE           "theta_cosine"
+#define RT_RESULT_NEEDED           "theta_needed"
+#define RT_RESULT_SWAP_LOSS        "theta_put_back_loss" /* with theta as it started */
+#define RT_RESULT_SWAP_ACCURACY    "theta_put_back_accuracy"
+#define RT_RESULT_BASE_LOSS        "theta_put_back_base_loss" /* with base^(-2i/R) */
+#define RT_RESULT_BASE_ACCURACY    "theta_put_back_base_accuracy"
 #define RT_RESULT_FIRST_STEP       "first_step_with_accuracy_0.99"
 #define RT_RESULT_EXIT_CODE        "exit_code"
 

@@ -5,6 +5,7 @@
 #include "train/report/page.h"
 #include "train/report/theta_figures.h"
 #include "train/report/theta_report.h"
+#include "train/report/theta_table.h"
 #include "train/text/csv.h"
 #include "train/text/number.h"
 
@@ -136,7 +137,7 @@ static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *
 
 /* What train prints of the learned theta below the table of its pairs, from the model itself; of
  * a run whose model is gone, what its results tell. */
-static void add_theta(rt_writer *w, const rt_results *r, const rt_config *c, rt_trainer *trainer)
+static void add_drift(rt_writer *w, const rt_results *r, const rt_config *c, rt_trainer *trainer)
 {
     const rt_training_state *state = trainer ? rt_trainer_state(trainer) : NULL;
     rt_theta_verdict verdict;
@@ -149,6 +150,24 @@ static void add_theta(rt_writer *w, const rt_results *r, const rt_config *c, rt_
             w, "theta: max relative drift %.3g, max phase drift %.3g rad over %d positions: %s\n",
             rt_results_get(r, RT_RESULT_DRIFT), rt_results_get(r, RT_RESULT_PHASE),
             c->data.length - 1, rt_results_get(r, RT_RESULT_NEAR) == 1 ? "near" : "moved");
+}
+
+/* A swap that a run has recorded. */
+static void add_swap(rt_writer *w, const rt_results *r, const char *place, const char *loss,
+                     const char *accuracy)
+{
+    const rt_theta_swap swap = {rt_results_get(r, RT_RESULT_LOSS),
+                                rt_results_get(r, RT_RESULT_ACCURACY),
+                                rt_results_get(r, "%s", loss), rt_results_get(r, "%s", accuracy)};
+    if (!isnan(swap.other_accuracy))
+        rt_theta_tell_swap(w, place, &swap);
+}
+
+static void add_theta(rt_writer *w, const rt_results *r, const rt_config *c, rt_trainer *trainer)
+{
+    add_drift(w, r, c, trainer);
+    add_swap(w, r, RT_THETA_START_PLACE, RT_RESULT_SWAP_LOSS, RT_RESULT_SWAP_ACCURACY);
+    add_swap(w, r, RT_THETA_BASE_PLACE, RT_RESULT_BASE_LOSS, RT_RESULT_BASE_ACCURACY);
 }
 
 /* A run that has not come to an end has no results. */
@@ -188,6 +207,8 @@ rt_status rt_report_write(const char *folder, const rt_config *config, rt_traine
     rt_page_begin(&w, config->run.name);
     add_verdict(&w, config, folder, trainer);
     rt_page_figures(&w, &figures);
+    if (config->model.theta.learn)
+        rt_report_theta_table(&w, folder);
     rt_report_configuration(&w, config);
     rt_report_machine(&w, folder);
     rt_status written = rt_page_end(&w, folder);

@@ -164,16 +164,20 @@ rt_sweep_verdict rt_sweep_judge(const rt_sweep_runs *s)
 {
     const int near = rt_sweep_column(s, RT_RESULT_NEAR);
     const int drift = rt_sweep_column(s, RT_RESULT_DRIFT);
+    const int needed = rt_sweep_column(s, RT_RESULT_NEEDED);
     rt_sweep_verdict v = {.drift = -1};
     for (int i = 0; i < s->count; i++) {
         char *const *cells = s->list[i].cells;
         const double is_near = near < 0 ? (double)NAN : rt_csv_value(cells[near]);
+        const double is_needed = needed < 0 ? (double)NAN : rt_csv_value(cells[needed]);
         const double far = drift < 0 ? (double)NAN : rt_csv_value(cells[drift]);
         count_run(&v.endings, s, &s->list[i]);
         if (isnan(is_near))
             continue;
         v.learned++;
         v.near += is_near == 1;
+        v.swapped += !isnan(is_needed);
+        v.needed += is_needed == 1;
         if (far > v.drift) {
             v.drift = far;
             v.farthest = cells[0];
@@ -190,4 +194,7 @@ void rt_sweep_tell_theta(rt_writer *w, const rt_sweep_verdict *v)
     if (v->farthest)
         rt_writer_add(w, ", max relative drift %.3g (%s)", v->drift, v->farthest);
     rt_writer_add(w, "\n");
+    if (v->swapped)
+        rt_writer_add(w, "theta: put back to its start: needed in %d of the %d runs\n", v->needed,
+                      v->swapped);
 }

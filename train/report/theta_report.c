@@ -14,21 +14,22 @@ rt_status rt_theta_visit(const rt_roformer *model, rt_theta_visitor visit, void 
     const rt_shape shape = rt_roformer_theta_shape(o);
     const int rows = shape.axis[1], pairs = shape.axis[2];
     double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
-    double *geometric = rt_alloc((size_t)pairs, sizeof *geometric);
+    double *geometric = rt_alloc(rt_shape_size(shape), sizeof *geometric);
     double *use = rt_alloc(rt_shape_size(shape), sizeof *use);
     const bool ready = theta && geometric && use;
     if (ready) {
         rt_roformer_theta(model, theta);
         rt_roformer_theta_use(model, use);
-        rt_theta_geometric(geometric, pairs, o->position.frequencies.base);
+        rt_roformer_theta_geometric(o, geometric);
         for (int n = 0; n < shape.axis[0] * rows * pairs; n++) {
             const rt_theta_entry entry = {
                 .layer = o->theta.scope == RT_THETA_MODEL ? -1 : n / pairs / rows,
                 .head = o->theta.scope == RT_THETA_HEAD ? n / pairs % rows : -1,
                 .pair = n % pairs,
+                .index = n,
                 .theta = theta[n],
                 .start = model->theta_start[n],
-                .geometric = geometric[n % pairs],
+                .geometric = geometric[n],
                 .use = use[n]};
             visit(context, &entry);
         }
@@ -142,14 +143,25 @@ void rt_theta_tell(rt_writer *w, const rt_theta_verdict *v, const rt_config *c)
                   v->phase.value, c->data.length - 1, v->near ? "near" : "moved", tolerance);
 }
 
+void rt_theta_tell_swap(rt_writer *w, const char *place, const rt_theta_swap *s)
+{
+    char loss[RT_NUMBER_SIZE], accuracy[RT_NUMBER_SIZE], other_accuracy[RT_NUMBER_SIZE];
+    snprintf(loss, sizeof loss, isnan(s->other_loss) ? "nan" : "%.6g", s->other_loss);
+    rt_writer_add(w, "theta: put back to %s: loss %.6g -> %s, accuracy %s -> %s: %s\n", place,
+                  s->loss, loss, rt_number_show(accuracy, 4, s->accuracy),
+                  rt_number_show(other_accuracy, 4, s->other_accuracy),
+                  rt_theta_needed(s) ? "needed" : "not needed");
+}
+
 /* ---- the table ---- */
 
 typedef struct printing {
     rt_writer text;
     const rt_config *config;
-    double reach; /* how far Adam could have gone */
-    bool adam;    /* there is such a bound */
-    bool crossed; /* some theta is 0 or below */
+    const rt_theta_tolerance *tolerances; /* or NULL */
+    double reach;                         /* how far Adam could have gone */
+    bool adam;                            /* there is such a bound */
+    bool crossed;                         /* some theta is 0 or below */
 } printing;
 
 static void add_cell(rt_writer *w, int width, int decimals, double x, bool defined)
@@ -172,6 +184,10 @@ static void print_row(void *context, const rt_theta_entry *e)
     add_cell(w, 7, 3, m.phase, true);
     add_cell(w, 4, 1, 100 * e->use, true);
     rt_writer_add(w, "%%");
+    if (p->tolerances) {
+        add_cell(w, 6, 3, p->tolerances[e->index].down, true);
+        add_cell(w, 6, 3, p->tolerances[e->index].up, true);
+    }
     if (p->adam) {
         add_cell(w, 5, 1, 100 * m.moved / p->reach, raw || !crossed);
         rt_writer_add(w, "%%");
@@ -187,6 +203,10 @@ static void print_notes(printing *p)
                   "grid: in steps between neighbouring theta; phase: radians over %d positions; "
                   "use: share of the query and key weights that it turns",
                   c->data.length - 1);
+    if (p->tolerances)
+        rt_writer_add(&p->text,
+                      "; down, up: how far ln theta can go before that is noticed, at most %g",
+                      RT_THETA_FARTHEST);
     if (p->adam)
         rt_writer_add(&p->text, "; used: of the %.3g that Adam could have moved %s", p->reach,
                       c->model.theta.form == RT_THETA_LOG ? "ln theta" : "theta");
@@ -195,9 +215,10 @@ static void print_notes(printing *p)
     rt_writer_add(&p->text, "\n");
 }
 
-rt_status rt_theta_print(FILE *to, const rt_roformer *model, const rt_config *config, int steps)
+rt_status rt_theta_print(FILE *to, const rt_roformer *model, const rt_config *config, int steps,
+                         const rt_theta_tolerance *tolerances)
 {
-    printing p = {.config = config};
+    printing p = {.config = config, .tolerances = tolerances};
     rt_theta_verdict verdict;
     for (int step = 1; step <= steps; step++)
         p.reach += rt_learning_rate(&config->optimizer, step) * config->optimizer.theta_lr_scale;
@@ -205,10 +226,10 @@ rt_status rt_theta_print(FILE *to, const rt_roformer *model, const rt_config *co
     rt_status status = rt_theta_judge(&verdict, model, config);
     if (status.code)
         return status;
-    rt_writer_add(
-        &p.text,
-        "layer  head    i        theta0         theta      drift    grid    phase    use%s\n",
-        p.adam ? "    used" : "");
+    rt_writer_add(&p.text,
+                  "layer  head    i        theta0         theta      drift    grid    phase    "
+                  "use%s%s\n",
+                  tolerances ? "     down      up" : "", p.adam ? "    used" : "");
     status = rt_theta_visit(model, print_row, &p);
     print_notes(&p);
     rt_theta_tell(&p.text, &verdict, config);
@@ -226,6 +247,7 @@ rt_status rt_theta_print(FILE *to, const rt_roformer *model, const rt_config *co
 typedef struct listing {
     rt_writer text;
     const rt_config *config;
+    const rt_theta_tolerance *tolerances; /* or NULL */
 } listing;
 
 static void add_row(void *context, const rt_theta_entry *e)
@@ -243,14 +265,20 @@ static void add_row(void *context, const rt_theta_entry *e)
             rt_writer_add(&l->text, ",nan"); /* of whatever sign */
         else
             rt_writer_add(&l->text, ",%.9g", numbers[i]);
+    if (l->tolerances)
+        rt_writer_add(&l->text, ",%.9g,%.9g", l->tolerances[e->index].down,
+                      l->tolerances[e->index].up);
     rt_writer_add(&l->text, "\n");
 }
 
-char *rt_theta_csv(const rt_roformer *model, const rt_config *config)
+char *rt_theta_csv(const rt_roformer *model, const rt_config *config,
+                   const rt_theta_tolerance *tolerances)
 {
-    listing l = {.config = config};
-    rt_writer_add(&l.text, "layer,head,i,theta,theta_initial,geometric,drift,drift_from_start,"
-                           "grid,phase,use\n");
+    listing l = {.config = config, .tolerances = tolerances};
+    rt_writer_add(&l.text,
+                  "layer,head,i,theta,theta_initial,geometric,drift,drift_from_start,grid,phase,"
+                  "use%s\n",
+                  tolerances ? "," RT_TOLERANCE_DOWN "," RT_TOLERANCE_UP : "");
     rt_status status = rt_theta_visit(model, add_row, &l);
     if (status.code) {
         rt_writer_free(&l.text);

@@ -8,6 +8,8 @@
  *           theta <= 0, which only the raw form comes to
  *   phase   |theta - theta0| (T - 1) in radians: what attention can feel
  *   use     share of the layer's (and head's) query and key weights that it turns
+ *   down    how far ln |theta| can go from where it ended before that is noticed, and
+ *   up      the same towards larger |theta|; where they were measured
  *   used    share of the way that Adam could have gone at most, the sum of
  *           lr * theta.lr_scale over the steps
  *
@@ -17,6 +19,7 @@
 
 #include "models/roformer.h"
 #include "train/config/config.h"
+#include "train/step/theta_swap.h"
 #include "train/text/writer.h"
 
 #include <stdio.h>
@@ -46,16 +49,28 @@ rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_roformer *model,
 /* Adds what train prints of a verdict: a line, and one before it if theta started elsewhere. */
 void rt_theta_tell(rt_writer *w, const rt_theta_verdict *v, const rt_config *config);
 
-/* The table of all pairs after `steps` steps, and the verdict. */
-rt_status rt_theta_print(FILE *to, const rt_roformer *model, const rt_config *config,
-                         int steps) RT_MUST_CHECK;
+/* Adds what train prints of a swap: a line. `place` is where theta was put back to. */
+#define RT_THETA_START_PLACE "its start"
+#define RT_THETA_BASE_PLACE  "base^(-2i/R)"
+void rt_theta_tell_swap(rt_writer *w, const char *place, const rt_theta_swap *swap);
+
+/* The table of all pairs after `steps` steps, and the verdict. `tolerances` are laid out as
+ * rt_roformer_theta, or NULL if they were not measured. */
+rt_status rt_theta_print(FILE *to, const rt_roformer *model, const rt_config *config, int steps,
+                         const rt_theta_tolerance *tolerances) RT_MUST_CHECK;
+
+/* Names of columns of that table. */
+#define RT_TOLERANCE_DOWN "tolerance_down"
+#define RT_TOLERANCE_UP   "tolerance_up"
 
 /* The same table as CSV; the caller frees it. NULL when the heap is exhausted. */
-char *rt_theta_csv(const rt_roformer *model, const rt_config *config);
+char *rt_theta_csv(const rt_roformer *model, const rt_config *config,
+                   const rt_theta_tolerance *tolerances);
 
 /* One learned theta; layer and head as in rt_theta_worst. */
 typedef struct rt_theta_entry {
     int layer, head, pair;
+    int index; /* in rt_roformer_theta */
     double theta;
     double start;     /* theta0 */
     double geometric; /* base^(-2i/R) */

@@ -11,6 +11,7 @@ enum { DEFAULT_TOKENS = 200, MOST_TOKENS = 1000000 };
 enum {
     OPTION_CHECKPOINT = 256,
     OPTION_PREDICT,
+    OPTION_THETA,
     OPTION_REPORT,
     OPTION_TEMPERATURE,
     OPTION_SEED,
@@ -28,6 +29,9 @@ static const char usage[] =
     "  --resume           go on from the newest good checkpoint of the run\n"
     "  --overwrite        replace the run that is already there\n"
     "  --eval             evaluate a checkpoint (the newest, or --checkpoint) and stop\n"
+    "  --theta WHAT       for --eval: another theta in the place of the learned one: start (where\n"
+    "                     the run began), base (base^(-2i/R)), or a CSV with columns layer, head,\n"
+    "                     i and theta, as theta.csv and theta_final.csv of a run\n"
     "  --predict TEXT     fill every [MASK] of a text (mlm) or continue it (lm), and stop\n"
     "  --report RUN_DIR   draw the report of a run or a sweep again, and stop; no CONFIG.ini\n"
     "  --temperature T    for --predict: choose at random, the flatter the larger T; 0 = always "
@@ -72,6 +76,7 @@ static const struct option options[] = {
     {"checkpoint", required_argument, NULL, OPTION_CHECKPOINT},
     {"predict", required_argument, NULL, OPTION_PREDICT},
     {"report", required_argument, NULL, OPTION_REPORT},
+    {"theta", required_argument, NULL, OPTION_THETA},
     {"temperature", required_argument, NULL, OPTION_TEMPERATURE},
     {"seed", required_argument, NULL, OPTION_SEED},
     {"tokens", required_argument, NULL, OPTION_TOKENS},
@@ -183,6 +188,10 @@ static rt_status take_option(rt_arguments *a, int found, int index, const char *
         a->checkpoint = optarg;
         return rt_ok();
     }
+    if (found == OPTION_THETA) {
+        a->theta = optarg;
+        return rt_ok();
+    }
     if (found == OPTION_PREDICT) {
         a->predict = optarg;
         return set_command(a, RT_COMMAND_PREDICT, "predict");
@@ -231,6 +240,8 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
         return rt_error(RT_CONFIG, "--temperature, --seed and --tokens go with --predict");
     if (!a->tokens)
         a->tokens = DEFAULT_TOKENS;
+    if (a->theta && a->command != RT_COMMAND_EVAL)
+        return rt_error(RT_CONFIG, "--theta goes with --eval");
     if (a->trap && a->profile)
         return rt_error(RT_CONFIG, "--trap and --profile contradict each other");
     if ((a->trap || a->profile) && a->command != RT_COMMAND_TRAIN)

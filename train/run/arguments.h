@@ -31,6 +31,7 @@ typedef struct rt_arguments {
     const char *checkpoint; /* --checkpoint, or NULL */
     const char *report;     /* the folder of --report, or NULL */
     const char *predict;    /* the text of --predict, or NULL */
+    const char *theta;      /* of --theta: "start", "base" or a path; or NULL */
     double temperature;     /* below 0: not given */
     int64_t seed;           /* below 0: not given */
     int tokens;             /* that --predict adds */

@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "train/report/theta_report.h"
 #include "train/run/metrics.h"
+#include "train/run/theta_outcome.h"
 #include "train/text/text_file.h"
 #include "train/text/writer.h"
 
@@ -14,6 +15,8 @@ static const double nearly_all = 0.99; /* of RT_RESULT_FIRST_STEP */
 void rt_outcome_free(rt_outcome *o)
 {
     rt_results_free(&o->results);
+    rt_free(o->tolerances);
+    o->tolerances = NULL;
 }
 
 /* ---- printing ---- */
@@ -53,38 +56,19 @@ static rt_status evaluate_lengths(rt_outcome *o, const rt_config *c, rt_trainer 
     return status;
 }
 
-static rt_status report_theta(rt_outcome *o, const rt_config *c, rt_trainer *trainer)
+rt_status rt_outcome_evaluate(rt_outcome *o, const rt_config *config, rt_trainer *trainer)
 {
-    const rt_training_state *state = rt_trainer_state(trainer);
-    rt_theta_verdict v;
-    if (!c->model.theta.learn)
-        return rt_ok();
-    rt_status status = rt_theta_print(stdout, state->model, c, state->step);
-    if (!status.code)
-        status = rt_theta_judge(&v, state->model, c);
-    if (status.code)
-        return status;
-    o->theta_moved = c->theta.check && !v.near;
-    rt_results_put(&o->results, v.near, RT_RESULT_NEAR);
-    rt_results_put(&o->results, v.drift.value, RT_RESULT_DRIFT);
-    rt_results_put(&o->results, v.mean_drift, RT_RESULT_MEAN_DRIFT);
-    rt_results_put(&o->results, v.phase.value, RT_RESULT_PHASE);
-    rt_results_put(&o->results, v.from_start.value, RT_RESULT_DRIFT_FROM_START);
-    rt_results_put(&o->results, v.cosine, RT_RESULT_COSINE);
-    return rt_ok();
+    *o = (rt_outcome){0};
+    rt_results_put(&o->results, rt_trainer_state(trainer)->step, RT_RESULT_STEPS);
+    rt_status status = evaluate(o, config, trainer);
+    return status.code ? status : evaluate_lengths(o, config, trainer);
 }
 
-rt_status rt_outcome_print(rt_outcome *o, const rt_config *config, rt_trainer *trainer)
+rt_status rt_outcome_print(rt_outcome *o, const rt_config *config, rt_trainer *trainer,
+                           const char *folder)
 {
-    const rt_training_state *state = rt_trainer_state(trainer);
-    *o = (rt_outcome){0};
-    rt_results_put(&o->results, state->step, RT_RESULT_STEPS);
-    rt_status status = evaluate(o, config, trainer);
-    if (!status.code)
-        status = evaluate_lengths(o, config, trainer);
-    if (!status.code)
-        status = report_theta(o, config, trainer);
-    return status;
+    rt_status status = rt_outcome_evaluate(o, config, trainer);
+    return status.code ? status : rt_theta_outcome(o, config, trainer, folder);
 }
 
 /* ---- recording ---- */
@@ -119,6 +103,6 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_rof
     if (config->train.eval_lengths.count && evaluated)
         status = write_file(folder, "lengths.csv", list_lengths(o, config));
     if (!status.code && config->model.theta.learn)
-        status = write_file(folder, "theta_final.csv", rt_theta_csv(model, config));
+        status = write_file(folder, "theta_final.csv", rt_theta_csv(model, config, o->tolerances));
     return status.code ? status : rt_results_write(&o->results, folder);
 }

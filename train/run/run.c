@@ -267,8 +267,10 @@ static rt_exit conclude(rt_run *r)
     rt_outcome o;
     printf("steps: %d, %ld tokens\n", r->state->step,
            (long)r->state->sequences * r->config->data.length);
-    rt_status status = rt_outcome_print(&o, r->config, r->trainer);
-    const rt_exit code = o.target_missed || o.theta_moved ? RT_EXIT_CHECK : RT_EXIT_DONE;
+    rt_status status =
+        rt_outcome_print(&o, r->config, r->trainer, r->ended_before ? r->folder.path : NULL);
+    const bool failed = o.target_missed || o.theta_moved || o.theta_needed;
+    const rt_exit code = failed ? RT_EXIT_CHECK : RT_EXIT_DONE;
     if (!status.code)
         status = rt_outcome_record(&o, r->config, r->state->model, r->folder.path, (int)code);
     rt_outcome_free(&o);
@@ -341,6 +343,7 @@ static rt_exit train(rt_run *r)
     rt_status status = begin(r);
     if (!status.code)
         status = is_finished(r);
+    r->ended_before = r->finished;
     if (!status.code && !r->finished)
         status = take_steps(r);
     return status.code ? fail(r, status) : end(r);

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "data/units.h"
+#include "train/run/theta_file.h"
 #include "train/step/memory_check.h"
 
 #include <inttypes.h>
@@ -221,10 +222,27 @@ static rt_status start_from(rt_run *r)
     return rt_ok();
 }
 
+/* Takes theta from theta.init_from. */
+static rt_status start_theta(rt_run *r)
+{
+    const char *path = r->config->theta.init_from;
+    rt_roformer *model = r->state->model;
+    if (!*path)
+        return rt_ok();
+    rt_status status = rt_theta_file_read(path, model, model->theta_start);
+    if (!status.code)
+        rt_roformer_set_theta(model, model->theta_start);
+    if (!status.code && !r->arguments->quiet)
+        rt_progress_say(&r->progress, "theta from %s", path);
+    return status;
+}
+
 rt_status rt_run_prepare(rt_run *r)
 {
     rt_status status = open_start(r);
     if (!status.code)
         status = rt_run_open(r, NULL);
-    return status.code ? status : start_from(r);
+    if (!status.code)
+        status = start_from(r);
+    return status.code ? status : start_theta(r);
 }

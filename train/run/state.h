@@ -25,9 +25,10 @@ typedef struct rt_run {
     char *config_text;
     double best_loss;
     int best_step;
-    bool unsaved;  /* the newest checkpoint that was due could not be written */
-    bool stopping; /* a signal has asked for it */
-    bool finished; /* all steps are taken, or the target is reached */
+    bool unsaved;      /* the newest checkpoint that was due could not be written */
+    bool stopping;     /* a signal has asked for it */
+    bool finished;     /* all steps are taken, or the target is reached */
+    bool ended_before; /* it was so when the run was opened */
 } rt_run;
 
 /* Nothing is open yet; the configuration and the arguments are kept, not copied. */
@@ -40,9 +41,9 @@ void rt_run_free(rt_run *r);
  * process must be there before. */
 rt_status rt_run_open(rt_run *r, const char *checkpoint) RT_MUST_CHECK;
 
-/* The same for a run that starts afresh, which takes the parameters of train.init_from if that is
- * set. All that decides whether a configuration can be trained, but for what the run folder
- * holds, is decided here. */
+/* The same for a run that starts afresh, which takes the parameters of train.init_from and the
+ * theta of theta.init_from if those are set. All that decides whether a configuration can be
+ * trained, but for what the run folder holds, is decided here. */
 rt_status rt_run_prepare(rt_run *r) RT_MUST_CHECK;
 
 /* Warns of what a text cannot be read as, since the vocabulary lacks it; `text` says which one. */

@@ -5,6 +5,7 @@
 #include "train/report/sweep_report.h"
 #include "train/run/outcome.h"
 #include "train/run/predict.h"
+#include "train/run/theta_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,6 +48,37 @@ static rt_status predict(rt_run *r)
     return status;
 }
 
+/* Puts the theta of --theta in the place of the learned one. */
+static rt_status replace_theta(rt_run *r, const char *what)
+{
+    rt_roformer *model = r->state->model;
+    const size_t count = rt_shape_size(rt_roformer_theta_shape(&model->options));
+    if (!model->options.theta.learn)
+        return rt_error(RT_CONFIG, "--theta %.1000s: this model has no learned theta", what);
+    double *theta = rt_alloc(count, sizeof *theta);
+    rt_status status = theta ? rt_ok() : rt_out_of_memory("theta");
+    if (!status.code && !strcmp(what, "start"))
+        memcpy(theta, model->theta_start, count * sizeof *theta);
+    else if (!status.code && !strcmp(what, "base"))
+        rt_roformer_theta_geometric(&model->options, theta);
+    else if (!status.code)
+        status = rt_theta_file_read(what, model, theta);
+    if (!status.code) {
+        rt_roformer_set_theta(model, theta);
+        printf("theta: %s in the place of the learned one\n", what);
+    }
+    rt_free(theta);
+    return status;
+}
+
+static rt_status evaluate(rt_run *r, rt_outcome *outcome)
+{
+    if (!r->arguments->theta)
+        return rt_outcome_print(outcome, r->config, r->trainer, NULL);
+    rt_status status = replace_theta(r, r->arguments->theta);
+    return status.code ? status : rt_outcome_evaluate(outcome, r->config, r->trainer);
+}
+
 rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
 {
     rt_config own = *config;
@@ -59,7 +91,7 @@ rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
         status = predict(&r);
     } else if (!status.code) {
         printf("checkpoint: %s, step %d\n", path, r.state->step);
-        status = rt_outcome_print(&outcome, r.config, r.trainer);
+        status = evaluate(&r, &outcome);
     }
     if (status.code)
         rt_progress_say(&r.progress, "%s", status.message);

@@ -309,9 +309,13 @@ static rt_status sum_parts(const evaluation *e, int count, rt_evaluation *result
 
 rt_status rt_trainer_evaluate(rt_trainer *t, int length, rt_evaluation *result)
 {
-    const rt_config *c = t->config;
+    return rt_trainer_evaluate_batches(t, length, t->config->train.eval_batches, result);
+}
+
+rt_status rt_trainer_evaluate_batches(rt_trainer *t, int length, int batches, rt_evaluation *result)
+{
     const int workers = rt_workers_count(t->workers);
-    const long asked = (long)c->train.eval_batches * c->train.batch_size;
+    const long asked = (long)batches * t->config->train.batch_size;
     const long there = rt_data_evaluation_rows(t->data, length);
     evaluation e = {.trainer = t, .sequences = asked < there ? asked : there};
     e.rows = t->shard[0].sequences.batch.rows;

@@ -65,6 +65,10 @@ rt_status rt_trainer_step(rt_trainer *trainer, rt_step_result *result) RT_MUST_C
  * sequences of that length. */
 rt_status rt_trainer_evaluate(rt_trainer *trainer, int length, rt_evaluation *result) RT_MUST_CHECK;
 
+/* The same on the first `batches` of them. */
+rt_status rt_trainer_evaluate_batches(rt_trainer *trainer, int length, int batches,
+                                      rt_evaluation *result) RT_MUST_CHECK;
+
 /* Watches the graphs from now on: `trap` fails the step in which a number stops being finite
  * and names the op, `profile` measures every op. */
 rt_status rt_trainer_observe(rt_trainer *trainer, bool trap, bool profile) RT_MUST_CHECK;

@@ -1,0 +1,219 @@
+/* What a model becomes with another theta, in double. */
+
+#include "config_loading.h"
+
+#include "train/step/theta_swap.h"
+
+#include <math.h>
+#include <stdatomic.h>
+
+/* ---- the rule ---- */
+
+START_TEST(a_theta_is_needed_if_another_costs_accuracy_or_loss)
+{
+    static const struct {
+        rt_theta_swap swap;
+        bool needed;
+    } rows[] = {
+        {{0.1, 0.95, 0.1, 0.95}, false},
+        {{0.1, 1, 0.1, 0.99}, false},
+        {{0.1, 1, 0.1, 0.9899}, true},
+        {{0.1, 0.95, 0.16, 0.95}, false},
+        {{0.1, 0.95, 0.1601, 0.95}, true},
+        {{0.1, 0.9, 0.16, 0.9}, false},
+        {{0.1, 0.8999, 0.1601, 0.9}, true},
+        {{0.1, 0.8999, 0.1099, 0.9}, false},
+        {{0.1, 0.8999, 0.1101, 0.9}, true},
+        {{2, 0.3, 2.02, 0.3}, true},
+        {{2, 0.3, 2.009, 0.3}, false},
+        {{2, 0.3, 1.5, 0.2}, true},
+        {{2, 0.95, 2.9, 0.95}, false},
+        {{0, 1, 0.0099, 1}, false},
+        {{0, 1, 0.0101, 1}, true},
+        {{0.1, 1, (double)NAN, 1}, true},
+        {{0.1, 1, (double)INFINITY, 1}, true},
+        {{0.1, 0.02, 0.05, 0.02}, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        ck_assert_msg(rt_theta_needed(&rows[i].swap) == rows[i].needed, "row %zu", i);
+}
+END_TEST
+
+/* ---- a trained model ---- */
+
+static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"
+                           "[theta]\nlearn = yes\n"
+                           "[data]\ntask = shift\ndistance = 2\nlength = 12\nvocab = 10\n"
+                           "[optimizer]\nlr = 0.01\nschedule = constant\n"
+                           "[train]\nbatch_size = 16\neval_batches = 3\nshards = 1\n"
+                           "[run]\nthreads = 1\n";
+
+static rt_config config;
+static rt_data *data;
+static rt_trainer *trainer;
+static rt_roformer *model;
+
+static void expect_ok(rt_status status)
+{
+    ck_assert_msg(!status.code, "%s", status.message);
+}
+
+static void train(int steps, const char *scope)
+{
+    rt_step_result result;
+    load_sound(&config, tiny, OVERRIDES(scope));
+    expect_ok(rt_data_open(&data, &config.data, NULL));
+    expect_ok(rt_trainer_new(&trainer, &config, data));
+    model = rt_trainer_state(trainer)->model;
+    for (int i = 0; i < steps; i++)
+        expect_ok(rt_trainer_step(trainer, &result));
+}
+
+static void end(void)
+{
+    rt_trainer_free(trainer);
+    rt_data_close(data);
+}
+
+static rt_evaluation evaluate(int batches)
+{
+    rt_evaluation e;
+    expect_ok(rt_trainer_evaluate_batches(trainer, config.data.length, batches, &e));
+    return e;
+}
+
+static rt_evaluation swap(const double *theta, int batches)
+{
+    rt_evaluation e;
+    expect_ok(rt_theta_swap_evaluate(trainer, config.data.length, batches, theta, &e));
+    return e;
+}
+
+static bool same(rt_evaluation a, rt_evaluation b)
+{
+    return a.loss == b.loss && a.accuracy == b.accuracy && a.labels == b.labels &&
+           a.sequences == b.sequences;
+}
+
+START_TEST(a_swap_evaluates_another_theta_and_leaves_the_model_to_the_bit)
+{
+    static const char *const scopes[] = {"theta.scope=model", "theta.scope=layer",
+                                         "theta.scope=head"};
+    double other[16], own[16];
+    train(40, scopes[_i]);
+    const rt_parameters *p = &model->parameters;
+    const size_t count = rt_shape_size(rt_roformer_theta_shape(&model->options));
+    real *before = rt_alloc(p->block_size, sizeof *before);
+    ck_assert(before && count <= 16);
+    memcpy(before, p->values, p->block_size * sizeof *before);
+    rt_roformer_theta(model, own);
+    for (size_t n = 0; n < count; n++)
+        other[n] = own[n] * (n % 2 ? 1.3 : 0.6);
+    const rt_evaluation kept = evaluate(3), swapped = swap(other, 3), few = swap(other, 1);
+    ck_assert(!memcmp(before, p->values, p->block_size * sizeof *before));
+    ck_assert(same(evaluate(3), kept));
+    ck_assert_int_eq(few.sequences, 16);
+    ck_assert_int_eq(swapped.sequences, 48);
+    rt_roformer_set_theta(model, other);
+    ck_assert(same(evaluate(3), swapped) && same(evaluate(1), few));
+    ck_assert_double_ne(swapped.loss, kept.loss);
+    rt_free(before);
+}
+END_TEST
+
+/* Whether the model needs its n-th theta rather than e^step times it, by the definition. */
+static bool needed_at(size_t n, double step)
+{
+    double theta[16];
+    rt_roformer_theta(model, theta);
+    const rt_evaluation own = swap(theta, 1);
+    theta[n] *= exp(step);
+    const rt_evaluation other = swap(theta, 1);
+    const double most = own.accuracy < 0.9 ? own.loss + 0.01 : 1.5 * own.loss + 0.01;
+    return other.accuracy < own.accuracy - 0.01 || other.loss > most;
+}
+
+/* The range is halved seven times from a factor of 1000, so that a step of that share more is
+ * known to be too far. */
+START_TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
+{
+    const double resolution = pow(1000, 1.0 / 128) * (1 + 1e-9);
+    rt_theta_tolerance tolerances[16];
+    int far = 0, near = 0;
+    train(400, "theta.scope=layer");
+    ck_assert_double_gt(evaluate(1).accuracy, 0.9);
+    const size_t count = rt_shape_size(rt_roformer_theta_shape(&model->options));
+    const long before = atomic_load(rt_trainer_progress(trainer));
+    swap(model->theta_start, 1);
+    const long one = atomic_load(rt_trainer_progress(trainer)) - before;
+    expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances));
+    const long all = atomic_load(rt_trainer_progress(trainer)) - before - one;
+    ck_assert_int_gt(one, 0);
+    ck_assert_int_le(all, one * (1 + 16 * (long)count));
+    for (size_t n = 0; n < count; n++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            const double found = sign < 0 ? tolerances[n].down : tolerances[n].up;
+            ck_assert(found >= 0 && found <= 3);
+            ck_assert_msg(!needed_at(n, sign * found), "%zu: %g is too far", n, sign * found);
+            far += found == 3;
+            if (found == 3)
+                continue;
+            near++;
+            ck_assert_msg(needed_at(n, sign * fmax(found, 0.003) * resolution),
+                          "%zu: %g is not the farthest", n, sign * found);
+        }
+    ck_assert(far > 0 && near > 0);
+}
+END_TEST
+
+START_TEST(a_theta_of_0_cannot_go_anywhere)
+{
+    rt_theta_tolerance tolerances[16];
+    double theta[16];
+    load_sound(&config, tiny, OVERRIDES("theta.form=raw"));
+    expect_ok(rt_data_open(&data, &config.data, NULL));
+    expect_ok(rt_trainer_new(&trainer, &config, data));
+    model = rt_trainer_state(trainer)->model;
+    rt_roformer_theta(model, theta);
+    theta[0] = 0;
+    rt_roformer_set_theta(model, theta);
+    expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances));
+    ck_assert_double_eq(tolerances[0].down, 3);
+    ck_assert_double_eq(tolerances[0].up, 3);
+}
+END_TEST
+
+START_TEST(every_refusal_of_the_heap_is_a_status)
+{
+    rt_theta_tolerance tolerances[16];
+    size_t refused = 0, live;
+    rt_status status;
+    train(0, "theta.scope=model");
+    expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances)); /* graphs keep room */
+    live = rt_memory_live();
+    do {
+        rt_memory_fail_at(++refused);
+        status = rt_theta_tolerances(trainer, config.data.length, tolerances);
+        ck_assert(status.code == RT_OK || status.code == RT_MEMORY);
+    } while (status.code && refused < 100);
+    rt_memory_fail_at(0);
+    ck_assert_uint_gt(refused, 5);
+    ck_assert_uint_eq(rt_memory_live(), live);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("theta_swap");
+    TCase *rule = leak_checked_case(suite, "rule");
+    TCase *trained = leak_checked_case(suite, "trained");
+    tcase_add_checked_fixture(trained, NULL, end);
+    tcase_set_timeout(trained, 120);
+    tcase_add_test(rule, a_theta_is_needed_if_another_costs_accuracy_or_loss);
+    tcase_add_loop_test(trained, a_swap_evaluates_another_theta_and_leaves_the_model_to_the_bit, 0,
+                        3);
+    tcase_add_test(trained, a_tolerance_is_the_farthest_step_that_does_no_harm);
+    tcase_add_test(trained, a_theta_of_0_cannot_go_anywhere);
+    tcase_add_test(trained, every_refusal_of_the_heap_is_a_status);
+    return run_suite(suite);
+}

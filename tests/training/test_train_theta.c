@@ -1,0 +1,305 @@
+/* What `train` tells of a learned theta by function: putting it back, another one in its place,
+ * how far each can go. */
+
+#include "train_program.h"
+
+#include <math.h>
+
+/* The numbers of the line that begins so, in their order; others are passed over. */
+static int numbers_of(const char *text, const char *beginning, double numbers[8])
+{
+    char line[LINE_SIZE];
+    int count = 0;
+    line_of(text, beginning, line);
+    for (char *at = line + strlen(beginning); *at && count < 8;) {
+        char *end;
+        const double x = strtod(at, &end);
+        if (end != at)
+            numbers[count++] = x;
+        at = end == at ? at + 1 : end;
+    }
+    return count;
+}
+
+static double result_of(const char *name)
+{
+    char beginning[64];
+    double numbers[8];
+    char *results = read_file("runs/tiny/result.csv");
+    snprintf(beginning, sizeof beginning, "%s,", name);
+    ck_assert_int_ge(numbers_of(results, beginning, numbers), 1);
+    rt_free(results);
+    return numbers[0];
+}
+
+/* The loss and the accuracy of tiny with another theta. */
+static void evaluate_with(const char *theta, double numbers[8])
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval --theta %s", theta);
+    ck_assert_int_eq(numbers_of(w->out, "eval: loss ", numbers), 4);
+    expect_no_text(w->out, "drift");
+}
+
+/* The second line, of base^(-2i/R), is there if theta started elsewhere. */
+START_TEST(a_run_ends_by_putting_theta_back)
+{
+    static const char *const places[] = {"its start", "base^(-2i/R)"};
+    static const char *const words[] = {"start", "base"};
+    static const char *const results[][2] = {{"theta_put_back_loss", "theta_put_back_accuracy"},
+                                             {"theta_put_back_base_loss",
+                                              "theta_put_back_base_accuracy"}};
+    double own[8], swap[8], other[8];
+    char beginning[64], ending[64], line[LINE_SIZE];
+    expect_exit(w, 0, "$TRAIN tiny.ini theta.lr_scale=20 %s", _i ? "theta.init=perturbed" : "");
+    workplace *after = rt_alloc(1, sizeof *after);
+    *after = *w;
+    ck_assert_int_eq(numbers_of(after->out, "eval: loss ", own), 4);
+    ck_assert_int_eq(count_of(after->out, "theta: put back to "), 1 + _i);
+    for (int i = 0; i <= _i; i++) {
+        snprintf(beginning, sizeof beginning, "theta: put back to %s: loss ", places[i]);
+        ck_assert_int_eq(numbers_of(after->out, beginning, swap), 4);
+        ck_assert_double_eq(swap[0], own[0]);
+        ck_assert_double_eq(swap[2], own[1]);
+        if (_i)
+            expect_exit(w, 0, "echo theta.init=perturbed; cp runs/tiny/config.ini tiny.ini");
+        evaluate_with(words[i], other);
+        ck_assert_double_eq(swap[1], other[0]);
+        ck_assert_double_eq(swap[3], other[1]);
+        ck_assert_double_eq_tol(result_of(results[i][0]), swap[1], 1e-5 * swap[1]);
+        ck_assert_double_eq_tol(result_of(results[i][1]), swap[3], 6e-5);
+        const bool needed = swap[1] > swap[0] + 0.01 || swap[3] < swap[2] - 0.01;
+        snprintf(ending, sizeof ending, "-> %.4f: %s", swap[3], needed ? "needed" : "not needed");
+        line_of(after->out, beginning, line);
+        ck_assert_str_eq(line + strlen(line) - strlen(ending), ending);
+        if (!i)
+            ck_assert_double_eq(result_of("theta_needed"), needed);
+    }
+    rt_free(after);
+    evaluate_with("runs/tiny/theta_final.csv", other);
+    ck_assert_double_eq(other[0], own[0]);
+    evaluate_with("runs/tiny/theta.csv", other); /* its last step */
+    ck_assert_double_eq(other[0], own[0]);
+}
+END_TEST
+
+START_TEST(a_theta_that_stays_is_not_needed)
+{
+    double swap[8];
+    expect_exit(w, 0, "$TRAIN tiny.ini theta.lr_scale=0 theta.check=needed");
+    numbers_of(w->out, "theta: put back to its start: loss ", swap);
+    ck_assert_double_eq(swap[0], swap[1]);
+    expect_text(w->out, ": not needed\n");
+    ck_assert_double_eq(result_of("theta_needed"), 0);
+}
+END_TEST
+
+START_TEST(a_need_that_was_asked_about_decides_the_exit_code)
+{
+    expect_exit(w, 7, "$TRAIN tiny.ini theta.lr_scale=20 theta.check=needed");
+    expect_text(w->out, ": needed\n");
+    expect_exit(w, 7, "$TRAIN tiny.ini theta.lr_scale=20 theta.check=needed --resume");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini theta.lr_scale=20 theta.check=near theta.tolerance=100 "
+                "--overwrite");
+    expect_exit(w, 7, "$TRAIN tiny.ini theta.check=yes theta.tolerance=1e-9 run.name=a");
+    expect_exit(w, 0, "grep -x 'check = near' runs/a/config.ini");
+    expect_exit(w, 2, "$TRAIN tiny.ini theta.check=far");
+    expect_text(w->err, "theta.check must be one of no, near, needed; got 'far'");
+}
+END_TEST
+
+/* What evaluations with another theta have told is not found out again. */
+START_TEST(a_finished_run_that_is_resumed_reads_its_results)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini theta.tolerances=yes --quiet >first; cp -r runs before");
+    expect_exit(w, 0, "$TRAIN tiny.ini theta.tolerances=yes --quiet --resume >second");
+    expect_same_files("first", "second");
+    expect_same_files("runs/tiny/result.csv", "before/tiny/result.csv");
+    expect_same_files("runs/tiny/theta_final.csv", "before/tiny/theta_final.csv");
+    expect_exit(w, 0,
+                "sed -i 's/^theta_put_back_loss,.*/theta_put_back_loss,77/' runs/tiny/result.csv; "
+                "sed -i '2s/[^,]*$/2.5/' runs/tiny/theta_final.csv; "
+                "$TRAIN tiny.ini theta.tolerances=yes --resume");
+    expect_text(w->out, " -> 77, accuracy ");
+    expect_text(w->out, "  2.500 ");
+    expect_exit(w, 0,
+                "sed -i '/^theta_put_back/d; s/^steps,60/steps,50/' runs/tiny/result.csv; "
+                "$TRAIN tiny.ini theta.tolerances=yes --resume --quiet >third");
+    expect_same_files("first", "third");
+    expect_same_files("runs/tiny/result.csv", "before/tiny/result.csv");
+}
+END_TEST
+
+START_TEST(the_tolerance_of_each_pair_stands_beside_its_drift)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini theta.tolerances=yes");
+    expect_text(w->out, "    use     down      up    used\n");
+    expect_text(w->out, "; down, up: how far ln theta can go before that is noticed, at most 3;");
+    expect_exit(
+        w, 0,
+        "awk -F, 'NR == 1 { if ($12 != \"tolerance_down\" || $13 != \"tolerance_up\") exit 1;"
+        " next } NF != 13 || $12 < 0 || $12 > 3 || $13 < 0 || $13 > 3 { exit 1 } "
+        "END { exit NR != 9 }' runs/tiny/theta_final.csv");
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=without");
+    expect_no_text(w->out, "down");
+    expect_exit(w, 1, "grep tolerance runs/without/theta_final.csv");
+}
+END_TEST
+
+START_TEST(another_theta_needs_a_model_that_learned_one)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini theta.learn=no");
+    expect_exit(w, 2, "$TRAIN tiny.ini theta.learn=no --eval --theta start");
+    expect_text(w->err, "--theta start: this model has no learned theta");
+    expect_exit(w, 2, "$TRAIN tiny.ini --theta start");
+    expect_text(w->err, "--theta goes with --eval");
+    expect_exit(w, 2, "$TRAIN tiny.ini theta.learn=no theta.init_from=theta.csv");
+    expect_text(w->err, "theta.init_from is for a theta that is learned");
+    expect_exit(w, 2, "$TRAIN tiny.ini theta.init=uniform theta.init_from=theta.csv");
+    expect_text(w->err, "theta.init_from and theta.init both say where theta starts");
+}
+END_TEST
+
+/* ---- files ---- */
+
+/* Heads of 8 features, two layers. */
+#define PAIRS(layer, head)                                                                         \
+    layer "," head ",0,1\n" layer "," head ",1,0.2\n" layer "," head ",2,0.02\n" layer "," head    \
+          ",3,0.003\n"
+#define HEADING "layer,head,i,theta\n"
+
+START_TEST(a_file_gives_every_theta_once)
+{
+    static const struct {
+        const char *text, *overrides, *message;
+    } rows[] = {
+        {HEADING PAIRS("all", "all"), "", NULL},
+        {HEADING PAIRS("0", "all") PAIRS("1", "all"), "", NULL},
+        {"i,head,step,theta,layer,more\n0,all,10,9,all,\n0,all,20,1,all,x\n1,all,20,.1,all,\n"
+         "2,all,20,1e-2,all,\n3,all,20,2,all,\n0,all,10,8,all,\n",
+         "", NULL},
+        {HEADING PAIRS("all", "0") PAIRS("all", "1"), "theta.scope=head", NULL},
+        {HEADING PAIRS("1", "all") PAIRS("0", "0") PAIRS("0", "1"), "theta.scope=head", NULL},
+        {HEADING PAIRS("all", "all"), "theta.scope=model", NULL},
+        {HEADING "all,all,0,-1\nall,all,1,0\nall,all,2,3\nall,all,3,4\n", "theta.form=raw", NULL},
+        {HEADING PAIRS("0", "all"), "", "has no theta for layer 1, head 0, i 0 of this model"},
+        {HEADING "all,all,0,1\nall,all,1,1\nall,all,2,1\nall,all,3,1", "",
+         "has no theta for layer 0, head 0, i 3 of this model (a line needs all columns, and an "
+         "end)"},
+        {HEADING PAIRS("all", "all") "1,all,2,1\n", "", "has theta of layer 1, head 0, i 2 twice"},
+        {HEADING PAIRS("all", "all") "1,all,4,1\n", "",
+         "i must be from 0 to 3 in this model; got '4'"},
+        {HEADING PAIRS("2", "all"), "",
+         "layer must be 'all' or from 0 to 1 in this model; got '2'"},
+        {HEADING PAIRS("0", "all"), "theta.scope=model",
+         "layer must be 'all', since the model shares theta; got '0'"},
+        {HEADING PAIRS("all", "0"), "",
+         "head must be 'all', since the model shares theta; got '0'"},
+        {HEADING PAIRS("all", "2"), "theta.scope=head",
+         "head must be 'all' or from 0 to 1 in this model; got '2'"},
+        {HEADING "all,all,0,0\n", "", "theta must be a number above 0; got '0'"},
+        {HEADING "all,all,0,inf\n", "theta.form=raw", "theta must be a number; got 'inf'"},
+        {HEADING "all,all,0,nan\n", "", "theta must be a number above 0; got 'nan'"},
+        {"step," HEADING "x,all,all,0,1\n", "", "step must be a whole number; got 'x'"},
+        {"layer,head,i\n0,0,0\n", "", "has no column 'theta'"},
+        {"layer,head,theta\n0,0,0\n", "", "has no column 'i'"},
+        {"", "", "there is no table of theta"},
+    };
+    const char *message = rows[_i].message;
+    write_file("theta.csv", rows[_i].text);
+    expect_exit(w, message ? 2 : 0, "$TRAIN tiny.ini %s --check theta.init_from=theta.csv",
+                rows[_i].overrides);
+    if (message)
+        expect_text(w->err, message);
+    ck_assert(!exists("runs"));
+    expect_exit(w, 0, "$TRAIN tiny.ini %s --quiet train.steps=2", rows[_i].overrides);
+    expect_exit(w, message ? 2 : 0, "$TRAIN tiny.ini %s --eval --theta ./theta.csv",
+                rows[_i].overrides);
+    if (message)
+        expect_text(w->err, message);
+}
+END_TEST
+
+enum { FILES = 22 };
+
+START_TEST(a_file_that_is_not_there_is_named)
+{
+    expect_exit(w, 2, "$TRAIN tiny.ini theta.init_from=none.csv");
+    expect_text(w->err, "none.csv: there is no table of theta");
+    ck_assert(!exists("runs"));
+    expect_exit(w, 0, "mkfifo pipe; $TRAIN tiny.ini --quiet train.steps=2");
+    expect_exit(w, 2, "$TRAIN tiny.ini --eval --theta pipe");
+    expect_text(w->err, "not a regular file");
+}
+END_TEST
+
+START_TEST(a_run_starts_from_the_theta_of_a_file)
+{
+    write_file("there.csv",
+               HEADING PAIRS("0", "all") "1,all,0,2\n1,all,1,3\n1,all,2,4\n1,all,3,5\n");
+    expect_exit(w, 0,
+                "mkdir ini; sed 's/^learn = yes/&\\ninit_from = ..\\/there.csv\\nlr_scale = "
+                "0\\nform = raw/' "
+                "tiny.ini >ini/tiny.ini; $TRAIN64 ini/tiny.ini train.steps=20");
+    expect_text(w->err, "theta from /");
+    char *theta = read_file("runs/tiny/theta.csv");
+    expect_text(theta, "\n0,0,all,1,0.2,0.2\n");
+    expect_text(theta, "\n20,0,all,3,0.003,0.003\n");
+    expect_text(theta, "\n20,1,all,3,5,5\n");
+    rt_free(theta);
+    expect_text(w->out, "theta: put back to base^(-2i/R): ");
+    expect_exit(w, 0, "rm there.csv; $TRAIN64 ini/tiny.ini train.steps=40 --resume");
+    theta = read_file("runs/tiny/theta.csv");
+    expect_text(theta, "\n40,1,all,3,5,5\n");
+    rt_free(theta);
+}
+END_TEST
+
+/* ---- a sweep, and the page ---- */
+
+START_TEST(a_sweep_counts_the_runs_that_need_their_theta)
+{
+    char line[LINE_SIZE];
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet sweep.theta.lr_scale=0,20 sweep.theta.learn=yes,no");
+    line_of(w->out, "theta: put back to its start: needed in 1 of the 2 runs", line);
+    expect_exit(w, 0,
+                "head -1 runs/tiny/runs.csv | grep -q ',theta_needed,.*put\\|put.*,theta_needed'");
+}
+END_TEST
+
+START_TEST(the_page_tells_what_putting_theta_back_costs)
+{
+    static const char *const lines[] = {"theta: put back to its start", "theta: put back to base"};
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini theta.lr_scale=20 theta.init=perturbed theta.tolerances=yes >out; "
+                "cp -r runs/tiny kept; $TRAIN --report kept; rm -r runs");
+    for (int i = 0; i < 2; i++)
+        expect_exit(w, 0,
+                    "line=$(grep '^%s' out | sed 's/>/\\&gt;/g'); [ \"$line\" ] && "
+                    "grep -F \"<p>$line</p>\" kept/report.html",
+                    lines[i]);
+    expect_exit(w, 0, "grep -c '<tr><td>[01]</td><td>all</td>' kept/report.html");
+    ck_assert_int_eq(atoi(w->out), 8);
+    expect_exit(w, 0,
+                "rm -r kept/checkpoints; $TRAIN --report kept; "
+                "grep 'theta: put back to its start' kept/report.html");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("train: theta by function");
+    TCase *tests = program_case(suite);
+    tcase_add_loop_test(tests, a_run_ends_by_putting_theta_back, 0, 2);
+    tcase_add_test(tests, a_theta_that_stays_is_not_needed);
+    tcase_add_test(tests, a_need_that_was_asked_about_decides_the_exit_code);
+    tcase_add_test(tests, a_finished_run_that_is_resumed_reads_its_results);
+    tcase_add_test(tests, the_tolerance_of_each_pair_stands_beside_its_drift);
+    tcase_add_test(tests, another_theta_needs_a_model_that_learned_one);
+    tcase_add_loop_test(tests, a_file_gives_every_theta_once, 0, FILES);
+    tcase_add_test(tests, a_file_that_is_not_there_is_named);
+    tcase_add_test(tests, a_run_starts_from_the_theta_of_a_file);
+    tcase_add_test(tests, a_sweep_counts_the_runs_that_need_their_theta);
+    tcase_add_test(tests, the_page_tells_what_putting_theta_back_costs);
+    return run_suite(suite);
+}

@@ -1,0 +1,16 @@
+#ifndef ROTOR_TRAIN_RUN_THETA_FILE_H
+#define ROTOR_TRAIN_RUN_THETA_FILE_H
+
+/* A learned theta as a CSV file has it: theta.csv and theta_final.csv of a run, or one that was
+ * written by hand. */
+
+#include "models/roformer.h"
+
+/* Reads columns layer, head, i and theta, found by their headings, into `theta`, laid out as
+ * rt_roformer_theta, in radians a position; `all` in layer or head stands for each. With a column
+ * `step`, the rows of the last step. Every theta of the model has to be there, once. RT_CONFIG if
+ * the model learns no theta, and if the file cannot be read or holds anything else. */
+rt_status rt_theta_file_read(const char *path, const rt_roformer *model,
+                             double *theta) RT_MUST_CHECK;
+
+#endif

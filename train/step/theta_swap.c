@@ -1,0 +1,111 @@
+#include "train/step/theta_swap.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+bool rt_theta_needed(const rt_theta_swap *s)
+{
+    const double rounding = 1e-12;
+    const double least_accuracy = s->accuracy - 0.01 - rounding;
+    const double most_loss = (s->accuracy < 0.9 ? s->loss : 1.5 * s->loss) + 0.01;
+    return !(s->other_accuracy >= least_accuracy && s->other_loss <= most_loss); /* also for NaN */
+}
+
+/* ---- another theta ---- */
+
+/* Copies the parameters that hold theta between the model and `kept`, which has room for all of
+ * its parameters; returns how many numbers they are. */
+static size_t copy_theta(rt_parameters *p, real *kept, bool keep)
+{
+    size_t count = 0;
+    for (int i = 0; i < p->count; i++) {
+        const size_t size = rt_size(&p->list[i]->tensor);
+        real *theta = p->list[i]->tensor.data;
+        if (p->list[i]->role != RT_ROLE_THETA)
+            continue;
+        if (kept)
+            memcpy(keep ? kept + count : theta, keep ? theta : kept + count, size * sizeof *kept);
+        count += size;
+    }
+    return count;
+}
+
+rt_status rt_theta_swap_evaluate(rt_trainer *trainer, int length, int batches, const double *theta,
+                                 rt_evaluation *result)
+{
+    rt_roformer *model = rt_trainer_state(trainer)->model;
+    rt_parameters *p = &model->parameters;
+    real *kept = rt_alloc(copy_theta(p, NULL, true), sizeof *kept);
+    if (!kept)
+        return rt_out_of_memory("theta");
+    copy_theta(p, kept, true);
+    rt_roformer_set_theta(model, theta);
+    rt_status status = rt_trainer_evaluate_batches(trainer, length, batches, result);
+    copy_theta(p, kept, false);
+    rt_free(kept);
+    if (status.code != RT_NONFINITE)
+        return status;
+    *result = (rt_evaluation){.loss = (double)NAN}; /* --trap has found it */
+    return rt_ok();
+}
+
+/* ---- tolerances ---- */
+
+typedef struct search {
+    rt_trainer *trainer;
+    int length;
+    double *theta; /* of the model; one of them changes for an evaluation */
+    rt_evaluation own;
+} search;
+
+/* Whether the model needs the n-th theta rather than e^step times it. */
+static rt_status try_step(const search *s, size_t n, double step, bool *needed)
+{
+    const double theta = s->theta[n];
+    rt_evaluation other = {0};
+    s->theta[n] = theta * exp(step);
+    rt_status status = rt_theta_swap_evaluate(s->trainer, s->length, 1, s->theta, &other);
+    s->theta[n] = theta;
+    *needed =
+        rt_theta_needed(&(rt_theta_swap){s->own.loss, s->own.accuracy, other.loss, other.accuracy});
+    return status;
+}
+
+static rt_status find_tolerance(const search *s, size_t n, int sign, double *tolerance)
+{
+    enum { EVALUATIONS = 8 };
+    const double nearest = 1e-3 * RT_THETA_FARTHEST;
+    double good = 0, bad = RT_THETA_FARTHEST;
+    bool needed;
+    rt_status status = try_step(s, n, sign * RT_THETA_FARTHEST, &needed);
+    if (!status.code && !needed)
+        good = RT_THETA_FARTHEST;
+    for (int i = 1; i < EVALUATIONS && !status.code && good < bad; i++) {
+        const double step = sqrt(fmax(good, nearest) * bad);
+        status = try_step(s, n, sign * step, &needed);
+        *(needed ? &bad : &good) = step;
+    }
+    *tolerance = good;
+    return status;
+}
+
+rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_tolerance *tolerances)
+{
+    const rt_roformer *model = rt_trainer_state(trainer)->model;
+    const size_t count = rt_shape_size(rt_roformer_theta_shape(&model->options));
+    search s = {.trainer = trainer, .length = length};
+    s.theta = rt_alloc(count, sizeof *s.theta);
+    if (!s.theta)
+        return rt_out_of_memory("theta");
+    rt_roformer_theta(model, s.theta);
+    rt_status status = rt_theta_swap_evaluate(trainer, length, 1, s.theta, &s.own);
+    for (size_t n = 0; n < count && !status.code; n++) {
+        status = find_tolerance(&s, n, -1, &tolerances[n].down);
+        if (!status.code)
+            status = find_tolerance(&s, n, 1, &tolerances[n].up);
+    }
+    rt_free(s.theta);
+    return status;
+}

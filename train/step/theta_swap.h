@@ -1,0 +1,40 @@
+#ifndef ROTOR_TRAIN_STEP_THETA_SWAP_H
+#define ROTOR_TRAIN_STEP_THETA_SWAP_H
+
+/* Whether a trained model needs its learned theta: what its loss and its accuracy become with
+ * another theta in its place.
+ *
+ * The other theta is *needed*, not the one put in its place, if the accuracy falls by more than
+ * 0.01, or if the loss rises above 1.5 times itself plus 0.01; for an accuracy below 0.9, above
+ * itself plus 0.01. A loss that is not finite is above everything. */
+
+#include "train/step/trainer.h"
+
+typedef struct rt_theta_swap {
+    double loss, accuracy;             /* of the model as it is */
+    double other_loss, other_accuracy; /* with another theta */
+} rt_theta_swap;
+
+/* Whether the theta of the model is needed: the other one does not do. */
+bool rt_theta_needed(const rt_theta_swap *swap);
+
+/* As rt_trainer_evaluate, with `theta`, laid out as rt_roformer_theta, in the place of the learned
+ * one, which the model has to the bit afterwards. */
+rt_status rt_theta_swap_evaluate(rt_trainer *trainer, int length, int batches, const double *theta,
+                                 rt_evaluation *result) RT_MUST_CHECK;
+
+/* How far |ln theta_i| of one pair can go, all others as they are, until theta_i is needed: the
+ * largest step that was tried and is not needed, up to RT_THETA_FARTHEST, from at most eight
+ * evaluations on one batch, each of which halves the range on a logarithmic scale; 0 if none of
+ * them did. What is needed nearer than a step that is not is not looked for. */
+#define RT_THETA_FARTHEST 3.0
+
+typedef struct rt_theta_tolerance {
+    double down, up; /* towards smaller and larger |theta| */
+} rt_theta_tolerance;
+
+/* Of every theta, laid out as rt_roformer_theta. */
+rt_status rt_theta_tolerances(rt_trainer *trainer, int length,
+                              rt_theta_tolerance *tolerances) RT_MUST_CHECK;
+
+#endif
