@@ -221,6 +221,32 @@ START_TEST(a_uniform_start_is_uniform_in_the_logarithm)
 }
 END_TEST
 
+/* Each failure leaves a model that works when there is memory again. */
+START_TEST(a_table_of_sines_that_cannot_grow_fails_the_graph)
+{
+    static const int32_t ids[6] = {1, 2, 3, 4, 5, 6};
+    const rt_roformer_options o = small(RT_POSITION_SINUSOIDAL);
+    const rt_roformer_input in = {.B = 1, .T = 6, .ids = ids, .padding_id = RT_NO_PADDING};
+    size_t n = 0;
+    rt_status status;
+    do {
+        rt_roformer *m = make(&o, 1);
+        rt_graph *g = rt_graph_new();
+        rt_memory_fail_at(++n);
+        const rt_tensor *x = rt_roformer_encode(m, g, &in);
+        rt_memory_fail_at(0);
+        status = rt_graph_status(g);
+        ck_assert(x ? !status.code : status.code == RT_MEMORY);
+        rt_graph_free(g);
+        g = rt_graph_new();
+        ck_assert_ptr_nonnull(rt_roformer_encode(m, g, &in));
+        rt_graph_free(g);
+        rt_roformer_free(m);
+    } while (status.code);
+    ck_assert_uint_gt(n, 2);
+}
+END_TEST
+
 START_TEST(every_allocation_may_fail)
 {
     for (int kind = RT_POSITION_ROPE; kind <= RT_POSITION_NONE; kind++) {
@@ -250,6 +276,7 @@ int main(void)
     tcase_add_test(tests, a_perturbed_start_differs_by_layer_and_head_and_seed_and_is_remembered);
     tcase_add_test(tests, a_uniform_start_lies_between_the_extremes);
     tcase_add_test(tests, a_uniform_start_is_uniform_in_the_logarithm);
+    tcase_add_test(tests, a_table_of_sines_that_cannot_grow_fails_the_graph);
     tcase_add_test(tests, every_allocation_may_fail);
     return run_suite(suite);
 }

@@ -67,6 +67,29 @@ START_TEST(a_dataset_of_several_chunks_is_read_back)
 }
 END_TEST
 
+/* 48 MiB in chunks of at most 16: the longest axis is halved twice. */
+START_TEST(a_chunk_has_at_most_16_MiB)
+{
+    const rt_shape shape = RT_SHAPE_OF(3, 1 << 20, 2);
+    hsize_t chunk[3] = {0};
+    real *values = rt_alloc(rt_shape_size(shape), sizeof *values);
+    rt_image *image = rt_image_new();
+    rt_image_put_reals(image, "/large", values, shape);
+    rt_status status = rt_image_write(image, in_scratch("large.h5"));
+    rt_image_close(image);
+    rt_free(values);
+    assert_status(status, RT_OK, "");
+    const hid_t file = H5Fopen(in_scratch("large.h5"), H5F_ACC_RDONLY, H5P_DEFAULT);
+    const hid_t dataset = H5Dopen2(file, "/large", H5P_DEFAULT);
+    const hid_t creation = H5Dget_create_plist(dataset);
+    ck_assert_int_eq(H5Pget_chunk(creation, 3, chunk), 3);
+    ck_assert(chunk[0] == 3 && chunk[1] == 1 << 18 && chunk[2] == 2);
+    H5Pclose(creation);
+    H5Dclose(dataset);
+    H5Fclose(file);
+}
+END_TEST
+
 START_TEST(shapes_are_told_and_absent_datasets_are_not_an_error)
 {
     write_example(in_scratch("a.h5"));
@@ -265,6 +288,7 @@ int main(void)
     tcase_add_checked_fixture(content, make_scratch, remove_scratch);
     tcase_add_test(content, what_was_put_is_read_back_bit_for_bit);
     tcase_add_test(content, a_dataset_of_several_chunks_is_read_back);
+    tcase_add_test(content, a_chunk_has_at_most_16_MiB);
     tcase_add_test(content, shapes_are_told_and_absent_datasets_are_not_an_error);
     tcase_add_test(content, a_visit_sees_every_dataset_in_the_order_of_names);
     tcase_add_test(content, the_same_content_gives_the_same_bytes);

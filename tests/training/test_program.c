@@ -1,19 +1,6 @@
 /* What a user sees of `train`: results, files, exit codes, messages. */
 
-#include "program.h"
-#include "suite.h"
-
-static workplace *w;
-
-static void enter(void)
-{
-    w = enter_workplace();
-}
-
-static void leave(void)
-{
-    leave_workplace(w);
-}
+#include "train_program.h"
 
 /* ---- a run ---- */
 
@@ -29,6 +16,9 @@ START_TEST(a_run_prints_its_results_and_leaves_its_files)
     expect_text(w->out, " rad over 11 positions: ");
     expect_text(w->out, "\nrun: runs/tiny\n");
     expect_text(w->err, "step 10/60 ");
+    char line[LINE_SIZE];
+    expect_no_text(line_of(w->err, "step 10/60 ", line), "  eval 0.");
+    expect_text(line_of(w->err, "step 30/60 ", line), "  eval 0.");
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         ck_assert_msg(exists(left[i]), "%s is missing", left[i]);
     char *metrics = read_file("runs/tiny/metrics.csv"), *theta = read_file("runs/tiny/theta.csv");
@@ -367,8 +357,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("program");
-    TCase *tests = leak_checked_case(suite, "train");
-    tcase_add_checked_fixture(tests, enter, leave);
+    TCase *tests = program_case(suite);
     tcase_add_test(tests, a_run_prints_its_results_and_leaves_its_files);
     tcase_add_test(tests, a_small_model_learns_to_copy);
     tcase_add_test(tests, quiet_says_nothing_on_the_way);

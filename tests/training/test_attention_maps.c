@@ -1,0 +1,203 @@
+/* The figure of what a model attends to: which numbers it has, and where each map is drawn. */
+
+#include "config_loading.h"
+#include "scratch.h"
+
+#include "train/report/report.h"
+#include "train/step/batch_loss.h"
+
+#include <math.h>
+
+static const char tiny[] = "[model]\ndim = 80\nheads = 5\nlayers = 3\n[train]\nbatch_size = 1\n"
+                           "[run]\nthreads = 1\n[data]\nlength = 6\nvocab = 8\n";
+
+static rt_config config;
+static rt_data *data;
+static rt_trainer *trainer;
+static rt_figures figures;
+static char *script, *numbers;
+
+static void end(void)
+{
+    rt_trainer_free(trainer);
+    rt_data_close(data);
+    free(script);
+    free(numbers);
+    rt_figures_clear(scratch);
+    remove_scratch();
+}
+
+static char *take(const char *name)
+{
+    const size_t room = 1 << 20;
+    char *text = calloc(room, 1);
+    FILE *from = fopen(in_scratch(name), "r");
+    ck_assert(text != NULL);
+    if (from) {
+        ck_assert_uint_lt(fread(text, 1, room, from), room);
+        fclose(from);
+    }
+    return text;
+}
+
+/* Another trained-looking start, so that maps differ. */
+static void draw(const char *const *overrides)
+{
+    load_sound(&config, tiny, overrides);
+    config.model.init_std = 0.5;
+    assert_status(rt_data_open(&data, &config.data, NULL), RT_OK, "");
+    assert_status(rt_trainer_new(&trainer, &config, data), RT_OK, "");
+    rt_figures_begin(&figures, scratch);
+    rt_report_attention(&figures, &config, trainer);
+    assert_status(figures.status, RT_OK, "");
+    script = take("figures/attention.gp");
+    numbers = take("figures/attention.csv");
+}
+
+/* The four sides of a map, as shares of the figure. */
+typedef struct map {
+    double left, right, bottom, top;
+    int layer, head, index;
+} map;
+
+static double number_after(const char **at, const char *name)
+{
+    *at = strstr(*at, name);
+    ck_assert_msg(*at != NULL, "no '%s'", name);
+    *at += strlen(name);
+    return strtod(*at, NULL);
+}
+
+static map next_map(const char **at)
+{
+    map m;
+    m.left = number_after(at, "set lmargin at screen ");
+    m.right = number_after(at, "set rmargin at screen ");
+    m.bottom = number_after(at, "set bmargin at screen ");
+    m.top = number_after(at, "set tmargin at screen ");
+    m.layer = (int)number_after(at, "set title 'layer ");
+    m.head = (int)number_after(at, ", head ");
+    m.index = (int)number_after(at, "'attention.csv' index ");
+    return m;
+}
+
+/* Layers from top to bottom, heads from left to right, the maps in the order of the file. */
+START_TEST(maps_stand_in_rows_of_layers_and_columns_of_heads)
+{
+    draw(NULL);
+    const char *at = script;
+    map maps[15];
+    for (int n = 0; n < 15; n++) {
+        maps[n] = next_map(&at);
+        ck_assert_int_eq(maps[n].index, n);
+        ck_assert_int_eq(maps[n].layer, n / 5);
+        ck_assert_int_eq(maps[n].head, n % 5);
+        ck_assert(maps[n].left > 0 && maps[n].right < 1 && maps[n].bottom > 0 && maps[n].top < 1);
+        ck_assert(maps[n].left < maps[n].right && maps[n].bottom < maps[n].top);
+    }
+    ck_assert_ptr_null(strstr(at, "lmargin"));
+    for (int n = 0; n < 15; n++) {
+        if (n % 5) {
+            ck_assert_double_gt(maps[n].left, maps[n - 1].right);
+            ck_assert_double_eq(maps[n].bottom, maps[n - 1].bottom);
+        }
+        if (n >= 5) {
+            ck_assert_double_lt(maps[n].top, maps[n - 5].bottom);
+            ck_assert_double_eq(maps[n].left, maps[n - 5].left);
+        }
+    }
+}
+END_TEST
+
+START_TEST(each_map_has_the_probabilities_of_its_layer_and_head)
+{
+    enum { LAYERS = 3, HEADS = 5, T = 6 };
+    static real expected[LAYERS][HEADS * T * T];
+    real *maps[LAYERS] = {expected[0], expected[1], expected[2]};
+    rt_labelled_batch b;
+    draw(NULL);
+    assert_status(rt_labelled_batch_new(&b, 1, T), RT_OK, "");
+    rt_data_evaluation(data, 0, &b.batch);
+    rt_graph *g = rt_graph_new();
+    const rt_roformer_input in = {.B = 1,
+                                  .T = T,
+                                  .ids = b.batch.ids,
+                                  .key_mask = b.batch.mask,
+                                  .padding_id = RT_NO_PADDING,
+                                  .attentions = maps};
+    rt_graph_record(g, false);
+    ck_assert_ptr_nonnull(rt_roformer_encode(rt_trainer_state(trainer)->model, g, &in));
+    const char *at = numbers;
+    for (int n = 0; n < LAYERS * HEADS * T * T; n++) {
+        char *next;
+        const double got = strtod(at, &next);
+        ck_assert_msg(next != at, "%d numbers only", n);
+        const double wish = (double)expected[n / (HEADS * T * T)][n % (HEADS * T * T)];
+        ck_assert_msg(fabs(got - wish) <= 0.0005 + 1e-12, "number %d is %g, not %g", n, got, wish);
+        at = next + (*next == ',');
+    }
+    ck_assert_uint_eq(strspn(at, "\n"), strlen(at));
+    rt_graph_free(g);
+    rt_labelled_batch_free(&b);
+}
+END_TEST
+
+/* At most 4 layers, 8 heads and 64 tokens; three heads fit in half of the page, maps are at most
+ * 180 points wide, with 9 between them and 108 around. */
+START_TEST(a_figure_is_as_large_as_its_maps)
+{
+    static const struct {
+        const char *layers, *heads, *length;
+        int maps, width, height;
+        const char *caption;
+    } rows[] = {
+        {"model.layers=1", "model.heads=1", "data.length=6", 1, 480, 260, ""},
+        {"model.layers=2", "model.heads=2", "data.length=6", 4, 480, 2 * 205 + 52, ""},
+        {"model.layers=1", "model.heads=4", "data.length=6", 4, 864, 260, ""},
+        {"model.layers=5", "model.heads=10", "data.length=6", 32, 956, 4 * 125 + 52,
+         "; layers 0 to 3 of 5; heads 0 to 7 of 10"},
+        {"model.layers=1", "model.heads=1", "data.length=65", 1, 480, 260,
+         "; tokens 0 to 63 of 65"},
+    };
+    char size[64];
+    draw(OVERRIDES(rows[_i].layers, rows[_i].heads, rows[_i].length));
+    snprintf(size, sizeof size, "svg size %d,%d ", rows[_i].width, rows[_i].height);
+    ck_assert_msg(strstr(script, size) != NULL, "no '%s' in %.300s", size, script);
+    int maps = 0;
+    for (const char *at = script; (at = strstr(at, "lmargin")); at++)
+        maps++;
+    ck_assert_int_eq(maps, rows[_i].maps);
+    const char *caption = strstr(figures.list[0].caption, "for each key");
+    ck_assert_ptr_nonnull(caption);
+    ck_assert_str_eq(caption + strlen("for each key"), rows[_i].caption);
+}
+END_TEST
+
+/* 4 heads of 2897 x 2897 are more than 2^25 numbers, 2896 are not; 1 of 2 layers is. */
+START_TEST(maps_that_would_need_too_much_memory_are_left_out)
+{
+    draw(OVERRIDES("model.heads=4", "model.layers=1", "data.length=2897"));
+    ck_assert_int_eq(figures.count, 0);
+    ck_assert_str_eq(script, "");
+}
+END_TEST
+
+START_TEST(linear_attention_has_no_maps)
+{
+    draw(OVERRIDES("model.attention=linear_elu"));
+    ck_assert_int_eq(figures.count, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("attention maps");
+    TCase *tests = leak_checked_case(suite, "maps");
+    tcase_add_checked_fixture(tests, make_scratch, end);
+    tcase_add_test(tests, maps_stand_in_rows_of_layers_and_columns_of_heads);
+    tcase_add_test(tests, each_map_has_the_probabilities_of_its_layer_and_head);
+    tcase_add_loop_test(tests, a_figure_is_as_large_as_its_maps, 0, 5);
+    tcase_add_test(tests, maps_that_would_need_too_much_memory_are_left_out);
+    tcase_add_test(tests, linear_attention_has_no_maps);
+    return run_suite(suite);
+}
