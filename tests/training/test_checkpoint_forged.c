@@ -148,6 +148,10 @@ static const struct {
      "embeddings.words is not finite in " RT_PRECISION " precision"},
     {"/optimizer/first_moment/embeddings/words", 1, INFINITY,
      "first moment of embeddings.words is not finite in " RT_PRECISION " precision"},
+    {"/optimizer/second_moment/embeddings/words", 0, -1e-3,
+     "second moment of embeddings.words is -0.001 at 0, below 0"},
+    {"/optimizer/second_moment/encoder/layer/0/theta", 5, -1e-3,
+     "second moment of encoder.layer.0.theta is -0.001 at 5, below 0"},
     {"/optimizer/second_moment/encoder/layer/0/bias", 2, -1e-3,
      "second moment of encoder.layer.0.bias is -0.001 at 2, below 0"},
 };
