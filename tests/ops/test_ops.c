@@ -3,6 +3,7 @@
 #include "ops/ops.h"
 #include "suite.h"
 
+#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
@@ -206,6 +207,18 @@ START_TEST(dropout_draws_the_same_mask_from_the_same_counters)
 }
 END_TEST
 
+/* OpenBLAS begins with as many as there are processors. */
+START_TEST(products_are_made_by_one_thread)
+{
+    real ones[64];
+    for (int i = 0; i < 64; i++)
+        ones[i] = 1;
+    const rt_tensor a = rt_tensor_of(ones, NULL, RT_SHAPE_OF(8, 8));
+    ck_assert_ptr_nonnull(rt_matmul(g, (rt_tensor *)&a, (rt_tensor *)&a));
+    ck_assert_int_eq(openblas_get_num_threads(), 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ops");
@@ -220,6 +233,7 @@ int main(void)
     tcase_add_test(tests, the_first_of_equal_logits_counts);
     tcase_add_loop_test(tests, a_linear_map_takes_its_activation_along, RT_GELU,
                         RT_ELU_PLUS_ONE + 1);
+    tcase_add_test(tests, products_are_made_by_one_thread);
     tcase_add_test(tests, dropout_draws_the_same_mask_from_the_same_counters);
     return run_suite(suite);
 }

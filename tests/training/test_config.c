@@ -191,6 +191,26 @@ START_TEST(only_some_keys_may_differ_when_resuming)
 }
 END_TEST
 
+START_TEST(a_comparison_names_the_folder_or_runs_out_of_memory)
+{
+    rt_config run, now;
+    rt_status status;
+    size_t n = 0;
+    load_sound(&run, "", NULL);
+    load_sound(&now, "", OVERRIDES("optimizer.lr=0.5"));
+    ck_assert_int_eq(rt_config_compare(&run, &run, "runs/a").code, RT_OK);
+    do {
+        rt_memory_fail_at(++n);
+        status = rt_config_compare(&run, &now, "runs/a");
+        rt_memory_fail_at(0);
+    } while (status.code == RT_MEMORY);
+    ck_assert_uint_ge(n, 2);
+    ck_assert_int_eq(status.code, RT_CONFIG);
+    ck_assert_str_eq(status.message, "the run in runs/a has another configuration:\n"
+                                     "optimizer.lr: the run has '0.001', now it is '0.5'\n");
+}
+END_TEST
+
 /* Raising train.steps must not change the learning rates of the past. */
 START_TEST(horizon_stays_when_a_run_goes_on)
 {
@@ -249,6 +269,7 @@ int main(void)
     tcase_add_test(tests, printed_configuration_tells_origins);
     tcase_add_test(tests, help_and_reference_name_every_key);
     tcase_add_test(tests, only_some_keys_may_differ_when_resuming);
+    tcase_add_test(tests, a_comparison_names_the_folder_or_runs_out_of_memory);
     tcase_add_test(tests, horizon_stays_when_a_run_goes_on);
     tcase_add_test(tests, exhausted_heap_is_a_status);
     return run_suite(suite);

@@ -494,6 +494,26 @@ START_TEST(the_memory_of_parameters_and_gradients_is_known)
 }
 END_TEST
 
+/* As documented: 14 numbers of width C and 2 of the feed-forward width in a layer, 5 of width C for
+ * its dropout, 8 and 2 once, 3 of V; for the 192 tokens of a shard, and each thread. */
+START_TEST(the_memory_of_activations_is_estimated)
+{
+    training *t = new_training(OVERRIDES("train.shards=1", "run.threads=1"));
+    training *more = new_training(
+        OVERRIDES("train.shards=2", "run.threads=2", "model.dropout=0.1", "model.layers=3"));
+    rt_memory_need need;
+    expect_ok(rt_memory_estimate(&need, &t->config, t->data));
+    ck_assert_double_eq(need.activations,
+                        192.0 * (2 * (14 * 16 + 2 * 64) + 8 * 16 + 2 * 64 + 30) * sizeof(real));
+    expect_ok(rt_memory_estimate(&need, &more->config, more->data));
+    ck_assert_double_eq(need.activations,
+                        2 * 96.0 * (3 * (19 * 16 + 2 * 64) + 8 * 16 + 2 * 64 + 30) * sizeof(real));
+    ck_assert_double_eq(need.products, 2.0 * (128 << 20));
+    free_training(t);
+    free_training(more);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("trainer: steps");
@@ -501,6 +521,7 @@ int main(void)
     tcase_add_test(tests, a_shard_draws_its_dropout_by_its_number);
     tcase_add_test(tests, a_step_counts_its_tokens);
     tcase_add_test(tests, the_memory_of_parameters_and_gradients_is_known);
+    tcase_add_test(tests, the_memory_of_activations_is_estimated);
     tcase_add_test(tests, the_number_of_shards_follows_from_the_sizes);
     tcase_add_loop_test(tests, gradients_do_not_depend_on_the_cut, 0, 6);
     tcase_add_loop_test(tests, threads_never_change_a_bit, 0, 3);
