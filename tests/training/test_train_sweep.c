@@ -182,6 +182,18 @@ START_TEST(numbers_of_any_size_and_columns_of_any_count_fit)
 }
 END_TEST
 
+/* Its folder is named by the keys that set it apart; a key is one even beside files. */
+START_TEST(the_configuration_of_a_run_is_a_path_although_it_has_an_equals_sign)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2 sweep.run.seed=1,2");
+    expect_exit(w, 0, "$TRAIN runs/tiny/seed=2/config.ini run.dir=runs/tiny --eval");
+    expect_text(w->out, "checkpoint: runs/tiny/seed=2/checkpoints/step-00000002.h5, step 2\n");
+    expect_exit(w, 0, "mkdir run.seed=7; $TRAIN tiny.ini --print-config run.seed=7");
+    expect_text(w->out, "run.seed                   7 ");
+    expect_exit(w, 2, "$TRAIN runs/tiny/seed=3/config.ini");
+}
+END_TEST
+
 START_TEST(a_run_that_diverges_is_a_row_that_says_so)
 {
     expect_exit(w, 5,
@@ -232,6 +244,7 @@ int main(void)
     tcase_add_test(tests, a_sweep_grows_by_values_and_seeds_and_variants);
     tcase_add_test(tests, runs_and_sweeps_do_not_share_a_folder);
     tcase_add_test(tests, numbers_of_any_size_and_columns_of_any_count_fit);
+    tcase_add_test(tests, the_configuration_of_a_run_is_a_path_although_it_has_an_equals_sign);
     tcase_add_test(tests, a_run_that_diverges_is_a_row_that_says_so);
     tcase_add_test(tests, another_configuration_does_not_take_over_results);
     tcase_add_test(tests, every_run_is_checked_before_the_first_begins);

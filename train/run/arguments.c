@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { DEFAULT_TOKENS = 200, MOST_TOKENS = 1000000 };
 enum {
@@ -145,10 +146,17 @@ static rt_status add_override(rt_arguments *a, const char *text)
     return rt_ok();
 }
 
-/* An operand with '=' sets a key, the other one is the configuration. */
+static bool is_file(const char *path)
+{
+    struct stat found;
+    return !stat(path, &found) && S_ISREG(found.st_mode);
+}
+
+/* An operand with '=' sets a key, unless it names a file: the folders of a sweep's runs have one.
+ * The other operand is the configuration. */
 static rt_status take_operand(rt_arguments *a, const char *text)
 {
-    if (strchr(text, '='))
+    if (strchr(text, '=') && !is_file(text))
         return add_override(a, text);
     if (a->config)
         return rt_error(RT_CONFIG, "one CONFIG.ini is expected; got '%s' and '%s'", a->config,
