@@ -1,41 +1,87 @@
 # The figures of docs/theta.md, from docs/theta/*.csv: gnuplot -e "kept='docs/theta'" FILE
-set datafile separator ','
 set terminal svg size 720,400 dynamic rounded font 'sans-serif,14' background '#ffffff'
 set border 3 lc rgb '#444444'
 set tics nomirror out
 set grid ytics lc rgb '#dddddd'
-set key at graph 0.98, 0.62 right opaque noenhanced
-blue = '#0072b2'; orange = '#d55e00'; green = '#009e73'; grey = '#777777'
+blue = '#0072b2'; orange = '#d55e00'; green = '#009e73'; purple = '#cc79a7'; grey = '#777777'
+lib = 'scripts/study/'
 
-column_of(kind) = sprintf("< awk -F, 'NR == 1 || $1 == \"%s\"' %s", kind, file)
+there(name) = system(sprintf("[ -f %s/%s.csv ] && echo 1 || echo 0", kept, name)) + 0
 
+# ---- theta ----
+
+bars(task, layer) = sprintf("< awk -F, -v task=%s -v layer=%d -f %sbars.awk %s/theta-pairs.csv", task, layer, lib, kept)
+
+if (there('theta-pairs')) {
+    set output kept . '/drift.svg'
+    set terminal svg size 720,520
+    set multiplot layout 2,1 margins 0.1,0.98,0.12,0.94 spacing 0.03
+    set xrange [-0.6:7.6]
+    set yrange [-0.7:0.7]
+    set xtics 0,1,7 format ''
+    set arrow 1 from -0.6,0 to 7.6,0 nohead lc rgb '#000000' dt 2
+    set ylabel 'reverse: ln(θ / base)'
+    set label 1 'bars: where the model works as well' at graph 0.985,0.1 right tc rgb grey
+    plot bars('reverse', 0) using 1:2:(column(3) < -0.7 ? -0.7 : column(3)):(column(4) > 0.7 ? 0.7 : column(4)) with yerrorbars pt 7 ps 0.4 lw 1 lc rgb orange notitle
+    unset label 1
+    set xtics 0,1,7 format '%g'
+    set xlabel 'pair i of layer 0; one point for each seed'
+    set ylabel 'copy: ln(θ / base)'
+    plot bars('copy', 0) using 1:2:(column(3) < -0.7 ? -0.7 : column(3)):(column(4) > 0.7 ? 0.7 : column(4)) with yerrorbars pt 7 ps 0.4 lw 1 lc rgb blue notitle
+    unset multiplot
+    unset arrow 1
+    unset xrange
+    unset yrange
+    set xtics autofreq format '%g'
+    set terminal svg size 720,400
+}
+
+if (there('theta-range-found')) {
+    set datafile separator ','
+    set output kept . '/range.svg'
+    set logscale y
+    set yrange [0.008:60]
+    set xrange [0:20]
+    set format y '%g %%'
+    set xlabel '|θ* - θ⁰| T (radians)'
+    set ylabel 'error of the learned θ'
+    set key top left
+    set arrow 1 from pi, graph 0 to pi, graph 1 nohead lc rgb '#000000' dt 2
+    set label 1 'π' at pi + 0.2, 40
+    set arrow 2 from graph 0, first 1 to graph 1, first 1 nohead lc rgb grey dt 3
+    plot kept . '/theta-range-found.csv' using (abs($2 - $4) * $3):(100 * abs($5 / $2 - 1)) skip 1 with points pt 7 ps 0.5 lc rgb blue notitle
+    unset arrow
+    unset label
+    unset logscale
+    unset xrange
+    unset yrange
+    set format y '%g'
+    set datafile separator whitespace
+}
+
+# ---- encodings ----
+
+curve(name, kind) = sprintf("< awk -F, -v kind=%s -f %scurve.awk %s/%s-curves.csv", kind, lib, kept, name)
+set key top right noenhanced
 set xlabel 'steps'
 set ylabel 'evaluation loss (nats per byte)'
-file = kept . '/convergence-curves.csv'
-set output kept . '/convergence.svg'
-plot column_of('rope') using 2:3:4 skip 1 with yerrorlines lw 2 pt 7 ps 0.4 lc rgb blue title 'rope', \
-     column_of('sinusoidal') using 2:3:4 skip 1 with yerrorlines lw 2 pt 5 ps 0.4 lc rgb orange title 'sinusoidal', \
-     column_of('learned') using 2:3:4 skip 1 with yerrorlines lw 2 pt 9 ps 0.5 lc rgb green title 'learned'
 
-file = kept . '/linear-curves.csv'
-set output kept . '/linear.svg'
-plot column_of('rope') using 2:3:4 skip 1 with yerrorlines lw 2 pt 7 ps 0.4 lc rgb blue title 'linear attention with rope', \
-     column_of('none') using 2:3:4 skip 1 with yerrorlines lw 2 pt 5 ps 0.4 lc rgb orange title 'without positions'
+if (there('convergence-curves')) {
+    set output kept . '/convergence.svg'
+    plot curve('convergence', 'rope') with yerrorlines lw 2 pt 7 ps 0.4 lc rgb blue title 'rope', \
+         curve('convergence', 'sinusoidal') with yerrorlines lw 2 pt 5 ps 0.4 lc rgb orange title 'sinusoidal', \
+         curve('convergence', 'learned') with yerrorlines lw 2 pt 9 ps 0.5 lc rgb green title 'learned', \
+         curve('convergence', 'learned-0.1') with yerrorlines lw 2 pt 13 ps 0.5 lc rgb purple title 'learned, table of std 0.1'
+}
 
+if (there('linear-curves')) {
+    set output kept . '/linear.svg'
+    plot curve('linear', 'rope') with yerrorlines lw 2 pt 7 ps 0.4 lc rgb blue title 'linear attention with rope', \
+         curve('linear', 'none') with yerrorlines lw 2 pt 5 ps 0.4 lc rgb orange title 'without positions'
+}
+
+set datafile separator ','
 set xlabel 'distance r'
 set ylabel 'C(r)'
 set output kept . '/decay.svg'
 plot kept . '/decay.csv' using 1:2 skip 1 with lines lw 2 lc rgb blue notitle
-
-set xlabel 'pair i'
-set ylabel 'theta (radians per position)'
-set logscale y
-set format y '10^{%L}'
-file = kept . '/theta-final.csv'
-set output kept . '/theta-final.svg'
-set key top right
-plot column_of('copy') using 4:7 skip 1 with points pt 2 ps 1.2 lc rgb grey title 'base^{-2i/d}' enhanced, \
-     column_of('copy') using ($4 - 0.15):5 skip 1 with points pt 7 ps 0.6 lc rgb blue title 'copy', \
-     column_of('reverse') using ($4 - 0.05):5 skip 1 with points pt 5 ps 0.6 lc rgb orange title 'reverse', \
-     column_of('shift') using ($4 + 0.05):5 skip 1 with points pt 9 ps 0.7 lc rgb green title 'shift', \
-     column_of('sort') using ($4 + 0.15):5 skip 1 with points pt 13 ps 0.7 lc rgb '#cc79a7' title 'sort'

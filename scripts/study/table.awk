@@ -1,24 +1,12 @@
-# A table of a sweep (sweep.csv) in Markdown:
+# A table over the runs of a sweep (its runs.csv) in Markdown: a row for each set of values, with
+# mean and standard deviation over the runs that share them.
 #
-#     awk -v columns='SPEC;SPEC;...' -f csv-table.awk sweep.csv
+#     awk -v columns='SPEC;SPEC;...' [-v where=COLUMN=VALUE] -f table.awk runs.csv
 #
-# SPEC is COLUMN=HEADING for a column as it stands, or NAME:FORMAT=HEADING for a result, as mean
-# and standard deviation over the seeds; "(k of n)" follows if only some runs have it.
+# SPEC is COLUMN=HEADING for what sets rows apart, NAME:FORMAT=HEADING for a result, or =HEADING for
+# the number of runs. "(k of n)" follows if only some runs have the result.
 
-BEGIN { FS = ","; count = split(columns, specs, ";") }
-
-function field(name) { return name in at ? $at[name] : "" }
-
-function number(x, format) { return sprintf(format, x) }
-
-function cell(name, format,    mean, sd, n) {
-    mean = field(name "_mean"); sd = field(name "_sd"); n = field(name "_n")
-    if (mean == "") return "–"
-    mean = number(mean, format)
-    if (sd != "") mean = mean " ± " number(sd, format)
-    if (n != "" && n + 0 < field("runs") + 0) mean = mean " (" n " of " field("runs") ")"
-    return mean
-}
+BEGIN { FS = ","; count = split(columns, specs, ";"); split(where, wanted, "=") }
 
 NR == 1 {
     for (i = 1; i <= NF; i++) at[$i] = i
@@ -26,17 +14,44 @@ NR == 1 {
     for (c = 1; c <= count; c++) {
         split(specs[c], part, "=")
         line = line " " part[2] " |"; rule = rule "---|"
+        results[c] = split(part[1], name, ":") == 2
+        column[c] = results[c] ? name[1] : part[1]; format[c] = name[2]
     }
     print line; print rule
     next
 }
 
+function value(name) { return name in at ? $at[name] : "" }
+
+where && value(wanted[1]) != wanted[2] { next }
+
 {
-    line = "|"
+    key = ""
+    for (c = 1; c <= count; c++) if (!results[c] && column[c]) key = key SUBSEP value(column[c])
+    if (!(key in runs)) { order[++rows] = key; for (c = 1; c <= count; c++) word[key, c] = value(column[c]) }
+    runs[key]++
     for (c = 1; c <= count; c++) {
-        split(specs[c], part, "=")
-        if (split(part[1], name, ":") == 2) line = line " " cell(name[1], name[2]) " |"
-        else line = line " " field(part[1]) " |"
+        x = value(column[c])
+        if (!results[c] || x == "") continue
+        n[key, c]++; sum[key, c] += x; seen[key, c, n[key, c]] = x
     }
-    print line
+}
+
+function cell(key, c,    k, mean, squares, text) {
+    k = n[key, c]
+    if (!k) return "–"
+    mean = sum[key, c] / k
+    for (i = 1; i <= k; i++) squares += (seen[key, c, i] - mean) ^ 2
+    text = sprintf(format[c], mean)
+    if (k > 1) text = text " ± " sprintf(format[c], sqrt(squares / (k - 1)))
+    return k < runs[key] ? text " (" k " of " runs[key] ")" : text
+}
+
+END {
+    for (r = 1; r <= rows; r++) {
+        line = "|"
+        for (c = 1; c <= count; c++)
+            line = line " " (results[c] ? cell(order[r], c) : column[c] ? word[order[r], c] : runs[order[r]]) " |"
+        print line
+    }
 }

@@ -1,0 +1,29 @@
+# Learned against fixed theta, in pairs of the same seed, from theta.csv:
+#
+#     awk -F, -v by=COLUMN -f statistics.awk -f paired.awk theta.csv
+
+NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+
+{
+    task = $at[by]; seed = $at["run.seed"]; learned = $at["theta.learn"] == "yes"
+    if (!(task in known)) { known[task]; order[++tasks] = task }
+    loss[task, seed, learned] = $at["eval_loss"]; first[task, seed, learned] = $at["first_step_with_accuracy_0.99"]
+    if (seed > seeds) seeds = seed
+}
+
+function compare(task, values, format,    s, n, less, more, x, d) {
+    for (s = 1; s <= seeds; s++) {
+        if (values[task, s, 0] == "" || values[task, s, 1] == "") continue
+        d = values[task, s, 1] - values[task, s, 0]
+        x[++n] = d; less += d < 0; more += d > 0
+    }
+    if (!n) return "– | – | –"
+    return spread(x, n, format) " | " less + 0 " / " more + 0 " | " chance(sign_test(less, less + more))
+}
+
+END {
+    print "| task | loss, learned less fixed | lower / higher | chance | steps to 99 %, learned less fixed | fewer / more | chance |"
+    print "|---|---|---|---|---|---|---|"
+    for (t = 1; t <= tasks; t++)
+        print "| " order[t] " | " compare(order[t], loss, "%+.4f") " | " compare(order[t], first, "%+.0f") " |"
+}
