@@ -1,0 +1,140 @@
+/* The curves of a sweep from tables made by hand: which numbers, in which order, by which names. */
+
+#include "scratch.h"
+#include "suite.h"
+
+#include "train/report/curves.h"
+
+#include <sys/stat.h>
+
+static rt_figures figures;
+static rt_sweep_runs runs;
+static char loss[1 << 16], data[1 << 16];
+
+static void read_into(char *text, size_t room, const char *name)
+{
+    FILE *from = fopen(in_scratch(name), "r");
+    text[from ? fread(text, 1, room - 1, from) : 0] = '\0';
+    if (from)
+        fclose(from);
+}
+
+static void write_run(const char *name, const char *rows)
+{
+    char path[64], text[1024];
+    ck_assert_int_eq(mkdir(in_scratch(name), 0777), 0);
+    snprintf(path, sizeof path, "%s/metrics.csv", name);
+    snprintf(text, sizeof text, "step,eval_loss,eval_accuracy\n%s", rows);
+    write_bytes(in_scratch(path), text, strlen(text));
+}
+
+static void draw(const char *table)
+{
+    write_bytes(in_scratch("runs.csv"), table, strlen(table));
+    assert_status(rt_sweep_runs_read(&runs, scratch), RT_OK, "");
+    rt_figures_begin(&figures, scratch);
+    rt_report_curves(&figures, scratch, &runs);
+    assert_status(figures.status, RT_OK, "");
+    read_into(loss, sizeof loss, "figures/loss.gp");
+    read_into(data, sizeof data, "figures/curves.csv");
+}
+
+static void end(void)
+{
+    char command[128];
+    rt_sweep_runs_free(&runs);
+    snprintf(command, sizeof command, "rm -r '%s'", scratch);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void expect_in(const char *text, const char *part)
+{
+    ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%s", part, text);
+}
+
+/* One row of two seeds: 1 and 3, 2 and 4; step 5 has one of them, a row without a loss counts
+ * for nothing. */
+START_TEST(a_curve_is_the_mean_of_its_runs_step_by_step)
+{
+    write_run("a", "20,2,0.5\n10,1,0.25\n15,,\n");
+    write_run("b", "5,7,0.75\n10,3,0.25\n20,4,1\n");
+    draw("run,run.seed,exit_code\na,1,0\nb,2,0\n");
+    ck_assert_str_eq(data, "5,7,0,0.75,0\n10,2,1.41421,0.25,0\n20,3,1.41421,0.75,0.353553\n\n\n");
+    expect_in(loss, " title 'all runs'\n");
+    expect_in(loss, "svg size 480,320 ");
+    expect_in(loss, "using 1:($2-$3):($2+$3) with filledcurves");
+    ck_assert_int_eq(figures.count, 2);
+    read_into(loss, sizeof loss, "figures/accuracy.gp");
+    expect_in(loss, "using 1:($4-$5):($4+$5) with filledcurves");
+    expect_in(loss, "'curves.csv' index 0 using 1:4 with lines");
+}
+END_TEST
+
+/* The last 40 bytes, from a whole character on: the first byte of the cut is the second of an
+ * alpha. */
+START_TEST(a_long_label_shows_its_end)
+{
+    write_run("a", "1,1,1\n");
+    write_run("b", "1,1,1\n");
+    draw("run,variant,run.seed,model.dim,exit_code\n"
+         "a,\xce\xb1"
+         "abcdefghijklmnopqrstuvwxyz-0123456789,1,8,0\n"
+         "b,abcd,1,16,0\n");
+    expect_in(loss, " title 'abcdefghijklmnopqrstuvwxyz-0123456789, 8'");
+    expect_in(loss, " title 'abcd, 16'");
+}
+END_TEST
+
+/* Keys of 4 letters: five in a row of the key, so that 28 take six rows of 17 points; what is more
+ * than 28 is left out, and that is said. */
+START_TEST(there_are_at_most_28_curves)
+{
+    char table[4096] = "run,variant,exit_code\n", name[16];
+    for (int i = 0; i < 29 - _i; i++) {
+        snprintf(name, sizeof name, "r%03d", i);
+        write_run(name, "1,1,1\n");
+        sprintf(table + strlen(table), "%s,%s,0\n", name, name);
+    }
+    draw(table);
+    expect_in(loss, "svg size 480,405 ");
+    expect_in(loss, "index 27 using 1:2 with lines linetype 7 dashtype 4 linewidth 1.40 title "
+                    "'r027'\n");
+    expect_in(loss, "index 0 using 1:2 with lines linetype 1 dashtype 1 linewidth 3.40 title "
+                    "'r000'");
+    ck_assert_ptr_null(strstr(loss, "r028"));
+    ck_assert_int_eq(strstr(figures.list[0].caption, "; the first groups of runs") != NULL,
+                     _i == 0);
+}
+END_TEST
+
+START_TEST(a_row_that_was_never_evaluated_has_no_curve)
+{
+    write_run("a", "10,,\n");
+    write_run("b", "10,1,1\n");
+    draw("run,variant,exit_code\na,a,0\nb,b,0\nc,c,5\n");
+    ck_assert_str_eq(data, "10,1,0,1,0\n\n\n");
+    expect_in(loss, " title 'b'\n");
+    ck_assert_ptr_null(strstr(loss, "'a'"));
+}
+END_TEST
+
+START_TEST(without_a_curve_there_is_no_figure)
+{
+    draw("run,variant,exit_code\na,a,5\n");
+    ck_assert_int_eq(figures.count, 0);
+    ck_assert_str_eq(loss, "");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("curves of a sweep");
+    TCase *tests = leak_checked_case(suite, "curves");
+    tcase_add_checked_fixture(tests, make_scratch, end);
+    tcase_add_test(tests, a_curve_is_the_mean_of_its_runs_step_by_step);
+    tcase_add_test(tests, a_long_label_shows_its_end);
+    tcase_add_loop_test(tests, there_are_at_most_28_curves, 0, 2);
+    tcase_add_test(tests, a_row_that_was_never_evaluated_has_no_curve);
+    tcase_add_test(tests, without_a_curve_there_is_no_figure);
+    return run_suite(suite);
+}
