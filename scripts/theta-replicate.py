@@ -130,7 +130,7 @@ def main():
     train(model, reverse, steps=2000, lr=2e-3, warmup=100)
     print("reverse: loss %.4f, accuracy %.4f" % evaluate(model, reverse))
     for layer, (theta, before) in enumerate(zip(model.theta, start)):
-        print(f"  layer {layer}, ln(theta / base):", " ".join("%+.3f" % x for x in theta - before))
+        print(f"  layer {layer}, ln(theta / base):", " ".join("%+.3f" % x for x in (theta - before).tolist()))
     drift = max((theta - before).exp().sub(1).abs().max().item()
                 for theta, before in zip(model.theta, start))
     print("  largest relative drift %.3f" % drift)

@@ -1,0 +1,186 @@
+/* The figures of a learned theta from tables made by hand. */
+
+#include "config_loading.h"
+#include "scratch.h"
+
+#include "train/report/theta_figures.h"
+
+#include <math.h>
+
+static rt_config config;
+static rt_figures figures;
+static char script[1 << 16], numbers[1 << 18], final[1 << 16], path[1 << 16];
+
+static void read_into(char *text, size_t room, const char *name)
+{
+    FILE *from = fopen(in_scratch(name), "r");
+    text[from ? fread(text, 1, room - 1, from) : 0] = '\0';
+    if (from)
+        fclose(from);
+}
+
+static void end(void)
+{
+    rt_figures_clear(scratch);
+    remove_scratch();
+}
+
+static void begin_tables(void)
+{
+    strcpy(final, "layer,head,i,theta,theta_initial,geometric\n");
+    strcpy(path, "step,layer,head,i,theta,theta_initial\n");
+}
+
+static void add_final(const char *layer, const char *head, int pair, double theta, double start)
+{
+    sprintf(final + strlen(final), "%s,%s,%d,%.9g,%.9g,%.9g\n", layer, head, pair, theta, start,
+            pow(10, -pair));
+}
+
+static void draw(const char *length)
+{
+    load_sound(&config, "[theta]\nlearn = yes\n", OVERRIDES(length));
+    write_bytes(in_scratch("theta_final.csv"), final, strlen(final));
+    write_bytes(in_scratch("theta.csv"), path, strlen(path));
+    rt_figures_begin(&figures, scratch);
+    rt_report_theta(&figures, scratch, &config);
+    assert_status(figures.status, RT_OK, "");
+}
+
+static void expect_in(const char *text, const char *part)
+{
+    ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%s", part, text);
+}
+
+static const char *caption_of(const char *name)
+{
+    for (int i = 0; i < figures.count; i++)
+        if (!strcmp(figures.list[i].name, name))
+            return figures.list[i].caption;
+    return "";
+}
+
+/* (|e^{ir theta_0}| + |e^{ir theta_0} + e^{ir/10}|) / 2, of two pairs. */
+static double decay(double theta, double r)
+{
+    return (1 + fabs(2 * cos(r * (theta - 0.1) / 2))) / 2;
+}
+
+/* Two layers of two heads of two pairs: a column for the start and one for the end of each. */
+START_TEST(a_decay_curve_has_its_theta_at_the_start_and_at_the_end)
+{
+    static const double ends[] = {0.9, 1.1, 1.2, 0.7};
+    static const struct {
+        const char *length;
+        int last;
+    } rows[] = {{"data.length=20", 64}, {"data.length=50", 100}, {"data.length=500", 256}};
+    begin_tables();
+    for (int n = 0; n < 4; n++)
+        for (int i = 0; i < 2; i++)
+            add_final(n < 2 ? "0" : "1", n % 2 ? "1" : "0", i, i ? 0.1 : ends[n], i ? 0.1 : 1);
+    draw(rows[_i].length);
+    read_into(numbers, sizeof numbers, "figures/decay.csv");
+    const char *at = numbers;
+    int r = 0;
+    for (; *at; r++) {
+        double got[9];
+        for (int c = 0; c < 9; c++) {
+            char *next;
+            got[c] = strtod(at, &next);
+            ck_assert_msg(next != at && *next == (c < 8 ? ',' : '\n'), "at %.30s", at);
+            at = next + 1;
+        }
+        ck_assert_double_eq(got[0], r);
+        for (int n = 0; n < 4; n++) {
+            ck_assert_double_eq_tol(got[1 + 2 * n], decay(1, r), 1e-4);
+            ck_assert_double_eq_tol(got[2 + 2 * n], decay(ends[n], r), 1e-4);
+        }
+    }
+    ck_assert_int_eq(r, rows[_i].last + 1);
+    read_into(script, sizeof script, "figures/decay.gp");
+    expect_in(script, "set multiplot layout 1,2\n");
+    expect_in(script, "set ylabel 'C(r), layer 0'\nplot 'decay.csv' using 1:2 with lines linewidth "
+                      "2.5 linecolor rgb '#bbbbbb' title 'start', \\\n     'decay.csv' using 1:3 "
+                      "with lines linewidth 1 linetype 1 title 'end', \\\n     'decay.csv' using "
+                      "1:5 with lines linewidth 1 linetype 1 notitle\n");
+    expect_in(script, "set ylabel 'C(r), layer 1'\nplot 'decay.csv' using 1:6 with lines linewidth "
+                      "2.5 linecolor rgb '#bbbbbb' title 'start', \\\n     'decay.csv' using 1:7 "
+                      "with lines linewidth 1 linetype 2 title 'end', \\\n     'decay.csv' using "
+                      "1:9 with lines linewidth 1 linetype 2 notitle\nunset multiplot\n");
+    const char *caption = caption_of("decay");
+    ck_assert_str_eq(caption + strlen(caption) - 22, "; a line for each head");
+}
+END_TEST
+
+/* A start for each head is drawn for each. */
+START_TEST(starts_of_their_own_are_all_drawn)
+{
+    begin_tables();
+    for (int h = 0; h < 2; h++)
+        for (int i = 0; i < 2; i++)
+            add_final("all", h ? "1" : "0", i, 0.5, h ? 0.6 : 0.7);
+    draw("data.length=20");
+    read_into(script, sizeof script, "figures/decay.gp");
+    expect_in(script, "set multiplot layout 1,1\n");
+    expect_in(script, "'C(r), all layers'\nplot 'decay.csv' using 1:2 with lines linewidth 2.5 "
+                      "linecolor rgb '#bbbbbb' title 'start', \\\n     'decay.csv' using 1:4 with "
+                      "lines linewidth 2.5 linecolor rgb '#bbbbbb' notitle, \\\n");
+    read_into(script, sizeof script, "figures/theta.gp");
+    expect_in(script, " title 'start'");
+}
+END_TEST
+
+/* At most six panels, 32 layers, 128 thetas. */
+START_TEST(of_many_layers_the_first_are_shown)
+{
+    char layer[16];
+    begin_tables();
+    for (int l = 0; l < 33 - _i; l++) {
+        snprintf(layer, sizeof layer, "%d", l);
+        add_final(layer, "all", 0, 1.1, 1);
+        sprintf(path + strlen(path), "0,%d,all,0,1,1\n", l);
+    }
+    draw("data.length=20");
+    read_into(script, sizeof script, "figures/decay.gp");
+    expect_in(script, "svg size 960,630 ");
+    expect_in(script, "set multiplot layout 3,2\n");
+    expect_in(script, "layer 5'");
+    ck_assert_ptr_null(strstr(script, "layer 6"));
+    expect_in(caption_of("decay"), "; layers 0 to 5");
+    read_into(script, sizeof script, "figures/theta.gp");
+    expect_in(script, "index 31 using");
+    ck_assert_ptr_null(strstr(script, "index 32"));
+    ck_assert_int_eq(strstr(caption_of("theta"), "; the first 32 layers") != NULL, _i == 0);
+    ck_assert_int_eq(strstr(caption_of("drift"), "; the first 32 layers") != NULL, _i == 0);
+}
+END_TEST
+
+/* The largest drift of the pairs of a layer, for each step; a blank row is none. */
+START_TEST(the_drift_is_the_largest_of_a_layer_at_each_step)
+{
+    begin_tables();
+    strcat(path, "0,0,all,0,1,1\n0,0,all,1,0.1,0.1\n0,1,all,0,1,1\n"
+                 "10,0,all,0,0.9,1\n10,0,all,1,0.13,0.1\n10,1,all,0,1.05,1\n10,1,all,x,9,1\n"
+                 "20,0,all,0,1.2,1\n20,0,all,1,0.1,0.1\n20,1,all,0,1,1\n");
+    draw("data.length=20");
+    read_into(numbers, sizeof numbers, "figures/drift.csv");
+    ck_assert_str_eq(numbers, "0,0,0\n10,0.3,0.05\n20,0.2,0\n");
+    read_into(script, sizeof script, "figures/drift.gp");
+    expect_in(script, "plot 'drift.csv' using 1:2 with lines linetype 1 dashtype 1 title 'layer "
+                      "0', \\\n     'drift.csv' using 1:3 with lines linetype 2 dashtype 1 title "
+                      "'layer 1'\n");
+    ck_assert_int_eq(figures.count, 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("figures of theta");
+    TCase *tests = leak_checked_case(suite, "figures");
+    tcase_add_checked_fixture(tests, make_scratch, end);
+    tcase_add_loop_test(tests, a_decay_curve_has_its_theta_at_the_start_and_at_the_end, 0, 3);
+    tcase_add_test(tests, starts_of_their_own_are_all_drawn);
+    tcase_add_loop_test(tests, of_many_layers_the_first_are_shown, 0, 2);
+    tcase_add_test(tests, the_drift_is_the_largest_of_a_layer_at_each_step);
+    return run_suite(suite);
+}
