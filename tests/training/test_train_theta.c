@@ -134,6 +134,7 @@ START_TEST(the_tolerance_of_each_pair_stands_beside_its_drift)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini theta.tolerances=yes");
     expect_text(w->out, "    use     down      up    used\n");
+    expect_text(w->err, "looking how far each of 8 theta can go: up to 128 evaluations of a batch");
     expect_text(w->out, "; down, up: how far ln theta can go before that is noticed, at most 3;");
     expect_exit(
         w, 0,

@@ -153,7 +153,9 @@ static const rt_key keys[] = {
     {"theta", "check", CHOICE(theta.check, check_word), "no",
      "exit with 7 when a learned theta is not near, or when it is needed; yes is near", FIXED},
     {"theta", "tolerances", YES_NO(theta.tolerances), "no",
-     "how far each theta can go from where it ends before that is noticed", FIXED},
+     "how far each theta can go from where it ends before that is noticed, by up to 16 evaluations of "
+     "a batch for each",
+     FIXED},
 
     {"data", "task", CHOICE(data.task, rt_data_task_name), "copy", "what is to be learned", FIXED},
     {"data", "length", WHOLE(data.length, 2, MOST), "32",

@@ -267,6 +267,7 @@ static rt_exit conclude(rt_run *r)
     rt_outcome o;
     printf("steps: %d, %ld tokens\n", r->state->step,
            (long)r->state->sequences * r->config->data.length);
+    rt_run_tell_patience(r);
     rt_status status =
         rt_outcome_print(&o, r->config, r->trainer, r->ended_before ? r->folder.path : NULL);
     const bool failed = o.target_missed || o.theta_moved || o.theta_needed;

@@ -4,6 +4,7 @@
 #include "data/units.h"
 #include "train/run/theta_file.h"
 #include "train/step/memory_check.h"
+#include "train/step/theta_swap.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -99,6 +100,17 @@ rt_status rt_run_open(rt_run *r, const char *checkpoint)
     if (!status.code)
         r->state = rt_trainer_state(r->trainer);
     return status;
+}
+
+void rt_run_tell_patience(rt_run *r)
+{
+    const rt_config *c = r->config;
+    if (!c->theta.tolerances || !c->model.theta.learn || r->ended_before || r->arguments->quiet)
+        return;
+    const size_t count = rt_shape_size(rt_roformer_theta_shape(&r->state->model->options));
+    rt_progress_say(&r->progress,
+                    "looking how far each of %zu theta can go: up to %zu evaluations of a batch",
+                    count, 2 * RT_THETA_EVALUATIONS * count);
 }
 
 /* ---- checkpoints ---- */

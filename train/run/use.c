@@ -73,8 +73,10 @@ static rt_status replace_theta(rt_run *r, const char *what)
 
 static rt_status evaluate(rt_run *r, rt_outcome *outcome)
 {
-    if (!r->arguments->theta)
+    if (!r->arguments->theta) {
+        rt_run_tell_patience(r);
         return rt_outcome_print(outcome, r->config, r->trainer, NULL);
+    }
     rt_status status = replace_theta(r, r->arguments->theta);
     return status.code ? status : rt_outcome_evaluate(outcome, r->config, r->trainer);
 }

@@ -75,14 +75,13 @@ static rt_status try_step(const search *s, size_t n, double step, bool *needed)
 
 static rt_status find_tolerance(const search *s, size_t n, int sign, double *tolerance)
 {
-    enum { EVALUATIONS = 8 };
     const double nearest = 1e-3 * RT_THETA_FARTHEST;
     double good = 0, bad = RT_THETA_FARTHEST;
     bool needed;
     rt_status status = try_step(s, n, sign * RT_THETA_FARTHEST, &needed);
     if (!status.code && !needed)
         good = RT_THETA_FARTHEST;
-    for (int i = 1; i < EVALUATIONS && !status.code && good < bad; i++) {
+    for (int i = 1; i < RT_THETA_EVALUATIONS && !status.code && good < bad; i++) {
         const double step = sqrt(fmax(good, nearest) * bad);
         status = try_step(s, n, sign * step, &needed);
         *(needed ? &bad : &good) = step;

@@ -24,10 +24,11 @@ rt_status rt_theta_swap_evaluate(rt_trainer *trainer, int length, int batches, c
                                  rt_evaluation *result) RT_MUST_CHECK;
 
 /* How far |ln theta_i| of one pair can go, all others as they are, until theta_i is needed: the
- * largest step that was tried and is not needed, up to RT_THETA_FARTHEST, from at most eight
- * evaluations on one batch, each of which halves the range on a logarithmic scale; 0 if none of
- * them did. What is needed nearer than a step that is not is not looked for. */
+ * largest step that was tried and is not needed, up to RT_THETA_FARTHEST, from at most
+ * RT_THETA_EVALUATIONS on one batch, each of which halves the range on a logarithmic scale; 0 if
+ * none of them did. What is needed nearer than a step that is not is not looked for. */
 #define RT_THETA_FARTHEST 3.0
+enum { RT_THETA_EVALUATIONS = 8 }; /* in one direction */
 
 typedef struct rt_theta_tolerance {
     double down, up; /* towards smaller and larger |theta| */
