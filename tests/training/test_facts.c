@@ -1,0 +1,100 @@
+/* The tables at the end of a run's page, from tables made by hand. */
+
+#include "config_loading.h"
+#include "scratch.h"
+
+#include "core/memory.h"
+#include "train/report/facts.h"
+#include "train/step/workers.h"
+
+static rt_writer page;
+
+static void end(void)
+{
+    rt_writer_free(&page);
+    remove_scratch();
+}
+
+static void write_table(const char *name, const char *text)
+{
+    write_bytes(in_scratch(name), text, strlen(text));
+}
+
+static const char *machine(const char *timing, const char *metrics)
+{
+    if (timing)
+        write_table("timing.csv", timing);
+    if (metrics)
+        write_table("metrics.csv", metrics);
+    rt_writer_free(&page);
+    rt_report_machine(&page, scratch);
+    return page.bytes;
+}
+
+static void expect_in(const char *text, const char *part)
+{
+    ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%s", part, text);
+}
+
+/* 20 s until it was stopped, and 8 more; the last row has no number. */
+START_TEST(the_time_of_a_run_is_the_sum_over_its_parts)
+{
+    expect_in(machine("step,seconds\n10,10\n20,20\n30,5\n40,8\n50,x\n",
+                      "step,tokens\n20,2800\n40,5600\n50,\n"),
+              "<tr><th>time</th><td>28.0 s for 40 steps, 200 tokens a second</td></tr>\n");
+    expect_in(machine("step,seconds\n10,0.5\n", "step,tokens\n10,1000\n"),
+              "<td>0.5 s for 10 steps, 2000 tokens a second</td>");
+}
+END_TEST
+
+START_TEST(what_was_not_measured_is_not_told)
+{
+    ck_assert_ptr_null(strstr(machine(NULL, NULL), "tokens a second"));
+    ck_assert_ptr_null(
+        strstr(machine("step,seconds\n10,0\n", "step,tokens\n10,1000\n"), "tokens a second"));
+    ck_assert_ptr_null(
+        strstr(machine("step,seconds\n10,2\n", "step,tokens\n0,0\n"), "tokens a second"));
+}
+END_TEST
+
+START_TEST(the_machine_is_named)
+{
+    char processors[64], line[256], name[256] = "";
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && !*name && fgets(line, sizeof line, file))
+        sscanf(line, "model name : %255[^\n]", name);
+    if (file)
+        fclose(file);
+    snprintf(processors, sizeof processors, "%d processor%s</td>", rt_processors(),
+             rt_processors() > 1 ? "s" : "");
+    const char *text = machine(NULL, NULL);
+    expect_in(text, "<tr><th>report made on</th><td>");
+    expect_in(text, processors);
+    expect_in(text, name);
+    expect_in(text, "<tr><th>versions</th><td>rotor " ROTOR_VERSION " (double), HDF5 ");
+}
+END_TEST
+
+/* A key that is not at its default stands out. */
+START_TEST(keys_that_were_set_stand_out)
+{
+    rt_config config;
+    load_sound(&config, "[model]\nlayers = 3\nheads = 4\n[data]\nlength = 32\n", NULL);
+    rt_report_configuration(&page, &config);
+    expect_in(page.bytes, "<tr class=\"set\"><th>layers</th><td><span>3</span>");
+    expect_in(page.bytes, "<tr><th>heads</th><td><span>4</span>");
+    expect_in(page.bytes, "<tr><th>length</th><td><span>32</span>");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("facts");
+    TCase *tests = leak_checked_case(suite, "tables");
+    tcase_add_checked_fixture(tests, make_scratch, end);
+    tcase_add_test(tests, the_time_of_a_run_is_the_sum_over_its_parts);
+    tcase_add_test(tests, what_was_not_measured_is_not_told);
+    tcase_add_test(tests, the_machine_is_named);
+    tcase_add_test(tests, keys_that_were_set_stand_out);
+    return run_suite(suite);
+}
