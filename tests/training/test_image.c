@@ -151,6 +151,30 @@ START_TEST(the_first_failure_sticks)
 }
 END_TEST
 
+/* With its zero a word has 64 bytes. */
+START_TEST(a_word_that_is_too_long_is_refused)
+{
+    char word[RT_WORD_SIZE + 2] = "", read[RT_WORD_SIZE + 1];
+    for (int length = RT_WORD_SIZE - 1; length <= RT_WORD_SIZE + 1; length++) {
+        memset(word, 'w', (size_t)length);
+        word[length] = '\0';
+        rt_image *image = rt_image_new();
+        rt_image_put_word(image, "/", "word", word);
+        rt_status status = rt_image_write(image, in_scratch("word.h5"));
+        rt_image_close(image);
+        assert_status(status, RT_OK, "");
+        image = rt_image_open(in_scratch("word.h5"), RT_PARSE_HERE);
+        read[RT_WORD_SIZE] = 'x';
+        rt_image_word(image, "/", "word", read);
+        status = rt_image_status(image);
+        rt_image_close(image);
+        ck_assert_int_eq(status.code, length < RT_WORD_SIZE ? RT_OK : RT_CHECKPOINT);
+        ck_assert_int_eq(read[RT_WORD_SIZE], 'x');
+        ck_assert_str_eq(read, length < RT_WORD_SIZE ? word : "");
+    }
+}
+END_TEST
+
 /* Each reads what is there as something else. */
 static void read_word_as_integer(rt_image *image)
 {
@@ -288,6 +312,7 @@ int main(void)
     tcase_add_checked_fixture(content, make_scratch, remove_scratch);
     tcase_add_test(content, what_was_put_is_read_back_bit_for_bit);
     tcase_add_test(content, a_dataset_of_several_chunks_is_read_back);
+    tcase_add_test(content, a_word_that_is_too_long_is_refused);
     tcase_add_test(content, a_chunk_has_at_most_16_MiB);
     tcase_add_test(content, shapes_are_told_and_absent_datasets_are_not_an_error);
     tcase_add_test(content, a_visit_sees_every_dataset_in_the_order_of_names);
