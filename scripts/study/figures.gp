@@ -59,6 +59,19 @@ if (there('theta-range-found')) {
     set datafile separator whitespace
 }
 
+valley(T) = sprintf("< awk -F, '$1 == %d { print $2, $3 }' %s/valley.csv", T, kept)
+
+if (there('valley')) {
+    set output kept . '/valley.svg'
+    set xlabel 'θ in the place of the learned one (radians a position)'
+    set ylabel 'evaluation loss'
+    set key bottom left
+    set arrow 1 from 0.9, graph 0 to 0.9, graph 1 nohead lc rgb '#000000' dt 2
+    plot valley(24) with linespoints lw 2 pt 7 ps 0.4 lc rgb blue title 'T = 24', \
+         valley(64) with linespoints lw 2 pt 5 ps 0.4 lc rgb orange title 'T = 64'
+    unset arrow
+}
+
 # ---- encodings ----
 
 curve(name, kind) = sprintf("< awk -F, -v kind=%s -f %scurve.awk %s/%s-curves.csv", kind, lib, kept, name)
