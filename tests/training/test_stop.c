@@ -96,10 +96,21 @@ START_TEST(an_interrupt_after_another_signal_is_the_first)
 }
 END_TEST
 
+START_TEST(patience_grows_with_the_steps)
+{
+    ck_assert_int_eq(rt_stop_patience(0), 20);
+    ck_assert_int_eq(rt_stop_patience(0.5), 22);
+    ck_assert_int_eq(rt_stop_patience(100), 520);
+    ck_assert_int_eq(rt_stop_patience(17275.9), 86399);
+    ck_assert_int_eq(rt_stop_patience(1e12), 86400);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("stop");
     TCase *tests = leak_checked_case(suite, "stop");
+    tcase_add_test(tests, patience_grows_with_the_steps);
     tcase_add_loop_test(tests, a_step_that_does_not_end_is_ended_by_any_signal, 0, 4);
     tcase_add_test(tests, a_step_that_moves_on_may_take_its_time);
     tcase_add_test(tests, signals_again_and_again_do_not_put_the_end_off);

@@ -204,15 +204,6 @@ static rt_status after_step(rt_run *r, const rt_step_result *result)
     return status;
 }
 
-/* How long one part of a step may take once a stop has been asked for: longer than the longest
- * step so far with what follows it. */
-static int patience(double longest_step)
-{
-    enum { LEAST = 20, MOST = 86400, TIMES = 5 };
-    const double seconds = LEAST + TIMES * longest_step;
-    return seconds < MOST ? (int)seconds : MOST;
-}
-
 /* Steps until the last one, the target, or a stop. */
 static rt_status loop(rt_run *r)
 {
@@ -221,7 +212,7 @@ static rt_status loop(rt_run *r)
     while (!r->finished && !r->stopping && !status.code) {
         rt_step_result result;
         const double start = rt_seconds();
-        rt_stop_watch(rt_trainer_progress(r->trainer), patience(longest));
+        rt_stop_watch(rt_trainer_progress(r->trainer), rt_stop_patience(longest));
         status = rt_trainer_step(r->trainer, &result);
         if (!status.code)
             status = after_step(r, &result);

@@ -44,6 +44,13 @@ static void look(int number)
     alarm(1);
 }
 
+int rt_stop_patience(double longest_step)
+{
+    enum { LEAST = 20, MOST = 86400, TIMES = 5 };
+    const double seconds = LEAST + TIMES * longest_step;
+    return seconds < MOST ? (int)seconds : MOST;
+}
+
 void rt_stop_watch(const atomic_long *progress, int seconds)
 {
     watched = NULL;

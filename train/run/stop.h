@@ -13,6 +13,10 @@ void rt_stop_on_signals(void);
 /* The signal that asked for a stop, or 0. */
 int rt_stop_asked(void);
 
+/* The seconds that one part of a step may take once a stop has been asked for: 20 and five times
+ * the longest step so far with what follows it, at most a day. */
+int rt_stop_patience(double longest_step);
+
 /* From now on a stop that was asked for is enforced: if *progress does not change for that many
  * seconds, counted from the signal, the process ends. NULL: it may take any time. `progress` must
  * outlive the watching. */
