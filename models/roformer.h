@@ -86,6 +86,9 @@ int rt_roformer_pairs(const rt_roformer_options *options);
  * R/2. */
 rt_shape rt_roformer_theta_shape(const rt_roformer_options *options);
 
+/* How many numbers these are. */
+size_t rt_roformer_theta_count(const rt_roformer_options *options);
+
 /* All learnable theta, in radians per position. */
 void rt_roformer_theta(const rt_roformer *model, double *theta);
 void rt_roformer_set_theta(rt_roformer *model, const double *theta);

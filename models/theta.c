@@ -34,6 +34,11 @@ rt_shape rt_roformer_theta_shape(const rt_roformer_options *o)
     return RT_SHAPE_OF(layers, rows, rt_roformer_pairs(o));
 }
 
+size_t rt_roformer_theta_count(const rt_roformer_options *o)
+{
+    return rt_shape_size(rt_roformer_theta_shape(o));
+}
+
 /* ---- parameter and radians ---- */
 
 static double radians(rt_theta_form form, double value)

@@ -102,7 +102,7 @@ START_TEST(a_swap_evaluates_another_theta_and_leaves_the_model_to_the_bit)
     double other[16], own[16];
     train(40, scopes[_i]);
     const rt_parameters *p = &model->parameters;
-    const size_t count = rt_shape_size(rt_roformer_theta_shape(&model->options));
+    const size_t count = rt_roformer_theta_count(&model->options);
     real *before = rt_alloc(p->block_size, sizeof *before);
     ck_assert(before && count <= 16);
     memcpy(before, p->values, p->block_size * sizeof *before);
@@ -142,7 +142,7 @@ START_TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
     int far = 0, near = 0;
     train(400, "theta.scope=layer");
     ck_assert_double_gt(evaluate(1).accuracy, 0.9);
-    const size_t count = rt_shape_size(rt_roformer_theta_shape(&model->options));
+    const size_t count = rt_roformer_theta_count(&model->options);
     const long before = atomic_load(rt_trainer_progress(trainer));
     swap(model->theta_start, 1);
     const long one = atomic_load(rt_trainer_progress(trainer)) - before;

@@ -107,7 +107,7 @@ void rt_run_tell_patience(rt_run *r)
     const rt_config *c = r->config;
     if (!c->theta.tolerances || !c->model.theta.learn || r->ended_before || r->arguments->quiet)
         return;
-    const size_t count = rt_shape_size(rt_roformer_theta_shape(&r->state->model->options));
+    const size_t count = rt_roformer_theta_count(&r->state->model->options);
     rt_progress_say(&r->progress,
                     "looking how far each of %zu theta can go: up to %zu evaluations of a batch",
                     count, 2 * RT_THETA_EVALUATIONS * count);

@@ -41,7 +41,7 @@ static rt_status find_tolerances(rt_outcome *o, const rt_config *c, rt_trainer *
                                  const char *folder)
 {
     const rt_roformer *model = rt_trainer_state(trainer)->model;
-    const size_t count = rt_shape_size(rt_roformer_theta_shape(&model->options));
+    const size_t count = rt_roformer_theta_count(&model->options);
     if (!c->theta.tolerances)
         return rt_ok();
     o->tolerances = rt_alloc(count, sizeof *o->tolerances);
@@ -85,7 +85,7 @@ static rt_status put_theta_back(rt_outcome *o, const rt_results *before, const r
                                 rt_trainer *trainer, bool elsewhere)
 {
     const rt_roformer *model = rt_trainer_state(trainer)->model;
-    const size_t count = rt_shape_size(rt_roformer_theta_shape(&model->options));
+    const size_t count = rt_roformer_theta_count(&model->options);
     double *geometric;
     bool needed, base_needed;
     rt_status status = put_back(o, before, c, trainer, model->theta_start, false, &needed);

@@ -52,7 +52,7 @@ static rt_status predict(rt_run *r)
 static rt_status replace_theta(rt_run *r, const char *what)
 {
     rt_roformer *model = r->state->model;
-    const size_t count = rt_shape_size(rt_roformer_theta_shape(&model->options));
+    const size_t count = rt_roformer_theta_count(&model->options);
     if (!model->options.theta.learn)
         return rt_error(RT_CONFIG, "--theta %.1000s: this model has no learned theta", what);
     double *theta = rt_alloc(count, sizeof *theta);

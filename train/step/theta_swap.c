@@ -93,7 +93,7 @@ static rt_status find_tolerance(const search *s, size_t n, int sign, double *tol
 rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_tolerance *tolerances)
 {
     const rt_roformer *model = rt_trainer_state(trainer)->model;
-    const size_t count = rt_shape_size(rt_roformer_theta_shape(&model->options));
+    const size_t count = rt_roformer_theta_count(&model->options);
     search s = {.trainer = trainer, .length = length};
     s.theta = rt_alloc(count, sizeof *s.theta);
     if (!s.theta)
