@@ -124,6 +124,13 @@ static const struct {
      "theta.ini:2: sweep.jobs must be a whole number from 1 to 1024; got '0'\n"},
     {"[variant a b]\nrun.seed = 1\n",
      "theta.ini:1: a variant needs a name of letters, digits and -_.+ ; got 'a b'\n"},
+    {"[variant .a]\nrun.seed = 1\n",
+     "theta.ini:1: a variant needs a name of letters, digits and -_.+ ; got '.a'\n"},
+    {"[variant -a]\nrun.seed = 1\n",
+     "theta.ini:1: a variant needs a name of letters, digits and -_.+ ; got '-a'\n"},
+    {"[variant a234567890123456789012345678901234567890123456789012345678901234]\nrun.seed = 1\n",
+     "theta.ini:1: a variant needs a name of letters, digits and -_.+ ; got "
+     "'a2345678901234567890123456789012345678901234567890...'\n"},
     {"[variant a]\nrun.seed = 1\n[variant a]\nrun.seed = 2\n",
      "theta.ini:3: there are two variants 'a'\n"},
     {"[variant a]\nseed = 1\n",

@@ -266,6 +266,24 @@ START_TEST(a_step_that_is_not_finite_changes_nothing)
 }
 END_TEST
 
+/* The first number of the words, those of [PAD], has a gradient of 0; the first parameter with any
+ * that is not finite is theirs all the same. */
+START_TEST(the_first_parameter_whose_gradient_is_not_finite_is_named)
+{
+    training *t = new_training(OVERRIDES("model.tie_embeddings=no"));
+    rt_step_result result;
+    rt_parameter *word =
+        rt_parameters_find(parameters(t), "roformer.embeddings.word_embeddings.weight");
+    word->tensor.data[5 * 16] = NAN;
+    rt_status status = rt_trainer_step(t->trainer, &result);
+    ck_assert_double_eq(word->tensor.grad[0], 0);
+    ck_assert_ptr_nonnull(strstr(status.message, ", and the gradient of "
+                                                 "roformer.embeddings.word_embeddings.weight is "
+                                                 "not finite"));
+    free_training(t);
+}
+END_TEST
+
 /* ---- what a step tells ---- */
 
 /* Labels of the next batch that the model predicts, with the logits of all positions. */
@@ -531,6 +549,7 @@ int main(void)
     tcase_add_test(tests, theta_moves_by_its_own_learning_rate);
     tcase_add_test(tests, a_gradient_above_the_norm_is_clipped);
     tcase_add_test(tests, a_step_that_is_not_finite_changes_nothing);
+    tcase_add_test(tests, the_first_parameter_whose_gradient_is_not_finite_is_named);
     tcase_add_test(tests, the_accuracy_of_a_step_is_the_share_of_its_labels);
     tcase_add_test(tests, the_norms_are_those_of_all_parameters_and_of_theta);
     tcase_add_test(tests, evaluation_counts_and_changes_nothing);
