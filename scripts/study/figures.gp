@@ -1,4 +1,6 @@
-# The figures of docs/theta.md, from docs/theta/*.csv: gnuplot -e "kept='docs/theta'" FILE
+# The figures of docs/theta.md, from docs/theta/*.csv, of the parts of the study that were made:
+#
+#     gnuplot -e "kept='docs/theta'; made='tasks known ...'" FILE
 set terminal svg size 720,400 dynamic rounded font 'sans-serif,14' background '#ffffff'
 set border 3 lc rgb '#444444'
 set tics nomirror out
@@ -6,13 +8,13 @@ set grid ytics lc rgb '#dddddd'
 blue = '#0072b2'; orange = '#d55e00'; green = '#009e73'; purple = '#cc79a7'; grey = '#777777'
 lib = 'scripts/study/'
 
-there(name) = system(sprintf("[ -f %s/%s.csv ] && echo 1 || echo 0", kept, name)) + 0
+there(part) = strstrt(' '.made.' ', ' '.part.' ') > 0
 
 # ---- theta ----
 
 bars(task, layer) = sprintf("< awk -F, -v task=%s -v layer=%d -f %sbars.awk %s/theta-pairs.csv", task, layer, lib, kept)
 
-if (there('theta-pairs')) {
+if (there('tasks')) {
     set output kept . '/drift.svg'
     set terminal svg size 720,520
     set multiplot layout 2,1 margins 0.1,0.98,0.12,0.94 spacing 0.03
@@ -36,7 +38,7 @@ if (there('theta-pairs')) {
     set terminal svg size 720,400
 }
 
-if (there('theta-range-found')) {
+if (there('known')) {
     set datafile separator ','
     set output kept . '/range.svg'
     set logscale y
@@ -61,7 +63,7 @@ if (there('theta-range-found')) {
 
 valley(T) = sprintf("< awk -F, '$1 == %d { print $2, $3 }' %s/valley.csv", T, kept)
 
-if (there('valley')) {
+if (there('known')) {
     set output kept . '/valley.svg'
     set xlabel 'θ in the place of the learned one (radians a position)'
     set ylabel 'evaluation loss'
@@ -79,7 +81,7 @@ set key top right noenhanced
 set xlabel 'steps'
 set ylabel 'evaluation loss (nats per byte)'
 
-if (there('convergence-curves')) {
+if (there('convergence')) {
     set output kept . '/convergence.svg'
     plot curve('convergence', 'rope') with yerrorlines lw 2 pt 7 ps 0.4 lc rgb blue title 'rope', \
          curve('convergence', 'sinusoidal') with yerrorlines lw 2 pt 5 ps 0.4 lc rgb orange title 'sinusoidal', \
@@ -87,7 +89,7 @@ if (there('convergence-curves')) {
          curve('convergence', 'learned-0.1') with yerrorlines lw 2 pt 13 ps 0.5 lc rgb purple title 'learned, table of std 0.1'
 }
 
-if (there('linear-curves')) {
+if (there('linear')) {
     set output kept . '/linear.svg'
     plot curve('linear', 'rope') with yerrorlines lw 2 pt 7 ps 0.4 lc rgb blue title 'linear attention with rope', \
          curve('linear', 'none') with yerrorlines lw 2 pt 5 ps 0.4 lc rgb orange title 'without positions'
