@@ -183,6 +183,17 @@ START_TEST(numbers_of_any_size_and_columns_of_any_count_fit)
 END_TEST
 
 /* Its folder is named by the keys that set it apart; a key is one even beside files. */
+/* Four threads for two runs at a time, three for two, one for two. */
+START_TEST(runs_at_a_time_share_the_threads)
+{
+    static const int threads[][2] = {{4, 2}, {3, 1}, {1, 1}};
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini train.steps=2 sweep.jobs=2 sweep.run.seed=1,2 --threads %d && "
+                "grep -x 'threads = %d' runs/tiny/seed=1/config.ini",
+                threads[_i][0], threads[_i][1]);
+}
+END_TEST
+
 START_TEST(the_configuration_of_a_run_is_a_path_although_it_has_an_equals_sign)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2 sweep.run.seed=1,2");
@@ -244,6 +255,7 @@ int main(void)
     tcase_add_test(tests, a_sweep_grows_by_values_and_seeds_and_variants);
     tcase_add_test(tests, runs_and_sweeps_do_not_share_a_folder);
     tcase_add_test(tests, numbers_of_any_size_and_columns_of_any_count_fit);
+    tcase_add_loop_test(tests, runs_at_a_time_share_the_threads, 0, 3);
     tcase_add_test(tests, the_configuration_of_a_run_is_a_path_although_it_has_an_equals_sign);
     tcase_add_test(tests, a_run_that_diverges_is_a_row_that_says_so);
     tcase_add_test(tests, another_configuration_does_not_take_over_results);
