@@ -136,6 +136,16 @@ START_TEST(a_gnuplot_that_is_killed_is_a_warning)
 }
 END_TEST
 
+START_TEST(what_gnuplot_says_is_not_for_the_reader_of_a_training)
+{
+    pretend("#!/bin/sh\necho chatter; echo noise >&2; cat; exit 1\n");
+    expect_exit(w, 0, "PATH=$PWD/bin:$PATH; echo input | " RUN);
+    ck_assert_ptr_null(strstr(w->out, "chatter"));
+    ck_assert_ptr_null(strstr(w->out, "input"));
+    ck_assert_ptr_null(strstr(w->err, "noise"));
+}
+END_TEST
+
 START_TEST(a_script_that_fails_costs_its_own_figure_alone)
 {
     NEEDS_PROGRAM("gnuplot");
@@ -239,6 +249,7 @@ int main(void)
     tcase_add_test(tests, every_script_draws_its_figure_again);
     tcase_add_test(tests, one_layer_and_one_evaluation_are_enough);
     tcase_add_test(tests, a_gnuplot_that_is_killed_is_a_warning);
+    tcase_add_test(tests, what_gnuplot_says_is_not_for_the_reader_of_a_training);
     tcase_add_test(tests, a_script_that_fails_costs_its_own_figure_alone);
     tcase_add_test(tests, figures_of_an_earlier_report_are_not_shown_as_new);
     tcase_add_test(tests, what_the_user_has_set_for_gnuplot_does_not_matter);
