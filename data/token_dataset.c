@@ -254,5 +254,6 @@ rt_status rt_token_dataset_decode(void *context, unsigned char **nothing, size_t
             status =
                 rt_error(RT_IO, "cannot write a temporary file for its ids: %s", strerror(errno));
     }
+    rt_free(block);
     return status;
 }
