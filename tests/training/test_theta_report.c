@@ -333,6 +333,17 @@ START_TEST(the_file_has_each_number_below_its_name)
 }
 END_TEST
 
+START_TEST(the_notes_tell_the_units)
+{
+    make_model("layer", "log");
+    verdict_after(10);
+    ck_assert_ptr_nonnull(
+        strstr(report, "\ngrid: in steps between neighbouring theta; phase: radians over 11 "
+                       "positions; use: share of the query and key weights that it turns; used: "
+                       "of the 0.1 that Adam could have moved ln theta\n"));
+}
+END_TEST
+
 /* Each row has those of its own theta, below their headings. */
 START_TEST(tolerances_stand_with_their_theta)
 {
@@ -441,6 +452,7 @@ int main(void)
     tcase_add_test(tests, means_and_cosine_are_those_of_the_distance_from_the_base);
     tcase_add_test(tests, heads_are_counted_anew_in_every_layer);
     tcase_add_test(tests, the_file_has_each_number_below_its_name);
+    tcase_add_test(tests, the_notes_tell_the_units);
     tcase_add_test(tests, tolerances_stand_with_their_theta);
     tcase_add_test(tests, without_adam_there_is_no_bound_to_use_up);
     tcase_add_loop_test(tests, every_theta_is_visited_once, 0, 3);
