@@ -52,6 +52,7 @@ static rt_config config;
 static rt_data *data;
 static rt_trainer *trainer;
 static rt_roformer *model;
+static bool stopped;
 
 static void expect_ok(rt_status status)
 {
@@ -133,11 +134,10 @@ static bool needed_at(size_t n, double step)
     return other.accuracy < own.accuracy - 0.01 || other.loss > most;
 }
 
-/* The range is halved seven times from a factor of 1000, so that a step of that share more is
- * known to be too far. */
+/* The range between two rungs, a factor of about 3, is halved three times at least. */
 START_TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
 {
-    const double resolution = pow(1000, 1.0 / 128) * (1 + 1e-9);
+    const double resolution = pow(10.0 / 3, 1.0 / 8) * (1 + 1e-9);
     rt_theta_tolerance tolerances[16];
     int far = 0, near = 0;
     train(400, "theta.scope=layer");
@@ -146,7 +146,7 @@ START_TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
     const long before = atomic_load(rt_trainer_progress(trainer));
     swap(model->theta_start, 1);
     const long one = atomic_load(rt_trainer_progress(trainer)) - before;
-    expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances));
+    expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, NULL, &stopped));
     const long all = atomic_load(rt_trainer_progress(trainer)) - before - one;
     ck_assert_int_gt(one, 0);
     ck_assert_int_le(all, one * (1 + 16 * (long)count));
@@ -166,6 +166,53 @@ START_TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
 }
 END_TEST
 
+static int asked, stop_after;
+
+static int stop_at_last(void)
+{
+    return ++asked > stop_after;
+}
+
+START_TEST(a_search_that_is_asked_to_stop_stops)
+{
+    rt_theta_tolerance tolerances[16];
+    train(0, "theta.scope=layer");
+    asked = 0;
+    stop_after = 10;
+    const long before = atomic_load(rt_trainer_progress(trainer));
+    expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, stop_at_last, &stopped));
+    ck_assert(stopped);
+    ck_assert_int_le(atomic_load(rt_trainer_progress(trainer)) - before, 12);
+    stop_after = 1 << 30;
+    expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, stop_at_last, &stopped));
+    ck_assert(!stopped);
+}
+END_TEST
+
+/* One pair of theta = 0.98763, e^3 of which turns a whole number of positions by as much but for
+ * three full turns: the model works as well there, but not on the way. */
+START_TEST(what_lies_behind_a_barrier_is_not_reached)
+{
+    rt_theta_tolerance tolerances[16];
+    double theta[16];
+    load_sound(&config, tiny,
+               OVERRIDES("theta.scope=model", "model.layers=1", "model.heads=1",
+                         "position.fraction=0.125", "theta.lr_scale=0"));
+    expect_ok(rt_data_open(&data, &config.data, NULL));
+    expect_ok(rt_trainer_new(&trainer, &config, data));
+    model = rt_trainer_state(trainer)->model;
+    theta[0] = 6 * acos(-1) / (exp(3) - 1);
+    rt_roformer_set_theta(model, theta);
+    rt_step_result result;
+    for (int i = 0; i < 400; i++)
+        expect_ok(rt_trainer_step(trainer, &result));
+    ck_assert(!needed_at(0, 3));
+    ck_assert(needed_at(0, 1));
+    expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, NULL, &stopped));
+    ck_assert_double_lt(tolerances[0].up, 1);
+}
+END_TEST
+
 START_TEST(a_theta_of_0_cannot_go_anywhere)
 {
     rt_theta_tolerance tolerances[16];
@@ -177,7 +224,7 @@ START_TEST(a_theta_of_0_cannot_go_anywhere)
     rt_roformer_theta(model, theta);
     theta[0] = 0;
     rt_roformer_set_theta(model, theta);
-    expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances));
+    expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, NULL, &stopped));
     ck_assert_double_eq(tolerances[0].down, 3);
     ck_assert_double_eq(tolerances[0].up, 3);
 }
@@ -189,11 +236,12 @@ START_TEST(every_refusal_of_the_heap_is_a_status)
     size_t refused = 0, live;
     rt_status status;
     train(0, "theta.scope=model");
-    expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances)); /* graphs keep room */
+    expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, NULL,
+                                  &stopped)); /* graphs keep room */
     live = rt_memory_live();
     do {
         rt_memory_fail_at(++refused);
-        status = rt_theta_tolerances(trainer, config.data.length, tolerances);
+        status = rt_theta_tolerances(trainer, config.data.length, tolerances, NULL, &stopped);
         ck_assert(status.code == RT_OK || status.code == RT_MEMORY);
     } while (status.code && refused < 100);
     rt_memory_fail_at(0);
@@ -213,6 +261,8 @@ int main(void)
     tcase_add_loop_test(trained, a_swap_evaluates_another_theta_and_leaves_the_model_to_the_bit, 0,
                         3);
     tcase_add_test(trained, a_tolerance_is_the_farthest_step_that_does_no_harm);
+    tcase_add_test(trained, a_search_that_is_asked_to_stop_stops);
+    tcase_add_test(trained, what_lies_behind_a_barrier_is_not_reached);
     tcase_add_test(trained, a_theta_of_0_cannot_go_anywhere);
     tcase_add_test(trained, every_refusal_of_the_heap_is_a_status);
     return run_suite(suite);

@@ -147,6 +147,45 @@ START_TEST(the_tolerance_of_each_pair_stands_beside_its_drift)
 }
 END_TEST
 
+/* The evaluation is done again, what was not found is looked for. */
+START_TEST(a_stop_while_tolerances_are_measured_is_heard)
+{
+    const char *options =
+        "tiny.ini theta.tolerances=yes theta.scope=head model.heads=8 model.dim=64 "
+        "train.steps=1 train.batch_size=64";
+    expect_exit(
+        w, 75,
+        "$TRAIN %s 2>err & until grep -q looking err; do kill -0 $! || exit 99; sleep 0.01; "
+        "done; sleep 0.1; kill -TERM $!; wait $!",
+        options);
+    ck_assert(!exists("runs/tiny/result.csv"));
+    expect_exit(w, 0, "grep 'stopped by a signal after step 1; --resume goes on' err");
+    expect_exit(w, 0, "$TRAIN %s --resume", options);
+    expect_text(w->err, "looking how far");
+    ck_assert(exists("runs/tiny/result.csv"));
+    expect_exit(w, 0, "$TRAIN %s --resume", options);
+    expect_no_text(w->err, "looking how far");
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval");
+    expect_no_text(w->out, "down");
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval theta.tolerances=yes");
+    expect_text(w->out, "down");
+}
+END_TEST
+
+/* What is measured is the training. */
+START_TEST(a_profile_does_not_count_evaluations_at_the_end)
+{
+    double calls[8], with_more[8];
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --profile train.steps=5");
+    ck_assert_int_ge(numbers_of(w->out, "linear            forward ", calls), 1);
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet --profile train.steps=5 theta.tolerances=yes "
+                "--overwrite");
+    ck_assert_int_ge(numbers_of(w->out, "linear            forward ", with_more), 1);
+    ck_assert_double_eq(calls[0], with_more[0]);
+}
+END_TEST
+
 START_TEST(another_theta_needs_a_model_that_learned_one)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini theta.learn=no");
@@ -296,6 +335,8 @@ int main(void)
     tcase_add_test(tests, a_need_that_was_asked_about_decides_the_exit_code);
     tcase_add_test(tests, a_finished_run_that_is_resumed_reads_its_results);
     tcase_add_test(tests, the_tolerance_of_each_pair_stands_beside_its_drift);
+    tcase_add_test(tests, a_stop_while_tolerances_are_measured_is_heard);
+    tcase_add_test(tests, a_profile_does_not_count_evaluations_at_the_end);
     tcase_add_test(tests, another_theta_needs_a_model_that_learned_one);
     tcase_add_loop_test(tests, a_file_gives_every_theta_once, 0, FILES);
     tcase_add_test(tests, a_file_that_is_not_there_is_named);

@@ -10,6 +10,7 @@ typedef struct rt_outcome {
     rt_evaluation evaluation;       /* at the trained length */
     bool target_missed;             /* train.target_accuracy */
     bool theta_moved;               /* although theta.check asked for near */
+    bool stopped;                   /* a signal has asked for it before all was found */
     bool theta_needed;              /* although theta.check asked that it is not */
     rt_theta_tolerance *tolerances; /* or NULL */
     rt_results results;

@@ -252,22 +252,33 @@ static void report(rt_run *r)
                         r->folder.path);
 }
 
+static rt_exit stopped(rt_run *r)
+{
+    rt_progress_say(&r->progress, "stopped by a signal after step %d; --resume goes on",
+                    r->state->step);
+    return RT_EXIT_STOPPED;
+}
+
 /* The results, and whether the checks that were asked for held. */
 static rt_exit conclude(rt_run *r)
 {
-    rt_outcome o;
+    rt_outcome o = {0};
     printf("steps: %d, %ld tokens\n", r->state->step,
            (long)r->state->sequences * r->config->data.length);
     rt_run_tell_patience(r);
-    rt_status status =
-        rt_outcome_print(&o, r->config, r->trainer, r->ended_before ? r->folder.path : NULL);
+    rt_status status = rt_trainer_observe(r->trainer, r->arguments->trap, false);
+    if (!status.code)
+        status =
+            rt_outcome_print(&o, r->config, r->trainer, r->ended_before ? r->folder.path : NULL);
     const bool failed = o.target_missed || o.theta_moved || o.theta_needed;
     const rt_exit code = failed ? RT_EXIT_CHECK : RT_EXIT_DONE;
-    if (!status.code)
+    if (!status.code && !o.stopped)
         status = rt_outcome_record(&o, r->config, r->state->model, r->folder.path, (int)code);
     rt_outcome_free(&o);
     if (status.code)
         return fail(r, status);
+    if (o.stopped)
+        return stopped(r);
     if (r->best_step && r->best_step != r->state->step)
         printf("best: loss %.6g at step %d\n", r->best_loss, r->best_step);
     if (r->arguments->profile)
@@ -322,12 +333,10 @@ static rt_exit end(rt_run *r)
 {
     if (r->finished && !r->unsaved)
         return conclude(r);
-    if (r->unsaved)
-        rt_progress_say(&r->progress, "the last checkpoint could not be written");
-    else
-        rt_progress_say(&r->progress, "stopped by a signal after step %d; --resume goes on",
-                        r->state->step);
-    return r->unsaved ? RT_EXIT_UNSAVED : RT_EXIT_STOPPED;
+    if (!r->unsaved)
+        return stopped(r);
+    rt_progress_say(&r->progress, "the last checkpoint could not be written");
+    return RT_EXIT_UNSAVED;
 }
 
 static rt_exit train(rt_run *r)

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "data/units.h"
+#include "train/folder/results.h"
 #include "train/run/theta_file.h"
 #include "train/step/memory_check.h"
 #include "train/step/theta_swap.h"
@@ -105,7 +106,11 @@ rt_status rt_run_open(rt_run *r, const char *checkpoint)
 void rt_run_tell_patience(rt_run *r)
 {
     const rt_config *c = r->config;
-    if (!c->theta.tolerances || !c->model.theta.learn || r->ended_before || r->arguments->quiet)
+    rt_results before;
+    const bool known = r->ended_before && rt_results_read(&before, r->folder.path);
+    if (known)
+        rt_results_free(&before);
+    if (!c->theta.tolerances || !c->model.theta.learn || known || r->arguments->quiet)
         return;
     const size_t count = rt_roformer_theta_count(&r->state->model->options);
     rt_progress_say(&r->progress,

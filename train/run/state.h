@@ -49,8 +49,8 @@ rt_status rt_run_prepare(rt_run *r) RT_MUST_CHECK;
 /* Warns of what a text cannot be read as, since the vocabulary lacks it; `text` says which one. */
 void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *text);
 
-/* Says how many evaluations theta.tolerances asks for, which can take long; nothing of a run that
- * had ended before. */
+/* Says how many evaluations theta.tolerances asks for, which can take long; nothing if it
+ * is known from before. */
 void rt_run_tell_patience(rt_run *r);
 
 /* Saves where the run stands; loads its image, the checkpoint at `path`. */

@@ -25,7 +25,7 @@ static rt_status open_table(rt_csv *csv, const char *path)
     const int length = (int)(name - path) - 1;
     const bool fits = snprintf(folder, sizeof folder, "%.*s", length < 0 ? 1 : length,
                                length < 0 ? "." : path) < (int)sizeof folder;
-    const bool open = fits && rt_csv_open(csv, folder, name);
+    const bool open = fits && *path && rt_csv_open(csv, folder, name);
     if (!open && (!fits || !csv->status.code))
         return rt_error(RT_CONFIG, "%.1000s: there is no table of theta", path);
     for (size_t i = 0; open && i < sizeof needed / sizeof *needed; i++)
@@ -92,7 +92,7 @@ static rt_status read_theta(const reading *r, const rt_csv *csv, double *theta)
 {
     const bool logarithm = r->model->options.theta.form == RT_THETA_LOG;
     *theta = rt_csv_number(csv, "theta");
-    if (isfinite(*theta) && (!logarithm || *theta > 0))
+    if (isfinite((double)(real)*theta) && (!logarithm || *theta > 0))
         return rt_ok();
     return refuse_cell(r, csv, "theta", logarithm ? "a number above 0" : "a number");
 }

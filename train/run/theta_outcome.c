@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "train/report/theta_report.h"
+#include "train/run/stop.h"
 #include "train/text/csv.h"
 
 #include <math.h>
@@ -49,7 +50,7 @@ static rt_status find_tolerances(rt_outcome *o, const rt_config *c, rt_trainer *
         return rt_out_of_memory("the tolerances of theta");
     if (folder && read_tolerances(o->tolerances, count, folder))
         return rt_ok();
-    return rt_theta_tolerances(trainer, c->data.length, o->tolerances);
+    return rt_theta_tolerances(trainer, c->data.length, o->tolerances, rt_stop_asked, &o->stopped);
 }
 
 /* Puts theta back to `theta`, prints what became of the model, and keeps it as results. */
@@ -113,6 +114,10 @@ rt_status rt_theta_outcome(rt_outcome *o, const rt_config *c, rt_trainer *traine
         return rt_ok();
     rt_results before = results_before(folder, trainer);
     rt_status status = find_tolerances(o, c, trainer, before.count ? folder : NULL);
+    if (o->stopped) {
+        rt_results_free(&before);
+        return status;
+    }
     if (!status.code)
         status = rt_theta_print(stdout, state->model, c, state->step, o->tolerances);
     if (!status.code)

@@ -1,6 +1,7 @@
 #include "train/run/state.h"
 
 #include "core/memory.h"
+#include "train/config/keys.h"
 #include "train/report/report.h"
 #include "train/report/sweep_report.h"
 #include "train/run/outcome.h"
@@ -87,6 +88,8 @@ rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
     rt_checkpoint_found found = {0};
     rt_outcome outcome = {0};
     const char *path;
+    if (own.origin[rt_key_find("theta", "tolerances")] != RT_FROM_COMMAND_LINE)
+        own.theta.tolerances = false; /* the run has found them; an evaluation is quick */
     rt_run r = rt_run_new(&own, arguments);
     rt_status status = open_checkpoint(&r, &path, &found);
     if (!status.code && arguments->command == RT_COMMAND_PREDICT) {

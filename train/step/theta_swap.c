@@ -58,6 +58,7 @@ typedef struct search {
     int length;
     double *theta; /* of the model; one of them changes for an evaluation */
     rt_evaluation own;
+    int (*stop)(void); /* or NULL */
 } search;
 
 /* Whether the model needs the n-th theta rather than e^step times it. */
@@ -73,16 +74,20 @@ static rt_status try_step(const search *s, size_t n, double step, bool *needed)
     return status;
 }
 
+/* The bounds of the range that holds the limit: steps of nearest ... RT_THETA_FARTHEST. */
+static const double rungs[] = {0.03, 0.1, 0.3, 1, RT_THETA_FARTHEST};
+static const double nearest = 0.003;
+_Static_assert(sizeof rungs / sizeof *rungs <= RT_THETA_EVALUATIONS, "the last rung is reached");
+
 static rt_status find_tolerance(const search *s, size_t n, int sign, double *tolerance)
 {
-    const double nearest = 1e-3 * RT_THETA_FARTHEST;
-    double good = 0, bad = RT_THETA_FARTHEST;
-    bool needed;
-    rt_status status = try_step(s, n, sign * RT_THETA_FARTHEST, &needed);
-    if (!status.code && !needed)
-        good = RT_THETA_FARTHEST;
-    for (int i = 1; i < RT_THETA_EVALUATIONS && !status.code && good < bad; i++) {
-        const double step = sqrt(fmax(good, nearest) * bad);
+    double good = 0, bad = 0;
+    rt_status status = rt_ok();
+    for (int i = 0; i < RT_THETA_EVALUATIONS && !status.code && good < RT_THETA_FARTHEST; i++) {
+        const double step = bad > 0 ? sqrt(fmax(good, nearest) * bad) : rungs[i];
+        bool needed;
+        if (s->stop && s->stop())
+            return rt_ok();
         status = try_step(s, n, sign * step, &needed);
         *(needed ? &bad : &good) = step;
     }
@@ -90,11 +95,12 @@ static rt_status find_tolerance(const search *s, size_t n, int sign, double *tol
     return status;
 }
 
-rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_tolerance *tolerances)
+rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_tolerance *tolerances,
+                              int (*stop)(void), bool *stopped)
 {
     const rt_roformer *model = rt_trainer_state(trainer)->model;
     const size_t count = rt_roformer_theta_count(&model->options);
-    search s = {.trainer = trainer, .length = length};
+    search s = {.trainer = trainer, .length = length, .stop = stop};
     s.theta = rt_alloc(count, sizeof *s.theta);
     if (!s.theta)
         return rt_out_of_memory("theta");
@@ -106,5 +112,6 @@ rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_toleranc
             status = find_tolerance(&s, n, 1, &tolerances[n].up);
     }
     rt_free(s.theta);
+    *stopped = stop && stop();
     return status;
 }

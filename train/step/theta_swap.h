@@ -23,10 +23,11 @@ bool rt_theta_needed(const rt_theta_swap *swap);
 rt_status rt_theta_swap_evaluate(rt_trainer *trainer, int length, int batches, const double *theta,
                                  rt_evaluation *result) RT_MUST_CHECK;
 
-/* How far |ln theta_i| of one pair can go, all others as they are, until theta_i is needed: the
- * largest step that was tried and is not needed, up to RT_THETA_FARTHEST, from at most
- * RT_THETA_EVALUATIONS on one batch, each of which halves the range on a logarithmic scale; 0 if
- * none of them did. What is needed nearer than a step that is not is not looked for. */
+/* How far ln |theta_i| of one pair can go, all others as they are, before theta_i is needed where
+ * it was: the largest step that is not needed and before which none was found that is, up to
+ * RT_THETA_FARTHEST. Steps are tried outwards, since far away a rotation can look like a near one
+ * again (positions are whole numbers); the range that holds the limit is then halved on a
+ * logarithmic scale. At most RT_THETA_EVALUATIONS evaluations on one batch; 0 if no step did. */
 #define RT_THETA_FARTHEST 3.0
 enum { RT_THETA_EVALUATIONS = 8 }; /* in one direction */
 
@@ -34,8 +35,9 @@ typedef struct rt_theta_tolerance {
     double down, up; /* towards smaller and larger |theta| */
 } rt_theta_tolerance;
 
-/* Of every theta, laid out as rt_roformer_theta. */
-rt_status rt_theta_tolerances(rt_trainer *trainer, int length,
-                              rt_theta_tolerance *tolerances) RT_MUST_CHECK;
+/* Of every theta, laid out as rt_roformer_theta. Between two evaluations `stop` is asked, unless it
+ * is NULL, whether to end; then they are not all there, and *stopped is set. */
+rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_tolerance *tolerances,
+                              int (*stop)(void), bool *stopped) RT_MUST_CHECK;
 
 #endif

@@ -463,8 +463,10 @@ rt_status rt_trainer_observe(rt_trainer *t, bool trap, bool profile)
     const int workers = rt_workers_count(t->workers);
     if (profile && !(t->profiles = rt_alloc((size_t)workers, sizeof *t->profiles)))
         return rt_out_of_memory("a profile");
-    for (int i = 0; i < workers && (trap || profile); i++)
-        rt_graph_observe(t->graphs[i], trap ? rt_trap : rt_profile_observer(t->profiles + i));
+    for (int i = 0; i < workers; i++)
+        rt_graph_observe(t->graphs[i], trap      ? rt_trap
+                                       : profile ? rt_profile_observer(t->profiles + i)
+                                                 : (rt_observer){0});
     return rt_ok();
 }
 

@@ -70,7 +70,7 @@ rt_status rt_trainer_evaluate_batches(rt_trainer *trainer, int length, int batch
                                       rt_evaluation *result) RT_MUST_CHECK;
 
 /* Watches the graphs from now on: `trap` fails the step in which a number stops being finite
- * and names the op, `profile` measures every op. */
+ * and names the op, `profile` measures every op; with neither what was measured is kept. */
 rt_status rt_trainer_observe(rt_trainer *trainer, bool trap, bool profile) RT_MUST_CHECK;
 void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
 
