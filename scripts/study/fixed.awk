@@ -23,13 +23,14 @@ END {
     for (k = 1; k <= 5; k++) {
         n = pairs = less = more = 0
         for (s = 1; s <= 10; s++) {
+            tried[k] += (kinds[k], s) in first
             if (first[kinds[k], s] == "") continue
             x[++n] = first[kinds[k], s]
             if (first["base", s] == "") continue
             d[++pairs] = x[n] - first["base", s]
             less += d[pairs] < 0; more += d[pairs] > 0
         }
-        printf "| %s | %d of 10 | %s | %s |\n", told[kinds[k]], n, spread(x, n, "%.0f"),
+        printf "| %s | %d of %d | %s | %s |\n", told[kinds[k]], n, tried[k], spread(x, n, "%.0f"),
             k == 1 ? "– | – | –" : spread(d, pairs, "%+.0f") " | " less " / " more " | " chance(sign_test(less, less + more))
     }
 }

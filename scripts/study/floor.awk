@@ -4,7 +4,7 @@
 #
 #     awk -F, -f statistics.awk -f floor.awk theta-pairs.csv
 
-NR == 1 { next }
+NR == 1 || $9 == "" { next } # not measured
 
 {
     if (!($1 in known)) { known[$1]; order[++tasks] = $1 }

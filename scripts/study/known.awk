@@ -3,8 +3,8 @@
 #     awk -F, -f statistics.awk -f known.awk theta-known-found.csv curvature.csv
 #
 # The standard error is that of a parameter that is estimated from as many labels as the training
-# has seen while all others are known, 1 / sqrt(N L''), L'' the second derivative of the evaluation
-# loss, from a parabola through five points.
+# has seen while all other weights are held, 1 / sqrt(N L''), L'' the second derivative of the
+# evaluation loss of the trained model, from three points.
 
 FNR == 1 { file++; next }
 
@@ -14,38 +14,36 @@ file == 1 {
     if (!(task in wanted)) { wanted[task] = $2; order[++tasks] = task }
     if ($1 ~ /learn=no/) { fixed[task, ++fixes[task]] = $6; next }
     k = ++n[task]
+    seed[task, k] = $1; sub(/.*seed=/, "", seed[task, k])
     theta[task, k] = $5; accuracy[task, k] = $6
     error = ($5 / $2 - 1) * 100; if (error < 0) error = -error
     if (error > largest[task]) largest[task] = error
+    below[task] += $5 < $2
     next
 }
 
-# Least squares of a parabola at steps -2h ... 2h.
-{
-    key = $1 SUBSEP $2
-    h = 0.01; z = $4 / h
-    curvature[key] += (z * z - 2) * $5 / 7 / (h * h)
-    slope[key] += z * $5 / 10 / h
-    if ($4 == 0) labels[key] = $6
-    points[key]++
-}
+# Columns: task, seed, theta, step, loss, labels.
+{ loss[$1, $2, $4 > 0 ? 1 : $4 < 0 ? -1 : 0] = $5; if ($4 > 0) h = $4 }
 
 END {
-    print "| task | wanted | learned | largest error | standard error | bottom of the loss, from there | accuracy, learned | fixed at 1 |"
-    print "|---|---|---|---|---|---|---|---|"
+    print "| task | wanted | learned | largest error | below / above | standard error | bottom of the loss, from there | accuracy, learned | fixed at 1 |"
+    print "|---|---|---|---|---|---|---|---|---|"
     for (t = 1; t <= tasks; t++) {
         task = order[t]; c = 0
         for (k = 1; k <= n[task]; k++) {
             x[k] = theta[task, k]; a[k] = accuracy[task, k]
-            key = task SUBSEP k
-            if (points[key] == 5 && curvature[key] > 0) {
-                errors[++c] = 1 / sqrt(1500 * 32 * 23 * 0.15 * curvature[key])
-                bottoms[c] = -slope[key] / curvature[key]
-            }
+            s = seed[task, k]
+            if (loss[task, s, 0] == "") continue
+            slope = (loss[task, s, 1] - loss[task, s, -1]) / (2 * h)
+            curvature = (loss[task, s, 1] - 2 * loss[task, s, 0] + loss[task, s, -1]) / (h * h)
+            if (curvature <= 0) continue
+            errors[++c] = 1 / sqrt(1500 * 32 * 23 * 0.15 * curvature)
+            bottoms[c] = -slope / curvature
         }
         for (k = 1; k <= fixes[task]; k++) f[k] = fixed[task, k]
-        printf "| %s | %.4f | %s | %.2f %% | %.4f | %s | %s | %s |\n", task, wanted[task],
-            spread(x, n[task], "%.4f"), largest[task], median(errors, c), spread(bottoms, c, "%+.4f"),
+        printf "| %s | %.4f | %s | %.2f %% | %d / %d | %s | %s | %s | %s |\n", task, wanted[task],
+            spread(x, n[task], "%.4f"), largest[task], below[task], n[task] - below[task],
+            c ? sprintf("%.4f", median(errors, c)) : "–", spread(bottoms, c, "%+.4f"),
             spread(a, n[task], "%.3f"), spread(f, fixes[task], "%.3f")
     }
 }

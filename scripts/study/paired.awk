@@ -2,13 +2,17 @@
 #
 #     awk -F, -v by=COLUMN -f statistics.awk -f paired.awk theta.csv
 
-NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+NR == 1 {
+    for (i = 1; i <= NF; i++) at[$i] = i
+    if (!("run.seed" in at && by in at)) { print FILENAME ": not a table of runs" >"/dev/stderr"; exit failed = 1 }
+    next
+}
 
 {
     task = $at[by]; seed = $at["run.seed"]; learned = $at["theta.learn"] == "yes"
     if (!(task in known)) { known[task]; order[++tasks] = task }
     loss[task, seed, learned] = $at["eval_loss"]; first[task, seed, learned] = $at["first_step_with_accuracy_0.99"]
-    if (seed > seeds) seeds = seed
+    if (seed + 0 > seeds) seeds = seed + 0
 }
 
 function compare(task, values, format,    s, n, less, more, x, d) {
@@ -22,6 +26,7 @@ function compare(task, values, format,    s, n, less, more, x, d) {
 }
 
 END {
+    if (failed) exit 1
     print "| task | loss, learned less fixed | lower / higher | chance | steps to 99 %, learned less fixed | fewer / more | chance |"
     print "|---|---|---|---|---|---|---|"
     for (t = 1; t <= tasks; t++)

@@ -2,7 +2,7 @@
 #
 #     awk -F, -v task=TASK -f statistics.awk -f pairs.awk theta-pairs.csv
 
-NR == 1 || $1 != task { next }
+NR == 1 || $1 != task || $9 == "" { next } # not measured
 
 {
     k = ++n[$3, $4]

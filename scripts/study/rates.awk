@@ -6,7 +6,7 @@ NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
     if (!(kind in known)) { known[kind]; order[++kinds] = kind; best[kind] = 1e9 }
     if (!(rate in there)) { there[rate]; rates[++columns] = rate }
     loss[kind, rate] = $at["eval_loss"]
-    if (loss[kind, rate] < best[kind]) best[kind] = loss[kind, rate]
+    if (loss[kind, rate] != "" && loss[kind, rate] + 0 < best[kind]) best[kind] = loss[kind, rate] + 0
 }
 END {
     line = "| model |"; rule = "|---|"
@@ -16,7 +16,7 @@ END {
         line = "| " order[k] " |"
         for (c = 1; c <= columns; c++) {
             x = loss[order[k], rates[c]]
-            line = line (x == best[order[k]] ? sprintf(" **%.3f** |", x) : sprintf(" %.3f |", x))
+            line = line (x == "" ? " – |" : x + 0 == best[order[k]] ? sprintf(" **%.3f** |", x) : sprintf(" %.3f |", x))
         }
         print line
     }

@@ -8,14 +8,17 @@ NR == 1 { next }
 {
     if (!($1 in known)) { known[$1]; order[++tasks] = $1 }
     k = ++n[$1, $3]
-    loss[$1, $3, k] = $4; accuracy[$1, $3, k] = $5
+    loss[$1, $3, k] = $4 == "inf" ? 1e300 : $4; accuracy[$1, $3, k] = $5; seed[$1, $3, k] = $2
+    if ($3 == "learned") { own_loss[$1, $2] = $4; own_accuracy[$1, $2] = $5 }
 }
 
-function cell(task, kind,    i, needed, x, l, most) {
+function cell(task, kind,    i, needed, x, l, own, most) {
+    if (!n[task, kind]) return "–"
     for (i = 1; i <= n[task, kind]; i++) {
-        x[i] = accuracy[task, kind, i]; l = loss[task, "learned", i]
-        most = (accuracy[task, "learned", i] < 0.9 ? l : 1.5 * l) + 0.01
-        needed += x[i] < accuracy[task, "learned", i] - 0.01 - 1e-9 || !(loss[task, kind, i] <= most)
+        x[i] = accuracy[task, kind, i]
+        l = own_loss[task, seed[task, kind, i]]; own = own_accuracy[task, seed[task, kind, i]]
+        most = (own < 0.9 ? l : 1.5 * l) + 0.01
+        needed += x[i] < own - 0.01 - 1e-9 || !(loss[task, kind, i] <= most)
     }
     return spread(x, n[task, kind], "%.3f") (kind == "learned" ? "" : ": " needed + 0 " of " n[task, kind])
 }

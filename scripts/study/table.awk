@@ -6,6 +6,8 @@
 # SPEC is COLUMN=HEADING for what sets rows apart, NAME:FORMAT=HEADING for a result, or =HEADING for
 # the number of runs. "(k of n)" follows if only some runs have the result.
 
+function fail(why) { print FILENAME ": " why >"/dev/stderr"; failed = 1; exit 1 }
+
 BEGIN { FS = ","; count = split(columns, specs, ";"); split(where, wanted, "=") }
 
 NR == 1 {
@@ -16,6 +18,7 @@ NR == 1 {
         line = line " " part[2] " |"; rule = rule "---|"
         results[c] = split(part[1], name, ":") == 2
         column[c] = results[c] ? name[1] : part[1]; format[c] = name[2]
+        if (column[c] && !(column[c] in at)) fail("no column " column[c])
     }
     print line; print rule
     next
@@ -48,6 +51,7 @@ function cell(key, c,    k, mean, squares, text) {
 }
 
 END {
+    if (failed) exit 1
     for (r = 1; r <= rows; r++) {
         line = "|"
         for (c = 1; c <= count; c++)
