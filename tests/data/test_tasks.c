@@ -303,15 +303,25 @@ START_TEST(recall_is_uniform_in_its_question_keys_and_values)
     rt_data *data = opened(&o);
     rt_batch batch = new_batch(DRAWS, o.length);
     int asked[PAIRS] = {0}, keys[SYMBOLS] = {0}, answers[SYMBOLS] = {0};
+    static int together[PAIRS][SYMBOLS]; /* the question, and which symbols are keys */
+    memset(together, 0, sizeof together);
     rt_data_training(data, 1, 0, 0, &batch);
     for (int r = 0; r < DRAWS; r++) {
         const int32_t *ids = batch.ids + r * o.length;
+        int question = 0;
         for (int i = 0; i < PAIRS; i++)
-            asked[i] += ids[1 + 2 * i] == ids[2 * PAIRS + 2];
+            question = ids[1 + 2 * i] == ids[2 * PAIRS + 2] ? i : question;
+        asked[question]++;
+        for (int i = 0; i < PAIRS; i++)
+            together[question][ids[1 + 2 * i] - 4]++;
         keys[ids[1 + 2 * (r % PAIRS)] - 4]++;
         answers[batch.labels[r * o.length + 2 * PAIRS + 3] - 4]++;
     }
     double bound = SYMBOLS - 1 + 5 * sqrt(2.0 * SYMBOLS);
+    for (int q = 0; q < PAIRS; q++) /* half of the symbols are keys, whatever the question */
+        for (int s = 0; s < SYMBOLS; s++)
+            ck_assert_double_eq_tol((double)together[q][s] / asked[q], 0.5,
+                                    5 * sqrt(0.25 / asked[q]));
     ck_assert_double_lt(chi_squared(asked, PAIRS, DRAWS), PAIRS - 1 + 5 * sqrt(2.0 * PAIRS));
     ck_assert_double_lt(chi_squared(keys, SYMBOLS, DRAWS), bound);
     ck_assert_double_lt(chi_squared(answers, SYMBOLS, DRAWS), bound);

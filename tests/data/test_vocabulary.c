@@ -250,6 +250,7 @@ static const struct {
     {CHARACTERS, 0, WITH_UNK "\\n\nb\n\\n\n", "v:8: U+000A is in line 6 already"},
     {CHARACTERS, 0, WITH_UNK "\xc3\xa9\n\xc3\xa9", "v:7: '\xc3\xa9' (U+00E9) is in line 6 already"},
     {CHARACTERS, 0, WITH_UNK "a\nab\n", "v:7: holds 2 characters; at level char a line holds one"},
+    {CHARACTERS, 0, WITH_UNK "a\xff\n", "v:6: byte 0xff is not UTF-8"},
     {CHARACTERS, 0, WITH_UNK "[CLS]\n", "v:6: holds 5 characters; at level char a line holds one"},
     {CHARACTERS, 0, WITH_UNK "e\xcc\x81\n",
      "v:6: holds 2 characters; at level char a line holds one"},

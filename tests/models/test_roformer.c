@@ -223,6 +223,20 @@ END_TEST
 /* ---- failures ---- */
 
 /* Were it passed over in silence, an evaluation would report a loss of 0. */
+START_TEST(a_size_is_that_of_the_block_of_parameters)
+{
+    rt_roformer_options o = small();
+    size_t size = 7;
+    rt_roformer *m = make(&o);
+    ck_assert_int_eq(rt_roformer_size(&o, &size).code, RT_OK);
+    ck_assert_uint_eq(size, m->parameters.block_size);
+    rt_roformer_free(m);
+    o.heads = 0;
+    ck_assert_int_eq(rt_roformer_size(&o, &size).code, RT_ARGUMENT);
+    ck_assert_uint_eq(size, 0);
+}
+END_TEST
+
 START_TEST(a_missing_parameter_is_an_error)
 {
     const rt_roformer_options o = small();
@@ -294,6 +308,7 @@ int main(void)
     tcase_add_test(tests, an_initial_value_depends_on_its_name_alone);
     tcase_add_test(tests, a_worker_reads_the_values_of_the_first_and_keeps_its_gradients);
     tcase_add_loop_test(tests, gradients_of_whole_models_agree_with_differences, 0, 12);
+    tcase_add_test(tests, a_size_is_that_of_the_block_of_parameters);
     tcase_add_test(tests, a_missing_parameter_is_an_error);
     tcase_add_test(tests, every_allocation_may_fail);
     tcase_add_test(tests, options_that_contradict_each_other_are_refused);
