@@ -176,8 +176,8 @@ static const example contradictions[] = {
     {"[optimizer]\nwarmup_steps = 51\nschedule_steps = 40\n",
      "theta.ini:3: optimizer.warmup_steps = 51 is more than the 40 steps of the schedule\n"},
     {"[train]\nshards = 3\n", "theta.ini:2: train.shards must be 0 or a power of two; got 3\n"},
-    {"[train]\nshards = 8\nbatch_size = 4\n",
-     "theta.ini:3: train.shards = 8 is more than train.batch_size = 4\n"},
+    {"[train]\nshards = 8\nbatch_size = 7\n",
+     "theta.ini:3: train.shards = 8 is more than train.batch_size = 7\n"},
 };
 
 START_TEST(contradiction_names_the_later_line)
@@ -321,6 +321,17 @@ START_TEST(quoted_text_is_cut_between_characters)
 }
 END_TEST
 
+START_TEST(what_just_fits_is_accepted)
+{
+    rt_config config;
+    load_sound(&config,
+               "[train]\nshards = 8\nbatch_size = 8\nsteps = 50\n[optimizer]\nwarmup_steps = 50\n",
+               NULL);
+    load_sound(&config, "[position]\nkind = learned\nmax_len = 40\n[train]\neval_lengths = 40\n",
+               NULL);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("config errors");
@@ -337,5 +348,6 @@ int main(void)
     tcase_add_test(tests, override_does_not_excuse_a_bad_line);
     ADD_ROWS(tests, suggestion_is_what_was_meant, mistakes);
     tcase_add_test(tests, quoted_text_is_cut_between_characters);
+    tcase_add_test(tests, what_just_fits_is_accepted);
     return run_suite(suite);
 }
