@@ -110,7 +110,7 @@ static bool read_number(const rt_key *key, const char *value, rt_config *config)
 }
 
 /* A choice whose first word is `no` was a yes or no before it had more words: its `yes` is the
- * second. */
+ * second. A key that is new has no past, and needs another first word than `no`. */
 static const char *word_now(const rt_key *key, const char *value)
 {
     const bool was_yes_no = key->type == RT_KEY_CHOICE && !strcmp(key->word(0), yes_no_word(0));

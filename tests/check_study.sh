@@ -1,0 +1,194 @@
+#!/bin/sh
+# The tables of the study of theta: what scripts/study makes of small tables whose answers are
+# known. Each is an awk program; expected is the Markdown that it writes.
+#
+#     tests/check_study.sh
+set -eu
+lib=$(cd "$(dirname "$0")/../scripts/study" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+failed=0
+
+expect() { # expect NAME COMMAND ...: its output is the standard input
+    name=$1
+    shift
+    cat >expected
+    "$@" >got 2>error || echo "exit code $?" >>got
+    diff expected got >difference && return
+    echo "$name: expected (<) and got (>):" >&2
+    cat difference error >&2
+    failed=1
+}
+
+study() { # study SCRIPT FILE ... [-v NAME=VALUE]
+    script=$1
+    shift
+    awk -F, -f "$lib/statistics.awk" -f "$lib/$script.awk" "$@"
+}
+
+table() { # table COLUMNS [COLUMN=VALUE]
+    awk -v columns="$1" -v where="${2:-}" -f "$lib/table.awk" runs.csv
+}
+
+# Three runs of a, one of which has no steps, and one of b: 1, 2 and 6 have mean 3 and deviation
+# sqrt((4 + 1 + 9) / 2).
+cat >runs.csv <<'END'
+run,variant,run.seed,exit_code,loss,steps
+a1,a,1,0,1,100
+a2,a,2,0,2,300
+a3,a,3,5,6,
+b1,b,1,0,0.5,50
+END
+expect table table 'variant=task;=runs;loss:%.2f=loss;steps:%.0f=steps' <<'END'
+| task | runs | loss | steps |
+|---|---|---|---|
+| a | 3 | 3.00 ± 2.65 | 200 ± 141 (2 of 3) |
+| b | 1 | 0.50 | 50 |
+END
+expect 'table where' table 'variant=task;loss:%.1f=loss' variant=b <<'END'
+| task | loss |
+|---|---|
+| b | 0.5 |
+END
+expect 'table without a column' table 'variant=task;none:%.1f=loss' <<'END'
+exit code 1
+END
+
+# Learned less fixed: -1 and -3, and steps of +100 and 0; of two coins both fall so with chance 1/2.
+cat >theta.csv <<'END'
+run,variant,theta.learn,run.seed,exit_code,eval_loss,first_step_with_accuracy_0.99
+1,copy,no,1,0,4,100
+2,copy,no,2,0,5,200
+3,copy,yes,1,0,3,200
+4,copy,yes,2,0,2,200
+END
+expect paired study paired -v by=variant theta.csv <<'END'
+| task | loss, learned less fixed | lower / higher | chance | steps to 99 %, learned less fixed | fewer / more | chance |
+|---|---|---|---|---|---|---|
+| copy | -2.0000 ± 1.4142 | 2 / 0 | 0.500 | +50 ± 71 | 0 / 1 | 1.000 |
+END
+expect 'paired of another table' study paired -v by=none theta.csv <<'END'
+exit code 1
+END
+
+# Seed 2 is needed by its accuracy, seed 1 by its loss alone (1.5 x 0.1 + 0.01), whatever their order.
+cat >swap.csv <<'END'
+task,seed,theta,loss,accuracy
+copy,2,learned,0.1,1
+copy,1,learned,0.1,1
+copy,1,base,0.161,1
+copy,2,base,0.1,0.98
+copy,1,half,0.159,1
+copy,2,half,0.1,0.99
+END
+expect swap study swap swap.csv <<'END'
+| task | learned | half of the drift | base^(-2i/d) | drift flipped | signs by chance | shuffled |
+|---|---|---|---|---|---|---|
+| copy | 1.000 ± 0.000 | 0.995 ± 0.007: 0 of 2 | 0.990 ± 0.014: 2 of 2 | – | – | – |
+END
+
+# A drift up goes back down: beyond the tolerance downwards, 0.1, in one run of two.
+cat >pairs.csv <<'END'
+task,seed,layer,i,theta,drift,phase,use,down,up
+copy,1,0,0,1,0.2,1,0.5,0.1,0.3
+copy,2,0,0,1,0.05,1,0.5,0.1,0.5
+copy,1,0,1,1,-0.4,1,0.5,3,3
+copy,2,0,1,1,0.3,1,0.5,3,3
+text,1,0,0,1,0.3,1,0.5,,
+END
+expect pairs study pairs -v task=copy pairs.csv <<'END'
+| layer | i | drift of ln θ | up / down | chance | tolerance down | tolerance up | beyond its tolerance |
+|---|---|---|---|---|---|---|---|
+| 0 | 0 | +0.125 ± 0.106 | 2 / 0 | 0.500 | 0.1 | 0.4 | 1 of 2 |
+| 0 | 1 | -0.050 ± 0.495 | 1 / 1 | 1.000 | 3 | 3 | 0 of 2 |
+END
+expect floor study floor pairs.csv <<'END'
+| task | with a function | between | without | beyond its tolerance |
+|---|---|---|---|---|
+| copy | 0.146 (2) | – | 0.354 (2) | 1 of 4 |
+END
+
+cat >rates.csv <<'END'
+run,variant,optimizer.lr,exit_code,eval_loss
+1,rope,1e-3,0,1.9
+2,rope,2e-3,0,1.8
+3,rope,5e-4,5,
+END
+expect rates study rates rates.csv <<'END'
+| model | 1e-3 | 2e-3 | 5e-4 |
+|---|---|---|---|
+| rope | 1.900 | **1.800** | – |
+END
+
+# 10 x 0.1 = 1 rad: found; 10 x 0.5 = 5 rad: at 3/2 of it, near the start, found.
+cat >found.csv <<'END'
+run,wanted,length,start,theta,accuracy
+a,1.1,10,1,1.101,0.5
+b,0.5,10,1,0.75,0.4
+c,1.5,10,1,1.05,0.2
+d,1.5,10,1,1.5,0.6
+e,1.5,10,1,1.3,0.3
+END
+expect range study range found.csv <<'END'
+| difference times T (rad) | runs | found to 1 % | a fraction of it | stayed | elsewhere |
+|---|---|---|---|---|---|
+| 0 to 2 | 1 | 1 (0.50) | 0 | 0 | 0 |
+| 4 to 6 | 4 | 1 (0.60) | 1 (0.40) | 1 (0.20) | 1 (0.30) |
+END
+
+cat >curves.csv <<'END'
+kind,seed,step,loss
+rope,1,100,3
+rope,2,100,5
+rope,1,500,1
+rope,2,500,1
+END
+expect curves study curves curves.csv <<'END'
+| positions | 100 steps | 200 | 300 | 400 | 500 |
+|---|---|---|---|---|---|
+| rope | 4.000 ± 1.414 | – | – | – | 1.000 ± 0.000 |
+END
+
+# A parabola of curvature 4 around 1.001: the bottom is 0.001 from 1.
+cat >known.csv <<'END'
+run,wanted,length,start,theta,accuracy
+spin_learn=no_seed=1,1,24,1,1,0.25
+spin_learn=yes_seed=1,1,24,1,1.002,0.5
+END
+cat >curvature.csv <<'END'
+task,seed,theta,step,loss,labels
+spin,1,1,-0.005,1.000072,100
+spin,1,1,0,1.000002,100
+spin,1,1,0.005,1.000032,100
+END
+expect known study known known.csv curvature.csv <<'END'
+| task | wanted | learned | largest error | below / above | standard error | bottom of the loss, from there | accuracy, learned | fixed at 1 |
+|---|---|---|---|---|---|---|---|---|
+| spin | 1.0000 | 1.0020 | 0.20 % | 0 / 1 | 0.0012 | +0.0010 | 0.500 | 0.250 |
+END
+
+# What is put in the place of a learned theta: ln 2 above base in one pair, ln 2 below in the other.
+cat >final.csv <<'END'
+layer,head,i,theta,theta_initial,geometric
+0,all,0,2,1,1
+0,all,1,0.05,0.1,0.1
+END
+other() { awk -v kind="$1" -v seed=1 -f "$lib/statistics.awk" -f "$lib/other-theta.awk" final.csv; }
+expect 'other theta, flipped' other flipped <<'END'
+layer,head,i,theta
+0,all,0,0.5
+0,all,1,0.2
+END
+expect 'other theta, half' other half <<'END'
+layer,head,i,theta
+0,all,0,1.41421356
+0,all,1,0.0707106781
+END
+expect 'other theta, base' other base <<'END'
+layer,head,i,theta
+0,all,0,1
+0,all,1,0.1
+END
+
+exit $failed
