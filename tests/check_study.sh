@@ -128,7 +128,7 @@ a,1.1,10,1,1.101,0.5
 b,0.5,10,1,0.75,0.4
 c,1.5,10,1,1.05,0.2
 d,1.5,10,1,1.5,0.6
-e,1.5,10,1,1.3,0.3
+e,1.5,10,1,1.15,0.3
 END
 expect range study range found.csv <<'END'
 | difference times T (rad) | runs | found to 1 % | a fraction of it | stayed | elsewhere |
