@@ -71,7 +71,8 @@ static const struct {
     {"optimizer.eps=1e-60", "0"},          {"model.norm_eps=1e-50", "0"},
     {"optimizer.lr=1e39", "inf"},          {"theta.lr_scale=1e300", "inf"},
     {"optimizer.beta2=0.9999999999", "1"}, {"model.dropout=0.99999999999", "1"},
-    {"position.base=1.00000000001", "1"},
+    {"position.base=1.00000000001", "1"},  {"optimizer.lr=1e-60", "0"},
+    {"model.init_std=1e-60", "0"},         {"position.init_std=1e-60", "0"},
 };
 
 START_TEST(what_is_another_number_in_the_precision_of_the_build_is_refused)
