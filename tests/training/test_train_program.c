@@ -209,8 +209,31 @@ END_TEST
 
 START_TEST(evaluation_changes_nothing_on_disk)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet; find runs -type f -exec cksum {} + | sort >.before");
-    expect_exit(w, 0, "$TRAIN tiny.ini --eval; find runs -type f -exec cksum {} + | sort | cmp - .before");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet; find runs -type f -exec cksum {} + | sort >.before");
+    expect_exit(
+        w, 0, "$TRAIN tiny.ini --eval; find runs -type f -exec cksum {} + | sort | cmp - .before");
+}
+END_TEST
+
+/* At too high a rate the loss goes up and down: the least of the evaluations is named, and its
+ * checkpoint kept beside the newest; also by a run that was stopped on the way. */
+START_TEST(the_best_evaluation_is_named_and_its_checkpoint_kept)
+{
+    const char *options = "tiny.ini --quiet optimizer.lr=0.3 train.eval_every=5 train.keep=1 "
+                          "train.checkpoint_every=1000";
+    if (_i)
+        expect_exit(w, 0, "$TRAIN %s train.steps=45", options);
+    expect_exit(w, 0, "$TRAIN %s %s >out", options, _i ? "--resume" : "");
+    expect_exit(w, 0,
+                "awk -F, 'NR > 1 && $4 != \"\" && (!step || $4 + 0 < least) { least = $4 + 0; "
+                "step = $1 } END { printf \"best: loss %%.6g at step %%d\\n\", least, step; "
+                "printf \"step-%%08d.h5\\n\", step >\"kept\"; exit step == 60 }' "
+                "runs/tiny/metrics.csv >best; cat best");
+    expect_exit(w, 0, "grep '^best: ' out | cmp - best");
+    expect_exit(w, 0,
+                "(cat kept; echo step-00000060.h5) | sort >kept.2; "
+                "ls runs/tiny/checkpoints | cmp - kept.2");
 }
 END_TEST
 
@@ -231,6 +254,7 @@ int main(void)
     tcase_add_test(tests, a_check_says_that_all_is_good);
     tcase_add_loop_test(tests, a_checkpoint_gives_the_same_results_in_the_other_precision, 0, 2);
     tcase_add_test(tests, evaluation_is_the_same_for_any_number_of_threads);
+    tcase_add_loop_test(tests, the_best_evaluation_is_named_and_its_checkpoint_kept, 0, 2);
     tcase_add_test(tests, evaluation_changes_nothing_on_disk);
     return run_suite(suite);
 }
