@@ -277,6 +277,17 @@ START_TEST(a_run_that_reached_its_target_is_finished)
 }
 END_TEST
 
+/* Of 80 labels the share has at most four decimals, which are that number again. */
+START_TEST(a_target_is_reached_by_the_very_accuracy)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20");
+    expect_exit(w, 0,
+                "target=$(awk -F, '$1 == 20 { print $5 }' runs/tiny/metrics.csv); "
+                "$TRAIN tiny.ini train.target_accuracy=$target run.name=reached");
+    expect_text(w->out, "steps: 20, ");
+}
+END_TEST
+
 START_TEST(closed_streams_do_not_end_up_in_files)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini run.name=open");
@@ -378,6 +389,7 @@ int main(void)
     tcase_add_test(tests, a_disk_that_is_full_is_a_warning_and_then_exit_code_6);
     tcase_add_test(tests, parameters_that_are_not_finite_end_the_run);
     tcase_add_test(tests, a_run_that_reached_its_target_is_finished);
+    tcase_add_test(tests, a_target_is_reached_by_the_very_accuracy);
     tcase_add_test(tests, closed_streams_do_not_end_up_in_files);
     tcase_add_test(tests, results_that_cannot_be_printed_are_a_failure);
     tcase_add_test(tests, a_damaged_table_is_cut_back_not_crashed_on);
