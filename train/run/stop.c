@@ -36,7 +36,7 @@ static void look(int number)
     const long now = progress ? atomic_load(progress) : 0;
     unchanged = progress && now == seen ? unchanged + 1 : 0;
     seen = now;
-    if (progress && unchanged > patience) {
+    if (unchanged > patience) { /* which stays 0 while nothing is watched */
         const ssize_t written = write(STDERR_FILENO, message, strlen(message));
         (void)written;
         _exit(EXIT_SECOND_INTERRUPT);
