@@ -88,7 +88,7 @@ static rt_status put_theta_back(rt_outcome *o, const rt_results *before, const r
     const rt_roformer *model = rt_trainer_state(trainer)->model;
     const size_t count = rt_roformer_theta_count(&model->options);
     double *geometric;
-    bool needed, base_needed;
+    bool needed = false, base_needed;
     rt_status status = put_back(o, before, c, trainer, model->theta_start, false, &needed);
     if (status.code)
         return status;
