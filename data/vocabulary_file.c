@@ -81,7 +81,8 @@ static rt_status read_byte(const reading *r, span line, int32_t *unit)
 static bool read_escape(span line, int32_t *unit)
 {
     for (int i = 0; i < ESCAPES; i++)
-        if (line.size == 2 && line.bytes[0] == '\\' && line.bytes[1] == escapes[i].letter) {
+        if (line.size == 2 && line.bytes[0] == '\\' &&
+            line.bytes[1] == (unsigned char)escapes[i].letter) {
             *unit = escapes[i].unit;
             return true;
         }

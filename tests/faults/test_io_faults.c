@@ -147,20 +147,20 @@ static void write_tokens(void)
 static const struct {
     const char *kind;
     const char *how;
-    shim_kind counter;
     const char *arguments[4];
+    shim_kind counter;
     bool harmless;
 } apart[] = {
-    {"fork", "EIO", SHIM_FORK, {TOKENS}, false},
-    {"pipe", "EIO", SHIM_PIPE, {TOKENS}, false},
-    {"wait", "EIO", SHIM_WAIT, {TOKENS}, true}, /* what was answered is whole */
-    {"wait", "EINTR", SHIM_WAIT, {TOKENS}, true},
-    {"open", "EIO", SHIM_OPEN, {TOKENS}, false},
-    {"write", "ENOSPC", SHIM_WRITE, {TOKENS}, false},
-    {"write", "short", SHIM_WRITE, {TOKENS}, true},
-    {"fork", "EIO", SHIM_FORK, {CHECKPOINT}, false},
-    {"pipe", "EIO", SHIM_PIPE, {CHECKPOINT}, false},
-    {"wait", "EIO", SHIM_WAIT, {CHECKPOINT}, true},
+    {"fork", "EIO", {TOKENS}, SHIM_FORK, false},
+    {"pipe", "EIO", {TOKENS}, SHIM_PIPE, false},
+    {"wait", "EIO", {TOKENS}, SHIM_WAIT, true}, /* what was answered is whole */
+    {"wait", "EINTR", {TOKENS}, SHIM_WAIT, true},
+    {"open", "EIO", {TOKENS}, SHIM_OPEN, false},
+    {"write", "ENOSPC", {TOKENS}, SHIM_WRITE, false},
+    {"write", "short", {TOKENS}, SHIM_WRITE, true},
+    {"fork", "EIO", {CHECKPOINT}, SHIM_FORK, false},
+    {"pipe", "EIO", {CHECKPOINT}, SHIM_PIPE, false},
+    {"wait", "EIO", {CHECKPOINT}, SHIM_WAIT, true},
 };
 
 static int parse_apart(int i, long n)

@@ -146,7 +146,7 @@ rt_status rt_sweep_table_make(rt_sweep_table *t, const rt_sweep_runs *s)
     for (int i = 0; i < s->exit_column; i++)
         apart += rt_sweep_sets_apart(s, i);
     *t = (rt_sweep_table){.rows = s->row_count + 1};
-    shown *list = rt_alloc((size_t)(s->columns + views), sizeof *list);
+    shown *list = rt_alloc((size_t)s->columns + (size_t)views, sizeof *list);
     const int count = list ? choose_shown(list, s) : 0;
     t->columns = apart + 1 + count;
     t->cells = rt_alloc((size_t)t->rows * (size_t)t->columns, sizeof *t->cells);
