@@ -68,8 +68,7 @@ const char *rt_data_task_name(int task);
  * one of n classes. */
 int rt_data_task_classes(int task);
 
-/* Whether rt_data_options.objective says what is asked; other tasks have a question of their own.
- */
+/* Whether rt_data_options.objective says what is asked; other tasks have their own question. */
 bool rt_data_task_has_objective(int task);
 
 /* What options cannot be, whatever the files hold: RT_CONFIG, with a message that

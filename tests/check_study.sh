@@ -28,7 +28,8 @@ study() { # study SCRIPT FILE ... [-v NAME=VALUE]
 }
 
 table() { # table COLUMNS [COLUMN=VALUE]
-    awk -v columns="$1" -v where="${2:-}" -f "$lib/table.awk" runs.csv
+    awk -v columns="$1" -v where="${2:-}" -f "$lib/statistics.awk" \
+        -f "$lib/table.awk" runs.csv
 }
 
 # Three runs of a, one of which has no steps, and one of b: 1, 2 and 6 have mean 3 and deviation

@@ -1,7 +1,7 @@
 # A table over the runs of a sweep (its runs.csv) in Markdown: a row for each set of values, with
 # mean and standard deviation over the runs that share them.
 #
-#     awk -v columns='SPEC;SPEC;...' [-v where=COLUMN=VALUE] -f table.awk runs.csv
+#     awk -v columns='SPEC;SPEC;...' [-v where=COLUMN=VALUE] -f statistics.awk -f table.awk runs.csv
 #
 # SPEC is COLUMN=HEADING for what sets rows apart, NAME:FORMAT=HEADING for a result, or =HEADING for
 # the number of runs. "(k of n)" follows if only some runs have the result.
@@ -36,18 +36,14 @@ where && value(wanted[1]) != wanted[2] { next }
     for (c = 1; c <= count; c++) {
         x = value(column[c])
         if (!results[c] || x == "") continue
-        n[key, c]++; sum[key, c] += x; seen[key, c, n[key, c]] = x
+        seen[key, c, ++n[key, c]] = x
     }
 }
 
-function cell(key, c,    k, mean, squares, text) {
+function cell(key, c,    k, i, x) {
     k = n[key, c]
-    if (!k) return "–"
-    mean = sum[key, c] / k
-    for (i = 1; i <= k; i++) squares += (seen[key, c, i] - mean) ^ 2
-    text = sprintf(format[c], mean)
-    if (k > 1) text = text " ± " sprintf(format[c], sqrt(squares / (k - 1)))
-    return k < runs[key] ? text " (" k " of " runs[key] ")" : text
+    for (i = 1; i <= k; i++) x[i] = seen[key, c, i]
+    return spread(x, k, format[c]) (k && k < runs[key] ? " (" k " of " runs[key] ")" : "")
 }
 
 END {

@@ -36,6 +36,20 @@ static inline const char *in_scratch(const char *name)
     return path;
 }
 
+/* The beginning of a file in the folder as a text; "" if it is not there. */
+static inline void read_into(char *text, size_t room, const char *name)
+{
+    FILE *from = fopen(in_scratch(name), "r");
+    text[from ? fread(text, 1, room - 1, from) : 0] = '\0';
+    if (from)
+        fclose(from);
+}
+
+static inline void expect_in(const char *text, const char *part)
+{
+    ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%s", part, text);
+}
+
 static inline int files_in_scratch(void)
 {
     DIR *directory = opendir(scratch);

@@ -11,14 +11,6 @@ static rt_figures figures;
 static rt_sweep_runs runs;
 static char loss[1 << 16], data[1 << 16];
 
-static void read_into(char *text, size_t room, const char *name)
-{
-    FILE *from = fopen(in_scratch(name), "r");
-    text[from ? fread(text, 1, room - 1, from) : 0] = '\0';
-    if (from)
-        fclose(from);
-}
-
 static void write_run(const char *name, const char *rows)
 {
     char path[64], text[1024];
@@ -45,11 +37,6 @@ static void end(void)
     rt_sweep_runs_free(&runs);
     snprintf(command, sizeof command, "rm -r '%s'", scratch);
     ck_assert_int_eq(system(command), 0);
-}
-
-static void expect_in(const char *text, const char *part)
-{
-    ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%s", part, text);
 }
 
 /* One row of two seeds: 1 and 3, 2 and 4; step 5 has one of them, a row without a loss counts

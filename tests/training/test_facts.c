@@ -31,11 +31,6 @@ static const char *machine(const char *timing, const char *metrics)
     return page.bytes;
 }
 
-static void expect_in(const char *text, const char *part)
-{
-    ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%s", part, text);
-}
-
 /* 20 s until it was stopped, and 8 more; the last row has no number. */
 START_TEST(the_time_of_a_run_is_the_sum_over_its_parts)
 {

@@ -11,14 +11,6 @@ static rt_config config;
 static rt_figures figures;
 static char script[1 << 16], numbers[1 << 18], final[1 << 16], path[1 << 16];
 
-static void read_into(char *text, size_t room, const char *name)
-{
-    FILE *from = fopen(in_scratch(name), "r");
-    text[from ? fread(text, 1, room - 1, from) : 0] = '\0';
-    if (from)
-        fclose(from);
-}
-
 static void end(void)
 {
     rt_figures_clear(scratch);
@@ -45,11 +37,6 @@ static void draw(const char *length)
     rt_figures_begin(&figures, scratch);
     rt_report_theta(&figures, scratch, &config);
     assert_status(figures.status, RT_OK, "");
-}
-
-static void expect_in(const char *text, const char *part)
-{
-    ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%s", part, text);
 }
 
 static const char *caption_of(const char *name)

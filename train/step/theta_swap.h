@@ -4,9 +4,9 @@
 /* Whether a trained model needs its learned theta: what its loss and its accuracy become with
  * another theta in its place.
  *
- * The other theta is *needed*, not the one put in its place, if the accuracy falls by more than
- * 0.01, or if the loss rises above 1.5 times itself plus 0.01; for an accuracy below 0.9, above
- * itself plus 0.01. A loss that is not finite is above everything. */
+ * The learned theta is *needed* if with another in its place the accuracy falls by more than 0.01,
+ * or the loss rises above 1.5 times the model's own plus 0.01; for a model whose accuracy is below
+ * 0.9, above its own loss plus 0.01. A loss that is not finite is above everything. */
 
 #include "train/step/trainer.h"
 
@@ -15,7 +15,7 @@ typedef struct rt_theta_swap {
     double other_loss, other_accuracy; /* with another theta */
 } rt_theta_swap;
 
-/* Whether the theta of the model is needed: the other one does not do. */
+/* Whether the model needs its own theta rather than the other one. */
 bool rt_theta_needed(const rt_theta_swap *swap);
 
 /* As rt_trainer_evaluate, with `theta`, laid out as rt_roformer_theta, in the place of the learned
