@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "train/report/facts.h"
+#include "train/report/theta_table.h"
 #include "train/step/workers.h"
 
 static rt_writer page;
@@ -82,6 +83,17 @@ START_TEST(keys_that_were_set_stand_out)
 }
 END_TEST
 
+/* A table of theta may be a stranger's. */
+START_TEST(a_share_has_a_bounded_form)
+{
+    write_table("theta_final.csv", "layer,head,i,theta,theta_initial,phase,use\n"
+                                   "0,all,0,2,1,0.5,0.25\n0,all,1,2,1,0.5,1e300\n");
+    rt_report_theta_table(&page, scratch);
+    expect_in(page.bytes, "<td>+0.6931</td><td>0.5</td><td>25.0 %</td></tr>\n");
+    expect_in(page.bytes, "<td>1e+302 %</td></tr>\n");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("facts");
@@ -91,5 +103,6 @@ int main(void)
     tcase_add_test(tests, what_was_not_measured_is_not_told);
     tcase_add_test(tests, the_machine_is_named);
     tcase_add_test(tests, keys_that_were_set_stand_out);
+    tcase_add_test(tests, a_share_has_a_bounded_form);
     return run_suite(suite);
 }

@@ -29,6 +29,14 @@ static void add_number(rt_writer *w, const char *format, double x)
     rt_page_cell(w, "td", text);
 }
 
+static void add_share(rt_writer *w, double share)
+{
+    char number[RT_NUMBER_SIZE], text[RT_NUMBER_SIZE + 2] = "-";
+    if (isfinite(share))
+        snprintf(text, sizeof text, "%s %%", rt_number_show(number, 1, 100 * share));
+    rt_page_cell(w, "td", text);
+}
+
 static void add_row(rt_writer *w, const rt_csv *csv, bool tolerances)
 {
     const double theta = rt_csv_number(csv, "theta"), start = rt_csv_number(csv, "theta_initial");
@@ -40,7 +48,7 @@ static void add_row(rt_writer *w, const rt_csv *csv, bool tolerances)
     add_number(w, "%.6g", theta);
     add_number(w, "%+.4f", log(theta / start));
     add_number(w, "%.3g", rt_csv_number(csv, "phase"));
-    add_number(w, "%.1f %%", 100 * rt_csv_number(csv, "use"));
+    add_share(w, rt_csv_number(csv, "use"));
     if (tolerances) {
         add_number(w, "%.3g", -rt_csv_number(csv, RT_TOLERANCE_DOWN));
         add_number(w, "%+.3g", rt_csv_number(csv, RT_TOLERANCE_UP));
