@@ -37,20 +37,23 @@ static void print_row(FILE *to, int r, const double *start, int pairs, const lea
     fputc('\n', to);
 }
 
-rt_status rt_decay_print(FILE *to, const rt_config *config, const char *checkpoint)
+rt_status rt_decay_print(FILE *to, const rt_config *config, rt_image *checkpoint)
 {
     const int pairs = rt_roformer_pairs(&config->model);
     const rt_position_options position = rt_config_position(config);
     const int longest = rt_config_longest(config) - 1;
     learned l = {.scope = config->model.theta.scope};
-    if (!pairs)
+    if (!pairs) {
+        rt_image_close(checkpoint);
         return rt_error(RT_CONFIG, "--decay needs position.kind = rope and a position.fraction "
                                    "above 0: nothing is rotated");
+    }
+    rt_status status = rt_ok();
+    if (checkpoint)
+        status = rt_checkpoint_read_theta(checkpoint, &l.theta, &l.shape, &l.scope);
     double *start = rt_alloc((size_t)pairs, sizeof *start);
-    rt_status status = start ? rt_ok() : rt_out_of_memory("theta");
-    if (!status.code && checkpoint)
-        status = rt_checkpoint_read_theta(rt_image_open(checkpoint, RT_PARSE_APART), &l.theta,
-                                          &l.shape, &l.scope);
+    if (!status.code && !start)
+        status = rt_out_of_memory("theta");
     if (!status.code) {
         rt_frequencies(start, pairs, &position.frequencies);
         print_header(to, &l);

@@ -4,13 +4,15 @@
 /* --decay: how much the configured theta can prefer near keys, by distance (rt_decay), as a
  * table in CSV. */
 
+#include "train/checkpoint/image.h"
 #include "train/config/config.h"
 
 #include <stdio.h>
 
 /* Columns r and C, of the theta that the configuration starts from; with a checkpoint one more
  * for every theta that it has learned, C_layer_0, C_layer_0_head_1, or C_all. Rows from 0 to 256,
- * or as far as the longest sequence. RT_CONFIG if nothing is rotated. */
-rt_status rt_decay_print(FILE *to, const rt_config *config, const char *checkpoint) RT_MUST_CHECK;
+ * or as far as the longest sequence. RT_CONFIG if nothing is rotated. Closes the checkpoint, which
+ * may be NULL. */
+rt_status rt_decay_print(FILE *to, const rt_config *config, rt_image *checkpoint) RT_MUST_CHECK;
 
 #endif

@@ -4,6 +4,7 @@
 #include "train/model_check.h"
 #include "train/report_command.h"
 #include "train/run/arguments.h"
+#include "train/run/found.h"
 #include "train/run/run.h"
 #include "train/step/memory_check.h"
 #include "train/sweep/runs.h"
@@ -44,6 +45,17 @@ static rt_exit check(const rt_config *config, const rt_arguments *arguments)
     return conclude(status);
 }
 
+/* The configuration of the checkpoint that is named. */
+static rt_status load_found(rt_config *config, const rt_arguments *arguments, char **errors)
+{
+    rt_checkpoint_found found;
+    rt_status status = rt_find_checkpoint(&found, arguments, NULL);
+    if (!status.code)
+        status = rt_found_configuration(config, &found, arguments, errors);
+    rt_image_close(found.image);
+    return status;
+}
+
 /* With `sweep` NULL, a sweep in the file is passed over. */
 static rt_exit load(rt_config *config, const rt_arguments *arguments, rt_sweep *sweep)
 {
@@ -52,7 +64,8 @@ static rt_exit load(rt_config *config, const rt_arguments *arguments, rt_sweep *
                                      .override_count = arguments->override_count,
                                      .sweep = sweep};
     char *errors = NULL;
-    rt_status status = rt_config_load(config, &source, &errors);
+    rt_status status = arguments->config ? rt_config_load(config, &source, &errors)
+                                         : load_found(config, arguments, &errors);
     if (errors)
         fputs(errors, stderr);
     else if (status.code)
@@ -67,6 +80,16 @@ static bool knows_sweeps(rt_command command)
     return command == RT_COMMAND_TRAIN || command == RT_COMMAND_CHECK;
 }
 
+/* With --checkpoint or --best the theta that was learned is beside the configured one. */
+static rt_exit print_decay(const rt_config *config, const rt_arguments *arguments)
+{
+    rt_checkpoint_found found = {0};
+    rt_status status = rt_ok();
+    if (arguments->checkpoint || arguments->best)
+        status = rt_find_checkpoint(&found, arguments, config);
+    return conclude(status.code ? status : rt_decay_print(stdout, config, found.image));
+}
+
 static rt_exit obey_one(rt_config *config, const rt_arguments *arguments)
 {
     switch (arguments->command) {
@@ -75,7 +98,7 @@ static rt_exit obey_one(rt_config *config, const rt_arguments *arguments)
     case RT_COMMAND_GRADCHECK:
         return conclude(rt_model_check(stdout, config));
     case RT_COMMAND_DECAY:
-        return conclude(rt_decay_print(stdout, config, arguments->checkpoint));
+        return print_decay(config, arguments);
     case RT_COMMAND_EVAL:
     case RT_COMMAND_PREDICT:
         return rt_run_use(config, arguments);

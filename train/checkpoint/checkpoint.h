@@ -101,8 +101,10 @@ rt_status rt_checkpoint_read_theta(rt_image *image, double **theta_new, rt_shape
  * that was no text; else the caller frees it. */
 rt_status rt_checkpoint_vocabulary(rt_image *image, rt_vocabulary **vocabulary_new) RT_MUST_CHECK;
 
-/* The info alone: enough to build the model that rt_checkpoint_load wants. */
+/* The info alone: enough to build the model that rt_checkpoint_load wants. The second is of an
+ * image that stays open. */
 rt_status rt_checkpoint_read_info(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
+rt_status rt_checkpoint_look(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
 
 /* ---- a folder of checkpoints: step-00000200.h5, ... ----
  *

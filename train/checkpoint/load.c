@@ -279,14 +279,20 @@ rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
     return status;
 }
 
-rt_status rt_checkpoint_read_info(rt_image *image, rt_checkpoint_info *info)
+rt_status rt_checkpoint_look(rt_image *image, rt_checkpoint_info *info)
 {
     *info = (rt_checkpoint_info){0};
     rt_checkpoint_get_info(image, info);
     rt_status status = rt_image_status(image);
-    rt_image_close(image);
     if (status.code != RT_OK)
         rt_checkpoint_info_free(info);
+    return status;
+}
+
+rt_status rt_checkpoint_read_info(rt_image *image, rt_checkpoint_info *info)
+{
+    rt_status status = rt_checkpoint_look(image, info);
+    rt_image_close(image);
     return status;
 }
 

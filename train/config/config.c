@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "train/config/errors.h"
 #include "train/config/ini_lines.h"
+#include "train/config/own_place.h"
 #include "train/config/sweep.h"
 #include "train/text/quote.h"
 #include "train/text/text_file.h"
@@ -202,6 +203,23 @@ static void name_after_file(loading *l, const char *path)
     set_key(l, RT_FROM_DEFAULT, i, stem);
 }
 
+static void set_unless_overridden(loading *l, const char *name, const char *value)
+{
+    const int i = rt_key_find("run", name);
+    if (!l->overridden[i])
+        set_key(l, l->first_line[i], i, value);
+}
+
+/* A run's own configuration, wherever its folder is now, is that of the run there. */
+static void settle_place(loading *l, const rt_config_source *source)
+{
+    char dir[RT_PATH_SIZE], name[RT_PATH_SIZE];
+    if (source->text || !rt_own_place(source->path, dir, name))
+        return;
+    set_unless_overridden(l, "dir", dir);
+    set_unless_overridden(l, "name", name);
+}
+
 static void settle_horizon(rt_config *config)
 {
     if (config->optimizer.schedule_steps)
@@ -241,6 +259,7 @@ rt_status rt_config_load(rt_config *config, const rt_config_source *source, char
     read_file(&l, source);
     for (int i = 0; i < source->override_count; i++)
         read_override(&l, source->overrides[i]);
+    settle_place(&l, source);
     read_settings(&l, source->settings);
     name_after_file(&l, source->path);
     settle_horizon(config);

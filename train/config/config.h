@@ -92,6 +92,9 @@ typedef struct rt_config_source {
  * If there is a sweep to receive, the keys are only checked each for itself: what they make
  * together is known for its runs alone, each loaded with its settings.
  *
+ * A config.ini beside a folder `checkpoints` is that of the run there: what it says of run.dir and
+ * run.name does not count (see own_place.h).
+ *
  * A path in data.file, data.vocab_file or train.init_from is relative to the folder of the file
  * that names it, on the command line to the working directory. A schedule_steps of 0 becomes
  * train.steps. */

@@ -23,13 +23,18 @@ enum {
 
 static const char usage[] =
     "usage: train [options] CONFIG.ini [section.key=value ...]\n"
+    "       train --eval|--predict TEXT|--decay|--print-config --checkpoint FILE\n"
+    "             [section.key=value ...]\n"
     "\n"
     "Trains the model that CONFIG.ini describes; a section.key=value replaces what the file says,\n"
-    "and sweep.section.key=a,b,c makes a run for each value.\n"
+    "and sweep.section.key=a,b,c makes a run for each value. The config.ini in the folder of a "
+    "run\n"
+    "is that run, wherever the folder is.\n"
     "\n"
     "  --resume           go on from the newest good checkpoint of the run\n"
     "  --overwrite        replace the run that is already there\n"
-    "  --eval             evaluate a checkpoint (the newest, or --checkpoint) and stop\n"
+    "  --eval             evaluate a run as it was configured and stop; a section.key=value\n"
+    "                     changes what can be changed, such as data.file\n"
     "  --theta WHAT       for --eval: another theta in the place of the learned one: start (where\n"
     "                     the run began), base (base^(-2i/R)), or a CSV with columns layer, head,\n"
     "                     i and theta, as theta.csv and theta_final.csv of a run\n"
@@ -44,7 +49,10 @@ static const char usage[] =
     "  --print-config     print every key, its value and where it came from, and stop\n"
     "  --gradcheck        check every gradient of the model against differences (train-f64 only)\n"
     "  --decay            print C(r), how attention can decay with the distance r, as CSV\n"
-    "  --checkpoint FILE  the checkpoint for --eval and --predict, or whose theta --decay adds\n"
+    "  --checkpoint FILE  the checkpoint for --eval and --predict, or whose theta --decay adds; "
+    "or\n"
+    "                     the folder of a run. Without CONFIG.ini, its own configuration is used\n"
+    "  --best             of a run the checkpoint of the best evaluation, not the newest\n"
     "  --threads N        as run.threads=N: changes the time, never the result\n"
     "  --trap             stop where a number first is not finite, and name the op that made it\n"
     "  --profile          measure every op, and print a table at the end\n"
@@ -67,6 +75,7 @@ const char *rt_arguments_usage(void)
 }
 
 static const struct option options[] = {
+    {"best", no_argument, NULL, OPTION_FLAG},
     {"resume", no_argument, NULL, OPTION_FLAG},
     {"overwrite", no_argument, NULL, OPTION_FLAG},
     {"eval", no_argument, NULL, OPTION_FLAG},
@@ -117,6 +126,7 @@ static rt_status set_flag(rt_arguments *a, const char *name)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (!strcmp(name, commands[i].name))
             return set_command(a, commands[i].command, name);
+    a->best |= !strcmp(name, "best");
     a->resume |= !strcmp(name, "resume");
     a->overwrite |= !strcmp(name, "overwrite");
     a->trap |= !strcmp(name, "trap");
@@ -220,6 +230,36 @@ static rt_status take_option(rt_arguments *a, int found, int index, const char *
     return refuse(written, optopt >= OPTION_CHECKPOINT || found == ':');
 }
 
+/* What contradicts each other, or belongs to another command. */
+static rt_status check_together(const rt_arguments *a)
+{
+    if (a->report && (a->config || a->override_count))
+        return rt_error(RT_CONFIG, "--report takes a run's folder and no configuration");
+    const bool uses_checkpoint = a->command == RT_COMMAND_EVAL ||
+                                 a->command == RT_COMMAND_PREDICT || a->command == RT_COMMAND_DECAY;
+    if (!a->config && !a->report && !a->checkpoint)
+        return rt_error(RT_CONFIG, "a CONFIG.ini is expected; train --help tells more");
+    if (a->resume && a->overwrite)
+        return rt_error(RT_CONFIG, "--resume and --overwrite contradict each other");
+    if (a->checkpoint && !uses_checkpoint && (a->config || a->command != RT_COMMAND_PRINT_CONFIG))
+        return rt_error(RT_CONFIG, "--checkpoint goes with --eval, --predict and --decay, and "
+                                   "without a CONFIG.ini with --print-config");
+    if (a->best && !uses_checkpoint)
+        return rt_error(RT_CONFIG, "--best goes with --eval, --predict and --decay");
+    if ((a->temperature >= 0 || a->seed >= 0 || a->tokens) && !a->predict)
+        return rt_error(RT_CONFIG, "--temperature, --seed and --tokens go with --predict");
+    if (a->theta && a->command != RT_COMMAND_EVAL)
+        return rt_error(RT_CONFIG, "--theta goes with --eval");
+    if (a->trap && a->profile)
+        return rt_error(RT_CONFIG, "--trap and --profile contradict each other");
+    if ((a->trap || a->profile) && a->command != RT_COMMAND_TRAIN)
+        return rt_error(RT_CONFIG, "--%s goes with training only", a->trap ? "trap" : "profile");
+    if ((a->resume || a->overwrite) && a->command != RT_COMMAND_TRAIN)
+        return rt_error(RT_CONFIG, "--%s goes with training only",
+                        a->resume ? "resume" : "overwrite");
+    return rt_ok();
+}
+
 rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
 {
     rt_status status = rt_ok();
@@ -235,27 +275,8 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
         status = take_operand(a, argv[optind]);
     if (status.code || a->command == RT_COMMAND_HELP || a->command == RT_COMMAND_VERSION)
         return status;
-    if (a->report && (a->config || a->override_count))
-        return rt_error(RT_CONFIG, "--report takes a run's folder and no configuration");
-    if (!a->config && !a->report)
-        return rt_error(RT_CONFIG, "a CONFIG.ini is expected; train --help tells more");
-    if (a->resume && a->overwrite)
-        return rt_error(RT_CONFIG, "--resume and --overwrite contradict each other");
-    if (a->checkpoint && a->command != RT_COMMAND_EVAL && a->command != RT_COMMAND_PREDICT &&
-        a->command != RT_COMMAND_DECAY)
-        return rt_error(RT_CONFIG, "--checkpoint goes with --eval, --predict and --decay");
-    if ((a->temperature >= 0 || a->seed >= 0 || a->tokens) && !a->predict)
-        return rt_error(RT_CONFIG, "--temperature, --seed and --tokens go with --predict");
+    status = check_together(a);
     if (!a->tokens)
         a->tokens = DEFAULT_TOKENS;
-    if (a->theta && a->command != RT_COMMAND_EVAL)
-        return rt_error(RT_CONFIG, "--theta goes with --eval");
-    if (a->trap && a->profile)
-        return rt_error(RT_CONFIG, "--trap and --profile contradict each other");
-    if ((a->trap || a->profile) && a->command != RT_COMMAND_TRAIN)
-        return rt_error(RT_CONFIG, "--%s goes with training only", a->trap ? "trap" : "profile");
-    if ((a->resume || a->overwrite) && a->command != RT_COMMAND_TRAIN)
-        return rt_error(RT_CONFIG, "--%s goes with training only",
-                        a->resume ? "resume" : "overwrite");
-    return rt_ok();
+    return status;
 }

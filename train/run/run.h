@@ -17,7 +17,8 @@ rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments);
 /* Makes the report of the run or the sweep in arguments->report again. */
 rt_exit rt_run_report(const rt_arguments *arguments);
 
-/* Uses the model of a checkpoint: evaluation, or prediction. */
+/* Uses the model of a checkpoint: evaluation, or prediction. A run is used with the configuration
+ * that it was trained with, and what the command line sets; `config` tells where it is. */
 rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments);
 
 #endif

@@ -4,6 +4,7 @@
 #include "train/config/keys.h"
 #include "train/report/report.h"
 #include "train/report/sweep_report.h"
+#include "train/run/found.h"
 #include "train/run/outcome.h"
 #include "train/run/predict.h"
 #include "train/run/theta_file.h"
@@ -11,26 +12,48 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The model of --checkpoint, or of the run's newest one. */
-static rt_status open_checkpoint(rt_run *r, const char **path, rt_checkpoint_found *found)
+/* What the file that was given says otherwise does not count: the run is as it was trained. */
+static rt_status tell_differences(rt_run *r, const rt_config *run)
 {
-    rt_status status = rt_run_folder_name(&r->folder, r->config->run.dir, r->config->run.name);
-    *path = r->arguments->checkpoint;
-    if (!status.code && *path) {
-        r->image = rt_image_open(*path, RT_PARSE_APART);
-        status = rt_image_status(r->image);
-    } else if (!status.code) {
-        status = rt_checkpoint_newest(r->folder.checkpoints, RT_PARSE_APART, found);
-        if (!status.code && !found->found)
-            status = rt_error(RT_CHECKPOINT, "%s has no checkpoint", r->folder.path);
-        if (*found->warnings)
-            rt_progress_say(&r->progress, "%s", found->warnings);
-        *path = found->path;
-        r->image = found->image;
-    }
+    char *differences = rt_config_differences(run, r->config);
+    if (!differences)
+        return rt_out_of_memory("a comparison");
+    if (*differences && !r->arguments->quiet)
+        rt_progress_say(&r->progress, "the configuration of the run holds, not that of %s:\n%.*s",
+                        r->config->file, (int)strlen(differences) - 1, differences);
+    rt_free(differences);
+    return rt_ok();
+}
+
+/* A run is used with its own configuration; a checkpoint that is named beside a CONFIG.ini with
+ * that one. */
+static rt_status configure(rt_run *r, const rt_checkpoint_found *found)
+{
+    rt_config own;
+    char *errors;
+    if (r->arguments->checkpoint)
+        return rt_found_training(&r->config->optimizer, found);
+    rt_status status = rt_found_configuration(&own, found, r->arguments, &errors);
+    rt_free(errors);
     if (!status.code)
-        status = rt_run_open(r, *path);
-    return status.code ? status : rt_run_load(r, *path);
+        status = tell_differences(r, &own);
+    if (!status.code)
+        *r->config = own;
+    return status;
+}
+
+/* The model of --checkpoint, or of the run's newest or best one. */
+static rt_status open_checkpoint(rt_run *r, rt_checkpoint_found *found)
+{
+    rt_status status = rt_find_checkpoint(found, r->arguments, r->config);
+    if (*found->warnings)
+        rt_progress_say(&r->progress, "%s", found->warnings);
+    r->image = found->image;
+    if (!status.code)
+        status = configure(r, found);
+    if (!status.code)
+        status = rt_run_open(r, found->path);
+    return status.code ? status : rt_run_load(r, found->path);
 }
 
 static rt_status predict(rt_run *r)
@@ -87,15 +110,16 @@ rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
     rt_config own = *config;
     rt_checkpoint_found found = {0};
     rt_outcome outcome = {0};
-    const char *path;
+    rt_run r = rt_run_new(&own, arguments);
+    rt_status status = open_checkpoint(&r, &found);
     if (own.origin[rt_key_find("theta", "tolerances")] != RT_FROM_COMMAND_LINE)
         own.theta.tolerances = false; /* the run has found them; an evaluation is quick */
-    rt_run r = rt_run_new(&own, arguments);
-    rt_status status = open_checkpoint(&r, &path, &found);
     if (!status.code && arguments->command == RT_COMMAND_PREDICT) {
+        if (!arguments->quiet)
+            rt_progress_say(&r.progress, "checkpoint: %s, step %d", found.path, r.state->step);
         status = predict(&r);
     } else if (!status.code) {
-        printf("checkpoint: %s, step %d\n", path, r.state->step);
+        printf("checkpoint: %s, step %d\n", found.path, r.state->step);
         status = evaluate(&r, &outcome);
     }
     if (status.code)

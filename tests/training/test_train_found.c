@@ -1,0 +1,210 @@
+/* What --eval, --predict, --decay and --print-config are about: the run that a configuration names,
+ * the folder of a run, a checkpoint. */
+
+#include "train_program.h"
+
+/* The line of the evaluation in what was printed last. */
+static void expect_eval_line(const char *expected)
+{
+    char line[LINE_SIZE];
+    ck_assert_str_eq(line_of(w->out, "eval: ", line), expected);
+}
+
+START_TEST(a_run_is_evaluated_as_it_was_trained)
+{
+    char trained[LINE_SIZE];
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini run.name=mine model.dim=24 data.task=reverse train.steps=20");
+    line_of(w->out, "eval: ", trained);
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=mine --eval");
+    expect_eval_line(trained);
+    expect_text(w->err, "train: the configuration of the run holds, not that of tiny.ini:\n"
+                        "model.dim: the run has '24', now it is '16'\n"
+                        "data.task: the run has 'reverse', now it is 'copy'\n");
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=mine --eval --quiet");
+    expect_no_text(w->err, "holds");
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=mine --eval model.dim=24 data.task=reverse");
+    expect_no_text(w->err, "holds");
+}
+END_TEST
+
+START_TEST(the_command_line_changes_what_can_be_changed)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=mine model.dim=24 train.steps=20");
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=mine --eval train.eval_batches=1");
+    expect_text(w->out, "(8 sequences, 40 labels)");
+    expect_exit(w, 4, "$TRAIN tiny.ini run.name=mine --eval model.dim=16");
+    expect_text(w->err, "head_dim is 12 in the checkpoint, 8 in the configuration");
+    expect_exit(w, 2, "$TRAIN tiny.ini run.name=mine --eval model.heads=4 model.dim=30");
+    expect_exit(w, 2, "$TRAIN --checkpoint runs/mine --eval model.heads=5");
+    expect_text(w->err, "command line: model.dim = 24 is not divisible by model.heads = 5\n");
+}
+END_TEST
+
+START_TEST(a_configuration_in_the_folder_of_a_run_is_that_run)
+{
+    char trained[LINE_SIZE];
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=a=b model.dim=24 train.steps=20");
+    line_of(w->out, "eval: ", trained);
+    expect_exit(w, 0, "$TRAIN runs/a=b/config.ini --eval");
+    expect_text(w->out, "checkpoint: runs/a=b/checkpoints/step-00000020.h5, step 20\n");
+    expect_exit(w, 0, "cd runs/a=b && $TRAIN config.ini --eval");
+    expect_eval_line(trained);
+    expect_exit(w, 0, "cd runs && $TRAIN ./a=b/../a=b/config.ini --eval");
+    expect_text(w->out, "checkpoint: ./a=b/../a=b/checkpoints/step-00000020.h5, step 20\n");
+    expect_exit(w, 0, "cd runs/a=b/checkpoints && $TRAIN ../config.ini --eval");
+    expect_eval_line(trained);
+    expect_exit(w, 0, "mkdir far && mv runs/a=b far/moved");
+    expect_exit(w, 0, "$TRAIN far/moved/config.ini --eval");
+    expect_eval_line(trained);
+    expect_exit(w, 0, "$TRAIN far/moved/config.ini --resume train.steps=40");
+    expect_text(w->out, "\nrun: far/moved\n");
+    ck_assert(!exists("runs/a=b") && exists("far/moved/checkpoints/step-00000040.h5"));
+    expect_exit(w, 2, "$TRAIN far/moved/config.ini");
+    expect_text(w->err, "far/moved already holds a run");
+}
+END_TEST
+
+START_TEST(a_name_on_the_command_line_makes_another_run_beside_it)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini run.dir=far run.name=one train.steps=1");
+    expect_exit(w, 0, "$TRAIN far/one/config.ini run.name=two");
+    expect_text(w->out, "\nrun: far/two\n");
+    expect_exit(w, 0, "$TRAIN far/one/config.ini run.dir=near");
+    expect_text(w->out, "\nrun: near/one\n");
+}
+END_TEST
+
+START_TEST(a_config_ini_without_checkpoints_is_one_like_any_other)
+{
+    expect_exit(w, 0, "mkdir here && cp tiny.ini here/config.ini && cp tiny.ini config.ini");
+    expect_exit(w, 0, "$TRAIN here/config.ini train.steps=1");
+    expect_text(w->out, "\nrun: runs/config\n");
+    expect_exit(w, 0, "$TRAIN config.ini train.steps=1 --overwrite");
+    expect_text(w->out, "\nrun: runs/config\n");
+    expect_exit(w, 0, "touch here/checkpoints && $TRAIN here/config.ini --overwrite train.steps=1");
+    expect_text(w->out, "\nrun: runs/config\n");
+    expect_exit(w, 0,
+                "rm here/checkpoints && mkdir here/checkpoints && cp tiny.ini here/tiny.ini "
+                "&& $TRAIN here/tiny.ini train.steps=1");
+    expect_text(w->out, "\nrun: runs/tiny\n");
+}
+END_TEST
+
+START_TEST(a_checkpoint_knows_its_configuration)
+{
+    static const char *const names[] = {"runs/mine/checkpoints/step-00000020.h5",
+                                        "runs/mine/checkpoints", "runs/mine", "runs/mine/"};
+    char trained[LINE_SIZE];
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=mine model.dim=24 train.steps=20");
+    line_of(w->out, "eval: ", trained);
+    expect_exit(w, 0, "$TRAIN --checkpoint %s --eval", names[_i]);
+    expect_eval_line(trained);
+    expect_text(w->out, "step-00000020.h5, step 20\n");
+    expect_exit(w, 0, "$TRAIN --checkpoint %s --print-config", names[_i]);
+    expect_text(w->out, "\nmodel.dim                  24 ");
+    expect_exit(w, 0, "$TRAIN --checkpoint %s --decay | head -n 1", names[_i]);
+    ck_assert_str_eq(w->out, "r,C,C_layer_0,C_layer_1\n");
+}
+END_TEST
+
+START_TEST(the_best_is_that_of_the_best_evaluation)
+{
+    char metrics[] =
+        "awk -F, 'NR > 1 && $4 != \"\" { print $4, $1 }' runs/tiny/metrics.csv | sort -g | head -1";
+    expect_exit(w, 0, "$TRAIN tiny.ini optimizer.lr=10 optimizer.warmup_steps=60 train.keep=1");
+    expect_exit(w, 0, "%s", metrics);
+    const int best = atoi(strchr(w->out, ' '));
+    ck_assert_msg(best < 60, "the test needs a run that becomes worse");
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval --best");
+    char expected[64];
+    snprintf(expected, sizeof expected, "step-%08d.h5, step %d\n", best, best);
+    expect_text(w->out, expected);
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --eval --best");
+    expect_text(w->out, expected);
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval");
+    expect_text(w->out, "step-00000060.h5, step 60\n");
+    expect_exit(w, 0, "rm runs/tiny/checkpoints/step-%08d.h5", best);
+    expect_exit(w, 4, "$TRAIN tiny.ini --eval --best");
+}
+END_TEST
+
+/* Drift in shares of what Adam could have done is about the training, whatever is passed. */
+START_TEST(what_adam_used_is_that_of_the_training)
+{
+    char trained[LINE_SIZE];
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20");
+    line_of(w->out, "    1   all    3 ", trained);
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval optimizer.lr=7");
+    char again[LINE_SIZE];
+    ck_assert_str_eq(line_of(w->out, "    1   all    3 ", again), trained);
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval optimizer.lr=7 --checkpoint runs/tiny");
+    ck_assert_str_eq(line_of(w->out, "    1   all    3 ", again), trained);
+    expect_exit(w, 0, "$TRAIN --eval optimizer.lr=7 --checkpoint runs/tiny");
+    ck_assert_str_eq(line_of(w->out, "    1   all    3 ", again), trained);
+}
+END_TEST
+
+START_TEST(what_is_not_there_is_refused)
+{
+    static const struct {
+        int code;
+        const char *arguments, *message;
+    } rows[] = {
+        {4, "--checkpoint none.h5 --eval", "none.h5"},
+        {4, "--checkpoint . --eval", ". has no checkpoint"},
+        {4, "tiny.ini --eval", "runs/tiny has no checkpoint"},
+        {2, "--eval", "a CONFIG.ini is expected"},
+        {2, "--checkpoint runs", "--checkpoint goes with --eval, --predict and --decay"},
+        {2, "--checkpoint runs tiny.ini --print-config", "--checkpoint goes with"},
+        {2, "--checkpoint runs --check", "--checkpoint goes with"},
+        {2, "--checkpoint none.h5 --eval --best", "--best chooses from a folder: none.h5 is none"},
+        {2, "tiny.ini --best", "--best goes with --eval, --predict and --decay"},
+        {4, "tiny.ini --decay --best", "runs/tiny has no checkpoint"},
+    };
+    expect_exit(w, rows[_i].code, "$TRAIN %s", rows[_i].arguments);
+    expect_text(w->err, rows[_i].message);
+    ck_assert(!exists("runs"));
+}
+END_TEST
+
+static const int refusals = 10;
+
+START_TEST(a_run_that_was_never_evaluated_has_no_best)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=10");
+    expect_exit(w, 4, "$TRAIN tiny.ini --eval --best");
+    expect_text(w->err, "no evaluation was made: there is no best checkpoint\n");
+}
+END_TEST
+
+START_TEST(a_prediction_says_what_makes_it)
+{
+    const char *lm = "tiny.ini theta.learn=no data.task=text data.file=text.txt data.objective=lm "
+                     "model.causal=yes";
+    expect_exit(w, 0, "seq 500 >text.txt; $TRAIN %s train.steps=1", lm);
+    expect_exit(w, 0, "$TRAIN %s --predict 12 --tokens 3", lm);
+    expect_text(w->err, "train: checkpoint: runs/tiny/checkpoints/step-00000001.h5, step 1\n");
+    expect_no_text(w->out, "checkpoint");
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --predict 12 --tokens 3 --quiet");
+    ck_assert_str_eq(w->err, "");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("train found");
+    TCase *tests = program_case(suite);
+    tcase_add_test(tests, a_run_is_evaluated_as_it_was_trained);
+    tcase_add_test(tests, the_command_line_changes_what_can_be_changed);
+    tcase_add_test(tests, a_configuration_in_the_folder_of_a_run_is_that_run);
+    tcase_add_test(tests, a_name_on_the_command_line_makes_another_run_beside_it);
+    tcase_add_test(tests, a_config_ini_without_checkpoints_is_one_like_any_other);
+    tcase_add_loop_test(tests, a_checkpoint_knows_its_configuration, 0, 4);
+    tcase_add_test(tests, the_best_is_that_of_the_best_evaluation);
+    tcase_add_test(tests, what_adam_used_is_that_of_the_training);
+    tcase_add_loop_test(tests, what_is_not_there_is_refused, 0, refusals);
+    tcase_add_test(tests, a_run_that_was_never_evaluated_has_no_best);
+    tcase_add_test(tests, a_prediction_says_what_makes_it);
+    return run_suite(suite);
+}

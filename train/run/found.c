@@ -1,0 +1,112 @@
+#include "train/run/found.h"
+
+#include "core/memory.h"
+#include "train/folder/run_folder.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_folder(const char *path)
+{
+    struct stat found;
+    return !stat(path, &found) && S_ISDIR(found.st_mode);
+}
+
+static rt_status open_file(rt_checkpoint_found *found, const char *path)
+{
+    if (snprintf(found->path, sizeof found->path, "%s", path) >= (int)sizeof found->path)
+        return rt_error(RT_CONFIG, "the path of the checkpoint is too long");
+    found->image = rt_image_open(path, RT_PARSE_APART);
+    rt_status status = rt_image_status(found->image);
+    found->found = !status.code;
+    return status;
+}
+
+/* In place of the newest of a folder, the one of the best evaluation that it knows of. */
+static rt_status open_best(rt_checkpoint_found *found, const char *checkpoints)
+{
+    rt_checkpoint_info info;
+    char path[RT_PATH_SIZE];
+    rt_status status = rt_checkpoint_look(found->image, &info);
+    const int64_t best = info.best_eval_step;
+    rt_checkpoint_info_free(&info);
+    if (status.code || best == found->step)
+        return status;
+    rt_image_close(found->image);
+    found->image = NULL;
+    found->found = false;
+    if (!best)
+        return rt_error(RT_CHECKPOINT, "%s: no evaluation was made: there is no best checkpoint",
+                        found->path);
+    status = rt_checkpoint_path(path, checkpoints, best);
+    if (!status.code)
+        status = open_file(found, path);
+    found->step = best;
+    return status;
+}
+
+rt_status rt_find_checkpoint(rt_checkpoint_found *found, const rt_arguments *arguments,
+                             const rt_config *config)
+{
+    const char *named = arguments->checkpoint;
+    char inner[RT_PATH_SIZE];
+    rt_run_folder folder;
+    *found = (rt_checkpoint_found){0};
+    if (named && !is_folder(named))
+        return arguments->best
+                   ? rt_error(RT_CONFIG, "--best chooses from a folder: %s is none", named)
+                   : open_file(found, named);
+    rt_status status = named ? rt_path_join(inner, named, "checkpoints")
+                             : rt_run_folder_name(&folder, config->run.dir, config->run.name);
+    if (status.code)
+        return status;
+    const char *checkpoints = !named ? folder.checkpoints : is_folder(inner) ? inner : named;
+    status = rt_checkpoint_newest(checkpoints, RT_PARSE_APART, found);
+    if (!status.code && !found->found)
+        status = rt_error(RT_CHECKPOINT, "%s has no checkpoint", named ? named : folder.path);
+    return status.code || !arguments->best ? status : open_best(found, checkpoints);
+}
+
+/* With the first `count` of the overrides. */
+static rt_status load(rt_config *config, const rt_checkpoint_found *found,
+                      const rt_arguments *arguments, int count, char **errors)
+{
+    rt_checkpoint_info info;
+    *errors = NULL;
+    rt_status status = rt_checkpoint_look(found->image, &info);
+    const rt_config_source source = {.path = found->path,
+                                     .text = info.config,
+                                     .overrides = arguments->overrides,
+                                     .override_count = count};
+    if (!status.code)
+        status = rt_config_load(config, &source, errors);
+    rt_checkpoint_info_free(&info);
+    return status;
+}
+
+rt_status rt_found_training(rt_optimizer_options *optimizer, const rt_checkpoint_found *found)
+{
+    rt_config config;
+    char *errors;
+    rt_status status = load(&config, found, &(rt_arguments){0}, 0, &errors);
+    rt_free(errors);
+    if (status.code == RT_CONFIG)
+        status.code = RT_CHECKPOINT;
+    if (!status.code)
+        *optimizer = config.optimizer;
+    return status;
+}
+
+rt_status rt_found_configuration(rt_config *config, const rt_checkpoint_found *found,
+                                 const rt_arguments *arguments, char **errors)
+{
+    rt_optimizer_options optimizer;
+    *errors = NULL;
+    rt_status status = rt_found_training(&optimizer, found);
+    if (!status.code)
+        status = load(config, found, arguments, arguments->override_count, errors);
+    if (!status.code)
+        config->optimizer = optimizer;
+    return status;
+}
