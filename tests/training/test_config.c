@@ -121,7 +121,7 @@ START_TEST(effective_configuration_is_a_fixed_point)
     expect_text(rt_config_ini(&again), first);
     ck_assert_ptr_nonnull(strstr(first, "schedule_steps = 77\n"));
     ck_assert_ptr_nonnull(strstr(first, "name = theta\n"));
-    expect_text(rt_config_differences(&config, &again), "");
+    expect_text(rt_config_differences(&config, &again, false), "");
     rt_free(first);
 }
 END_TEST
@@ -181,13 +181,34 @@ START_TEST(only_some_keys_may_differ_when_resuming)
     load_sound(&now, "",
                OVERRIDES("run.threads=2", "run.log_every=1", "run.name=n", "run.dir=d",
                          "train.eval_every=7", "train.keep=1", "train.steps=10"));
-    expect_text(rt_config_differences(&run, &now), "");
+    expect_text(rt_config_differences(&run, &now, false), "");
     load_sound(&now, "",
                OVERRIDES("optimizer.lr=0.5", "train.checkpoint_every=9",
                          "train.target_accuracy=0.5"));
-    expect_text(rt_config_differences(&run, &now),
+    expect_text(rt_config_differences(&run, &now, false),
                 "optimizer.lr: the run has '0.001', now it is '0.5'\n"
                 "train.target_accuracy: the run has '0', now it is '0.5'\n");
+}
+END_TEST
+
+START_TEST(a_run_is_extended_that_has_taken_all_its_steps)
+{
+    rt_config run, now;
+    load_sound(&run, "[train]\nsteps=100\n", NULL);
+    load_sound(&now, "[train]\nsteps=101\n",
+               OVERRIDES("optimizer.lr=0.5", "optimizer.schedule=linear",
+                         "optimizer.min_lr_ratio=0.5", "optimizer.schedule_steps=300",
+                         "optimizer.momentum=0.5"));
+    ck_assert(rt_config_extends(&run, 100, &now));
+    ck_assert(!rt_config_extends(&run, 99, &now));
+    ck_assert(!rt_config_extends(&run, 100, &run));
+    expect_text(rt_config_differences(&run, &now, true),
+                "optimizer.momentum: the run has '0.9', now it is '0.5'\n");
+    expect_text(rt_config_extension(&run, &now),
+                "optimizer.lr 0.001 -> 0.5, optimizer.schedule cosine -> linear, "
+                "optimizer.min_lr_ratio 0 -> 0.5, optimizer.schedule_steps 100 -> 300, "
+                "train.steps 100 -> 101");
+    expect_text(rt_config_extension(&run, &run), "");
 }
 END_TEST
 
@@ -198,10 +219,10 @@ START_TEST(a_comparison_names_the_folder_or_runs_out_of_memory)
     size_t n = 0;
     load_sound(&run, "", NULL);
     load_sound(&now, "", OVERRIDES("optimizer.lr=0.5"));
-    ck_assert_int_eq(rt_config_compare(&run, &run, "runs/a").code, RT_OK);
+    ck_assert_int_eq(rt_config_compare(&run, 0, &run, "runs/a").code, RT_OK);
     do {
         rt_memory_fail_at(++n);
-        status = rt_config_compare(&run, &now, "runs/a");
+        status = rt_config_compare(&run, 0, &now, "runs/a");
         rt_memory_fail_at(0);
     } while (status.code == RT_MEMORY);
     ck_assert_uint_ge(n, 2);
@@ -220,15 +241,15 @@ START_TEST(horizon_stays_when_a_run_goes_on)
     load_sound(&stored, ini, NULL);
     rt_free(ini);
     load_sound(&now, "[train]\nsteps=200\n", NULL);
-    expect_text(rt_config_differences(&stored, &now), "");
+    expect_text(rt_config_differences(&stored, &now, false), "");
     rt_config_continue(&now, &stored);
     ck_assert_int_eq(now.optimizer.schedule_steps, 100);
 
     load_sound(&now, "[train]\nsteps=200\n[optimizer]\nschedule_steps=200\n", NULL);
-    expect_text(rt_config_differences(&stored, &now),
+    expect_text(rt_config_differences(&stored, &now, false),
                 "optimizer.schedule_steps: the run has '100', now it is '200'\n");
     load_sound(&now, "[train]\nsteps=200\n[optimizer]\nschedule_steps=100\n", NULL);
-    expect_text(rt_config_differences(&stored, &now), "");
+    expect_text(rt_config_differences(&stored, &now, false), "");
 }
 END_TEST
 
@@ -268,6 +289,7 @@ int main(void)
     tcase_add_test(tests, effective_configuration_has_every_key);
     tcase_add_test(tests, printed_configuration_tells_origins);
     tcase_add_test(tests, help_and_reference_name_every_key);
+    tcase_add_test(tests, a_run_is_extended_that_has_taken_all_its_steps);
     tcase_add_test(tests, only_some_keys_may_differ_when_resuming);
     tcase_add_test(tests, a_comparison_names_the_folder_or_runs_out_of_memory);
     tcase_add_test(tests, horizon_stays_when_a_run_goes_on);

@@ -244,6 +244,105 @@ START_TEST(raising_the_steps_goes_on_with_the_schedule_of_the_start)
 }
 END_TEST
 
+/* The learning rate that metrics.csv has for a step. */
+static double rate_at(const char *run, int step)
+{
+    expect_exit(w, 0, "awk -F, '$1 == %d { print $6 }' %s/metrics.csv", step, run);
+    return atof(w->out);
+}
+
+START_TEST(an_extended_run_can_be_given_another_schedule)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet optimizer.schedule_steps=0");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet --resume train.steps=100 optimizer.schedule_steps=100 "
+                "optimizer.lr=0.02 optimizer.schedule=linear optimizer.min_lr_ratio=0.5");
+    expect_text(w->err,
+                "train: extended from step 61 on: optimizer.lr 0.01 -> 0.02, optimizer.schedule "
+                "cosine -> linear, optimizer.min_lr_ratio 0 -> 0.5, optimizer.schedule_steps 60 "
+                "-> 100, train.steps 60 -> 100; the learning rate is 6.85e-06, then 0.014, at the "
+                "end 0.0101\n");
+    expect_no_text(w->err, "warning");
+    expect_number(rate_at("runs/tiny", 80), 0.02 * (0.5 + 0.5 * 0.21) - 1e-9,
+                  0.02 * (0.5 + 0.5 * 0.21) + 1e-9);
+    char *table = read_file("runs/tiny/schedules.csv");
+    ck_assert_str_eq(table, "until_step,lr,schedule,min_lr_ratio,schedule_steps\n"
+                            "60,0.01,cosine,0,60\n"
+                            "100,0.02,linear,0.5,100\n");
+    rt_free(table);
+}
+END_TEST
+
+/* Adam could have moved ln theta by the sum of the rates of both schedules. */
+START_TEST(an_extended_run_remembers_the_rates_of_its_past)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet optimizer.schedule=constant train.steps=30");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet --resume optimizer.schedule=constant train.steps=50 "
+                "optimizer.lr=0.001");
+    expect_text(w->out, "used: of the 0.32 that Adam");
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval");
+    expect_text(w->out, "used: of the 0.32 that Adam");
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --resume train.steps=60 --quiet");
+    expect_text(w->out, "used: of the 0.33 that Adam");
+    expect_exit(w, 0, "tail -n 1 runs/tiny/schedules.csv");
+    ck_assert_str_eq(w->out, "60,0.001,constant,0,60\n");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite");
+    ck_assert(!exists("runs/tiny/schedules.csv"));
+}
+END_TEST
+
+START_TEST(an_extension_that_is_stopped_ends_in_the_same_bits)
+{
+    const char *more = "--quiet --resume train.steps=100 optimizer.schedule_steps=100 "
+                       "optimizer.lr=0.02";
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=straight");
+    expect_exit(w, 0, "cp -r runs/straight runs/parts");
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=straight %s", more);
+    expect_exit(w, 75,
+                "$TRAIN tiny.ini run.name=parts %s & " WAIT_FOR_ROW(
+                    "70", "runs/parts/metrics.csv") "kill -INT $!; wait $!",
+                more);
+    expect_exit(w, 2, "$TRAIN tiny.ini run.name=parts %s optimizer.schedule=linear", more);
+    expect_text(w->err, "optimizer.schedule: the run has 'cosine', now it is 'linear'");
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=parts %s", more);
+    expect_same_training("runs/straight", "runs/parts", 100);
+    expect_same_files("runs/straight/schedules.csv", "runs/parts/schedules.csv");
+}
+END_TEST
+
+START_TEST(a_run_that_was_merely_stopped_keeps_its_schedule)
+{
+    expect_exit(w, 75,
+                "$TRAIN tiny.ini --quiet train.steps=5000 & " WAIT_FOR_ROW(
+                    "20", "runs/tiny/metrics.csv") "kill -INT $!; wait $!");
+    expect_exit(w, 2, "$TRAIN tiny.ini --resume train.steps=9000 optimizer.lr=0.5");
+    expect_text(w->err, "optimizer.lr: the run has '0.01', now it is '0.5'\n");
+    expect_exit(w, 2, "$TRAIN tiny.ini --resume train.steps=5000 optimizer.schedule_steps=9000");
+}
+END_TEST
+
+START_TEST(a_learning_rate_of_zero_is_warned_about)
+{
+    static const char warning[] = "warning: the learning rate is 0 from step";
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=80");
+    expect_text(w->err, "train: warning: the learning rate is 0 from step 61 to the end at 80, "
+                        "since optimizer.schedule_steps = 60: give optimizer.schedule_steps=80 or "
+                        "optimizer.min_lr_ratio above 0\n");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --resume train.steps=90");
+    expect_text(w->err, "rate is 0 from step 81 to the end at 90");
+    ck_assert_int_eq(count_of(w->err, warning), 1);
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --resume train.steps=90");
+    expect_no_text(w->err, "warning");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite");
+    expect_no_text(w->err, "warning");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet --overwrite train.steps=80 "
+                "optimizer.min_lr_ratio=0.01");
+    expect_no_text(w->err, "warning");
+}
+END_TEST
+
 /* The target is reached at step 25, but a run that is never stopped asks at step 40. */
 START_TEST(a_target_is_asked_for_where_a_straight_run_asks)
 {
@@ -327,6 +426,11 @@ int main(void)
     tcase_add_test(tests, a_finished_run_prints_its_results_again_and_stays_as_it_is);
     tcase_add_test(tests, only_what_may_differ_may_differ);
     tcase_add_test(tests, raising_the_steps_goes_on_with_the_schedule_of_the_start);
+    tcase_add_test(tests, an_extended_run_can_be_given_another_schedule);
+    tcase_add_test(tests, an_extended_run_remembers_the_rates_of_its_past);
+    tcase_add_test(tests, an_extension_that_is_stopped_ends_in_the_same_bits);
+    tcase_add_test(tests, a_run_that_was_merely_stopped_keeps_its_schedule);
+    tcase_add_test(tests, a_learning_rate_of_zero_is_warned_about);
     tcase_add_test(tests, a_target_is_asked_for_where_a_straight_run_asks);
     tcase_add_loop_test(tests, another_precision_is_warned_about, 0, 2);
     tcase_add_test(tests, nothing_is_touched_when_every_checkpoint_is_broken);

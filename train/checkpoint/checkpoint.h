@@ -10,6 +10,8 @@
  *   /vocabulary                of a model of text: the bytes of its vocab.txt (see
  *                              data/vocabulary.h); attributes level, kind
  *   /config                    the configuration, an INI text
+ *   /past_schedules            of a run that was extended with another schedule: a table in CSV
+ *                              (train/config/past_schedules.h)
  *   /model/a/b/c               the parameter a.b.c
  *                              attributes pairing, base, head_dim, theta_form, theta_scope
  *   /theta_start               of a learned theta: where it started, (layers, rows, R/2),
@@ -53,6 +55,7 @@ typedef struct rt_checkpoint_info {
     double best_eval_loss;                  /* may be infinite: none so far */
     int64_t best_eval_step;
     char *config;              /* an INI text; NULL counts as "" */
+    char *past_schedules;      /* NULL: none */
     rt_vocabulary *vocabulary; /* NULL: the data was no text */
 } rt_checkpoint_info;
 

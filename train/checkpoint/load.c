@@ -81,7 +81,10 @@ void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
     info->seed = rt_image_unsigned(image, "/", "seed");
     info->best_eval_loss = rt_image_number(image, "/", "best_eval_loss");
     info->best_eval_step = rt_image_integer(image, "/", "best_eval_step");
+    rt_shape shape;
     info->config = rt_image_text(image, "/config");
+    if (rt_image_shape(image, RT_PAST_SCHEDULES, &shape))
+        info->past_schedules = rt_image_text(image, RT_PAST_SCHEDULES);
     info->schedule_steps = rt_image_integer(image, "/optimizer", "schedule_steps");
     info->position = rt_image_integer(image, "/data", "position");
     info->vocabulary = rt_checkpoint_get_vocabulary(image, version, info->config);
@@ -299,6 +302,7 @@ rt_status rt_checkpoint_read_info(rt_image *image, rt_checkpoint_info *info)
 void rt_checkpoint_info_free(rt_checkpoint_info *info)
 {
     rt_free(info->config);
+    rt_free(info->past_schedules);
     rt_vocabulary_free(info->vocabulary);
     *info = (rt_checkpoint_info){0};
 }

@@ -18,6 +18,8 @@ enum { RT_CHECKPOINT_STEPS = 99999999, RT_CHECKPOINT_BATCH = 1000000 };
 
 #define RT_SECOND_MOMENT "/optimizer/second_moment"
 
+#define RT_PAST_SCHEDULES "/past_schedules"
+
 /* A block of the model and the group of its datasets; `of` begins its name in messages. */
 typedef struct rt_checkpoint_block {
     const char *group;

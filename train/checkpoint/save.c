@@ -51,6 +51,8 @@ static void put_info(rt_image *image, const rt_checkpoint_info *info)
     rt_image_put_number(image, "/", "best_eval_loss", info->best_eval_loss);
     rt_image_put_integer(image, "/", "best_eval_step", info->best_eval_step);
     rt_image_put_text(image, "/config", info->config ? info->config : "");
+    if (info->past_schedules)
+        rt_image_put_text(image, RT_PAST_SCHEDULES, info->past_schedules);
     rt_image_put_integer(image, "/optimizer", "schedule_steps", info->schedule_steps);
     rt_image_put_word(image, "/random", "generator", RT_CHECKPOINT_GENERATOR);
     rt_image_put_unsigned(image, "/random", "seed", info->seed);

@@ -116,13 +116,19 @@ char *rt_config_print(const rt_config *config);
 /* "section.key = value" for each key that the command line set. */
 char *rt_config_overrides(const rt_config *config);
 
+/* Whether a run that has taken so many steps, all of its own, is to take more. */
+bool rt_config_extends(const rt_config *run, int step, const rt_config *now);
+
 /* Every key that keeps the run from being resumed under another configuration, a line each
- * with both values; "" if there is none. */
-char *rt_config_differences(const rt_config *run, const rt_config *now);
+ * with both values; "" if there is none. The schedule is none of them if the run is extended. */
+char *rt_config_differences(const rt_config *run, const rt_config *now, bool extended);
 
 /* RT_CONFIG, with those keys, if there are any; `folder` is that of the run. */
-rt_status rt_config_compare(const rt_config *run, const rt_config *now,
+rt_status rt_config_compare(const rt_config *run, int step, const rt_config *now,
                             const char *folder) RT_MUST_CHECK;
+
+/* The keys that an extended run has otherwise: "train.steps 100 -> 200, ...". */
+char *rt_config_extension(const rt_config *run, const rt_config *now);
 
 /* Takes over what the run settled at its start: the schedule's horizon, unless `config`
  * sets it. */

@@ -23,6 +23,11 @@ typedef struct rt_range {
     bool above, below; /* low, high themselves are excluded */
 } rt_range;
 
+/* Whether a run that is resumed may have another value: what decides its result may not, but for
+ * the schedule of the learning rate, which a run that has taken all its steps can be given anew for
+ * more of them. */
+typedef enum rt_change { RT_FIXED, RT_WHEN_EXTENDED, RT_MAY_DIFFER } rt_change;
+
 typedef struct rt_key {
     const char *section;
     const char *name;
@@ -33,7 +38,7 @@ typedef struct rt_key {
     const char *(*word)(int value); /* of a choice; NULL past the last */
     const char *initial;
     const char *help;
-    bool may_differ; /* when a run is resumed */
+    rt_change change;
 } rt_key;
 
 enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = RT_FILE_LIST_SIZE, RT_VALUES_SIZE = 160 };

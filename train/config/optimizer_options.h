@@ -14,6 +14,17 @@ typedef enum rt_optimizer_kind { RT_OPTIMIZERS(RT_CHOICE_VALUE) } rt_optimizer_k
     X(RT_SCHEDULE_COSINE, "cosine")
 typedef enum rt_schedule { RT_SCHEDULES(RT_CHOICE_VALUE) } rt_schedule;
 
+/* A schedule that a run had until it was extended with another one. */
+typedef struct rt_past_schedule {
+    int until; /* its last step */
+    double lr;
+    rt_schedule schedule;
+    double min_lr_ratio;
+    int schedule_steps;
+} rt_past_schedule;
+
+enum { RT_MOST_PAST_SCHEDULES = 32 };
+
 typedef struct rt_optimizer_options {
     rt_optimizer_kind kind;
     double lr; /* the peak of the schedule */
@@ -28,6 +39,8 @@ typedef struct rt_optimizer_options {
     double min_lr_ratio; /* of lr, where the schedule ends */
     int schedule_steps;  /* where the schedule ends */
     double theta_lr_scale;
+    int past_count;                                /* of a run that was extended */
+    rt_past_schedule past[RT_MOST_PAST_SCHEDULES]; /* in their order */
 } rt_optimizer_options;
 
 #endif

@@ -63,7 +63,12 @@ char *rt_config_overrides(const rt_config *config)
     return rt_writer_take(&w);
 }
 
-char *rt_config_differences(const rt_config *run, const rt_config *now)
+bool rt_config_extends(const rt_config *run, int step, const rt_config *now)
+{
+    return step >= run->train.steps && now->train.steps > run->train.steps;
+}
+
+char *rt_config_differences(const rt_config *run, const rt_config *now, bool extended)
 {
     char name[RT_KEY_NAME_SIZE];
     char before[RT_VALUE_SIZE];
@@ -75,16 +80,37 @@ char *rt_config_differences(const rt_config *run, const rt_config *now)
     for (int i = 0; (key = rt_key_at(i)); i++) {
         rt_key_write(key, run, before);
         rt_key_write(key, &continued, after);
-        if (!key->may_differ && strcmp(before, after) != 0)
+        const bool free =
+            key->change == RT_MAY_DIFFER || (extended && key->change == RT_WHEN_EXTENDED);
+        if (!free && strcmp(before, after) != 0)
             rt_writer_add(&w, "%s: the run has '%s', now it is '%s'\n", rt_key_full_name(key, name),
                           before, after);
     }
     return rt_writer_take(&w);
 }
 
-rt_status rt_config_compare(const rt_config *run, const rt_config *now, const char *folder)
+char *rt_config_extension(const rt_config *run, const rt_config *now)
 {
-    char *differences = rt_config_differences(run, now);
+    char name[RT_KEY_NAME_SIZE];
+    char before[RT_VALUE_SIZE];
+    char after[RT_VALUE_SIZE];
+    rt_writer w = {0};
+    const rt_key *key;
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        rt_key_write(key, run, before);
+        rt_key_write(key, now, after);
+        rt_key_full_name(key, name);
+        if ((key->change == RT_WHEN_EXTENDED || !strcmp(name, "train.steps")) &&
+            strcmp(before, after) != 0)
+            rt_writer_add(&w, "%s%s %s -> %s", w.length ? ", " : "", name, before, after);
+    }
+    return rt_writer_take(&w);
+}
+
+rt_status rt_config_compare(const rt_config *run, int step, const rt_config *now,
+                            const char *folder)
+{
+    char *differences = rt_config_differences(run, now, rt_config_extends(run, step, now));
     rt_status status = rt_ok();
     if (!differences)
         status = rt_out_of_memory("a comparison");

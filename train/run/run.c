@@ -1,63 +1,19 @@
 #include "train/run/state.h"
 
 #include "core/memory.h"
+#include "train/config/past_schedules.h"
 #include "train/report/figures.h"
 #include "train/report/report.h"
 #include "train/run/outcome.h"
+#include "train/run/resume.h"
 #include "train/run/stop.h"
 #include "train/step/clock.h"
+#include "train/step/optimizer.h"
 #include "train/text/text_file.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* ---- going on ---- */
-
-/* The configuration must be the run's own, but for what may change. */
-static rt_status compare_configs(rt_run *r, rt_checkpoint_found *found)
-{
-    rt_checkpoint_info info = {0};
-    rt_config before;
-    char *errors = NULL;
-    rt_status status = rt_checkpoint_read_info(found->image, &info);
-    found->image = NULL;
-    r->vocabulary = info.vocabulary;
-    info.vocabulary = NULL;
-    if (!status.code) {
-        const rt_config_source source = {.path = found->path, .text = info.config};
-        status = rt_config_load(&before, &source, &errors);
-        if (status.code == RT_CONFIG)
-            status.code = RT_CHECKPOINT;
-    }
-    if (!status.code) {
-        rt_config_continue(r->config, &before);
-        status = rt_config_compare(&before, r->config, r->folder.path);
-    }
-    rt_free(errors);
-    rt_checkpoint_info_free(&info);
-    return status;
-}
-
-/* Under the lock: what was found before may have grown old. */
-static rt_status resume(rt_run *r)
-{
-    rt_checkpoint_found found;
-    rt_status status = rt_checkpoint_newest(r->folder.checkpoints, RT_PARSE_HERE, &found);
-    if (status.code)
-        return status;
-    if (*found.warnings)
-        rt_progress_say(&r->progress, "%s", found.warnings);
-    if (!found.found) {
-        rt_progress_say(&r->progress, "%s has no checkpoint: starting afresh", r->folder.path);
-        return rt_ok();
-    }
-    r->image = found.image;
-    status = rt_run_load(r, found.path);
-    if (!status.code)
-        rt_progress_say(&r->progress, "going on from %s", found.path);
-    return status;
-}
 
 /* ---- beginning ---- */
 
@@ -86,7 +42,7 @@ static rt_status open_run(rt_run *r)
     if (!status.code && r->arguments->resume)
         status = rt_checkpoint_newest(r->folder.checkpoints, RT_PARSE_HERE, &found);
     if (!status.code && found.found)
-        status = compare_configs(r, &found);
+        status = rt_run_compare(r, &found);
     if (!status.code)
         status = found.found ? rt_run_open(r, found.path) : rt_run_prepare(r);
     return status;
@@ -101,7 +57,7 @@ static rt_status begin(rt_run *r)
     if (!status.code)
         status = rt_run_folder_open(&r->folder, true);
     if (!status.code && r->arguments->resume)
-        status = resume(r);
+        status = rt_run_resume(r);
     if (!status.code && r->arguments->overwrite) {
         rt_figures_clear(r->folder.path);
         status = rt_run_folder_clear(&r->folder);
@@ -122,6 +78,18 @@ static rt_status write_vocabulary(const rt_run *r)
     if (!status.code)
         status = rt_write_text(r->folder.path, "vocab.txt", text);
     rt_free(text);
+    return status;
+}
+
+/* The learning rate of a run that was given another schedule on its way. */
+static rt_status write_schedules(const rt_run *r)
+{
+    if (!r->config->optimizer.past_count)
+        return rt_ok();
+    char *table = rt_past_schedules_write(&r->config->optimizer, r->config->train.steps);
+    rt_status status =
+        table ? rt_write_text(r->folder.path, "schedules.csv", table) : rt_out_of_memory("a table");
+    rt_free(table);
     return status;
 }
 
@@ -307,11 +275,28 @@ static rt_status is_finished(rt_run *r)
     return status;
 }
 
+/* Steps at a learning rate of 0 change nothing, whatever time they take. */
+static void warn_of_rate_zero(rt_run *r)
+{
+    const rt_config *c = r->config;
+    const int steps = c->train.steps, horizon = c->optimizer.schedule_steps;
+    const int first = (horizon > r->state->step ? horizon : r->state->step) + 1;
+    if (first <= steps && rt_learning_rate(&c->optimizer, steps) == 0)
+        rt_progress_say(&r->progress,
+                        "warning: the learning rate is 0 from step %d to the end at %d, since "
+                        "optimizer.schedule_steps = %d: give optimizer.schedule_steps=%d or "
+                        "optimizer.min_lr_ratio above 0",
+                        first, steps, horizon, steps);
+}
+
 /* Takes the steps that are left, and keeps their records. */
 static rt_status take_steps(rt_run *r)
 {
     describe(r);
+    warn_of_rate_zero(r);
     rt_status status = rt_write_text(r->folder.path, "config.ini", r->config_text);
+    if (!status.code)
+        status = write_schedules(r);
     if (!status.code)
         status = write_vocabulary(r);
     if (!status.code)

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "data/units.h"
+#include "train/config/past_schedules.h"
 #include "train/folder/results.h"
 #include "train/run/theta_file.h"
 #include "train/step/memory_check.h"
@@ -30,6 +31,7 @@ void rt_run_free(rt_run *r)
     rt_vocabulary_free(r->vocabulary);
     rt_run_folder_close(&r->folder);
     rt_free(r->config_text);
+    rt_free(r->before);
 }
 
 /* ---- data and trainer ---- */
@@ -146,9 +148,16 @@ rt_status rt_run_save(rt_run *r)
                                .best_eval_step = r->best_step,
                                .config = r->config_text,
                                .vocabulary = (rt_vocabulary *)rt_data_vocabulary(r->data)};
+    rt_status status = rt_ok();
     snprintf(info.blas, sizeof info.blas, "%s", rt_blas_kernels());
-    rt_status status =
-        rt_checkpoint_save_in(r->folder.checkpoints, &model, &info, r->config->train.keep);
+    if (r->config->optimizer.past_count) {
+        info.past_schedules = rt_past_schedules_write(&r->config->optimizer, 0);
+        if (!info.past_schedules)
+            status = rt_out_of_memory("a checkpoint");
+    }
+    if (!status.code)
+        status = rt_checkpoint_save_in(r->folder.checkpoints, &model, &info, r->config->train.keep);
+    rt_free(info.past_schedules);
     r->unsaved = status.code != RT_OK;
     return status;
 }
@@ -181,6 +190,17 @@ static void warn_of_other_digits(rt_run *r, const rt_checkpoint_info *info, cons
                         path, info->blas, rt_blas_kernels());
 }
 
+/* The learning rates that the run has had. */
+static rt_status take_past(rt_run *r, const rt_checkpoint_info *info, const char *path)
+{
+    rt_optimizer_options *o = &r->config->optimizer;
+    o->past_count = 0;
+    if (!info->past_schedules)
+        return rt_ok();
+    rt_status status = rt_past_schedules_read(o, info->past_schedules, info->step);
+    return status.code ? rt_error(RT_CHECKPOINT, "%s: %s", path, status.message) : status;
+}
+
 rt_status rt_run_load(rt_run *r, const char *path)
 {
     rt_checkpoint_info info = {0};
@@ -191,6 +211,8 @@ rt_status rt_run_load(rt_run *r, const char *path)
         status = check_vocabulary(r, info.vocabulary, path);
     if (!status.code && r->arguments->resume)
         status = check_history(r, &info, path);
+    if (!status.code)
+        status = take_past(r, &info, path);
     if (!status.code)
         warn_of_other_digits(r, &info, path);
     if (!status.code) {

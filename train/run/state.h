@@ -25,6 +25,8 @@ typedef struct rt_run {
     char *config_text;
     double best_loss;
     int best_step;
+    rt_config *before; /* of the run that is extended, at the step `extended`; or NULL */
+    int extended;
     bool unsaved;      /* the newest checkpoint that was due could not be written */
     bool stopping;     /* a signal has asked for it */
     bool finished;     /* all steps are taken, or the target is reached */

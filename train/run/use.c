@@ -15,7 +15,7 @@
 /* What the file that was given says otherwise does not count: the run is as it was trained. */
 static rt_status tell_differences(rt_run *r, const rt_config *run)
 {
-    char *differences = rt_config_differences(run, r->config);
+    char *differences = rt_config_differences(run, r->config, false);
     if (!differences)
         return rt_out_of_memory("a comparison");
     if (*differences && !r->arguments->quiet)

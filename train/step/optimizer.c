@@ -48,16 +48,26 @@ double rt_clip_factor(double norm, double max_norm)
     return max_norm > 0 ? fmin(1, max_norm / (norm + 1e-6)) : 1;
 }
 
+/* What the schedule was at that step. */
+static rt_past_schedule schedule_at(const rt_optimizer_options *o, int step)
+{
+    for (int i = 0; i < o->past_count; i++)
+        if (step <= o->past[i].until)
+            return o->past[i];
+    return (rt_past_schedule){step, o->lr, o->schedule, o->min_lr_ratio, o->schedule_steps};
+}
+
 double rt_learning_rate(const rt_optimizer_options *o, int step)
 {
     const double pi = 3.141592653589793;
+    const rt_past_schedule s = schedule_at(o, step);
     const int done = step - 1;
     if (done < o->warmup_steps)
-        return o->lr * step / o->warmup_steps;
-    if (o->schedule == RT_SCHEDULE_CONSTANT)
-        return o->lr;
-    const double way = o->schedule_steps - o->warmup_steps;
+        return s.lr * step / o->warmup_steps;
+    if (s.schedule == RT_SCHEDULE_CONSTANT)
+        return s.lr;
+    const double way = s.schedule_steps - o->warmup_steps;
     const double share = way > 0 ? fmin(1, (done - o->warmup_steps) / way) : 1;
-    const double left = o->schedule == RT_SCHEDULE_COSINE ? (1 + cos(pi * share)) / 2 : 1 - share;
-    return o->lr * (o->min_lr_ratio + (1 - o->min_lr_ratio) * left);
+    const double left = s.schedule == RT_SCHEDULE_COSINE ? (1 + cos(pi * share)) / 2 : 1 - share;
+    return s.lr * (s.min_lr_ratio + (1 - s.min_lr_ratio) * left);
 }

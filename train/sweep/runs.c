@@ -109,12 +109,12 @@ static rt_status look_for_results(sweep_run *r, int run)
     status = rt_path_join(path, folder.path, "config.ini");
     if (!status.code)
         status = rt_config_load(&before, &source, &errors);
-    if (!status.code)
-        status = rt_config_compare(&before, &config, folder.path);
-    rt_free(errors);
     int code = 0, steps = 0;
     const bool ended = rt_results_whole(&result->results, RT_RESULT_EXIT_CODE, &code) &&
                        rt_results_whole(&result->results, RT_RESULT_STEPS, &steps);
+    if (!status.code)
+        status = rt_config_compare(&before, steps, &config, folder.path);
+    rt_free(errors);
     if (!status.code && ended && (steps >= config.train.steps || code == RT_EXIT_NONFINITE)) {
         result->ended = true;
         result->exit_code = code;
