@@ -97,10 +97,16 @@ install(FILES
     ${CMAKE_CURRENT_BINARY_DIR}/rotor-config-version.cmake
     DESTINATION ${package_folder})
 
-install(TARGETS train train-f64 RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-file(CONFIGURE OUTPUT train-f64.1 CONTENT ".so man1/train.1\n")
-install(FILES train/train.1 ${CMAKE_CURRENT_BINARY_DIR}/train-f64.1
+# Where other programs are, "train" says too little.
+install(PROGRAMS $<TARGET_FILE:train> DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME rotor)
+install(PROGRAMS $<TARGET_FILE:train-f64> DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME rotor-f64)
+file(CONFIGURE OUTPUT rotor-f64.1 CONTENT ".so man1/rotor.1\n")
+install(FILES train/rotor.1 ${CMAKE_CURRENT_BINARY_DIR}/rotor-f64.1
     DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+foreach(program rotor rotor-f64)
+    install(FILES train/rotor.bash RENAME ${program}
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endforeach()
 install(FILES LICENSE docs/configuration.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The API reference, for those who have doxygen: cmake --build build --target reference

@@ -5,7 +5,7 @@
 #
 #     tests/check_manual.sh BUILD_FOLDER
 set -eu
-page=$(cd "$(dirname "$0")/.." && pwd)/train/train.1
+page=$(cd "$(dirname "$0")/.." && pwd)/train/rotor.1
 build=$1
 failed=0
 work=$(mktemp -d)
@@ -16,7 +16,7 @@ compare() { # compare WHAT: the lines of $work/program and $work/page
     sort -u "$work/page" -o "$work/page"
     [ -s "$work/program" ] || { echo "the program shows no $1" >&2; failed=1; }
     diff "$work/program" "$work/page" >"$work/difference" && return
-    echo "$1 of the program (<) and of train.1 (>) differ:" >&2
+    echo "$1 of the program (<) and of rotor.1 (>) differ:" >&2
     grep '^[<>]' "$work/difference" >&2
     failed=1
 }

@@ -8,6 +8,7 @@
 #include "train/run/run.h"
 #include "train/step/memory_check.h"
 #include "train/sweep/runs.h"
+#include "train/text/program_name.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,7 +26,8 @@ static rt_exit print_text(FILE *to, char *text)
 
 static rt_exit print_help(void)
 {
-    printf("%s\nconfiguration keys, with their defaults:\n\n", rt_arguments_usage());
+    rt_arguments_print_usage(stdout);
+    printf("\nconfiguration keys, with their defaults:\n\n");
     return print_text(stdout, rt_config_help());
 }
 
@@ -33,7 +35,7 @@ static rt_exit print_help(void)
 static rt_exit conclude(rt_status status)
 {
     if (status.code)
-        fprintf(stderr, "train: %s\n", status.message);
+        fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
     return rt_exit_of(status.code);
 }
 
@@ -69,7 +71,7 @@ static rt_exit load(rt_config *config, const rt_arguments *arguments, rt_sweep *
     if (errors)
         fputs(errors, stderr);
     else if (status.code)
-        fprintf(stderr, "train: %s\n", status.message);
+        fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
     rt_free(errors);
     return rt_exit_of(status.code);
 }
@@ -154,7 +156,7 @@ static rt_exit end(rt_exit code)
 {
     struct rlimit space;
     if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "train: the results could not be printed\n");
+        fprintf(stderr, "%s: the results could not be printed\n", rt_program_name());
         code = code ? code : RT_EXIT_FAILURE;
     }
     /* OpenBLAS waits at its end for a thread that it started when it was loaded; where address
@@ -170,7 +172,7 @@ int main(int argc, char **argv)
     occupy_standard_streams();
     rt_status status = rt_arguments_parse(&arguments, argc, argv);
     if (status.code) {
-        fprintf(stderr, "train: %s\n", status.message);
+        fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
         return RT_EXIT_CONFIG;
     }
     if (arguments.command == RT_COMMAND_HELP)

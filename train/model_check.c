@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "core/worse.h"
 #include "train/step/batch_loss.h"
+#include "train/text/program_name.h"
 
 #include <math.h>
 
@@ -159,7 +160,8 @@ static rt_status compare(FILE *to, model_check *c)
 rt_status rt_model_check(FILE *to, const rt_config *config)
 {
     if (sizeof(real) < sizeof(double))
-        return rt_error(RT_CONFIG, "--gradcheck needs double precision: use train-f64");
+        return rt_error(RT_CONFIG, "--gradcheck needs double precision: use %s-f64",
+                        rt_program_name());
     model_check c = {.config = config};
     rt_status status = prepare(&c);
     if (!status.code)

@@ -268,6 +268,27 @@ START_TEST(parameters_that_are_not_finite_end_the_run)
 }
 END_TEST
 
+/* 2 ln 10 for ten tokens. */
+START_TEST(a_run_that_has_diverged_says_so)
+{
+    char diverged[LINE_SIZE], line[LINE_SIZE], loss[64], *page;
+    expect_exit(w, 0, "$TRAIN tiny.ini optimizer.lr=10 optimizer.warmup_steps=60");
+    line_of(w->out, "diverged: the loss ", diverged);
+    ck_assert_int_eq(sscanf(line_of(w->out, "eval: ", line), "eval: loss %63[^,]", loss), 1);
+    expect_text(diverged, loss);
+    expect_text(diverged, " is more than twice 2.3, the loss of guessing at random; a smaller "
+                          "optimizer.lr or a longer warm-up may help");
+    expect_exit(w, 0, "grep -c '^diverged_above,4.605170' runs/tiny/result.csv");
+    expect_exit(w, 0, "$TRAIN --report runs/tiny");
+    page = read_file("runs/tiny/report.html");
+    expect_text(page, "diverged: the loss ");
+    rt_free(page);
+    expect_exit(w, 0, "$TRAIN tiny.ini --overwrite train.steps=1 optimizer.lr=0.1");
+    expect_no_text(w->out, "diverged");
+    expect_exit(w, 1, "grep diverged runs/tiny/result.csv");
+}
+END_TEST
+
 START_TEST(a_run_that_reached_its_target_is_finished)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini train.target_accuracy=0.01");
@@ -388,6 +409,7 @@ int main(void)
     tcase_add_test(tests, a_loss_that_is_not_finite_ends_the_run_and_keeps_the_checkpoint);
     tcase_add_test(tests, a_disk_that_is_full_is_a_warning_and_then_exit_code_6);
     tcase_add_test(tests, parameters_that_are_not_finite_end_the_run);
+    tcase_add_test(tests, a_run_that_has_diverged_says_so);
     tcase_add_test(tests, a_run_that_reached_its_target_is_finished);
     tcase_add_test(tests, a_target_is_reached_by_the_very_accuracy);
     tcase_add_test(tests, closed_streams_do_not_end_up_in_files);

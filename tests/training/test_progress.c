@@ -278,11 +278,11 @@ START_TEST(a_message_stands_above_the_line)
     begin(false, false);
     step_at(100, 25, 2.5, 1200000);
     rt_progress_say(&progress, "checkpoint of step %d", 25);
-    expect_screen("train: checkpoint of step 25\n");
+    expect_screen("test_progress: checkpoint of step 25\n");
     rt_progress_say(&progress, "another");
     setenv("COLUMNS", "12", 1);
     step_at(101, 26, 2.5, 0);
-    expect_screen("train: checkpoint of step 25\ntrain: another\n26/100 loss\n");
+    expect_screen("test_progress: checkpoint of step 25\ntest_progress: another\n26/100 loss\n");
 }
 END_TEST
 
@@ -318,7 +318,7 @@ START_TEST(a_quiet_run_shows_messages_alone)
     expect_screen("");
     rt_progress_say(&progress, "checkpoint");
     rt_progress_end(&progress);
-    expect_screen("train: checkpoint\n");
+    expect_screen("test_progress: checkpoint\n");
     ck_assert_int_eq(t.row, 1);
 }
 END_TEST

@@ -14,6 +14,7 @@
 #define RT_RESULT_ACCURACY         "eval_accuracy"
 #define RT_RESULT_LOSS_AT          "eval_loss_at_"     /* of another length, which follows */
 #define RT_RESULT_ACCURACY_AT      "eval_accuracy_at_" /* likewise */
+#define RT_RESULT_DIVERGED         "diverged_above"    /* the limit; only of a run that has */
 #define RT_RESULT_NEAR             "theta_near"
 #define RT_RESULT_DRIFT            "theta_max_drift"
 #define RT_RESULT_MEAN_DRIFT       "theta_mean_drift"

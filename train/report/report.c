@@ -1,6 +1,7 @@
 #include "train/report/report.h"
 
 #include "train/folder/results.h"
+#include "train/report/divergence.h"
 #include "train/report/facts.h"
 #include "train/report/page.h"
 #include "train/report/theta_figures.h"
@@ -131,6 +132,9 @@ static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *
                       rt_number_show(accuracy, 4,
                                      rt_results_get(r, RT_RESULT_ACCURACY_AT "%d", length)));
     }
+    if (!isnan(rt_results_get(r, RT_RESULT_DIVERGED)))
+        rt_divergence_tell(w, rt_results_get(r, RT_RESULT_LOSS),
+                           rt_results_get(r, RT_RESULT_DIVERGED));
     if (rt_results_whole(r, RT_RESULT_FIRST_STEP, &first))
         rt_writer_add(w, "accuracy 0.99 was first reached at step %d\n", first);
 }

@@ -1,6 +1,7 @@
 #include "train/run/arguments.h"
 
 #include "train/text/number.h"
+#include "train/text/program_name.h"
 #include "train/text/suggest.h"
 
 #include <getopt.h>
@@ -21,11 +22,13 @@ enum {
     OPTION_FLAG
 };
 
-static const char usage[] =
-    "usage: train [options] CONFIG.ini [section.key=value ...]\n"
-    "       train --eval|--predict TEXT|--decay|--print-config --checkpoint FILE\n"
+static const char synopsis[] =
+    "usage: %s [options] CONFIG.ini [section.key=value ...]\n"
+    "       %s --eval|--predict TEXT|--decay|--print-config --checkpoint FILE\n"
     "             [section.key=value ...]\n"
-    "\n"
+    "\n";
+
+static const char usage[] =
     "Trains the model that CONFIG.ini describes; a section.key=value replaces what the file says,\n"
     "and sweep.section.key=a,b,c makes a run for each value. The config.ini in the folder of a "
     "run\n"
@@ -69,9 +72,10 @@ static const char usage[] =
     "  failed; 75 stopped by a signal with a checkpoint saved; 130 second Ctrl-C, or a step that\n"
     "  does not end after a signal\n";
 
-const char *rt_arguments_usage(void)
+void rt_arguments_print_usage(FILE *to)
 {
-    return usage;
+    fprintf(to, synopsis, rt_program_name(), rt_program_name());
+    fputs(usage, to);
 }
 
 static const struct option options[] = {
@@ -238,7 +242,8 @@ static rt_status check_together(const rt_arguments *a)
     const bool uses_checkpoint = a->command == RT_COMMAND_EVAL ||
                                  a->command == RT_COMMAND_PREDICT || a->command == RT_COMMAND_DECAY;
     if (!a->config && !a->report && !a->checkpoint)
-        return rt_error(RT_CONFIG, "a CONFIG.ini is expected; train --help tells more");
+        return rt_error(RT_CONFIG, "a CONFIG.ini is expected; %s --help tells more",
+                        rt_program_name());
     if (a->resume && a->overwrite)
         return rt_error(RT_CONFIG, "--resume and --overwrite contradict each other");
     if (a->checkpoint && !uses_checkpoint && (a->config || a->command != RT_COMMAND_PRINT_CONFIG))

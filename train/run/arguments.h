@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 typedef enum rt_command {
     RT_COMMAND_TRAIN,
@@ -48,7 +49,7 @@ typedef struct rt_arguments {
 /* Points into argv and into itself. RT_CONFIG says what is wrong. */
 rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv) RT_MUST_CHECK;
 
-/* The options, a line each, for --help. */
-const char *rt_arguments_usage(void);
+/* How the program is called and its options, a line each, for --help. */
+void rt_arguments_print_usage(FILE *to);
 
 #endif

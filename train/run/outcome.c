@@ -1,6 +1,7 @@
 #include "train/run/outcome.h"
 
 #include "core/memory.h"
+#include "train/report/divergence.h"
 #include "train/report/theta_report.h"
 #include "train/run/metrics.h"
 #include "train/run/theta_outcome.h"
@@ -21,6 +22,19 @@ void rt_outcome_free(rt_outcome *o)
 
 /* ---- printing ---- */
 
+static rt_status tell_divergence(rt_outcome *o, double limit)
+{
+    rt_writer w = {0};
+    rt_divergence_tell(&w, o->evaluation.loss, limit);
+    char *line = rt_writer_take(&w);
+    if (!line)
+        return rt_out_of_memory("the results");
+    fputs(line, stdout);
+    rt_free(line);
+    rt_results_put(&o->results, limit, RT_RESULT_DIVERGED);
+    return rt_ok();
+}
+
 static rt_status evaluate(rt_outcome *o, const rt_config *c, rt_trainer *trainer)
 {
     rt_evaluation *e = &o->evaluation;
@@ -35,7 +49,8 @@ static rt_status evaluate(rt_outcome *o, const rt_config *c, rt_trainer *trainer
     rt_results_put(&o->results, e->loss, RT_RESULT_LOSS);
     rt_results_put(&o->results, e->accuracy, RT_RESULT_ACCURACY);
     o->target_missed = e->accuracy < c->train.target_accuracy;
-    return status;
+    const double limit = rt_divergence_limit(&rt_trainer_state(trainer)->model->options);
+    return e->loss > limit ? tell_divergence(o, limit) : rt_ok();
 }
 
 static rt_status evaluate_lengths(rt_outcome *o, const rt_config *c, rt_trainer *trainer)

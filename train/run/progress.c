@@ -1,6 +1,7 @@
 #include "train/run/progress.h"
 
 #include "train/step/clock.h"
+#include "train/text/program_name.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -141,7 +142,7 @@ void rt_progress_say(rt_progress *p, const char *format, ...)
 {
     va_list arguments;
     rt_progress_clear(p);
-    fputs("train: ", stderr);
+    fprintf(stderr, "%s: ", rt_program_name());
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);

@@ -9,6 +9,7 @@
 #include "train/run/stop.h"
 #include "train/step/clock.h"
 #include "train/step/optimizer.h"
+#include "train/text/program_name.h"
 #include "train/text/text_file.h"
 
 #include <math.h>
@@ -216,8 +217,8 @@ static void report(rt_run *r)
         return;
     rt_status status = rt_report_write(r->folder.path, r->config, r->trainer);
     if (status.code)
-        rt_progress_say(&r->progress, "%s; train --report %s tries again", status.message,
-                        r->folder.path);
+        rt_progress_say(&r->progress, "%s; %s --report %s tries again", status.message,
+                        rt_program_name(), r->folder.path);
 }
 
 static rt_exit stopped(rt_run *r)

@@ -1,5 +1,7 @@
 #include "train/run/stop.h"
 
+#include "train/text/program_name.h"
+
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,14 +32,16 @@ static void ask(int number)
 /* Every second since the signal. */
 static void look(int number)
 {
-    static const char message[] = "train: the step does not end: stopped without a checkpoint\n";
+    static const char message[] = ": the step does not end: stopped without a checkpoint\n";
+    const char *name = rt_program_name();
     (void)number;
     const atomic_long *progress = watched;
     const long now = progress ? atomic_load(progress) : 0;
     unchanged = progress && now == seen ? unchanged + 1 : 0;
     seen = now;
     if (unchanged > patience) { /* which stays 0 while nothing is watched */
-        const ssize_t written = write(STDERR_FILENO, message, strlen(message));
+        ssize_t written = write(STDERR_FILENO, name, strlen(name));
+        written = write(STDERR_FILENO, message, strlen(message));
         (void)written;
         _exit(EXIT_SECOND_INTERRUPT);
     }

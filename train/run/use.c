@@ -8,6 +8,7 @@
 #include "train/run/outcome.h"
 #include "train/run/predict.h"
 #include "train/run/theta_file.h"
+#include "train/text/program_name.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -179,7 +180,7 @@ rt_exit rt_run_report(const rt_arguments *arguments)
                            ? rt_sweep_report_write(folder, last_part(folder, name))
                            : report_again(arguments);
     if (status.code)
-        fprintf(stderr, "train: %s\n", status.message);
+        fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
     else
         printf("report: %s/report.html\n", folder);
     return rt_exit_of(status.code);

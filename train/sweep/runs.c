@@ -9,6 +9,7 @@
 #include "train/step/clock.h"
 #include "train/step/workers.h"
 #include "train/sweep/table.h"
+#include "train/text/program_name.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -343,8 +344,8 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
     if (!rt_reports_are_off()) {
         status = rt_sweep_report_write(r->folder.path, base->run.name);
         if (status.code)
-            rt_progress_say(&r->progress, "%s; train --report %s tries again", status.message,
-                            r->folder.path);
+            rt_progress_say(&r->progress, "%s; %s --report %s tries again", status.message,
+                            rt_program_name(), r->folder.path);
     }
     if (!rt_stop_asked())
         return first_failure(r);

@@ -1,0 +1,8 @@
+#ifndef ROTOR_TRAIN_TEXT_PROGRAM_NAME_H
+#define ROTOR_TRAIN_TEXT_PROGRAM_NAME_H
+
+/* The name under which the program was started, which its messages begin with: train where it was
+ * built, rotor where it is installed. */
+const char *rt_program_name(void);
+
+#endif
