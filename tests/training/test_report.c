@@ -211,7 +211,7 @@ START_TEST(a_sweep_tells_the_spread_and_what_failed)
                 RUN "train.steps=20 optimizer.clip_norm=0 sweep.optimizer.lr=1e-2,1e30 "
                     "sweep.run.seed=1,2");
     char *page = read_file("runs/tiny/report.html");
-    expect_text(page, "2 of 4 runs have come to an end");
+    expect_text(page, "2 of 4 runs finished");
     expect_text(page, "theta: near in ");
     expect_text(page, "<td>0 of 2</td>");
     expect_text(page, " ± ");

@@ -59,7 +59,9 @@ START_TEST(what_is_finished_is_not_done_again)
     expect_exit(w, 0, SWEEP);
     expect_text(w->err, "some are finished already");
     expect_text(w->err, "[4/4] kind=none_seed=1: done");
-    expect_no_text(w->err, "[3/4]");
+    expect_text(w->err, "[3/4] kind=none_seed=2: taken as it was");
+    expect_no_text(w->err, "has grown");
+    ck_assert(!exists("runs/tiny/growth.csv"));
     expect_exit(w, 0, "test ! runs/tiny/kind=rope_seed=1/result.csv -nt runs/tiny/before");
     char *again = read_file("runs/tiny/sweep.csv");
     ck_assert_str_eq(first, again);
@@ -111,18 +113,28 @@ START_TEST(a_sweep_grows_by_values_and_seeds_and_variants)
     expect_exit(w, 0, "test -s runs/grown/report.html");
     expect_exit(w, 0, GROWING "sweep.run.seed=1,2,3 sweep.position.kind=rope");
     expect_text(w->err, "some are finished already");
+    expect_text(w->err, "[1/3] seed=1_kind=rope: taken as it was, loss ");
+    expect_text(w->err, "[2/3] seed=2_kind=rope: taken as it was, loss ");
     expect_text(w->err, "[3/3] seed=3_kind=rope: done");
-    expect_no_text(w->err, "[2/3]");
+    expect_text(w->err, "train: the sweep has grown: 1 of 3 runs are new\n");
+    expect_exit(w, 0, "cat runs/grown/growth.csv");
+    ck_assert_str_eq(w->out, "run,run_is\nseed=1_kind=rope,before\nseed=2_kind=rope,before\n"
+                             "seed=3_kind=rope,new\n");
     expect_exit(w, 0, GROWING "sweep.run.seed=1,2,3 sweep.position.kind=none,rope");
     expect_text(w->err, "some are finished already");
     expect_no_text(w->err, "kind=rope: done");
     expect_text(line_of(w->out, "none  3  ", line), " ± ");
     expect_text(line_of(w->out, "rope  3  ", line), " ± ");
     char *page = read_file("runs/grown/report.html");
-    expect_text(page, "6 of 6 runs have come to an end");
+    expect_text(page, "6 of 6 runs finished");
+    ck_assert_int_eq(count_of(page, "<td>new</td>"), 3);
+    ck_assert_int_eq(count_of(page, "<td>before</td>"), 3);
     rt_free(page);
     expect_exit(w, 0, GROWING "sweep.run.seed=1,2,3 sweep.position.kind=none,rope");
     expect_text(w->err, "all are finished already");
+    expect_no_text(w->err, "has grown");
+    expect_exit(w, 0, "grep -c new runs/grown/growth.csv");
+    ck_assert_str_eq(w->out, "3\n");
 
     expect_exit(w, 0, "cat tiny.ini two.ini >small.ini && sed -i '/variant large/,$d' small.ini");
     expect_exit(w, 0, "cat tiny.ini two.ini >both.ini");
@@ -130,7 +142,7 @@ START_TEST(a_sweep_grows_by_values_and_seeds_and_variants)
     expect_exit(w, 0, "$TRAIN small.ini train.steps=20 run.name=variants");
     expect_exit(w, 0, "$TRAIN both.ini train.steps=20 run.name=variants");
     expect_text(w->err, "some are finished already");
-    expect_no_text(w->err, "] small: ");
+    expect_no_text(w->err, "] small: done");
     line_of(w->out, "large    1 ", line);
 }
 END_TEST

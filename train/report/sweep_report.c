@@ -6,6 +6,7 @@
 #include "train/report/html.h"
 #include "train/report/page.h"
 #include "train/report/sweep_table.h"
+#include "train/text/csv.h"
 #include "train/text/number.h"
 
 #include <ctype.h>
@@ -23,7 +24,7 @@ static void add_verdict(rt_writer *w, const rt_sweep_runs *runs)
 {
     const rt_sweep_verdict v = rt_sweep_judge(runs);
     rt_writer lines = {0};
-    rt_writer_add(&lines, "%d of %d runs have come to an end\n", v.endings.good, v.endings.runs);
+    rt_writer_add(&lines, "%d of %d runs finished\n", v.endings.good, v.endings.runs);
     rt_sweep_tell_theta(&lines, &v);
     rt_page_verdict(w, &lines, v.endings.good < v.endings.runs || v.near < v.learned);
 }
@@ -65,6 +66,20 @@ static void add_number(rt_writer *w, const rt_sweep_runs *runs, char *const *cel
     rt_page_cell(w, "td", isnan(x) ? "-" : rt_number_show(text, decimals, x));
 }
 
+/* Whether a run was new when the sweep last grew; nothing for a sweep that never has. */
+static void add_growth(rt_writer *w, const char *folder, const char *name)
+{
+    rt_csv csv;
+    if (rt_csv_open(&csv, folder, "growth.csv")) {
+        const char *word = "-";
+        while (rt_csv_row(&csv))
+            if (!strcmp(rt_csv_cell(&csv, "run"), name))
+                word = strcmp(rt_csv_cell(&csv, "run_is"), "new") ? "before" : "new";
+        rt_page_cell(w, "td", word);
+    }
+    rt_csv_close(&csv);
+}
+
 static void add_run(rt_writer *w, const char *folder, const rt_sweep_runs *runs, char *const *cells)
 {
     char member[RT_PATH_SIZE], path[RT_PATH_SIZE];
@@ -85,16 +100,32 @@ static void add_run(rt_writer *w, const char *folder, const rt_sweep_runs *runs,
     add_number(w, runs, cells, RT_RESULT_LOSS, 4);
     add_number(w, runs, cells, RT_RESULT_ACCURACY, 4);
     rt_page_cell(w, "td", *code ? code : "-");
+    add_growth(w, folder, name);
     rt_writer_add(w, "</tr>\n");
+}
+
+static bool has_grown(const char *folder)
+{
+    rt_csv csv;
+    const bool grown = rt_csv_open(&csv, folder, "growth.csv");
+    rt_csv_close(&csv);
+    return grown;
 }
 
 static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs)
 {
-    rt_writer_add(w, "<h2>Runs</h2>\n<div class=\"scroll\"><table>\n<tr><th>run</th><th>loss</th>"
-                     "<th>accuracy</th><th>exit code</th></tr>\n");
+    const bool grown = has_grown(folder);
+    rt_writer_add(w,
+                  "<h2>Runs</h2>\n<div class=\"scroll\"><table>\n<tr><th>run</th><th>loss</th>"
+                  "<th>accuracy</th><th>exit code</th>%s</tr>\n",
+                  grown ? "<th>trained</th>" : "");
     for (int i = 0; i < runs->count; i++)
         add_run(w, folder, runs, runs->list[i].cells);
-    rt_writer_add(w, "</table></div>\n");
+    rt_writer_add(w, "</table></div>\n%s",
+                  grown
+                      ? "<p>trained: before the sweep last grew, which took the run as it was, or "
+                        "new since then.</p>\n"
+                      : "");
 }
 
 rt_status rt_sweep_report_write(const char *folder, const char *title)

@@ -8,6 +8,7 @@
 #include "train/run/stop.h"
 #include "train/step/clock.h"
 #include "train/step/workers.h"
+#include "train/sweep/growth.h"
 #include "train/sweep/table.h"
 #include "train/text/program_name.h"
 
@@ -224,6 +225,26 @@ static const char *ending_of(int code)
     }
 }
 
+/* A line about a run that has ended: the `number`-th. */
+static void tell_end(sweep_run *r, int run, int number, const char *name, const char *how)
+{
+    const rt_results *results = &r->results[run].results;
+    rt_progress_say(&r->progress, "[%d/%d] %s: %s, loss %.4f, accuracy %.4f", number, r->count,
+                    name, how, rt_results_get(results, RT_RESULT_LOSS),
+                    rt_results_get(results, RT_RESULT_ACCURACY));
+}
+
+/* The runs that are not trained again. */
+static void tell_taken(sweep_run *r)
+{
+    char name[RT_RUN_NAME_SIZE];
+    for (int run = 0, number = 0; run < r->count && !r->arguments->quiet; run++)
+        if (r->states[run] == ENDED) {
+            rt_sweep_name(r->sweep, run, name);
+            tell_end(r, run, ++number, name, "taken as it was");
+        }
+}
+
 static void end_run(sweep_run *r, int run, int how)
 {
     char name[RT_RUN_NAME_SIZE], path[RT_PATH_SIZE];
@@ -239,10 +260,7 @@ static void end_run(sweep_run *r, int run, int how)
     if (r->arguments->quiet)
         return;
     if (result->exit_code == RT_EXIT_DONE || result->exit_code == RT_EXIT_CHECK)
-        rt_progress_say(&r->progress, "[%d/%d] %s: %s, loss %.4f, accuracy %.4f", r->ended,
-                        r->count, name, ending_of(result->exit_code),
-                        rt_results_get(&result->results, RT_RESULT_LOSS),
-                        rt_results_get(&result->results, RT_RESULT_ACCURACY));
+        tell_end(r, run, r->ended, name, ending_of(result->exit_code));
     else
         rt_progress_say(&r->progress, "[%d/%d] %s: %s (exit code %d, see %s/output.log)", r->ended,
                         r->count, name, ending_of(result->exit_code), result->exit_code, path);
@@ -322,6 +340,7 @@ static rt_exit first_failure(const sweep_run *r)
 
 static rt_exit train_all(sweep_run *r, const rt_config *base)
 {
+    int fresh = 0;
     rt_status status = prepare(r, base);
     if (!status.code && !r->arguments->quiet)
         rt_progress_say(&r->progress, "%s: %d runs, %d at a time on %d thread%s each%s",
@@ -329,8 +348,15 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
                         r->ended == r->count ? "; all are finished already"
                         : r->ended           ? "; some are finished already"
                                              : "");
-    if (!status.code)
+    if (!status.code) {
+        tell_taken(r);
         status = make_runs(r);
+    }
+    if (!status.code)
+        status = rt_sweep_note_growth(r->folder.path, r->sweep, r->arguments->overwrite, &fresh);
+    if (!status.code && fresh && !r->arguments->quiet)
+        rt_progress_say(&r->progress, "the sweep has grown: %d of %d runs are new", fresh,
+                        r->count);
     if (!status.code)
         status = rt_sweep_record(r->folder.path, r->sweep, r->results);
     if (!status.code)
