@@ -182,7 +182,7 @@ static const rt_key keys[] = {
      "tokens",
      RT_FIXED},
     {"data", "mask_probability", NUMBER(data.mask_probability, ABOVE_UP_TO(0, 1)), "0.15",
-     "for mlm: share of the units that is asked", RT_FIXED},
+     "for mlm: fraction of the units that are masked", RT_FIXED},
     {"data", "eval_fraction", NUMBER(data.eval_fraction, FROM_BELOW(0, 1)), "0.1",
      "tail of the text kept for evaluation", RT_FIXED},
     {"data", "eval_seed", SEED(data.eval_seed), "2021",
