@@ -3,6 +3,8 @@
 #include "train/report/figures.h"
 #include "train_program.h"
 
+#include <math.h>
+
 #define RUN            "$TRAIN tiny.ini --quiet "
 #define WITHOUT_REPORT "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet "
 
@@ -42,6 +44,88 @@ START_TEST(the_page_repeats_the_verdicts_that_were_printed)
     *strstr(line, " (") = '\0';
     expect_text(page, line);
     expect_text(page, "<div class=\"verdict\">");
+    rt_free(page);
+}
+END_TEST
+
+START_TEST(the_words_of_the_verdict_are_explained)
+{
+    expect_exit(w, 0, RUN "theta.tolerance=0.35");
+    expect_page("runs/tiny/report.html", "the relative drift is at most theta.tolerance = 0.35, ");
+    expect_page("runs/tiny/report.html", " that are 11 positions apart");
+    expect_exit(w, 0, RUN "theta.learn=no --overwrite");
+    char *page = read_file("runs/tiny/report.html");
+    expect_no_text(page, "theta.tolerance = ");
+    rt_free(page);
+}
+END_TEST
+
+/* The colour of the box: theta that has moved is no failure. */
+START_TEST(a_theta_that_has_moved_is_marked_as_such)
+{
+    expect_exit(w, 0, RUN "theta.tolerance=1e-9");
+    expect_page("runs/tiny/report.html", "<div class=\"verdict moved\">");
+    expect_exit(w, 0, RUN "optimizer.lr=10 optimizer.warmup_steps=60 --overwrite");
+    expect_page("runs/tiny/report.html", "<div class=\"verdict bad\">");
+}
+END_TEST
+
+/* Evaluations at 20, 40 and 60, of which the best is marked; a table that a run might have left. */
+START_TEST(the_axis_of_the_loss_suits_what_is_drawn)
+{
+    static const char *const table = "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm\n"
+                                     "10,1,3,,0,1,1\n20,1,2,2.5,0,1,1\n40,1,1.5,%s,0,1,1\n"
+                                     "60,1,1.25,2,0,1,1\n";
+    char text[256];
+    expect_exit(w, 0, RUN);
+    snprintf(text, sizeof text, table, "1.5");
+    write_file("runs/tiny/metrics.csv", text);
+    expect_exit(w, 0, "$TRAIN --report runs/tiny");
+    expect_page("runs/tiny/report.html", "the best of those, 1.5, at step 40<");
+    expect_page("runs/tiny/figures/loss.gp", "\nset arrow from 40, graph 0 to 40, graph 1 nohead ");
+    expect_exit(w, 1, "grep -q 'logscale\\|yrange' runs/tiny/figures/loss.gp");
+    snprintf(text, sizeof text, table, "0.09");
+    write_file("runs/tiny/metrics.csv", text);
+    expect_exit(w, 0, "$TRAIN --report runs/tiny");
+    expect_page("runs/tiny/figures/loss.gp", "\nset logscale y\n");
+    snprintf(text, sizeof text, table, "0");
+    write_file("runs/tiny/metrics.csv", text);
+    expect_exit(w, 0, "$TRAIN --report runs/tiny");
+    expect_exit(w, 1, "grep -q logscale runs/tiny/figures/loss.gp");
+}
+END_TEST
+
+/* 2^(bits of a unit) is e^(nats of a unit). */
+START_TEST(a_language_model_has_a_perplexity)
+{
+    static const char *const keys[] = {"data.level=byte", "data.level=char"};
+    static const char *const units[] = {"byte", "character"};
+    double loss, perplexity, bits;
+    char line[LINE_SIZE], unit[16];
+    expect_exit(w, 0,
+                "seq 500 >text.txt; " RUN "theta.learn=no data.task=text data.file=text.txt %s",
+                keys[_i]);
+    ck_assert_int_eq(sscanf(line_of(w->out, "eval: ", line), "eval: loss %lf", &loss), 1);
+    char *page = read_file("runs/tiny/report.html");
+    const char *at = strstr(page, "<p>perplexity ");
+    ck_assert_ptr_nonnull(at);
+    ck_assert_int_eq(sscanf(at, "<p>perplexity %lf, %lf bits per %15[a-z]", &perplexity, &bits,
+                            unit),
+                     3);
+    ck_assert_str_eq(unit, units[_i]);
+    ck_assert_double_eq_tol(log(perplexity), loss, 1e-3);
+    ck_assert_double_eq_tol(bits * 0.6931471805599453, loss, 1e-3);
+    rt_free(page);
+}
+END_TEST
+
+START_TEST(figures_have_a_description_and_letters_of_twelve_points)
+{
+    expect_exit(w, 0, RUN);
+    char *page = read_file("runs/tiny/report.html");
+    ck_assert_int_eq(count_of(page, "<svg role=\"img\" aria-label=\""), count_of(page, "</svg>"));
+    expect_text(page, "aria-label=\"Learning rate\" style=\"min-width:443px\"");
+    expect_text(page, "@media(prefers-color-scheme:dark)");
     rt_free(page);
 }
 END_TEST
@@ -241,6 +325,11 @@ int main(void)
     Suite *suite = suite_create("report");
     TCase *tests = program_case(suite);
     tcase_add_test(tests, the_page_repeats_the_verdicts_that_were_printed);
+    tcase_add_test(tests, the_words_of_the_verdict_are_explained);
+    tcase_add_test(tests, a_theta_that_has_moved_is_marked_as_such);
+    tcase_add_test(tests, the_axis_of_the_loss_suits_what_is_drawn);
+    tcase_add_loop_test(tests, a_language_model_has_a_perplexity, 0, 2);
+    tcase_add_test(tests, figures_have_a_description_and_letters_of_twelve_points);
     tcase_add_test(tests, a_missed_target_is_told);
     tcase_add_test(tests, a_run_that_did_not_end_says_so);
     tcase_add_test(tests, a_loss_that_is_not_finite_is_told);

@@ -87,11 +87,11 @@ START_TEST(a_decay_curve_has_its_theta_at_the_start_and_at_the_end)
     read_into(script, sizeof script, "figures/decay.gp");
     expect_in(script, "set multiplot layout 1,2\n");
     expect_in(script, "set ylabel 'C(r), layer 0'\nplot 'decay.csv' using 1:2 with lines linewidth "
-                      "2.5 linecolor rgb '#bbbbbb' title 'start', \\\n     'decay.csv' using 1:3 "
+                      "2.5 linecolor rgb '#888888' title 'start', \\\n     'decay.csv' using 1:3 "
                       "with lines linewidth 1 linetype 1 title 'end', \\\n     'decay.csv' using "
                       "1:5 with lines linewidth 1 linetype 1 notitle\n");
     expect_in(script, "set ylabel 'C(r), layer 1'\nplot 'decay.csv' using 1:6 with lines linewidth "
-                      "2.5 linecolor rgb '#bbbbbb' title 'start', \\\n     'decay.csv' using 1:7 "
+                      "2.5 linecolor rgb '#888888' title 'start', \\\n     'decay.csv' using 1:7 "
                       "with lines linewidth 1 linetype 2 title 'end', \\\n     'decay.csv' using "
                       "1:9 with lines linewidth 1 linetype 2 notitle\nunset multiplot\n");
     const char *caption = caption_of("decay");
@@ -110,8 +110,8 @@ START_TEST(starts_of_their_own_are_all_drawn)
     read_into(script, sizeof script, "figures/decay.gp");
     expect_in(script, "set multiplot layout 1,1\n");
     expect_in(script, "'C(r), all layers'\nplot 'decay.csv' using 1:2 with lines linewidth 2.5 "
-                      "linecolor rgb '#bbbbbb' title 'start', \\\n     'decay.csv' using 1:4 with "
-                      "lines linewidth 2.5 linecolor rgb '#bbbbbb' notitle, \\\n");
+                      "linecolor rgb '#888888' title 'start', \\\n     'decay.csv' using 1:4 with "
+                      "lines linewidth 2.5 linecolor rgb '#888888' notitle, \\\n");
     read_into(script, sizeof script, "figures/theta.gp");
     expect_in(script, " title 'start'");
 }
@@ -153,9 +153,11 @@ START_TEST(the_drift_is_the_largest_of_a_layer_at_each_step)
     read_into(numbers, sizeof numbers, "figures/drift.csv");
     ck_assert_str_eq(numbers, "0,0,0\n10,0.3,0.05\n20,0.2,0\n");
     read_into(script, sizeof script, "figures/drift.gp");
-    expect_in(script, "plot 'drift.csv' using 1:2 with lines linetype 1 dashtype 1 title 'layer "
-                      "0', \\\n     'drift.csv' using 1:3 with lines linetype 2 dashtype 1 title "
-                      "'layer 1'\n");
+    expect_in(script,
+              "plot 0.2 with lines dashtype 3 linecolor rgb '#444444' title 'tolerance', "
+              "\\\n     'drift.csv' using 1:2 with lines linetype 1 dashtype 1 title 'layer "
+              "0', \\\n     'drift.csv' using 1:3 with lines linetype 2 dashtype 2 title "
+              "'layer 1'\n");
     ck_assert_int_eq(figures.count, 1);
 }
 END_TEST

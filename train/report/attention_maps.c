@@ -66,7 +66,7 @@ static void add_script(rt_figures *f, const view *v, const rt_config *config)
     const int height = v->layers * (v->size + GAP) + BELOW;
     rt_writer_add(
         &w,
-        "unset key\nunset grid\nset border 15 linecolor rgb '#999999' linewidth 0.6\n"
+        "unset key\nunset grid\nset border 15 linecolor rgb '#888888' linewidth 0.6\n"
         "set palette defined (0 '#ffffff', 0.3 '#9ecae1', 0.65 '#2171b5', 1 '#08306b')\n"
         "set cbrange [0:1]\nset cbtics ('0' 0, '.05' .2236, '.2' .4472, '.5' .7071, '1' 1) font "
         "',11'"

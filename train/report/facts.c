@@ -14,7 +14,10 @@
 
 /* ---- configuration ---- */
 
-static void add_key(rt_writer *w, const rt_key *key, const rt_config *config)
+/* A row with the key's value and, of one that is not at it, its default; with `set` alone nothing
+ * for the others. */
+static void add_key(rt_writer *w, const rt_key *key, const char *name, const rt_config *config,
+                    bool set_alone)
 {
     char value[RT_VALUE_SIZE], initial[RT_VALUE_SIZE];
     rt_config defaults = *config;
@@ -24,22 +27,24 @@ static void add_key(rt_writer *w, const rt_key *key, const rt_config *config)
     rt_key_write(key, &defaults, initial);
     rt_key_write(key, config, value);
     const bool set = strcmp(initial, value) != 0;
-    rt_writer_add(w, "<tr%s>", set ? " class=\"set\"" : "");
-    rt_page_cell(w, "th", key->name);
+    if (set_alone && !set)
+        return;
+    rt_writer_add(w, "<tr%s>", set && !set_alone ? " class=\"set\"" : "");
+    rt_page_cell(w, "th", name);
     rt_writer_add(w, "<td>");
     rt_page_cell(w, "span", value);
     if (set && *initial) {
         char text[RT_VALUE_SIZE + 16];
-        snprintf(text, sizeof text, "default %s", initial);
+        snprintf(text, sizeof text, set_alone ? " (default %s)" : "default %s", initial);
         rt_page_cell(w, "small", text);
     }
     rt_writer_add(w, "</td></tr>\n");
 }
 
-void rt_report_configuration(rt_writer *w, const rt_config *config)
+static void add_all_keys(rt_writer *w, const rt_config *config)
 {
     const rt_key *key;
-    rt_writer_add(w, "<h2>Configuration</h2>\n<p>In bold what is not at its default.</p>\n"
+    rt_writer_add(w, "<details><summary>every key, in bold what is not at its default</summary>\n"
                      "<div class=\"keys\">\n");
     for (int i = 0; (key = rt_key_at(i)); i++) {
         if (rt_key_starts_section(i)) {
@@ -47,9 +52,19 @@ void rt_report_configuration(rt_writer *w, const rt_config *config)
             rt_page_cell(w, "h3", key->section);
             rt_writer_add(w, "<table>\n");
         }
-        add_key(w, key, config);
+        add_key(w, key, key->name, config, false);
     }
-    rt_writer_add(w, "</table></section>\n</div>\n");
+    rt_writer_add(w, "</table></section>\n</div>\n</details>\n");
+}
+
+void rt_report_configuration(rt_writer *w, const rt_config *config)
+{
+    char name[RT_KEY_NAME_SIZE];
+    rt_writer_add(w, "<h2>Configuration</h2>\n<table class=\"facts\">\n");
+    for (int i = 0; rt_key_at(i); i++)
+        add_key(w, rt_key_at(i), rt_key_full_name(rt_key_at(i), name), config, true);
+    rt_writer_add(w, "</table>\n");
+    add_all_keys(w, config);
 }
 
 /* ---- machine ---- */

@@ -19,8 +19,9 @@
 
 enum { LONGEST_DRAWING = 20, NO_PROGRAM = 127 }; /* seconds; what execvp's failure ends with */
 
-/* Dark on light, and colours that a colour-blind reader can tell apart (Okabe and Ito). The key
- * stands outside, where it hides no curve. */
+/* Dark on light, and colours that a colour-blind reader can tell apart (after Okabe and Ito), with
+ * a contrast of at least 3 to 1 on the page, whether that is light or dark. The key stands outside,
+ * where it hides no curve. */
 static const char preamble[] =
     "reset\n"
     "set datafile separator ','\n"
@@ -35,9 +36,9 @@ static const char preamble[] =
     "set linetype 1 linecolor rgb '#0072b2' linewidth 1.8\n"
     "set linetype 2 linecolor rgb '#d55e00' linewidth 1.8\n"
     "set linetype 3 linecolor rgb '#009e73' linewidth 1.8\n"
-    "set linetype 4 linecolor rgb '#cc79a7' linewidth 1.8\n"
-    "set linetype 5 linecolor rgb '#e69f00' linewidth 1.8\n"
-    "set linetype 6 linecolor rgb '#56b4e9' linewidth 1.8\n"
+    "set linetype 4 linecolor rgb '#b85c90' linewidth 1.8\n"
+    "set linetype 5 linecolor rgb '#a06f00' linewidth 1.8\n"
+    "set linetype 6 linecolor rgb '#2f8fc8' linewidth 1.8\n"
     "set linetype 7 linecolor rgb '#000000' linewidth 1.8\n"
     "set linetype cycle 7\n";
 
@@ -106,7 +107,7 @@ void rt_figures_add_sized(rt_figures *f, const char *name, const char *caption, 
     if (f->count == RT_MOST_FIGURES)
         return;
     rt_figure *figure = &f->list[f->count++];
-    *figure = (rt_figure){.name = name, .wide = width > RT_FIGURE_WIDTH};
+    *figure = (rt_figure){.name = name, .width = width};
     snprintf(figure->caption, sizeof figure->caption, "%s", caption);
 }
 

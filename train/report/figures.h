@@ -14,12 +14,18 @@
 
 /* The size of a figure that takes half of the page, in points of its SVG: on a wide screen and on
  * a phone the letters come out nearly as large as the text. */
-enum { RT_MOST_FIGURES = 12, RT_FIGURE_WIDTH = 480, RT_FIGURE_HEIGHT = 300, RT_CAPTION_SIZE = 320 };
+enum {
+    RT_MOST_FIGURES = 12,
+    RT_FIGURE_WIDTH = 480,
+    RT_FIGURE_HEIGHT = 300,
+    RT_FIGURE_TEXT = 13, /* of the letters */
+    RT_CAPTION_SIZE = 320
+};
 
 typedef struct rt_figure {
     const char *name; /* of NAME.gp and NAME.svg */
     char caption[RT_CAPTION_SIZE];
-    bool wide; /* as wide as the page */
+    int width; /* in points of the SVG; above RT_FIGURE_WIDTH it takes the whole page */
 } rt_figure;
 
 typedef struct rt_figures {

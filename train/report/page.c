@@ -7,39 +7,50 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The maps of attention are made of few pixels, which must not be blurred. A figure as wide as
- * the page would be too small on a phone: there it is scrolled. */
+/* Light or dark, as the reader has it. Figures are dark on white: in the dark they are turned over,
+ * black for white and each colour by half a circle, which leaves the hues as they were. The maps of
+ * attention are made of few pixels, which must not be blurred. */
 static const char style[] =
-    ":root{color-scheme:light}"
-    "body{font:16px/1.5 system-ui,sans-serif;color:#222;background:#fff;max-width:62rem;"
-    "margin:0 auto;padding:1rem}"
+    ":root{color-scheme:light dark;--text:#222;--page:#fff;--soft:#555;--line:#ddd;--link:#0068a6;"
+    "--good:#0072b2;--good-box:#f3f7fa;--moved:#b07a00;--moved-box:#fdf8ec;--bad:#d55e00;"
+    "--bad-box:#fdf4ee}"
+    "@media(prefers-color-scheme:dark){:root{--text:#e4e4e4;--page:#1c1c1c;--soft:#b0b0b0;"
+    "--line:#444;--link:#6db9f2;--good:#56b4e9;--good-box:#1d2830;--moved:#e69f00;"
+    "--moved-box:#2d271a;--bad:#ff8340;--bad-box:#33231a}"
+    "figure svg{filter:invert(.89) hue-rotate(180deg)}}"
+    "body{font:16px/1.5 system-ui,sans-serif;color:var(--text);background:var(--page);"
+    "max-width:64rem;margin:0 auto;padding:1rem}"
     "h1{font-size:1.6rem;margin:.5rem 0;overflow-wrap:anywhere}"
     "h2{font-size:1.15rem;margin:2rem 0 .5rem}"
-    "h3{font-size:.95rem;margin:0 0 .2rem;color:#555}"
-    ".verdict{border-left:4px solid #0072b2;background:#f3f7fa;padding:.6rem 1rem;margin:1rem 0}"
+    "h3{font-size:.95rem;margin:0 0 .2rem;color:var(--soft)}"
+    ".verdict{border-left:4px solid var(--good);background:var(--good-box);padding:.6rem 1rem;"
+    "margin:1rem 0}"
     ".verdict p{margin:.2rem 0;overflow-wrap:anywhere}"
-    ".bad{border-color:#d55e00;background:#fdf4ee}"
-    ".figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(25rem,100%),1fr));"
+    ".moved{border-color:var(--moved);background:var(--moved-box)}"
+    ".bad{border-color:var(--bad);background:var(--bad-box)}"
+    ".words{color:var(--soft);font-size:.95rem}.words dt{font-weight:600;float:left;"
+    "margin-right:.5rem}.words dd{margin:0 0 .3rem}"
+    ".figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(28rem,100%),1fr));"
     "gap:1.5rem 2rem;margin:1.5rem 0}"
     "figure{margin:0;min-width:0;break-inside:avoid}figure.wide{grid-column:1/-1}"
-    "figure.wide .plot{overflow-x:auto}figure.wide svg{min-width:44rem}"
+    ".plot{overflow-x:auto}"
     "figure svg{width:100%;height:auto;display:block}figure image{image-rendering:pixelated}"
-    "figcaption{color:#555;font-size:.9rem;margin-top:.3rem}"
+    "figcaption{color:var(--soft);font-size:.9rem;margin-top:.3rem}"
     ".scroll{overflow-x:auto}"
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.95rem}"
-    "th,td{text-align:left;padding:.25rem .9rem .25rem 0;border-bottom:1px solid #ddd;"
+    "th,td{text-align:left;padding:.25rem .9rem .25rem 0;border-bottom:1px solid var(--line);"
     "vertical-align:top;font-weight:400}tr:first-child th{font-weight:600}"
     ".scroll th,.scroll td{white-space:nowrap}"
     ".keys{columns:18rem;column-gap:2rem}.keys section{break-inside:avoid;margin:0 0 1.2rem}"
     ".keys table,.facts{width:100%}.keys th{width:50%}.keys tr:first-child th{font-weight:400}"
     ".keys td,.facts td{overflow-wrap:anywhere}.keys tr.set th,.keys tr.set td{font-weight:600}"
-    ".keys small{font-weight:400;color:#666;display:block}"
-    ".facts th{white-space:nowrap;width:1%}"
-    "a{color:#0072b2}"
+    ".keys small{font-weight:400;color:var(--soft);display:block}"
+    ".facts th,.facts tr:first-child th{white-space:nowrap;width:1%;font-weight:400}"
+    "summary{cursor:pointer;color:var(--link)}a{color:var(--link)}"
     "@media print{body{max-width:none;font-size:10.5pt;padding:0}"
-    ".figures{grid-template-columns:1fr 1fr;gap:1rem}"
-    ".keys{columns:3}.keys table{font-size:8pt}.scroll,figure.wide .plot"
-    "{overflow:visible}figure.wide svg{min-width:0}h2{break-after:avoid}"
+    ".figures{grid-template-columns:1fr 1fr;gap:1rem}figure svg{min-width:0!important;filter:none}"
+    ".keys{columns:3}.keys table{font-size:8pt}.scroll,.plot"
+    "{overflow:visible}h2{break-after:avoid}"
     ".verdict{print-color-adjust:exact;-webkit-print-color-adjust:exact}}";
 
 void rt_page_begin(rt_writer *w, const char *title)
@@ -70,11 +81,12 @@ void rt_page_cell(rt_writer *w, const char *element, const char *text)
     rt_writer_add(w, "</%s>", element);
 }
 
-void rt_page_verdict(rt_writer *w, rt_writer *lines, bool bad)
+void rt_page_verdict(rt_writer *w, rt_writer *lines, rt_verdict verdict)
 {
+    static const char *const classes[] = {"", " moved", " bad"};
     char *text = rt_writer_take(lines);
     w->failed |= !text;
-    rt_writer_add(w, "<div class=\"verdict%s\">\n", bad ? " bad" : "");
+    rt_writer_add(w, "<div class=\"verdict%s\">\n", classes[verdict]);
     for (char *line = text; line && *line;) {
         char *end = line + strcspn(line, "\n");
         char *next = *end ? end + 1 : end;
@@ -107,17 +119,23 @@ static void add_parts(rt_writer *w, const char *svg, const char *name)
     rt_writer_add(w, "%s", svg);
 }
 
-/* The caption is below, not where the pointer rests: the SVG's own title, its name, goes. */
-static void add_svg(rt_writer *w, const char *svg, const char *name)
+/* The caption is below, not where the pointer rests: the SVG's own title, its name, goes. On a
+ * narrow screen the figure is scrolled before its letters become too small. */
+static void add_svg(rt_writer *w, const char *svg, const rt_figure *figure)
 {
-    static const char end[] = "</title>";
+    enum { SMALLEST_TEXT = 12 };
+    static const char start[] = "<svg", end[] = "</title>";
     const char *title = strstr(svg, "<title>");
     const char *after = title ? strstr(title, end) : NULL;
+    rt_writer_add(w, "<svg role=\"img\" aria-label=\"");
+    rt_html_text(w, figure->caption);
+    rt_writer_add(w, "\" style=\"min-width:%dpx\"", figure->width * SMALLEST_TEXT / RT_FIGURE_TEXT);
+    svg += strlen(start);
     if (after) {
         rt_writer_add(w, "%.*s", (int)(title - svg), svg);
         svg = after + strlen(end);
     }
-    add_parts(w, svg, name);
+    add_parts(w, svg, figure->name);
 }
 
 static void add_figure(rt_writer *w, const char *folder, const rt_figure *figure)
@@ -127,8 +145,9 @@ static void add_figure(rt_writer *w, const char *folder, const rt_figure *figure
     char *text = fits.code ? NULL : rt_read_text(path);
     const char *svg = text ? strstr(text, "<svg") : NULL; /* past the XML declaration */
     if (svg && strstr(svg, "</svg>")) {
-        rt_writer_add(w, "<figure%s><div class=\"plot\">\n", figure->wide ? " class=\"wide\"" : "");
-        add_svg(w, svg, figure->name);
+        rt_writer_add(w, "<figure%s><div class=\"plot\">\n",
+                      figure->width > RT_FIGURE_WIDTH ? " class=\"wide\"" : "");
+        add_svg(w, svg, figure);
         rt_writer_add(w, "</div>");
         rt_page_cell(w, "figcaption", figure->caption);
         rt_writer_add(w, "</figure>\n");

@@ -13,9 +13,12 @@ void rt_page_begin(rt_writer *w, const char *title);
 /* The end; writes FOLDER/report.html and empties the writer. */
 rt_status rt_page_end(rt_writer *w, const char *folder) RT_MUST_CHECK;
 
-/* The box of what a run came to. Lines are what the program has printed, which is handed over;
- * `bad` colours the box. */
-void rt_page_verdict(rt_writer *w, rt_writer *lines, bool bad);
+/* How it ended, which the box of the verdict has as its colour: well; well, but theta has moved;
+ * not as it should. */
+typedef enum rt_verdict { RT_VERDICT_GOOD, RT_VERDICT_MOVED, RT_VERDICT_BAD } rt_verdict;
+
+/* The box of the verdict. Lines are what the program has printed, which is handed over. */
+void rt_page_verdict(rt_writer *w, rt_writer *lines, rt_verdict verdict);
 
 /* The SVGs that gnuplot has drawn, with their captions; what it has not drawn whole is left out,
  * and everything after a failure to write: what is there then is not its own. */

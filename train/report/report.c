@@ -11,7 +11,9 @@
 #include "train/text/number.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool rt_reports_are_off(void)
 {
@@ -30,12 +32,23 @@ enum { PLOTTED = sizeof plotted / sizeof *plotted };
 typedef struct drawable {
     bool rows;
     bool norms;
-    rt_status status; /* of the table */
+    double least, most;     /* of all losses */
+    double best, best_step; /* of the evaluations */
+    rt_status status;       /* of the table */
 } drawable;
+
+/* A loss that is drawn, of a step or of an evaluation. */
+static void take_loss(drawable *there, double loss)
+{
+    if (!isfinite(loss))
+        return;
+    there->least = fmin(there->least, loss);
+    there->most = fmax(there->most, loss);
+}
 
 static drawable write_training(rt_figures *f, const char *folder)
 {
-    drawable there = {.status = rt_ok()};
+    drawable there = {.least = INFINITY, .most = -INFINITY, .best = INFINITY, .status = rt_ok()};
     rt_writer w = {0};
     rt_csv metrics;
     if (rt_csv_open(&metrics, folder, "metrics.csv"))
@@ -47,6 +60,13 @@ static drawable write_training(rt_figures *f, const char *folder)
                 rt_writer_add(&w, i + 1 < PLOTTED ? "," : "\n");
             }
             const double norm = rt_csv_number(&metrics, "grad_norm");
+            const double loss = rt_csv_number(&metrics, "eval_loss");
+            take_loss(&there, rt_csv_number(&metrics, "loss"));
+            take_loss(&there, loss);
+            if (loss < there.best) {
+                there.best = loss;
+                there.best_step = rt_csv_number(&metrics, "step");
+            }
             there.rows |= isfinite(rt_csv_number(&metrics, "step")) &&
                           isfinite(rt_csv_number(&metrics, "loss"));
             there.norms |= there.rows && norm > 0 && isfinite(norm);
@@ -57,18 +77,35 @@ static drawable write_training(rt_figures *f, const char *folder)
     return there;
 }
 
-static void add_loss(rt_figures *f)
+/* A task that is solved has losses of several powers of ten, one that is not has them near each
+ * other: neither is to be seen on an axis from 0. */
+static void add_loss(rt_figures *f, const drawable *there)
 {
-    rt_figures_add(f, "loss", "Loss of the training steps and of the evaluations",
-                   "set xlabel 'step'\nset ylabel 'cross entropy (nats)'\nset xrange [0:*]\n"
-                   "set yrange [0:*]\n"
-                   "plot 'training.csv' using 1:2 with lines linetype 6 title 'training', "
-                   "\\\n     'training.csv' using 1:3 with linespoints linetype 1 pointtype "
-                   "7 pointsize 0.5 title 'evaluation'\n");
-    rt_figures_add(f, "accuracy", "Share of the labels that were predicted",
+    static const double solved = 30; /* from the largest loss to the smallest */
+    char caption[RT_CAPTION_SIZE] = "Loss of the training steps and of the evaluations";
+    rt_writer w = {0};
+    rt_writer_add(&w, "set xlabel 'step'\nset ylabel 'cross entropy (nats)'\nset xrange [0:*]\n");
+    if (there->least > 0 && there->most > solved * there->least)
+        rt_writer_add(&w, "set logscale y\nset format y '10^{%%L}'\n");
+    if (isfinite(there->best) && isfinite(there->best_step)) {
+        rt_writer_add(
+            &w,
+            "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead dashtype 3 linecolor rgb "
+            "'#444444'\n",
+            there->best_step, there->best_step);
+        snprintf(caption, sizeof caption,
+                 "Loss of the training steps and of the evaluations; the best of those, %.4g, at "
+                 "step %.9g",
+                 there->best, there->best_step);
+    }
+    rt_writer_add(&w, "plot 'training.csv' using 1:2 with lines linetype 6 dashtype 2 title 'training', "
+                      "\\\n     'training.csv' using 1:3 with linespoints linetype 1 pointtype "
+                      "7 pointsize 0.5 title 'evaluation'\n");
+    rt_figures_add_sized(f, "loss", caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
+    rt_figures_add(f, "accuracy", "Fraction of the labels predicted correctly",
                    "set xlabel 'step'\nset ylabel 'accuracy'\nset xrange [0:*]\n"
                    "set yrange [0:1.02]\n"
-                   "plot 'training.csv' using 1:7 with lines linetype 6 title 'training', "
+                   "plot 'training.csv' using 1:7 with lines linetype 6 dashtype 2 title 'training', "
                    "\\\n     'training.csv' using 1:4 with linespoints linetype 1 pointtype "
                    "7 pointsize 0.5 title 'evaluation'\n");
 }
@@ -83,7 +120,7 @@ static void add_norm(rt_figures *f, bool theta)
         "set xlabel 'step'\nset ylabel 'gradient norm'\nset xrange [0:*]\nset logscale y\n"
         "set format y '10^{%L}'\n"
         "plot 'training.csv' using 1:6 with lines linetype 1 title 'all parameters', "
-        "\\\n     'training.csv' using 1:8 with lines linetype 2 title 'theta'\n";
+        "\\\n     'training.csv' using 1:8 with lines linetype 2 dashtype 2 title 'theta'\n";
     rt_figures_add(f, "gradient", "Norm of the gradient, before clipping",
                    theta ? all_and_theta : all);
 }
@@ -102,7 +139,7 @@ static rt_status draw(rt_figures *f, const char *folder, const rt_config *config
     rt_figures_begin(f, folder);
     const drawable there = write_training(f, folder);
     if (there.rows)
-        add_loss(f);
+        add_loss(f, &there);
     if (config->model.theta.learn)
         rt_report_theta(f, folder, config);
     if (there.norms)
@@ -117,6 +154,21 @@ static rt_status draw(rt_figures *f, const char *folder, const rt_config *config
 
 /* ---- the verdict ---- */
 
+static bool is_tokens(const rt_config *c)
+{
+    return !strcmp(rt_data_task_name(c->data.task), "tokens");
+}
+
+static bool is_language(const rt_config *c)
+{
+    return is_tokens(c) || !strcmp(rt_data_task_name(c->data.task), "text");
+}
+
+static const char *unit_of(const rt_config *c)
+{
+    return is_tokens(c) ? "token" : c->data.level == RT_LEVEL_BYTE ? "byte" : "character";
+}
+
 static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *c)
 {
     char accuracy[RT_NUMBER_SIZE], steps[RT_NUMBER_SIZE];
@@ -125,6 +177,10 @@ static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *
                   rt_results_get(r, RT_RESULT_LOSS),
                   rt_number_show(accuracy, 4, rt_results_get(r, RT_RESULT_ACCURACY)),
                   rt_number_show(steps, 0, rt_results_get(r, RT_RESULT_STEPS)));
+    if (is_language(c))
+        rt_writer_add(w, "perplexity %.4g, %.4g bits per %s\n",
+                      exp(rt_results_get(r, RT_RESULT_LOSS)),
+                      rt_results_get(r, RT_RESULT_LOSS) / log(2), unit_of(c));
     for (int i = 0; i < c->train.eval_lengths.count; i++) {
         const int length = c->train.eval_lengths.at[i];
         rt_writer_add(w, "eval at length %d: loss %.6g, accuracy %s\n", length,
@@ -174,6 +230,23 @@ static void add_theta(rt_writer *w, const rt_results *r, const rt_config *c, rt_
     add_swap(w, r, RT_THETA_BASE_PLACE, RT_RESULT_BASE_LOSS, RT_RESULT_BASE_ACCURACY);
 }
 
+/* What the words of the verdict mean. */
+static void explain_theta(rt_writer *w, const rt_config *c)
+{
+    rt_writer_add(
+        w,
+        "<dl class=\"words\">\n<dt>relative drift</dt><dd>by what share of itself a θ has "
+        "moved from base^(-2i/R), at most over all pairs; grid steps are in units of the "
+        "distance to the next θ.</dd>\n<dt>phase drift</dt><dd>the angle, in radians, by "
+        "which that turns a query and a key against each other that are %d positions "
+        "apart, the most in a sequence.</dd>\n<dt>near</dt><dd>the relative drift is at "
+        "most theta.tolerance = %g, which is a convention; otherwise θ has moved.</dd>\n"
+        "<dt>needed</dt><dd>the model is worse with θ put back: the accuracy falls by more "
+        "than 0.01, or the loss rises beyond 1.5 times itself and 0.01 more (for an "
+        "accuracy below 0.9, by more than 0.01).</dd>\n</dl>\n",
+        c->data.length - 1, c->theta.tolerance);
+}
+
 /* A run that has not come to an end has no results. */
 static void add_verdict(rt_writer *w, const rt_config *c, const char *folder, rt_trainer *trainer)
 {
@@ -186,7 +259,7 @@ static void add_verdict(rt_writer *w, const rt_config *c, const char *folder, rt
     if (!ended)
         rt_writer_add(&lines, "the run has not ended\n");
     else if (!evaluated)
-        rt_writer_add(&lines, "the run came to nothing after %s steps: the loss is not finite\n",
+        rt_writer_add(&lines, "failed after %s steps: the loss is not finite\n",
                       rt_number_show(number, 0, rt_results_get(&r, RT_RESULT_STEPS)));
     if (evaluated)
         add_evaluations(&lines, &r, c);
@@ -196,8 +269,13 @@ static void add_verdict(rt_writer *w, const rt_config *c, const char *folder, rt
     if (evaluated && !isnan(rt_results_get(&r, RT_RESULT_NEAR)))
         add_theta(&lines, &r, c, trainer);
     const bool bad = !evaluated || accuracy < c->train.target_accuracy ||
-                     rt_results_get(&r, RT_RESULT_NEAR) == 0;
-    rt_page_verdict(w, &lines, bad);
+                     !isnan(rt_results_get(&r, RT_RESULT_DIVERGED));
+    rt_page_verdict(w, &lines,
+                    bad                                       ? RT_VERDICT_BAD
+                    : rt_results_get(&r, RT_RESULT_NEAR) == 0 ? RT_VERDICT_MOVED
+                                                              : RT_VERDICT_GOOD);
+    if (evaluated && !isnan(rt_results_get(&r, RT_RESULT_NEAR)))
+        explain_theta(w, c);
     rt_results_free(&r);
 }
 

@@ -26,7 +26,10 @@ static void add_verdict(rt_writer *w, const rt_sweep_runs *runs)
     rt_writer lines = {0};
     rt_writer_add(&lines, "%d of %d runs finished\n", v.endings.good, v.endings.runs);
     rt_sweep_tell_theta(&lines, &v);
-    rt_page_verdict(w, &lines, v.endings.good < v.endings.runs || v.near < v.learned);
+    rt_page_verdict(w, &lines,
+                    v.endings.good < v.endings.runs ? RT_VERDICT_BAD
+                    : v.near < v.learned            ? RT_VERDICT_MOVED
+                                                    : RT_VERDICT_GOOD);
 }
 
 /* ---- the table over all runs ---- */

@@ -49,10 +49,10 @@ static void add_title(rt_writer *w, int layer)
         rt_writer_add(w, "layer %d", layer);
 }
 
-/* Seven colours, and then dashes. */
+/* Seven colours and five kinds of dashes: lines differ in both from those beside them. */
 static void add_style(rt_writer *w, int layer)
 {
-    rt_writer_add(w, "linetype %d dashtype %d", layer % 7 + 1, layer / 7 + 1);
+    rt_writer_add(w, "linetype %d dashtype %d", layer % 7 + 1, layer % 5 + 1);
 }
 
 /* What the rows of the key take away from a figure. */
@@ -134,17 +134,19 @@ static void collect_drift(rt_writer *w, const char *folder, layers *l)
         add_drift_row(w, current, drift, l->count);
 }
 
-static void add_drift(rt_figures *f, const char *folder)
+static void add_drift(rt_figures *f, const char *folder, const rt_config *config)
 {
     layers l = {.count = 0};
     rt_writer data = {0}, script = {0}, caption = {0};
     collect_drift(&data, folder, &l);
     rt_figures_write(f, "drift.csv", &data);
     rt_writer_add(&script, "set xlabel 'step'\nset ylabel 'largest relative drift'\n"
-                           "set yrange [0:*]\nplot ");
+                           "set yrange [0:*]\n");
+    rt_writer_add(&script,
+                  "plot %.9g with lines dashtype 3 linecolor rgb '#444444' title 'tolerance'",
+                  config->theta.tolerance);
     for (int i = 0; i < l.count; i++) {
-        rt_writer_add(&script, "%s'drift.csv' using 1:%d with lines ", i ? ", \\\n     " : "",
-                      i + 2);
+        rt_writer_add(&script, ", \\\n     'drift.csv' using 1:%d with lines ", i + 2);
         add_style(&script, i);
         rt_writer_add(&script, " title '");
         add_title(&script, l.list[i]);
@@ -153,7 +155,7 @@ static void add_drift(rt_figures *f, const char *folder)
     rt_writer_add(&script, "\n");
     rt_writer_add(&caption, "How far θ has gone from its start: the largest relative drift "
                             "|θᵢ/θᵢ⁰ - 1| of a layer's pairs");
-    finish(f, "drift", &caption, &l, RT_FIGURE_WIDTH, height_with_key(THETA_HEIGHT, l.count),
+    finish(f, "drift", &caption, &l, RT_FIGURE_WIDTH, height_with_key(THETA_HEIGHT, l.count + 1),
            &script);
 }
 
@@ -298,7 +300,7 @@ static void add_theta(rt_figures *f, final *end)
         "set bmargin 0.5\nset ylabel 'θ_i (radians/position)' enhanced\n"
         "set logscale y\nset format y '10^{%%L}'\n"
         "plot 'theta.csv' using ($1 - 0.4):4:(0.8):(0) with vectors nohead linewidth 2 "
-        "linecolor rgb '#aaaaaa' title 'base^{-2i/R}' enhanced",
+        "linecolor rgb '#888888' title 'base^{-2i/R}' enhanced",
         end->most_pairs - 0.4, fmax(1, rt_figures_tics(0.6 * end->most_pairs)));
     if (end->elsewhere)
         rt_writer_add(&w, ", \\\n     'theta.csv' using 1:3 with points pointtype 6 pointsize 0.7 "
@@ -308,7 +310,7 @@ static void add_theta(rt_figures *f, final *end)
                   "set size 1, 0.42\nset origin 0, 0\nset tmargin 0.5\nset bmargin 3.6\n"
                   "unset logscale y\nset format y '%%g'\nset ytics %g\nset xtics format '%%g'\n"
                   "set xlabel 'pair i'\nset ylabel 'change (%%)'\n"
-                  "plot 0 with lines linewidth 2 linecolor rgb '#aaaaaa' notitle",
+                  "plot 0 with lines linewidth 2 linecolor rgb '#888888' notitle",
                   rt_figures_tics(100 * (end->highest - end->lowest)));
     add_points(&w, end, "100*($2/$4 - 1)", false);
     rt_writer_add(&w, "unset multiplot\n");
@@ -358,7 +360,7 @@ static void add_panel(rt_writer *w, const final *end, int layer)
             if (last)
                 rt_writer_add(w, "linewidth 1 linetype %d %s", layer % 7 + 1, title);
             else
-                rt_writer_add(w, "linewidth 2.5 linecolor rgb '#bbbbbb' %s", title);
+                rt_writer_add(w, "linewidth 2.5 linecolor rgb '#888888' %s", title);
             separator = ", \\\n     ";
             title = "notitle";
             if (!last && !end->elsewhere)
@@ -403,7 +405,7 @@ void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config)
 {
     final *end = rt_alloc(1, sizeof *end);
     rt_status status = end ? read_final(end, folder) : rt_out_of_memory("a figure");
-    add_drift(f, folder);
+    add_drift(f, folder, config);
     if (!status.code && end->count) {
         add_theta(f, end);
         add_decay(f, end, config);
