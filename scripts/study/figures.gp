@@ -17,20 +17,22 @@ bars(task, layer) = sprintf("< awk -F, -v task=%s -v layer=%d -f %sbars.awk %s/t
 if (there('tasks')) {
     set output kept . '/drift.svg'
     set terminal svg size 720,520
-    set multiplot layout 2,1 margins 0.1,0.98,0.12,0.94 spacing 0.03
+    set multiplot layout 2,1 margins 0.1,0.98,0.12,0.92 spacing 0.03
     set xrange [-0.6:7.6]
     set yrange [-0.7:0.7]
     set xtics 0,1,7 format ''
     set arrow 1 from -0.6,0 to 7.6,0 nohead lc rgb '#000000' dt 2
     set ylabel 'reverse: ln(θ / base)'
-    set label 1 'bars: where the model works as well' at graph 0.985,0.1 right tc rgb grey
+    set title 'point: the learned θ of one seed; bar: where the model works as well' font ',13'
+    set bars 0.35
     plot bars('reverse', 0) using 1:2:(column(3) < -0.7 ? -0.7 : column(3)):(column(4) > 0.7 ? 0.7 : column(4)) with yerrorbars pt 7 ps 0.4 lw 1 lc rgb orange notitle
-    unset label 1
+    unset title
     set xtics 0,1,7 format '%g'
-    set xlabel 'pair i of layer 0; one point for each seed'
+    set xlabel 'pair i of layer 0, ten seeds'
     set ylabel 'copy: ln(θ / base)'
     plot bars('copy', 0) using 1:2:(column(3) < -0.7 ? -0.7 : column(3)):(column(4) > 0.7 ? 0.7 : column(4)) with yerrorbars pt 7 ps 0.4 lw 1 lc rgb blue notitle
     unset multiplot
+    set bars 1
     unset arrow 1
     unset xrange
     unset yrange
