@@ -269,6 +269,31 @@ START_TEST(parameters_that_are_not_finite_end_the_run)
 END_TEST
 
 /* 2 ln 10 for ten tokens. */
+START_TEST(scalars_for_tensorboard_are_written_if_asked_for)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20 run.name=plain");
+    ck_assert(!exists("runs/plain/tensorboard"));
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20 run.tensorboard=yes");
+    expect_exit(w, 0, "cmp runs/plain/metrics.csv runs/tiny/metrics.csv");
+    /* "a/b" of each of the two rows; of the first none but the evaluation's */
+    expect_exit(w, 0, "grep -ac loss/training runs/tiny/tensorboard/events.out.tfevents.*");
+    expect_exit(w, 0,
+                "grep -ao loss/evaluation runs/tiny/tensorboard/events.out.tfevents.* | wc -l");
+    ck_assert_int_eq(atoi(w->out), 1);
+    expect_exit(w, 0, "grep -ao gradient_norm/theta runs/tiny/tensorboard/* | wc -l");
+    ck_assert_int_eq(atoi(w->out), 2);
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=40 --resume run.tensorboard=yes");
+    expect_exit(w, 0, "ls runs/tiny/tensorboard | wc -l");
+    ck_assert_int_eq(atoi(w->out), 2);
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20 --overwrite");
+    ck_assert(!exists("runs/tiny/tensorboard"));
+    expect_exit(w, 1,
+                "touch runs/plain/tensorboard; $TRAIN tiny.ini run.name=plain train.steps=40 "
+                "--resume run.tensorboard=yes");
+    expect_text(w->err, "tensorboard");
+}
+END_TEST
+
 START_TEST(a_run_that_has_diverged_says_so)
 {
     char diverged[LINE_SIZE], line[LINE_SIZE], loss[64], *page;
@@ -409,6 +434,7 @@ int main(void)
     tcase_add_test(tests, a_loss_that_is_not_finite_ends_the_run_and_keeps_the_checkpoint);
     tcase_add_test(tests, a_disk_that_is_full_is_a_warning_and_then_exit_code_6);
     tcase_add_test(tests, parameters_that_are_not_finite_end_the_run);
+    tcase_add_test(tests, scalars_for_tensorboard_are_written_if_asked_for);
     tcase_add_test(tests, a_run_that_has_diverged_says_so);
     tcase_add_test(tests, a_run_that_reached_its_target_is_finished);
     tcase_add_test(tests, a_target_is_reached_by_the_very_accuracy);

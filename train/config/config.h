@@ -32,6 +32,7 @@ typedef struct rt_run_options {
     uint64_t seed;
     int threads; /* 0 = all available */
     int log_every;
+    bool tensorboard;
 } rt_run_options;
 
 typedef struct rt_lengths {

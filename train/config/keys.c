@@ -83,6 +83,8 @@ static const rt_key keys[] = {
      "0 = all available; changes the time, never the result", RT_MAY_DIFFER},
     {"run", "log_every", WHOLE(run.log_every, 1, MOST_STEPS), "10",
      "steps from one progress line to the next", RT_MAY_DIFFER},
+    {"run", "tensorboard", YES_NO(run.tensorboard), "no",
+     "write the scalars of metrics.csv for TensorBoard as well", RT_MAY_DIFFER},
 
     {"model", "layers", WHOLE(model.layers, 1, 1000), "2", "encoder layers", RT_FIXED},
     {"model", "dim", WHOLE(model.dim, 1, MOST), "64", "width; divisible by heads", RT_FIXED},

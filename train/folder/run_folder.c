@@ -1,6 +1,7 @@
 #include "train/folder/run_folder.h"
 
 #include "core/memory.h"
+#include "train/folder/event_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -124,12 +125,16 @@ static rt_status remove_checkpoints(const rt_run_folder *f)
 
 rt_status rt_run_folder_clear(const rt_run_folder *f)
 {
+    char path[RT_PATH_SIZE];
     rt_status status = remove_checkpoints(f);
     for (int i = 0; i < FILES && !status.code; i++) {
-        char path[RT_PATH_SIZE];
         status = rt_path_join(path, f->path, files[i]);
         if (!status.code)
             status = remove_file(path);
     }
+    if (!status.code)
+        status = rt_path_join(path, f->path, RT_EVENTS_FOLDER);
+    if (!status.code)
+        rt_event_files_clear(path);
     return status;
 }

@@ -43,6 +43,13 @@ static bool keep_timing(rt_csv *row, int step, const void *context)
     return step <= ((const cut *)context)->finished_steps;
 }
 
+static rt_status open_events(rt_metrics *m, const char *folder)
+{
+    char path[RT_PATH_SIZE];
+    rt_status status = rt_path_join(path, folder, RT_EVENTS_FOLDER);
+    return status.code ? status : rt_event_file_open(&m->events, path);
+}
+
 rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
                           int finished_steps)
 {
@@ -62,7 +69,21 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
         status = rt_step_table_open(&m->theta, folder, "theta.csv",
                                     "step,layer,head,i,theta,theta_initial",
                                     finished_steps ? keep_theta : NULL, &c);
+    if (!status.code && config->run.tensorboard)
+        status = open_events(m, folder);
     return status;
+}
+
+static void add_event(rt_metrics *m, int step, const rt_step_result *r, const rt_evaluation *e)
+{
+    const rt_scalar scalars[] = {{"loss/training", r->loss},
+                                 {"loss/evaluation", e ? e->loss : (double)NAN},
+                                 {"accuracy/training", r->accuracy},
+                                 {"accuracy/evaluation", e ? e->accuracy : (double)NAN},
+                                 {"learning_rate", r->lr},
+                                 {"gradient_norm/all", r->grad_norm},
+                                 {"gradient_norm/theta", r->theta_grad_norm}};
+    rt_event_file_add(&m->events, step, scalars, (int)(sizeof scalars / sizeof *scalars));
 }
 
 typedef struct theta_row {
@@ -108,6 +129,7 @@ rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state, const r
                       r->theta_grad_norm);
     rt_step_table_add(&m->timing, "%d,%.3f,%.0f\n", state->step, seconds,
                       seconds > 0 ? (double)(tokens - m->tokens_before) / seconds : 0);
+    add_event(m, state->step, r, evaluation);
     return evaluation ? rt_metrics_theta(m, state) : rt_ok();
 }
 
@@ -119,6 +141,10 @@ const char *rt_metrics_failure(rt_metrics *m)
             m->warned = true;
             return tables[i]->name;
         }
+    if (!m->warned && m->events.failed) {
+        m->warned = true;
+        return RT_EVENTS_FOLDER;
+    }
     return NULL;
 }
 
@@ -127,6 +153,7 @@ void rt_metrics_close(rt_metrics *m)
     rt_step_table_close(&m->metrics);
     rt_step_table_close(&m->theta);
     rt_step_table_close(&m->timing);
+    rt_event_file_close(&m->events);
 }
 
 double rt_metrics_first_step(const char *folder, double accuracy)

@@ -2,19 +2,22 @@
 #define ROTOR_TRAIN_RUN_METRICS_H
 
 /* What a run records while it trains: metrics.csv and theta.csv, which hold the same bytes
- * for the same seed, and timing.csv, which holds what the clock says. */
+ * for the same seed, and timing.csv, which holds what the clock says; and, if it is asked for, the
+ * scalars of metrics.csv for TensorBoard. */
 
+#include "train/folder/event_file.h"
 #include "train/folder/step_table.h"
 #include "train/step/trainer.h"
 
 typedef struct rt_metrics {
     const rt_config *config;
     rt_step_table metrics, theta, timing;
-    long tokens_before; /* the clock was started */
+    rt_event_file events; /* of run.tensorboard */
+    long tokens_before;   /* the clock was started */
     bool warned;
 } rt_metrics;
 
-/* Opens the three files in the folder; after `finished_steps` steps, earlier rows stay. */
+/* Opens the files in the folder; after `finished_steps` steps, earlier rows stay. */
 rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
                           int finished_steps) RT_MUST_CHECK;
 

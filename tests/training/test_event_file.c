@@ -1,0 +1,277 @@
+/* The files for TensorBoard, read back by a reader of their own: records, checksums, messages. */
+
+#include "suite.h"
+#include "training/scratch.h"
+
+#include "core/memory.h"
+#include "train/folder/event_file.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SIZE = 1 << 16 };
+static unsigned char file[SIZE];
+static size_t size;
+
+/* ---- a reader ---- */
+
+/* CRC-32C a second way: by long division of the message's bits, the first one lowest. */
+static uint32_t remainder_of(const unsigned char *at, size_t count)
+{
+    uint32_t rest = 0xffffffff;
+    for (size_t i = 0; i < 8 * count; i++) {
+        const uint32_t bit = at[i / 8] >> i % 8 & 1, top = rest & 1;
+        rest >>= 1;
+        if (bit ^ top)
+            rest ^= 0x82f63b78;
+    }
+    return rest ^ 0xffffffff;
+}
+
+static uint64_t integer_at(const unsigned char *at, int count)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < count; i++)
+        value |= (uint64_t)at[i] << 8 * i;
+    return value;
+}
+
+static void expect_checksum(const unsigned char *at, size_t count)
+{
+    const uint32_t stored = (uint32_t)integer_at(at + count, 4) - 0xa282ead8u;
+    ck_assert_uint_eq((stored << 15 | stored >> 17), remainder_of(at, count));
+}
+
+static uint64_t varint(const unsigned char **at)
+{
+    uint64_t value = 0;
+    int shift = 0;
+    do
+        value |= (uint64_t)(**at & 127) << shift;
+    while (shift += 7, *(*at)++ & 128);
+    return value;
+}
+
+typedef struct event {
+    double time;
+    uint64_t step;
+    char version[32];
+    int count;
+    char tags[8][64];
+    float values[8];
+} event;
+
+static void read_value(const unsigned char *at, const unsigned char *end, event *e)
+{
+    ck_assert_int_lt(e->count, 8);
+    while (at < end) {
+        const uint64_t field = varint(&at);
+        if (field == (1 << 3 | 2)) {
+            const size_t length = (size_t)varint(&at);
+            memcpy(e->tags[e->count], at, length);
+            e->tags[e->count][length] = '\0';
+            at += length;
+        } else {
+            const uint32_t bits = (uint32_t)integer_at(at, 4);
+            ck_assert_uint_eq(field, 2 << 3 | 5);
+            memcpy(&e->values[e->count], &bits, sizeof bits);
+            at += 4;
+        }
+    }
+    e->count++;
+}
+
+static void read_summary(const unsigned char *at, const unsigned char *end, event *e)
+{
+    while (at < end) {
+        ck_assert_uint_eq(varint(&at), 1 << 3 | 2);
+        const size_t length = (size_t)varint(&at);
+        read_value(at, at + length, e);
+        at += length;
+    }
+}
+
+static event read_event(const unsigned char *at, const unsigned char *end)
+{
+    event e = {.step = 0};
+    while (at < end) {
+        const uint64_t field = varint(&at);
+        if (field == (1 << 3 | 1)) {
+            const uint64_t bits = integer_at(at, 8);
+            memcpy(&e.time, &bits, sizeof bits);
+            at += 8;
+        } else if (field == (2 << 3 | 0)) {
+            e.step = varint(&at);
+        } else {
+            const size_t length = (size_t)varint(&at);
+            ck_assert(field == (3 << 3 | 2) || field == (5 << 3 | 2));
+            if (field == (3 << 3 | 2))
+                memcpy(e.version, at, length);
+            else
+                read_summary(at, at + length, &e);
+            at += length;
+        }
+    }
+    ck_assert_ptr_eq(at, end);
+    return e;
+}
+
+/* The record at *from, which moves behind it. */
+static event next(size_t *from)
+{
+    const unsigned char *at = file + *from;
+    const size_t length = (size_t)integer_at(at, 8);
+    ck_assert_uint_le(*from + 16 + length, size);
+    expect_checksum(at, 8);
+    expect_checksum(at + 12, length);
+    *from += 16 + length;
+    return read_event(at + 12, at + 12 + length);
+}
+
+/* The name of the only file in the folder, with its path. */
+static const char *only_file(const char *folder)
+{
+    static char path[512];
+    int count = 0;
+    DIR *directory = opendir(folder);
+    ck_assert_ptr_nonnull(directory);
+    for (const struct dirent *entry; (entry = readdir(directory));)
+        if (*entry->d_name != '.') {
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+            count++;
+        }
+    closedir(directory);
+    ck_assert_int_eq(count, 1);
+    return path;
+}
+
+static void read_only_file(const char *folder)
+{
+    FILE *from = fopen(only_file(folder), "rb");
+    ck_assert_ptr_nonnull(from);
+    size = fread(file, 1, SIZE, from);
+    fclose(from);
+}
+
+/* ---- tests ---- */
+
+static const char *folder(void)
+{
+    return in_scratch("events");
+}
+
+static void clear(void)
+{
+    rt_event_files_clear(folder());
+}
+
+START_TEST(the_reader_knows_the_checksum_of_the_standard)
+{
+    ck_assert_uint_eq(remainder_of((const unsigned char *)"123456789", 9), 0xe3069283);
+}
+END_TEST
+
+START_TEST(what_is_written_is_read_back)
+{
+    const rt_scalar first[] = {{"loss/training", 0.5}, {"b", -3}},
+                    second[] = {{"loss/training", 0.25}, {"nan", (double)NAN}, {"b", INFINITY}};
+    rt_event_file f;
+    size_t at = 0;
+    clear();
+    ck_assert_int_eq(rt_event_file_open(&f, folder()).code, RT_OK);
+    rt_event_file_add(&f, 10, first, 2);
+    rt_event_file_add(&f, 99999999, second, 3);
+    ck_assert(!f.failed);
+    rt_event_file_close(&f);
+    read_only_file(folder());
+    event e = next(&at);
+    ck_assert_str_eq(e.version, "brain.Event:2");
+    ck_assert(e.time > 1.7e9 && e.count == 0);
+    e = next(&at);
+    ck_assert_uint_eq(e.step, 10);
+    ck_assert_int_eq(e.count, 2);
+    ck_assert_str_eq(e.tags[0], "loss/training");
+    ck_assert_float_eq(e.values[0], 0.5f);
+    ck_assert_str_eq(e.tags[1], "b");
+    ck_assert_float_eq(e.values[1], -3);
+    e = next(&at);
+    ck_assert_uint_eq(e.step, 99999999);
+    ck_assert_int_eq(e.count, 1);
+    ck_assert_float_eq(e.values[0], 0.25f);
+    ck_assert_uint_eq(at, size);
+    clear();
+}
+END_TEST
+
+START_TEST(as_many_values_as_there_can_be_fit)
+{
+    rt_scalar most[RT_MOST_SCALARS + 1];
+    rt_event_file f;
+    size_t at = 0;
+    for (int i = 0; i <= RT_MOST_SCALARS; i++)
+        most[i] =
+            (rt_scalar){"a_tag_of_63_bytes_______________________________________________", i};
+    clear();
+    ck_assert_int_eq(rt_event_file_open(&f, folder()).code, RT_OK);
+    rt_event_file_add(&f, 1, most, 8);
+    rt_event_file_add(&f, 2, most, RT_MOST_SCALARS + 1);
+    rt_event_file_close(&f);
+    read_only_file(folder());
+    next(&at);
+    const event e = next(&at);
+    ck_assert_int_eq(e.count, 8);
+    ck_assert_float_eq(e.values[7], 7);
+    const size_t length = (size_t)integer_at(file + at, 8);
+    ck_assert_uint_eq(length, 9 + 2 + 3 + RT_MOST_SCALARS * (2 + 2 + 63 + 5));
+    expect_checksum(file + at + 12, length);
+    ck_assert_uint_eq(at + 16 + length, size);
+    clear();
+}
+END_TEST
+
+START_TEST(files_of_one_second_have_names_of_their_own)
+{
+    rt_event_file a, b;
+    clear();
+    ck_assert_int_eq(rt_event_file_open(&a, folder()).code, RT_OK);
+    ck_assert_int_eq(rt_event_file_open(&b, folder()).code, RT_OK);
+    rt_event_file_close(&a);
+    rt_event_file_close(&b);
+    clear();
+    ck_assert_int_eq(access(folder(), F_OK), -1);
+}
+END_TEST
+
+START_TEST(what_cannot_be_made_or_written_is_told)
+{
+    rt_event_file f;
+    clear();
+    rt_status status = rt_event_file_open(&f, "/proc/none");
+    ck_assert_int_eq(status.code, RT_IO);
+    ck_assert_int_eq(rt_event_file_open(&f, folder()).code, RT_OK);
+    fclose(f.file);
+    f.file = fopen("/dev/full", "wb");
+    rt_event_file_add(&f, 1, &(rt_scalar){"a", 1}, 1);
+    ck_assert(f.failed);
+    rt_event_file_add(&f, 2, &(rt_scalar){"a", 1}, 1);
+    fclose(f.file);
+    f.file = NULL;
+    rt_event_file_close(&f);
+    clear();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("event file");
+    TCase *tests = leak_checked_case(suite, "event file");
+    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
+    tcase_add_test(tests, the_reader_knows_the_checksum_of_the_standard);
+    tcase_add_test(tests, what_is_written_is_read_back);
+    tcase_add_test(tests, as_many_values_as_there_can_be_fit);
+    tcase_add_test(tests, files_of_one_second_have_names_of_their_own);
+    tcase_add_test(tests, what_cannot_be_made_or_written_is_told);
+    return run_suite(suite);
+}

@@ -1,0 +1,184 @@
+#include "train/folder/event_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char prefix[] = "events.out.tfevents.";
+
+enum { MOST_BYTES = 2048, TAG_SIZE = 64 };
+
+/* A record under way. */
+typedef struct bytes {
+    unsigned char at[MOST_BYTES];
+    size_t count;
+} bytes;
+
+/* ---- records ---- */
+
+/* Castagnoli's polynomial, reflected: RFC 3720. */
+static uint32_t crc32c(const unsigned char *at, size_t count)
+{
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < count; i++) {
+        crc ^= at[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78u : 0);
+    }
+    return ~crc;
+}
+
+/* Lowest byte first. */
+static void put_integer(bytes *b, uint64_t value, int size)
+{
+    for (int i = 0; i < size && b->count < MOST_BYTES; i++)
+        b->at[b->count++] = (unsigned char)(value >> 8 * i);
+}
+
+/* The format stores a checksum turned and shifted, lest one of a text with checksums in it is
+ * special. */
+static void put_checksum(bytes *b, const unsigned char *at, size_t count)
+{
+    const uint32_t crc = crc32c(at, count);
+    put_integer(b, (uint32_t)((crc >> 15 | crc << 17) + 0xa282ead8u), 4);
+}
+
+static bool write_record(FILE *file, const bytes *message)
+{
+    bytes head = {.count = 0}, tail = {.count = 0};
+    put_integer(&head, message->count, 8);
+    put_checksum(&head, head.at, 8);
+    put_checksum(&tail, message->at, message->count);
+    return fwrite(head.at, 1, head.count, file) == head.count &&
+           fwrite(message->at, 1, message->count, file) == message->count &&
+           fwrite(tail.at, 1, tail.count, file) == tail.count && !fflush(file);
+}
+
+/* ---- messages of protocol buffers: a field is its number and kind, and a value ---- */
+
+enum { VARINT = 0, EIGHT_BYTES = 1, LENGTH_AND_BYTES = 2, FOUR_BYTES = 5 };
+enum { EVENT_TIME = 1, EVENT_STEP = 2, EVENT_VERSION = 3, EVENT_SUMMARY = 5 };
+enum { SUMMARY_VALUE = 1, VALUE_TAG = 1, VALUE_SIMPLE = 2 };
+
+static void put_varint(bytes *b, uint64_t value)
+{
+    for (; value >= 128; value >>= 7)
+        put_integer(b, value | 128, 1);
+    put_integer(b, value, 1);
+}
+
+static void put_field(bytes *b, unsigned number, unsigned kind)
+{
+    put_varint(b, number << 3 | kind);
+}
+
+static void put_bytes(bytes *b, unsigned number, const void *at, size_t count)
+{
+    const unsigned char *from = at;
+    put_field(b, number, LENGTH_AND_BYTES);
+    put_varint(b, count);
+    for (size_t i = 0; i < count; i++)
+        put_integer(b, from[i], 1);
+}
+
+static void put_time(bytes *b)
+{
+    struct timespec now;
+    uint64_t bits;
+    clock_gettime(CLOCK_REALTIME, &now);
+    const double seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    memcpy(&bits, &seconds, sizeof bits);
+    put_field(b, EVENT_TIME, EIGHT_BYTES);
+    put_integer(b, bits, 8);
+}
+
+static void put_scalar(bytes *summary, const rt_scalar *s)
+{
+    bytes value = {.count = 0};
+    const float x = (float)s->value;
+    uint32_t bits;
+    if (!isfinite(x))
+        return;
+    put_bytes(&value, VALUE_TAG, s->tag, strnlen(s->tag, TAG_SIZE - 1));
+    memcpy(&bits, &x, sizeof bits);
+    put_field(&value, VALUE_SIMPLE, FOUR_BYTES);
+    put_integer(&value, bits, 4);
+    put_bytes(summary, SUMMARY_VALUE, value.at, value.count);
+}
+
+/* ---- files ---- */
+
+static rt_status open_file(rt_event_file *f, const char *folder)
+{
+    char host[64] = "", name[160], path[RT_PATH_SIZE];
+    rt_status status = rt_ok();
+    if (gethostname(host, sizeof host - 1) || !*host || strchr(host, '/'))
+        strcpy(host, "localhost");
+    for (int number = 0; !status.code && !f->file; number++) {
+        snprintf(name, sizeof name, "%s%" PRId64 ".%s.%ld.%d", prefix, (int64_t)time(NULL), host,
+                 (long)getpid(), number);
+        status = rt_path_join(path, folder, name);
+        if (!status.code && !(f->file = fopen(path, "wbx")) && errno != EEXIST)
+            status = rt_error(RT_IO, "%s: %s", path, strerror(errno));
+    }
+    return status;
+}
+
+rt_status rt_event_file_open(rt_event_file *f, const char *folder)
+{
+    static const char version[] = "brain.Event:2";
+    bytes event = {.count = 0};
+    *f = (rt_event_file){.file = NULL};
+    if (mkdir(folder, 0777) && errno != EEXIST)
+        return rt_error(RT_IO, "%s: %s", folder, strerror(errno));
+    rt_status status = open_file(f, folder);
+    if (status.code)
+        return status;
+    put_time(&event);
+    put_bytes(&event, EVENT_VERSION, version, strlen(version));
+    f->failed = !write_record(f->file, &event);
+    return rt_ok();
+}
+
+void rt_event_file_add(rt_event_file *f, int64_t step, const rt_scalar *values, int count)
+{
+    bytes event = {.count = 0}, summary = {.count = 0};
+    if (!f->file || f->failed)
+        return;
+    put_time(&event);
+    put_field(&event, EVENT_STEP, VARINT);
+    put_varint(&event, (uint64_t)step);
+    for (int i = 0; i < count && i < RT_MOST_SCALARS; i++)
+        put_scalar(&summary, &values[i]);
+    put_bytes(&event, EVENT_SUMMARY, summary.at, summary.count);
+    f->failed = !write_record(f->file, &event);
+}
+
+void rt_event_file_close(rt_event_file *f)
+{
+    if (f->file)
+        fclose(f->file);
+    f->file = NULL;
+}
+
+void rt_event_files_clear(const char *folder)
+{
+    char path[RT_PATH_SIZE];
+    struct stat found;
+    const struct dirent *entry;
+    const bool own = !lstat(folder, &found) && S_ISDIR(found.st_mode);
+    DIR *directory = own ? opendir(folder) : NULL;
+    if (!directory)
+        return;
+    while ((entry = readdir(directory)))
+        if (!strncmp(entry->d_name, prefix, strlen(prefix)) &&
+            !rt_path_join(path, folder, entry->d_name).code)
+            unlink(path);
+    closedir(directory);
+    rmdir(folder);
+}

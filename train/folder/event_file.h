@@ -1,0 +1,41 @@
+#ifndef ROTOR_TRAIN_FOLDER_EVENT_FILE_H
+#define ROTOR_TRAIN_FOLDER_EVENT_FILE_H
+
+/* A file of scalars for TensorBoard: records of a length, a message of protocol buffers
+ * (tensorflow.Event), and a CRC-32C of each. A file that is cut off keeps what is before the cut.
+ */
+
+#include "core/path.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Where those of a run are, in its folder. */
+#define RT_EVENTS_FOLDER "tensorboard"
+
+typedef struct rt_scalar {
+    const char *tag; /* at most 63 bytes */
+    double value;    /* stored as a float; one that is not finite is left out */
+} rt_scalar;
+
+typedef struct rt_event_file {
+    FILE *file;
+    bool failed; /* a record could not be written */
+} rt_event_file;
+
+/* Makes the folder, and in it a new events.out.tfevents.SECONDS.HOST.PID.N. RT_IO; RT_CONFIG if the
+ * path is too long. */
+rt_status rt_event_file_open(rt_event_file *f, const char *folder) RT_MUST_CHECK;
+
+/* Adds a record with the values of a step, at most RT_MOST_SCALARS, and hands it to the system. */
+enum { RT_MOST_SCALARS = 16 };
+void rt_event_file_add(rt_event_file *f, int64_t step, const rt_scalar *values, int count);
+
+/* May be called for a file that is not open. */
+void rt_event_file_close(rt_event_file *f);
+
+/* Removes the files of this kind in a folder, and the folder if nothing else is in it. */
+void rt_event_files_clear(const char *folder);
+
+#endif
