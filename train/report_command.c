@@ -1,7 +1,9 @@
 #include "train/report_command.h"
 
+#include "train/report/compare.h"
 #include "train/report/sweep_report.h"
 #include "train/report/sweep_runs.h"
+#include "train/text/program_name.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,8 +40,23 @@ static rt_exit report_members(const rt_arguments *arguments)
     return code;
 }
 
+static rt_exit compare(const rt_arguments *arguments)
+{
+    const char *folders[RT_MOST_OTHERS + 1] = {arguments->report};
+    const char *file = arguments->output ? arguments->output : "report.html";
+    memcpy(folders + 1, arguments->others, (size_t)arguments->other_count * sizeof *folders);
+    rt_status status = rt_compare_write(folders, arguments->other_count + 1, file);
+    if (status.code)
+        fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
+    else
+        printf("report: %s\n", file);
+    return rt_exit_of(status.code);
+}
+
 rt_exit rt_report_command(const rt_arguments *arguments)
 {
+    if (arguments->other_count)
+        return compare(arguments);
     const rt_exit members =
         rt_is_sweep_folder(arguments->report) ? report_members(arguments) : RT_EXIT_DONE;
     const rt_exit code = rt_run_report(arguments);

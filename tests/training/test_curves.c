@@ -65,10 +65,10 @@ START_TEST(a_long_label_shows_its_end)
     write_run("b", "1,1,1\n");
     draw("run,variant,run.seed,model.dim,exit_code\n"
          "a,\xce\xb1"
-         "abcdefghijklmnopqrstuvwxyz-0123456789,1,8,0\n"
+         "abcdefghijklmnopqrstuvwxyz-01234,1,8,0\n"
          "b,abcd,1,16,0\n");
-    expect_in(loss, " title 'abcdefghijklmnopqrstuvwxyz-0123456789, 8'");
-    expect_in(loss, " title 'abcd, 16'");
+    expect_in(loss, " title 'abcdefghijklmnopqrstuvwxyz-01234, dim=8'");
+    expect_in(loss, " title 'abcd, dim=16'");
 }
 END_TEST
 

@@ -101,7 +101,7 @@ START_TEST(a_report_of_no_run_is_refused)
 {
     expect_exit(w, 2, "$TRAIN --report nowhere");
     expect_text(w->err, "nowhere is not the folder of a run");
-    expect_exit(w, 2, "$TRAIN --report runs tiny.ini");
+    expect_exit(w, 2, "$TRAIN tiny.ini --report runs");
     expect_text(w->err, "--report takes a run's folder and no configuration");
 }
 END_TEST

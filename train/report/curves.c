@@ -82,14 +82,21 @@ static void write_label(char label[LABEL_SIZE], const char *text)
     snprintf(label, LABEL_SIZE, "%s", end);
 }
 
-/* "rope, 0.001": what sets the row apart. */
+/* A variant has its name alone, a key the part behind its section. */
+static void add_setting(rt_writer *w, const char *column, const char *value)
+{
+    const char *dot = strchr(column, '.');
+    rt_writer_add(w, "%s%s%s%s", w->length ? ", " : "", dot ? dot + 1 : "", dot ? "=" : "", value);
+}
+
+/* "kind=rope, lr=0.001": what sets the row apart. */
 static bool label_row(char label[LABEL_SIZE], const rt_sweep_runs *runs, int row)
 {
     char *const *cells = runs->list[runs->rows[row].first].cells;
     rt_writer w = {0};
     for (int i = 1; i < runs->exit_column; i++)
         if (rt_sweep_sets_apart(runs, i))
-            rt_writer_add(&w, "%s%s", w.length ? ", " : "", cells[i]);
+            add_setting(&w, runs->names[i], cells[i]);
     if (!w.length)
         rt_writer_add(&w, "all runs");
     char *text = rt_writer_take(&w);
@@ -208,6 +215,6 @@ void rt_report_curves(rt_figures *f, const char *folder, const rt_sweep_runs *ru
     rt_figures_write(f, "curves.csv", &c.data);
     if (!c.count)
         return;
-    add_figure(f, &c, "loss", "Evaluation loss", "[0:*]", "cross entropy (nats)", 2);
+    add_figure(f, &c, "loss", "Evaluation loss", "[*:*]", "cross entropy (nats)", 2);
     add_figure(f, &c, "accuracy", "Evaluation accuracy", "[0:1.02]", "accuracy", 4);
 }

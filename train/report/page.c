@@ -53,25 +53,61 @@ static const char style[] =
     "{overflow:visible}h2{break-after:avoid}"
     ".verdict{print-color-adjust:exact;-webkit-print-color-adjust:exact}}";
 
+/* In the head of each page. */
+static const char generator[] = "<meta name=\"generator\" content=\"rotor\">";
+
 void rt_page_begin(rt_writer *w, const char *title)
 {
-    rt_writer_add(w, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                     "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-                     "<title>");
+    rt_writer_add(w,
+                  "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                  "%s\n"
+                  "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+                  "<title>",
+                  generator);
     rt_html_text(w, title);
     rt_writer_add(w, "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>", style);
     rt_html_text(w, title);
     rt_writer_add(w, "</h1>\n");
 }
 
-rt_status rt_page_end(rt_writer *w, const char *folder)
+rt_status rt_page_may_replace(const char *file)
 {
+    char beginning[512];
+    FILE *there = fopen(file, "r");
+    if (!there)
+        return rt_ok();
+    const size_t length = fread(beginning, 1, sizeof beginning - 1, there);
+    beginning[length] = '\0';
+    fclose(there);
+    return strstr(beginning, generator) ? rt_ok()
+                                        : rt_error(RT_CONFIG,
+                                                   "%s is no report of rotor: it is not "
+                                                   "replaced",
+                                                   file);
+}
+
+rt_status rt_page_end_as(rt_writer *w, const char *file)
+{
+    char folder[RT_PATH_SIZE];
+    const char *name = rt_path_name(file);
+    const int length = (int)(name - file);
+    if (snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? file : ".") >=
+        (int)sizeof folder)
+        return rt_error(RT_CONFIG, "the path of the report is too long");
     rt_writer_add(w, "</body>\n</html>\n");
     char *page = rt_writer_take(w);
-    rt_status status =
-        page ? rt_write_text(folder, "report.html", page) : rt_out_of_memory("a report");
+    rt_status status = page ? rt_write_text(folder, name, page) : rt_out_of_memory("a report");
     rt_free(page);
     return status;
+}
+
+rt_status rt_page_end(rt_writer *w, const char *folder)
+{
+    char file[RT_PATH_SIZE];
+    rt_status status = rt_path_join(file, folder, "report.html");
+    if (status.code)
+        rt_writer_free(w);
+    return status.code ? status : rt_page_end_as(w, file);
 }
 
 void rt_page_cell(rt_writer *w, const char *element, const char *text)

@@ -13,6 +13,12 @@ void rt_page_begin(rt_writer *w, const char *title);
 /* The end; writes FOLDER/report.html and empties the writer. */
 rt_status rt_page_end(rt_writer *w, const char *folder) RT_MUST_CHECK;
 
+/* The same for any file. */
+rt_status rt_page_end_as(rt_writer *w, const char *file) RT_MUST_CHECK;
+
+/* RT_CONFIG if there is such a file that is no page of this program. */
+rt_status rt_page_may_replace(const char *file) RT_MUST_CHECK;
+
 /* How it ended, which the box of the verdict has as its colour: well; well, but theta has moved;
  * not as it should. */
 typedef enum rt_verdict { RT_VERDICT_GOOD, RT_VERDICT_MOVED, RT_VERDICT_BAD } rt_verdict;

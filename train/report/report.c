@@ -98,16 +98,18 @@ static void add_loss(rt_figures *f, const drawable *there)
                  "step %.9g",
                  there->best, there->best_step);
     }
-    rt_writer_add(&w, "plot 'training.csv' using 1:2 with lines linetype 6 dashtype 2 title 'training', "
-                      "\\\n     'training.csv' using 1:3 with linespoints linetype 1 pointtype "
-                      "7 pointsize 0.5 title 'evaluation'\n");
+    rt_writer_add(
+        &w, "plot 'training.csv' using 1:2 with lines linetype 6 dashtype 2 title 'training', "
+            "\\\n     'training.csv' using 1:3 with linespoints linetype 1 pointtype "
+            "7 pointsize 0.5 title 'evaluation'\n");
     rt_figures_add_sized(f, "loss", caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
-    rt_figures_add(f, "accuracy", "Fraction of the labels predicted correctly",
-                   "set xlabel 'step'\nset ylabel 'accuracy'\nset xrange [0:*]\n"
-                   "set yrange [0:1.02]\n"
-                   "plot 'training.csv' using 1:7 with lines linetype 6 dashtype 2 title 'training', "
-                   "\\\n     'training.csv' using 1:4 with linespoints linetype 1 pointtype "
-                   "7 pointsize 0.5 title 'evaluation'\n");
+    rt_figures_add(
+        f, "accuracy", "Fraction of the labels predicted correctly",
+        "set xlabel 'step'\nset ylabel 'accuracy'\nset xrange [0:*]\n"
+        "set yrange [0:1.02]\n"
+        "plot 'training.csv' using 1:7 with lines linetype 6 dashtype 2 title 'training', "
+        "\\\n     'training.csv' using 1:4 with linespoints linetype 1 pointtype "
+        "7 pointsize 0.5 title 'evaluation'\n");
 }
 
 static void add_norm(rt_figures *f, bool theta)

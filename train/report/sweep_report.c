@@ -131,7 +131,7 @@ static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs
                       : "");
 }
 
-rt_status rt_sweep_report_write(const char *folder, const char *title)
+rt_status rt_sweep_page_write(const char *folder, const char *title, const char *file)
 {
     rt_figures figures;
     rt_sweep_runs runs;
@@ -148,11 +148,17 @@ rt_status rt_sweep_report_write(const char *folder, const char *title)
         add_verdict(&w, &runs);
         add_table(&w, &table);
         rt_page_figures(&w, &figures);
-        add_runs(&w, folder, &runs);
-        status = rt_page_end(&w, folder);
+        if (!file)
+            add_runs(&w, folder, &runs);
+        status = file ? rt_page_end_as(&w, file) : rt_page_end(&w, folder);
         status = status.code ? status : drawn;
     }
     rt_sweep_table_free(&table);
     rt_sweep_runs_free(&runs);
     return status;
+}
+
+rt_status rt_sweep_report_write(const char *folder, const char *title)
+{
+    return rt_sweep_page_write(folder, title, NULL);
 }

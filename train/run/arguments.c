@@ -15,6 +15,7 @@ enum {
     OPTION_PREDICT,
     OPTION_THETA,
     OPTION_REPORT,
+    OPTION_OUTPUT,
     OPTION_TEMPERATURE,
     OPTION_SEED,
     OPTION_TOKENS,
@@ -42,7 +43,10 @@ static const char usage[] =
     "                     the run began), base (base^(-2i/R)), or a CSV with columns layer, head,\n"
     "                     i and theta, as theta.csv and theta_final.csv of a run\n"
     "  --predict TEXT     fill every [MASK] of a text (mlm) or continue it (lm), and stop\n"
-    "  --report RUN_DIR   draw the report of a run or a sweep again, and stop; no CONFIG.ini\n"
+    "  --report RUN ...   draw the report of a run or a sweep again, from its folder, and stop; "
+    "of\n"
+    "                     several a report that compares them\n"
+    "  --output FILE      for --report: where the comparison goes (default: report.html)\n"
     "  --temperature T    for --predict: the sampling temperature; 0 = always the most likely\n"
     "                     (default: 0 for mlm, 1 for lm)\n"
     "  --seed N           for --predict: seed of the choices (default: run.seed)\n"
@@ -89,6 +93,7 @@ static const struct option options[] = {
     {"checkpoint", required_argument, NULL, OPTION_CHECKPOINT},
     {"predict", required_argument, NULL, OPTION_PREDICT},
     {"report", required_argument, NULL, OPTION_REPORT},
+    {"output", required_argument, NULL, OPTION_OUTPUT},
     {"theta", required_argument, NULL, OPTION_THETA},
     {"temperature", required_argument, NULL, OPTION_TEMPERATURE},
     {"seed", required_argument, NULL, OPTION_SEED},
@@ -165,10 +170,16 @@ static bool is_file(const char *path)
     return !stat(path, &found) && S_ISREG(found.st_mode);
 }
 
-/* An operand with '=' sets a key, unless it names a file: the folders of a sweep's runs have one.
- * The other operand is the configuration. */
+/* What follows --report is another run. An operand with '=' sets a key, unless it names a file: the
+ * folders of a sweep's runs have one. The other operand is the configuration. */
 static rt_status take_operand(rt_arguments *a, const char *text)
 {
+    if (a->report && a->other_count == RT_MOST_OTHERS)
+        return rt_error(RT_CONFIG, "more than %d folders to compare", RT_MOST_OTHERS + 1);
+    if (a->report) {
+        a->others[a->other_count++] = text;
+        return rt_ok();
+    }
     if (strchr(text, '=') && !is_file(text))
         return add_override(a, text);
     if (a->config)
@@ -217,6 +228,10 @@ static rt_status take_option(rt_arguments *a, int found, int index, const char *
         a->predict = optarg;
         return set_command(a, RT_COMMAND_PREDICT, "predict");
     }
+    if (found == OPTION_OUTPUT) {
+        a->output = optarg;
+        return rt_ok();
+    }
     if (found == OPTION_REPORT) {
         a->report = optarg;
         return set_command(a, RT_COMMAND_REPORT, "report");
@@ -248,6 +263,8 @@ static rt_status check_together(const rt_arguments *a)
     if (a->checkpoint && !uses_checkpoint && (a->config || a->command != RT_COMMAND_PRINT_CONFIG))
         return rt_error(RT_CONFIG, "--checkpoint goes with --eval, --predict and --decay, and "
                                    "without a CONFIG.ini with --print-config");
+    if (a->output && !a->other_count)
+        return rt_error(RT_CONFIG, "--output goes with --report and several runs");
     if (a->best && !uses_checkpoint)
         return rt_error(RT_CONFIG, "--best goes with --eval, --predict and --decay");
     if ((a->temperature >= 0 || a->seed >= 0 || a->tokens) && !a->predict)

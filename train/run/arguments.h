@@ -22,21 +22,24 @@ typedef enum rt_command {
     RT_COMMAND_VERSION
 } rt_command;
 
-enum { RT_MOST_OVERRIDES = 128 };
+enum { RT_MOST_OVERRIDES = 128, RT_MOST_OTHERS = 127 };
 
 typedef struct rt_arguments {
     rt_command command;
     const char *config; /* path of the INI file; NULL: that of the checkpoint, or a report */
     const char *overrides[RT_MOST_OVERRIDES];
     int override_count;
-    const char *checkpoint; /* of --checkpoint: a file or a folder; or NULL */
-    const char *report;     /* the folder of --report, or NULL */
-    const char *predict;    /* the text of --predict, or NULL */
-    const char *theta;      /* of --theta: "start", "base" or a path; or NULL */
-    double temperature;     /* below 0: not given */
-    int64_t seed;           /* below 0: not given */
-    int tokens;             /* that --predict adds */
-    bool best;              /* of a folder the checkpoint of the best evaluation */
+    const char *checkpoint;             /* of --checkpoint: a file or a folder; or NULL */
+    const char *report;                 /* the folder of --report, or NULL */
+    const char *others[RT_MOST_OTHERS]; /* the folders that it is compared with */
+    int other_count;
+    const char *output;  /* the file of a comparison, or NULL */
+    const char *predict; /* the text of --predict, or NULL */
+    const char *theta;   /* of --theta: "start", "base" or a path; or NULL */
+    double temperature;  /* below 0: not given */
+    int64_t seed;        /* below 0: not given */
+    int tokens;          /* that --predict adds */
+    bool best;           /* of a folder the checkpoint of the best evaluation */
     bool resume;
     bool overwrite;
     bool trap;

@@ -1,0 +1,245 @@
+#define _XOPEN_SOURCE 700 /* mkdtemp, realpath */
+
+#include "train/report/compare.h"
+
+#include "core/memory.h"
+#include "core/path.h"
+#include "train/config/keys.h"
+#include "train/folder/results.h"
+#include "train/report/figures.h"
+#include "train/report/page.h"
+#include "train/report/sweep_report.h"
+#include "train/report/sweep_runs.h"
+#include "train/text/csv.h"
+#include "train/text/text_file.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A run that is compared: its name is that of its folder, made unlike that of any other. */
+typedef struct member {
+    char path[RT_PATH_SIZE];
+    char name[RT_RUN_NAME_SIZE + 16];
+    rt_config config;
+    rt_results results;
+} member;
+
+/* For the time of the comparison there is a folder that looks like that of a sweep: a runs.csv, and
+ * a link to each run. */
+typedef struct comparison {
+    int count;
+    member *list[RT_MOST_COMPARED];
+    char folder[32];
+} comparison;
+
+/* ---- the runs ---- */
+
+static bool has_name(const comparison *c, const char *name)
+{
+    for (int i = 0; i < c->count; i++)
+        if (!strcmp(c->list[i]->name, name))
+            return true;
+    return false;
+}
+
+static void name_after_folder(const comparison *c, member *m, const char *path)
+{
+    char stem[RT_RUN_NAME_SIZE];
+    snprintf(stem, sizeof stem, "%.*s", RT_RUN_NAME_SIZE - 1, rt_path_name(path));
+    snprintf(m->name, sizeof m->name, "%s", stem);
+    for (int n = 2; has_name(c, m->name); n++)
+        snprintf(m->name, sizeof m->name, "%s (%d)", stem, n);
+}
+
+static rt_status add_run(comparison *c, const char *folder)
+{
+    char path[RT_PATH_SIZE], whole[PATH_MAX], *errors = NULL;
+    const rt_config_source source = {.path = path, .regular = true};
+    if (c->count == RT_MOST_COMPARED)
+        return rt_error(RT_CONFIG, "more than %d runs to compare", RT_MOST_COMPARED);
+    member *m = rt_alloc(1, sizeof *m);
+    if (!m)
+        return rt_out_of_memory("a comparison");
+    rt_status status = rt_path_join(path, folder, "config.ini");
+    if (!status.code)
+        status = rt_config_load(&m->config, &source, &errors);
+    rt_free(errors);
+    if (!status.code &&
+        (!realpath(folder, whole) || snprintf(m->path, RT_PATH_SIZE, "%s", whole) >= RT_PATH_SIZE))
+        status = rt_error(RT_CONFIG, "the path is too long");
+    if (status.code) {
+        rt_free(m);
+        return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", folder, status.message);
+    }
+    name_after_folder(c, m, whole);
+    if (!rt_results_read(&m->results, folder))
+        m->results = (rt_results){0};
+    c->list[c->count++] = m;
+    return rt_ok();
+}
+
+/* A sweep stands for those of its runs that have begun. */
+static rt_status add_folder(comparison *c, const char *folder)
+{
+    char path[RT_PATH_SIZE], config[RT_PATH_SIZE];
+    rt_sweep_runs runs;
+    if (!rt_is_sweep_folder(folder))
+        return add_run(c, folder);
+    rt_status status = rt_sweep_runs_read(&runs, folder);
+    for (int i = 0; i < runs.count && !status.code; i++) {
+        status = rt_path_join(path, folder, runs.list[i].cells[0]);
+        if (!status.code)
+            status = rt_path_join(config, path, "config.ini");
+        if (!status.code && !access(config, R_OK))
+            status = add_run(c, path);
+    }
+    rt_sweep_runs_free(&runs);
+    return status;
+}
+
+/* ---- their table ---- */
+
+static bool differs(const comparison *c, int key)
+{
+    const rt_key *k = rt_key_at(key);
+    char first[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
+    if (k->change == RT_MAY_DIFFER && key != rt_key_find("train", "steps"))
+        return false;
+    rt_key_write(k, &c->list[0]->config, first);
+    for (int i = 1; i < c->count; i++)
+        if (strcmp(rt_key_write(k, &c->list[i]->config, other), first) != 0)
+            return true;
+    return false;
+}
+
+/* The names of results that some run has, in the order in which runs first have them; the results
+ * of all in one list. */
+static void collect_results(rt_results *all, const comparison *c)
+{
+    for (int i = 0; i < c->count; i++)
+        for (int r = 0; r < c->list[i]->results.count; r++) {
+            const char *name = c->list[i]->results.list[r].name;
+            bool known = !strcmp(name, RT_RESULT_EXIT_CODE);
+            for (int k = 0; k < all->count && !known; k++)
+                known = !strcmp(all->list[k].name, name);
+            if (!known)
+                rt_results_put(all, 0, "%s", name);
+        }
+}
+
+static void add_number(rt_writer *w, double x)
+{
+    rt_writer_add(w, isnan(x) ? "," : ",%.9g", x);
+}
+
+static void add_row(rt_writer *w, const member *m, const bool *shown, const rt_results *all)
+{
+    char value[RT_VALUE_SIZE];
+    rt_csv_put(w, m->name);
+    for (int key = 0; rt_key_at(key); key++)
+        if (shown[key]) {
+            rt_writer_add(w, ",");
+            rt_csv_put(w, rt_key_write(rt_key_at(key), &m->config, value));
+        }
+    add_number(w, rt_results_get(&m->results, RT_RESULT_EXIT_CODE));
+    for (int i = 0; i < all->count; i++)
+        add_number(w, rt_results_get(&m->results, "%s", all->list[i].name));
+    rt_writer_add(w, "\n");
+}
+
+static rt_status write_table(const comparison *c)
+{
+    char name[RT_KEY_NAME_SIZE];
+    bool shown[RT_MAX_KEYS];
+    rt_results all = {0};
+    rt_writer w = {0};
+    collect_results(&all, c);
+    w.failed = all.failed;
+    rt_writer_add(&w, "run");
+    for (int key = 0; rt_key_at(key); key++) {
+        shown[key] = differs(c, key);
+        if (shown[key])
+            rt_writer_add(&w, ",%s", rt_key_full_name(rt_key_at(key), name));
+    }
+    rt_writer_add(&w, "," RT_RESULT_EXIT_CODE);
+    for (int i = 0; i < all.count; i++)
+        rt_writer_add(&w, ",%s", all.list[i].name);
+    rt_writer_add(&w, "\n");
+    for (int i = 0; i < c->count; i++)
+        add_row(&w, c->list[i], shown, &all);
+    rt_results_free(&all);
+    char *table = rt_writer_take(&w);
+    rt_status status =
+        table ? rt_write_text(c->folder, "runs.csv", table) : rt_out_of_memory("a comparison");
+    rt_free(table);
+    return status;
+}
+
+/* ---- their folder ---- */
+
+static rt_status link_runs(const comparison *c)
+{
+    char path[RT_PATH_SIZE];
+    rt_status status = rt_ok();
+    for (int i = 0; i < c->count && !status.code; i++) {
+        status = rt_path_join(path, c->folder, c->list[i]->name);
+        if (!status.code && symlink(c->list[i]->path, path))
+            status = rt_error(RT_IO, "%s cannot be made", path);
+    }
+    return status;
+}
+
+static void remove_folder(const comparison *c)
+{
+    char path[RT_PATH_SIZE];
+    if (!*c->folder)
+        return;
+    for (int i = 0; i < c->count; i++)
+        if (!rt_path_join(path, c->folder, c->list[i]->name).code)
+            unlink(path);
+    if (!rt_path_join(path, c->folder, "runs.csv").code)
+        unlink(path);
+    rt_figures_clear(c->folder);
+    rmdir(c->folder);
+}
+
+static rt_status write_page(comparison *c, const char *file)
+{
+    char title[64];
+    strcpy(c->folder, "/tmp/rotor-compare-XXXXXX");
+    if (!mkdtemp(c->folder)) {
+        *c->folder = '\0';
+        return rt_error(RT_IO, "no folder can be made in /tmp");
+    }
+    snprintf(title, sizeof title, "%d runs compared", c->count);
+    rt_status status = write_table(c);
+    if (!status.code)
+        status = link_runs(c);
+    if (!status.code)
+        status = rt_sweep_page_write(c->folder, title, file);
+    return status;
+}
+
+rt_status rt_compare_write(const char *const *folders, int count, const char *file)
+{
+    comparison *c = rt_alloc(1, sizeof *c);
+    rt_status status = c ? rt_page_may_replace(file) : rt_out_of_memory("a comparison");
+    for (int i = 0; i < count && !status.code; i++)
+        status = add_folder(c, folders[i]);
+    if (!status.code && !c->count)
+        status = rt_error(RT_CONFIG, "none of the runs has begun: there is nothing to compare");
+    if (!status.code)
+        status = write_page(c, file);
+    for (int i = 0; c && i < c->count; i++)
+        rt_results_free(&c->list[i]->results);
+    if (c)
+        remove_folder(c);
+    for (int i = 0; c && i < c->count; i++)
+        rt_free(c->list[i]);
+    rt_free(c);
+    return status;
+}
