@@ -209,7 +209,7 @@ START_TEST(a_later_line_takes_the_place_of_the_one_before)
     step_at(100, 25, 2.5, 1200000);
     rt_progress_evaluated(&progress, &(rt_evaluation){.loss = 1, .accuracy = 0.75});
     step_at(150, 50, 0.5, 149850000);
-    expect_screen("50/100 [===>   ] loss 2.4000  accuracy 0.500  eval 0.750  1.0M tok/s  "
+    expect_screen("50/100 [===>   ] loss 2.4000  accuracy 0.500 (eval 0.750)  1.0M tok/s  "
                   "2:30 left\n");
     ck_assert_int_eq(t.row, 0);
 }
@@ -323,6 +323,40 @@ START_TEST(a_quiet_run_shows_messages_alone)
 }
 END_TEST
 
+/* Steps that run.log_every asks for, and the last one; but not two of them in a minute. */
+START_TEST(elsewhere_there_is_a_line_a_minute)
+{
+    char text[4096] = "";
+    FILE *file = tmpfile();
+    const int before = dup(STDERR_FILENO);
+    ck_assert(file && dup2(fileno(file), STDERR_FILENO) >= 0);
+    enter();
+    begin(false, false);
+    progress.log_every = 5;
+    step_at(0, 4, 2.5, 1000);
+    step_at(0, 5, 2.5, 1000);
+    step_at(59.9, 10, 2.5, 1000);
+    step_at(60, 11, 2.5, 1000);
+    step_at(61, 15, 2.5, 1000);
+    step_at(62, 20, 2.5, 1000);
+    step_at(63, 100, 2.5, 1000);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    static const int shown[] = {5, 15, 100};
+    const char *line = text;
+    for (int i = 0; i < 3; i++) {
+        int step;
+        ck_assert_msg(sscanf(line, "step %d/100  loss 2.5", &step) == 1 && step == shown[i],
+                      "no step %d in:\n%s", shown[i], text);
+        line = strchr(line, '\n') + 1;
+    }
+    ck_assert_str_eq(line, "");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("progress");
@@ -343,5 +377,7 @@ int main(void)
     tcase_add_checked_fixture(widths, enter, close_terminal);
     tcase_add_test(widths, a_wide_terminal_shows_all);
     tcase_add_loop_test(widths, a_narrow_terminal_has_no_bar_and_cuts_the_line, 0, 3);
+    TCase *elsewhere = leak_checked_case(suite, "no terminal");
+    tcase_add_test(elsewhere, elsewhere_there_is_a_line_a_minute);
     return run_suite(suite);
 }

@@ -82,7 +82,7 @@ static const rt_key keys[] = {
     {"run", "threads", WHOLE(run.threads, 0, 1024), "0",
      "0 = all available; changes the time, never the result", RT_MAY_DIFFER},
     {"run", "log_every", WHOLE(run.log_every, 1, MOST_STEPS), "10",
-     "steps from one progress line to the next", RT_MAY_DIFFER},
+     "steps from one row of metrics.csv to the next", RT_MAY_DIFFER},
     {"run", "tensorboard", YES_NO(run.tensorboard), "no",
      "write the scalars of metrics.csv for TensorBoard as well", RT_MAY_DIFFER},
 

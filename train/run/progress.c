@@ -13,7 +13,8 @@
 
 enum { LINE_SIZE = 512, NARROWEST_BAR = 8, WIDEST_BAR = 30, DEFAULT_WIDTH = 80, WIDE = 100 };
 
-static const double between_updates = 0.1; /* seconds */
+static const double between_updates = 0.1; /* seconds, on a terminal */
+static const double between_lines = 60;    /* elsewhere */
 static const double memory_of_loss = 0.95; /* weight of the past in the smoothed loss */
 
 void rt_progress_begin(rt_progress *p, const rt_config *config, int finished_steps, bool quiet,
@@ -29,7 +30,8 @@ void rt_progress_begin(rt_progress *p, const rt_config *config, int finished_ste
                        .first_step = finished_steps,
                        .smooth_loss = NAN,
                        .eval_accuracy = -1,
-                       .start = rt_seconds()};
+                       .start = rt_seconds(),
+                       .last_shown = -INFINITY};
 }
 
 static int terminal_width(void)
@@ -69,7 +71,7 @@ static void write_numbers(char *text, const rt_progress *p, int step, const rt_s
     write_time(left, seconds / (step - p->first_step) * (p->steps - step));
     write_rate(rate, (double)p->tokens / (seconds > 0 ? seconds : 1));
     if (p->eval_accuracy >= 0)
-        snprintf(eval, sizeof eval, "  eval %.3f", p->eval_accuracy);
+        snprintf(eval, sizeof eval, " (eval %.3f)", p->eval_accuracy);
     if (all)
         snprintf(text, LINE_SIZE, "loss %.4f  accuracy %.3f%s  lr %.1e  %s  %s, %s left",
                  p->smooth_loss, r->accuracy, eval, r->lr, rate, gone, left);
@@ -119,8 +121,10 @@ void rt_progress_step(rt_progress *p, int step, const rt_step_result *r)
             return;
         p->last_shown = now;
         show_in_place(p, step, r);
-    } else if (step % p->log_every == 0 || step == p->steps) {
+    } else if (step == p->steps ||
+               (step % p->log_every == 0 && now - p->last_shown >= between_lines)) {
         char numbers[LINE_SIZE];
+        p->last_shown = now;
         write_numbers(numbers, p, step, r, true);
         fprintf(stderr, "step %d/%d  %s\n", step, p->steps, numbers);
     }

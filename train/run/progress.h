@@ -2,7 +2,8 @@
 #define ROTOR_TRAIN_RUN_PROGRESS_H
 
 /* What a run says while it trains, on stderr: on a terminal one line that is updated in
- * place at most ten times a second, elsewhere one plain line every run.log_every steps. */
+ * place at most ten times a second; elsewhere a plain line of the first step that run.log_every
+ * asks for, then of one such step a minute, and of the last. */
 
 #include "train/step/trainer.h"
 
