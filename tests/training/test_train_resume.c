@@ -325,7 +325,7 @@ END_TEST
 START_TEST(a_learning_rate_of_zero_is_warned_about)
 {
     static const char warning[] = "warning: the learning rate is 0 from step";
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=80");
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=80");
     expect_text(w->err, "train: warning: the learning rate is 0 from step 61 to the end at 80, "
                         "since optimizer.schedule_steps = 60: give optimizer.schedule_steps=80 or "
                         "optimizer.min_lr_ratio above 0\n");
@@ -334,10 +334,10 @@ START_TEST(a_learning_rate_of_zero_is_warned_about)
     ck_assert_int_eq(count_of(w->err, warning), 1);
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet --resume train.steps=90");
     expect_no_text(w->err, "warning");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite");
+    expect_exit(w, 0, "$TRAIN tiny.ini --overwrite");
     expect_no_text(w->err, "warning");
     expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet --overwrite train.steps=80 "
+                "$TRAIN tiny.ini --overwrite train.steps=80 "
                 "optimizer.min_lr_ratio=0.01");
     expect_no_text(w->err, "warning");
 }
