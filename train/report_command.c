@@ -1,5 +1,6 @@
 #include "train/report_command.h"
 
+#include "train/folder/run_folder.h"
 #include "train/report/compare.h"
 #include "train/report/sweep_report.h"
 #include "train/report/sweep_runs.h"
@@ -7,6 +8,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Whether no earlier row names this run: one report of it is enough. */
@@ -53,8 +56,34 @@ static rt_exit compare(const rt_arguments *arguments)
     return rt_exit_of(status.code);
 }
 
+/* As often as the run has recorded something new, and once after its end. */
+static rt_exit watch(const rt_arguments *arguments)
+{
+    const struct timespec moment = {1, 0};
+    char path[RT_PATH_SIZE];
+    struct stat now = {0};
+    off_t before = -1;
+    rt_exit code = RT_EXIT_DONE;
+    bool busy = true;
+    const rt_status status = rt_path_join(path, arguments->report, "metrics.csv");
+    if (status.code)
+        return RT_EXIT_CONFIG;
+    while (busy && !code) {
+        busy = rt_run_folder_busy(arguments->report);
+        if (!stat(path, &now) && now.st_size != before)
+            code = rt_run_report(arguments);
+        before = now.st_size;
+        fflush(stdout);
+        if (busy)
+            nanosleep(&moment, NULL);
+    }
+    return code ? code : rt_run_report(arguments);
+}
+
 rt_exit rt_report_command(const rt_arguments *arguments)
 {
+    if (arguments->watch)
+        return watch(arguments);
     if (arguments->other_count)
         return compare(arguments);
     const rt_exit members =

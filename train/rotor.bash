@@ -36,7 +36,7 @@ _rotor() {
         return
     fi
     case $before in
-    --checkpoint | --report | --output)
+    --checkpoint | --report | --watch | --output)
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return ;;
     --theta)

@@ -98,6 +98,31 @@ START_TEST(what_cannot_be_compared_is_refused)
 }
 END_TEST
 
+START_TEST(a_run_is_watched_until_it_ends)
+{
+    make_runs();
+    expect_exit(
+        w, 0,
+        "$TRAIN tiny.ini --quiet train.steps=1000000 run.name=long & trainer=$!; " WAIT_FOR_ROW(
+            "20", "runs/long/metrics.csv") "$TRAIN --watch runs/long >watched & watcher=$!; "
+                                           "until grep -q 'http-equiv=.refresh' "
+                                           "runs/long/report.html 2>.grep; do "
+                                           "kill -0 $watcher || exit 99; sleep 0.01; done; kill -0 "
+                                           "$watcher || exit 98; "
+                                           "kill -INT $trainer || exit 97; wait $watcher");
+    expect_exit(w, 0, "grep -c report: watched");
+    ck_assert_int_ge(atoi(w->out), 2);
+    expect_exit(w, 0, "$TRAIN --watch runs/a1");
+    char *page = read_page("runs/a1/report.html");
+    expect_no_text(page, "http-equiv");
+    rt_free(page);
+    expect_exit(w, 2, "$TRAIN --watch runs/none");
+    expect_exit(w, 2, "$TRAIN --watch runs/a1 runs/a2");
+    expect_text(w->err, "--watch takes one run");
+    expect_exit(w, 2, "$TRAIN --watch runs/a1 --report runs/a2");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("train: compare");
@@ -107,5 +132,6 @@ int main(void)
     tcase_add_test(tests, runs_of_one_name_and_without_results_are_compared);
     tcase_add_test(tests, a_report_is_replaced_and_nothing_else);
     tcase_add_test(tests, what_cannot_be_compared_is_refused);
+    tcase_add_test(tests, a_run_is_watched_until_it_ends);
     return run_suite(suite);
 }

@@ -103,6 +103,15 @@ void rt_run_folder_close(rt_run_folder *f)
     f->lock = -1;
 }
 
+bool rt_run_folder_busy(const char *path)
+{
+    const int lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool busy = lock >= 0 && flock(lock, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+    if (lock >= 0)
+        close(lock);
+    return busy;
+}
+
 static rt_status remove_file(const char *path)
 {
     return remove(path) && errno != ENOENT ? failure(path) : rt_ok();

@@ -27,6 +27,9 @@ bool rt_run_folder_is_sweep(const rt_run_folder *f);
 rt_status rt_run_folder_open(rt_run_folder *f, bool with_checkpoints) RT_MUST_CHECK;
 void rt_run_folder_close(rt_run_folder *f);
 
+/* Whether a trainer holds the lock of the folder at this path. */
+bool rt_run_folder_busy(const char *path);
+
 /* Removes what a run leaves but its figures (rt_figures_clear); other files stay. */
 rt_status rt_run_folder_clear(const rt_run_folder *f) RT_MUST_CHECK;
 

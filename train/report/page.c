@@ -56,18 +56,28 @@ static const char style[] =
 /* In the head of each page. */
 static const char generator[] = "<meta name=\"generator\" content=\"rotor\">";
 
-void rt_page_begin(rt_writer *w, const char *title)
+static void begin(rt_writer *w, const char *title, const char *more)
 {
     rt_writer_add(w,
                   "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                   "%s\n"
-                  "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+                  "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n%s"
                   "<title>",
-                  generator);
+                  generator, more);
     rt_html_text(w, title);
     rt_writer_add(w, "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>", style);
     rt_html_text(w, title);
     rt_writer_add(w, "</h1>\n");
+}
+
+void rt_page_begin(rt_writer *w, const char *title)
+{
+    begin(w, title, "");
+}
+
+void rt_page_begin_unfinished(rt_writer *w, const char *title)
+{
+    begin(w, title, "<meta http-equiv=\"refresh\" content=\"5\">\n");
 }
 
 rt_status rt_page_may_replace(const char *file)

@@ -15,6 +15,7 @@ enum {
     OPTION_PREDICT,
     OPTION_THETA,
     OPTION_REPORT,
+    OPTION_WATCH,
     OPTION_OUTPUT,
     OPTION_TEMPERATURE,
     OPTION_SEED,
@@ -46,6 +47,7 @@ static const char usage[] =
     "  --report RUN ...   draw the report of a run or a sweep again, from its folder, and stop; "
     "of\n"
     "                     several a report that compares them\n"
+    "  --watch RUN        the same again and again while the run trains; the page reloads itself\n"
     "  --output FILE      for --report: where the comparison goes (default: report.html)\n"
     "  --temperature T    for --predict: the sampling temperature; 0 = always the most likely\n"
     "                     (default: 0 for mlm, 1 for lm)\n"
@@ -93,6 +95,7 @@ static const struct option options[] = {
     {"checkpoint", required_argument, NULL, OPTION_CHECKPOINT},
     {"predict", required_argument, NULL, OPTION_PREDICT},
     {"report", required_argument, NULL, OPTION_REPORT},
+    {"watch", required_argument, NULL, OPTION_WATCH},
     {"output", required_argument, NULL, OPTION_OUTPUT},
     {"theta", required_argument, NULL, OPTION_THETA},
     {"temperature", required_argument, NULL, OPTION_TEMPERATURE},
@@ -232,8 +235,12 @@ static rt_status take_option(rt_arguments *a, int found, int index, const char *
         a->output = optarg;
         return rt_ok();
     }
-    if (found == OPTION_REPORT) {
+    if (found == OPTION_REPORT || found == OPTION_WATCH) {
+        if (a->report)
+            return rt_error(RT_CONFIG, "--report and --watch are given once; what follows --report "
+                                       "is compared with it");
         a->report = optarg;
+        a->watch = found == OPTION_WATCH;
         return set_command(a, RT_COMMAND_REPORT, "report");
     }
     if (found == OPTION_TEMPERATURE || found == OPTION_SEED || found == OPTION_TOKENS)
@@ -263,6 +270,8 @@ static rt_status check_together(const rt_arguments *a)
     if (a->checkpoint && !uses_checkpoint && (a->config || a->command != RT_COMMAND_PRINT_CONFIG))
         return rt_error(RT_CONFIG, "--checkpoint goes with --eval, --predict and --decay, and "
                                    "without a CONFIG.ini with --print-config");
+    if (a->watch && a->other_count)
+        return rt_error(RT_CONFIG, "--watch takes one run");
     if (a->output && !a->other_count)
         return rt_error(RT_CONFIG, "--output goes with --report and several runs");
     if (a->best && !uses_checkpoint)

@@ -33,6 +33,7 @@ typedef struct rt_arguments {
     const char *report;                 /* the folder of --report, or NULL */
     const char *others[RT_MOST_OTHERS]; /* the folders that it is compared with */
     int other_count;
+    bool watch;          /* the report is drawn again until the run ends */
     const char *output;  /* the file of a comparison, or NULL */
     const char *predict; /* the text of --predict, or NULL */
     const char *theta;   /* of --theta: "start", "base" or a path; or NULL */
