@@ -192,4 +192,26 @@ layer,head,i,theta
 0,all,1,0.1
 END
 
+# Bucket 26 holds the farthest distance of 64 tokens, 27 is never seen.
+cat >t5-bias.csv <<'END'
+seed,bucket,head,bias
+1,0,0,-1
+1,3,0,2
+1,4,0,3
+1,15,0,5
+1,16,0,-1
+1,26,0,-2
+1,27,0,0.25
+1,31,0,0.25
+END
+expect t5-bias study t5-bias t5-bias.csv <<'END'
+| distance | added to the score |
+|---|---|
+| 0 | -1.00 |
+| 1 to 3 | +2.00 |
+| 4 to 15 | +4.00 ± 1.41 |
+| 16 to 63 | -1.50 ± 0.71 |
+| 64 and more, never seen | +0.25 ± 0.00 |
+END
+
 exit $failed
