@@ -307,6 +307,30 @@ START_TEST(a_sweep_tells_the_spread_and_what_failed)
 }
 END_TEST
 
+/* tiny.ini has dim = 16, where 64 is the default, and so has each run; lr = 1e-2 has only one. */
+START_TEST(a_sweep_tells_what_is_common_to_all_and_which_is_the_best)
+{
+    expect_exit(w, 0, RUN "train.steps=20 theta.learn=no sweep.optimizer.lr=1e-2,1e-5");
+    char *page = read_file("runs/tiny/report.html");
+    const char *common = strstr(page, "<h2>Configuration of all</h2>");
+    ck_assert_ptr_nonnull(common);
+    ck_assert_ptr_nonnull(strstr(common, "<th>model.dim</th><td><span>16</span>"));
+    ck_assert_ptr_null(strstr(common, "<th>optimizer.lr</th>"));
+    ck_assert_ptr_null(strstr(common, "<th>run.name</th>"));
+    ck_assert_ptr_null(strstr(common, "<th>model.heads</th><td><span>4</span>"));
+    expect_text(page, "<tr class=\"best\"><td>1e-2</td>");
+    ck_assert_int_eq(count_of(page, "class=\"best\""), 1);
+    expect_text(page, "; in bold the row with the lowest loss");
+    expect_no_text(page, "<th>steps to 99 %</th>"); /* which no run reached */
+    rt_free(page);
+    expect_exit(w, 0, RUN "train.steps=20 run.name=seeds sweep.run.seed=1,2");
+    page = read_file("runs/seeds/report.html");
+    expect_no_text(page, "class=\"best\"");
+    expect_no_text(page, "in bold");
+    rt_free(page);
+}
+END_TEST
+
 START_TEST(the_report_of_a_sweep_draws_those_of_its_runs_as_well)
 {
     NEEDS_PROGRAM("gnuplot");
@@ -345,6 +369,7 @@ int main(void)
     tcase_add_test(tests, tables_that_cannot_be_read_are_a_warning);
     tcase_add_test(tests, low_panels_have_at_most_five_tics);
     tcase_add_test(tests, a_sweep_tells_the_spread_and_what_failed);
+    tcase_add_test(tests, a_sweep_tells_what_is_common_to_all_and_which_is_the_best);
     tcase_add_test(tests, the_report_of_a_sweep_draws_those_of_its_runs_as_well);
     return run_suite(suite);
 }

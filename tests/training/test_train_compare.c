@@ -28,8 +28,8 @@ START_TEST(what_sets_runs_apart_is_told_with_their_results)
     expect_text(page, "<h1>3 runs compared</h1>");
     expect_text(page, "<p>3 of 3 runs finished</p>");
     expect_text(page, "<tr><th>dim</th><th>learn</th><th>runs</th><th>loss</th>");
-    expect_text(page, "<tr><td>16</td><td>yes</td><td>2</td><td>");
-    expect_text(page, "<tr><td>24</td><td>no</td><td>1</td><td>");
+    expect_text(page, "<td>16</td><td>yes</td><td>2</td><td>");
+    expect_text(page, "<td>24</td><td>no</td><td>1</td><td>");
     expect_text(page, "dim=24, learn=no");
     ck_assert_int_eq(count_of(page, "</svg>"), 2);
     expect_no_text(page, "href=\"a1");

@@ -57,13 +57,20 @@ static void add_all_keys(rt_writer *w, const rt_config *config)
     rt_writer_add(w, "</table></section>\n</div>\n</details>\n");
 }
 
-void rt_report_configuration(rt_writer *w, const rt_config *config)
+void rt_report_keys(rt_writer *w, const char *heading, const rt_config *config,
+                    const bool shown[RT_MAX_KEYS])
 {
     char name[RT_KEY_NAME_SIZE];
-    rt_writer_add(w, "<h2>Configuration</h2>\n<table class=\"facts\">\n");
+    rt_writer_add(w, "<h2>%s</h2>\n<table class=\"facts\">\n", heading);
     for (int i = 0; rt_key_at(i); i++)
-        add_key(w, rt_key_at(i), rt_key_full_name(rt_key_at(i), name), config, true);
+        if (!shown || shown[i])
+            add_key(w, rt_key_at(i), rt_key_full_name(rt_key_at(i), name), config, true);
     rt_writer_add(w, "</table>\n");
+}
+
+void rt_report_configuration(rt_writer *w, const rt_config *config)
+{
+    rt_report_keys(w, "Configuration", config, NULL);
     add_all_keys(w, config);
 }
 

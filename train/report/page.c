@@ -46,7 +46,7 @@ static const char style[] =
     ".keys td,.facts td{overflow-wrap:anywhere}.keys tr.set th,.keys tr.set td{font-weight:600}"
     ".keys small{font-weight:400;color:var(--soft);display:block}"
     ".facts th,.facts tr:first-child th{white-space:nowrap;width:1%;font-weight:400}"
-    "summary{cursor:pointer;color:var(--link)}a{color:var(--link)}"
+    "tr.best td{font-weight:600}summary{cursor:pointer;color:var(--link)}a{color:var(--link)}"
     "@media print{body{max-width:none;font-size:10.5pt;padding:0}"
     ".figures{grid-template-columns:1fr 1fr;gap:1rem}figure svg{min-width:0!important;filter:none}"
     ".keys{columns:3}.keys table{font-size:8pt}.scroll,.plot"

@@ -2,6 +2,7 @@
 
 #include "core/path.h"
 #include "train/folder/results.h"
+#include "train/report/common_keys.h"
 #include "train/report/curves.h"
 #include "train/report/html.h"
 #include "train/report/page.h"
@@ -34,18 +35,45 @@ static void add_verdict(rt_writer *w, const rt_sweep_runs *runs)
 
 /* ---- the table over all runs ---- */
 
-static void add_table(rt_writer *w, const rt_sweep_table *t)
+/* The row with the lowest mean loss; -1 if none has one, or there is no other. */
+static int find_best(const rt_sweep_runs *runs)
+{
+    const int column = rt_sweep_column(runs, RT_RESULT_LOSS);
+    double lowest = INFINITY;
+    int best = -1;
+    for (int row = 0; row < runs->row_count && runs->row_count > 1; row++) {
+        const rt_summary s = rt_sweep_summary(runs, row, column);
+        if (s.count && s.mean < lowest) {
+            lowest = s.mean;
+            best = row;
+        }
+    }
+    return best;
+}
+
+/* A column of results that no row has. */
+static bool is_empty(const rt_sweep_table *t, int column)
+{
+    for (int r = 1; r < t->rows; r++)
+        if (strcmp(t->cells[r * t->columns + column], "-") != 0)
+            return false;
+    return t->rows > 1;
+}
+
+static void add_table(rt_writer *w, const rt_sweep_table *t, int best)
 {
     rt_writer_add(w, "<div class=\"scroll\"><table>\n");
     for (int r = 0; r < t->rows; r++) {
-        rt_writer_add(w, "<tr>");
+        rt_writer_add(w, r && r - 1 == best ? "<tr class=\"best\">" : "<tr>");
         for (int c = 0; c < t->columns; c++)
-            rt_page_cell(w, r ? "td" : "th", t->cells[r * t->columns + c]);
+            if (!is_empty(t, c))
+                rt_page_cell(w, r ? "td" : "th", t->cells[r * t->columns + c]);
         rt_writer_add(w, "</tr>\n");
     }
     rt_writer_add(w,
                   "</table></div>\n<p>Mean ± standard deviation over the runs that differ in the "
-                  "seed alone.</p>\n");
+                  "seed alone%s.</p>\n",
+                  best < 0 ? "" : "; in bold the row with the lowest loss");
 }
 
 /* ---- the runs ---- */
@@ -146,8 +174,9 @@ rt_status rt_sweep_page_write(const char *folder, const char *title, const char 
         const rt_status drawn = rt_figures_draw(&figures);
         rt_page_begin(&w, title);
         add_verdict(&w, &runs);
-        add_table(&w, &table);
+        add_table(&w, &table, find_best(&runs));
         rt_page_figures(&w, &figures);
+        rt_report_common_keys(&w, folder, &runs);
         if (!file)
             add_runs(&w, folder, &runs);
         status = file ? rt_page_end_as(&w, file) : rt_page_end(&w, folder);

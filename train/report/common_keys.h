@@ -1,0 +1,12 @@
+#ifndef ROTOR_TRAIN_REPORT_COMMON_KEYS_H
+#define ROTOR_TRAIN_REPORT_COMMON_KEYS_H
+
+/* What the runs of a sweep have in common: the keys that are not at their defaults and have one
+ * value in all configurations that are there. */
+
+#include "train/report/sweep_runs.h"
+
+/* A table with a heading, for runs whose folders are in FOLDER; nothing if no run has begun. */
+void rt_report_common_keys(rt_writer *w, const char *folder, const rt_sweep_runs *runs);
+
+#endif
