@@ -97,9 +97,7 @@ install(FILES
     ${CMAKE_CURRENT_BINARY_DIR}/rotor-config-version.cmake
     DESTINATION ${package_folder})
 
-# Where other programs are, "train" says too little.
-install(PROGRAMS $<TARGET_FILE:train> DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME rotor)
-install(PROGRAMS $<TARGET_FILE:train-f64> DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME rotor-f64)
+install(TARGETS rotor-program rotor-f64-program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 file(CONFIGURE OUTPUT rotor-f64.1 CONTENT ".so man1/rotor.1\n")
 install(FILES train/rotor.1 ${CMAKE_CURRENT_BINARY_DIR}/rotor-f64.1
     DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

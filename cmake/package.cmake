@@ -1,7 +1,7 @@
 # What `cpack` in the build folder makes: a package for Debian with the programs, the library, its
 # headers, the manual, the pages of docs/, the experiments, and the copyright.
 
-install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
     FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY experiments/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples

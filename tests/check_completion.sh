@@ -43,6 +43,8 @@ expect 'theta.ini theta.init= theta.init_from= theta.init_sigma= ' theta.i
 expect 'runs/ ' runs
 expect 'theta.csv theta.ini ' --checkpoint theta.
 expect 'base ' --theta b
+expect 'runs ' --report ru
+expect ' ' --watch theta
 expect 'theta.csv theta.ini ' --theta theta.
 expect 'model.norm= model.norm_eps= ' a.ini model.norm
 expect 'post pre ' a.ini model.norm =

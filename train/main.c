@@ -47,11 +47,21 @@ static rt_exit check(const rt_config *config, const rt_arguments *arguments)
     return conclude(status);
 }
 
+/* Says what is passed over. The image is to be closed in any case. */
+static rt_status find(rt_checkpoint_found *found, const rt_arguments *arguments,
+                      const rt_config *config)
+{
+    rt_status status = rt_find_checkpoint(found, arguments, config);
+    if (*found->warnings)
+        fprintf(stderr, "%s: %s\n", rt_program_name(), found->warnings);
+    return status;
+}
+
 /* The configuration of the checkpoint that is named. */
 static rt_status load_found(rt_config *config, const rt_arguments *arguments, char **errors)
 {
     rt_checkpoint_found found;
-    rt_status status = rt_find_checkpoint(&found, arguments, NULL);
+    rt_status status = find(&found, arguments, NULL);
     if (!status.code)
         status = rt_found_configuration(config, &found, arguments, errors);
     rt_image_close(found.image);
@@ -88,8 +98,11 @@ static rt_exit print_decay(const rt_config *config, const rt_arguments *argument
     rt_checkpoint_found found = {0};
     rt_status status = rt_ok();
     if (arguments->checkpoint || arguments->best)
-        status = rt_find_checkpoint(&found, arguments, config);
-    return conclude(status.code ? status : rt_decay_print(stdout, config, found.image));
+        status = find(&found, arguments, config);
+    if (!status.code)
+        return conclude(rt_decay_print(stdout, config, found.image));
+    rt_image_close(found.image);
+    return conclude(status);
 }
 
 static rt_exit obey_one(rt_config *config, const rt_arguments *arguments)

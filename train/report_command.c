@@ -56,28 +56,41 @@ static rt_exit compare(const rt_arguments *arguments)
     return rt_exit_of(status.code);
 }
 
-/* As often as the run has recorded something new, and once after its end. */
+static bool exists(const char *folder, const char *name)
+{
+    char path[RT_PATH_SIZE];
+    return !rt_path_join(path, folder, name).code && !access(path, F_OK);
+}
+
+/* The bytes of a file in the folder; -1 if it is not there. */
+static off_t size_of(const char *folder, const char *name)
+{
+    char path[RT_PATH_SIZE];
+    struct stat found;
+    return !rt_path_join(path, folder, name).code && !stat(path, &found) ? found.st_size : -1;
+}
+
+/* As often as the run has recorded something new, and once after its end. A run that has results
+ * draws its own report. What fails on the way may not the next time. */
 static rt_exit watch(const rt_arguments *arguments)
 {
     const struct timespec moment = {1, 0};
-    char path[RT_PATH_SIZE];
-    struct stat now = {0};
-    off_t before = -1;
-    rt_exit code = RT_EXIT_DONE;
-    bool busy = true;
-    const rt_status status = rt_path_join(path, arguments->report, "metrics.csv");
-    if (status.code)
+    const char *folder = arguments->report;
+    off_t drawn = -1;
+    if (rt_is_sweep_folder(folder)) {
+        fprintf(stderr, "%s: --watch takes the folder of a run, not of a sweep\n",
+                rt_program_name());
         return RT_EXIT_CONFIG;
-    while (busy && !code) {
-        busy = rt_run_folder_busy(arguments->report);
-        if (!stat(path, &now) && now.st_size != before)
-            code = rt_run_report(arguments);
-        before = now.st_size;
-        fflush(stdout);
-        if (busy)
-            nanosleep(&moment, NULL);
     }
-    return code ? code : rt_run_report(arguments);
+    while (rt_run_folder_busy(folder)) {
+        const off_t size = size_of(folder, "metrics.csv");
+        if (size != drawn && !exists(folder, "result.csv"))
+            rt_run_report(arguments);
+        drawn = size;
+        fflush(stdout);
+        nanosleep(&moment, NULL);
+    }
+    return rt_run_report(arguments);
 }
 
 rt_exit rt_report_command(const rt_arguments *arguments)

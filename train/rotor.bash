@@ -29,18 +29,25 @@ _rotor() {
     if [ -n "$key" ]; then
         case $key in
         *.file | *.init_from | *.vocab_file | run.dir)
-            mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+            mapfile -t COMPREPLY < <(compgen -f -- "$word")
+            compopt -o filenames 2>/dev/null ;;
         *)
             mapfile -t COMPREPLY < <(compgen -W "$(_rotor_values "$program" "$key")" -- "$word") ;;
         esac
         return
     fi
     case $before in
-    --checkpoint | --report | --watch | --output)
+    --report | --watch)
+        mapfile -t COMPREPLY < <(compgen -d -- "$word")
+        compopt -o filenames 2>/dev/null
+        return ;;
+    --checkpoint | --output)
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        compopt -o filenames 2>/dev/null
         return ;;
     --theta)
         mapfile -t COMPREPLY < <(compgen -W 'start base' -- "$word"; compgen -f -- "$word")
+        compopt -o filenames 2>/dev/null
         return ;;
     --predict | --temperature | --seed | --tokens | --threads)
         return ;;

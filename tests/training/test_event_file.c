@@ -58,6 +58,7 @@ typedef struct event {
     double time;
     uint64_t step;
     char version[32];
+    bool starts; /* a session log that says START */
     int count;
     char tags[8][64];
     float values[8];
@@ -106,9 +107,11 @@ static event read_event(const unsigned char *at, const unsigned char *end)
             e.step = varint(&at);
         } else {
             const size_t length = (size_t)varint(&at);
-            ck_assert(field == (3 << 3 | 2) || field == (5 << 3 | 2));
+            ck_assert(field == (3 << 3 | 2) || field == (5 << 3 | 2) || field == (7 << 3 | 2));
             if (field == (3 << 3 | 2))
                 memcpy(e.version, at, length);
+            else if (field == (7 << 3 | 2))
+                e.starts = length == 2 && at[0] == 1 << 3 && at[1] == 1;
             else
                 read_summary(at, at + length, &e);
             at += length;
@@ -180,7 +183,7 @@ START_TEST(what_is_written_is_read_back)
     rt_event_file f;
     size_t at = 0;
     clear();
-    ck_assert_int_eq(rt_event_file_open(&f, folder()).code, RT_OK);
+    ck_assert_int_eq(rt_event_file_open(&f, folder(), 0).code, RT_OK);
     rt_event_file_add(&f, 10, first, 2);
     rt_event_file_add(&f, 99999999, second, 3);
     ck_assert(!f.failed);
@@ -214,7 +217,7 @@ START_TEST(as_many_values_as_there_can_be_fit)
         most[i] =
             (rt_scalar){"a_tag_of_63_bytes_______________________________________________", i};
     clear();
-    ck_assert_int_eq(rt_event_file_open(&f, folder()).code, RT_OK);
+    ck_assert_int_eq(rt_event_file_open(&f, folder(), 0).code, RT_OK);
     rt_event_file_add(&f, 1, most, 8);
     rt_event_file_add(&f, 2, most, RT_MOST_SCALARS + 1);
     rt_event_file_close(&f);
@@ -231,12 +234,31 @@ START_TEST(as_many_values_as_there_can_be_fit)
 }
 END_TEST
 
+/* Beyond step 40 the file takes back what others have. */
+START_TEST(a_file_of_a_run_that_goes_on_says_where)
+{
+    rt_event_file f;
+    size_t at = 0;
+    clear();
+    ck_assert_int_eq(rt_event_file_open(&f, folder(), 40).code, RT_OK);
+    rt_event_file_close(&f);
+    read_only_file(folder());
+    event e = next(&at);
+    ck_assert(!e.starts);
+    e = next(&at);
+    ck_assert(e.starts);
+    ck_assert_uint_eq(e.step, 41);
+    ck_assert_uint_eq(at, size);
+    clear();
+}
+END_TEST
+
 START_TEST(files_of_one_second_have_names_of_their_own)
 {
     rt_event_file a, b;
     clear();
-    ck_assert_int_eq(rt_event_file_open(&a, folder()).code, RT_OK);
-    ck_assert_int_eq(rt_event_file_open(&b, folder()).code, RT_OK);
+    ck_assert_int_eq(rt_event_file_open(&a, folder(), 0).code, RT_OK);
+    ck_assert_int_eq(rt_event_file_open(&b, folder(), 0).code, RT_OK);
     rt_event_file_close(&a);
     rt_event_file_close(&b);
     clear();
@@ -248,9 +270,9 @@ START_TEST(what_cannot_be_made_or_written_is_told)
 {
     rt_event_file f;
     clear();
-    rt_status status = rt_event_file_open(&f, "/proc/none");
+    rt_status status = rt_event_file_open(&f, "/proc/none", 0);
     ck_assert_int_eq(status.code, RT_IO);
-    ck_assert_int_eq(rt_event_file_open(&f, folder()).code, RT_OK);
+    ck_assert_int_eq(rt_event_file_open(&f, folder(), 0).code, RT_OK);
     fclose(f.file);
     f.file = fopen("/dev/full", "wb");
     rt_event_file_add(&f, 1, &(rt_scalar){"a", 1}, 1);
@@ -271,6 +293,7 @@ int main(void)
     tcase_add_test(tests, the_reader_knows_the_checksum_of_the_standard);
     tcase_add_test(tests, what_is_written_is_read_back);
     tcase_add_test(tests, as_many_values_as_there_can_be_fit);
+    tcase_add_test(tests, a_file_of_a_run_that_goes_on_says_where);
     tcase_add_test(tests, files_of_one_second_have_names_of_their_own);
     tcase_add_test(tests, what_cannot_be_made_or_written_is_told);
     return run_suite(suite);

@@ -268,7 +268,6 @@ START_TEST(parameters_that_are_not_finite_end_the_run)
 }
 END_TEST
 
-/* 2 ln 10 for ten tokens. */
 START_TEST(scalars_for_tensorboard_are_written_if_asked_for)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20 run.name=plain");
@@ -294,6 +293,7 @@ START_TEST(scalars_for_tensorboard_are_written_if_asked_for)
 }
 END_TEST
 
+/* 2 ln 10 for ten tokens. */
 START_TEST(a_run_that_has_diverged_says_so)
 {
     char diverged[LINE_SIZE], line[LINE_SIZE], loss[64], *page;

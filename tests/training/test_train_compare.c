@@ -22,8 +22,9 @@ static char *read_page(const char *path)
 START_TEST(what_sets_runs_apart_is_told_with_their_results)
 {
     make_runs();
-    expect_exit(w, 0, "$TRAIN --report runs/a1 runs/a2 elsewhere/b");
+    expect_exit(w, 0, "mkdir tmp && TMPDIR=$PWD/tmp $TRAIN --report runs/a1 runs/a2 elsewhere/b");
     ck_assert_str_eq(w->out, "report: report.html\n");
+    expect_exit(w, 0, "rmdir tmp"); /* nothing stays behind */
     char *page = read_page("report.html");
     expect_text(page, "<h1>3 runs compared</h1>");
     expect_text(page, "<p>3 of 3 runs finished</p>");
@@ -34,7 +35,6 @@ START_TEST(what_sets_runs_apart_is_told_with_their_results)
     ck_assert_int_eq(count_of(page, "</svg>"), 2);
     expect_no_text(page, "href=\"a1");
     rt_free(page);
-    expect_exit(w, 2, "ls -d /tmp/rotor-compare-*/a2"); /* nothing stays behind */
 }
 END_TEST
 
@@ -74,6 +74,29 @@ START_TEST(a_report_is_replaced_and_nothing_else)
     char *page = read_file("mine.html");
     ck_assert_str_eq(page, "<html><head><title>mine</title>\n");
     rt_free(page);
+}
+END_TEST
+
+/* Names that the folder of the comparison has a use of its own for. */
+START_TEST(a_run_may_have_any_name)
+{
+    make_runs();
+    expect_exit(w, 0, "mv runs/a1 runs/figures && mv runs/a2 runs/runs.csv");
+    expect_exit(w, 0, "$TRAIN --report runs/figures elsewhere/b");
+    expect_exit(w, 0,
+                "mkdir more && mv runs/runs.csv more && $TRAIN --report more/runs.csv "
+                "elsewhere/b");
+    char *page = read_page("report.html");
+    ck_assert_int_eq(count_of(page, "</svg>"), 2);
+    rt_free(page);
+}
+END_TEST
+
+START_TEST(a_pipe_is_no_place_for_a_report)
+{
+    make_runs();
+    expect_exit(w, 2, "mkfifo pipe; $TRAIN --report runs/a1 elsewhere/b --output pipe");
+    expect_exit(w, 0, "test -p pipe");
 }
 END_TEST
 
@@ -117,6 +140,9 @@ START_TEST(a_run_is_watched_until_it_ends)
     expect_no_text(page, "http-equiv");
     rt_free(page);
     expect_exit(w, 2, "$TRAIN --watch runs/none");
+    expect_exit(w, 0, SHORT "run.name=s sweep.run.seed=1,2");
+    expect_exit(w, 2, "$TRAIN --watch runs/s");
+    expect_text(w->err, "--watch takes the folder of a run, not of a sweep");
     expect_exit(w, 2, "$TRAIN --watch runs/a1 runs/a2");
     expect_text(w->err, "--watch takes one run");
     expect_exit(w, 2, "$TRAIN --watch runs/a1 --report runs/a2");
@@ -131,6 +157,8 @@ int main(void)
     tcase_add_test(tests, a_sweep_stands_for_its_runs);
     tcase_add_test(tests, runs_of_one_name_and_without_results_are_compared);
     tcase_add_test(tests, a_report_is_replaced_and_nothing_else);
+    tcase_add_test(tests, a_run_may_have_any_name);
+    tcase_add_test(tests, a_pipe_is_no_place_for_a_report);
     tcase_add_test(tests, what_cannot_be_compared_is_refused);
     tcase_add_test(tests, a_run_is_watched_until_it_ends);
     return run_suite(suite);

@@ -65,6 +65,47 @@ START_TEST(a_configuration_in_the_folder_of_a_run_is_that_run)
 }
 END_TEST
 
+START_TEST(a_run_needs_no_name_in_its_configuration)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20 && sed -i '/^name =/d' runs/tiny/config.ini");
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval");
+    expect_text(w->out, "checkpoint: runs/tiny/checkpoints/step-00000020.h5, step 20\n");
+}
+END_TEST
+
+/* A folder whose name no key could have is reported as before. */
+START_TEST(a_run_may_lie_in_a_folder_of_any_name)
+{
+    static const char *const names[] = {"t #2", "-t", "t ;x"};
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20");
+    expect_exit(w, 0, "cp -r runs/tiny './%s' && ROTOR_NO_REPORT=1 $TRAIN --report './%s'",
+                names[_i], names[_i]);
+    expect_exit(w, 0, "$TRAIN --checkpoint './%s' --eval", names[_i]);
+}
+END_TEST
+
+START_TEST(a_damaged_checkpoint_is_told_of)
+{
+    static const char *const commands[] = {"--eval", "--decay", "--print-config"};
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=40");
+    expect_exit(w, 0, "echo broken >runs/tiny/checkpoints/step-00000040.h5");
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny %s", commands[_i]);
+    expect_text(w->err, "step-00000040.h5: ");
+    expect_text(w->err, "falling back to step-00000020.h5");
+}
+END_TEST
+
+/* 1e-50 is 0 in float: the configuration of the run is none there, its model is. */
+START_TEST(a_configuration_of_double_does_not_stand_in_the_way_of_float)
+{
+    expect_exit(w, 0, "$TRAIN64 tiny.ini train.steps=20 optimizer.eps=1e-50");
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval");
+    expect_text(w->err, "warning: the configuration of the run cannot be used here");
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval --checkpoint runs/tiny");
+    expect_exit(w, 4, "$TRAIN --eval --checkpoint runs/tiny");
+}
+END_TEST
+
 START_TEST(a_name_on_the_command_line_makes_another_run_beside_it)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini run.dir=far run.name=one train.steps=1");
@@ -198,6 +239,10 @@ int main(void)
     tcase_add_test(tests, a_run_is_evaluated_as_it_was_trained);
     tcase_add_test(tests, the_command_line_changes_what_can_be_changed);
     tcase_add_test(tests, a_configuration_in_the_folder_of_a_run_is_that_run);
+    tcase_add_test(tests, a_run_needs_no_name_in_its_configuration);
+    tcase_add_loop_test(tests, a_run_may_lie_in_a_folder_of_any_name, 0, 3);
+    tcase_add_loop_test(tests, a_damaged_checkpoint_is_told_of, 0, 3);
+    tcase_add_test(tests, a_configuration_of_double_does_not_stand_in_the_way_of_float);
     tcase_add_test(tests, a_name_on_the_command_line_makes_another_run_beside_it);
     tcase_add_test(tests, a_config_ini_without_checkpoints_is_one_like_any_other);
     tcase_add_loop_test(tests, a_checkpoint_knows_its_configuration, 0, 4);

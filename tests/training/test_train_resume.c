@@ -311,6 +311,17 @@ START_TEST(an_extension_that_is_stopped_ends_in_the_same_bits)
 }
 END_TEST
 
+START_TEST(the_results_of_before_are_gone_while_a_run_goes_on)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
+    ck_assert(exists("runs/tiny/result.csv"));
+    expect_exit(w, 75,
+                "$TRAIN tiny.ini --quiet --resume train.steps=100000 & " WAIT_FOR_ROW(
+                    "80", "runs/tiny/metrics.csv") "kill -INT $!; wait $!");
+    ck_assert(!exists("runs/tiny/result.csv"));
+}
+END_TEST
+
 START_TEST(a_run_that_was_merely_stopped_keeps_its_schedule)
 {
     expect_exit(w, 75,
@@ -339,6 +350,8 @@ START_TEST(a_learning_rate_of_zero_is_warned_about)
     expect_exit(w, 0,
                 "$TRAIN tiny.ini --overwrite train.steps=80 "
                 "optimizer.min_lr_ratio=0.01");
+    expect_no_text(w->err, "warning");
+    expect_exit(w, 0, "$TRAIN tiny.ini --overwrite train.steps=80 optimizer.lr=0");
     expect_no_text(w->err, "warning");
 }
 END_TEST
@@ -429,6 +442,7 @@ int main(void)
     tcase_add_test(tests, an_extended_run_can_be_given_another_schedule);
     tcase_add_test(tests, an_extended_run_remembers_the_rates_of_its_past);
     tcase_add_test(tests, an_extension_that_is_stopped_ends_in_the_same_bits);
+    tcase_add_test(tests, the_results_of_before_are_gone_while_a_run_goes_on);
     tcase_add_test(tests, a_run_that_was_merely_stopped_keeps_its_schedule);
     tcase_add_test(tests, a_learning_rate_of_zero_is_warned_about);
     tcase_add_test(tests, a_target_is_asked_for_where_a_straight_run_asks);

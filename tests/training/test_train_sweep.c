@@ -147,6 +147,37 @@ START_TEST(a_sweep_grows_by_values_and_seeds_and_variants)
 }
 END_TEST
 
+/* Other runs are no more runs, and what is back was there. */
+START_TEST(only_more_runs_than_before_are_growth)
+{
+    static const char sweep[] = "$TRAIN tiny.ini theta.learn=no train.steps=20 sweep.run.seed=";
+    expect_exit(w, 0, "%s1,2", sweep);
+    expect_exit(w, 0, "%s3,4", sweep);
+    expect_no_text(w->err, "has grown");
+    expect_exit(w, 0, "%s3", sweep);
+    expect_exit(w, 0, "%s1,2,3,4", sweep);
+    expect_no_text(w->err, "has grown");
+    expect_exit(w, 0, "rm -r runs/tiny/seed=1 && %s1,2,3,4,5", sweep);
+    expect_text(w->err, "the sweep has grown: 2 of 5 runs are new\n");
+    expect_exit(w, 0, "cat runs/tiny/growth.csv");
+    ck_assert_str_eq(w->out, "run,run_is\nseed=1,new\nseed=2,before\nseed=3,before\n"
+                             "seed=4,before\nseed=5,new\n");
+    expect_exit(w, 0, "%s1,2,3,4,5 --overwrite --quiet", sweep);
+    ck_assert(!exists("runs/tiny/growth.csv"));
+}
+END_TEST
+
+START_TEST(a_run_that_failed_is_taken_as_one)
+{
+    static const char sweep[] = "$TRAIN tiny.ini train.steps=20 optimizer.clip_norm=0 "
+                                "sweep.optimizer.lr=1e-2,1e30";
+    expect_exit(w, 5, "%s", sweep);
+    expect_exit(w, 5, "%s", sweep);
+    expect_text(w->err, "[2/2] lr=1e30: taken as it was (exit code 5, see runs/tiny/lr=1e30/");
+    expect_no_text(w->err, "nan");
+}
+END_TEST
+
 START_TEST(runs_and_sweeps_do_not_share_a_folder)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20 sweep.run.seed=1,2");
@@ -265,6 +296,8 @@ int main(void)
     tcase_add_test(tests, an_interrupted_sweep_goes_on);
     tcase_add_test(tests, an_interrupted_sweep_ends_as_one_that_was_not);
     tcase_add_test(tests, a_sweep_grows_by_values_and_seeds_and_variants);
+    tcase_add_test(tests, only_more_runs_than_before_are_growth);
+    tcase_add_test(tests, a_run_that_failed_is_taken_as_one);
     tcase_add_test(tests, runs_and_sweeps_do_not_share_a_folder);
     tcase_add_test(tests, numbers_of_any_size_and_columns_of_any_count_fit);
     tcase_add_loop_test(tests, runs_at_a_time_share_the_threads, 0, 3);

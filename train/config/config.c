@@ -23,6 +23,7 @@ typedef struct loading {
     bool known;      /* it names a section of keys that exists */
     bool in_sweep;
     bool in_variant;
+    bool placed; /* run.dir and run.name are those of the folder of the run */
     char section[SECTION_SIZE];
     int first_line[RT_MAX_KEYS];
     bool overridden[RT_MAX_KEYS];
@@ -194,7 +195,7 @@ static void name_after_file(loading *l, const char *path)
     int i = rt_key_find("run", "name");
     char stem[RT_PATH_SIZE];
     const char *slash = strrchr(path, '/');
-    if (l->config->origin[i] != RT_FROM_DEFAULT || l->errors.bad[i])
+    if (l->placed || l->config->origin[i] != RT_FROM_DEFAULT || l->errors.bad[i])
         return;
     snprintf(stem, sizeof stem, "%s", slash ? slash + 1 : path);
     char *dot = strrchr(stem, '.');
@@ -203,21 +204,35 @@ static void name_after_file(loading *l, const char *path)
     set_key(l, RT_FROM_DEFAULT, i, stem);
 }
 
-static void set_unless_overridden(loading *l, const char *name, const char *value)
+/* Whether the key takes the value, which nobody has written. */
+static bool would_take(const loading *l, const char *name, const char *value)
+{
+    rt_config scratch = *l->config;
+    rt_writer problem = {0};
+    const bool good = *value && *value != '-' &&
+                      rt_key_read(rt_key_at(rt_key_find("run", name)), value, &scratch, &problem);
+    rt_writer_free(&problem);
+    return good;
+}
+
+static void place(loading *l, const char *name, const char *value)
 {
     const int i = rt_key_find("run", name);
     if (!l->overridden[i])
         set_key(l, l->first_line[i], i, value);
 }
 
-/* A run's own configuration, wherever its folder is now, is that of the run there. */
+/* A run's own configuration, wherever its folder is now, is that of the run there; if it is where
+ * no configuration could say, what the file says stays. */
 static void settle_place(loading *l, const rt_config_source *source)
 {
     char dir[RT_PATH_SIZE], name[RT_PATH_SIZE];
-    if (source->text || !rt_own_place(source->path, dir, name))
+    if (source->text || !rt_own_place(source->path, dir, name) || !would_take(l, "dir", dir) ||
+        !would_take(l, "name", name))
         return;
-    set_unless_overridden(l, "dir", dir);
-    set_unless_overridden(l, "name", name);
+    place(l, "dir", dir);
+    place(l, "name", name);
+    l->placed = true;
 }
 
 static void settle_horizon(rt_config *config)

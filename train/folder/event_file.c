@@ -63,6 +63,7 @@ static bool write_record(FILE *file, const bytes *message)
 
 enum { VARINT = 0, EIGHT_BYTES = 1, LENGTH_AND_BYTES = 2, FOUR_BYTES = 5 };
 enum { EVENT_TIME = 1, EVENT_STEP = 2, EVENT_VERSION = 3, EVENT_SUMMARY = 5 };
+enum { EVENT_SESSION = 7, SESSION_STATUS = 1, SESSION_START = 1 };
 enum { SUMMARY_VALUE = 1, VALUE_TAG = 1, VALUE_SIMPLE = 2 };
 
 static void put_varint(bytes *b, uint64_t value)
@@ -129,19 +130,41 @@ static rt_status open_file(rt_event_file *f, const char *folder)
     return status;
 }
 
-rt_status rt_event_file_open(rt_event_file *f, const char *folder)
+/* A session that starts at a step takes back what was written of it and of later ones. */
+static bool write_start(FILE *file, int64_t step)
+{
+    bytes event = {.count = 0}, session = {.count = 0};
+    put_field(&session, SESSION_STATUS, VARINT);
+    put_varint(&session, SESSION_START);
+    put_time(&event);
+    put_field(&event, EVENT_STEP, VARINT);
+    put_varint(&event, (uint64_t)step);
+    put_bytes(&event, EVENT_SESSION, session.at, session.count);
+    return write_record(file, &event);
+}
+
+static bool is_own_folder(const char *path)
+{
+    struct stat found;
+    return !lstat(path, &found) && S_ISDIR(found.st_mode);
+}
+
+rt_status rt_event_file_open(rt_event_file *f, const char *folder, int64_t finished_steps)
 {
     static const char version[] = "brain.Event:2";
     bytes event = {.count = 0};
     *f = (rt_event_file){.file = NULL};
     if (mkdir(folder, 0777) && errno != EEXIST)
         return rt_error(RT_IO, "%s: %s", folder, strerror(errno));
+    if (!is_own_folder(folder))
+        return rt_error(RT_IO, "%s: not a folder", folder);
     rt_status status = open_file(f, folder);
     if (status.code)
         return status;
     put_time(&event);
     put_bytes(&event, EVENT_VERSION, version, strlen(version));
-    f->failed = !write_record(f->file, &event);
+    f->failed = !write_record(f->file, &event) ||
+                (finished_steps && !write_start(f->file, finished_steps + 1));
     return rt_ok();
 }
 
@@ -169,10 +192,8 @@ void rt_event_file_close(rt_event_file *f)
 void rt_event_files_clear(const char *folder)
 {
     char path[RT_PATH_SIZE];
-    struct stat found;
     const struct dirent *entry;
-    const bool own = !lstat(folder, &found) && S_ISDIR(found.st_mode);
-    DIR *directory = own ? opendir(folder) : NULL;
+    DIR *directory = is_own_folder(folder) ? opendir(folder) : NULL;
     if (!directory)
         return;
     while ((entry = readdir(directory)))

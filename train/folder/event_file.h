@@ -24,9 +24,11 @@ typedef struct rt_event_file {
     bool failed; /* a record could not be written */
 } rt_event_file;
 
-/* Makes the folder, and in it a new events.out.tfevents.SECONDS.HOST.PID.N. RT_IO; RT_CONFIG if the
- * path is too long. */
-rt_status rt_event_file_open(rt_event_file *f, const char *folder) RT_MUST_CHECK;
+/* Makes the folder, and in it a new events.out.tfevents.SECONDS.HOST.PID.N, whose steps begin after
+ * `finished_steps`: a reader drops those that an earlier file has beyond them. RT_IO; RT_CONFIG if
+ * the path is too long. */
+rt_status rt_event_file_open(rt_event_file *f, const char *folder,
+                             int64_t finished_steps) RT_MUST_CHECK;
 
 /* Adds a record with the values of a step, at most RT_MOST_SCALARS, and hands it to the system. */
 enum { RT_MOST_SCALARS = 16 };

@@ -1,6 +1,7 @@
 #include "train/folder/results.h"
 
 #include "core/memory.h"
+#include "core/path.h"
 #include "train/text/csv.h"
 #include "train/text/text_file.h"
 
@@ -10,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char last_row[] = "end"; /* a file without it was cut off */
 
@@ -101,6 +103,14 @@ rt_status rt_results_write(const rt_results *r, const char *folder)
         text ? rt_write_text(folder, "result.csv", text) : rt_out_of_memory("the results");
     rt_free(text);
     return status;
+}
+
+void rt_results_forget(const char *folder)
+{
+    char path[RT_PATH_SIZE];
+    const rt_status status = rt_path_join(path, folder, "result.csv");
+    if (!status.code)
+        unlink(path);
 }
 
 bool rt_results_read(rt_results *r, const char *folder)

@@ -57,6 +57,9 @@ bool rt_results_whole(const rt_results *r, const char *name, int *value);
 /* RT_MEMORY if a result has got lost. */
 rt_status rt_results_write(const rt_results *r, const char *folder) RT_MUST_CHECK;
 
+/* Removes those of a run that goes on. */
+void rt_results_forget(const char *folder);
+
 /* False, and empty, if the folder has no result.csv, or one that is not whole. */
 bool rt_results_read(rt_results *r, const char *folder);
 

@@ -33,13 +33,16 @@ typedef struct member {
 typedef struct comparison {
     int count;
     member *list[RT_MOST_COMPARED];
-    char folder[32];
+    char folder[RT_PATH_SIZE];
 } comparison;
 
 /* ---- the runs ---- */
 
+/* Whether something else in the folder has it. */
 static bool has_name(const comparison *c, const char *name)
 {
+    if (!strcmp(name, "runs.csv") || !strcmp(name, "figures"))
+        return true;
     for (int i = 0; i < c->count; i++)
         if (!strcmp(c->list[i]->name, name))
             return true;
@@ -210,13 +213,16 @@ static void remove_folder(const comparison *c)
 static rt_status write_page(comparison *c, const char *file)
 {
     char title[64];
-    strcpy(c->folder, "/tmp/rotor-compare-XXXXXX");
-    if (!mkdtemp(c->folder)) {
+    const char *given = getenv("TMPDIR"), *place = given && *given ? given : "/tmp";
+    rt_status status = rt_path_join(c->folder, place, "rotor-compare-XXXXXX");
+    if (!status.code && !mkdtemp(c->folder)) {
         *c->folder = '\0';
-        return rt_error(RT_IO, "no folder can be made in /tmp");
+        status = rt_error(RT_IO, "no folder can be made in %s", place);
     }
+    if (status.code)
+        return status;
     snprintf(title, sizeof title, "%d runs compared", c->count);
-    rt_status status = write_table(c);
+    status = write_table(c);
     if (!status.code)
         status = link_runs(c);
     if (!status.code)

@@ -4,6 +4,7 @@
 #include "train/report/html.h"
 #include "train/text/text_file.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,7 +76,7 @@ void rt_page_begin(rt_writer *w, const char *title)
     begin(w, title, "");
 }
 
-void rt_page_begin_unfinished(rt_writer *w, const char *title)
+void rt_page_begin_watched(rt_writer *w, const char *title)
 {
     begin(w, title, "<meta http-equiv=\"refresh\" content=\"5\">\n");
 }
@@ -83,9 +84,9 @@ void rt_page_begin_unfinished(rt_writer *w, const char *title)
 rt_status rt_page_may_replace(const char *file)
 {
     char beginning[512];
-    FILE *there = fopen(file, "r");
+    FILE *there = rt_open_regular(file);
     if (!there)
-        return rt_ok();
+        return errno == ENOENT ? rt_ok() : rt_error(RT_CONFIG, "%s: %s", file, strerror(errno));
     const size_t length = fread(beginning, 1, sizeof beginning - 1, there);
     beginning[length] = '\0';
     fclose(there);
@@ -102,8 +103,10 @@ rt_status rt_page_end_as(rt_writer *w, const char *file)
     const char *name = rt_path_name(file);
     const int length = (int)(name - file);
     if (snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? file : ".") >=
-        (int)sizeof folder)
+        (int)sizeof folder) {
+        rt_writer_free(w);
         return rt_error(RT_CONFIG, "the path of the report is too long");
+    }
     rt_writer_add(w, "</body>\n</html>\n");
     char *page = rt_writer_take(w);
     rt_status status = page ? rt_write_text(folder, name, page) : rt_out_of_memory("a report");

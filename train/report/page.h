@@ -10,8 +10,8 @@
 /* The beginning, up to the headline. */
 void rt_page_begin(rt_writer *w, const char *title);
 
-/* The same of a run that has not ended: a browser reloads the page every few seconds. */
-void rt_page_begin_unfinished(rt_writer *w, const char *title);
+/* The same of a run that still trains: a browser reloads the page every few seconds. */
+void rt_page_begin_watched(rt_writer *w, const char *title);
 
 /* The end; writes FOLDER/report.html and empties the writer. */
 rt_status rt_page_end(rt_writer *w, const char *folder) RT_MUST_CHECK;

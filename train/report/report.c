@@ -283,18 +283,16 @@ static void add_verdict(rt_writer *w, const rt_config *c, const char *folder, rt
 
 /* ---- the page ---- */
 
-rt_status rt_report_write(const char *folder, const rt_config *config, rt_trainer *trainer)
+rt_status rt_report_write(const char *folder, const rt_config *config, rt_trainer *trainer,
+                          bool watched)
 {
     rt_figures figures;
-    rt_results results;
     rt_writer w = {0};
     rt_status drawn = draw(&figures, folder, config, trainer);
-    const bool ended = rt_results_read(&results, folder);
-    rt_results_free(&results);
-    if (ended)
-        rt_page_begin(&w, config->run.name);
+    if (watched)
+        rt_page_begin_watched(&w, config->run.name);
     else
-        rt_page_begin_unfinished(&w, config->run.name);
+        rt_page_begin(&w, config->run.name);
     add_verdict(&w, config, folder, trainer);
     rt_page_figures(&w, &figures);
     if (config->model.theta.learn)

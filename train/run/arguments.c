@@ -28,6 +28,7 @@ static const char synopsis[] =
     "usage: %s [options] CONFIG.ini [section.key=value ...]\n"
     "       %s --eval|--predict TEXT|--decay|--print-config --checkpoint FILE\n"
     "             [section.key=value ...]\n"
+    "       %s --report RUN ...|--watch RUN\n"
     "\n";
 
 static const char usage[] =
@@ -79,7 +80,8 @@ static const char usage[] =
 
 void rt_arguments_print_usage(FILE *to)
 {
-    fprintf(to, synopsis, rt_program_name(), rt_program_name());
+    const char *name = rt_program_name();
+    fprintf(to, synopsis, name, name, name);
     fputs(usage, to);
 }
 

@@ -43,11 +43,11 @@ static bool keep_timing(rt_csv *row, int step, const void *context)
     return step <= ((const cut *)context)->finished_steps;
 }
 
-static rt_status open_events(rt_metrics *m, const char *folder)
+static rt_status open_events(rt_metrics *m, const char *folder, int finished_steps)
 {
     char path[RT_PATH_SIZE];
     rt_status status = rt_path_join(path, folder, RT_EVENTS_FOLDER);
-    return status.code ? status : rt_event_file_open(&m->events, path);
+    return status.code ? status : rt_event_file_open(&m->events, path, finished_steps);
 }
 
 rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
@@ -70,7 +70,7 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
                                     "step,layer,head,i,theta,theta_initial",
                                     finished_steps ? keep_theta : NULL, &c);
     if (!status.code && config->run.tensorboard)
-        status = open_events(m, folder);
+        status = open_events(m, folder, finished_steps);
     return status;
 }
 

@@ -215,7 +215,7 @@ static void report(rt_run *r)
 {
     if (rt_reports_are_off())
         return;
-    rt_status status = rt_report_write(r->folder.path, r->config, r->trainer);
+    rt_status status = rt_report_write(r->folder.path, r->config, r->trainer, false);
     if (status.code)
         rt_progress_say(&r->progress, "%s; %s --report %s tries again", status.message,
                         rt_program_name(), r->folder.path);
@@ -283,7 +283,8 @@ static void warn_of_rate_zero(rt_run *r)
     const int steps = c->train.steps, horizon = c->optimizer.schedule_steps;
     const int first = (horizon > r->state->step ? horizon : r->state->step) + 1;
     const bool told = r->before || !r->arguments->quiet; /* a fresh run was given it as it is */
-    if (told && first <= steps && rt_learning_rate(&c->optimizer, steps) == 0)
+    if (told && c->optimizer.lr > 0 && first <= steps &&
+        rt_learning_rate(&c->optimizer, steps) == 0)
         rt_progress_say(&r->progress,
                         "warning: the learning rate is 0 from step %d to the end at %d, since "
                         "optimizer.schedule_steps = %d: give optimizer.schedule_steps=%d or "
@@ -296,6 +297,7 @@ static rt_status take_steps(rt_run *r)
 {
     describe(r);
     warn_of_rate_zero(r);
+    rt_results_forget(r->folder.path);
     rt_status status = rt_write_text(r->folder.path, "config.ini", r->config_text);
     if (!status.code)
         status = write_schedules(r);

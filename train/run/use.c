@@ -32,10 +32,19 @@ static rt_status configure(rt_run *r, const rt_checkpoint_found *found)
 {
     rt_config own;
     char *errors;
-    if (r->arguments->checkpoint)
-        return rt_found_training(&r->config->optimizer, found);
+    if (r->arguments->checkpoint) {
+        rt_status known = rt_found_training(&r->config->optimizer, found);
+        return known.code == RT_CHECKPOINT ? rt_image_status(found->image) : known;
+    }
     rt_status status = rt_found_configuration(&own, found, r->arguments, &errors);
     rt_free(errors);
+    if (status.code == RT_CHECKPOINT && !rt_image_status(found->image).code) {
+        rt_progress_say(&r->progress,
+                        "warning: the configuration of the run cannot be used here, "
+                        "that of %s is: %s",
+                        r->config->file, status.message);
+        return rt_ok();
+    }
     if (!status.code)
         status = tell_differences(r, &own);
     if (!status.code)
@@ -167,7 +176,8 @@ static rt_status report_again(const rt_arguments *arguments)
     if (!has_model)
         rt_progress_say(&r.progress, "no attention maps%s%s", status.code ? ": " : "",
                         status.message);
-    status = rt_report_write(arguments->report, &config, has_model ? r.trainer : NULL);
+    status = rt_report_write(arguments->report, &config, has_model ? r.trainer : NULL,
+                             arguments->watch && rt_run_folder_busy(arguments->report));
     rt_run_free(&r);
     return status;
 }

@@ -5,24 +5,20 @@
 #include "train/text/csv.h"
 #include "train/text/text_file.h"
 
-#include <string.h>
 #include <unistd.h>
 
 static const char file_name[] = "growth.csv";
 
-/* Whether runs.csv has the run; *any tells whether it has one at all. */
-static bool was_there(const char *folder, const char *name, bool *any)
+/* How many runs the earlier call had. */
+static int count_before(const char *folder)
 {
     rt_csv csv;
-    bool found = false;
-    *any = false;
+    int count = 0;
     if (rt_csv_open(&csv, folder, "runs.csv"))
-        while (!found && rt_csv_row(&csv)) {
-            *any = true;
-            found = !strcmp(rt_csv_cell(&csv, "run"), name);
-        }
+        while (rt_csv_row(&csv))
+            count++;
     rt_csv_close(&csv);
-    return found;
+    return count;
 }
 
 static void forget(const char *folder)
@@ -33,27 +29,24 @@ static void forget(const char *folder)
         unlink(path);
 }
 
-rt_status rt_sweep_note_growth(const char *folder, const rt_sweep *sweep, bool from_start,
-                               int *fresh)
+rt_status rt_sweep_note_growth(const char *folder, const rt_sweep *sweep, const bool *taken,
+                               bool from_start, int *fresh)
 {
+    const int before = count_before(folder), count = rt_sweep_count(sweep);
     rt_writer w = {0};
-    bool any = false;
     *fresh = 0;
-    if (from_start) {
+    if (from_start)
         forget(folder);
+    if (from_start || !before || count <= before)
         return rt_ok();
-    }
     rt_writer_add(&w, "run,run_is\n");
-    for (int run = 0; run < rt_sweep_count(sweep); run++) {
+    for (int run = 0; run < count; run++) {
         char name[RT_RUN_NAME_SIZE];
         rt_sweep_name(sweep, run, name);
-        const bool old = was_there(folder, name, &any);
-        *fresh += !old;
+        *fresh += !taken[run];
         rt_csv_put(&w, name);
-        rt_writer_add(&w, old ? ",before\n" : ",new\n");
+        rt_writer_add(&w, taken[run] ? ",before\n" : ",new\n");
     }
-    if (!any)
-        *fresh = 0;
     char *table = rt_writer_take(&w);
     rt_status status = table ? rt_ok() : rt_out_of_memory("a table");
     if (!status.code && *fresh)

@@ -226,23 +226,26 @@ static const char *ending_of(int code)
 }
 
 /* A line about a run that has ended: the `number`-th. */
-static void tell_end(sweep_run *r, int run, int number, const char *name, const char *how)
+static void tell_end(sweep_run *r, int run, int number, const char *how)
 {
-    const rt_results *results = &r->results[run].results;
-    rt_progress_say(&r->progress, "[%d/%d] %s: %s, loss %.4f, accuracy %.4f", number, r->count,
-                    name, how, rt_results_get(results, RT_RESULT_LOSS),
-                    rt_results_get(results, RT_RESULT_ACCURACY));
+    char name[RT_RUN_NAME_SIZE];
+    const rt_sweep_result *result = &r->results[run];
+    rt_sweep_name(r->sweep, run, name);
+    if (result->exit_code == RT_EXIT_DONE || result->exit_code == RT_EXIT_CHECK)
+        rt_progress_say(&r->progress, "[%d/%d] %s: %s, loss %.4f, accuracy %.4f", number, r->count,
+                        name, how, rt_results_get(&result->results, RT_RESULT_LOSS),
+                        rt_results_get(&result->results, RT_RESULT_ACCURACY));
+    else
+        rt_progress_say(&r->progress, "[%d/%d] %s: %s (exit code %d, see %s/%s/output.log)", number,
+                        r->count, name, how, result->exit_code, r->folder.path, name);
 }
 
 /* The runs that are not trained again. */
 static void tell_taken(sweep_run *r)
 {
-    char name[RT_RUN_NAME_SIZE];
     for (int run = 0, number = 0; run < r->count && !r->arguments->quiet; run++)
-        if (r->states[run] == ENDED) {
-            rt_sweep_name(r->sweep, run, name);
-            tell_end(r, run, ++number, name, "taken as it was");
-        }
+        if (r->states[run] == ENDED)
+            tell_end(r, run, ++number, "taken as it was");
 }
 
 static void end_run(sweep_run *r, int run, int how)
@@ -257,13 +260,8 @@ static void end_run(sweep_run *r, int run, int how)
     r->states[run] = ENDED;
     r->running--;
     r->ended++;
-    if (r->arguments->quiet)
-        return;
-    if (result->exit_code == RT_EXIT_DONE || result->exit_code == RT_EXIT_CHECK)
-        tell_end(r, run, r->ended, name, ending_of(result->exit_code));
-    else
-        rt_progress_say(&r->progress, "[%d/%d] %s: %s (exit code %d, see %s/output.log)", r->ended,
-                        r->count, name, ending_of(result->exit_code), result->exit_code, path);
+    if (!r->arguments->quiet)
+        tell_end(r, run, r->ended, ending_of(result->exit_code));
 }
 
 static void collect(sweep_run *r)
@@ -338,9 +336,26 @@ static rt_exit first_failure(const sweep_run *r)
     return RT_EXIT_DONE;
 }
 
-static rt_exit train_all(sweep_run *r, const rt_config *base)
+/* A sweep that has more runs than before says which are new. */
+static rt_status note_growth(sweep_run *r)
 {
     int fresh = 0;
+    bool *taken = rt_alloc((size_t)r->count, sizeof *taken);
+    if (!taken)
+        return rt_out_of_memory("a sweep");
+    for (int run = 0; run < r->count; run++)
+        taken[run] = r->states[run] == ENDED;
+    rt_status status =
+        rt_sweep_note_growth(r->folder.path, r->sweep, taken, r->arguments->overwrite, &fresh);
+    rt_free(taken);
+    if (!status.code && fresh && !r->arguments->quiet)
+        rt_progress_say(&r->progress, "the sweep has grown: %d of %d runs are new", fresh,
+                        r->count);
+    return status;
+}
+
+static rt_exit train_all(sweep_run *r, const rt_config *base)
+{
     rt_status status = prepare(r, base);
     if (!status.code && !r->arguments->quiet)
         rt_progress_say(&r->progress, "%s: %d runs, %d at a time on %d thread%s each%s",
@@ -348,15 +363,12 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
                         r->ended == r->count ? "; all are finished already"
                         : r->ended           ? "; some are finished already"
                                              : "");
+    if (!status.code)
+        status = note_growth(r);
     if (!status.code) {
         tell_taken(r);
         status = make_runs(r);
     }
-    if (!status.code)
-        status = rt_sweep_note_growth(r->folder.path, r->sweep, r->arguments->overwrite, &fresh);
-    if (!status.code && fresh && !r->arguments->quiet)
-        rt_progress_say(&r->progress, "the sweep has grown: %d of %d runs are new", fresh,
-                        r->count);
     if (!status.code)
         status = rt_sweep_record(r->folder.path, r->sweep, r->results);
     if (!status.code)
