@@ -79,7 +79,7 @@ if (there('known')) {
 # ---- encodings ----
 
 curve(name, kind) = sprintf("< awk -F, -v kind=%s -f %scurve.awk %s/%s-curves.csv", kind, lib, kept, name)
-set key top right noenhanced
+set key outside top left horizontal Left reverse noenhanced
 set xlabel 'steps'
 set ylabel 'evaluation loss (nats per byte)'
 
