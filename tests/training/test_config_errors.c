@@ -80,6 +80,7 @@ static const example bad_files[] = {
     {"[run]\nname = a\n[train\nsteps = x\n",
      "theta.ini:3: a section needs a ']' at its end; got '[train'\n"},
     {"[train] steps\n", "theta.ini:1: nothing can follow a section's ']'; got 'steps'\n"},
+    {"[train]steps\n", "theta.ini:1: nothing can follow a section's ']'; got 'steps'\n"},
     {"[]\n", "theta.ini:1: unknown section ''; the sections are run, model, position, theta, data, "
              "optimizer, train\n"},
     {"[run]\nname = a\tb\n",
