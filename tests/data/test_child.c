@@ -399,6 +399,15 @@ END_TEST
 
 #define ROWS(table) (int)(sizeof table / sizeof *table)
 
+/* A slow disk reads 8 MiB in a second. */
+START_TEST(a_larger_file_has_more_time)
+{
+    ck_assert_uint_eq(rt_child_seconds(0), 10);
+    ck_assert_uint_eq(rt_child_seconds((size_t)8 << 20), 11);
+    ck_assert_uint_eq(rt_child_seconds((size_t)800 << 20), 110);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("child");
@@ -420,6 +429,7 @@ int main(void)
     tcase_add_test(tests, a_child_ends_with_its_parent);
     tcase_add_test(tests, a_signal_does_not_wait_for_the_limit);
     tcase_add_test(tests, children_that_nobody_waits_for_answer_too);
+    tcase_add_test(tests, a_larger_file_has_more_time);
     tcase_add_test(tests, no_descriptors_and_no_memory_are_errors);
     return run_suite(suite);
 }
