@@ -285,3 +285,14 @@ rt_status rt_config_load(rt_config *config, const rt_config_source *source, char
         rt_config_check(config, &l.errors);
     return give_up_or_report(&l.errors, errors);
 }
+
+rt_status rt_config_load_folder(rt_config *config, const char *folder)
+{
+    char path[RT_PATH_SIZE], *errors = NULL;
+    const rt_config_source source = {.path = path, .regular = true};
+    rt_status status = rt_path_join(path, folder, "config.ini");
+    if (!status.code)
+        status = rt_config_load(config, &source, &errors);
+    rt_free(errors);
+    return status;
+}

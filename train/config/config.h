@@ -102,6 +102,10 @@ typedef struct rt_config_source {
 rt_status rt_config_load(rt_config *config, const rt_config_source *source,
                          char **errors) RT_MUST_CHECK;
 
+/* The configuration in the folder of a run, FOLDER/config.ini, which may be a stranger's. The
+ * message is the first of what is wrong. */
+rt_status rt_config_load_folder(rt_config *config, const char *folder) RT_MUST_CHECK;
+
 /* The longest sequences that the run uses, in training or in evaluation. */
 int rt_config_longest(const rt_config *config);
 

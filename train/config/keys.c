@@ -274,6 +274,11 @@ int rt_key_find_full(const char *full_name)
     return -1;
 }
 
+bool rt_key_decides(const rt_key *key)
+{
+    return key->change != RT_MAY_DIFFER || key == rt_key_at(rt_key_find("train", "steps"));
+}
+
 const char *rt_key_full_name(const rt_key *key, char text[RT_KEY_NAME_SIZE])
 {
     snprintf(text, RT_KEY_NAME_SIZE, "%s.%s", key->section, key->name);

@@ -55,6 +55,10 @@ int rt_key_find(const char *section, const char *name);
 /* The same for "section.name". */
 int rt_key_find_full(const char *full_name);
 
+/* Whether the key decides the result of a run: all that a resumed run may not change, and
+ * train.steps. */
+bool rt_key_decides(const rt_key *key);
+
 /* "section.name" in `text`; returns it. */
 const char *rt_key_full_name(const rt_key *key, char text[RT_KEY_NAME_SIZE]);
 

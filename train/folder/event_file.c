@@ -1,5 +1,7 @@
 #include "train/folder/event_file.h"
 
+#include "train/text/text_file.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -143,12 +145,6 @@ static bool write_start(FILE *file, int64_t step)
     return write_record(file, &event);
 }
 
-static bool is_own_folder(const char *path)
-{
-    struct stat found;
-    return !lstat(path, &found) && S_ISDIR(found.st_mode);
-}
-
 rt_status rt_event_file_open(rt_event_file *f, const char *folder, int64_t finished_steps)
 {
     static const char version[] = "brain.Event:2";
@@ -156,7 +152,7 @@ rt_status rt_event_file_open(rt_event_file *f, const char *folder, int64_t finis
     *f = (rt_event_file){.file = NULL};
     if (mkdir(folder, 0777) && errno != EEXIST)
         return rt_error(RT_IO, "%s: %s", folder, strerror(errno));
-    if (!is_own_folder(folder))
+    if (!rt_is_own_folder(folder))
         return rt_error(RT_IO, "%s: not a folder", folder);
     rt_status status = open_file(f, folder);
     if (status.code)
@@ -193,7 +189,7 @@ void rt_event_files_clear(const char *folder)
 {
     char path[RT_PATH_SIZE];
     const struct dirent *entry;
-    DIR *directory = is_own_folder(folder) ? opendir(folder) : NULL;
+    DIR *directory = rt_is_own_folder(folder) ? opendir(folder) : NULL;
     if (!directory)
         return;
     while ((entry = readdir(directory)))

@@ -9,19 +9,8 @@
 
 static bool load(rt_config *config, const char *folder, const char *run)
 {
-    char member[RT_PATH_SIZE], path[RT_PATH_SIZE], *errors = NULL;
-    const rt_config_source source = {.path = path, .regular = true};
-    if (rt_path_join(member, folder, run).code || rt_path_join(path, member, "config.ini").code)
-        return false;
-    const rt_status status = rt_config_load(config, &source, &errors);
-    rt_free(errors);
-    return !status.code;
-}
-
-/* What says where a run is, or how it is watched, is nothing in common. */
-static bool is_of_interest(const rt_key *key)
-{
-    return key->change != RT_MAY_DIFFER || !strcmp(key->name, "steps");
+    char member[RT_PATH_SIZE];
+    return !rt_path_join(member, folder, run).code && !rt_config_load_folder(config, member).code;
 }
 
 static void drop_differences(bool same[RT_MAX_KEYS], const rt_config *a, const rt_config *b)
@@ -42,7 +31,7 @@ void rt_report_common_keys(rt_writer *w, const char *folder, const rt_sweep_runs
     }
     rt_config *other = first + 1;
     for (int i = 0; rt_key_at(i); i++)
-        same[i] = is_of_interest(rt_key_at(i));
+        same[i] = rt_key_decides(rt_key_at(i));
     for (int run = 0; run < runs->count; run++)
         if (!any)
             any = load(first, folder, runs->list[run].cells[0]);

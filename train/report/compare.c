@@ -60,17 +60,13 @@ static void name_after_folder(const comparison *c, member *m, const char *path)
 
 static rt_status add_run(comparison *c, const char *folder)
 {
-    char path[RT_PATH_SIZE], whole[PATH_MAX], *errors = NULL;
-    const rt_config_source source = {.path = path, .regular = true};
+    char whole[PATH_MAX];
     if (c->count == RT_MOST_COMPARED)
         return rt_error(RT_CONFIG, "more than %d runs to compare", RT_MOST_COMPARED);
     member *m = rt_alloc(1, sizeof *m);
     if (!m)
         return rt_out_of_memory("a comparison");
-    rt_status status = rt_path_join(path, folder, "config.ini");
-    if (!status.code)
-        status = rt_config_load(&m->config, &source, &errors);
-    rt_free(errors);
+    rt_status status = rt_config_load_folder(&m->config, folder);
     if (!status.code &&
         (!realpath(folder, whole) || snprintf(m->path, RT_PATH_SIZE, "%s", whole) >= RT_PATH_SIZE))
         status = rt_error(RT_CONFIG, "the path is too long");
@@ -110,7 +106,7 @@ static bool differs(const comparison *c, int key)
 {
     const rt_key *k = rt_key_at(key);
     char first[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
-    if (k->change == RT_MAY_DIFFER && key != rt_key_find("train", "steps"))
+    if (!rt_key_decides(k))
         return false;
     rt_key_write(k, &c->list[0]->config, first);
     for (int i = 1; i < c->count; i++)

@@ -54,20 +54,13 @@ const char *rt_figure_file(char file[RT_FIGURE_FILE_SIZE], const char *name, con
     return file;
 }
 
-/* A link would lead to files that are not this program's. */
-static bool is_own_folder(const char *path)
-{
-    struct stat found;
-    return !lstat(path, &found) && S_ISDIR(found.st_mode);
-}
-
 void rt_figures_begin(rt_figures *f, const char *folder)
 {
     *f = (rt_figures){.count = 0};
     f->status = rt_path_join(f->folder, folder, "figures");
     if (!f->status.code && mkdir(f->folder, 0777) && errno != EEXIST)
         fail(f, f->folder);
-    if (!f->status.code && !is_own_folder(f->folder))
+    if (!f->status.code && !rt_is_own_folder(f->folder))
         f->status = rt_error(RT_IO, "%s: not a folder", f->folder);
 }
 
@@ -235,7 +228,7 @@ void rt_figures_clear(const char *folder)
     char path[RT_PATH_SIZE], file[RT_PATH_SIZE];
     struct dirent *entry;
     const bool fits = !rt_path_join(path, folder, "figures").code;
-    DIR *directory = fits && is_own_folder(path) ? opendir(path) : NULL;
+    DIR *directory = fits && rt_is_own_folder(path) ? opendir(path) : NULL;
     if (!directory)
         return;
     while ((entry = readdir(directory))) {

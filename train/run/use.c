@@ -152,14 +152,10 @@ static const char *last_part(const char *path, char name[RT_PATH_SIZE])
 /* A run whose data or checkpoints are gone has a report without attention maps. */
 static rt_status report_again(const rt_arguments *arguments)
 {
-    char path[RT_PATH_SIZE], *errors = NULL;
+    char path[RT_PATH_SIZE];
     rt_config config;
     rt_checkpoint_found found = {0};
-    const rt_config_source source = {.path = path, .regular = true};
-    rt_status status = rt_path_join(path, arguments->report, "config.ini");
-    if (!status.code)
-        status = rt_config_load(&config, &source, &errors);
-    rt_free(errors);
+    rt_status status = rt_config_load_folder(&config, arguments->report);
     if (status.code)
         return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", arguments->report,
                         status.message);

@@ -101,22 +101,17 @@ static rt_status look_for_results(sweep_run *r, int run)
     rt_sweep_result *result = &r->results[run];
     rt_run_folder folder;
     rt_config config, before;
-    char path[RT_PATH_SIZE], *errors = NULL;
     rt_status status = load_again(r, run, &config);
     if (!status.code)
         status = rt_run_folder_name(&folder, config.run.dir, config.run.name);
     if (status.code || !rt_results_read(&result->results, folder.path))
         return status;
-    const rt_config_source source = {.path = path, .regular = true};
-    status = rt_path_join(path, folder.path, "config.ini");
-    if (!status.code)
-        status = rt_config_load(&before, &source, &errors);
+    status = rt_config_load_folder(&before, folder.path);
     int code = 0, steps = 0;
     const bool ended = rt_results_whole(&result->results, RT_RESULT_EXIT_CODE, &code) &&
                        rt_results_whole(&result->results, RT_RESULT_STEPS, &steps);
     if (!status.code)
         status = rt_config_compare(&before, steps, &config, folder.path);
-    rt_free(errors);
     if (!status.code && ended && (steps >= config.train.steps || code == RT_EXIT_NONFINITE)) {
         result->ended = true;
         result->exit_code = code;

@@ -13,6 +13,12 @@
 
 enum { MOST_BYTES = 16 << 20 };
 
+bool rt_is_own_folder(const char *path)
+{
+    struct stat found;
+    return !lstat(path, &found) && S_ISDIR(found.st_mode);
+}
+
 FILE *rt_open_regular(const char *path)
 {
     struct stat facts;

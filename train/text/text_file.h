@@ -5,11 +5,16 @@
 
 #include "core/status.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* Opens a regular file to read it; NULL for whatever else the name may be of, such as a pipe, which
  * would be waited for. errno tells. */
 FILE *rt_open_regular(const char *path);
+
+/* Whether the path is a folder, and no link to one: a link would lead to files that are not this
+ * program's. */
+bool rt_is_own_folder(const char *path);
 
 /* The text of a regular file of at most 16 MiB, which the caller frees (rt_free); NULL if it cannot
  * be read. */
