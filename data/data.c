@@ -55,6 +55,12 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *tell, void *conte
         task->check(o, to);
 }
 
+bool rt_data_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE])
+{
+    const rt_source *source = rt_tasks[o->task].source;
+    return source && source->file_at(o, n, path);
+}
+
 /* Keeps the first rule that the options break. */
 static void keep_first(void *context, const char *const *options, const char *message)
 {

@@ -71,6 +71,10 @@ int rt_data_task_classes(int task);
 /* Whether rt_data_options.objective says what is asked; other tasks have their own question. */
 bool rt_data_task_has_objective(int task);
 
+/* The path of the n-th file that the options name for their task, the data before the vocabulary;
+ * false if there are no more. The options are those that rt_data_check accepts. */
+bool rt_data_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE]);
+
 /* What options cannot be, whatever the files hold: RT_CONFIG, with a message that
  * begins with the key. Asked again with another length, it tells whether batches
  * of that length can be drawn. */

@@ -51,8 +51,7 @@ rt_status rt_files_check(const char *list)
     return rt_ok();
 }
 
-/* Copies the first path of the list; returns what follows it. */
-static const char *take_path(const char *list, char path[RT_PATH_SIZE])
+const char *rt_files_take(const char *list, char path[RT_PATH_SIZE])
 {
     entry e = first_entry(list);
     memcpy(path, e.start, (size_t)e.length);
@@ -108,7 +107,7 @@ static rt_status measure_all(const char *list, size_t *total)
     *total = 0;
     while (list) {
         size_t size;
-        list = take_path(list, path);
+        list = rt_files_take(list, path);
         rt_status status = measure_text(data_file, path, &size);
         if (status.code)
             return status;
@@ -185,7 +184,7 @@ rt_status rt_files_read(const char *list, rt_file_check *check, const void *cont
         return rt_out_of_memory("the text of data.file");
     while (list && !status.code) {
         const size_t start = *count;
-        list = take_path(list, path);
+        list = rt_files_take(list, path);
         status = append_file(data_file, path, bytes, room, count);
         if (!status.code && check)
             status = check(context, path, bytes + start, *count - start);

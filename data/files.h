@@ -3,6 +3,7 @@
 
 /* A list of files ("a.txt, b.txt"; spaces around a path do not count), read whole. */
 
+#include "core/path.h"
 #include "core/status.h"
 
 #include <stdbool.h>
@@ -15,6 +16,10 @@
 
 /* RT_CONFIG for an empty name or one of RT_PATH_SIZE bytes or more; no file is touched. */
 rt_status rt_files_check(const char *list) RT_MUST_CHECK;
+
+/* Copies the first path of a list that was checked; returns the list behind it, NULL if it was the
+ * last. */
+const char *rt_files_take(const char *list, char path[RT_PATH_SIZE]);
 
 /* RT_DATA names a file that is missing, cannot be read, or is not a regular file. */
 rt_status rt_file_measure(const char *path, off_t *size) RT_MUST_CHECK;

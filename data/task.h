@@ -45,6 +45,8 @@ typedef struct rt_source {
     /* The ids of units first ... first + count - 1; false if they cannot be read. */
     bool (*read)(const rt_data *data, size_t first, int count, int32_t *ids);
     rt_status (*status)(const rt_data *data); /* NULL when reading cannot fail */
+    /* As rt_data_file_at, of data.file. */
+    bool (*file_at)(const rt_data_options *o, int n, char path[RT_PATH_SIZE]);
 } rt_source;
 
 typedef struct rt_task {

@@ -131,4 +131,19 @@ static bool read_text(const rt_data *data, size_t first, int count, int32_t *ids
     return true;
 }
 
-const rt_source rt_text = {.open = open_text, .close = close_text, .read = read_text};
+/* The texts, and then the vocabulary. */
+static bool text_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE])
+{
+    for (const char *list = o->file; list; n--) {
+        list = rt_files_take(list, path);
+        if (n == 0)
+            return true;
+    }
+    memcpy(path, o->vocab_file, sizeof o->vocab_file);
+    return n == 0 && *path;
+}
+
+const rt_source rt_text = {.open = open_text,
+                           .close = close_text,
+                           .read = read_text,
+                           .file_at = text_file_at};

@@ -39,11 +39,19 @@ void rt_tokens_check(const rt_data_options *o, rt_rule_sink to)
     rt_windows_check(o, to);
 }
 
+static bool token_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE])
+{
+    const size_t length = path_length(o->file, find_dataset(o->file));
+    memcpy(path, o->file, length);
+    path[length] = '\0';
+    return n == 0;
+}
+
 static rt_status open_tokens(rt_data *data)
 {
-    const char *file = data->options.file, *dataset = find_dataset(file);
-    char path[RT_PATH_SIZE] = "";
-    memcpy(path, file, path_length(file, dataset));
+    const char *dataset = find_dataset(data->options.file);
+    char path[RT_PATH_SIZE];
+    token_file_at(&data->options, 0, path);
     rt_status status = rt_token_file_open(&data->tokens, path, dataset, data->vocab);
     return status.code ? status : rt_windows_open(data, rt_token_file_count(data->tokens), "ids");
 }
@@ -64,6 +72,7 @@ static rt_status status_of_tokens(const rt_data *data)
 }
 
 const rt_source rt_tokens = {.open = open_tokens,
+                             .file_at = token_file_at,
                              .close = close_tokens,
                              .read = read_tokens,
                              .status = status_of_tokens};

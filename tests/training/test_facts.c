@@ -28,7 +28,7 @@ static const char *machine(const char *timing, const char *metrics)
     if (metrics)
         write_table("metrics.csv", metrics);
     rt_writer_free(&page);
-    rt_report_machine(&page, scratch);
+    rt_report_machine(&page, scratch, NULL);
     return page.bytes;
 }
 
@@ -37,7 +37,7 @@ START_TEST(the_time_of_a_run_is_the_sum_over_its_parts)
 {
     expect_in(machine("step,seconds\n10,10\n20,20\n30,5\n40,8\n50,x\n",
                       "step,tokens\n20,2800\n40,5600\n50,\n"),
-              "<tr><th>time</th><td>28.0 s for 40 steps, 200 tokens a second</td></tr>\n");
+              "<tr><th>time</th><td>28.0 s for 40 steps, 200 tokens a second</td></tr>");
     expect_in(machine("step,seconds\n10,0.5\n", "step,tokens\n10,1000\n"),
               "<td>0.5 s for 10 steps, 2000 tokens a second</td>");
 }
@@ -64,10 +64,38 @@ START_TEST(the_machine_is_named)
     snprintf(processors, sizeof processors, "%d processor%s</td>", rt_processors(),
              rt_processors() > 1 ? "s" : "");
     const char *text = machine(NULL, NULL);
-    expect_in(text, "<tr><th>report made on</th><td>");
+    expect_in(text, "<tr><th>report made by</th><td>rotor " ROTOR_VERSION " (double)");
     expect_in(text, processors);
     expect_in(text, name);
-    expect_in(text, "<tr><th>versions</th><td>rotor " ROTOR_VERSION " (double), HDF5 ");
+}
+END_TEST
+
+START_TEST(a_long_time_is_told_in_minutes_and_hours)
+{
+    expect_in(machine("step,seconds\n10,200.9\n", "step,tokens\n10,1000\n"),
+              "<td>3 min 20 s for 10 steps, 5 tokens a second</td>");
+    expect_in(machine("step,seconds\n10,7500\n", "step,tokens\n10,15000\n"),
+              "<td>2 h 5 min for 10 steps, 2 tokens a second</td>");
+}
+END_TEST
+
+#define SESSIONS "step,seconds,tokens_per_s,begun,host,program,command,data\n"
+
+/* The program and the data once, as long as they stay what they were; all in one line of the page,
+ * which two runs of the same bytes need not share. */
+START_TEST(the_sessions_of_a_run_are_told_in_one_line)
+{
+    const char *text =
+        machine(SESSIONS "10,1,9,2026-01-02 03:04:05,here,rotor 1,train a.ini,a.txt\n20,2,9,,,,,\n"
+                         "30,1,9,2026-01-03 04:05:06,<there>,rotor 1,train a.ini --resume,b.txt\n",
+                "step,tokens\n30,90\n");
+    expect_in(text, "<tr><th>time</th><td>3.0 s for 30 steps, 30 tokens a second</td></tr>"
+                    "<tr><th>begun</th><td>2026-01-02 03:04:05 UTC on here: "
+                    "<code>train a.ini</code></td></tr>"
+                    "<tr><th>program</th><td>rotor 1</td></tr><tr><th>data</th><td>a.txt</td></tr>"
+                    "<tr><th>resumed</th><td>2026-01-03 04:05:06 UTC on &lt;there&gt;: "
+                    "<code>train a.ini --resume</code></td></tr>"
+                    "<tr><th>data</th><td>b.txt</td></tr>\n");
 }
 END_TEST
 
@@ -100,6 +128,8 @@ int main(void)
     TCase *tests = leak_checked_case(suite, "tables");
     tcase_add_checked_fixture(tests, make_scratch, end);
     tcase_add_test(tests, the_time_of_a_run_is_the_sum_over_its_parts);
+    tcase_add_test(tests, a_long_time_is_told_in_minutes_and_hours);
+    tcase_add_test(tests, the_sessions_of_a_run_are_told_in_one_line);
     tcase_add_test(tests, what_was_not_measured_is_not_told);
     tcase_add_test(tests, the_machine_is_named);
     tcase_add_test(tests, keys_that_were_set_stand_out);

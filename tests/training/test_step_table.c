@@ -10,7 +10,9 @@
 #define METRICS_HEADER                                                                             \
     "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,theta_grad_norm\n"
 #define THETA_HEADER  "step,layer,head,i,theta,theta_initial\n"
-#define TIMING_HEADER "step,seconds,tokens_per_s\n"
+#define TIMING_HEADER "step,seconds,tokens_per_s,begun,host,program,command,data\n"
+#define NO_SESSION    ",,,,,"
+#define SESSION       "2026-01-02 03:04:05,here,rotor 1,train a.ini,"
 
 static rt_config config;
 static rt_metrics metrics;
@@ -36,7 +38,7 @@ static void open_after(int finished_steps)
                "[run]\nlog_every = 10\n[theta]\nlearn = yes\n[data]\nlength = 12\n"
                "[train]\neval_every = 20\n",
                NULL);
-    assert_status(rt_metrics_open(&metrics, &config, scratch, finished_steps), RT_OK, "");
+    assert_status(rt_metrics_open(&metrics, &config, scratch, finished_steps, SESSION), RT_OK, "");
 }
 
 static void reopen_after(int finished_steps)
@@ -159,14 +161,14 @@ START_TEST(what_cannot_be_read_is_not_lost)
     load_sound(&config, "", NULL);
     ck_assert_int_eq(mkdir(in_scratch("metrics.csv"), 0777), 0);
     snprintf(message, sizeof message, "%s: not a regular file", in_scratch("metrics.csv"));
-    assert_status(rt_metrics_open(&metrics, &config, scratch, 20), RT_IO, message);
+    assert_status(rt_metrics_open(&metrics, &config, scratch, 20, NULL), RT_IO, message);
     rt_metrics_close(&metrics);
     ck_assert_int_eq(files_in_scratch(), 1);
     ck_assert_int_eq(rmdir(in_scratch("metrics.csv")), 0);
     put("metrics.csv", rows_to_30);
     for (size_t n = 1, code = RT_MEMORY; code == RT_MEMORY; n++) {
         rt_memory_fail_at(n);
-        rt_status status = rt_metrics_open(&metrics, &config, scratch, 30);
+        rt_status status = rt_metrics_open(&metrics, &config, scratch, 30, NULL);
         rt_memory_fail_at(0);
         code = status.code;
         rt_metrics_close(&metrics);
@@ -219,16 +221,27 @@ END_TEST
 
 START_TEST(the_clock_is_kept_up_to_the_step)
 {
-    put("timing.csv", TIMING_HEADER "10,0.1,5\n27,0.3,5\n30,0.4,5\n");
+    put("timing.csv", TIMING_HEADER "10,0.1,5," SESSION "\n27,0.3,5" NO_SESSION
+                                    "\n30,0.4,5" NO_SESSION "\n");
     reopen_after(27);
-    expect_content("timing.csv", TIMING_HEADER "10,0.1,5\n27,0.3,5\n");
+    expect_content("timing.csv",
+                   TIMING_HEADER "10,0.1,5," SESSION "\n27,0.3,5" NO_SESSION "\n");
+}
+END_TEST
+
+/* As it was before there were sessions in it. */
+START_TEST(an_older_clock_is_kept_as_well)
+{
+    put("timing.csv", "step,seconds,tokens_per_s\n10,0.1,5\n30,0.4,5\n");
+    reopen_after(27);
+    expect_content("timing.csv", TIMING_HEADER "10,0.1,5" NO_SESSION "\n");
 }
 END_TEST
 
 START_TEST(a_fixed_theta_has_no_file)
 {
     load_sound(&config, "[theta]\nlearn = no\n", NULL);
-    assert_status(rt_metrics_open(&metrics, &config, scratch, 0), RT_OK, "");
+    assert_status(rt_metrics_open(&metrics, &config, scratch, 0, NULL), RT_OK, "");
     rt_metrics_close(&metrics);
     ck_assert(!exists(in_scratch("theta.csv")));
 }
@@ -253,8 +266,9 @@ START_TEST(steps_are_recorded_when_they_are_due)
     /* before it is closed: a row is handed to the system at once */
     expect_content("metrics.csv", METRICS_HEADER ROW_20 "30,11520,1.5,,,0.1,2,0.5,0.25\n"
                                                         "33,12672,1.5,1.25,0.75,0.1,2,0.5,0.25\n");
-    /* the clock was started after step 20: its tokens do not count */
-    expect_content("timing.csv", TIMING_HEADER "30,2.000,1920\n33,4.000,1248\n");
+    /* the clock was started after step 20: its tokens do not count; the first row tells of the
+     * session */
+    expect_content("timing.csv", TIMING_HEADER "30,2.000,1920," SESSION "\n33,4.000,1248" NO_SESSION "\n");
     rt_metrics_close(&metrics);
 }
 END_TEST
@@ -279,7 +293,7 @@ START_TEST(a_folder_that_is_not_there_is_an_error)
 {
     char message[256];
     load_sound(&config, "", NULL);
-    rt_status status = rt_metrics_open(&metrics, &config, in_scratch("none"), 0);
+    rt_status status = rt_metrics_open(&metrics, &config, in_scratch("none"), 0, NULL);
     snprintf(message, sizeof message, "%s/metrics.csv.tmp: No such file or directory",
              in_scratch("none"));
     assert_status(status, RT_IO, message);
@@ -307,6 +321,7 @@ int main(void)
     tcase_add_test(tests, other_numbers_reach_no_accuracy);
     tcase_add_test(tests, theta_of_an_earlier_end_is_dropped_unless_it_was_due);
     tcase_add_test(tests, the_clock_is_kept_up_to_the_step);
+    tcase_add_test(tests, an_older_clock_is_kept_as_well);
     tcase_add_test(tests, a_fixed_theta_has_no_file);
     tcase_add_test(tests, steps_are_recorded_when_they_are_due);
     tcase_add_test(tests, a_file_that_cannot_be_written_is_named_once);

@@ -1,13 +1,13 @@
 #include "train/report/facts.h"
 
-#include "ops/ops.h"
 #include "train/config/keys.h"
+#include "train/folder/session.h"
+#include "train/report/html.h"
 #include "train/report/page.h"
 #include "train/step/workers.h"
 #include "train/text/csv.h"
 #include "train/text/number.h"
 
-#include <hdf5.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,33 +74,10 @@ void rt_report_configuration(rt_writer *w, const rt_config *config)
     add_all_keys(w, config);
 }
 
-/* ---- machine ---- */
-
-/* The model name of the processor; "" if it cannot be found. */
-static void find_processor(char name[128])
-{
-    char line[256];
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    name[0] = '\0';
-    while (file && !*name && fgets(line, sizeof line, file)) {
-        const char *colon = strncmp(line, "model name", 10) ? NULL : strstr(line, ": ");
-        if (colon)
-            snprintf(name, 128, "%.*s, ", (int)strcspn(colon + 2, "\n"), colon + 2);
-    }
-    if (file)
-        fclose(file);
-}
-
-static void add_row(rt_writer *w, const char *what, const char *value)
-{
-    rt_writer_add(w, "<tr>");
-    rt_page_cell(w, "th", what);
-    rt_page_cell(w, "td", value);
-    rt_writer_add(w, "</tr>\n");
-}
+/* ---- time ---- */
 
 /* The clock starts again when a run goes on: the time is the sum over its parts. */
-static double read_seconds(const char *folder)
+double rt_report_seconds(const char *folder)
 {
     double before = 0, last = 0;
     rt_csv timing;
@@ -117,12 +94,32 @@ static double read_seconds(const char *folder)
     return before + last;
 }
 
+static void add_row(rt_writer *w, const char *what, const char *value)
+{
+    rt_writer_add(w, "<tr>");
+    rt_page_cell(w, "th", what);
+    rt_page_cell(w, "td", value);
+    rt_writer_add(w, "</tr>");
+}
+
+/* "28.0 s", "3 min 20 s", "2 h 5 min" */
+static void write_seconds(rt_writer *w, double seconds)
+{
+    char text[RT_NUMBER_SIZE];
+    const double minutes = floor(seconds / 60), hours = floor(minutes / 60);
+    if (!(seconds < 1e9) || minutes < 1)
+        rt_writer_add(w, "%s s", rt_number_show(text, 1, seconds));
+    else if (hours < 1)
+        rt_writer_add(w, "%.0f min %.0f s", minutes, floor(seconds - 60 * minutes));
+    else
+        rt_writer_add(w, "%.0f h %.0f min", hours, minutes - 60 * hours);
+}
+
 static void add_timing(rt_writer *w, const char *folder)
 {
-    char text[4 * RT_NUMBER_SIZE], time[RT_NUMBER_SIZE], steps[RT_NUMBER_SIZE],
-        rate[RT_NUMBER_SIZE];
+    char steps[RT_NUMBER_SIZE], rate[RT_NUMBER_SIZE];
     double step = 0, tokens = 0;
-    const double seconds = read_seconds(folder);
+    const double seconds = rt_report_seconds(folder);
     rt_csv metrics;
     if (rt_csv_open(&metrics, folder, "metrics.csv"))
         while (rt_csv_row(&metrics)) {
@@ -134,25 +131,100 @@ static void add_timing(rt_writer *w, const char *folder)
     rt_csv_close(&metrics);
     if (seconds <= 0 || step <= 0)
         return;
-    snprintf(text, sizeof text, "%s s for %s steps, %s tokens a second",
-             rt_number_show(time, 1, seconds), rt_number_show(steps, 0, step),
-             rt_number_show(rate, 0, tokens / seconds));
-    add_row(w, "time", text);
+    rt_writer_add(w, "<tr><th>time</th><td>");
+    write_seconds(w, seconds);
+    rt_writer_add(w, " for %s steps, %s tokens a second</td></tr>", rt_number_show(steps, 0, step),
+                  rt_number_show(rate, 0, tokens / seconds));
 }
 
-void rt_report_machine(rt_writer *w, const char *folder)
+/* ---- sessions ---- */
+
+enum { MOST_SESSIONS = 100 };
+
+/* The cell of a session, unless the one before had the same. */
+static void add_change(rt_writer *w, const rt_csv *timing, const char *column, const char *what,
+                       rt_writer *last)
 {
-    char text[256], processor[128];
-    unsigned major, minor, patch;
+    const char *cell = rt_csv_cell(timing, column);
+    if (!*cell || (last->bytes && !strcmp(cell, last->bytes)))
+        return;
+    add_row(w, what, cell);
+    rt_writer_free(last);
+    rt_writer_add(last, "%s", cell);
+}
+
+/* What timing.csv tells of the sessions of a run, see train/folder/session.h. */
+static void add_sessions(rt_writer *w, const char *folder)
+{
+    rt_writer program = {0}, data = {0};
+    rt_csv timing;
+    int sessions = 0;
+    if (rt_csv_open(&timing, folder, "timing.csv"))
+        while (sessions < MOST_SESSIONS && rt_csv_row(&timing)) {
+            if (!*rt_csv_cell(&timing, "begun"))
+                continue;
+            rt_writer_add(w, "<tr><th>%s</th><td>", sessions++ ? "resumed" : "begun");
+            rt_html_text(w, rt_csv_cell(&timing, "begun"));
+            rt_writer_add(w, " UTC on ");
+            rt_html_text(w, rt_csv_cell(&timing, "host"));
+            rt_writer_add(w, ": ");
+            rt_page_cell(w, "code", rt_csv_cell(&timing, "command"));
+            rt_writer_add(w, "</td></tr>");
+            add_change(w, &timing, "program", "program", &program);
+            add_change(w, &timing, "data", "data", &data);
+        }
+    rt_csv_close(&timing);
+    rt_writer_free(&program);
+    rt_writer_free(&data);
+}
+
+/* ---- the model and the machine ---- */
+
+static void add_model(rt_writer *w, rt_trainer *trainer)
+{
+    char text[128];
+    snprintf(text, sizeof text, "%zu parameters, a vocabulary of %d token ids",
+             rt_parameters_count(&rt_trainer_state(trainer)->model->parameters),
+             rt_data_vocab(rt_trainer_data(trainer)));
+    add_row(w, "model", text);
+    rt_writer_add(w, "\n");
+}
+
+/* The model name of the processor; "" if it cannot be found. */
+static void find_processor(char name[128])
+{
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    name[0] = '\0';
+    while (file && !*name && fgets(line, sizeof line, file)) {
+        const char *colon = strncmp(line, "model name", 10) ? NULL : strstr(line, ": ");
+        if (colon)
+            snprintf(name, 128, "%.*s, ", (int)strcspn(colon + 2, "\n"), colon + 2);
+    }
+    if (file)
+        fclose(file);
+}
+
+static void add_machine(rt_writer *w)
+{
+    char text[256], processor[128], version[RT_PROGRAM_VERSION_SIZE];
     find_processor(processor);
-    H5get_libversion(&major, &minor, &patch);
+    snprintf(text, sizeof text, "%s, %s%d processor%s", rt_program_version(version), processor,
+             rt_processors(), rt_processors() > 1 ? "s" : "");
+    add_row(w, "report made by", text);
+    rt_writer_add(w, "\n");
+}
+
+/* All that differs between two runs of the same bytes is one line of the file, so that reports can
+ * be compared without it. */
+void rt_report_machine(rt_writer *w, const char *folder, rt_trainer *trainer)
+{
     rt_writer_add(w, "<h2>Run</h2>\n<table class=\"facts\">\n");
+    if (trainer)
+        add_model(w, trainer);
     add_timing(w, folder);
-    snprintf(text, sizeof text, "rotor %s (%s), HDF5 %u.%u.%u, OpenBLAS kernels %s", ROTOR_VERSION,
-             RT_PRECISION, major, minor, patch, rt_blas_kernels());
-    add_row(w, "versions", text);
-    snprintf(text, sizeof text, "%s%d processor%s", processor, rt_processors(),
-             rt_processors() > 1 ? "s" : "");
-    add_row(w, "report made on", text);
+    add_sessions(w, folder);
+    rt_writer_add(w, "\n");
+    add_machine(w);
     rt_writer_add(w, "</table>\n");
 }

@@ -4,6 +4,7 @@
 /* The tables at the end of a run's page. */
 
 #include "train/config/config.h"
+#include "train/step/trainer.h"
 #include "train/text/writer.h"
 
 /* The keys that are shown, all if that is NULL, and not at their defaults. */
@@ -13,7 +14,11 @@ void rt_report_keys(rt_writer *w, const char *heading, const rt_config *config,
 /* The same of all, and folded behind them every key, section by section. */
 void rt_report_configuration(rt_writer *w, const rt_config *config);
 
-/* How long the run took, and what made the report. */
-void rt_report_machine(rt_writer *w, const char *folder);
+/* The size of the model, unless `trainer` is NULL; how long the run took, when, where and by which
+ * commands; and what made the report. */
+void rt_report_machine(rt_writer *w, const char *folder, rt_trainer *trainer);
+
+/* How long all sessions of a run took together, in seconds; 0 if its folder does not tell. */
+double rt_report_seconds(const char *folder);
 
 #endif

@@ -298,7 +298,7 @@ rt_status rt_report_write(const char *folder, const rt_config *config, rt_traine
     if (config->model.theta.learn)
         rt_report_theta_table(&w, folder);
     rt_report_configuration(&w, config);
-    rt_report_machine(&w, folder);
+    rt_report_machine(&w, folder, trainer);
     rt_status written = rt_page_end(&w, folder);
     return written.code ? written : drawn;
 }

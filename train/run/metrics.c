@@ -1,5 +1,6 @@
 #include "train/run/metrics.h"
 
+#include "train/folder/session.h"
 #include "train/report/theta_report.h"
 
 #include <math.h>
@@ -51,10 +52,11 @@ static rt_status open_events(rt_metrics *m, const char *folder, int finished_ste
 }
 
 rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
-                          int finished_steps)
+                          int finished_steps, const char *session)
 {
     const cut c = {finished_steps, config->run.log_every, config->train.eval_every};
     *m = (rt_metrics){.config = config,
+                      .session = session,
                       .tokens_before =
                           (long)finished_steps * config->train.batch_size * config->data.length};
     rt_status status =
@@ -63,7 +65,8 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
                            "theta_grad_norm",
                            finished_steps ? keep_metrics : NULL, &c);
     if (!status.code)
-        status = rt_step_table_open(&m->timing, folder, "timing.csv", "step,seconds,tokens_per_s",
+        status = rt_step_table_open(&m->timing, folder, "timing.csv",
+                                    "step,seconds,tokens_per_s," RT_SESSION_COLUMNS,
                                     finished_steps ? keep_timing : NULL, &c);
     if (!status.code && config->model.theta.learn)
         status = rt_step_table_open(&m->theta, folder, "theta.csv",
@@ -127,8 +130,10 @@ rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state, const r
         rt_step_table_add(&m->metrics, ",");
     rt_step_table_add(&m->metrics, ",%.9g,%.9g,%.9g,%.9g\n", r->lr, r->grad_norm, r->accuracy,
                       r->theta_grad_norm);
-    rt_step_table_add(&m->timing, "%d,%.3f,%.0f\n", state->step, seconds,
-                      seconds > 0 ? (double)(tokens - m->tokens_before) / seconds : 0);
+    rt_step_table_add(&m->timing, "%d,%.3f,%.0f,%s\n", state->step, seconds,
+                      seconds > 0 ? (double)(tokens - m->tokens_before) / seconds : 0,
+                      m->session ? m->session : ",,,,");
+    m->session = NULL;
     add_event(m, state->step, r, evaluation);
     return evaluation ? rt_metrics_theta(m, state) : rt_ok();
 }

@@ -14,12 +14,14 @@ typedef struct rt_metrics {
     rt_step_table metrics, theta, timing;
     rt_event_file events; /* of run.tensorboard */
     long tokens_before;   /* the clock was started */
+    const char *session;  /* cells of timing.csv that its next row has; NULL: empty ones */
     bool warned;
 } rt_metrics;
 
-/* Opens the files in the folder; after `finished_steps` steps, earlier rows stay. */
+/* Opens the files in the folder; after `finished_steps` steps, earlier rows stay. `session` are the
+ * cells of rt_session_cells, or NULL; they must be there until a step has been recorded. */
 rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
-                          int finished_steps) RT_MUST_CHECK;
+                          int finished_steps, const char *session) RT_MUST_CHECK;
 
 /* Records a step if it is due. `evaluation` is NULL if there was none. */
 rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state,

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "train/config/past_schedules.h"
+#include "train/folder/session.h"
 #include "train/report/figures.h"
 #include "train/report/report.h"
 #include "train/run/outcome.h"
@@ -292,6 +293,15 @@ static void warn_of_rate_zero(rt_run *r)
                         first, steps, horizon, steps);
 }
 
+static rt_status open_metrics(rt_run *r)
+{
+    const rt_arguments *a = r->arguments;
+    r->session = rt_session_cells(&r->config->data, a->argc, a->argv);
+    return r->session
+               ? rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step, r->session)
+               : rt_out_of_memory("a table");
+}
+
 /* Takes the steps that are left, and keeps their records. */
 static rt_status take_steps(rt_run *r)
 {
@@ -304,7 +314,7 @@ static rt_status take_steps(rt_run *r)
     if (!status.code)
         status = write_vocabulary(r);
     if (!status.code)
-        status = rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step);
+        status = open_metrics(r);
     if (!status.code && r->state->step == 0)
         status = rt_metrics_theta(&r->metrics, r->state);
     rt_progress_begin(&r->progress, r->config, r->state->step, r->arguments->quiet,

@@ -31,6 +31,7 @@ void rt_run_free(rt_run *r)
     rt_vocabulary_free(r->vocabulary);
     rt_run_folder_close(&r->folder);
     rt_free(r->config_text);
+    rt_free(r->session);
     rt_free(r->before);
 }
 

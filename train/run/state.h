@@ -23,6 +23,7 @@ typedef struct rt_run {
     rt_metrics metrics;
     rt_progress progress;
     char *config_text;
+    char *session; /* cells of timing.csv */
     double best_loss;
     int best_step;
     rt_config *before; /* of the run that is extended, at the step `extended`; or NULL */
