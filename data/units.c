@@ -31,8 +31,7 @@ size_t rt_unit_write(rt_level level, int32_t unit, char to[RT_UNIT_SIZE])
     return size;
 }
 
-/* Whether a terminal shows it as itself. */
-static bool is_visible(rt_level level, int32_t unit)
+bool rt_unit_is_visible(rt_level level, int32_t unit)
 {
     if (level == RT_LEVEL_BYTE)
         return unit >= ' ' && unit <= '~';
@@ -47,7 +46,7 @@ const char *rt_unit_name(rt_level level, int32_t unit, char name[RT_UNIT_NAME_SI
     char bytes[RT_UNIT_SIZE], code[16];
     rt_unit_write(level, unit, bytes);
     snprintf(code, sizeof code, level == RT_LEVEL_CHAR ? "U+%04X" : "byte 0x%02x", (unsigned)unit);
-    if (!is_visible(level, unit))
+    if (!rt_unit_is_visible(level, unit))
         snprintf(name, RT_UNIT_NAME_SIZE, "%s", code);
     else if (unit > '~')
         snprintf(name, RT_UNIT_NAME_SIZE, "'%s' (%s)", bytes, code);

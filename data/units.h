@@ -16,6 +16,9 @@ size_t rt_unit_read(rt_level level, const unsigned char *text, size_t bytes, int
 /* Returns how many bytes were written; a zero stands after them. */
 size_t rt_unit_write(rt_level level, int32_t unit, char to[RT_UNIT_SIZE]);
 
+/* Whether a terminal shows it as itself. */
+bool rt_unit_is_visible(rt_level level, int32_t unit);
+
 /* A unit as messages name it: 'a', '€' (U+20AC), U+0301, byte 0x0a; returns `name`. */
 enum { RT_UNIT_NAME_SIZE = 40 };
 const char *rt_unit_name(rt_level level, int32_t unit, char name[RT_UNIT_NAME_SIZE]);

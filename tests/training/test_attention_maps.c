@@ -182,6 +182,28 @@ START_TEST(maps_that_would_need_too_much_memory_are_left_out)
 }
 END_TEST
 
+/* The units stand where numbers do, in the first column and below the last row; the first 20 tokens
+ * have room for them. */
+START_TEST(maps_of_a_text_have_its_units_at_their_axes)
+{
+    char file[RT_PATH_SIZE];
+    write_bytes(in_scratch("a.txt"), "it's it's it's it's it's it's it's it's", 39);
+    snprintf(file, sizeof file, "data.file=%s", in_scratch("a.txt"));
+    draw(OVERRIDES("data.task=text", file, "model.heads=1", "model.layers=2", "data.length=24",
+                   "data.eval_fraction=0", "data.mask_probability=1e-9"));
+    expect_in(script, "set xtics ('[CLS]' 0, '");
+    expect_in(script, "set ytics ('[CLS]' 0, '");
+    expect_in(script, "'''' ");
+    expect_in(script, " 19) font ',12' rotate by 90 right");
+    ck_assert_ptr_null(strstr(script, " 20, "));
+    const char *columns = strstr(script, "set xtics (");
+    ck_assert_ptr_nonnull(columns);
+    ck_assert_ptr_null(strstr(columns + 1, "set xtics ("));
+    expect_in(figures.list[0].caption, "; tokens 0 to 19 of 24");
+    expect_in(script, "svg size 480,"); /* 96 points at the left, 220 of a map, 56 at the right */
+}
+END_TEST
+
 START_TEST(linear_attention_has_no_maps)
 {
     draw(OVERRIDES("model.attention=linear_elu"));
@@ -198,6 +220,7 @@ int main(void)
     tcase_add_test(tests, each_map_has_the_probabilities_of_its_layer_and_head);
     tcase_add_loop_test(tests, a_figure_is_as_large_as_its_maps, 0, 5);
     tcase_add_test(tests, maps_that_would_need_too_much_memory_are_left_out);
+    tcase_add_test(tests, maps_of_a_text_have_its_units_at_their_axes);
     tcase_add_test(tests, linear_attention_has_no_maps);
     return run_suite(suite);
 }

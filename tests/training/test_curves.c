@@ -105,6 +105,43 @@ START_TEST(a_row_that_was_never_evaluated_has_no_curve)
 }
 END_TEST
 
+/* Pairs 0 and 1: e and 1/e times the base in one run, the base in the other; the geometric mean of
+ * the ratios is that of both. A row of no learned theta is left out. */
+START_TEST(theta_is_compared_pair_by_pair)
+{
+    static const char heading[] = "layer,head,i,theta,theta_initial,geometric\n";
+    char text[512];
+    write_run("a", "");
+    write_run("b", "");
+    snprintf(text, sizeof text, "%s0,all,1,0.03678794412,1,0.1\n0,all,0,2.718281828,1,1\n",
+             heading);
+    write_bytes(in_scratch("a/theta_final.csv"), text, strlen(text));
+    snprintf(text, sizeof text, "%s0,all,0,1,1,1\n0,all,1,0.1,1,0.1\n0,all,2,-1,1,0.1\n", heading);
+    write_bytes(in_scratch("b/theta_final.csv"), text, strlen(text));
+    draw("run,run.seed,exit_code\na,1,0\nb,2,0\n");
+    read_into(data, sizeof data, "figures/theta_curves.csv");
+    ck_assert_str_eq(data, "0,0.5,0.707107,,\n1,-0.5,0.707107,,\n\n\n");
+    read_into(loss, sizeof loss, "figures/theta.gp");
+    expect_in(loss, "'theta_curves.csv' index 0 using 1:2 with linespoints");
+    ck_assert_int_eq(figures.count, 1);
+}
+END_TEST
+
+/* A length is a number behind the name of a result; one without an accuracy has its loss. */
+START_TEST(lengths_are_compared_by_their_loss_and_accuracy)
+{
+    draw("run,run.seed,exit_code,eval_loss,eval_loss_at_64,eval_accuracy_at_64,eval_loss_at_16,"
+         "eval_loss_at_x\n"
+         "a,1,0,9,3,0.5,1,7\nb,2,0,9,5,1,,7\n");
+    read_into(data, sizeof data, "figures/length_curves.csv");
+    ck_assert_str_eq(data, "16,1,0,,\n64,4,1.41421,0.75,0.353553\n\n\n");
+    read_into(loss, sizeof loss, "figures/length_accuracy.gp");
+    expect_in(loss, "using 1:4:xtic(1) with linespoints");
+    expect_in(loss, "set logscale x 2");
+    ck_assert_int_eq(figures.count, 2);
+}
+END_TEST
+
 START_TEST(without_a_curve_there_is_no_figure)
 {
     draw("run,variant,exit_code\na,a,5\n");
@@ -122,6 +159,8 @@ int main(void)
     tcase_add_test(tests, a_long_label_shows_its_end);
     tcase_add_loop_test(tests, there_are_at_most_28_curves, 0, 2);
     tcase_add_test(tests, a_row_that_was_never_evaluated_has_no_curve);
+    tcase_add_test(tests, theta_is_compared_pair_by_pair);
+    tcase_add_test(tests, lengths_are_compared_by_their_loss_and_accuracy);
     tcase_add_test(tests, without_a_curve_there_is_no_figure);
     return run_suite(suite);
 }

@@ -8,6 +8,8 @@
 #include "train/report/theta_table.h"
 #include "train/step/workers.h"
 
+#include <sys/stat.h>
+
 static rt_writer page;
 
 static void end(void)
@@ -99,6 +101,26 @@ START_TEST(the_sessions_of_a_run_are_told_in_one_line)
 }
 END_TEST
 
+/* 3 and 1 + 2 seconds; the run that has not begun has none. The first run tells when. */
+START_TEST(a_sweep_takes_the_time_of_its_runs)
+{
+    static const char table[] = "run,run.seed,exit_code\na,1,0\nb,2,0\nc,3,\n";
+    rt_sweep_runs runs;
+    ck_assert(!mkdir(in_scratch("a"), 0777) && !mkdir(in_scratch("b"), 0777));
+    write_table("a/timing.csv", SESSIONS "10,3,9,2026-01-02 03:04:05,here,rotor 1,train s.ini,\n");
+    write_table("b/timing.csv", SESSIONS "10,1,9,then,there,rotor 1,train s.ini,\n5,2,9,,,,,\n");
+    write_table("runs.csv", table);
+    assert_status(rt_sweep_runs_read(&runs, scratch), RT_OK, "");
+    rt_report_sweep_machine(&page, scratch, &runs);
+    expect_in(page.bytes, "<tr><th>time</th><td>5.0 s, the sum over 3 runs</td></tr><tr><th>begun"
+                          "</th><td>2026-01-02 03:04:05 UTC on here: <code>train s.ini</code>"
+                          "</td></tr><tr><th>program</th><td>rotor 1</td></tr>\n");
+    rt_sweep_runs_free(&runs);
+    ck_assert(!remove(in_scratch("a/timing.csv")) && !remove(in_scratch("b/timing.csv")) &&
+              !rmdir(in_scratch("a")) && !rmdir(in_scratch("b")));
+}
+END_TEST
+
 /* A key that is not at its default stands out. */
 START_TEST(keys_that_were_set_stand_out)
 {
@@ -130,6 +152,7 @@ int main(void)
     tcase_add_test(tests, the_time_of_a_run_is_the_sum_over_its_parts);
     tcase_add_test(tests, a_long_time_is_told_in_minutes_and_hours);
     tcase_add_test(tests, the_sessions_of_a_run_are_told_in_one_line);
+    tcase_add_test(tests, a_sweep_takes_the_time_of_its_runs);
     tcase_add_test(tests, what_was_not_measured_is_not_told);
     tcase_add_test(tests, the_machine_is_named);
     tcase_add_test(tests, keys_that_were_set_stand_out);

@@ -221,11 +221,10 @@ END_TEST
 
 START_TEST(the_clock_is_kept_up_to_the_step)
 {
-    put("timing.csv", TIMING_HEADER "10,0.1,5," SESSION "\n27,0.3,5" NO_SESSION
-                                    "\n30,0.4,5" NO_SESSION "\n");
+    put("timing.csv",
+        TIMING_HEADER "10,0.1,5," SESSION "\n27,0.3,5" NO_SESSION "\n30,0.4,5" NO_SESSION "\n");
     reopen_after(27);
-    expect_content("timing.csv",
-                   TIMING_HEADER "10,0.1,5," SESSION "\n27,0.3,5" NO_SESSION "\n");
+    expect_content("timing.csv", TIMING_HEADER "10,0.1,5," SESSION "\n27,0.3,5" NO_SESSION "\n");
 }
 END_TEST
 
@@ -268,7 +267,8 @@ START_TEST(steps_are_recorded_when_they_are_due)
                                                         "33,12672,1.5,1.25,0.75,0.1,2,0.5,0.25\n");
     /* the clock was started after step 20: its tokens do not count; the first row tells of the
      * session */
-    expect_content("timing.csv", TIMING_HEADER "30,2.000,1920," SESSION "\n33,4.000,1248" NO_SESSION "\n");
+    expect_content("timing.csv",
+                   TIMING_HEADER "30,2.000,1920," SESSION "\n33,4.000,1248" NO_SESSION "\n");
     rt_metrics_close(&metrics);
 }
 END_TEST

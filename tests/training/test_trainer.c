@@ -244,6 +244,30 @@ START_TEST(a_gradient_above_the_norm_is_clipped)
 }
 END_TEST
 
+/* The first step of AdamW is at most the learning rate. Words of 1100 x 16 are updated in two jobs,
+ * the second of them shorter. */
+START_TEST(a_parameter_of_several_jobs_is_updated_once)
+{
+    enum { WORDS = 1100 * 16 };
+    training *t = new_training(OVERRIDES("optimizer.weight_decay=0", "data.vocab=1100"));
+    const rt_parameters *p = parameters(t);
+    real *before = calloc(p->block_size, sizeof *before);
+    int moved = 0;
+    memcpy(before, p->values, p->block_size * sizeof *before);
+    const double lr = take_steps(t, 1).lr;
+    ck_assert_uint_eq(rt_size(&p->list[0]->tensor), WORDS);
+    for (size_t k = 0; k < p->block_size; k++) {
+        const double change = fabs(p->values[k] - before[k]);
+        ck_assert_msg(change <= lr * (1 + 1e-9), "element %zu moved by %g", k, change / lr);
+        moved += k >= p->list[0]->offset + WORDS - 16 && k < p->list[0]->offset + WORDS &&
+                 change > 0.9 * lr;
+    }
+    ck_assert_int_gt(moved, 8);
+    free(before);
+    free_training(t);
+}
+END_TEST
+
 START_TEST(a_step_that_is_not_finite_changes_nothing)
 {
     training *t = new_training(OVERRIDES("train.shards=2"));
@@ -548,6 +572,7 @@ int main(void)
     tcase_add_test(tests, a_scale_of_0_leaves_theta_as_it_is);
     tcase_add_test(tests, theta_moves_by_its_own_learning_rate);
     tcase_add_test(tests, a_gradient_above_the_norm_is_clipped);
+    tcase_add_test(tests, a_parameter_of_several_jobs_is_updated_once);
     tcase_add_test(tests, a_step_that_is_not_finite_changes_nothing);
     tcase_add_test(tests, the_first_parameter_whose_gradient_is_not_finite_is_named);
     tcase_add_test(tests, the_accuracy_of_a_step_is_the_share_of_its_labels);

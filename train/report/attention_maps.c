@@ -2,10 +2,14 @@
 
 #include "core/memory.h"
 #include "train/report/figures.h"
+#include "train/report/unit_label.h"
 #include "train/step/batch_loss.h"
 
 enum {
     MOST_TOKENS = 64,
+    MOST_UNITS = 20, /* as many as have room for their names */
+    UNIT_SIZE = 11,
+    NAME_SIZE = 44, /* of a special token */
     MOST_LAYERS = 4,
     MOST_HEADS = 8,
     MOST_NUMBERS = 1 << 25, /* a report must not need more memory than the training */
@@ -15,9 +19,11 @@ enum {
     RIGHT = 56
 };
 
-/* What of the model is shown, and how large a map is drawn. */
+/* What of the model is shown, how large a map is drawn, and how far the first of them stands from
+ * the left and the last from below. */
 typedef struct view {
-    int layers, heads, tokens, size;
+    int layers, heads, tokens, size, left, below;
+    bool units; /* of a text stand at the axes, in place of numbers */
 } view;
 
 /* One map after the other, with two empty lines between, as gnuplot's `index` wants them. */
@@ -56,41 +62,66 @@ static char *new_caption(const view *v, const rt_config *config)
     return rt_writer_take(&w);
 }
 
+/* The units of the sequence as tics of both axes. */
+static char *new_tics(const view *v, const rt_data *data, const int32_t *ids)
+{
+    char label[RT_UNIT_LABEL_SIZE];
+    rt_writer w = {0};
+    for (int t = 0; t < v->tokens; t++) {
+        rt_writer_add(&w, t ? ", " : "(");
+        rt_figures_quote(&w, rt_unit_label(label, data, ids[t]));
+        rt_writer_add(&w, " %d", t);
+    }
+    rt_writer_add(&w, ")");
+    return rt_writer_take(&w);
+}
+
+/* The tics of an axis: units, numbers, or nothing where another map has them. */
+static void add_axis(rt_writer *w, char axis, const view *v, const char *tics, bool named)
+{
+    if (!named)
+        rt_writer_add(w, "set %ctics %s format ''\nset %clabel ''\n", axis,
+                      v->tokens > 16 ? "16" : "4", axis);
+    else if (tics)
+        rt_writer_add(w, "set %ctics %s font ',12' %s\nset %clabel ''\n", axis, tics,
+                      axis == 'x' ? "rotate by 90 right" : "", axis);
+    else
+        rt_writer_add(w, "set %ctics %s format '%%g' font ',12'\nset %clabel '%s' font ',12'%s\n",
+                      axis, v->tokens > 16 ? "16" : "4", axis, axis == 'x' ? "key" : "query",
+                      axis == 'x' ? " offset 0,0.5" : "");
+}
+
 /* All maps have one scale, of the root of the probability: attention that is spread over many
  * keys can be seen beside attention to one. */
-static void add_script(rt_figures *f, const view *v, const rt_config *config)
+static void add_script(rt_figures *f, const view *v, const rt_config *config, const char *tics)
 {
     rt_writer w = {0};
-    const int drawn = LEFT + v->heads * (v->size + GAP / 3) + RIGHT;
+    const int drawn = v->left + v->heads * (v->size + GAP / 3) + RIGHT;
     const int width = drawn > RT_FIGURE_WIDTH ? drawn : RT_FIGURE_WIDTH;
-    const int height = v->layers * (v->size + GAP) + BELOW;
+    const int height = v->layers * (v->size + GAP) + v->below;
     rt_writer_add(
         &w,
         "unset key\nunset grid\nset border 15 linecolor rgb '#888888' linewidth 0.6\n"
         "set palette defined (0 '#ffffff', 0.3 '#9ecae1', 0.65 '#2171b5', 1 '#08306b')\n"
         "set cbrange [0:1]\nset cbtics ('0' 0, '.05' .2236, '.2' .4472, '.5' .7071, '1' 1) font "
-        "',11'"
+        "',12'"
         "\nset colorbox user origin screen %.4f, screen %.4f size screen %.4f, screen %.4f\n"
         "set yrange [%g:-0.5]\nset xrange [-0.5:%g]\nset multiplot\n",
-        (drawn - RIGHT + 6.0) / width, (double)BELOW / height, 10.0 / width,
+        (drawn - RIGHT + 6.0) / width, (double)v->below / height, 10.0 / width,
         (double)v->size / height, v->tokens - 0.5, v->tokens - 0.5);
     for (int n = 0; n < v->layers * v->heads; n++) {
         const int l = n / v->heads, h = n % v->heads;
-        const double left = LEFT + h * (v->size + GAP / 3);
-        const double below = BELOW + (v->layers - 1 - l) * (v->size + (double)GAP);
-        const char *tics = v->tokens > 16 ? "16" : "4";
+        const double left = v->left + h * (v->size + GAP / 3);
+        const double below = v->below + (v->layers - 1 - l) * (v->size + (double)GAP);
         rt_writer_add(&w,
                       "set lmargin at screen %.4f\nset rmargin at screen %.4f\n"
                       "set bmargin at screen %.4f\nset tmargin at screen %.4f\n",
                       left / width, (left + v->size) / width, below / height,
                       (below + v->size) / height);
-        rt_writer_add(
-            &w, "set xtics %s format '%s' font ',10'\nset xlabel '%s' font ',11' offset 0,0.5\n",
-            tics, l + 1 == v->layers ? "%g" : "", l + 1 == v->layers ? "key" : "");
-        rt_writer_add(&w, "set ytics %s format '%s' font ',10'\nset ylabel '%s' font ',11'\n", tics,
-                      h ? "" : "%g", h ? "" : "query");
+        add_axis(&w, 'x', v, tics, l + 1 == v->layers);
+        add_axis(&w, 'y', v, tics, h == 0);
         rt_writer_add(&w,
-                      "set title 'layer %d, head %d' font ',11' offset 0,-0.7\n"
+                      "set title 'layer %d, head %d' font ',12' offset 0,-0.7\n"
                       "plot 'attention.csv' index %d matrix using 1:2:(sqrt($3)) with image\n%s",
                       l, h, n, n ? "" : "unset colorbox\n");
     }
@@ -100,72 +131,87 @@ static void add_script(rt_figures *f, const view *v, const rt_config *config)
     rt_free(caption);
 }
 
-static rt_status compute(real **probabilities, const rt_config *config, rt_trainer *trainer)
+static rt_status compute(real **probabilities, rt_roformer *model, const rt_batch *b)
 {
-    rt_roformer *model = rt_trainer_state(trainer)->model;
-    rt_labelled_batch b;
     rt_graph *g = rt_graph_new();
-    rt_status status = rt_labelled_batch_new(&b, 1, config->data.length);
-    if (!g && !status.code)
-        status = rt_out_of_memory("a figure");
-    if (!status.code) {
-        rt_data_evaluation(rt_trainer_data(trainer), 0, &b.batch);
-        const rt_roformer_input in = {.B = 1,
-                                      .T = config->data.length,
-                                      .ids = b.batch.ids,
-                                      .key_mask = b.batch.mask,
-                                      .padding_id = RT_NO_PADDING,
-                                      .attentions = probabilities};
-        rt_graph_record(g, false);
-        rt_roformer_encode(model, g, &in);
-        status = rt_graph_status(g);
-    }
+    const rt_roformer_input in = {.B = 1,
+                                  .T = b->length,
+                                  .ids = b->ids,
+                                  .key_mask = b->mask,
+                                  .padding_id = RT_NO_PADDING,
+                                  .attentions = probabilities};
+    if (!g)
+        return rt_out_of_memory("a figure");
+    rt_graph_record(g, false);
+    rt_roformer_encode(model, g, &in);
+    const rt_status status = rt_graph_status(g);
     rt_graph_free(g);
-    rt_labelled_batch_free(&b);
     return status;
 }
 
 /* As many layers as the memory bears, at most MOST_LAYERS; T is all of the sequence, since a row
  * sums to 1 over all keys. */
-static view choose_view(const rt_config *config)
+static view choose_view(const rt_config *config, bool units)
 {
     const rt_roformer_options *o = &config->model;
     const size_t T = (size_t)config->data.length, numbers = (size_t)o->heads * T * T;
+    const size_t most = units ? MOST_UNITS : MOST_TOKENS;
     view v = {.layers = o->layers < MOST_LAYERS ? o->layers : MOST_LAYERS,
               .heads = o->heads < MOST_HEADS ? o->heads : MOST_HEADS,
-              .tokens = T < MOST_TOKENS ? (int)T : MOST_TOKENS};
+              .tokens = T < most ? (int)T : (int)most,
+              .left = units ? LEFT + NAME_SIZE : LEFT,
+              .below = units ? BELOW + NAME_SIZE : BELOW,
+              .units = units};
     while (v.layers && (size_t)v.layers * numbers > MOST_NUMBERS)
         v.layers--;
     /* up to three in half of the page; a map of its own is not made huge */
     const int width = v.heads > 3 ? 2 * RT_FIGURE_WIDTH : RT_FIGURE_WIDTH;
-    v.size = (width - LEFT - RIGHT) / v.heads - GAP / 3;
+    v.size = (width - v.left - RIGHT) / v.heads - GAP / 3;
     v.size = v.size < 180 ? v.size : 180;
+    if (units && v.size < v.tokens * UNIT_SIZE)
+        v.size = v.tokens * UNIT_SIZE;
     return v;
+}
+
+static rt_status draw_maps(rt_figures *f, const view *v, const rt_config *config,
+                           rt_trainer *trainer, real **probabilities, rt_labelled_batch *b)
+{
+    rt_data_evaluation(rt_trainer_data(trainer), 0, &b->batch);
+    rt_status status = compute(probabilities, rt_trainer_state(trainer)->model, &b->batch);
+    char *tics = v->units ? new_tics(v, rt_trainer_data(trainer), b->batch.ids) : NULL;
+    if (!status.code && v->units && !tics)
+        status = rt_out_of_memory("a figure");
+    if (!status.code) {
+        write_maps(f, probabilities, v, b->batch.length);
+        add_script(f, v, config, tics);
+    }
+    rt_free(tics);
+    return status;
 }
 
 void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *trainer)
 {
     const rt_roformer_options *o = &config->model;
     const int T = config->data.length;
-    const view v = choose_view(config);
+    const view v = choose_view(config, rt_data_vocabulary(rt_trainer_data(trainer)) != NULL);
     if (o->attention != RT_ATTENTION_SOFTMAX || !v.layers)
         return;
+    rt_labelled_batch b;
     real **probabilities = rt_alloc((size_t)o->layers, sizeof *probabilities);
-    rt_status status = probabilities ? rt_ok() : rt_out_of_memory("a figure");
+    rt_status status = rt_labelled_batch_new(&b, 1, T);
+    if (!probabilities && !status.code)
+        status = rt_out_of_memory("a figure");
     for (int l = 0; l < v.layers && !status.code; l++) {
         probabilities[l] = rt_alloc((size_t)o->heads * (size_t)T * (size_t)T, sizeof(real));
         if (!probabilities[l])
             status = rt_out_of_memory("a figure");
     }
     if (!status.code)
-        status = compute(probabilities, config, trainer);
-    if (!status.code) {
-        write_maps(f, probabilities, &v, T);
-        add_script(f, &v, config);
-    } else if (!f->status.code) {
+        status = draw_maps(f, &v, config, trainer, probabilities, &b);
+    if (!f->status.code)
         f->status = status;
-    }
     for (int l = 0; probabilities && l < v.layers; l++)
         rt_free(probabilities[l]);
     rt_free(probabilities);
+    rt_labelled_batch_free(&b);
 }

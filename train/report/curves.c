@@ -1,7 +1,10 @@
 #include "train/report/curves.h"
 
 #include "core/memory.h"
+#include "train/folder/results.h"
+#include "train/text/number.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,17 +12,19 @@
 
 enum { MOST_CURVES = 28, LABEL_SIZE = 41 };
 
-/* An evaluation of one of the runs of a row. */
-typedef struct evaluation {
-    int step;
-    double loss, accuracy;
-} evaluation;
+enum { VALUES = 2 };
 
-typedef struct evaluations {
+/* What one of the runs of a row has at some x, such as the loss and the accuracy of a step. */
+typedef struct point {
+    int x;
+    double values[VALUES]; /* NaN: none */
+} point;
+
+typedef struct points {
     int count, capacity;
-    evaluation *list;
+    point *list;
     bool failed;
-} evaluations;
+} points;
 
 typedef struct curves {
     int count;
@@ -31,44 +36,94 @@ typedef struct curves {
 
 /* ---- reading ---- */
 
-static void add_evaluation(evaluations *e, evaluation one)
+static void add_point(points *p, point one)
 {
-    if (e->count == e->capacity) {
-        const int capacity = e->capacity ? 2 * e->capacity : 256;
-        evaluation *list = rt_alloc((size_t)capacity, sizeof *list);
+    if (p->count == p->capacity) {
+        const int capacity = p->capacity ? 2 * p->capacity : 256;
+        point *list = rt_alloc((size_t)capacity, sizeof *list);
         if (!list) {
-            e->failed = true;
+            p->failed = true;
             return;
         }
-        if (e->count)
-            memcpy(list, e->list, (size_t)e->count * sizeof *list);
-        rt_free(e->list);
-        e->list = list;
-        e->capacity = capacity;
+        if (p->count)
+            memcpy(list, p->list, (size_t)p->count * sizeof *list);
+        rt_free(p->list);
+        p->list = list;
+        p->capacity = capacity;
     }
-    e->list[e->count++] = one;
+    p->list[p->count++] = one;
 }
 
-static void read_run(evaluations *e, const char *folder, const char *run)
+/* The points of a run, whose folder is in FOLDER. */
+typedef void reader(points *p, const char *folder, const rt_sweep_runs *runs,
+                    const rt_sweep_run *run);
+
+/* x: step; loss and accuracy of the evaluations. */
+static void read_evaluations(points *p, const char *folder, const rt_sweep_runs *runs,
+                             const rt_sweep_run *run)
 {
     char path[RT_PATH_SIZE];
-    evaluation one;
     rt_csv metrics;
-    if (rt_path_join(path, folder, run).code)
+    (void)runs;
+    if (rt_path_join(path, folder, run->cells[0]).code)
         return;
     if (rt_csv_open(&metrics, path, "metrics.csv"))
-        while (!e->failed && rt_csv_row(&metrics)) {
-            one.loss = rt_csv_number(&metrics, "eval_loss");
-            one.accuracy = rt_csv_number(&metrics, "eval_accuracy");
-            if (isfinite(one.loss) && rt_csv_whole(&metrics, "step", &one.step))
-                add_evaluation(e, one);
+        while (!p->failed && rt_csv_row(&metrics)) {
+            point one = {.values = {rt_csv_number(&metrics, "eval_loss"),
+                                    rt_csv_number(&metrics, "eval_accuracy")}};
+            if (isfinite(one.values[0]) && rt_csv_whole(&metrics, "step", &one.x))
+                add_point(p, one);
         }
     rt_csv_close(&metrics);
 }
 
-static int by_step(const void *a, const void *b)
+/* x: pair; how far a learned theta is from base^(-2i/R), as the logarithm of their ratio, whatever
+ * its layer and head; and nothing else. */
+static void read_theta(points *p, const char *folder, const rt_sweep_runs *runs,
+                       const rt_sweep_run *run)
 {
-    const int one = ((const evaluation *)a)->step, other = ((const evaluation *)b)->step;
+    char path[RT_PATH_SIZE];
+    rt_csv theta;
+    (void)runs;
+    if (rt_path_join(path, folder, run->cells[0]).code)
+        return;
+    if (rt_csv_open(&theta, path, "theta_final.csv"))
+        while (!p->failed && rt_csv_row(&theta)) {
+            const double distance =
+                log(rt_csv_number(&theta, "theta") / rt_csv_number(&theta, "geometric"));
+            point one = {.values = {distance, (double)NAN}};
+            if (isfinite(distance) && rt_csv_whole(&theta, "i", &one.x))
+                add_point(p, one);
+        }
+    rt_csv_close(&theta);
+}
+
+/* x: length of train.eval_lengths; loss and accuracy there. */
+static void read_lengths(points *p, const char *folder, const rt_sweep_runs *runs,
+                         const rt_sweep_run *run)
+{
+    static const char loss[] = RT_RESULT_LOSS_AT;
+    (void)folder;
+    for (int i = runs->exit_column + 1; i < runs->columns && !p->failed; i++) {
+        char name[RT_RESULT_NAME_SIZE];
+        int64_t length;
+        if (strncmp(runs->names[i], loss, strlen(loss)) != 0 ||
+            !rt_whole_read(runs->names[i] + strlen(loss), &length) || length < 1 ||
+            length > INT_MAX)
+            continue;
+        snprintf(name, sizeof name, RT_RESULT_ACCURACY_AT "%d", (int)length);
+        const int accuracy = rt_sweep_column(runs, name);
+        const point one = {(int)length,
+                           {rt_csv_value(run->cells[i]),
+                            accuracy < 0 ? (double)NAN : rt_csv_value(run->cells[accuracy])}};
+        if (isfinite(one.values[0]))
+            add_point(p, one);
+    }
+}
+
+static int by_x(const void *a, const void *b)
+{
+    const int one = ((const point *)a)->x, other = ((const point *)b)->x;
     return (one > other) - (one < other);
 }
 
@@ -117,45 +172,43 @@ static void add_moments(rt_writer *w, const double *values, int count)
         rt_writer_add(w, ",,");
 }
 
-/* Columns: step, mean and deviation of the loss, mean and deviation of the accuracy. */
-static bool write_curve(rt_writer *w, evaluations *e)
+/* Columns: x, then mean and deviation of each value. */
+static bool write_curve(rt_writer *w, points *p)
 {
-    double *losses = rt_alloc(2 * (size_t)e->count, sizeof *losses);
-    double *accuracies = losses ? losses + e->count : NULL;
-    if (!losses)
+    double *values = rt_alloc((size_t)p->count, sizeof *values);
+    if (!values)
         return false;
-    qsort(e->list, (size_t)e->count, sizeof *e->list, by_step);
-    for (int i = 0; i < e->count; i++) {
-        losses[i] = e->list[i].loss;
-        accuracies[i] = e->list[i].accuracy;
-    }
-    for (int i = 0, end; i < e->count; i = end) {
-        for (end = i; end < e->count && e->list[end].step == e->list[i].step;)
+    qsort(p->list, (size_t)p->count, sizeof *p->list, by_x);
+    for (int i = 0, end; i < p->count; i = end) {
+        for (end = i; end < p->count && p->list[end].x == p->list[i].x;)
             end++;
-        rt_writer_add(w, "%d", e->list[i].step);
-        add_moments(w, losses + i, end - i);
-        add_moments(w, accuracies + i, end - i);
+        rt_writer_add(w, "%d", p->list[i].x);
+        for (int v = 0; v < VALUES; v++) {
+            for (int k = i; k < end; k++)
+                values[k - i] = p->list[k].values[v];
+            add_moments(w, values, end - i);
+        }
         rt_writer_add(w, "\n");
     }
     rt_writer_add(w, "\n\n");
-    rt_free(losses);
+    rt_free(values);
     return true;
 }
 
-/* Runs that have not come to an evaluation have no curve. */
-static void add_row(curves *c, const rt_sweep_runs *runs, const char *folder, int row)
+/* Runs that have no points have no curve. */
+static void add_row(curves *c, const rt_sweep_runs *runs, const char *folder, int row, reader *read)
 {
-    evaluations e = {.count = 0};
+    points p = {.count = 0};
     for (int i = runs->rows[row].first; i >= 0; i = runs->list[i].next)
-        read_run(&e, folder, runs->list[i].cells[0]);
-    c->failed |= e.failed;
-    if (e.count && c->count == MOST_CURVES)
+        read(&p, folder, runs, &runs->list[i]);
+    c->failed |= p.failed;
+    if (p.count && c->count == MOST_CURVES)
         c->cut = true;
-    else if (e.count && label_row(c->labels[c->count], runs, row) && write_curve(&c->data, &e))
+    else if (p.count && label_row(c->labels[c->count], runs, row) && write_curve(&c->data, &p))
         c->count++;
-    else if (e.count)
+    else if (p.count)
         c->failed = true;
-    rt_free(e.list);
+    rt_free(p.list);
 }
 
 /* ---- drawing ---- */
@@ -172,49 +225,97 @@ static int key_height(const curves *c)
     return c->count / (in_a_row > 1 ? in_a_row : 1) * ROW_HEIGHT;
 }
 
+/* Figures of one reader: what their x is, and what they show of its values. */
+typedef struct group {
+    const char *data; /* the file that they are drawn from */
+    const char *axis; /* commands of gnuplot */
+    reader *read;
+    const char *more; /* of what gnuplot uses of the data */
+    const char *with; /* how it draws a curve */
+    const char *over; /* what the mean is taken over */
+    struct {
+        const char *name, *what, *axis; /* NULL behind the last */
+    } figures[VALUES];
+} group;
+
+static const group groups[] = {
+    {"curves.csv",
+     "set xlabel 'step'\nset xrange [0:*]",
+     read_evaluations,
+     "",
+     "lines",
+     "the mean over the seeds",
+     {{"loss", "Evaluation loss", "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"},
+      {"accuracy", "Evaluation accuracy", "set ylabel 'accuracy'\nset yrange [0:1.02]"}}},
+    {"theta_curves.csv",
+     "set xlabel 'pair i'\nset xrange [-0.5:*]",
+     read_theta,
+     "",
+     "linespoints pointtype 7 pointsize 0.4",
+     "the mean over layers, heads and seeds",
+     {{"theta", "How far the learned θᵢ is from base^(-2i/R), as the logarithm of their ratio",
+       "set ylabel 'ln(θ_i / base^{-2i/R})' enhanced\nset yrange [*:*]\nset xzeroaxis"}}},
+    {"length_curves.csv",
+     "set xlabel 'tokens of a sequence'\nset logscale x 2",
+     read_lengths,
+     ":xtic(1)",
+     "linespoints pointtype 7 pointsize 0.4",
+     "the mean over the seeds",
+     {{"length_loss", "Loss by the length of the evaluation",
+       "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"},
+      {"length_accuracy", "Accuracy by the length of the evaluation",
+       "set ylabel 'accuracy'\nset yrange [0:1.02]"}}},
+};
+
 /* Later lines are thinner: those that coincide can all be seen. */
-static void add_lines(rt_writer *w, const curves *c, int column)
+static void add_lines(rt_writer *w, const curves *c, const group *g, int column)
 {
     for (int i = 0; i < c->count; i++)
         rt_writer_add(w,
-                      "%s'curves.csv' index %d using 1:($%d-$%d):($%d+$%d) with filledcurves "
+                      "%s'%s' index %d using 1:($%d-$%d):($%d+$%d) with filledcurves "
                       "linetype %d fillstyle transparent solid 0.12 noborder notitle",
-                      i ? ", \\\n     " : "plot ", i, column, column + 1, column, column + 1,
-                      i % 7 + 1);
+                      i ? ", \\\n     " : "plot ", g->data, i, column, column + 1, column,
+                      column + 1, i % 7 + 1);
     for (int i = 0; i < c->count; i++) {
         rt_writer_add(w,
-                      ", \\\n     'curves.csv' index %d using 1:%d with lines linetype %d dashtype "
+                      ", \\\n     '%s' index %d using 1:%d%s with %s linetype %d dashtype "
                       "%d linewidth %.2f title ",
-                      i, column, i % 7 + 1, i / 7 + 1,
+                      g->data, i, column, g->more, g->with, i % 7 + 1, i / 7 + 1,
                       c->count > 1 ? 3.4 - 2.0 * i / (c->count - 1) : 2);
         rt_figures_quote(w, c->labels[i]);
     }
 }
 
-static void add_figure(rt_figures *f, const curves *c, const char *name, const char *what,
-                       const char *range, const char *label, int column)
+static void add_figure(rt_figures *f, const curves *c, const group *g, int value)
 {
     char caption[RT_CAPTION_SIZE];
     rt_writer w = {0};
-    rt_writer_add(&w, "set xlabel 'step'\nset ylabel '%s'\nset xrange [0:*]\nset yrange %s\n",
-                  label, range);
-    add_lines(&w, c, column);
+    rt_writer_add(&w, "%s\n%s\n", g->axis, g->figures[value].axis);
+    add_lines(&w, c, g, 2 + 2 * value);
     rt_writer_add(&w, "\n");
-    snprintf(caption, sizeof caption,
-             "%s: the mean over the seeds, and one standard deviation around it%s", what,
-             c->cut ? "; the first groups of runs" : "");
-    rt_figures_add_sized(f, name, caption, RT_FIGURE_WIDTH, 320 + key_height(c), &w);
+    snprintf(caption, sizeof caption, "%s: %s, and one standard deviation around it%s",
+             g->figures[value].what, g->over, c->cut ? "; the first groups of runs" : "");
+    rt_figures_add_sized(f, g->figures[value].name, caption, RT_FIGURE_WIDTH, 320 + key_height(c),
+                         &w);
+}
+
+static void add_group(rt_figures *f, const char *folder, const rt_sweep_runs *runs, const group *g)
+{
+    curves c = {.count = 0};
+    for (int row = 0; row < runs->row_count && !c.cut && !c.failed; row++)
+        add_row(&c, runs, folder, row, g->read);
+    c.data.failed |= c.failed;
+    if (!c.count && !c.failed) {
+        rt_writer_free(&c.data);
+        return;
+    }
+    rt_figures_write(f, g->data, &c.data);
+    for (int v = 0; v < VALUES && c.count && g->figures[v].name; v++)
+        add_figure(f, &c, g, v);
 }
 
 void rt_report_curves(rt_figures *f, const char *folder, const rt_sweep_runs *runs)
 {
-    curves c = {.count = 0};
-    for (int row = 0; row < runs->row_count && !c.cut && !c.failed; row++)
-        add_row(&c, runs, folder, row);
-    c.data.failed |= c.failed;
-    rt_figures_write(f, "curves.csv", &c.data);
-    if (!c.count)
-        return;
-    add_figure(f, &c, "loss", "Evaluation loss", "[*:*]", "cross entropy (nats)", 2);
-    add_figure(f, &c, "accuracy", "Evaluation accuracy", "[0:1.02]", "accuracy", 4);
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        add_group(f, folder, runs, &groups[i]);
 }

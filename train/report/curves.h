@@ -1,8 +1,9 @@
 #ifndef ROTOR_TRAIN_REPORT_CURVES_H
 #define ROTOR_TRAIN_REPORT_CURVES_H
 
-/* The curves of a sweep, beside each other: the evaluation loss and accuracy of the runs that
- * differ in the seed alone, their mean and how far they spread. */
+/* The curves of a sweep, beside each other, of the runs that differ in the seed alone, their mean
+ * and how far they spread: loss and accuracy of the evaluations by step, and by length where
+ * train.eval_lengths are given; learned theta by pair. */
 
 #include "train/report/figures.h"
 #include "train/report/sweep_runs.h"

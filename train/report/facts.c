@@ -77,7 +77,7 @@ void rt_report_configuration(rt_writer *w, const rt_config *config)
 /* ---- time ---- */
 
 /* The clock starts again when a run goes on: the time is the sum over its parts. */
-double rt_report_seconds(const char *folder)
+static double read_seconds(const char *folder)
 {
     double before = 0, last = 0;
     rt_csv timing;
@@ -119,7 +119,7 @@ static void add_timing(rt_writer *w, const char *folder)
 {
     char steps[RT_NUMBER_SIZE], rate[RT_NUMBER_SIZE];
     double step = 0, tokens = 0;
-    const double seconds = rt_report_seconds(folder);
+    const double seconds = read_seconds(folder);
     rt_csv metrics;
     if (rt_csv_open(&metrics, folder, "metrics.csv"))
         while (rt_csv_row(&metrics)) {
@@ -224,6 +224,23 @@ void rt_report_machine(rt_writer *w, const char *folder, rt_trainer *trainer)
         add_model(w, trainer);
     add_timing(w, folder);
     add_sessions(w, folder);
+    rt_writer_add(w, "\n");
+    add_machine(w);
+    rt_writer_add(w, "</table>\n");
+}
+
+void rt_report_sweep_machine(rt_writer *w, const char *folder, const rt_sweep_runs *runs)
+{
+    char path[RT_PATH_SIZE];
+    double seconds = 0;
+    for (int i = 0; i < runs->count; i++)
+        if (!rt_path_join(path, folder, runs->list[i].cells[0]).code)
+            seconds += read_seconds(path);
+    rt_writer_add(w, "<h2>Run</h2>\n<table class=\"facts\">\n<tr><th>time</th><td>");
+    write_seconds(w, seconds);
+    rt_writer_add(w, ", the sum over %d runs</td></tr>", runs->count);
+    if (runs->count && !rt_path_join(path, folder, runs->list[0].cells[0]).code)
+        add_sessions(w, path);
     rt_writer_add(w, "\n");
     add_machine(w);
     rt_writer_add(w, "</table>\n");

@@ -4,6 +4,7 @@
 /* The tables at the end of a run's page. */
 
 #include "train/config/config.h"
+#include "train/report/sweep_runs.h"
 #include "train/step/trainer.h"
 #include "train/text/writer.h"
 
@@ -18,7 +19,7 @@ void rt_report_configuration(rt_writer *w, const rt_config *config);
  * commands; and what made the report. */
 void rt_report_machine(rt_writer *w, const char *folder, rt_trainer *trainer);
 
-/* How long all sessions of a run took together, in seconds; 0 if its folder does not tell. */
-double rt_report_seconds(const char *folder);
+/* The same of a sweep in FOLDER: its runs together, and the first of them for when and where. */
+void rt_report_sweep_machine(rt_writer *w, const char *folder, const rt_sweep_runs *runs);
 
 #endif

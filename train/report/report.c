@@ -4,6 +4,7 @@
 #include "train/report/divergence.h"
 #include "train/report/facts.h"
 #include "train/report/page.h"
+#include "train/report/samples.h"
 #include "train/report/theta_figures.h"
 #include "train/report/theta_report.h"
 #include "train/report/theta_table.h"
@@ -297,6 +298,10 @@ rt_status rt_report_write(const char *folder, const rt_config *config, rt_traine
     rt_page_figures(&w, &figures);
     if (config->model.theta.learn)
         rt_report_theta_table(&w, folder);
+    if (trainer) {
+        rt_status sampled = rt_report_samples(&w, config, trainer);
+        drawn = drawn.code ? drawn : sampled;
+    }
     rt_report_configuration(&w, config);
     rt_report_machine(&w, folder, trainer);
     rt_status written = rt_page_end(&w, folder);

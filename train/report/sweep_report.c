@@ -4,6 +4,7 @@
 #include "train/folder/results.h"
 #include "train/report/common_keys.h"
 #include "train/report/curves.h"
+#include "train/report/facts.h"
 #include "train/report/html.h"
 #include "train/report/page.h"
 #include "train/report/sweep_table.h"
@@ -177,8 +178,10 @@ rt_status rt_sweep_page_write(const char *folder, const char *title, const char 
         add_table(&w, &table, find_best(&runs));
         rt_page_figures(&w, &figures);
         rt_report_common_keys(&w, folder, &runs);
-        if (!file)
+        if (!file) {
             add_runs(&w, folder, &runs);
+            rt_report_sweep_machine(&w, folder, &runs);
+        }
         status = file ? rt_page_end_as(&w, file) : rt_page_end(&w, folder);
         status = status.code ? status : drawn;
     }

@@ -51,8 +51,7 @@ void rt_collect_labels(rt_labelled_batch *b)
     }
 }
 
-rt_tensor *rt_batch_loss(rt_roformer *model, rt_graph *g, const rt_labelled_batch *b,
-                         double divisor, rt_batch_result *result)
+rt_tensor *rt_batch_logits(rt_roformer *model, rt_graph *g, const rt_labelled_batch *b)
 {
     const rt_roformer_input input = {.B = b->batch.rows,
                                      .T = b->batch.length,
@@ -67,7 +66,13 @@ rt_tensor *rt_batch_loss(rt_roformer *model, rt_graph *g, const rt_labelled_batc
             rt_embedding(g,
                          rt_reshape(g, hidden, RT_SHAPE_OF(input.B * input.T, model->options.dim)),
                          b->where, RT_SHAPE_OF(b->labels), RT_NO_PADDING);
-    rt_tensor *logits = rt_roformer_logits(model, g, hidden);
+    return rt_roformer_logits(model, g, hidden);
+}
+
+rt_tensor *rt_batch_loss(rt_roformer *model, rt_graph *g, const rt_labelled_batch *b,
+                         double divisor, rt_batch_result *result)
+{
+    rt_tensor *logits = rt_batch_logits(model, g, b);
     rt_tensor *loss = rt_cross_entropy(g, logits, b->wanted, 0, divisor);
     if (loss) {
         result->loss = (double)loss->data[0] * divisor;

@@ -30,6 +30,10 @@ void rt_labelled_batch_free(rt_labelled_batch *b);
 /* After the batch was drawn. */
 void rt_collect_labels(rt_labelled_batch *b);
 
+/* What the model makes of the labelled positions, (labels, V) or (B, classes); NULL if the graph has
+ * failed. There must be at least one label. */
+rt_tensor *rt_batch_logits(rt_roformer *model, rt_graph *g, const rt_labelled_batch *b);
+
 /* The summed loss over `divisor`, for backward; NULL if the graph has failed. There must be
  * at least one label. */
 rt_tensor *rt_batch_loss(rt_roformer *model, rt_graph *g, const rt_labelled_batch *b,

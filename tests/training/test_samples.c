@@ -1,0 +1,170 @@
+/* What a report shows of a model's predictions, against the model itself. */
+
+#include "config_loading.h"
+#include "training/scratch.h"
+
+#include "core/memory.h"
+#include "data/vocabulary.h"
+#include "train/report/samples.h"
+#include "train/report/unit_label.h"
+#include "train/step/batch_loss.h"
+
+enum { LENGTH = 16 };
+
+static rt_config config;
+static rt_data *data;
+static rt_trainer *trainer;
+static rt_writer page;
+
+/* A model of characters whose preferences are far from equal. */
+static void make_model(const char *causal, const char *objective)
+{
+    char text[1024], all[4096] = "";
+    for (int i = 0; i < 40; i++)
+        sprintf(all + strlen(all), "sphinx of <black> quartz %c\n", 'a' + i % 26);
+    write_bytes(in_scratch("a.txt"), all, strlen(all));
+    snprintf(text, sizeof text,
+             "[model]\nlayers = 1\ndim = 16\nheads = 2\ncausal = %s\ninit_std = 0.5\n"
+             "[data]\ntask = text\nlevel = char\nlength = 16\nfile = %s\nobjective = %s\n"
+             "mask_probability = 0.4\n[run]\nthreads = 1\n[train]\nbatch_size = 2\n",
+             causal, in_scratch("a.txt"), objective);
+    load_sound(&config, text, NULL);
+    assert_status(rt_data_open(&data, &config.data, NULL), RT_OK, "");
+    assert_status(rt_trainer_new(&trainer, &config, data), RT_OK, "");
+}
+
+static void end(void)
+{
+    rt_trainer_free(trainer);
+    rt_data_close(data);
+    trainer = NULL;
+    data = NULL;
+    rt_writer_free(&page);
+    remove_scratch();
+}
+
+/* The most likely unit at a place of a sequence. */
+static int32_t expected_unit(const int32_t *ids, int count, int place)
+{
+    rt_roformer *model = rt_trainer_state(trainer)->model;
+    const rt_roformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
+    const int first = rt_vocabulary_unit(rt_data_vocabulary(data), 0), V = rt_data_vocab(data);
+    rt_graph *g = rt_graph_new();
+    rt_graph_record(g, false);
+    const rt_tensor *logits = rt_roformer_logits(model, g, rt_roformer_encode(model, g, &in));
+    int32_t best = first;
+    ck_assert_ptr_nonnull(logits);
+    for (int32_t id = first; id < V; id++)
+        if (logits->data[place * V + id] > logits->data[place * V + best])
+            best = id;
+    rt_graph_free(g);
+    return best;
+}
+
+static void add_unit(rt_writer *w, const char *before, int32_t id, const char *after)
+{
+    rt_writer_add(w, "%s", before);
+    rt_unit_text(w, data, &id, 1);
+    rt_writer_add(w, "%s", after);
+}
+
+START_TEST(masked_units_are_filled_in)
+{
+    rt_labelled_batch b;
+    rt_writer expected = {0};
+    make_model("no", "mlm");
+    assert_status(rt_report_samples(&page, &config, trainer), RT_OK, "");
+    assert_status(rt_labelled_batch_new(&b, 1, LENGTH), RT_OK, "");
+    for (int row = 0; row < 3; row++) {
+        rt_data_evaluation(data, (uint32_t)row, &b.batch);
+        rt_writer_add(&expected, "<p class=\"sample\">");
+        for (int t = 1; t < LENGTH; t++) {
+            const int32_t wanted = b.batch.labels[t];
+            const int32_t found = expected_unit(b.batch.ids, LENGTH, t);
+            if (wanted == RT_NO_LABEL) {
+                add_unit(&expected, "", b.batch.ids[t], "");
+            } else if (wanted == found) {
+                add_unit(&expected, "<ins>", wanted, "</ins>");
+            } else {
+                add_unit(&expected, "<del>", found, "</del>");
+                add_unit(&expected, "<b>", wanted, "</b>");
+            }
+        }
+        rt_writer_add(&expected, "</p>\n");
+    }
+    expect_in(page.bytes, expected.bytes);
+    expect_in(page.bytes, "<del>");
+    rt_writer_free(&expected);
+    rt_labelled_batch_free(&b);
+}
+END_TEST
+
+START_TEST(a_text_is_continued_from_its_first_half)
+{
+    rt_labelled_batch b;
+    rt_writer expected = {0};
+    make_model("yes", "lm");
+    assert_status(rt_report_samples(&page, &config, trainer), RT_OK, "");
+    assert_status(rt_labelled_batch_new(&b, 1, LENGTH), RT_OK, "");
+    rt_data_evaluation(data, 1, &b.batch);
+    rt_writer_add(&expected, "<p class=\"sample\">");
+    rt_unit_text(&expected, data, b.batch.ids, LENGTH / 2);
+    for (int t = LENGTH / 2; t < LENGTH; t++)
+        b.batch.ids[t] = expected_unit(b.batch.ids, t, t - 1);
+    rt_writer_add(&expected, "<ins>");
+    rt_unit_text(&expected, data, b.batch.ids + LENGTH / 2, LENGTH / 2);
+    rt_writer_add(&expected, "</ins></p>\n");
+    expect_in(page.bytes, expected.bytes);
+    rt_writer_free(&expected);
+    rt_labelled_batch_free(&b);
+}
+END_TEST
+
+START_TEST(a_toy_task_has_no_samples)
+{
+    load_sound(&config, "[model]\nlayers = 1\ndim = 16\nheads = 2\n[data]\nlength = 8\n", NULL);
+    assert_status(rt_data_open(&data, &config.data, NULL), RT_OK, "");
+    assert_status(rt_trainer_new(&trainer, &config, data), RT_OK, "");
+    assert_status(rt_report_samples(&page, &config, trainer), RT_OK, "");
+    ck_assert_ptr_null(page.bytes);
+}
+END_TEST
+
+/* ---- labels ---- */
+
+/* At level byte, an id is 4 more than its byte. */
+START_TEST(a_unit_is_shown_as_what_can_be_seen)
+{
+    static const struct {
+        int32_t id;
+        const char *label;
+    } rows[] = {{0, "[PAD]"},   {1, "[CLS]"},    {2, "[MASK]"},   {3, "[SEP]"},
+                {4 + 'x', "x"}, {4 + ' ', "␣"},  {4 + '\n', "↵"}, {4 + '\t', "⇥"},
+                {4 + 7, "·"},   {4 + 0xc3, "·"}, {4 + 0, "·"},    {4 + '<', "<"}};
+    char label[RT_UNIT_LABEL_SIZE];
+    write_bytes(in_scratch("a.txt"), "some text that is long enough", 29);
+    char text[512];
+    snprintf(text, sizeof text, "[data]\ntask = text\nlength = 4\neval_fraction = 0\nfile = %s\n",
+             in_scratch("a.txt"));
+    load_sound(&config, text, NULL);
+    assert_status(rt_data_open(&data, &config.data, NULL), RT_OK, "");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        ck_assert_str_eq(rt_unit_label(label, data, rows[i].id), rows[i].label);
+    const int32_t ids[] = {1,        4 + 'a', 4 + 0xc3, 4 + 0xa9, 4 + 0xc3, 4 + '<',
+                           4 + '\n', 2,       4 + 0,    4 + 'z',  4 + 0xe2};
+    rt_unit_text(&page, data, ids, sizeof ids / sizeof *ids);
+    ck_assert_str_eq(page.bytes, "aé·&lt;\n·z·");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("samples");
+    TCase *tests = leak_checked_case(suite, "samples");
+    tcase_add_checked_fixture(tests, make_scratch, end);
+    tcase_add_test(tests, masked_units_are_filled_in);
+    tcase_add_test(tests, a_text_is_continued_from_its_first_half);
+    tcase_add_test(tests, a_toy_task_has_no_samples);
+    tcase_add_test(tests, a_unit_is_shown_as_what_can_be_seen);
+    return run_suite(suite);
+}

@@ -1,0 +1,125 @@
+#include "train/report/samples.h"
+
+#include "core/memory.h"
+#include "data/vocabulary.h"
+#include "train/report/unit_label.h"
+#include "train/step/batch_loss.h"
+
+enum { SAMPLES = 3, MOST_CONTINUED = 128 };
+
+typedef struct sampling {
+    rt_writer *page;
+    const rt_data *data;
+    rt_roformer *model;
+    rt_graph *g;
+    rt_labelled_batch b; /* one sequence */
+    int32_t *predicted;  /* for each of its labels */
+} sampling;
+
+/* The most likely unit for every label; no special token. */
+static rt_status predict(sampling *s)
+{
+    const rt_vocabulary *v = rt_data_vocabulary(s->data);
+    rt_collect_labels(&s->b);
+    rt_graph_clear(s->g);
+    rt_graph_record(s->g, false);
+    const rt_tensor *logits = s->b.labels ? rt_batch_logits(s->model, s->g, &s->b) : NULL;
+    for (int i = 0; logits && i < s->b.labels; i++) {
+        const real *row = logits->data + (size_t)i * (size_t)v->count;
+        s->predicted[i] = rt_vocabulary_unit(v, 0);
+        for (int32_t id = 0; id < v->count; id++)
+            if (rt_vocabulary_is_unit(v, id) && row[id] > row[s->predicted[i]])
+                s->predicted[i] = id;
+    }
+    return rt_graph_status(s->g);
+}
+
+static void add_in(sampling *s, const char *element, const int32_t *ids, int count)
+{
+    rt_writer_add(s->page, "<%s>", element);
+    rt_unit_text(s->page, s->data, ids, count);
+    rt_writer_add(s->page, "</%s>", element);
+}
+
+/* ---- masked units ---- */
+
+/* The text between two labels is as it was drawn: what is masked has a label. */
+static rt_status fill(sampling *s)
+{
+    rt_status status = predict(s);
+    int from = 0;
+    rt_writer_add(s->page, "<p class=\"sample\">");
+    for (int i = 0; i < s->b.labels && !status.code; i++) {
+        const int at = s->b.where[i];
+        rt_unit_text(s->page, s->data, s->b.batch.ids + from, at - from);
+        if (s->predicted[i] != s->b.wanted[i])
+            add_in(s, "del", &s->predicted[i], 1);
+        add_in(s, s->predicted[i] == s->b.wanted[i] ? "ins" : "b", &s->b.wanted[i], 1);
+        from = at + 1;
+    }
+    rt_unit_text(s->page, s->data, s->b.batch.ids + from, s->b.batch.length - from);
+    rt_writer_add(s->page, "</p>\n");
+    return status;
+}
+
+/* ---- continuation ---- */
+
+/* The second half of the sequence gives way to what the model makes of the first. */
+static rt_status go_on(sampling *s)
+{
+    const int half = s->b.batch.length / 2, rest = s->b.batch.length - half;
+    const int end = half + (rest < MOST_CONTINUED ? rest : MOST_CONTINUED);
+    rt_status status = rt_ok();
+    for (int t = half; t < end && !status.code; t++) {
+        for (int i = 0; i < t; i++)
+            s->b.batch.labels[i] = RT_NO_LABEL;
+        s->b.batch.labels[t - 1] = s->b.batch.ids[t];
+        s->b.batch.length = t;
+        status = predict(s);
+        s->b.batch.ids[t] = s->predicted[0];
+    }
+    rt_writer_add(s->page, "<p class=\"sample\">");
+    rt_unit_text(s->page, s->data, s->b.batch.ids, half);
+    add_in(s, "ins", s->b.batch.ids + half, end - half);
+    rt_writer_add(s->page, "</p>\n");
+    return status;
+}
+
+/* ---- the section ---- */
+
+static void begin(rt_writer *page, bool lm)
+{
+    rt_writer_add(page, "<h2>Samples</h2>\n<p>%s</p>\n",
+                  lm ? "From the evaluation data: the first half of a sequence, and underlined how "
+                       "the model goes on, always with the most likely unit."
+                     : "From the evaluation data: masked units that were predicted correctly are "
+                       "underlined; a wrong prediction is struck out before the unit that stands "
+                       "there.");
+}
+
+rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer *trainer)
+{
+    const bool lm = config->data.objective == RT_OBJECTIVE_LM;
+    const int length = config->data.length;
+    sampling s = {.page = page, .data = rt_trainer_data(trainer)};
+    if (!rt_data_vocabulary(s.data))
+        return rt_ok();
+    s.model = rt_trainer_state(trainer)->model;
+    s.g = rt_graph_new();
+    s.predicted = rt_alloc((size_t)length, sizeof *s.predicted);
+    rt_status status = rt_labelled_batch_new(&s.b, 1, length);
+    if (!status.code && (!s.g || !s.predicted))
+        status = rt_out_of_memory("a sample");
+    const long rows = rt_data_evaluation_rows(s.data, length);
+    if (!status.code)
+        begin(page, lm);
+    for (int i = 0; i < SAMPLES && i < rows && !status.code; i++) {
+        s.b.batch.length = length;
+        rt_data_evaluation(s.data, (uint32_t)i, &s.b.batch);
+        status = lm ? go_on(&s) : fill(&s);
+    }
+    rt_labelled_batch_free(&s.b);
+    rt_free(s.predicted);
+    rt_graph_free(s.g);
+    return status;
+}

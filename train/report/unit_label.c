@@ -1,0 +1,72 @@
+#include "train/report/unit_label.h"
+
+#include "data/units.h"
+#include "data/vocabulary.h"
+#include "train/report/html.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define HIDDEN "·"
+
+static const char *special_name(const rt_special_ids *special, int32_t id)
+{
+    return id == special->pad       ? "[PAD]"
+           : id == special->cls     ? "[CLS]"
+           : id == special->mask    ? "[MASK]"
+           : id == special->sep     ? "[SEP]"
+           : id == special->unknown ? "[UNK]"
+                                    : HIDDEN;
+}
+
+/* A whole character that can be seen, or the bytes it takes to get past what is none. */
+static bool is_seen(const char *text, size_t length, size_t *size)
+{
+    int32_t unit;
+    *size = rt_unit_read(RT_LEVEL_CHAR, (const unsigned char *)text, length, &unit);
+    const bool seen = *size && (rt_unit_is_visible(RT_LEVEL_CHAR, unit) || unit == '\n');
+    *size += !*size;
+    return seen;
+}
+
+const char *rt_unit_label(char label[RT_UNIT_LABEL_SIZE], const rt_data *data, int32_t id)
+{
+    char unit[RT_UNIT_SIZE];
+    size_t size, seen;
+    rt_status status = rt_data_decode(data, id, unit, &size);
+    const char *text = HIDDEN;
+    if (status.code)
+        text = special_name(&rt_data_vocabulary(data)->special, id);
+    else if (!strcmp(unit, " "))
+        text = "␣";
+    else if (!strcmp(unit, "\n"))
+        text = "↵";
+    else if (!strcmp(unit, "\t"))
+        text = "⇥";
+    else if (is_seen(unit, size, &seen) && seen == size)
+        text = unit;
+    snprintf(label, RT_UNIT_LABEL_SIZE, "%s", text);
+    return label;
+}
+
+void rt_unit_text(rt_writer *page, const rt_data *data, const int32_t *ids, int count)
+{
+    rt_writer bytes = {0};
+    for (int i = 0; i < count; i++) {
+        char unit[RT_UNIT_SIZE];
+        size_t size;
+        rt_status status = rt_data_decode(data, ids[i], unit, &size);
+        if (!status.code)
+            rt_writer_add(&bytes, "%s", *unit ? unit : "\1"); /* neither can be seen */
+    }
+    for (size_t at = 0, size; at < bytes.length; at += size) {
+        char seen[RT_UNIT_SIZE] = HIDDEN;
+        if (is_seen(bytes.bytes + at, bytes.length - at, &size)) {
+            memcpy(seen, bytes.bytes + at, size);
+            seen[size] = '\0';
+        }
+        rt_html_text(page, seen);
+    }
+    page->failed |= bytes.failed;
+    rt_writer_free(&bytes);
+}
