@@ -1,4 +1,5 @@
 #include "core/memory.h"
+#include "revision.h"
 #include "train/config/config.h"
 #include "train/decay.h"
 #include "train/model_check.h"
@@ -188,6 +189,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
         return RT_EXIT_CONFIG;
     }
+    arguments.revision = ROTOR_REVISION;
     if (arguments.command == RT_COMMAND_HELP)
         return end(print_help());
     if (arguments.command == RT_COMMAND_VERSION) {

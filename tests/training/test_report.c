@@ -302,7 +302,7 @@ START_TEST(a_sweep_tells_the_spread_and_what_failed)
     expect_text(page, "<a href=\"lr=1e-2_seed=1/report.html\">lr=1e-2_seed=1</a>");
     expect_no_text(page, "<a href=\"lr=1e30");
     rt_free(page);
-    expect_figures("runs/tiny/report.html", 2);
+    expect_figures("runs/tiny/report.html", 3);
     expect_exit(w, 0, "grep -q filledcurves runs/tiny/figures/loss.gp");
 }
 END_TEST

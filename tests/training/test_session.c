@@ -15,7 +15,7 @@ static rt_data_options options;
 /* The cells below their names, as a reader of timing.csv finds them. */
 static void read_cells(rt_csv *csv, int argc, const char *const *argv)
 {
-    char *cells = rt_session_cells(&options, argc, (char *const *)argv);
+    char *cells = rt_session_cells(&options, "0123abc", argc, (char *const *)argv);
     ck_assert_ptr_nonnull(cells);
     FILE *file = fopen(in_scratch("timing.csv"), "w");
     ck_assert_ptr_nonnull(file);
@@ -61,7 +61,8 @@ START_TEST(the_time_is_that_of_the_call)
     const char *begun = rt_csv_cell(&csv, "begun");
     ck_assert_uint_eq(strlen(begun), strlen("2026-01-02 03:04:05"));
     ck_assert(!strncmp(begun, today, 10) || !strncmp(begun, tomorrow, 10));
-    expect_in(rt_csv_cell(&csv, "program"), "rotor " ROTOR_VERSION " (double)");
+    expect_in(rt_csv_cell(&csv, "program"),
+              "rotor " ROTOR_VERSION " (double), revision 0123abc, HDF5 ");
     rt_csv_close(&csv);
 }
 END_TEST

@@ -32,7 +32,7 @@ START_TEST(what_sets_runs_apart_is_told_with_their_results)
     expect_text(page, "<td>16</td><td>yes</td><td>2</td><td>");
     expect_text(page, "<td>24</td><td>no</td><td>1</td><td>");
     expect_text(page, "dim=24, learn=no");
-    ck_assert_int_eq(count_of(page, "</svg>"), 2);
+    ck_assert_int_eq(count_of(page, "</svg>"), 3); /* loss, accuracy, theta */
     expect_no_text(page, "href=\"a1");
     rt_free(page);
 }
@@ -87,7 +87,7 @@ START_TEST(a_run_may_have_any_name)
                 "mkdir more && mv runs/runs.csv more && $TRAIN --report more/runs.csv "
                 "elsewhere/b");
     char *page = read_page("report.html");
-    ck_assert_int_eq(count_of(page, "</svg>"), 2);
+    ck_assert_int_eq(count_of(page, "</svg>"), 3);
     rt_free(page);
 }
 END_TEST

@@ -2,7 +2,6 @@
 
 #include "core/memory.h"
 #include "ops/ops.h"
-#include "revision.h"
 #include "train/text/csv.h"
 #include "train/text/program_name.h"
 #include "train/text/text_file.h"
@@ -97,20 +96,13 @@ static void tell_command(rt_writer *w, int argc, char *const *argv)
 
 /* ---- the machine ---- */
 
-const char *rt_program_version(char text[RT_PROGRAM_VERSION_SIZE])
+static void tell_program(rt_writer *w, const char *revision)
 {
-    snprintf(text, RT_PROGRAM_VERSION_SIZE, "rotor %s (%s)%s%s", ROTOR_VERSION, RT_PRECISION,
-             *ROTOR_REVISION ? ", revision " : "", ROTOR_REVISION);
-    return text;
-}
-
-static void tell_program(rt_writer *w)
-{
-    char version[RT_PROGRAM_VERSION_SIZE];
     unsigned major, minor, patch;
     H5get_libversion(&major, &minor, &patch);
-    rt_writer_add(w, "%s, HDF5 %u.%u.%u, OpenBLAS kernels %s", rt_program_version(version), major,
-                  minor, patch, rt_blas_kernels());
+    rt_writer_add(w, "rotor %s (%s)%s%s, HDF5 %u.%u.%u, OpenBLAS kernels %s", ROTOR_VERSION,
+                  RT_PRECISION, *revision ? ", revision " : "", revision, major, minor, patch,
+                  rt_blas_kernels());
 }
 
 static void tell_host(rt_writer *w)
@@ -144,12 +136,13 @@ static void add_cell(rt_writer *cells, rt_writer *text)
     rt_writer_free(text);
 }
 
-char *rt_session_cells(const rt_data_options *data, int argc, char *const *argv)
+char *rt_session_cells(const rt_data_options *data, const char *revision, int argc,
+                       char *const *argv)
 {
     rt_writer cells = {0}, begun = {0}, host = {0}, program = {0}, command = {0}, files = {0};
     tell_time(&begun);
     tell_host(&host);
-    tell_program(&program);
+    tell_program(&program, revision);
     tell_command(&command, argc, argv);
     tell_data(&files, data);
     rt_writer *const columns[] = {&begun, &host, &program, &command, &files};

@@ -10,14 +10,11 @@
 #define RT_SESSION_COLUMNS "begun,host,program,command,data"
 
 /* The cells of the session that begins now: the time (UTC), the name of the machine, version and
- * revision of the program with its kernels, the command line, and of every file of data its path,
- * its size and XXH128, as `xxhsum -H2` prints it. The caller frees them (rt_free); NULL when the
- * heap is exhausted. A file that cannot be read has no digest, and one above 2 GiB is not read for
- * it. */
-char *rt_session_cells(const rt_data_options *data, int argc, char *const *argv);
-
-/* "rotor 0.1.0 (double), revision 0123abc"; without the revision where there is no repository. */
-enum { RT_PROGRAM_VERSION_SIZE = 96 };
-const char *rt_program_version(char text[RT_PROGRAM_VERSION_SIZE]);
+ * `revision` ("" if unknown) of the program with its kernels, the command line, and of every file
+ * of data its path, its size and XXH128, as `xxhsum -H2` prints it. The caller frees them
+ * (rt_free); NULL when the heap is exhausted. A file that cannot be read has no digest, and one
+ * above 2 GiB is not read for it. */
+char *rt_session_cells(const rt_data_options *data, const char *revision, int argc,
+                       char *const *argv);
 
 #endif

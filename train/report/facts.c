@@ -1,7 +1,6 @@
 #include "train/report/facts.h"
 
 #include "train/config/keys.h"
-#include "train/folder/session.h"
 #include "train/report/html.h"
 #include "train/report/page.h"
 #include "train/step/workers.h"
@@ -207,10 +206,10 @@ static void find_processor(char name[128])
 
 static void add_machine(rt_writer *w)
 {
-    char text[256], processor[128], version[RT_PROGRAM_VERSION_SIZE];
+    char text[256], processor[128];
     find_processor(processor);
-    snprintf(text, sizeof text, "%s, %s%d processor%s", rt_program_version(version), processor,
-             rt_processors(), rt_processors() > 1 ? "s" : "");
+    snprintf(text, sizeof text, "rotor %s (%s), %s%d processor%s", ROTOR_VERSION, RT_PRECISION,
+             processor, rt_processors(), rt_processors() > 1 ? "s" : "");
     add_row(w, "report made by", text);
     rt_writer_add(w, "\n");
 }

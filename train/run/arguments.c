@@ -296,7 +296,7 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
 {
     rt_status status = rt_ok();
     int found, index = 0;
-    *a = (rt_arguments){.argc = argc, .argv = argv, .temperature = -1, .seed = -1};
+    *a = (rt_arguments){.argc = argc, .argv = argv, .revision = "", .temperature = -1, .seed = -1};
     optind = 0; /* starts over, also for a second command line in one process */
     opterr = 0;
     /* '-': operands are returned in their place, as option 1 */

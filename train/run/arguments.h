@@ -27,6 +27,7 @@ enum { RT_MOST_OVERRIDES = 128, RT_MOST_OTHERS = 127 };
 typedef struct rt_arguments {
     int argc; /* all of it, as it was written */
     char **argv;
+    const char *revision; /* of the program's sources; "" if unknown */
     rt_command command;
     const char *config; /* path of the INI file; NULL: that of the checkpoint, or a report */
     const char *overrides[RT_MOST_OVERRIDES];

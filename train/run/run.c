@@ -296,7 +296,7 @@ static void warn_of_rate_zero(rt_run *r)
 static rt_status open_metrics(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
-    r->session = rt_session_cells(&r->config->data, a->argc, a->argv);
+    r->session = rt_session_cells(&r->config->data, a->revision, a->argc, a->argv);
     return r->session
                ? rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step, r->session)
                : rt_out_of_memory("a table");
