@@ -30,10 +30,10 @@ START_TEST(a_start_from_another_run_changes_nothing)
     size_t n = 0;
     while (code != RT_OK && n < MOST) {
         rt_checkpoint_info info = {0};
-        bool has_theta;
+        rt_checkpoint_start start;
         ck_assert(same_numbers(&t, &before));
         rt_memory_fail_at(++n);
-        code = rt_checkpoint_start_from(opened(in_scratch("a.h5")), model_of(&t), &has_theta, &info)
+        code = rt_checkpoint_start_from(opened(in_scratch("a.h5")), model_of(&t), &start, &info)
                    .code;
         rt_memory_fail_at(0);
         ck_assert(code == RT_OK || code == RT_MEMORY);

@@ -126,6 +126,22 @@ START_TEST(theta_may_be_new_where_a_run_starts)
 }
 END_TEST
 
+/* From copy to order: the encoder is that of the checkpoint, the head is new. */
+START_TEST(another_head_starts_anew)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini run.name=second data.task=order train.steps=5 "
+                "train.freeze=embeddings,layer.0 "
+                "train.init_from=runs/tiny/checkpoints/step-00000060.h5");
+    expect_text(w->err, "step-00000060.h5, theta included");
+    expect_text(w->err, "parameters of the model start anew: 4, the first is "
+                        "classifier.dense.weight");
+    expect_text(w->err, "parameters of the checkpoint have no place in the model: 5, the first is "
+                        "cls.predictions.bias");
+}
+END_TEST
+
 START_TEST(a_start_that_does_not_fit_is_refused_before_the_first_step)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
@@ -197,6 +213,7 @@ int main(void)
     tcase_add_loop_test(tests, linear_attention_trains_causal_and_not, 0, 6);
     tcase_add_test(tests, a_run_starts_from_the_parameters_of_another);
     tcase_add_test(tests, theta_may_be_new_where_a_run_starts);
+    tcase_add_test(tests, another_head_starts_anew);
     tcase_add_test(tests, a_start_that_does_not_fit_is_refused_before_the_first_step);
     tcase_add_test(tests, a_causal_language_model_learns_a_text);
     tcase_add_test(tests, the_order_of_two_tokens_needs_positions);

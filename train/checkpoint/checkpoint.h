@@ -88,12 +88,26 @@ rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
 rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
                              rt_checkpoint_info *info) RT_MUST_CHECK;
 
+/* Parameters of one side that the other has not, or in another shape. */
+typedef struct rt_checkpoint_rest {
+    int count;
+    char first[RT_NAME_SIZE];
+} rt_checkpoint_rest;
+
+/* What a run took of another: theta; which parameters stay as they were drawn, and which of the
+ * checkpoint are not used. */
+typedef struct rt_checkpoint_start {
+    bool theta;
+    rt_checkpoint_rest fresh, left;
+} rt_checkpoint_start;
+
 /* Fills the values of the parameters from the checkpoint of another run, and nothing else.
- * Pairing, head size, names and shapes must be those of the model, except for theta: it is
- * taken, in either form, if both have it in the same shape, and else stays as it is;
- * *has_theta tells. info as for rt_checkpoint_load. */
+ * Pairing, head size, names and shapes of the encoder must be those of the model. Of the head and
+ * the embeddings of token types what fits is taken, the rest stays as it is; so does theta unless
+ * both have it in the same shape, in either form. info as for rt_checkpoint_load. */
 rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *model,
-                                   bool *has_theta, rt_checkpoint_info *info) RT_MUST_CHECK;
+                                   rt_checkpoint_start *start,
+                                   rt_checkpoint_info *info) RT_MUST_CHECK;
 
 /* All learned theta of a checkpoint, in radians per position, laid out as rt_roformer_theta;
  * the caller frees them. RT_CHECKPOINT if theta was fixed. */

@@ -131,8 +131,8 @@ static void expect_theta(rt_image *image, const rt_checkpoint_model *model)
     expect_word(image, "theta_scope", rt_theta_scope_words[model->theta_scope]);
 }
 
-static void expect_shape(rt_image *image, const rt_checkpoint_block *b,
-                         const rt_parameter *parameter)
+void rt_checkpoint_expect_shape(rt_image *image, const rt_checkpoint_block *b,
+                                const rt_parameter *parameter)
 {
     char path[RT_DATASET_SIZE];
     rt_shape there, here = rt_tensor_shape(&parameter->tensor);
@@ -149,41 +149,40 @@ static void expect_shape(rt_image *image, const rt_checkpoint_block *b,
 }
 
 typedef struct comparison {
-    bool but_theta;
     rt_image *image;
     const rt_parameters *parameters;
     const rt_checkpoint_block *block;
 } comparison;
 
-static bool is_theta(const char *name)
+void rt_checkpoint_parameter_name(char name[RT_NAME_SIZE], const char *path)
 {
-    const char *last = strrchr(name, '.');
-    return last && !strcmp(last, ".theta");
+    snprintf(name, RT_NAME_SIZE, "%s", path);
+    for (char *at = name; *at; at++)
+        if (*at == '/')
+            *at = '.';
 }
 
-/* `path` is below the block's group: "a/b" for the parameter "a.b". */
+void rt_checkpoint_refuse(rt_image *image, const rt_checkpoint_block *b, const char *name)
+{
+    rt_image_fail(image, RT_CHECKPOINT, "the checkpoint has %s%s, which the model lacks", b->of,
+                  name);
+}
+
 static void expect_in_model(void *context, const char *path)
 {
     comparison *c = context;
     char name[RT_NAME_SIZE];
-    snprintf(name, sizeof name, "%s", path);
-    for (char *at = name; *at; at++)
-        if (*at == '/')
-            *at = '.';
-    if (c->but_theta && is_theta(name))
-        return;
+    rt_checkpoint_parameter_name(name, path);
     if (!rt_parameters_find(c->parameters, name))
-        rt_image_fail(c->image, RT_CHECKPOINT, "the checkpoint has %s%s, which the model lacks",
-                      c->block->of, name);
+        rt_checkpoint_refuse(c->image, c->block, name);
 }
 
-void rt_checkpoint_expect_block(rt_image *image, const rt_parameters *p,
-                                const rt_checkpoint_block *b, bool but_theta)
+/* Names and shapes of a block, in both directions. */
+static void expect_block(rt_image *image, const rt_parameters *p, const rt_checkpoint_block *b)
 {
-    comparison c = {but_theta, image, p, b};
+    comparison c = {image, p, b};
     for (int i = 0; i < p->count; i++)
-        if (!but_theta || p->list[i]->role != RT_ROLE_THETA)
-            expect_shape(image, b, p->list[i]);
+        rt_checkpoint_expect_shape(image, b, p->list[i]);
     rt_image_visit(image, b->group, expect_in_model, &c);
 }
 
@@ -258,7 +257,7 @@ rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
     expect_theta(image, model);
     for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++)
         if (blocks[i].values)
-            rt_checkpoint_expect_block(image, p, &blocks[i], false);
+            expect_block(image, p, &blocks[i]);
     for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++)
         if (blocks[i].values)
             fresh[i] = read_block(image, p, &blocks[i]);

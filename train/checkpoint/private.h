@@ -57,8 +57,13 @@ void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info);
 /* What the numbers of query and key mean, whatever theta. */
 void rt_checkpoint_expect_heads(rt_image *image, const rt_checkpoint_model *model);
 
-/* Names and shapes of a block, in both directions; with `but_theta`, whatever theta there is. */
-void rt_checkpoint_expect_block(rt_image *image, const rt_parameters *p,
-                                const rt_checkpoint_block *b, bool but_theta);
+/* That a block has a parameter, in its shape. */
+void rt_checkpoint_expect_shape(rt_image *image, const rt_checkpoint_block *b,
+                                const rt_parameter *parameter);
+
+/* The parameter of a dataset, "a.b" for "a/b", its path below the block's group; and the refusal of
+ * one that the model lacks. */
+void rt_checkpoint_parameter_name(char name[RT_NAME_SIZE], const char *path);
+void rt_checkpoint_refuse(rt_image *image, const rt_checkpoint_block *b, const char *name);
 
 #endif

@@ -6,16 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether the file has this theta in the same shape. */
-static bool has_same_theta(rt_image *image, const rt_parameter *theta)
-{
-    char path[RT_DATASET_SIZE];
-    rt_shape there;
-    rt_checkpoint_dataset(path, "/model", theta->name);
-    return rt_image_shape(image, path, &there) &&
-           rt_shapes_equal(there, rt_tensor_shape(&theta->tensor));
-}
-
 /* Reads a theta in the form of the file and turns it into that of the model. */
 static void read_theta(rt_image *image, const rt_checkpoint_model *model, const rt_parameter *theta,
                        real *values)
@@ -33,6 +23,77 @@ static void read_theta(rt_image *image, const rt_checkpoint_model *model, const 
     }
 }
 
+/* ---- what fits ---- */
+
+static bool is_theta(const char *name)
+{
+    const char *last = strrchr(name, '.');
+    return last && !strcmp(last, ".theta");
+}
+
+/* What another task may need otherwise: the head, and the types of tokens. */
+static bool may_differ(const char *name)
+{
+    static const char encoder[] = "roformer.";
+    return strncmp(name, encoder, strlen(encoder)) != 0 || strstr(name, ".token_type_embeddings.");
+}
+
+static bool fits(rt_image *image, const rt_parameter *parameter)
+{
+    char path[RT_DATASET_SIZE];
+    rt_shape there;
+    rt_checkpoint_dataset(path, "/model", parameter->name);
+    return rt_image_shape(image, path, &there) &&
+           rt_shapes_equal(there, rt_tensor_shape(&parameter->tensor));
+}
+
+static void count(rt_checkpoint_rest *rest, const char *name)
+{
+    if (!rest->count++)
+        snprintf(rest->first, sizeof rest->first, "%s", name);
+}
+
+typedef struct comparison {
+    rt_image *image;
+    const rt_parameters *parameters;
+    const rt_checkpoint_block *block;
+    rt_checkpoint_start *start;
+} comparison;
+
+static void compare_dataset(void *context, const char *path)
+{
+    const comparison *c = context;
+    char name[RT_NAME_SIZE];
+    rt_checkpoint_parameter_name(name, path);
+    const rt_parameter *parameter = rt_parameters_find(c->parameters, name);
+    if (is_theta(name) || (parameter && fits(c->image, parameter)))
+        return;
+    if (may_differ(name))
+        count(&c->start->left, name);
+    else if (!parameter)
+        rt_checkpoint_refuse(c->image, c->block, name);
+}
+
+/* The encoder in both directions, whatever theta there is; what else there is on either side, and
+ * does not fit, is counted. */
+static void compare(rt_image *image, const rt_parameters *p, const rt_checkpoint_block *b,
+                    rt_checkpoint_start *start)
+{
+    comparison c = {image, p, b, start};
+    for (int i = 0; i < p->count; i++) {
+        const rt_parameter *parameter = p->list[i];
+        if (parameter->role == RT_ROLE_THETA || fits(image, parameter))
+            continue;
+        if (may_differ(parameter->name))
+            count(&start->fresh, parameter->name);
+        else
+            rt_checkpoint_expect_shape(image, b, parameter);
+    }
+    rt_image_visit(image, b->group, compare_dataset, &c);
+}
+
+/* ---- taking it ---- */
+
 static void read_values(rt_image *image, const rt_checkpoint_model *model, real *values,
                         bool *has_theta)
 {
@@ -40,13 +101,15 @@ static void read_values(rt_image *image, const rt_checkpoint_model *model, real 
     for (int i = 0; i < p->count; i++) {
         const rt_parameter *parameter = p->list[i];
         char path[RT_DATASET_SIZE];
+        if (!fits(image, parameter))
+            continue;
         rt_checkpoint_dataset(path, "/model", parameter->name);
-        if (parameter->role != RT_ROLE_THETA) {
-            rt_image_reals(image, path, values + parameter->offset,
-                           rt_tensor_shape(&parameter->tensor));
-        } else if (has_same_theta(image, parameter)) {
+        if (parameter->role == RT_ROLE_THETA) {
             read_theta(image, model, parameter, values + parameter->offset);
             *has_theta = true;
+        } else {
+            rt_image_reals(image, path, values + parameter->offset,
+                           rt_tensor_shape(&parameter->tensor));
         }
     }
     const rt_parameter *bad = rt_first_nonfinite(p, values);
@@ -56,23 +119,23 @@ static void read_values(rt_image *image, const rt_checkpoint_model *model, real 
 }
 
 rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *model,
-                                   bool *has_theta, rt_checkpoint_info *info)
+                                   rt_checkpoint_start *start, rt_checkpoint_info *info)
 {
     const rt_parameters *p = model->parameters;
     const rt_checkpoint_block values = {"/model", "", p->values};
     rt_checkpoint_info read = {0};
     real *fresh = rt_alloc(p->block_size, sizeof *fresh);
+    *start = (rt_checkpoint_start){.theta = false};
     if (!fresh) {
         rt_image_close(image);
         return rt_out_of_memory("the parameters of a checkpoint");
     }
     memcpy(fresh, p->values, p->block_size * sizeof *fresh);
-    *has_theta = false;
     rt_checkpoint_get_info(image, &read);
     rt_checkpoint_expect_heads(image, model);
-    rt_checkpoint_expect_block(image, p, &values, true);
+    compare(image, p, &values, start);
     if (!rt_image_failed(image))
-        read_values(image, model, fresh, has_theta);
+        read_values(image, model, fresh, &start->theta);
     rt_status status = rt_image_status(image);
     rt_image_close(image);
     if (status.code == RT_OK) {

@@ -1,6 +1,7 @@
 #include "data/rules.h"
 #include "models/rules.h"
 #include "train/config/errors.h"
+#include "train/config/freeze.h"
 #include "train/text/quote.h"
 
 #include <stdarg.h>
@@ -173,6 +174,9 @@ static void check_optimizer(checking c)
 
 static void check_train(checking c)
 {
+    const rt_status freeze = rt_freeze_check(c.config->train.freeze, c.config->model.layers);
+    if (freeze.code)
+        contradict(c, KEYS("train.freeze", "model.layers"), "%s", freeze.message);
     int shards = c.config->train.shards;
     int batch_size = c.config->train.batch_size;
     if (shards & (shards - 1))

@@ -40,6 +40,9 @@ typedef struct rt_lengths {
     int at[RT_MOST_LENGTHS];
 } rt_lengths;
 
+/* Bytes for a list of parts of a model, with its final zero. */
+enum { RT_FREEZE_SIZE = 1000 };
+
 typedef struct rt_train_options {
     int steps;
     int batch_size; /* sequences an optimiser step */
@@ -51,6 +54,7 @@ typedef struct rt_train_options {
     rt_lengths eval_lengths;
     double target_accuracy;       /* 0 = none */
     char init_from[RT_PATH_SIZE]; /* a checkpoint; "" = none */
+    char freeze[RT_FREEZE_SIZE];  /* parts of the model, see train/config/freeze.h */
 } rt_train_options;
 
 /* What a learned theta is asked at the end: nothing, whether it is near where base^(-2i/R) is, or

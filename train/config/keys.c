@@ -233,6 +233,8 @@ static const rt_key keys[] = {
      "stop early when reached, exit with 7 if never; 0 = none", RT_FIXED},
     {"train", "init_from", TEXT(train.init_from), "",
      "a checkpoint whose parameters this run starts from", RT_FIXED},
+    {"train", "freeze", TEXT(train.freeze), "",
+     "parts that are not trained, with commas between: embeddings, layer.N, head, theta", RT_FIXED},
 };
 /* clang-format on */
 

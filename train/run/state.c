@@ -236,29 +236,38 @@ static rt_status open_start(rt_run *r)
     return rt_image_status(r->image);
 }
 
+static void tell_rest(rt_run *r, const rt_checkpoint_rest *rest, const char *what)
+{
+    if (rest->count && !r->arguments->quiet)
+        rt_progress_say(&r->progress, "parameters %s: %d, the first is %s", what, rest->count,
+                        rest->first);
+}
+
 /* Takes its parameters. */
 static rt_status start_from(rt_run *r)
 {
     const char *path = r->config->train.init_from;
     const rt_checkpoint_model model = checkpoint_model(r);
     rt_checkpoint_info info = {0};
-    bool has_theta;
+    rt_checkpoint_start start;
     if (!*path)
         return rt_ok();
-    rt_status status = rt_checkpoint_start_from(r->image, &model, &has_theta, &info);
+    rt_status status = rt_checkpoint_start_from(r->image, &model, &start, &info);
     r->image = NULL;
     if (!status.code)
         status = check_vocabulary(r, info.vocabulary, path);
     rt_checkpoint_info_free(&info);
     if (status.code)
         return status;
-    if (has_theta)
+    if (start.theta)
         rt_roformer_theta(r->state->model, r->state->model->theta_start);
     if (!r->arguments->quiet)
         rt_progress_say(&r->progress, "starting from %s%s", path,
-                        has_theta                      ? ", theta included"
+                        start.theta                    ? ", theta included"
                         : r->config->model.theta.learn ? ", theta as configured"
                                                        : "");
+    tell_rest(r, &start.fresh, "of the model start anew");
+    tell_rest(r, &start.left, "of the checkpoint have no place in the model");
     return rt_ok();
 }
 

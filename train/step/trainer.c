@@ -1,6 +1,7 @@
 #include "train/step/trainer.h"
 
 #include "core/memory.h"
+#include "train/config/freeze.h"
 #include "train/step/batch_loss.h"
 #include "train/step/optimizer.h"
 #include "train/step/summation.h"
@@ -186,7 +187,7 @@ static rt_status name_nonfinite(const rt_trainer *t, double loss)
     const char *name = NULL;
     for (int i = 0; i < p->count && !name; i++)
         for (size_t k = 0; k < rt_size(&p->list[i]->tensor) && !name; k++)
-            if (!isfinite(p->list[i]->tensor.grad[k]))
+            if (p->list[i]->tensor.wants_grad && !isfinite(p->list[i]->tensor.grad[k]))
                 name = p->list[i]->name;
     return rt_error(RT_NONFINITE, "step %d: the loss is %g%s%s%s", t->state.step + 1, loss,
                     name ? ", and the gradient of " : "", name ? name : "",
@@ -353,17 +354,38 @@ static rt_status make_shard(rt_trainer *t, int number)
     return status;
 }
 
+static bool is_frozen(const rt_trainer *t, const rt_parameter *parameter)
+{
+    return rt_freezes(t->config->train.freeze, parameter->name);
+}
+
+/* What is frozen is in no stretch, so that it is not updated and does not count in the norm; and
+ * nothing flows back to it. */
+static void freeze(rt_trainer *t)
+{
+    for (int i = 0; i < t->blocks; i++)
+        for (int k = 0; k < t->models[i]->parameters.count; k++) {
+            rt_parameter *parameter = t->models[i]->parameters.list[k];
+            if (is_frozen(t, parameter))
+                parameter->tensor.wants_grad = false;
+        }
+}
+
 static rt_status make_stretches(rt_trainer *t)
 {
     const rt_parameters *p = &t->state.model->parameters;
     int count = 0;
     for (int i = 0; i < p->count; i++)
-        count += (int)((rt_size(&p->list[i]->tensor) + STRETCH - 1) / STRETCH);
+        if (!is_frozen(t, p->list[i]))
+            count += (int)((rt_size(&p->list[i]->tensor) + STRETCH - 1) / STRETCH);
+    if (!count)
+        return rt_error(RT_CONFIG, "train.freeze = %s leaves nothing to train",
+                        t->config->train.freeze);
     t->stretches = rt_alloc((size_t)count, sizeof *t->stretches);
     if (!t->stretches)
         return rt_out_of_memory("a trainer");
     for (int i = 0; i < p->count; i++) {
-        const size_t size = rt_size(&p->list[i]->tensor);
+        const size_t size = is_frozen(t, p->list[i]) ? 0 : rt_size(&p->list[i]->tensor);
         for (size_t start = 0; start < size; start += STRETCH)
             t->stretches[t->stretch_count++] =
                 (stretch){p->list[i]->offset + start,
@@ -394,6 +416,7 @@ static rt_status make_state(rt_trainer *t)
     t->state.second_moment = rt_alloc(size, sizeof(real));
     if (!t->state.first_moment || !t->state.second_moment)
         return rt_out_of_memory("the optimiser's moments");
+    freeze(t);
     return make_stretches(t);
 }
 
