@@ -24,13 +24,13 @@ static void load(const char *path)
                                  .head_dim = 16,
                                  .theta_start = start,
                                  .theta_shape = RT_SHAPE_OF(1, 2, 3)};
-    rt_checkpoint_start start;
+    rt_checkpoint_start taken;
     if (!status.code)
         status = rt_checkpoint_load(rt_image_open(path, RT_PARSE_APART), &model, &info);
     if (!status.code)
         rt_checkpoint_info_free(&info);
     status =
-        rt_checkpoint_start_from(rt_image_open(path, RT_PARSE_APART), &model, &start, &info);
+        rt_checkpoint_start_from(rt_image_open(path, RT_PARSE_APART), &model, &taken, &info);
     if (!status.code)
         rt_checkpoint_info_free(&info);
     rt_parameters_free(&p);
