@@ -27,12 +27,12 @@ static void encode_units(const rt_vocabulary *v)
 {
     for (int rank = 0; rank < rt_vocabulary_units(v); rank++) {
         const int32_t id = rt_vocabulary_unit(v, rank);
-        char unit[RT_UNIT_SIZE];
-        int32_t ids[RT_UNIT_SIZE];
+        int32_t ids[4]; /* a unit has up to four bytes */
         int count;
         rt_unknown unknown;
-        const size_t size = rt_vocabulary_decode(v, id, unit);
-        if (!size || rt_vocabulary_encode(v, unit, size, ids, &count, &unknown).code ||
+        size_t size;
+        const char *unit = rt_vocabulary_decode(v, id, &size);
+        if (!unit || rt_vocabulary_encode(v, unit, size, ids, &count, &unknown).code ||
             count != 1 || *ids != id || unknown.count)
             abort();
     }
