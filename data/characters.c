@@ -60,17 +60,15 @@ static const struct {
 /* Whether c is in one of the ranges, which ascend. */
 static bool is_among(int32_t c, const range *ranges, int count)
 {
-    int low = 0;
-    while (count > 0) {
-        const int half = count / 2;
-        if (c > ranges[low + half].last) {
-            low += half + 1;
-            count -= half + 1;
-        } else {
-            count = half;
-        }
+    int low = 0, high = count;
+    while (low < high) { /* the first that does not end before c */
+        const int middle = (low + high) / 2;
+        if (c > ranges[middle].last)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return c >= ranges[low].first && c <= ranges[low].last;
+    return low < count && c >= ranges[low].first;
 }
 
 static rt_character ascii(int32_t c)
