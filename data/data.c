@@ -213,13 +213,13 @@ rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_ne
     return status;
 }
 
-rt_status rt_data_decode(const rt_data *data, int32_t id, char unit[RT_UNIT_SIZE], size_t *size)
+rt_status rt_data_decode(const rt_data *data, int32_t id, const char **unit, size_t *size)
 {
-    unit[0] = '\0';
+    *unit = NULL;
     *size = 0;
     rt_status status = need_vocabulary(data);
     if (status.code)
         return status;
-    *size = rt_vocabulary_decode(data->vocabulary, id, unit);
-    return *size ? rt_ok() : rt_error(RT_ARGUMENT, "%d is not the id of a unit", id);
+    *unit = rt_vocabulary_decode(data->vocabulary, id, size);
+    return *unit ? rt_ok() : rt_error(RT_ARGUMENT, "%d is not the id of a unit", id);
 }

@@ -18,8 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a text is cut into: bytes, or the code points of UTF-8. */
-#define RT_LEVELS(X) X(RT_LEVEL_BYTE, "byte") X(RT_LEVEL_CHAR, "char")
+/* What a text is cut into: bytes, the code points of UTF-8, or pieces of words. */
+#define RT_LEVELS(X)                                                                               \
+    X(RT_LEVEL_BYTE, "byte") X(RT_LEVEL_CHAR, "char") X(RT_LEVEL_WORDPIECE, "wordpiece")
 typedef enum rt_level { RT_LEVELS(RT_CHOICE_VALUE) } rt_level;
 
 /* What is asked about a text, token ids, or a sequence that repeats itself: units that were hidden,
@@ -30,8 +31,8 @@ typedef enum rt_objective { RT_OBJECTIVES(RT_CHOICE_VALUE) } rt_objective;
 /* Bytes for a list of paths with its final zero: a line of an INI file holds it. */
 enum { RT_FILE_LIST_SIZE = 8000 };
 
-/* Bytes for one unit of a text, with the final zero. */
-enum { RT_UNIT_SIZE = 8 };
+/* Bytes for the name of a word or another unit in a message. */
+enum { RT_WORD_NAME_SIZE = 120 };
 
 /* The keys of [data]; a task looks only at those that it uses. */
 typedef struct rt_data_options {
@@ -43,8 +44,10 @@ typedef struct rt_data_options {
     double theta;                  /* spin: radians a position */
     char file[RT_FILE_LIST_SIZE];  /* text: one path, or several with commas between;
                                       tokens: file.h5:/dataset */
-    char vocab_file[RT_PATH_SIZE]; /* text at level char: a vocab.txt; "": the text's characters */
+    char vocab_file[RT_PATH_SIZE]; /* text at level char: a vocab.txt; "": the text's characters;
+                                      at level wordpiece needed, unless a vocabulary is given */
     rt_level level;                /* text */
+    bool lowercase;                /* text at level wordpiece: lower case without accents */
     rt_objective objective;        /* see rt_data_task_has_objective */
     double mask_probability;       /* mlm: that a unit is chosen */
     double eval_fraction;          /* text and tokens: tail that training never sees */
@@ -54,11 +57,11 @@ typedef struct rt_data_options {
 typedef struct rt_data rt_data;
 typedef struct rt_vocabulary rt_vocabulary;
 
-/* Units of a text that the vocabulary lacks and that are read as [UNK]. */
+/* What of a text the vocabulary lacks and what is read as [UNK]: characters, or whole words. */
 typedef struct rt_unknown {
     size_t count;
-    int32_t unit; /* the first of them */
-    size_t at;    /* the byte where it stands */
+    size_t at;                    /* the byte where the first of them stands */
+    char name[RT_WORD_NAME_SIZE]; /* what it is, for a message */
 } rt_unknown;
 
 /* "copy", "reverse", ...; NULL past the last. */
@@ -82,13 +85,14 @@ rt_status rt_data_check(const rt_data_options *o) RT_MUST_CHECK;
 
 /* RT_CONFIG as rt_data_check; RT_DATA when a file is missing, unreadable, empty, too
  * short for one training and one evaluation sequence, or holds what it must not: a text
- * that is not UTF-8 at level char, an id that is none. On an error *data_new is NULL. The
- * options are copied. The task tokens has HDF5 parse its file in a child process, so that is
+ * that is not UTF-8 at a level other than byte, an id that is none. On an error *data_new is NULL.
+ * The options are copied. The task tokens has HDF5 parse its file in a child process, so that is
  * opened before threads are started (see data/child.h).
  *
  * `vocabulary` is the one that a text must be read with, and is needed as long as the source;
  * only a text looks at it. RT_CONFIG if it is of another level, or is not that of
- * data.vocab_file. NULL: that of data.vocab_file or, without one, of the text. */
+ * data.vocab_file. NULL: that of data.vocab_file or, without one, of the text, which is RT_CONFIG
+ * at level wordpiece. */
 rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
                        const rt_vocabulary *vocabulary) RT_MUST_CHECK;
 void rt_data_close(rt_data *data);
@@ -131,9 +135,10 @@ rt_unknown rt_data_unknown(const rt_data *data);
 rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,
                          rt_unknown *unknown) RT_MUST_CHECK;
 
-/* The unit of an id, zero-terminated, and its size in bytes (a unit can be the byte 0).
- * RT_ARGUMENT for a special token, for what is no id, and for a task without a text. */
-rt_status rt_data_decode(const rt_data *data, int32_t id, char unit[RT_UNIT_SIZE],
+/* The unit of an id, zero-terminated, and its size in bytes (a unit can be the byte 0); it belongs
+ * to the vocabulary. RT_ARGUMENT for a special token, for what is no id, and for a task without a
+ * text. */
+rt_status rt_data_decode(const rt_data *data, int32_t id, const char **unit,
                          size_t *size) RT_MUST_CHECK;
 
 #endif

@@ -79,7 +79,8 @@ struct rt_data {
     const rt_vocabulary *vocabulary; /* text: `given` or `own`; else NULL */
     rt_vocabulary *own;
     rt_unknown unknown;    /* text */
-    uint16_t *text;        /* text: the id of every unit */
+    uint16_t *text;        /* text: the id of every unit, if 16 bits are enough */
+    int32_t *wide_text;    /* the same, if not */
     rt_token_file *tokens; /* tokens */
 };
 

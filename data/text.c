@@ -13,29 +13,28 @@ void rt_text_check(const rt_data_options *o, rt_rule_sink to)
     rt_windows_check(o, to);
     if (*o->vocab_file && o->level == RT_LEVEL_BYTE)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.vocab_file", "data.level"),
-                       "data.vocab_file is for data.level = char: level byte has all bytes as its "
-                       "vocabulary");
+                       "data.vocab_file is for data.level = char or wordpiece: level byte has all "
+                       "bytes as its vocabulary");
+    if (o->lowercase && o->level != RT_LEVEL_WORDPIECE)
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.lowercase", "data.level"),
+                       "data.lowercase is for data.level = wordpiece");
     rt_status files = rt_files_check(o->file);
     if (files.code)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.file"), "%s", files.message);
-}
-
-static const char *word_for_units(rt_level level)
-{
-    return level == RT_LEVEL_CHAR ? "characters" : "bytes";
 }
 
 /* ---- the vocabulary ---- */
 
 static rt_status read_vocabulary(rt_vocabulary **vocabulary_new, const rt_data_options *o)
 {
+    const rt_vocabulary_kind kind = {.level = o->level, .lowercase = o->lowercase};
     unsigned char *bytes;
     size_t size;
     rt_status status = rt_file_read("data.vocab_file", o->vocab_file, &bytes, &size);
     *vocabulary_new = NULL;
     if (status.code)
         return status;
-    status = rt_vocabulary_read(vocabulary_new, o->level, false, o->vocab_file, bytes, size);
+    status = rt_vocabulary_read(vocabulary_new, kind, o->vocab_file, bytes, size);
     rt_free(bytes);
     return status;
 }
@@ -50,13 +49,19 @@ static rt_status find_vocabulary(rt_data *data, const unsigned char *text, size_
         status = read_vocabulary(&data->own, o);
     else if (!given && o->level == RT_LEVEL_BYTE)
         status = rt_vocabulary_of_bytes(&data->own);
+    else if (!given && o->level == RT_LEVEL_WORDPIECE)
+        status = rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt for data.level = "
+                                     "wordpiece; train --vocab makes one of a text");
     else if (!given)
         status = rt_vocabulary_of_text(&data->own, o->file, text, bytes);
     if (!status.code && given && data->own && !rt_vocabularies_equal(given, data->own))
         status = rt_error(RT_CONFIG,
-                          "data.vocab_file: %s is not the vocabulary that the model was trained "
+                          "data.vocab_file: %s%s is not the vocabulary that the model was trained "
                           "with; without the key that one is used",
-                          o->vocab_file);
+                          o->vocab_file,
+                          o->level != RT_LEVEL_WORDPIECE ? ""
+                          : o->lowercase                 ? ", in lower case,"
+                                                         : ", cased,");
     data->vocabulary = given ? given : data->own;
     return status;
 }
@@ -70,31 +75,81 @@ static rt_status check_file(const void *context, const char *path, const unsigne
     const rt_data *data = context;
     if (data->given)
         return rt_vocabulary_check(data->given, path, bytes, count);
-    return data->options.level == RT_LEVEL_CHAR ? rt_utf8_check(path, bytes, count) : rt_ok();
+    return rt_units_check(data->options.level, path, bytes, count);
 }
 
-/* Keeps of a text the ids of its units. */
+/* How many ids a text seems to have: at level wordpiece English has one for about four bytes. */
+static size_t estimate(const rt_vocabulary *v, const unsigned char *text, size_t bytes)
+{
+    return v->pieces ? bytes / 3 + 1 : rt_unit_count(v->level, text, bytes);
+}
+
+/* The ids of a text under way, which are kept in as few bits as the vocabulary needs. */
+typedef struct storing {
+    void *ids;
+    size_t width; /* bytes of an id */
+    size_t count, capacity;
+    bool failed; /* the heap is exhausted */
+} storing;
+
+static bool make_room(storing *s)
+{
+    const size_t capacity = s->capacity + s->capacity / 2 + 1;
+    void *larger = rt_alloc_unset(capacity, s->width);
+    if (!larger)
+        return false;
+    memcpy(larger, s->ids, s->count * s->width);
+    rt_free(s->ids);
+    s->ids = larger;
+    s->capacity = capacity;
+    return true;
+}
+
+static void store(void *context, int32_t id)
+{
+    storing *s = context;
+    if (s->count == s->capacity && !s->failed)
+        s->failed = !make_room(s);
+    if (s->failed)
+        return;
+    if (s->width == sizeof(uint16_t))
+        ((uint16_t *)s->ids)[s->count++] = (uint16_t)id;
+    else
+        ((int32_t *)s->ids)[s->count++] = id;
+}
+
+/* Keeps of a text the ids of its units. A special token in it is text: running text that shows
+ * [MASK] hides nothing. */
 static rt_status keep(rt_data *data, const unsigned char *text, size_t bytes)
 {
-    const rt_level level = data->options.level;
     const rt_vocabulary *v = data->vocabulary;
-    const size_t count = rt_unit_count(level, text, bytes);
-    data->text = rt_alloc(count, sizeof *data->text);
-    if (!data->text)
+    const bool narrow = v->count <= UINT16_MAX + 1;
+    storing s = {.width = narrow ? sizeof *data->text : sizeof *data->wide_text,
+                 .capacity = estimate(v, text, bytes)};
+    rt_status status = rt_ok();
+    s.ids = rt_alloc_unset(s.capacity, s.width);
+    if (s.ids)
+        status = rt_vocabulary_encode_to(v, (const char *)text, bytes, store, &s, &data->unknown);
+    if (narrow)
+        data->text = s.ids;
+    else
+        data->wide_text = s.ids;
+    if (!s.ids || s.failed)
         return rt_out_of_memory("the text of data.file");
-    int32_t unit = 0;
-    for (size_t i = 0, at = 0; i < count; i++) {
-        const size_t size = rt_unit_read(level, text + at, bytes - at, &unit);
-        const int32_t id = v->ids[unit];
-        assert(id != RT_NO_ID);
-        if (id == v->special.unknown && !data->unknown.count++) {
-            data->unknown.unit = unit;
-            data->unknown.at = at;
-        }
-        data->text[i] = (uint16_t)id;
-        at += size;
-    }
-    return rt_windows_open(data, count, word_for_units(level));
+    assert(!status.code);
+    return rt_windows_open(data, s.count, rt_words_for_units(v->level).many);
+}
+
+/* A vocabulary that was given reads a text as it reads texts. */
+static rt_status check_given(const rt_data_options *o, const rt_vocabulary *given)
+{
+    if (given->level != o->level)
+        return rt_error(RT_CONFIG, "data.level makes units of %s; the model has a vocabulary of %s",
+                        rt_words_for_units(o->level).many, rt_words_for_units(given->level).many);
+    if (o->lowercase && !given->lowercase)
+        return rt_error(RT_CONFIG,
+                        "data.lowercase = yes, but the vocabulary of the model is cased");
+    return rt_ok();
 }
 
 static rt_status open_text(rt_data *data)
@@ -102,10 +157,9 @@ static rt_status open_text(rt_data *data)
     const rt_data_options *o = &data->options;
     unsigned char *bytes = NULL;
     size_t count = 0;
-    if (data->given && data->given->level != o->level)
-        return rt_error(RT_CONFIG, "data.level makes units of %s; the model has a vocabulary of %s",
-                        word_for_units(o->level), word_for_units(data->given->level));
-    rt_status status = rt_files_read(o->file, check_file, data, &bytes, &count);
+    rt_status status = data->given ? check_given(o, data->given) : rt_ok();
+    if (!status.code)
+        status = rt_files_read(o->file, check_file, data, &bytes, &count);
     if (!status.code)
         status = find_vocabulary(data, bytes, count);
     if (!status.code) {
@@ -121,13 +175,13 @@ static void close_text(rt_data *data)
 {
     rt_vocabulary_free(data->own);
     rt_free(data->text);
+    rt_free(data->wide_text);
 }
 
 static bool read_text(const rt_data *data, size_t first, int count, int32_t *ids)
 {
-    const uint16_t *from = data->text + first;
     for (int i = 0; i < count; i++)
-        ids[i] = from[i];
+        ids[i] = data->text ? data->text[first + (size_t)i] : data->wide_text[first + (size_t)i];
     return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "data/units.h"
+#include "data/wordpiece.h"
 
 #include <assert.h>
 #include <string.h>
@@ -11,7 +12,44 @@ enum { BYTES = 256 };
 const rt_special_ids rt_default_special_ids = {RT_ID_PAD, RT_ID_CLS, RT_ID_MASK, RT_ID_SEP,
                                                RT_NO_ID};
 
+/* ---- special tokens ---- */
+
+const char *rt_special_token(int i)
+{
+    static const char *const tokens[RT_SPECIAL_TOKENS] = {"[PAD]", "[CLS]", "[MASK]", "[SEP]",
+                                                          "[UNK]"};
+    return tokens[i];
+}
+
+int32_t *rt_special_id(rt_special_ids *ids, int i)
+{
+    int32_t *const all[RT_SPECIAL_TOKENS] = {&ids->pad, &ids->cls, &ids->mask, &ids->sep,
+                                             &ids->unknown};
+    return all[i];
+}
+
 /* ---- making ---- */
+
+/* What each id is written as. */
+static bool write_texts(rt_vocabulary *v, int first)
+{
+    v->text = rt_alloc((size_t)v->count, RT_UNIT_SIZE);
+    v->starts = rt_alloc((size_t)v->count + 1, sizeof *v->starts);
+    if (!v->text || !v->starts)
+        return false;
+    for (int id = 0; id < v->count; id++) {
+        char *to = v->text + v->starts[id];
+        size_t size;
+        if (id < first) {
+            size = strlen(rt_special_token(id));
+            memcpy(to, rt_special_token(id), size + 1);
+        } else {
+            size = rt_unit_write(v->level, v->units[id], to);
+        }
+        v->starts[id + 1] = v->starts[id] + (uint32_t)size + 1;
+    }
+    return true;
+}
 
 rt_status rt_vocabulary_of_units(rt_vocabulary **vocabulary_new, rt_level level, bool alphabet,
                                  const int32_t *units, int count)
@@ -41,6 +79,10 @@ rt_status rt_vocabulary_of_units(rt_vocabulary **vocabulary_new, rt_level level,
         v->units[id] = id < first ? RT_NO_UNIT : units[id - first];
     for (int id = first; id < v->count; id++)
         v->ids[v->units[id]] = id;
+    if (!write_texts(v, first)) {
+        rt_vocabulary_free(v);
+        return rt_out_of_memory("a vocabulary");
+    }
     *vocabulary_new = v;
     return rt_ok();
 }
@@ -49,6 +91,9 @@ void rt_vocabulary_free(rt_vocabulary *vocabulary)
 {
     if (!vocabulary)
         return;
+    rt_pieces_free(vocabulary->pieces);
+    rt_free(vocabulary->text);
+    rt_free(vocabulary->starts);
     rt_free(vocabulary->units);
     rt_free(vocabulary->ids);
     rt_free(vocabulary);
@@ -112,7 +157,7 @@ rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name
 rt_status rt_vocabulary_of_alphabet(rt_vocabulary **vocabulary_new, rt_level level,
                                     const char *name, const unsigned char *text, size_t bytes)
 {
-    rt_status status = level == RT_LEVEL_CHAR ? rt_utf8_check(name, text, bytes) : rt_ok();
+    rt_status status = rt_units_check(level, name, text, bytes);
     *vocabulary_new = NULL;
     return status.code ? status : of_text(vocabulary_new, level, true, name, text, bytes);
 }
@@ -123,93 +168,44 @@ bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b)
 {
     if (!a || !b)
         return a == b;
-    return a->level == b->level && a->alphabet == b->alphabet && a->count == b->count &&
-           !memcmp(a->units, b->units, (size_t)a->count * sizeof *a->units);
+    if (a->level != b->level || a->alphabet != b->alphabet || a->lowercase != b->lowercase ||
+        a->count != b->count)
+        return false;
+    if (a->units)
+        return !memcmp(a->units, b->units, (size_t)a->count * sizeof *a->units);
+    return a->starts[a->count] == b->starts[b->count] &&
+           !memcmp(a->text, b->text, a->starts[a->count]);
 }
 
-/* Special tokens come first. */
-int32_t rt_vocabulary_unit(const rt_vocabulary *vocabulary, int rank)
+static bool is_special(const rt_vocabulary *v, int32_t id)
 {
-    return (vocabulary->special.unknown == RT_NO_ID ? RT_FIRST_SYMBOL : RT_FIRST_SYMBOL + 1) + rank;
-}
-
-int rt_vocabulary_units(const rt_vocabulary *vocabulary)
-{
-    return vocabulary->count - rt_vocabulary_unit(vocabulary, 0);
+    const rt_special_ids *s = &v->special;
+    return id == s->pad || id == s->cls || id == s->mask || id == s->sep || id == s->unknown;
 }
 
 bool rt_vocabulary_is_unit(const rt_vocabulary *vocabulary, int32_t id)
 {
-    return id >= 0 && id < vocabulary->count && vocabulary->units[id] != RT_NO_UNIT;
+    return id >= 0 && id < vocabulary->count && !is_special(vocabulary, id);
 }
 
-/* ---- texts ---- */
-
-/* Where a text first has what an alphabet lacks, or `bytes`; it is UTF-8 at level char. */
-static size_t find_missing(const rt_vocabulary *v, const unsigned char *text, size_t bytes,
-                           int32_t *unit)
+int rt_vocabulary_units(const rt_vocabulary *vocabulary)
 {
-    size_t at = 0;
-    while (at < bytes) {
-        const size_t size = rt_unit_read(v->level, text + at, bytes - at, unit);
-        if (v->ids[*unit] == RT_NO_ID)
-            break;
-        at += size;
-    }
-    return at;
+    return vocabulary->count - RT_SPECIAL_TOKENS + (vocabulary->special.unknown == RT_NO_ID);
 }
 
-rt_status rt_vocabulary_check(const rt_vocabulary *vocabulary, const char *name,
-                              const unsigned char *text, size_t bytes)
+/* Each special token at or below the id that the rank would have without them moves it up; those
+ * that it moves past are looked at again. */
+int32_t rt_vocabulary_unit(const rt_vocabulary *vocabulary, int rank)
 {
-    int32_t unit;
-    char word[RT_UNIT_NAME_SIZE];
-    if (vocabulary->level == RT_LEVEL_CHAR) {
-        rt_status status = rt_utf8_check(name, text, bytes);
-        if (status.code)
-            return status;
-    }
-    if (!vocabulary->alphabet)
-        return rt_ok();
-    const size_t at = find_missing(vocabulary, text, bytes, &unit);
-    if (at == bytes)
-        return rt_ok();
-    return rt_error(RT_DATA,
-                    "%s: %s at offset %zu does not occur in the text that the model was "
-                    "trained on",
-                    name, rt_unit_name(vocabulary->level, unit, word), at);
-}
-
-rt_status rt_vocabulary_encode(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
-                               int32_t *ids, int *count, rt_unknown *unknown)
-{
-    const unsigned char *from = (const unsigned char *)text;
-    char word[RT_UNIT_NAME_SIZE];
-    int32_t unit = 0;
-    size_t size;
-    *count = 0;
-    *unknown = (rt_unknown){0};
-    for (size_t at = 0; at < bytes; at += size) {
-        size = rt_unit_read(vocabulary->level, from + at, bytes - at, &unit);
-        if (!size)
-            return rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu is not UTF-8", from[at], at);
-        const int32_t id = vocabulary->ids[unit];
-        if (id == RT_NO_ID)
-            return rt_error(RT_ARGUMENT, "%s at byte %zu does not occur in the training text",
-                            rt_unit_name(vocabulary->level, unit, word), at);
-        if (id == vocabulary->special.unknown && !unknown->count++) {
-            unknown->unit = unit;
-            unknown->at = at;
+    rt_special_ids special = vocabulary->special;
+    int32_t id = rank, before = -1;
+    while (id != before) {
+        before = id;
+        id = rank;
+        for (int i = 0; i < RT_SPECIAL_TOKENS; i++) {
+            const int32_t token = *rt_special_id(&special, i);
+            id += token != RT_NO_ID && token <= before;
         }
-        ids[(*count)++] = id;
     }
-    return rt_ok();
-}
-
-size_t rt_vocabulary_decode(const rt_vocabulary *vocabulary, int32_t id, char unit[RT_UNIT_SIZE])
-{
-    unit[0] = '\0';
-    if (!rt_vocabulary_is_unit(vocabulary, id))
-        return 0;
-    return rt_unit_write(vocabulary->level, vocabulary->units[id], unit);
+    return id;
 }

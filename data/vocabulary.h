@@ -6,9 +6,17 @@
  * Level byte has one vocabulary for all texts: byte b has the id 4 + b, and there are 260 ids.
  * At level char the characters come after [UNK], which stands for all others.
  *
+ * At level wordpiece a vocabulary is that of a vocab.txt: a word is cut into the longest pieces
+ * that are in it, those within a word with ## before them; a word that cannot be cut, or has more
+ * than 100 characters, is [UNK]. The words are those of BERT (words.h), cased, or in lower case
+ * without accents. Texts come out of it as pieces with spaces between, none before ##.
+ *
  * As a file, vocab.txt, it is UTF-8 with a line for each id in their order from 0: [PAD],
  * [CLS], [MASK], [SEP], at level char [UNK], then the units. A byte is 0x00 ... 0xff. A
  * character is itself, but \n, \r, \0 and \\ stand for newline, return, NUL and backslash.
+ * At level wordpiece a line is a piece as it is, and the five special tokens stand anywhere.
+ * Refused with their line are empty lines, a line twice, a byte order mark, returns before
+ * newlines, and what is not UTF-8; the last newline may be missing.
  *
  * An alphabet is what checkpoints of version 1 have: the units that occur in the training
  * text, ascending, from id 4 on. It has no [UNK]: any other unit is an error.
@@ -29,17 +37,34 @@ typedef struct rt_special_ids {
 /* Also where there is no vocabulary: in toy tasks and files of token ids. */
 extern const rt_special_ids rt_default_special_ids;
 
+/* The special tokens as they are written, in the order of rt_special_ids, and their ids. */
+enum { RT_SPECIAL_TOKENS = 5 };
+const char *rt_special_token(int i);
+int32_t *rt_special_id(rt_special_ids *ids, int i);
+
+/* What there is to know of a vocab.txt beside its bytes. */
+typedef struct rt_vocabulary_kind {
+    rt_level level;
+    bool alphabet;  /* not at level wordpiece */
+    bool lowercase; /* at level wordpiece */
+} rt_vocabulary_kind;
+
 struct rt_vocabulary {
     rt_level level;
     bool alphabet;
+    bool lowercase;
     int count; /* ids, those of the special tokens included */
     rt_special_ids special;
-    int32_t *units; /* (count): what each id means; RT_NO_UNIT for a special token */
-    int32_t *ids;   /* of every unit there can be; special.unknown for those that it lacks */
+    char *text;               /* what each id is written as, a zero behind each */
+    uint32_t *starts;         /* (count + 1): where it stands there */
+    int32_t *units;           /* (count): what each id means; RT_NO_UNIT for a special token */
+    int32_t *ids;             /* of every unit; special.unknown for those that it lacks */
+    struct rt_pieces *pieces; /* level wordpiece, which has no units and ids */
+    bool newline_at_end;      /* of the file; level wordpiece */
 };
 enum { RT_NO_UNIT = -1 };
 
-/* The most units beside the special tokens, so that an id has 16 bits. */
+/* The most units beside the special tokens at the levels byte and char. */
 enum { RT_UNITS_LIMIT = 65000 };
 
 /* The vocabulary of level byte. */
@@ -60,14 +85,14 @@ rt_status rt_vocabulary_of_units(rt_vocabulary **vocabulary_new, rt_level level,
 void rt_vocabulary_free(rt_vocabulary *vocabulary);
 
 /* From the bytes of a vocab.txt, whose last newline may be missing. Errors name the line. */
-rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_level level, bool alphabet,
+rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
                              const char *name, const unsigned char *bytes,
                              size_t size) RT_MUST_CHECK;
 
-/* The vocab.txt, as a string that the caller frees. */
+/* The vocab.txt, as a string that the caller frees; at level wordpiece the bytes that were read. */
 rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new) RT_MUST_CHECK;
 
-/* Whether every id means the same; NULL equals NULL alone. */
+/* Whether every id means the same, and texts have the same ids; NULL equals NULL alone. */
 bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b);
 
 /* The ids that stand for units of text: how many, the one of a rank, whether this is one. */
@@ -75,17 +100,46 @@ int rt_vocabulary_units(const rt_vocabulary *vocabulary);
 int32_t rt_vocabulary_unit(const rt_vocabulary *vocabulary, int rank);
 bool rt_vocabulary_is_unit(const rt_vocabulary *vocabulary, int32_t id);
 
+/* ---- from text to ids ---- */
+
 /* Whether a text can be encoded: it is UTF-8, and an alphabet has all of its units. */
 rt_status rt_vocabulary_check(const rt_vocabulary *vocabulary, const char *name,
                               const unsigned char *text, size_t bytes) RT_MUST_CHECK;
 
-/* The ids of a text, at most as many as it has bytes. RT_ARGUMENT names what is not UTF-8 or
- * not in the alphabet, and where it stands. */
+/* The ids of a text, at most as many as it has bytes. What looks like a special token is text.
+ * RT_ARGUMENT names what is not UTF-8 or not in the alphabet, and where it stands. */
 rt_status rt_vocabulary_encode(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
                                int32_t *ids, int *count, rt_unknown *unknown) RT_MUST_CHECK;
 
-/* The unit of an id, zero-terminated; returns its size in bytes, 0 for a special token and
- * for what is no id. */
-size_t rt_vocabulary_decode(const rt_vocabulary *vocabulary, int32_t id, char unit[RT_UNIT_SIZE]);
+/* The same, but a special token in the text ("[SEP]", in capitals) is that token, as Hugging Face
+ * reads it. Not for running text, which may talk about [MASK] without hiding anything. */
+rt_status rt_vocabulary_encode_special(const rt_vocabulary *vocabulary, const char *text,
+                                       size_t bytes, int32_t *ids, int *count,
+                                       rt_unknown *unknown) RT_MUST_CHECK;
+
+/* As rt_vocabulary_encode, with each id given to `take`, for a text of any size. */
+typedef void rt_id_taker(void *context, int32_t id);
+rt_status rt_vocabulary_encode_to(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
+                                  rt_id_taker *take, void *context,
+                                  rt_unknown *unknown) RT_MUST_CHECK;
+
+/* ---- from ids to text ---- */
+
+/* The unit of an id, zero-terminated, and its size in bytes; a piece within a word with its ##.
+ * NULL for a special token and for what is no id. */
+const char *rt_vocabulary_decode(const rt_vocabulary *vocabulary, int32_t id, size_t *size);
+
+/* How an id continues a text: its bytes, without ##, and whether a space is before them unless they
+ * are the first. A special token is written as such; what is no id has no bytes. */
+typedef struct rt_spelling {
+    const char *bytes;
+    size_t size;
+    bool space;
+} rt_spelling;
+rt_spelling rt_vocabulary_spell(const rt_vocabulary *vocabulary, int32_t id);
+
+/* The text of a sequence, as spelled, zero-terminated; the caller frees it. */
+rt_status rt_vocabulary_decode_all(const rt_vocabulary *vocabulary, const int32_t *ids, int count,
+                                   char **text_new, size_t *bytes) RT_MUST_CHECK;
 
 #endif

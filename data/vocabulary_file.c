@@ -2,13 +2,11 @@
 
 #include "core/memory.h"
 #include "data/units.h"
+#include "data/wordpiece.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-/* The special tokens in the order of their lines. */
-static const char *const tokens[] = {"[PAD]", "[CLS]", "[MASK]", "[SEP]", "[UNK]"};
 
 /* The characters that cannot stand in a line, or not for themselves, and what stands for them. */
 static const struct {
@@ -136,15 +134,16 @@ static rt_status read_lines(reading *r, int special, const unsigned char *bytes,
         rt_status status = check_line(r, line);
         if (!status.code && r->line > special)
             status = read_unit(r, line);
-        else if (!status.code && !is_text(line, tokens[r->line - 1]))
-            status = rt_error(RT_DATA, "%s:%d: must be %s", r->name, r->line, tokens[r->line - 1]);
+        else if (!status.code && !is_text(line, rt_special_token(r->line - 1)))
+            status = rt_error(RT_DATA, "%s:%d: must be %s", r->name, r->line,
+                              rt_special_token(r->line - 1));
         if (status.code)
             return status;
         bytes = newline ? newline + 1 : end;
     }
     if (r->line < special)
         return rt_error(RT_DATA, "%s: ends before line %d, which must be %s", r->name, r->line + 1,
-                        tokens[r->line]);
+                        rt_special_token(r->line));
     if (!r->count)
         return rt_error(RT_DATA, "%s: has no unit beside the special tokens", r->name);
     return rt_ok();
@@ -162,22 +161,50 @@ static rt_status check_bytes(const reading *r)
     return rt_ok();
 }
 
-rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_level level, bool alphabet,
-                             const char *name, const unsigned char *bytes, size_t size)
+static rt_status read_units(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
+                            const char *name, const unsigned char *bytes, size_t size)
 {
-    reading r = {.level = level, .name = name};
-    *vocabulary_new = NULL;
+    reading r = {.level = kind.level, .name = name};
     r.units = rt_alloc(RT_UNITS_LIMIT, sizeof *r.units);
-    r.lines = rt_alloc((size_t)rt_unit_limit(level), sizeof *r.lines);
-    rt_status status = r.units && r.lines ? read_lines(&r, tokens_of(level, alphabet), bytes, size)
-                                          : rt_out_of_memory("a vocabulary");
-    if (!status.code && level == RT_LEVEL_BYTE && !alphabet)
+    r.lines = rt_alloc((size_t)rt_unit_limit(kind.level), sizeof *r.lines);
+    rt_status status = r.units && r.lines
+                           ? read_lines(&r, tokens_of(kind.level, kind.alphabet), bytes, size)
+                           : rt_out_of_memory("a vocabulary");
+    if (!status.code && kind.level == RT_LEVEL_BYTE && !kind.alphabet)
         status = check_bytes(&r);
     if (!status.code)
-        status = rt_vocabulary_of_units(vocabulary_new, level, alphabet, r.units, r.count);
+        status =
+            rt_vocabulary_of_units(vocabulary_new, kind.level, kind.alphabet, r.units, r.count);
     rt_free(r.units);
     rt_free(r.lines);
     return status;
+}
+
+static rt_status read_pieces(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
+                             const char *name, const unsigned char *bytes, size_t size)
+{
+    if (kind.alphabet)
+        return rt_error(RT_DATA, "%s: an alphabet is of bytes or characters, not of word pieces",
+                        name);
+    rt_vocabulary *v = rt_alloc(1, sizeof *v);
+    if (!v)
+        return rt_out_of_memory("a vocabulary");
+    v->level = kind.level;
+    v->lowercase = kind.lowercase;
+    rt_status status = rt_pieces_read(v, name, bytes, size);
+    if (status.code)
+        rt_vocabulary_free(v);
+    else
+        *vocabulary_new = v;
+    return status;
+}
+
+rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
+                             const char *name, const unsigned char *bytes, size_t size)
+{
+    *vocabulary_new = NULL;
+    return kind.level == RT_LEVEL_WORDPIECE ? read_pieces(vocabulary_new, kind, name, bytes, size)
+                                            : read_units(vocabulary_new, kind, name, bytes, size);
 }
 
 /* ---- writing ---- */
@@ -196,16 +223,13 @@ static void write_unit(char line[LINE_SIZE], rt_level level, int32_t unit)
     rt_unit_write(level, unit, line);
 }
 
-rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new)
+static void write_units(const rt_vocabulary *vocabulary, char *at)
 {
     const int special = tokens_of(vocabulary->level, vocabulary->alphabet);
-    char *at = *text_new = rt_alloc((size_t)vocabulary->count + 1, LINE_SIZE);
-    if (!at)
-        return rt_out_of_memory("a vocabulary");
     for (int id = 0; id < vocabulary->count; id++) {
         char line[LINE_SIZE];
         if (id < special)
-            snprintf(line, sizeof line, "%s", tokens[id]);
+            snprintf(line, sizeof line, "%s", rt_special_token(id));
         else
             write_unit(line, vocabulary->level, vocabulary->units[id]);
         const size_t size = strlen(line);
@@ -213,5 +237,29 @@ rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new)
         at[size] = '\n';
         at += size + 1;
     }
+}
+
+/* The lines, whose ends have become zeros. */
+static void write_pieces(const rt_vocabulary *vocabulary, char *text)
+{
+    const size_t size = vocabulary->starts[vocabulary->count];
+    memcpy(text, vocabulary->text, size);
+    for (int id = 0; id < vocabulary->count; id++)
+        text[vocabulary->starts[id + 1] - 1] = '\n';
+    if (!vocabulary->newline_at_end)
+        text[size - 1] = '\0';
+}
+
+rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new)
+{
+    const size_t count = (size_t)vocabulary->count;
+    *text_new = vocabulary->pieces ? rt_alloc((size_t)vocabulary->starts[count] + 1, 1)
+                                   : rt_alloc(count + 1, LINE_SIZE);
+    if (!*text_new)
+        return rt_out_of_memory("a vocabulary");
+    if (vocabulary->pieces)
+        write_pieces(vocabulary, *text_new);
+    else
+        write_units(vocabulary, *text_new);
     return rt_ok();
 }

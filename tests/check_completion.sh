@@ -54,5 +54,8 @@ expect 'no yes ' a.ini theta.learn =
 expect 'notes.txt ' a.ini data.file = no
 expect ' ' a.ini train.steps = 1
 expect ' ' --tokens ''
+expect ' ' --vocab ''
+expect 'notes.txt ' --vocab 100 no
+expect '--vocab ' --vo
 expect ' ' --seed -
 exit $failed

@@ -10,6 +10,7 @@
 #include "train/step/memory_check.h"
 #include "train/sweep/runs.h"
 #include "train/text/program_name.h"
+#include "train/vocab_command.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -138,6 +139,8 @@ static rt_exit obey(const rt_arguments *arguments)
 {
     if (arguments->command == RT_COMMAND_REPORT)
         return rt_report_command(arguments);
+    if (arguments->command == RT_COMMAND_VOCAB)
+        return conclude(rt_vocab_command(stdout, arguments));
     rt_config config;
     rt_sweep sweep = {0};
     rt_exit code = load(&config, arguments, knows_sweeps(arguments->command) ? &sweep : NULL);

@@ -49,9 +49,14 @@ _rotor() {
         mapfile -t COMPREPLY < <(compgen -W 'start base' -- "$word"; compgen -f -- "$word")
         compopt -o filenames 2>/dev/null
         return ;;
-    --predict | --temperature | --seed | --tokens | --threads)
+    --predict | --temperature | --seed | --tokens | --threads | --vocab)
         return ;;
     esac
+    if [[ $word != -* && " ${COMP_WORDS[*]:1:COMP_CWORD-1} " = *' --vocab '* ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        compopt -o filenames 2>/dev/null
+        return
+    fi
     case $word in
     -*) mapfile -t COMPREPLY < <(compgen -W "$(_rotor_list "$program" options)" -- "$word") ;;
     *)

@@ -37,7 +37,8 @@ static rt_vocabulary *of_alphabet(rt_level level, const char *text, size_t bytes
 static rt_status read_vocabulary(rt_vocabulary **v, rt_level level, bool alphabet,
                                  const char *bytes, size_t size)
 {
-    return rt_vocabulary_read(v, level, alphabet, "v", (const unsigned char *)bytes, size);
+    const rt_vocabulary_kind kind = {.level = level, .alphabet = alphabet};
+    return rt_vocabulary_read(v, kind, "v", (const unsigned char *)bytes, size);
 }
 
 static rt_vocabulary *from(rt_level level, bool alphabet, const char *text)
@@ -74,11 +75,12 @@ END_TEST
 START_TEST(byte_b_has_the_id_4_plus_b)
 {
     rt_vocabulary *v = of_bytes();
-    char unit[RT_UNIT_SIZE];
     ck_assert_int_eq(v->count, 260);
     for (int b = 0; b < 256; b++) {
         ck_assert_int_eq(v->ids[b], 4 + b);
-        ck_assert_uint_eq(rt_vocabulary_decode(v, 4 + b, unit), 1);
+        size_t size;
+        const char *unit = rt_vocabulary_decode(v, 4 + b, &size);
+        ck_assert_uint_eq(size, 1);
         ck_assert_int_eq((unsigned char)unit[0], b);
     }
     rt_vocabulary_free(v);
@@ -317,7 +319,7 @@ END_TEST
 static rt_status make_all(rt_vocabulary *v[4], char **text)
 {
     static const unsigned char bytes[] = "hello";
-    static const unsigned char file[] = WITH_UNK "a\nb\n";
+    static const char file[] = WITH_UNK "a\nb\n";
     memset(v, 0, 4 * sizeof *v);
     *text = NULL;
     rt_status status = rt_vocabulary_of_bytes(&v[0]);
@@ -326,7 +328,7 @@ static rt_status make_all(rt_vocabulary *v[4], char **text)
     if (!status.code)
         status = rt_vocabulary_of_alphabet(&v[2], RT_LEVEL_CHAR, "text", bytes, 5);
     if (!status.code)
-        status = rt_vocabulary_read(&v[3], RT_LEVEL_CHAR, false, "v", file, sizeof file - 1);
+        status = read_vocabulary(&v[3], RT_LEVEL_CHAR, false, file, sizeof file - 1);
     return status.code ? status : rt_vocabulary_write(v[3], text);
 }
 

@@ -1,5 +1,6 @@
 /* A vocab.txt of any bytes is read, or refused with a line. What was read is written as a file that
- * is read as the same, and each of its units is encoded as its id. */
+ * is read as the same; each unit is encoded as its id, and pieces cut the file itself into words.
+ */
 
 #include "fuzz.h"
 
@@ -11,12 +12,11 @@
 
 static void read_again(const rt_vocabulary *v)
 {
+    const rt_vocabulary_kind kind = {v->level, v->alphabet, v->lowercase};
     rt_vocabulary *again;
     char *text;
     if (rt_vocabulary_write(v, &text).code ||
-        rt_vocabulary_read(&again, v->level, v->alphabet, "again", (const unsigned char *)text,
-                           strlen(text))
-            .code ||
+        rt_vocabulary_read(&again, kind, "again", (const unsigned char *)text, strlen(text)).code ||
         !rt_vocabularies_equal(v, again))
         abort();
     rt_vocabulary_free(again);
@@ -27,29 +27,60 @@ static void encode_units(const rt_vocabulary *v)
 {
     for (int rank = 0; rank < rt_vocabulary_units(v); rank++) {
         const int32_t id = rt_vocabulary_unit(v, rank);
-        char unit[RT_UNIT_SIZE];
-        int32_t ids[RT_UNIT_SIZE];
+        int32_t ids[4]; /* a unit has up to four bytes */
         int count;
         rt_unknown unknown;
-        const size_t size = rt_vocabulary_decode(v, id, unit);
-        if (!size || rt_vocabulary_encode(v, unit, size, ids, &count, &unknown).code ||
+        size_t size;
+        const char *unit = rt_vocabulary_decode(v, id, &size);
+        if (!unit || rt_vocabulary_encode(v, unit, size, ids, &count, &unknown).code ||
             count != 1 || *ids != id || unknown.count)
             abort();
     }
 }
 
+/* The file was read, so it is UTF-8. */
+static void encode_text(const rt_vocabulary *v, const char *text, size_t size, bool special)
+{
+    int32_t *ids = malloc(size * sizeof *ids);
+    char *back;
+    int count;
+    size_t bytes;
+    rt_unknown unknown;
+    rt_status status = special ? rt_vocabulary_encode_special(v, text, size, ids, &count, &unknown)
+                               : rt_vocabulary_encode(v, text, size, ids, &count, &unknown);
+    if (status.code || (size_t)count > size)
+        abort();
+    for (int i = 0; i < count; i++)
+        if (ids[i] < 0 || ids[i] >= v->count)
+            abort();
+    if (rt_vocabulary_decode_all(v, ids, count, &back, &bytes).code)
+        abort();
+    rt_free(back);
+    free(ids);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    for (int n = 0; n < 4; n++) {
+    static const rt_vocabulary_kind kinds[] = {{RT_LEVEL_BYTE, false, false},
+                                               {RT_LEVEL_CHAR, false, false},
+                                               {RT_LEVEL_BYTE, true, false},
+                                               {RT_LEVEL_CHAR, true, false},
+                                               {RT_LEVEL_WORDPIECE, false, false},
+                                               {RT_LEVEL_WORDPIECE, false, true}};
+    for (size_t n = 0; n < sizeof kinds / sizeof *kinds; n++) {
         rt_vocabulary *v;
-        rt_status status = rt_vocabulary_read(&v, n % 2 ? RT_LEVEL_CHAR : RT_LEVEL_BYTE, n / 2,
-                                              "vocab.txt", bytes, size);
+        rt_status status = rt_vocabulary_read(&v, kinds[n], "vocab.txt", bytes, size);
         if ((status.code == RT_OK) != (v != NULL) || (status.code && status.code != RT_DATA))
             abort();
         if (!v)
             continue;
         read_again(v);
-        encode_units(v);
+        if (v->pieces) {
+            encode_text(v, (const char *)bytes, size, false);
+            encode_text(v, (const char *)bytes, size, true);
+        } else {
+            encode_units(v);
+        }
         rt_vocabulary_free(v);
     }
     return 0;

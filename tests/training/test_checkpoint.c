@@ -386,10 +386,14 @@ static rt_status read_vocabulary(rt_vocabulary **vocabulary)
 START_TEST(a_vocabulary_of_any_kind_is_read_as_it_was_saved)
 {
     static const unsigned char text[] = "hello\n\\";
+    static const char pieces[] = "[UNK]\n[CLS]\na\n##b\n[SEP]\n[MASK]\n[PAD]\n\xc3\xa9";
+    const rt_vocabulary_kind kind = {.level = RT_LEVEL_WORDPIECE, .lowercase = _i == 5};
     rt_vocabulary *saved, *read;
     rt_status status =
         _i == 0   ? rt_vocabulary_of_bytes(&saved)
         : _i == 1 ? rt_vocabulary_of_text(&saved, "text", text, sizeof text)
+        : _i > 3  ? rt_vocabulary_read(&saved, kind, "v", (const unsigned char *)pieces,
+                                       sizeof pieces - 1)
                   : rt_vocabulary_of_alphabet(&saved, _i == 2 ? RT_LEVEL_BYTE : RT_LEVEL_CHAR,
                                               "text", text, sizeof text);
     assert_status(status, RT_OK, "");
@@ -400,13 +404,14 @@ START_TEST(a_vocabulary_of_any_kind_is_read_as_it_was_saved)
     assert_status(status, RT_OK, "");
     assert_status(read_vocabulary(&read), RT_OK, "");
     ck_assert(rt_vocabularies_equal(saved, read));
+    ck_assert_int_eq(read->lowercase, _i == 5);
     rt_vocabulary_free(saved);
     rt_vocabulary_free(read);
     free_trained(&t);
 }
 END_TEST
 
-/* Another word of the same size, or another byte for the first character. */
+/* Another word, or another byte for the first character. */
 static void forge_vocabulary(const char *attribute, const char *word)
 {
     unsigned char bytes[64] = {0};
@@ -417,7 +422,12 @@ static void forge_vocabulary(const char *attribute, const char *word)
         H5Tset_size(type, strlen(word));
         H5Tset_strpad(type, H5T_STR_NULLPAD);
         H5Tset_cset(type, H5T_CSET_UTF8);
+        hid_t space = H5Screate(H5S_SCALAR);
+        if (H5Aexists(set, attribute) > 0)
+            H5Adelete(set, attribute);
+        H5Aclose(H5Acreate2(set, attribute, type, space, H5P_DEFAULT, H5P_DEFAULT));
         write_attribute(set, attribute, type, word);
+        H5Sclose(space);
         H5Tclose(type);
     } else {
         ck_assert(H5Dread(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) >= 0);
@@ -439,11 +449,40 @@ START_TEST(a_forged_vocabulary_is_refused)
                    "known"},
         {"level", "byte", FILE_NAME ": /vocabulary:5: must be a byte, from 0x00 to 0xff"},
         {NULL, NULL, FILE_NAME ": /vocabulary:6: byte 0xff is not UTF-8"},
+        {"lowercase", "YES",
+         FILE_NAME ": lowercase of the vocabulary is 'YES', which is not known"},
     };
     rt_vocabulary *read;
     save_example();
     forge_vocabulary(rows[_i].attribute, rows[_i].word);
     assert_status(read_vocabulary(&read), RT_CHECKPOINT, rows[_i].message);
+    ck_assert_ptr_null(read);
+}
+END_TEST
+
+/* Version 1 had alphabets alone, whatever its configuration says. */
+START_TEST(word_pieces_in_version_1_are_refused)
+{
+    static const unsigned char alphabet[] = "ab";
+    const hsize_t extent = 2;
+    const int64_t version = 1;
+    rt_vocabulary *read;
+    trained t = new_trained(4, 1);
+    rt_checkpoint_info info = some_info(200);
+    info.config = "[data]\ntask = text\nlevel = wordpiece\nfile = a\nvocab_file = b\n";
+    assert_status(rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&t), &info), RT_OK, "");
+    free_trained(&t);
+    hid_t file = begin_forging(in_scratch(FILE_NAME));
+    hid_t space = H5Screate_simple(1, &extent, NULL);
+    write_attribute(file, "version", H5T_NATIVE_INT64, &version);
+    hid_t set = H5Dcreate2(file, "/data/alphabet", H5T_NATIVE_UINT8, space, H5P_DEFAULT,
+                           H5P_DEFAULT, H5P_DEFAULT);
+    ck_assert(H5Dwrite(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, alphabet) >= 0);
+    H5Dclose(set);
+    H5Sclose(space);
+    end_forging(file, in_scratch(FILE_NAME));
+    assert_status(read_vocabulary(&read), RT_CHECKPOINT,
+                  FILE_NAME ": version 1 has no vocabulary of word pieces");
     ck_assert_ptr_null(read);
 }
 END_TEST
@@ -523,8 +562,9 @@ int main(void)
     tcase_add_test(fit, what_does_not_fit_stays_as_it_was);
     tcase_add_test(fit, a_theta_below_0_has_no_logarithm_to_start_from);
     tcase_add_loop_test(fit, another_format_version_is_refused, 0, 2);
-    tcase_add_loop_test(fit, a_vocabulary_of_any_kind_is_read_as_it_was_saved, 0, 4);
-    tcase_add_loop_test(fit, a_forged_vocabulary_is_refused, 0, 4);
+    tcase_add_loop_test(fit, a_vocabulary_of_any_kind_is_read_as_it_was_saved, 0, 6);
+    tcase_add_loop_test(fit, a_forged_vocabulary_is_refused, 0, 5);
+    tcase_add_test(fit, word_pieces_in_version_1_are_refused);
     TCase *failures = leak_checked_case(suite, "failures");
     tcase_add_checked_fixture(failures, make_scratch, remove_scratch);
     tcase_add_test(failures, a_missing_file_is_named);

@@ -56,6 +56,9 @@ int64_t rt_image_integer(rt_image *image, const char *group, const char *name);
 uint64_t rt_image_unsigned(rt_image *image, const char *group, const char *name);
 double rt_image_number(rt_image *image, const char *group, const char *name);
 
+/* False if there is no attribute of that name, or after a failure. */
+bool rt_image_has_attribute(rt_image *image, const char *group, const char *name);
+
 /* A short text, "" after a failure. */
 enum { RT_WORD_SIZE = 64 };
 void rt_image_word(rt_image *image, const char *group, const char *name, char word[RT_WORD_SIZE]);

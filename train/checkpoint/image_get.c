@@ -93,6 +93,11 @@ static const rt_item *find_attribute(rt_image *image, const char *group, const c
     return length < (int)sizeof path ? find(image, path) : NULL;
 }
 
+bool rt_image_has_attribute(rt_image *image, const char *group, const char *name)
+{
+    return find_attribute(image, group, name) != NULL;
+}
+
 static void no_attribute(rt_image *image, const char *group, const char *name)
 {
     rt_image_fail(image, RT_CHECKPOINT, "attribute %s of %s is missing or not as expected", name,

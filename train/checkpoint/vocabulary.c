@@ -7,6 +7,7 @@
 
 static const char *const levels[] = {RT_LEVELS(RT_CHOICE_WORD) NULL};
 static const char *const kinds[] = {"vocabulary", "alphabet", NULL};
+static const char *const lowercase[] = {"no", "yes", NULL};
 
 void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabulary)
 {
@@ -19,6 +20,8 @@ void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabula
     rt_image_put_bytes(image, "/vocabulary", text, strlen(text));
     rt_image_put_word(image, "/vocabulary", "level", levels[vocabulary->level]);
     rt_image_put_word(image, "/vocabulary", "kind", kinds[vocabulary->alphabet]);
+    if (vocabulary->lowercase) /* a vocabulary without it is cased */
+        rt_image_put_word(image, "/vocabulary", "lowercase", lowercase[true]);
     rt_free(text);
 }
 
@@ -44,6 +47,8 @@ static rt_level level_of(rt_image *image, const char *config)
     if (status.code)
         rt_image_fail(image, status.code == RT_MEMORY ? RT_MEMORY : RT_CHECKPOINT, "%s",
                       status.message);
+    else if (c.data.level == RT_LEVEL_WORDPIECE)
+        rt_image_fail(image, RT_CHECKPOINT, "version 1 has no vocabulary of word pieces");
     rt_free(errors);
     return c.data.level;
 }
@@ -59,10 +64,13 @@ rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image, int64_t version, co
     unsigned char *bytes = rt_image_bytes(image, path, &size);
     rt_status status = rt_ok();
     if (version > 1) {
-        const rt_level level = (rt_level)get_choice(image, "level", levels);
-        const bool alphabet = get_choice(image, "kind", kinds);
+        const rt_vocabulary_kind kind = {.level = (rt_level)get_choice(image, "level", levels),
+                                         .alphabet = get_choice(image, "kind", kinds),
+                                         .lowercase =
+                                             rt_image_has_attribute(image, path, "lowercase") &&
+                                             get_choice(image, "lowercase", lowercase)};
         if (!rt_image_failed(image))
-            status = rt_vocabulary_read(&vocabulary, level, alphabet, path, bytes, size);
+            status = rt_vocabulary_read(&vocabulary, kind, path, bytes, size);
     } else if (size) {
         const rt_level level = level_of(image, config);
         if (!rt_image_failed(image))

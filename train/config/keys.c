@@ -175,10 +175,12 @@ static const rt_key keys[] = {
      "configuration file",
      RT_FIXED},
     {"data", "vocab_file", TEXT(data.vocab_file), "",
-     "for level char: a vocab.txt, relative to the configuration file; without one, the "
-     "characters of the text",
+     "for levels char and wordpiece: a vocab.txt, relative to the configuration file; without one, at "
+     "level char, the characters of the text",
      RT_FIXED},
     {"data", "level", CHOICE(data.level, level_word), "byte", "what a text is cut into", RT_FIXED},
+    {"data", "lowercase", YES_NO(data.lowercase), "no",
+     "for level wordpiece: a text is read in lower case and without accents", RT_FIXED},
     {"data", "objective", CHOICE(data.objective, objective_word), "mlm",
      "what is asked: units that are hidden, or at every place the next one; for period, spin, text and "
      "tokens",

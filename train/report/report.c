@@ -1,5 +1,6 @@
 #include "train/report/report.h"
 
+#include "data/units.h"
 #include "train/folder/results.h"
 #include "train/report/divergence.h"
 #include "train/report/facts.h"
@@ -169,7 +170,7 @@ static bool is_language(const rt_config *c)
 
 static const char *unit_of(const rt_config *c)
 {
-    return is_tokens(c) ? "token" : c->data.level == RT_LEVEL_BYTE ? "byte" : "character";
+    return is_tokens(c) ? "token" : rt_words_for_units(c->data.level).one;
 }
 
 static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *c)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { DEFAULT_TOKENS = 200, MOST_TOKENS = 1000000 };
+enum { DEFAULT_TOKENS = 200, MOST_TOKENS = 1000000, MOST_LINES = 1000000 };
 enum {
     OPTION_CHECKPOINT = 256,
     OPTION_PREDICT,
@@ -17,6 +17,7 @@ enum {
     OPTION_REPORT,
     OPTION_WATCH,
     OPTION_OUTPUT,
+    OPTION_VOCAB,
     OPTION_TEMPERATURE,
     OPTION_SEED,
     OPTION_TOKENS,
@@ -29,6 +30,7 @@ static const char synopsis[] =
     "       %s --eval|--predict TEXT|--decay|--print-config --checkpoint FILE\n"
     "             [section.key=value ...]\n"
     "       %s --report RUN ...|--watch RUN\n"
+    "       %s --vocab N TEXT ...\n"
     "\n";
 
 static const char usage[] =
@@ -50,6 +52,10 @@ static const char usage[] =
     "                     several a report that compares them\n"
     "  --watch RUN        the same again and again while the run trains; the page reloads itself\n"
     "  --output FILE      for --report: where the comparison goes (default: report.html)\n"
+    "  --vocab N TEXT ... print a WordPiece vocabulary of N lines made of texts, a vocab.txt for\n"
+    "                     data.level = wordpiece, and stop\n"
+    "  --lowercase        for --vocab: of the texts in lower case and without accents, as\n"
+    "                     data.lowercase = yes reads them\n"
     "  --temperature T    for --predict: the sampling temperature; 0 = always the most likely\n"
     "                     (default: 0 for mlm, 1 for lm)\n"
     "  --seed N           for --predict: seed of the choices (default: run.seed)\n"
@@ -81,7 +87,7 @@ static const char usage[] =
 void rt_arguments_print_usage(FILE *to)
 {
     const char *name = rt_program_name();
-    fprintf(to, synopsis, name, name, name);
+    fprintf(to, synopsis, name, name, name, name);
     fputs(usage, to);
 }
 
@@ -99,6 +105,8 @@ static const struct option options[] = {
     {"report", required_argument, NULL, OPTION_REPORT},
     {"watch", required_argument, NULL, OPTION_WATCH},
     {"output", required_argument, NULL, OPTION_OUTPUT},
+    {"vocab", required_argument, NULL, OPTION_VOCAB},
+    {"lowercase", no_argument, NULL, OPTION_FLAG},
     {"theta", required_argument, NULL, OPTION_THETA},
     {"temperature", required_argument, NULL, OPTION_TEMPERATURE},
     {"seed", required_argument, NULL, OPTION_SEED},
@@ -140,6 +148,7 @@ static rt_status set_flag(rt_arguments *a, const char *name)
         if (!strcmp(name, commands[i].name))
             return set_command(a, commands[i].command, name);
     a->best |= !strcmp(name, "best");
+    a->lowercase |= !strcmp(name, "lowercase");
     a->resume |= !strcmp(name, "resume");
     a->overwrite |= !strcmp(name, "overwrite");
     a->trap |= !strcmp(name, "trap");
@@ -175,13 +184,17 @@ static bool is_file(const char *path)
     return !stat(path, &found) && S_ISREG(found.st_mode);
 }
 
-/* What follows --report is another run. An operand with '=' sets a key, unless it names a file: the
- * folders of a sweep's runs have one. The other operand is the configuration. */
+/* What follows --report is another run, what follows --vocab a text. An operand with '=' sets a
+ * key, unless it names a file: the folders of a sweep's runs have one. The other operand is the
+ * configuration. */
 static rt_status take_operand(rt_arguments *a, const char *text)
 {
-    if (a->report && a->other_count == RT_MOST_OTHERS)
-        return rt_error(RT_CONFIG, "more than %d folders to compare", RT_MOST_OTHERS + 1);
-    if (a->report) {
+    const bool takes_all = a->report || a->vocab;
+    if (takes_all && a->other_count == RT_MOST_OTHERS)
+        return a->report
+                   ? rt_error(RT_CONFIG, "more than %d folders to compare", RT_MOST_OTHERS + 1)
+                   : rt_error(RT_CONFIG, "more than %d texts", RT_MOST_OTHERS);
+    if (takes_all) {
         a->others[a->other_count++] = text;
         return rt_ok();
     }
@@ -217,6 +230,16 @@ static rt_status take_number(rt_arguments *a, int found, const char *text)
     return rt_ok();
 }
 
+static rt_status take_vocab(rt_arguments *a, const char *text)
+{
+    int64_t lines;
+    if (!rt_whole_read(text, &lines) || lines < 1 || lines > MOST_LINES)
+        return rt_error(RT_CONFIG, "--vocab must be a whole number from 1 to %d; got '%s'",
+                        MOST_LINES, text);
+    a->vocab = (int)lines;
+    return set_command(a, RT_COMMAND_VOCAB, "vocab");
+}
+
 static rt_status take_option(rt_arguments *a, int found, int index, const char *written)
 {
     if (found == 'h')
@@ -245,6 +268,8 @@ static rt_status take_option(rt_arguments *a, int found, int index, const char *
         a->watch = found == OPTION_WATCH;
         return set_command(a, RT_COMMAND_REPORT, "report");
     }
+    if (found == OPTION_VOCAB)
+        return take_vocab(a, optarg);
     if (found == OPTION_TEMPERATURE || found == OPTION_SEED || found == OPTION_TOKENS)
         return take_number(a, found, optarg);
     if (found == OPTION_THREADS) {
@@ -262,9 +287,15 @@ static rt_status check_together(const rt_arguments *a)
 {
     if (a->report && (a->config || a->override_count))
         return rt_error(RT_CONFIG, "--report takes a run's folder and no configuration");
+    if (a->vocab && (a->config || a->override_count || !a->other_count))
+        return rt_error(RT_CONFIG,
+                        "--vocab N is followed by the texts, and takes no configuration");
+    if (a->lowercase && !a->vocab)
+        return rt_error(RT_CONFIG, "--lowercase goes with --vocab; a configuration has "
+                                   "data.lowercase");
     const bool uses_checkpoint = a->command == RT_COMMAND_EVAL ||
                                  a->command == RT_COMMAND_PREDICT || a->command == RT_COMMAND_DECAY;
-    if (!a->config && !a->report && !a->checkpoint)
+    if (!a->config && !a->report && !a->checkpoint && !a->vocab)
         return rt_error(RT_CONFIG, "a CONFIG.ini is expected; %s --help tells more",
                         rt_program_name());
     if (a->resume && a->overwrite)
@@ -274,7 +305,7 @@ static rt_status check_together(const rt_arguments *a)
                                    "without a CONFIG.ini with --print-config");
     if (a->watch && a->other_count)
         return rt_error(RT_CONFIG, "--watch takes one run");
-    if (a->output && !a->other_count)
+    if (a->output && (!a->report || !a->other_count))
         return rt_error(RT_CONFIG, "--output goes with --report and several runs");
     if (a->best && !uses_checkpoint)
         return rt_error(RT_CONFIG, "--best goes with --eval, --predict and --decay");

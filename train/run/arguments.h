@@ -18,6 +18,7 @@ typedef enum rt_command {
     RT_COMMAND_GRADCHECK,
     RT_COMMAND_DECAY,
     RT_COMMAND_REPORT,
+    RT_COMMAND_VOCAB,
     RT_COMMAND_HELP,
     RT_COMMAND_VERSION
 } rt_command;
@@ -29,13 +30,15 @@ typedef struct rt_arguments {
     char **argv;
     const char *revision; /* of the program's sources; "" if unknown */
     rt_command command;
-    const char *config; /* path of the INI file; NULL: that of the checkpoint, or a report */
+    const char *config; /* path of the INI file; NULL: that of the checkpoint, or none is needed */
     const char *overrides[RT_MOST_OVERRIDES];
     int override_count;
     const char *checkpoint;             /* of --checkpoint: a file or a folder; or NULL */
     const char *report;                 /* the folder of --report, or NULL */
-    const char *others[RT_MOST_OTHERS]; /* the folders that it is compared with */
+    const char *others[RT_MOST_OTHERS]; /* the folders that it is compared with; texts of --vocab */
     int other_count;
+    int vocab;           /* lines of the vocabulary that --vocab makes; 0: not given */
+    bool lowercase;      /* of its texts */
     bool watch;          /* the report is drawn again until the run ends */
     const char *output;  /* the file of a comparison, or NULL */
     const char *predict; /* the text of --predict, or NULL */

@@ -61,10 +61,11 @@ static rt_status append_units(prediction *p, const char *text, size_t length)
     if (!status.code && count)
         status = append(&p->s, ids, count);
     if (unknown.count && !p->unknown.count) {
-        p->unknown.unit = unknown.unit;
-        p->unknown.at = (size_t)(text - p->o->text) + unknown.at;
+        p->unknown = unknown;
+        p->unknown.at += (size_t)(text - p->o->text);
+    } else {
+        p->unknown.count += unknown.count;
     }
-    p->unknown.count += unknown.count;
     rt_free(ids);
     rt_free(part);
     return status;
@@ -143,13 +144,22 @@ static int32_t choose(prediction *p, int n)
     return most_likely(p);
 }
 
+/* As it stands in the vocabulary. */
 static void print_unit(FILE *to, const prediction *p, int32_t id)
 {
-    char unit[RT_UNIT_SIZE];
     size_t size;
-    rt_status status = rt_data_decode(p->data, id, unit, &size);
-    if (!status.code)
+    const char *unit = rt_vocabulary_decode(p->vocabulary, id, &size);
+    if (unit)
         fwrite(unit, 1, size, to);
+}
+
+/* As it stands in a text. */
+static void print_spelling(FILE *to, const prediction *p, int32_t id, bool space)
+{
+    const rt_spelling s = rt_vocabulary_spell(p->vocabulary, id);
+    if (s.space && space)
+        fputc(' ', to);
+    fwrite(s.bytes, 1, s.size, to);
 }
 
 /* ---- masks ---- */
@@ -176,7 +186,7 @@ static void print_filled(FILE *to, const prediction *p, const int32_t *filled)
         while (p->s.ids[t] != p->vocabulary->special.mask)
             t++;
         fwrite(rest, 1, (size_t)(found - rest), to);
-        print_unit(to, p, filled[t]);
+        print_spelling(to, p, filled[t], false); /* the text has its own spaces */
         rest = found + strlen(mask_word);
     }
     fprintf(to, "%s\n", rest);
@@ -225,7 +235,7 @@ static rt_status continue_text(FILE *to, prediction *p)
         if (status.code)
             break;
         const int32_t id = choose(p, n);
-        print_unit(to, p, id);
+        print_spelling(to, p, id, p->s.count > 1);
         status = append(&p->s, &id, 1);
     }
     fputc('\n', to);

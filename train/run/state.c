@@ -53,13 +53,12 @@ static rt_status check_vocabulary(const rt_run *r, const rt_vocabulary *vocabula
 
 void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *text)
 {
-    char name[RT_UNIT_NAME_SIZE];
     if (unknown->count)
         rt_progress_say(&r->progress,
-                        "warning: characters of %s that are not in the vocabulary and are read as "
-                        "[UNK]: %zu, the first is %s at byte %zu",
-                        text, unknown->count,
-                        rt_unit_name(r->config->data.level, unknown->unit, name), unknown->at);
+                        "warning: %s of %s that are not in the vocabulary and are read as [UNK]: "
+                        "%zu, the first is %s at byte %zu",
+                        rt_words_for_units(r->config->data.level).unknown, text, unknown->count,
+                        unknown->name, unknown->at);
 }
 
 static rt_status open_data(rt_run *r, const char *checkpoint)

@@ -1,0 +1,674 @@
+/* WordPiece vocabularies: their file, and what texts become with them. */
+
+#include "data/vocabulary.h"
+
+#include "data/wordpiece.h"
+#include "wordpiece_fixtures.h"
+
+#define SPECIAL "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"
+
+static rt_status read_pieces(rt_vocabulary **v, bool lowercase, const char *text, size_t size)
+{
+    const rt_vocabulary_kind kind = {.level = RT_LEVEL_WORDPIECE, .lowercase = lowercase};
+    return rt_vocabulary_read(v, kind, "v", (const unsigned char *)text, size);
+}
+
+static rt_vocabulary *pieces(bool lowercase, const char *text)
+{
+    rt_vocabulary *v;
+    rt_status status = read_pieces(&v, lowercase, text, strlen(text));
+    ck_assert_msg(!status.code, "%s", status.message);
+    return v;
+}
+
+/* The ids of a text as "1 2 3". */
+typedef rt_status encoder(const rt_vocabulary *, const char *, size_t, int32_t *, int *,
+                          rt_unknown *);
+
+static const char *encoded(encoder *encode, const rt_vocabulary *v, const char *text, char *all,
+                           rt_unknown *unknown)
+{
+    int32_t ids[200];
+    int count;
+    ck_assert(strlen(text) <= 200);
+    rt_status status = encode(v, text, strlen(text), ids, &count, unknown);
+    ck_assert_msg(!status.code, "%s", status.message);
+    *all = '\0';
+    for (int i = 0; i < count; i++)
+        sprintf(all + strlen(all), i ? " %d" : "%d", ids[i]);
+    return all;
+}
+
+static void is_encoded(const rt_vocabulary *v, const char *text, const char *expected)
+{
+    char all[1000];
+    rt_unknown unknown;
+    ck_assert_str_eq(encoded(rt_vocabulary_encode, v, text, all, &unknown), expected);
+}
+
+/* ---- as Hugging Face ---- */
+
+typedef struct fixtures {
+    unsigned char *texts, *expected, *file;
+    size_t text_size, expected_size, file_size;
+    rt_vocabulary *v;
+    char *text;
+    int32_t *ids, *wanted;
+} fixtures;
+
+static fixtures open_fixtures(const char *kind, bool lowercase)
+{
+    fixtures f;
+    char name[40];
+    f.texts = read_fixture("texts.jsonl", &f.text_size);
+    snprintf(name, sizeof name, "%s.jsonl", kind);
+    f.expected = read_fixture(name, &f.expected_size);
+    snprintf(name, sizeof name, "vocab-%s.txt", kind);
+    f.file = read_fixture(name, &f.file_size);
+    rt_status status = read_pieces(&f.v, lowercase, (const char *)f.file, f.file_size);
+    ck_assert_msg(!status.code, "%s", status.message);
+    f.text = rt_alloc(f.text_size + 1, 1);
+    f.ids = rt_alloc(f.text_size + 1, sizeof *f.ids);
+    f.wanted = rt_alloc(f.expected_size, sizeof *f.wanted);
+    ck_assert(f.text && f.ids && f.wanted);
+    return f;
+}
+
+static void close_fixtures(fixtures *f)
+{
+    rt_vocabulary_free(f->v);
+    rt_free(f->texts);
+    rt_free(f->expected);
+    rt_free(f->file);
+    rt_free(f->text);
+    rt_free(f->ids);
+    rt_free(f->wanted);
+}
+
+static void compare(const fixtures *f, encoder *encode, size_t size, const int32_t *wanted,
+                    int wanted_count, int line)
+{
+    int count;
+    rt_unknown unknown;
+    rt_status status = encode(f->v, f->text, size, f->ids, &count, &unknown);
+    ck_assert_msg(!status.code, "text %d: %s", line, status.message);
+    ck_assert_msg((size_t)count <= size, "text %d: more ids than bytes", line);
+    ck_assert_msg(count == wanted_count, "text %d: %d ids, %d expected", line, count, wanted_count);
+    for (int i = 0; i < count; i++)
+        ck_assert_msg(f->ids[i] == wanted[i], "text %d: id %d is %d, %d expected", line, i,
+                      f->ids[i], wanted[i]);
+}
+
+/* {"ids": [...], "plain": [...]}: with [CLS] and [SEP] around and special tokens in the text; and
+ * those as text, where that is another list than the first without its ends. */
+START_TEST(texts_have_the_ids_of_BertTokenizer)
+{
+    static const char *const kinds[] = {"cased", "uncased"};
+    fixtures f = open_fixtures(kinds[_i], _i);
+    reading texts = {(const char *)f.texts, (const char *)f.texts + f.text_size};
+    reading expected = {(const char *)f.expected, (const char *)f.expected + f.expected_size};
+    char key[20];
+    int line = 0;
+    for (; takes(&expected, '{'); line++) {
+        const size_t size = take_string(&texts, f.text);
+        take_string(&expected, key);
+        ck_assert(!strcmp(key, "ids") && takes(&expected, ':'));
+        int count = take_ids(&expected, f.wanted);
+        ck_assert(count >= 2 && f.wanted[0] == f.v->special.cls);
+        ck_assert(f.wanted[count - 1] == f.v->special.sep);
+        compare(&f, rt_vocabulary_encode_special, size, f.wanted + 1, count - 2, line + 1);
+        if (takes(&expected, ',')) {
+            take_string(&expected, key);
+            ck_assert(!strcmp(key, "plain") && takes(&expected, ':'));
+            count = take_ids(&expected, f.wanted + 1) + 2;
+        }
+        compare(&f, rt_vocabulary_encode, size, f.wanted + 1, count - 2, line + 1);
+        ck_assert(takes(&expected, '}'));
+    }
+    ck_assert_int_gt(line, 0);
+    ck_assert_msg(!takes(&texts, '"'), "there are more texts than ids");
+    close_fixtures(&f);
+}
+END_TEST
+
+START_TEST(the_file_of_Hugging_Face_is_written_as_it_was_read)
+{
+    static const char *const names[] = {"cased", "uncased"};
+    fixtures f = open_fixtures(names[_i], _i);
+    char *text;
+    ck_assert(!rt_vocabulary_write(f.v, &text).code);
+    ck_assert_uint_eq(strlen(text), f.file_size);
+    ck_assert(!memcmp(text, f.file, f.file_size));
+    rt_free(text);
+    close_fixtures(&f);
+}
+END_TEST
+
+/* ---- words and pieces ---- */
+
+/*                            5  6     7       8     9    10   11   12 */
+#define PLAYING SPECIAL "un\n##aff\n##able\n##ing\nplay\n##s\nplays\n,\n"
+
+START_TEST(a_word_is_cut_into_the_longest_pieces)
+{
+    rt_vocabulary *v = pieces(false, PLAYING);
+    is_encoded(v, "unaffable", "5 6 7");
+    is_encoded(v, "playing, plays,plays", "9 8 12 11 12 11");
+    is_encoded(v, "playsing ing able", "11 8 1 1"); /* pieces within a word do not begin one */
+    is_encoded(v, "unplay unable", "1 5 7");        /* nor the other way round */
+    is_encoded(v, "", "");
+    is_encoded(v, " \n", "");
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+START_TEST(a_word_that_cannot_be_cut_is_unknown_as_a_whole)
+{
+    char all[100];
+    rt_unknown unknown;
+    rt_vocabulary *v = pieces(false, PLAYING);
+    encoded(rt_vocabulary_encode, v, "play unaffablex Play", all, &unknown);
+    ck_assert_str_eq(all, "9 1 1");
+    ck_assert(unknown.count == 2 && unknown.at == 5);
+    ck_assert_str_eq(unknown.name, "'unaffablex'");
+    encoded(rt_vocabulary_encode, v, "play \xe2\x82\xac", all, &unknown);
+    ck_assert_str_eq(unknown.name, "'\xe2\x82\xac' (U+20AC)");
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+START_TEST(a_word_of_more_than_100_characters_is_unknown)
+{
+    char text[103], all[1000];
+    rt_unknown unknown;
+    rt_vocabulary *v = pieces(false, SPECIAL "a\n##aa\n##a\n");
+    memset(text, 'a', 101);
+    text[100] = '\0';
+    encoded(rt_vocabulary_encode, v, text, all, &unknown);
+    ck_assert(!strncmp(all, "5 6 6", 5) && !strcmp(all + strlen(all) - 3, "6 7"));
+    text[100] = 'a';
+    text[101] = '\0';
+    encoded(rt_vocabulary_encode, v, text, all, &unknown);
+    ck_assert_str_eq(all, "1");
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+START_TEST(a_long_word_is_named_by_its_start)
+{
+    char name[RT_WORD_NAME_SIZE], word[3 * RT_WORD_NAME_SIZE + 1] = "";
+    for (int i = 0; i < RT_WORD_NAME_SIZE; i++)
+        strcat(word, "\xe2\x82\xac");
+    rt_word_name(word, strlen(word), name);
+    const size_t size = strlen(name);
+    ck_assert_uint_lt(size, RT_WORD_NAME_SIZE);
+    ck_assert_uint_ge(size, RT_WORD_NAME_SIZE - 4);
+    ck_assert_str_eq(name + size - 4, "...'");
+    ck_assert_uint_eq((size - 5) % 3, 0); /* whole characters */
+    ck_assert_str_eq(rt_word_name("a\xcc\x81\x1b[", 5, name), "'a<U+0301><U+001B>['");
+}
+END_TEST
+
+START_TEST(lower_case_is_a_part_of_the_vocabulary)
+{
+    rt_vocabulary *cased = pieces(false, SPECIAL "ete\n"), *lower = pieces(true, SPECIAL "ete\n");
+    is_encoded(cased, "ete ETE \xc3\xa9t\xc3\xa9", "5 1 1");
+    is_encoded(lower, "ete ETE \xc3\xa9t\xc3\xa9", "5 5 5");
+    ck_assert(!rt_vocabularies_equal(cased, lower));
+    rt_vocabulary_free(cased);
+    rt_vocabulary_free(lower);
+}
+END_TEST
+
+START_TEST(special_tokens_in_a_text_are_text_or_tokens)
+{
+    char all[100];
+    rt_unknown unknown;
+    rt_vocabulary *v = pieces(true, SPECIAL "[\n]\nmask\nx\n##y\n");
+    static const char text[] = "x[MASK]y [mask] [[CLS]x";
+    is_encoded(v, text, "8 5 7 6 1 5 7 6 5 5 1 6 8");
+    encoded(rt_vocabulary_encode_special, v, text, all, &unknown);
+    ck_assert_str_eq(all, "8 4 1 5 7 6 5 2 8");
+    ck_assert(unknown.count == 1 && unknown.at == 7);
+    ck_assert_str_eq(unknown.name, "'y'");
+    encoded(rt_vocabulary_encode_special, v, "[SEP]", all, &unknown);
+    ck_assert_str_eq(all, "3");
+    encoded(rt_vocabulary_encode_special, v, "[SEP", all, &unknown);
+    ck_assert_str_eq(all, "5 1");
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+START_TEST(special_tokens_are_found_at_level_char_too)
+{
+    char all[100];
+    rt_unknown unknown;
+    rt_vocabulary *v;
+    ck_assert(!rt_vocabulary_of_text(&v, "text", (const unsigned char *)"ab[", 3).code);
+    encoded(rt_vocabulary_encode_special, v, "a[MASK]b[SEP][", all, &unknown);
+    ck_assert_str_eq(all, "6 2 7 3 5");
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+START_TEST(what_is_not_utf8_is_named_with_its_place)
+{
+    int32_t ids[20];
+    int count;
+    rt_unknown unknown;
+    rt_vocabulary *v = pieces(false, PLAYING);
+    rt_status status = rt_vocabulary_encode(v, "play\xff", 5, ids, &count, &unknown);
+    ck_assert_int_eq(status.code, RT_ARGUMENT);
+    ck_assert_str_eq(status.message, "byte 0xff at byte 4 is not UTF-8");
+    status = rt_vocabulary_encode_special(v, "[SEP]ab\xc3", 8, ids, &count, &unknown);
+    ck_assert_str_eq(status.message, "byte 0xc3 at byte 7 is not UTF-8");
+    is_data_error(rt_vocabulary_check(v, "name", (const unsigned char *)"a\xff", 2), "name",
+                  ": data.level = wordpiece needs UTF-8; byte 0xff at offset 1 is not");
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+/* ---- back to text ---- */
+
+START_TEST(pieces_become_text_with_spaces_between_words)
+{
+    static const int32_t ids[] = {2, 5, 6, 7, 9, 8, 12, 1, 9, 3, -1, 99};
+    rt_vocabulary *v = pieces(false, PLAYING);
+    char *text;
+    size_t size;
+    ck_assert(!rt_vocabulary_decode_all(v, ids, 12, &text, &size).code);
+    ck_assert_str_eq(text, "[CLS] unaffable playing , [UNK] play [SEP]");
+    ck_assert_uint_eq(strlen(text), size);
+    rt_free(text);
+    ck_assert(!rt_vocabulary_decode_all(v, ids, 0, &text, &size).code);
+    ck_assert(size == 0 && *text == 0);
+    rt_free(text);
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+START_TEST(a_piece_is_decoded_as_its_line)
+{
+    rt_vocabulary *v = pieces(false, PLAYING);
+    size_t size;
+    ck_assert_str_eq(rt_vocabulary_decode(v, 7, &size), "##able");
+    ck_assert_uint_eq(size, 6);
+    for (int32_t id = -1; id < 15; id++)
+        ck_assert_int_eq(rt_vocabulary_decode(v, id, &size) != NULL, id >= 5 && id <= 12);
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+START_TEST(characters_are_joined_without_spaces)
+{
+    static const int32_t ids[] = {6, 5, 0, 7};
+    rt_vocabulary *v;
+    char *text;
+    size_t size;
+    ck_assert(!rt_vocabulary_of_text(&v, "text", (const unsigned char *)"ab\0", 3).code);
+    ck_assert(!rt_vocabulary_decode_all(v, ids, 4, &text, &size).code);
+    ck_assert_uint_eq(size, 8);
+    ck_assert(!memcmp(text, "a\0[PAD]b", 9));
+    rt_free(text);
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+/* ---- the file ---- */
+
+START_TEST(special_tokens_stand_anywhere)
+{
+    rt_vocabulary *v = pieces(false, "a\n[MASK]\n##b\n[UNK]\n[PAD]\nc\n[CLS]\n[SEP]\nd\n");
+    static const int32_t expected[] = {0, 2, 5, 8};
+    ck_assert(v->special.mask == 1 && v->special.unknown == 3 && v->special.pad == 4);
+    ck_assert(v->special.cls == 6 && v->special.sep == 7);
+    ck_assert_int_eq(v->count, 9);
+    ck_assert_int_eq(rt_vocabulary_units(v), 4);
+    for (int rank = 0; rank < 4; rank++)
+        ck_assert_int_eq(rt_vocabulary_unit(v, rank), expected[rank]);
+    for (int32_t id = -1, rank = 0; id <= 9; id++)
+        if (rt_vocabulary_is_unit(v, id))
+            ck_assert_int_eq(id, expected[rank++]);
+    is_encoded(v, "ab c x", "0 2 5 3");
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+START_TEST(the_last_newline_may_be_missing)
+{
+    rt_vocabulary *with = pieces(false, PLAYING), *without;
+    char *text;
+    ck_assert(!read_pieces(&without, false, PLAYING, strlen(PLAYING) - 1).code);
+    ck_assert(rt_vocabularies_equal(with, without));
+    is_encoded(without, ",", "12");
+    ck_assert(!rt_vocabulary_write(with, &text).code);
+    ck_assert_str_eq(text, PLAYING);
+    rt_free(text);
+    ck_assert(!rt_vocabulary_write(without, &text).code);
+    ck_assert_uint_eq(strlen(text), strlen(PLAYING) - 1);
+    ck_assert(!strncmp(text, PLAYING, strlen(text)));
+    rt_free(text);
+    rt_vocabulary_free(with);
+    rt_vocabulary_free(without);
+}
+END_TEST
+
+START_TEST(vocabularies_with_other_pieces_differ)
+{
+    rt_vocabulary *a = pieces(false, SPECIAL "ab\nc\n"), *b = pieces(false, SPECIAL "a\nbc\n");
+    rt_vocabulary *c = pieces(false, SPECIAL "c\nab\n");
+    ck_assert(rt_vocabularies_equal(a, a));
+    ck_assert(!rt_vocabularies_equal(a, b) && !rt_vocabularies_equal(a, c));
+    rt_vocabulary_free(a);
+    rt_vocabulary_free(b);
+    rt_vocabulary_free(c);
+}
+END_TEST
+
+typedef struct wrong_file {
+    const char *text, *message; /* the message without the name */
+} wrong_file;
+
+static const wrong_file wrong_files[] = {
+    {"", ": is empty"},
+    {"\n", ":1: the line is empty"},
+    {SPECIAL, ": has no unit beside the special tokens"},
+    {SPECIAL "a\n\nb\n", ":7: the line is empty"},
+    {SPECIAL "a\n\n", ":7: the line is empty"},
+    {SPECIAL "a\nb\na\n", ":8: 'a' is in line 6 already"},
+    {SPECIAL "ab\n##ab\nc\n##ab\n", ":9: '##ab' is in line 7 already"},
+    {SPECIAL "[SEP]\n", ":6: '[SEP]' is in line 4 already"},
+    {"\xef\xbb\xbf" SPECIAL "a\n",
+     ":1: begins with a byte order mark, which is no part of a token"},
+    {"[PAD]\r\n[UNK]\r\n", ":1: ends with a return; lines end with a newline alone"},
+    {SPECIAL "a\r\n", ":6: ends with a return; lines end with a newline alone"},
+    {SPECIAL "a\nb\xff\n", ":7: byte 0xff is not UTF-8"},
+    {SPECIAL "a\n\xed\xa0\x80\n", ":7: byte 0xed is not UTF-8"},
+    {"[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n", ": has no line [PAD]"},
+    {"[PAD]\n[CLS]\n[SEP]\n[MASK]\na\nb\n", ": has no line [UNK]"},
+    {"[PAD]\n[UNK]\n[SEP]\n[MASK]\na\nb\n", ": has no line [CLS]"},
+    {"[PAD]\n[UNK]\n[CLS]\n[MASK]\na\nb\n", ": has no line [SEP]"},
+    {"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK] \na\n", ": has no line [MASK]"},
+};
+enum { WRONG_FILES = sizeof wrong_files / sizeof *wrong_files };
+
+START_TEST(a_wrong_file_is_refused_with_its_line)
+{
+    rt_vocabulary *v;
+    const wrong_file *wrong = &wrong_files[_i];
+    is_data_error(read_pieces(&v, false, wrong->text, strlen(wrong->text)), "v", wrong->message);
+    ck_assert_ptr_null(v);
+}
+END_TEST
+
+START_TEST(a_NUL_in_a_line_is_refused)
+{
+    rt_vocabulary *v;
+    is_data_error(read_pieces(&v, false, SPECIAL "a\0b\n", sizeof SPECIAL + 3), "v",
+                  ":6: holds a NUL, which is no text");
+}
+END_TEST
+
+START_TEST(an_alphabet_has_no_pieces)
+{
+    rt_vocabulary *v;
+    const rt_vocabulary_kind kind = {.level = RT_LEVEL_WORDPIECE, .alphabet = true};
+    is_data_error(rt_vocabulary_read(&v, kind, "v", (const unsigned char *)PLAYING,
+                                     strlen(PLAYING)),
+                  "v", ": an alphabet is of bytes or characters, not of word pieces");
+    ck_assert_ptr_null(v);
+}
+END_TEST
+
+/* A vocabulary of that many lines, w5, w6, ... */
+static char *many_lines(int count)
+{
+    char *text = rt_alloc((size_t)count + 10, 9), *at = text;
+    ck_assert(text != NULL);
+    at += sprintf(at, "%s", SPECIAL);
+    for (int i = 5; i < count; i++)
+        at += sprintf(at, "w%d\n", i);
+    return text;
+}
+
+START_TEST(there_are_up_to_a_million_lines)
+{
+    rt_vocabulary *v;
+    char *text = many_lines(RT_PIECES_LIMIT + 1);
+    is_data_error(read_pieces(&v, false, text, strlen(text)), "v",
+                  ":1000001: a vocabulary can have up to 1000000 lines");
+    strrchr(text, 'w')[-1] = '\0'; /* without the last line, and without a newline */
+    ck_assert(!read_pieces(&v, false, text, strlen(text)).code);
+    ck_assert_int_eq(v->count, RT_PIECES_LIMIT);
+    is_encoded(v, "w999999 w5 w77777 w1000000", "999999 5 77777 1");
+    rt_vocabulary_free(v);
+    rt_free(text);
+}
+END_TEST
+
+/* ---- running text ---- */
+
+static rt_data_options text_options(const char *vocabulary, const char *text)
+{
+    rt_data_options o = options_for("text");
+    o.level = RT_LEVEL_WORDPIECE;
+    o.objective = RT_OBJECTIVE_LM;
+    o.eval_fraction = 0;
+    set_file(&o, write_file(in_folder("a"), text, strlen(text)));
+    snprintf(o.vocab_file, sizeof o.vocab_file, "%s",
+             write_file(in_folder("b"), vocabulary, strlen(vocabulary)));
+    return o;
+}
+
+START_TEST(a_text_is_windows_of_pieces)
+{
+    static const int32_t expected[] = {2, 5, 6, 7, 12, 1, 9, 8};
+    rt_data_options o = text_options(PLAYING, "unaffable, [playing");
+    o.length = 8;
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(1, 8);
+    ck_assert_int_eq(rt_data_vocab(data), 13);
+    rt_data_evaluation(data, 0, &batch);
+    for (int t = 0; t < 8; t++) {
+        ck_assert_int_eq(batch.ids[t], expected[t]);
+        ck_assert_int_eq(batch.labels[t], t < 7 ? expected[t + 1] : RT_NO_LABEL);
+    }
+    const rt_unknown unknown = rt_data_unknown(data);
+    ck_assert(unknown.count == 1 && unknown.at == 11);
+    ck_assert_str_eq(unknown.name, "'['");
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+START_TEST(a_mask_in_running_text_hides_nothing)
+{
+    rt_data_options o = text_options(SPECIAL "a\n[\nMASK\n]\n", "a [MASK] a");
+    o.length = 6;
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(1, 6);
+    static const int32_t expected[] = {2, 5, 6, 7, 8, 5};
+    rt_data_evaluation(data, 0, &batch);
+    ck_assert(!memcmp(batch.ids, expected, sizeof expected));
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+START_TEST(special_tokens_of_the_file_are_those_of_the_sequences)
+{
+    rt_data_options o = text_options("x\n##y\n[SEP]\n[MASK]\n[PAD]\n[CLS]\n[UNK]\n",
+                                     "xy xyy xyyy xy x xyy xyyyyy x");
+    o.objective = RT_OBJECTIVE_MLM;
+    o.length = 12;
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(50, 12);
+    int masks = 0, others = 0;
+    rt_data_training(data, 1, 0, 0, &batch);
+    for (int i = 0; i < 50 * 12; i++) {
+        const int32_t id = batch.ids[i], label = batch.labels[i];
+        ck_assert_int_eq(id == 5, i % 12 == 0);
+        ck_assert(id == 5 || id == 3 || id == 0 || id == 1);
+        ck_assert(label == RT_NO_LABEL || label == 0 || label == 1);
+        masks += id == 3;
+        others += label != RT_NO_LABEL && id != 3 && id != label;
+    }
+    ck_assert(masks > 20 && others > 0);
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+START_TEST(more_than_65536_ids_are_kept_whole)
+{
+    for (int count = 65536; count <= 65537; count++) {
+        char *vocabulary = many_lines(count), text[40];
+        snprintf(text, sizeof text, "w5 w%d w65535", count - 1);
+        rt_data_options o = text_options(vocabulary, text);
+        o.length = 4;
+        rt_data *data = opened(&o);
+        rt_batch batch = new_batch(1, 4);
+        rt_data_evaluation(data, 0, &batch);
+        ck_assert(batch.ids[1] == 5 && batch.ids[2] == count - 1 && batch.ids[3] == 65535);
+        free_batch(batch);
+        rt_data_close(data);
+        rt_free(vocabulary);
+    }
+}
+END_TEST
+
+/* Far more ids than English has for so many bytes. */
+START_TEST(a_text_of_single_characters_is_kept_whole)
+{
+    char text[5000];
+    for (int i = 0; i < 4999; i++)
+        text[i] = ",.;"[i * 7 % 3];
+    text[4999] = '\0';
+    rt_data_options o = text_options(SPECIAL ",\n.\n;\n", text);
+    o.length = 5000;
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(1, 5000);
+    rt_data_evaluation(data, 0, &batch);
+    for (int i = 0; i < 4999; i++)
+        ck_assert_int_eq(batch.ids[i + 1], 5 + i * 7 % 3);
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+static void is_refused(const rt_data_options *o, const rt_vocabulary *given, rt_code code,
+                       const char *message)
+{
+    rt_data *data;
+    rt_status status = rt_data_open(&data, o, given);
+    ck_assert_int_eq(status.code, code);
+    ck_assert_ptr_null(data);
+    ck_assert_msg(strstr(status.message, message) != NULL, "expected '%s'; got '%s'", message,
+                  status.message);
+}
+
+START_TEST(a_text_needs_a_vocabulary_that_fits)
+{
+    rt_data_options o = text_options(PLAYING, "play \xff");
+    rt_vocabulary *cased = pieces(false, PLAYING), *lower = pieces(true, PLAYING);
+    is_refused(&o, NULL, RT_DATA, "data.level = wordpiece needs UTF-8; byte 0xff at offset 5");
+    o = text_options(PLAYING, "play play play");
+    o.length = 3;
+    is_refused(&o, lower, RT_CONFIG, ", cased, is not the vocabulary that the model was");
+    o.lowercase = true;
+    is_refused(&o, cased, RT_CONFIG, "data.lowercase = yes, but the vocabulary of the model is");
+    *o.vocab_file = '\0';
+    is_refused(&o, NULL, RT_CONFIG, "data.vocab_file must name a vocab.txt for data.level = wor");
+    rt_data *data;
+    ck_assert(!rt_data_open(&data, &o, lower).code);
+    ck_assert(rt_data_vocabulary(data) == lower);
+    rt_data_close(data);
+    o.lowercase = false; /* what is given knows better */
+    ck_assert(!rt_data_open(&data, &o, lower).code);
+    rt_data_close(data);
+    o.level = RT_LEVEL_CHAR;
+    is_refused(&o, lower, RT_CONFIG,
+               "data.level makes units of characters; the model has a vocabulary of word pieces");
+    o.lowercase = true;
+    is_refused(&o, NULL, RT_CONFIG, "data.lowercase is for data.level = wordpiece");
+    rt_vocabulary_free(cased);
+    rt_vocabulary_free(lower);
+}
+END_TEST
+
+START_TEST(a_text_without_words_is_too_short)
+{
+    rt_data_options o = text_options(PLAYING, " \n ");
+    is_refused(&o, NULL, RT_DATA, "word pieces for training");
+}
+END_TEST
+
+/* ---- memory ---- */
+
+START_TEST(every_allocation_may_fail)
+{
+    rt_code code = RT_MEMORY;
+    rt_data_options o = text_options(PLAYING, "play,,,,,,,,,,,,,,,,,, plays");
+    o.length = 3;
+    for (size_t n = 1; code != RT_OK; n++) {
+        rt_vocabulary *v = NULL;
+        rt_data *data = NULL;
+        char *text = NULL;
+        const int32_t id = 5;
+        size_t size;
+        const size_t live = rt_memory_live();
+        rt_memory_fail_at(n);
+        code = rt_data_open(&data, &o, NULL).code;
+        if (!code)
+            code = read_pieces(&v, true, PLAYING, strlen(PLAYING)).code;
+        if (!code)
+            code = rt_vocabulary_decode_all(v, &id, 1, &text, &size).code;
+        rt_free(text);
+        if (!code)
+            code = rt_vocabulary_write(v, &text).code;
+        rt_memory_fail_at(0);
+        ck_assert(code == RT_OK || code == RT_MEMORY);
+        if (!code)
+            rt_free(text);
+        rt_vocabulary_free(v);
+        rt_data_close(data);
+        ck_assert_uint_eq(rt_memory_live(), live);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("wordpiece");
+    TCase *tests = leak_checked_case(suite, "wordpiece");
+    tcase_add_checked_fixture(tests, make_folder, remove_folder);
+    tcase_add_loop_test(tests, texts_have_the_ids_of_BertTokenizer, 0, 2);
+    tcase_add_loop_test(tests, the_file_of_Hugging_Face_is_written_as_it_was_read, 0, 2);
+    tcase_add_test(tests, a_word_is_cut_into_the_longest_pieces);
+    tcase_add_test(tests, a_word_that_cannot_be_cut_is_unknown_as_a_whole);
+    tcase_add_test(tests, a_word_of_more_than_100_characters_is_unknown);
+    tcase_add_test(tests, a_long_word_is_named_by_its_start);
+    tcase_add_test(tests, lower_case_is_a_part_of_the_vocabulary);
+    tcase_add_test(tests, special_tokens_in_a_text_are_text_or_tokens);
+    tcase_add_test(tests, special_tokens_are_found_at_level_char_too);
+    tcase_add_test(tests, what_is_not_utf8_is_named_with_its_place);
+    tcase_add_test(tests, pieces_become_text_with_spaces_between_words);
+    tcase_add_test(tests, a_piece_is_decoded_as_its_line);
+    tcase_add_test(tests, characters_are_joined_without_spaces);
+    tcase_add_test(tests, special_tokens_stand_anywhere);
+    tcase_add_test(tests, the_last_newline_may_be_missing);
+    tcase_add_test(tests, vocabularies_with_other_pieces_differ);
+    tcase_add_loop_test(tests, a_wrong_file_is_refused_with_its_line, 0, WRONG_FILES);
+    tcase_add_test(tests, a_NUL_in_a_line_is_refused);
+    tcase_add_test(tests, an_alphabet_has_no_pieces);
+    tcase_add_test(tests, there_are_up_to_a_million_lines);
+    tcase_add_test(tests, a_text_is_windows_of_pieces);
+    tcase_add_test(tests, a_mask_in_running_text_hides_nothing);
+    tcase_add_test(tests, special_tokens_of_the_file_are_those_of_the_sequences);
+    tcase_add_test(tests, more_than_65536_ids_are_kept_whole);
+    tcase_add_test(tests, a_text_of_single_characters_is_kept_whole);
+    tcase_add_test(tests, a_text_needs_a_vocabulary_that_fits);
+    tcase_add_test(tests, a_text_without_words_is_too_short);
+    tcase_add_test(tests, every_allocation_may_fail);
+    return run_suite(suite);
+}
