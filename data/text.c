@@ -8,13 +8,18 @@
 #include <assert.h>
 #include <string.h>
 
-void rt_text_check(const rt_data_options *o, rt_rule_sink to)
+void rt_text_check_vocabulary(const rt_data_options *o, rt_rule_sink to)
 {
-    rt_windows_check(o, to);
     if (*o->vocab_file && o->level == RT_LEVEL_BYTE)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.vocab_file", "data.level"),
                        "data.vocab_file is for data.level = char: level byte has all bytes as its "
                        "vocabulary");
+}
+
+void rt_text_check(const rt_data_options *o, rt_rule_sink to)
+{
+    rt_windows_check(o, to);
+    rt_text_check_vocabulary(o, to);
     rt_status files = rt_files_check(o->file);
     if (files.code)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.file"), "%s", files.message);
@@ -40,12 +45,25 @@ static rt_status read_vocabulary(rt_vocabulary **vocabulary_new, const rt_data_o
     return status;
 }
 
+/* The units of the options must be those of a vocabulary that was given. */
+static rt_status check_level(const rt_data *data)
+{
+    const rt_vocabulary *given = data->meaning.vocabulary;
+    const rt_level level = data->options.level;
+    if (!given || given->level == level)
+        return rt_ok();
+    return rt_error(RT_CONFIG, "data.level makes units of %s; the model has a vocabulary of %s",
+                    word_for_units(level), word_for_units(given->level));
+}
+
 /* The one that was given holds; that of data.vocab_file must be the same. */
-static rt_status find_vocabulary(rt_data *data, const unsigned char *text, size_t bytes)
+rt_status rt_text_find_vocabulary(rt_data *data, const unsigned char *text, size_t bytes)
 {
     const rt_data_options *o = &data->options;
-    const rt_vocabulary *given = data->given;
-    rt_status status = rt_ok();
+    const rt_vocabulary *given = data->meaning.vocabulary;
+    rt_status status = check_level(data);
+    if (status.code)
+        return status;
     if (*o->vocab_file)
         status = read_vocabulary(&data->own, o);
     else if (!given && o->level == RT_LEVEL_BYTE)
@@ -58,6 +76,10 @@ static rt_status find_vocabulary(rt_data *data, const unsigned char *text, size_
                           "with; without the key that one is used",
                           o->vocab_file);
     data->vocabulary = given ? given : data->own;
+    if (!status.code) {
+        data->special = data->vocabulary->special;
+        data->vocab = data->vocabulary->count;
+    }
     return status;
 }
 
@@ -68,8 +90,8 @@ static rt_status check_file(const void *context, const char *path, const unsigne
                             size_t count)
 {
     const rt_data *data = context;
-    if (data->given)
-        return rt_vocabulary_check(data->given, path, bytes, count);
+    if (data->meaning.vocabulary)
+        return rt_vocabulary_check(data->meaning.vocabulary, path, bytes, count);
     return data->options.level == RT_LEVEL_CHAR ? rt_utf8_check(path, bytes, count) : rt_ok();
 }
 
@@ -102,17 +124,13 @@ static rt_status open_text(rt_data *data)
     const rt_data_options *o = &data->options;
     unsigned char *bytes = NULL;
     size_t count = 0;
-    if (data->given && data->given->level != o->level)
-        return rt_error(RT_CONFIG, "data.level makes units of %s; the model has a vocabulary of %s",
-                        word_for_units(o->level), word_for_units(data->given->level));
-    rt_status status = rt_files_read(o->file, check_file, data, &bytes, &count);
+    rt_status status = check_level(data);
     if (!status.code)
-        status = find_vocabulary(data, bytes, count);
-    if (!status.code) {
-        data->special = data->vocabulary->special;
-        data->vocab = data->vocabulary->count;
+        status = rt_files_read(o->file, check_file, data, &bytes, &count);
+    if (!status.code)
+        status = rt_text_find_vocabulary(data, bytes, count);
+    if (!status.code)
         status = keep(data, bytes, count);
-    }
     rt_free(bytes);
     return status;
 }
@@ -131,4 +149,7 @@ static bool read_text(const rt_data *data, size_t first, int count, int32_t *ids
     return true;
 }
 
-const rt_source rt_text = {.open = open_text, .close = close_text, .read = read_text};
+const rt_source rt_text = {.open = open_text,
+                           .close = close_text,
+                           .evaluation_rows = rt_windows_evaluation_rows,
+                           .read = read_text};

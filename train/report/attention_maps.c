@@ -113,6 +113,7 @@ static rt_status compute(real **probabilities, const rt_config *config, rt_train
         const rt_roformer_input in = {.B = 1,
                                       .T = config->data.length,
                                       .ids = b.batch.ids,
+                                      .token_types = b.batch.types,
                                       .key_mask = b.batch.mask,
                                       .padding_id = RT_NO_PADDING,
                                       .attentions = probabilities};
