@@ -118,6 +118,34 @@ START_TEST(the_rows_of_a_batch_stand_near_each_other)
 }
 END_TEST
 
+/* Of a small epoch, a block has four batches. */
+START_TEST(the_rows_of_a_batch_stand_near_each_other_in_a_small_file_too)
+{
+    const rt_order o = {640, 16};
+    for (uint32_t step = 0; step < 3 * 40; step++) {
+        uint32_t first = o.rows, last = 0;
+        for (uint32_t r = 0; r < o.batch; r++) {
+            const uint32_t row = rt_order_training(o, 5, step, r);
+            first = row < first ? row : first;
+            last = row > last ? row : last;
+        }
+        ck_assert_msg(last - first < 2 * 4 * 16, "step %u: rows %u to %u", step, first, last);
+    }
+}
+END_TEST
+
+/* The first steps of an epoch are no training on the shortest rows alone. */
+START_TEST(the_first_steps_of_an_epoch_are_of_all_lengths)
+{
+    const rt_order o = {16000, 16};
+    double sum = 0;
+    for (uint32_t step = 0; step < 100; step++)
+        for (uint32_t r = 0; r < 16; r++)
+            sum += rt_order_training(o, 5, step, r);
+    ck_assert_msg(sum / 1600 > 6000 && sum / 1600 < 10000, "the mean row is %g", sum / 1600);
+}
+END_TEST
+
 START_TEST(the_rows_of_an_evaluated_batch_are_neighbours)
 {
     const rt_order o = {1000, 16};
@@ -177,6 +205,8 @@ int main(void)
     tcase_add_loop_test(tests, an_epoch_has_every_row_and_fills_its_last_batch, 0, ORDERS);
     tcase_add_loop_test(tests, an_evaluation_has_every_row_once_and_then_begins_again, 0, ORDERS);
     tcase_add_test(tests, the_rows_of_a_batch_stand_near_each_other);
+    tcase_add_test(tests, the_rows_of_a_batch_stand_near_each_other_in_a_small_file_too);
+    tcase_add_test(tests, the_first_steps_of_an_epoch_are_of_all_lengths);
     tcase_add_test(tests, the_rows_of_an_evaluated_batch_are_neighbours);
     tcase_add_test(tests, the_first_batches_of_an_evaluation_are_of_all_lengths);
     tcase_add_test(tests, epochs_make_other_batches);

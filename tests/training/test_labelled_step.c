@@ -24,7 +24,7 @@ static void write_rows(const char *name, bool pairs, bool tag)
                                            : "text\tlabel\n");
     for (int i = 0; i < COUNT; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%.*s%s\t%c\n%s", 1 + i * 5 % 12,
-                                 "abcabdacbdda" + i % 3, pairs ? "\tdc" : "", 'x' + i % 3,
+                                 &"abcabdacbdda"[i % 3], pairs ? "\tdc" : "", 'x' + i % 3,
                                  tag && i % 3 == 2 ? "\n" : "");
     FILE *to = fopen(in_scratch(name), "w");
     ck_assert(to && fwrite(text, 1, used, to) == used && !fclose(to));
