@@ -89,6 +89,24 @@ START_TEST(the_data_chooses_head_and_token_types)
 }
 END_TEST
 
+START_TEST(a_second_text_trains_the_second_type)
+{
+    training *t = new_labelled(true, false, "run.seed=1");
+    const rt_parameters *p = &rt_trainer_state(t->trainer)->model->parameters;
+    const rt_parameter *types = rt_parameters_find(p, "roformer.embeddings.token_type_embeddings."
+                                                      "weight");
+    rt_step_result result;
+    double squares[2] = {0};
+    expect_ok(rt_trainer_step(t->trainer, &result));
+    ck_assert_ptr_nonnull(types);
+    for (size_t i = 0; i < 32; i++)
+        squares[i / 16] += types->tensor.grad[i] * types->tensor.grad[i];
+    ck_assert_double_gt(squares[0], 0);
+    ck_assert_double_gt(squares[1], 0);
+    free_training(t);
+}
+END_TEST
+
 /* ---- batches ---- */
 
 START_TEST(a_batch_is_as_long_as_its_longest_row)
@@ -312,6 +330,7 @@ int main(void)
     TCase *tests = leak_checked_case(suite, "labelled steps");
     tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
     tcase_add_test(tests, the_data_chooses_head_and_token_types);
+    tcase_add_test(tests, a_second_text_trains_the_second_type);
     tcase_add_test(tests, a_batch_is_as_long_as_its_longest_row);
     tcase_add_test(tests, sequences_of_one_length_are_never_cut);
     tcase_add_loop_test(tests, the_loss_of_a_step_is_that_of_its_rows_alone, 0, 3);
