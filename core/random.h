@@ -11,14 +11,16 @@
 
 /* What a number is for. Two uses never share a stream. */
 enum {
-    RT_STREAM_PARAMETER, /* initial values; step = hash of the parameter's name */
-    RT_STREAM_THETA,     /* a perturbed start of theta */
-    RT_STREAM_TASK,      /* sequences of a toy task */
-    RT_STREAM_WINDOW,    /* where a text window starts */
-    RT_STREAM_MASK,      /* what masked language modelling hides */
-    RT_STREAM_CHECK,     /* gradient checks */
-    RT_STREAM_SAMPLE,    /* sampling from a language model */
-    RT_STREAM_DROPOUT    /* the n-th dropout of a graph uses this number + n */
+    RT_STREAM_PARAMETER,       /* initial values; step = hash of the parameter's name */
+    RT_STREAM_THETA,           /* a perturbed start of theta */
+    RT_STREAM_TASK,            /* sequences of a toy task */
+    RT_STREAM_WINDOW,          /* where a text window starts */
+    RT_STREAM_MASK,            /* what masked language modelling hides */
+    RT_STREAM_CHECK,           /* gradient checks */
+    RT_STREAM_SAMPLE,          /* sampling from a language model */
+    RT_STREAM_DROPOUT,         /* the n-th dropout of a graph uses this number + n */
+    RT_STREAM_ORDER = 1 << 30, /* the order of labelled rows */
+    RT_STREAM_SHARE            /* which of them are for evaluation */
 };
 
 typedef struct rt_random {

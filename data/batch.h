@@ -18,6 +18,7 @@ typedef struct rt_batch {
     int32_t *ids;    /* (B, T) */
     int32_t *labels; /* (B, T); one label a sequence stands at its token 0 */
     uint8_t *mask;   /* (B, T): 1 = token, 0 = padding */
+    int32_t *types;  /* (B, T): 1 = in the second text of a pair, else 0; NULL: not wanted */
 } rt_batch;
 
 #endif

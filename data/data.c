@@ -20,10 +20,22 @@ const char *rt_data_task_name(int task)
     return task >= 0 && task < task_count() ? rt_tasks[task].name : NULL;
 }
 
-int rt_data_task_classes(int task)
+rt_target rt_data_task_target(int task)
 {
     assert(rt_data_task_name(task));
-    return rt_tasks[task].classes;
+    return rt_tasks[task].target;
+}
+
+bool rt_data_task_labelled(int task)
+{
+    assert(rt_data_task_name(task));
+    return rt_tasks[task].source == &rt_labelled;
+}
+
+rt_file_use rt_data_task_files(int task)
+{
+    assert(rt_data_task_name(task));
+    return rt_tasks[task].files;
 }
 
 bool rt_data_task_has_objective(int task)
@@ -80,6 +92,11 @@ rt_status rt_data_check(const rt_data_options *o)
 rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
                        const rt_vocabulary *vocabulary)
 {
+    return rt_data_open_as(data_new, o, (rt_data_meaning){.vocabulary = vocabulary});
+}
+
+rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o, rt_data_meaning meaning)
+{
     *data_new = NULL;
     rt_status status = rt_data_check(o);
     if (status.code)
@@ -91,7 +108,7 @@ rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
     data->task = &rt_tasks[o->task];
     data->vocab = o->vocab;
     data->special = rt_default_special_ids;
-    data->given = vocabulary;
+    data->meaning = meaning;
     if (data->task->source)
         status = data->task->source->open(data);
     if (status.code)
@@ -120,15 +137,41 @@ int rt_data_length(const rt_data *data)
     return data->options.length;
 }
 
+rt_target rt_data_target(const rt_data *data)
+{
+    return data->task->target;
+}
+
 int rt_data_classes(const rt_data *data)
 {
-    return data->task->classes;
+    return data->labels ? data->labels->count : data->task->classes;
+}
+
+const rt_labels *rt_data_labels(const rt_data *data)
+{
+    return data->labels;
+}
+
+int rt_data_types(const rt_data *data)
+{
+    return data->examples && data->examples->pairs ? 2 : 0;
+}
+
+bool rt_data_varies(const rt_data *data)
+{
+    return data->examples != NULL;
+}
+
+rt_cut rt_data_cut(const rt_data *data)
+{
+    const rt_examples *x = data->examples;
+    return x ? (rt_cut){x->cut, x->count} : (rt_cut){0};
 }
 
 long rt_data_evaluation_rows(const rt_data *data, int length)
 {
     assert(length >= data->task->shortest);
-    return data->task->source ? rt_windows_evaluation_rows(&data->windows, length) : LONG_MAX;
+    return data->task->source ? data->task->source->evaluation_rows(data, length) : LONG_MAX;
 }
 
 rt_status rt_data_status(const rt_data *data)
@@ -143,6 +186,8 @@ static void clear(const rt_data *data, rt_sequence row)
         row.ids[t] = data->special.pad;
         row.labels[t] = RT_NO_LABEL;
         row.mask[t] = 0;
+        if (row.types)
+            row.types[t] = 0;
     }
 }
 
@@ -152,7 +197,8 @@ static void fill(const rt_data *data, rt_draw draw, rt_batch *batch)
     assert(batch->length >= data->task->shortest);
     for (int r = 0; r < batch->rows; r++, draw.sequence++) {
         size_t at = (size_t)r * (size_t)batch->length;
-        rt_sequence row = {batch->length, batch->ids + at, batch->labels + at, batch->mask + at};
+        rt_sequence row = {batch->length, batch->ids + at, batch->labels + at, batch->mask + at,
+                           batch->types ? batch->types + at : NULL};
         clear(data, row);
         data->task->draw(data, draw, row);
     }

@@ -1,7 +1,7 @@
 #ifndef ROTOR_DATA_DATA_H
 #define ROTOR_DATA_DATA_H
 
-/* Where sequences come from: the toy tasks, text, and files of token ids.
+/* Where sequences come from: the toy tasks, text, files of token ids, and labelled texts.
  *
  * A source is opened once and then only read. Drawing from it is a pure function:
  * a sequence depends on the seed, the step and its own number, never on the batch
@@ -43,19 +43,30 @@ typedef struct rt_data_options {
     int period;                    /* period: of the sequence, in tokens */
     double theta;                  /* spin: radians a position */
     char file[RT_FILE_LIST_SIZE];  /* text: one path, or several with commas between;
-                                      tokens: file.h5:/dataset */
+                                      tokens: file.h5:/dataset; classify, tag: one path */
+    char eval_file[RT_PATH_SIZE];  /* classify, tag: "": a share of the rows */
     char vocab_file[RT_PATH_SIZE]; /* text at level char: a vocab.txt; "": the text's characters;
                                       at level wordpiece needed, unless a vocabulary is given */
     rt_level level;                /* text */
     bool lowercase;                /* text at level wordpiece: lower case without accents */
     rt_objective objective;        /* see rt_data_task_has_objective */
     double mask_probability;       /* mlm: that a unit is chosen */
-    double eval_fraction;          /* text and tokens: tail that training never sees */
+    double eval_fraction;          /* text and tokens: tail that training never sees;
+                                      classify, tag: share of the rows */
     uint64_t eval_seed;
+    int batch_size; /* classify, tag: sequences of a step, which are drawn together */
 } rt_data_options;
 
 typedef struct rt_data rt_data;
 typedef struct rt_vocabulary rt_vocabulary;
+typedef struct rt_labels rt_labels;
+
+/* What a model knows its data by: what the ids of a text mean, and the numbers of classes. */
+typedef struct rt_data_meaning {
+    const rt_vocabulary
+        *vocabulary;         /* NULL: that of data.vocab_file or, without one, of the text */
+    const rt_labels *labels; /* NULL: those of data.file */
+} rt_data_meaning;
 
 /* What of a text the vocabulary lacks and what is read as [UNK]: characters, or whole words. */
 typedef struct rt_unknown {
@@ -67,9 +78,17 @@ typedef struct rt_unknown {
 /* "copy", "reverse", ...; NULL past the last. */
 const char *rt_data_task_name(int task);
 
-/* What labels are: 0 = token ids; n > 0 = one label a sequence, at its token 0, which is
- * one of n classes. */
-int rt_data_task_classes(int task);
+/* What labels are: token ids, or classes: one a sequence, at its token 0, or one for each token
+ * that has a label. */
+typedef enum rt_target { RT_TARGET_IDS, RT_TARGET_SEQUENCE, RT_TARGET_TOKENS } rt_target;
+rt_target rt_data_task_target(int task);
+
+/* Whether it reads texts with labels. */
+bool rt_data_task_labelled(int task);
+
+/* What data.file and data.eval_file name; a list has commas between. */
+typedef enum rt_file_use { RT_NO_FILE, RT_ONE_FILE, RT_FILE_LIST } rt_file_use;
+rt_file_use rt_data_task_files(int task);
 
 /* Whether rt_data_options.objective says what is asked; other tasks have their own question. */
 bool rt_data_task_has_objective(int task);
@@ -95,6 +114,11 @@ rt_status rt_data_check(const rt_data_options *o) RT_MUST_CHECK;
  * at level wordpiece. */
 rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
                        const rt_vocabulary *vocabulary) RT_MUST_CHECK;
+
+/* The same with all that a model knows: labelled data has the classes of its labels, whose numbers
+ * they keep, and RT_DATA names the line of any other label. */
+rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o,
+                          rt_data_meaning meaning) RT_MUST_CHECK;
 void rt_data_close(rt_data *data);
 
 /* How many token ids there are, the special ones included. */
@@ -103,17 +127,37 @@ int rt_data_vocab(const rt_data *data);
 /* The length that was asked for at opening. */
 int rt_data_length(const rt_data *data);
 
-/* As rt_data_task_classes. */
+/* What labels are, and the number of classes; 0: they are token ids. */
+rt_target rt_data_target(const rt_data *data);
 int rt_data_classes(const rt_data *data);
 
+/* What the classes of labelled data are called; else NULL. As rt_data_vocabulary. */
+const rt_labels *rt_data_labels(const rt_data *data);
+
+/* Types of tokens, 2 for pairs of texts; 0: there is one alone. */
+int rt_data_types(const rt_data *data);
+
+/* Whether sequences have lengths of their own: then a batch can be cut to the longest of its rows,
+ * and what is cut off is padding. */
+bool rt_data_varies(const rt_data *data);
+
+/* Rows of labelled data that are longer than data.length, and of how many. */
+typedef struct rt_cut {
+    size_t count, of;
+} rt_cut;
+rt_cut rt_data_cut(const rt_data *data);
+
 /* How many evaluation sequences of that length there are before they repeat: LONG_MAX
- * for a toy task, 0 when the tail of a file is shorter than one. A file without a tail
- * (eval_fraction 0) is evaluated on all of what it trains on. */
+ * for a toy task, 0 when the tail of a file is shorter than one. A file without a part for
+ * evaluation (eval_fraction 0) is evaluated on all of what it trains on. */
 long rt_data_evaluation_rows(const rt_data *data, int length);
 
 /* Fill batch->rows sequences of batch->length tokens, which may be another length than
  * that of the options; row r is sequence first_row + r. Evaluation draws from eval_seed;
- * on a file, numbers past the last sequence begin again, with other masks. */
+ * on a file, numbers past the last sequence begin again, with other masks.
+ *
+ * Labelled rows are drawn batch_size a step: sequences 0 ... batch_size - 1 of the steps of an
+ * epoch are all rows, see data/order.h. */
 void rt_data_training(const rt_data *data, uint64_t seed, uint32_t step, uint32_t first_row,
                       rt_batch *batch);
 void rt_data_evaluation(const rt_data *data, uint32_t first_row, rt_batch *batch);

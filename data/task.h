@@ -3,6 +3,7 @@
 
 /* What the files of data/ share, and nobody else: a task is one row of rt_tasks. */
 
+#include "data/examples.h"
 #include "data/rules.h"
 #include "data/token_file.h"
 #include "data/vocabulary.h"
@@ -35,14 +36,17 @@ typedef struct rt_sequence {
     int32_t *ids;
     int32_t *labels;
     uint8_t *mask;
+    int32_t *types; /* NULL: not wanted */
 } rt_sequence;
 
-/* A long run of units in files, of which rt_windows_draw cuts sequences. */
+/* What files hold: a long run of units, of which rt_windows_draw cuts sequences, or labelled
+ * rows. */
 typedef struct rt_source {
-    /* Fills in what of rt_data is its own, and calls rt_windows_open. */
+    /* Fills in what of rt_data is its own; of a run of units it calls rt_windows_open. */
     rt_status (*open)(rt_data *data);
     void (*close)(rt_data *data); /* also of a source that was opened half */
-    /* The ids of units first ... first + count - 1; false if they cannot be read. */
+    long (*evaluation_rows)(const rt_data *data, int length);
+    /* Of a run: the ids of units first ... first + count - 1; false if they cannot be read. */
     bool (*read)(const rt_data *data, size_t first, int count, int32_t *ids);
     rt_status (*status)(const rt_data *data); /* NULL when reading cannot fail */
     /* As rt_data_file_at, of data.file. */
@@ -51,10 +55,12 @@ typedef struct rt_source {
 
 typedef struct rt_task {
     const char *name;
-    int shortest;   /* the length below which no label remains */
-    int vocab;      /* the smallest data.vocab; 0 when the file decides */
-    int classes;    /* see rt_data_task_classes */
-    bool objective; /* data.objective says what is asked */
+    int shortest; /* the length below which no label remains */
+    int vocab;    /* the smallest data.vocab; 0 when the file decides */
+    rt_target target;
+    int classes;       /* that labels can be; 0 when they are ids or the file decides */
+    rt_file_use files; /* that data.file names */
+    bool objective;    /* data.objective says what is asked */
     void (*draw)(const rt_data *data, rt_draw draw, rt_sequence row);
     /* As rt_data_rules, of the rules that are the task's own; or NULL. */
     void (*check)(const rt_data_options *o, rt_rule_sink to);
@@ -66,8 +72,16 @@ extern const rt_task rt_tasks[];
 
 extern const rt_source rt_text;
 extern const rt_source rt_tokens;
+extern const rt_source rt_labelled;
 void rt_text_check(const rt_data_options *o, rt_rule_sink to);
 void rt_tokens_check(const rt_data_options *o, rt_rule_sink to);
+
+/* What other texts have in common with the task text: the rules of data.vocab_file; and the
+ * vocabulary of a text, the given one or that of data.vocab_file or else its own, which becomes the
+ * source's. */
+void rt_text_check_vocabulary(const rt_data_options *o, rt_rule_sink to);
+rt_status rt_text_find_vocabulary(rt_data *data, const unsigned char *text,
+                                  size_t bytes) RT_MUST_CHECK;
 
 struct rt_data {
     rt_data_options options;
@@ -75,13 +89,16 @@ struct rt_data {
     int vocab;
     rt_special_ids special;
     rt_windows windows;              /* text and tokens */
-    const rt_vocabulary *given;      /* for a text; may be NULL */
-    const rt_vocabulary *vocabulary; /* text: `given` or `own`; else NULL */
+    rt_data_meaning meaning;         /* that was given */
+    const rt_vocabulary *vocabulary; /* of text: the given one or `own`; else NULL */
     rt_vocabulary *own;
-    rt_unknown unknown;    /* text */
-    uint16_t *text;        /* text: the id of every unit, if 16 bits are enough */
-    int32_t *wide_text;    /* the same, if not */
-    rt_token_file *tokens; /* tokens */
+    rt_unknown unknown;      /* of text */
+    uint16_t *text;          /* text: the id of every unit, if 16 bits are enough */
+    int32_t *wide_text;      /* the same, if not */
+    rt_token_file *tokens;   /* tokens */
+    const rt_labels *labels; /* classify and tag: the given ones or `own_labels`; else NULL */
+    rt_labels *own_labels;
+    rt_examples *examples; /* classify and tag */
 };
 
 #endif

@@ -8,9 +8,8 @@
 #include <assert.h>
 #include <string.h>
 
-void rt_text_check(const rt_data_options *o, rt_rule_sink to)
+void rt_text_check_vocabulary(const rt_data_options *o, rt_rule_sink to)
 {
-    rt_windows_check(o, to);
     if (*o->vocab_file && o->level == RT_LEVEL_BYTE)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.vocab_file", "data.level"),
                        "data.vocab_file is for data.level = char or wordpiece: level byte has all "
@@ -18,6 +17,12 @@ void rt_text_check(const rt_data_options *o, rt_rule_sink to)
     if (o->lowercase && o->level != RT_LEVEL_WORDPIECE)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.lowercase", "data.level"),
                        "data.lowercase is for data.level = wordpiece");
+}
+
+void rt_text_check(const rt_data_options *o, rt_rule_sink to)
+{
+    rt_windows_check(o, to);
+    rt_text_check_vocabulary(o, to);
     rt_status files = rt_files_check(o->file);
     if (files.code)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.file"), "%s", files.message);
@@ -39,12 +44,30 @@ static rt_status read_vocabulary(rt_vocabulary **vocabulary_new, const rt_data_o
     return status;
 }
 
-/* The one that was given holds; that of data.vocab_file must be the same. */
-static rt_status find_vocabulary(rt_data *data, const unsigned char *text, size_t bytes)
+/* A vocabulary that was given reads a text as it reads texts. */
+static rt_status check_given(const rt_data *data)
 {
     const rt_data_options *o = &data->options;
-    const rt_vocabulary *given = data->given;
-    rt_status status = rt_ok();
+    const rt_vocabulary *given = data->meaning.vocabulary;
+    if (!given)
+        return rt_ok();
+    if (given->level != o->level)
+        return rt_error(RT_CONFIG, "data.level makes units of %s; the model has a vocabulary of %s",
+                        rt_words_for_units(o->level).many, rt_words_for_units(given->level).many);
+    if (o->lowercase && !given->lowercase)
+        return rt_error(RT_CONFIG,
+                        "data.lowercase = yes, but the vocabulary of the model is cased");
+    return rt_ok();
+}
+
+/* The one that was given holds; that of data.vocab_file must be the same. */
+rt_status rt_text_find_vocabulary(rt_data *data, const unsigned char *text, size_t bytes)
+{
+    const rt_data_options *o = &data->options;
+    const rt_vocabulary *given = data->meaning.vocabulary;
+    rt_status status = check_given(data);
+    if (status.code)
+        return status;
     if (*o->vocab_file)
         status = read_vocabulary(&data->own, o);
     else if (!given && o->level == RT_LEVEL_BYTE)
@@ -63,6 +86,10 @@ static rt_status find_vocabulary(rt_data *data, const unsigned char *text, size_
                           : o->lowercase                 ? ", in lower case,"
                                                          : ", cased,");
     data->vocabulary = given ? given : data->own;
+    if (!status.code) {
+        data->special = data->vocabulary->special;
+        data->vocab = data->vocabulary->count;
+    }
     return status;
 }
 
@@ -73,8 +100,8 @@ static rt_status check_file(const void *context, const char *path, const unsigne
                             size_t count)
 {
     const rt_data *data = context;
-    if (data->given)
-        return rt_vocabulary_check(data->given, path, bytes, count);
+    if (data->meaning.vocabulary)
+        return rt_vocabulary_check(data->meaning.vocabulary, path, bytes, count);
     return rt_units_check(data->options.level, path, bytes, count);
 }
 
@@ -140,33 +167,18 @@ static rt_status keep(rt_data *data, const unsigned char *text, size_t bytes)
     return rt_windows_open(data, s.count, rt_words_for_units(v->level).many);
 }
 
-/* A vocabulary that was given reads a text as it reads texts. */
-static rt_status check_given(const rt_data_options *o, const rt_vocabulary *given)
-{
-    if (given->level != o->level)
-        return rt_error(RT_CONFIG, "data.level makes units of %s; the model has a vocabulary of %s",
-                        rt_words_for_units(o->level).many, rt_words_for_units(given->level).many);
-    if (o->lowercase && !given->lowercase)
-        return rt_error(RT_CONFIG,
-                        "data.lowercase = yes, but the vocabulary of the model is cased");
-    return rt_ok();
-}
-
 static rt_status open_text(rt_data *data)
 {
     const rt_data_options *o = &data->options;
     unsigned char *bytes = NULL;
     size_t count = 0;
-    rt_status status = data->given ? check_given(o, data->given) : rt_ok();
+    rt_status status = check_given(data);
     if (!status.code)
         status = rt_files_read(o->file, check_file, data, &bytes, &count);
     if (!status.code)
-        status = find_vocabulary(data, bytes, count);
-    if (!status.code) {
-        data->special = data->vocabulary->special;
-        data->vocab = data->vocabulary->count;
+        status = rt_text_find_vocabulary(data, bytes, count);
+    if (!status.code)
         status = keep(data, bytes, count);
-    }
     rt_free(bytes);
     return status;
 }
@@ -199,5 +211,6 @@ static bool text_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE
 
 const rt_source rt_text = {.open = open_text,
                            .close = close_text,
+                           .evaluation_rows = rt_windows_evaluation_rows,
                            .read = read_text,
                            .file_at = text_file_at};

@@ -74,5 +74,6 @@ static rt_status status_of_tokens(const rt_data *data)
 const rt_source rt_tokens = {.open = open_tokens,
                              .file_at = token_file_at,
                              .close = close_tokens,
+                             .evaluation_rows = rt_windows_evaluation_rows,
                              .read = read_tokens,
                              .status = status_of_tokens};

@@ -69,7 +69,7 @@ const char *rt_word_name(const char *word, size_t size, char name[RT_WORD_NAME_S
     for (size_t i = 0, step;
          i < size && (step = rt_unit_read(RT_LEVEL_CHAR, bytes + i, size - i, &c)); i += step) {
         char shown[16];
-        if (is_visible(RT_LEVEL_CHAR, c))
+        if (rt_unit_is_visible(RT_LEVEL_CHAR, c))
             rt_unit_write(RT_LEVEL_CHAR, c, shown);
         else
             snprintf(shown, sizeof shown, "<U+%04X>", (unsigned)c);

@@ -40,9 +40,10 @@ rt_status rt_windows_open(rt_data *data, size_t count, const char *units)
     return rt_ok();
 }
 
-long rt_windows_evaluation_rows(const rt_windows *windows, int length)
+long rt_windows_evaluation_rows(const rt_data *data, int length)
 {
-    return (long)((windows->count - windows->evaluation) / window_size(length));
+    const rt_windows *w = &data->windows;
+    return (long)((w->count - w->evaluation) / window_size(length));
 }
 
 /* Training windows begin anywhere, evaluation windows where the one before ends. */

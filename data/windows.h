@@ -26,7 +26,8 @@ void rt_windows_check(const rt_data_options *o, rt_rule_sink to);
 /* RT_DATA if one part is shorter than one window. `units` names them in the message. */
 rt_status rt_windows_open(rt_data *data, size_t count, const char *units) RT_MUST_CHECK;
 
-long rt_windows_evaluation_rows(const rt_windows *windows, int length);
+/* Of a source: see rt_data_evaluation_rows. */
+long rt_windows_evaluation_rows(const rt_data *data, int length);
 void rt_windows_draw(const rt_data *data, struct rt_draw draw, struct rt_sequence row);
 
 #endif

@@ -88,18 +88,22 @@ rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *label
     return RT_APPLY(g, &rt_op_cross_entropy, RT_SCALAR, &args, logits);
 }
 
+int rt_largest(const rt_tensor *logits, size_t row)
+{
+    const int size = rt_columns(logits);
+    const real *x = logits->data + row * (size_t)size;
+    int best = 0;
+    for (int i = 1; i < size; i++)
+        best = x[i] > x[best] ? i : best;
+    return best;
+}
+
 size_t rt_count_correct(const rt_tensor *logits, const int32_t *labels)
 {
     if (!logits || !labels || !rt_shape_size(rt_tensor_shape(logits)))
         return 0;
-    const int size = rt_columns(logits);
     size_t correct = 0;
-    for (size_t r = 0, rows = rt_rows(logits); r < rows; r++) {
-        const real *x = logits->data + r * (size_t)size;
-        int best = 0;
-        for (int i = 1; i < size; i++)
-            best = x[i] > x[best] ? i : best;
-        correct += labels[r] == best;
-    }
+    for (size_t r = 0, rows = rt_rows(logits); r < rows; r++)
+        correct += labels[r] == rt_largest(logits, r);
     return correct;
 }

@@ -135,8 +135,10 @@ enum { RT_IGNORE = -100 };
 rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *labels, double smoothing,
                             double divisor);
 
-/* How many labelled rows have their largest logit at the label (the first of equals
- * counts). Not differentiable. */
+/* Where a row of logits is largest; the first of equals. */
+int rt_largest(const rt_tensor *logits, size_t row);
+
+/* How many labelled rows have their largest logit at the label. Not differentiable. */
 size_t rt_count_correct(const rt_tensor *logits, const int32_t *labels);
 
 /* ---- rotary position embedding ---- */

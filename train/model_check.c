@@ -53,8 +53,7 @@ static rt_status prepare(model_check *c)
         status = rt_labelled_batch_new(&c->sequences, SEQUENCES, c->config->data.length);
     if (status.code)
         return status;
-    rt_data_training(c->data, c->config->run.seed, 0, 0, &c->sequences.batch);
-    rt_collect_labels(&c->sequences);
+    rt_draw_training(&c->sequences, c->data, c->config->run.seed, 0, 0);
     const rt_roformer_options options = rt_model_options(c->config, c->data);
     status = rt_roformer_new(&c->model, &options, c->config->run.seed, NULL);
     if (status.code)

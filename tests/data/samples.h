@@ -18,12 +18,17 @@
 static inline rt_batch new_batch(int rows, int length)
 {
     size_t tokens = (size_t)rows * (size_t)length;
-    rt_batch batch = {rows, length, rt_alloc(tokens, sizeof(int32_t)),
-                      rt_alloc(tokens, sizeof(int32_t)), rt_alloc(tokens, 1)};
-    ck_assert(batch.ids && batch.labels && batch.mask);
+    rt_batch batch = {.rows = rows,
+                      .length = length,
+                      .ids = rt_alloc(tokens, sizeof(int32_t)),
+                      .labels = rt_alloc(tokens, sizeof(int32_t)),
+                      .mask = rt_alloc(tokens, 1),
+                      .types = rt_alloc(tokens, sizeof(int32_t))};
+    ck_assert(batch.ids && batch.labels && batch.mask && batch.types);
     memset(batch.ids, 0x55, tokens * sizeof(int32_t));
     memset(batch.labels, 0x55, tokens * sizeof(int32_t));
     memset(batch.mask, 0x55, tokens);
+    memset(batch.types, 0x55, tokens * sizeof(int32_t));
     return batch;
 }
 
@@ -32,6 +37,7 @@ static inline void free_batch(rt_batch batch)
     rt_free(batch.ids);
     rt_free(batch.labels);
     rt_free(batch.mask);
+    rt_free(batch.types);
 }
 
 /* Whether `count` rows of a, from row i, are those of b from row j. */
@@ -41,6 +47,7 @@ static inline bool same_rows(const rt_batch *a, int i, const rt_batch *b, int j,
     size_t tokens = (size_t)count * length, at = (size_t)i * length, bt = (size_t)j * length;
     return a->length == b->length && !memcmp(a->ids + at, b->ids + bt, tokens * sizeof *a->ids) &&
            !memcmp(a->labels + at, b->labels + bt, tokens * sizeof *a->labels) &&
+           !memcmp(a->types + at, b->types + bt, tokens * sizeof *a->types) &&
            !memcmp(a->mask + at, b->mask + bt, tokens);
 }
 
@@ -65,7 +72,8 @@ static inline rt_data_options options_for(const char *task)
                          .objective = RT_OBJECTIVE_MLM,
                          .mask_probability = 0.15,
                          .eval_fraction = 0.1,
-                         .eval_seed = 2021};
+                         .eval_seed = 2021,
+                         .batch_size = 4};
     return o;
 }
 
@@ -111,13 +119,13 @@ static inline const char *path_in_folder(const char *name, char path[RT_PATH_SIZ
 
 static inline void remove_folder(void)
 {
-    static const char *const names[] = {"a", "b", "c"};
+    static const char *const names[] = {"a", "b", "c", "a.tsv", "b.tsv", "a.csv"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unlink(in_folder(names[i]));
     rmdir(folder);
 }
 
-/* Only "a", "b" and "c" are cleaned up. */
+/* Only the names that remove_folder has are cleaned up. */
 static inline const char *write_file(const char *path, const void *bytes, size_t count)
 {
     FILE *file = fopen(path, "wb");

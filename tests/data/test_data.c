@@ -9,6 +9,19 @@
 static const char pangram[] = "the quick brown fox jumps over the lazy dog, again and again; "
                               "a text of some bytes is enough to be cut into many short windows.";
 
+/* Eighty different texts of one to seven letters, each with a label; those of tag are sentences
+ * of one token. */
+static void write_labelled(bool tag)
+{
+    char text[4000] = "text\tlabel\n";
+    size_t used = tag ? 0 : strlen(text);
+    for (int i = 0; i < 80; i++)
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%c%c%.*s\t%s\n%s", 'a' + i % 20,
+                             'a' + i / 20, i % 6, "aaaaa", i % 3 ? "no" : "yes", tag ? "\n" : "");
+    write_file(in_folder("a.tsv"), text, used);
+}
+
 /* Options with the file that the task needs. */
 static rt_data_options prepared(int task)
 {
@@ -19,6 +32,9 @@ static rt_data_options prepared(int task)
         for (int i = 0; i < 200; i++)
             ids[i] = RT_FIRST_SYMBOL + (i * i * 7919 >> 5) % 28;
         write_ids(&o, (storage){0}, ids, 200);
+    } else if (rt_data_task_labelled(task)) {
+        write_labelled(task == task_named("tag"));
+        set_file(&o, in_folder("a.tsv"));
     } else {
         set_file(&o, write_file(in_folder("a"), pangram, sizeof pangram - 1));
     }
@@ -160,22 +176,28 @@ START_TEST(a_source_tells_its_sizes)
 }
 END_TEST
 
-/* A label is a class, one at the first token of each sequence, or the id of a token. */
+/* A label is a class, one at the first token of each sequence or one for a token, or the id of a
+ * token. */
 START_TEST(labels_are_classes_where_the_task_has_them)
 {
     enum { ROWS = 8, LENGTH = 10 };
-    ck_assert_int_eq(rt_data_task_classes(task_named("order")), 2);
-    ck_assert_int_eq(rt_data_task_classes(task_named("copy")), 0);
+    ck_assert_int_eq(rt_data_task_target(task_named("order")), RT_TARGET_SEQUENCE);
+    ck_assert_int_eq(rt_data_task_target(task_named("classify")), RT_TARGET_SEQUENCE);
+    ck_assert_int_eq(rt_data_task_target(task_named("tag")), RT_TARGET_TOKENS);
+    ck_assert_int_eq(rt_data_task_target(task_named("copy")), RT_TARGET_IDS);
     for (int task = 0; rt_data_task_name(task); task++) {
         rt_data *data = open_task(task);
-        const int classes = rt_data_task_classes(task);
+        const rt_target target = rt_data_task_target(task);
+        const int classes = rt_data_classes(data);
         const int labels = classes ? classes : rt_data_vocab(data);
         rt_batch batch = new_batch(ROWS, LENGTH);
-        ck_assert_int_eq(rt_data_classes(data), classes);
+        ck_assert_int_eq(rt_data_target(data), target);
+        ck_assert_int_eq(classes, target == RT_TARGET_IDS ? 0 : 2);
         rt_data_evaluation(data, 0, &batch);
         for (int at = 0; at < ROWS * LENGTH; at++) {
             const int32_t label = batch.labels[at];
-            const bool asked = classes ? at % LENGTH == 0 : label != RT_NO_LABEL;
+            const bool asked =
+                target == RT_TARGET_SEQUENCE ? at % LENGTH == 0 : label != RT_NO_LABEL;
             ck_assert_msg(asked ? label >= 0 && label < labels : label == RT_NO_LABEL,
                           "%s: label %d at token %d", rt_data_task_name(task), (int)label,
                           at % LENGTH);
@@ -189,7 +211,7 @@ END_TEST
 START_TEST(without_a_text_there_is_no_vocabulary)
 {
     for (int task = 0; rt_data_task_name(task); task++) {
-        if (task == task_named("text"))
+        if (task == task_named("text") || rt_data_task_labelled(task))
             continue;
         rt_data *data = open_task(task);
         size_t size = 7;

@@ -22,9 +22,9 @@ static inline rt_data_options options_of(const char *task)
 
 static inline void open_and_draw(const rt_data_options *o)
 {
-    int32_t ids[16], labels[16];
+    int32_t ids[16], labels[16], types[16];
     uint8_t mask[16];
-    rt_batch batch = {2, 8, ids, labels, mask};
+    rt_batch batch = {2, 8, ids, labels, mask, types};
     rt_data *data;
     rt_status status = rt_data_open(&data, o, NULL);
     if (status.code)

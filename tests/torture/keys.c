@@ -65,13 +65,14 @@ static double draw_number(trial *t, const rt_range *range, bool tame)
 
 static void draw_text(trial *t, const rt_key *key, bool tame, char value[RT_FILE_LIST_SIZE])
 {
-    static const char *const samples[] = {"text.txt", "utf8.txt", "tokens.h5:/ids"};
+    static const char *const samples[] = {"text.txt", "utf8.txt", "tokens.h5:/ids", "table.tsv",
+                                          "tags.tsv"};
     static const char *const names[] = {"a b",      "it's",         "a\"b",        "`>wren`",
                                         "$(>wren)", "<torture>",    "a&b",         "%s%n%d",
                                         "a,b",      "\xc3\xbc",     "'.`>wren`.'", "x'; >wren; '",
                                         "=",        "sweep_seed=1", "a\\b\\n"};
     *value = '\0';
-    if (is_key(key, "data.file"))
+    if (is_key(key, "data.file") || (is_key(key, "data.eval_file") && tame))
         snprintf(value, RT_FILE_LIST_SIZE, "%s/samples/%s", t->base, draw_of(t, samples));
     else if (is_key(key, "train.init_from") && chance(t, 15))
         snprintf(value, RT_FILE_LIST_SIZE, "%s/%s", t->base,
@@ -232,6 +233,23 @@ static void write_tokens(const char *path)
     H5Fclose(file);
 }
 
+/* A table for classify, and tokens for tag. */
+static void make_labelled(const trial *t)
+{
+    char path[TORTURE_PATH_SIZE], table[1200] = "text\tlabel\n", tags[1200] = "";
+    size_t length = strlen(table), used = 0;
+    for (int i = 0; i < 40; i++) {
+        length += (size_t)snprintf(table + length, sizeof table - length, "%.*s\t%s\n", 1 + i % 9,
+                                   "a \"fox\",", i % 3 ? "yes" : "no");
+        used += (size_t)snprintf(tags + used, sizeof tags - used, "fox%d\t%s\n%s", i,
+                                 i % 3 ? "O" : "B", i % 5 ? "" : "\n");
+    }
+    path_in(t, path, "samples/table.tsv");
+    write_text(path, table, length);
+    path_in(t, path, "samples/tags.tsv");
+    write_text(path, tags, used);
+}
+
 void make_samples(trial *t)
 {
     char path[TORTURE_PATH_SIZE], text[1200];
@@ -247,6 +265,7 @@ void make_samples(trial *t)
         text[i] = (char)0xc3;
         text[i + 1] = (char)(0xa0 + i % 30);
     }
+    make_labelled(t);
     path_in(t, path, "samples/utf8.txt");
     write_text(path, text, length);
     path_in(t, path, "samples/tokens.h5");

@@ -250,8 +250,12 @@ END_TEST
 
 START_TEST(steps_are_recorded_when_they_are_due)
 {
-    const rt_step_result result = {
-        .loss = 1.5, .accuracy = 0.5, .grad_norm = 2, .theta_grad_norm = 0.25, .lr = 0.1};
+    const rt_step_result result = {.loss = 1.5,
+                                   .accuracy = 0.5,
+                                   .grad_norm = 2,
+                                   .theta_grad_norm = 0.25,
+                                   .lr = 0.1,
+                                   .tokens = 1920};
     const rt_evaluation evaluation = {.loss = 1.25, .accuracy = 0.75};
     rt_training_state state = {.step = 29, .sequences = 29 * 32};
     put("metrics.csv", METRICS_HEADER ROW_20);
@@ -265,10 +269,10 @@ START_TEST(steps_are_recorded_when_they_are_due)
     /* before it is closed: a row is handed to the system at once */
     expect_content("metrics.csv", METRICS_HEADER ROW_20 "30,11520,1.5,,,0.1,2,0.5,0.25\n"
                                                         "33,12672,1.5,1.25,0.75,0.1,2,0.5,0.25\n");
-    /* the clock was started after step 20: its tokens do not count; the first row tells of the
-     * session */
+    /* of all steps since the clock was started, those that were not due too; the first row tells
+     * of the session */
     expect_content("timing.csv",
-                   TIMING_HEADER "30,2.000,1920," SESSION "\n33,4.000,1248" NO_SESSION "\n");
+                   TIMING_HEADER "30,2.000,1920," SESSION "\n33,4.000,1440" NO_SESSION "\n");
     rt_metrics_close(&metrics);
 }
 END_TEST

@@ -488,8 +488,7 @@ START_TEST(a_shard_draws_its_dropout_by_its_number)
     ck_assert_ptr_nonnull(sum);
     for (int i = 0; i < SHARDS; i++) {
         expect_ok(rt_labelled_batch_new(&shard[i], ROWS, t->config.data.length));
-        rt_data_training(t->data, t->config.run.seed, 0, (uint32_t)(i * ROWS), &shard[i].batch);
-        rt_collect_labels(&shard[i]);
+        rt_draw_training(&shard[i], t->data, t->config.run.seed, 0, (uint32_t)(i * ROWS));
         labels += shard[i].labels;
     }
     for (int i = 0; i < SHARDS; i++) {

@@ -9,6 +9,8 @@
  *                              best_eval_loss, best_eval_step
  *   /vocabulary                of a model of text: the bytes of its vocab.txt (see
  *                              data/vocabulary.h); attributes level, kind
+ *   /labels                    of a model of labelled data: the names of the classes, one a line
+ *                              (data/labels.h)
  *   /config                    the configuration, an INI text
  *   /past_schedules            of a run that was extended with another schedule: a table in CSV
  *                              (train/config/past_schedules.h)
@@ -35,6 +37,7 @@
  */
 
 #include "core/path.h"
+#include "data/labels.h"
 #include "data/vocabulary.h"
 #include "models/options.h"
 #include "models/parameters.h"
@@ -57,6 +60,7 @@ typedef struct rt_checkpoint_info {
     char *config;              /* an INI text; NULL counts as "" */
     char *past_schedules;      /* NULL: none */
     rt_vocabulary *vocabulary; /* NULL: the data was no text */
+    rt_labels *labels;         /* NULL: the data had no labels */
 } rt_checkpoint_info;
 
 /* Frees what belongs to an info that was read. An info that is saved only borrows it. */
@@ -117,6 +121,9 @@ rt_status rt_checkpoint_read_theta(rt_image *image, double **theta_new, rt_shape
 /* The vocabulary alone, of an image that stays open: what its data is to be read with. NULL if
  * that was no text; else the caller frees it. */
 rt_status rt_checkpoint_vocabulary(rt_image *image, rt_vocabulary **vocabulary_new) RT_MUST_CHECK;
+
+/* The labels, in the same way. */
+rt_status rt_checkpoint_labels(rt_image *image, rt_labels **labels_new) RT_MUST_CHECK;
 
 /* The info alone: enough to build the model that rt_checkpoint_load wants. The second is of an
  * image that stays open. */

@@ -88,6 +88,7 @@ void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
     info->schedule_steps = rt_image_integer(image, "/optimizer", "schedule_steps");
     info->position = rt_image_integer(image, "/data", "position");
     info->vocabulary = rt_checkpoint_get_vocabulary(image, version, info->config);
+    info->labels = rt_checkpoint_get_labels(image);
     check_info(image, info);
 }
 
@@ -97,6 +98,13 @@ rt_status rt_checkpoint_vocabulary(rt_image *image, rt_vocabulary **vocabulary_n
     char *config = rt_image_text(image, "/config");
     *vocabulary_new = rt_checkpoint_get_vocabulary(image, version, config);
     rt_free(config);
+    return rt_image_status(image);
+}
+
+rt_status rt_checkpoint_labels(rt_image *image, rt_labels **labels_new)
+{
+    rt_checkpoint_expect_version(image);
+    *labels_new = rt_checkpoint_get_labels(image);
     return rt_image_status(image);
 }
 
@@ -303,5 +311,6 @@ void rt_checkpoint_info_free(rt_checkpoint_info *info)
     rt_free(info->config);
     rt_free(info->past_schedules);
     rt_vocabulary_free(info->vocabulary);
+    rt_labels_free(info->labels);
     *info = (rt_checkpoint_info){0};
 }

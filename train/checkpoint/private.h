@@ -44,6 +44,8 @@ extern const char *const rt_theta_scope_words[];
 
 void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabulary);
 
+void rt_checkpoint_put_labels(rt_image *image, const rt_labels *labels);
+
 /* ---- reading; what does not fit fails the image ---- */
 
 /* The version; one that this program does not know fails the image. */
@@ -51,6 +53,9 @@ int64_t rt_checkpoint_expect_version(rt_image *image);
 
 /* NULL: the data was no text. The config of version 1 tells the level. */
 rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image, int64_t version, const char *config);
+
+/* NULL: the data had no labels. */
+rt_labels *rt_checkpoint_get_labels(rt_image *image);
 
 void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info);
 

@@ -60,6 +60,8 @@ static void put_info(rt_image *image, const rt_checkpoint_info *info)
     rt_image_put_integer(image, "/data", "position", info->position);
     if (info->vocabulary)
         rt_checkpoint_put_vocabulary(image, info->vocabulary);
+    if (info->labels)
+        rt_checkpoint_put_labels(image, info->labels);
 }
 
 static void put_layout(rt_image *image, const rt_checkpoint_model *model)

@@ -100,12 +100,6 @@ static void check_theta(checking c)
                    "theta.init_from and theta.init both say where theta starts");
 }
 
-static bool reads_file(const rt_data_options *data)
-{
-    const char *task = rt_data_task_name(data->task);
-    return !strcmp(task, "text") || !strcmp(task, "tokens");
-}
-
 /* Whether the model may look at what it is asked. */
 static void check_causal(checking c)
 {
@@ -115,7 +109,7 @@ static void check_causal(checking c)
         contradict(c, KEYS("data.task", "data.objective", "model.causal"),
                    "data.objective = lm needs model.causal = yes: otherwise a token sees the one "
                    "that it is asked for");
-    if (rt_data_task_classes(data->task) && causal)
+    if (rt_data_task_target(data->task) == RT_TARGET_SEQUENCE && causal)
         contradict(c, KEYS("data.task", "model.causal"),
                    "data.task = %s is answered at the first token, which sees nothing else with "
                    "model.causal = yes",
@@ -153,7 +147,8 @@ static void check_data(checking c)
 {
     const rt_data_options *data = &c.config->data;
     check_causal(c);
-    if (reads_file(data) && !*data->file) {
+    const bool reads_file = rt_data_task_files(data->task) != RT_NO_FILE;
+    if (reads_file && !*data->file) {
         contradict(c, KEYS("data.task", "data.file"), "data.file is required for data.task = %s",
                    rt_data_task_name(data->task));
         return;
@@ -179,6 +174,10 @@ static void check_train(checking c)
         contradict(c, KEYS("train.freeze", "model.layers"), "%s", freeze.message);
     int shards = c.config->train.shards;
     int batch_size = c.config->train.batch_size;
+    if (!c.config->train.eval_batches && rt_data_task_files(c.config->data.task) == RT_NO_FILE)
+        contradict(c, KEYS("train.eval_batches", "data.task"),
+                   "train.eval_batches = 0 is for data in files: data.task = %s has no end",
+                   rt_data_task_name(c.config->data.task));
     if (shards & (shards - 1))
         contradict(c, KEYS("train.shards"), "train.shards must be 0 or a power of two; got %d",
                    shards);

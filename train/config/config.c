@@ -243,6 +243,15 @@ static void settle_horizon(rt_config *config)
     config->origin[rt_key_find("optimizer", "schedule_steps")] = RT_FROM_DEFAULT;
 }
 
+/* Labelled data is evaluated on all of its rows, unless something else is asked for. */
+static void settle_evaluation(rt_config *config)
+{
+    const int origin = config->origin[rt_key_find("train", "eval_batches")];
+    config->data.batch_size = config->train.batch_size;
+    if (origin == RT_FROM_DEFAULT && rt_data_task_labelled(config->data.task))
+        config->train.eval_batches = 0;
+}
+
 void rt_config_continue(rt_config *config, const rt_config *run)
 {
     if (config->origin[rt_key_find("optimizer", "schedule_steps")] == RT_FROM_DEFAULT)
@@ -278,6 +287,7 @@ rt_status rt_config_load(rt_config *config, const rt_config_source *source, char
     read_settings(&l, source->settings);
     name_after_file(&l, source->path);
     settle_horizon(config);
+    settle_evaluation(config);
     rt_config_find_files(config, &l.errors);
     if (source->sweep && rt_sweep_asked(source->sweep))
         rt_sweep_check(source->sweep, config, &l.errors);

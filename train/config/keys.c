@@ -171,9 +171,11 @@ static const rt_key keys[] = {
     {"data", "theta", NUMBER(data.theta, ABOVE(0)), "1.1",
      "for spin: radians a position by which a sequence turns, at most pi", RT_FIXED},
     {"data", "file", TEXT(data.file), "",
-     "for text: files with commas between, for tokens: FILE.h5:/DATASET; relative to the "
-     "configuration file",
+     "for text: files with commas between, for tokens: FILE.h5:/DATASET, for classify: FILE.tsv or "
+     "FILE.csv, for tag: a file; relative to the configuration file",
      RT_FIXED},
+    {"data", "eval_file", TEXT(data.eval_file), "",
+     "for classify and tag: a file to evaluate on; without one, eval_fraction of the rows", RT_FIXED},
     {"data", "vocab_file", TEXT(data.vocab_file), "",
      "for levels char and wordpiece: a vocab.txt, relative to the configuration file; without one, at "
      "level char, the characters of the text",
@@ -188,9 +190,11 @@ static const rt_key keys[] = {
     {"data", "mask_probability", NUMBER(data.mask_probability, ABOVE_UP_TO(0, 1)), "0.15",
      "for mlm: fraction of the units that are masked", RT_FIXED},
     {"data", "eval_fraction", NUMBER(data.eval_fraction, FROM_BELOW(0, 1)), "0.1",
-     "tail of the text kept for evaluation", RT_FIXED},
+     "tail of the text kept for evaluation; of labelled data, share of the rows", RT_FIXED},
     {"data", "eval_seed", SEED(data.eval_seed), "2021",
-     "draws the evaluation set of a toy task, the same for every run.seed", RT_FIXED},
+     "draws the evaluation set of a toy task and the share of labelled rows, the same for every "
+     "run.seed",
+     RT_FIXED},
 
     {"optimizer", "kind", CHOICE(optimizer.kind, optimizer_word), "adamw",
      "rule that moves the parameters", RT_FIXED},
@@ -224,8 +228,8 @@ static const rt_key keys[] = {
      "parts of a step that can run at once; a power of two, 0 = automatic", RT_FIXED},
     {"train", "eval_every", WHOLE(train.eval_every, 1, MOST_STEPS), "100",
      "steps from one evaluation to the next", RT_MAY_DIFFER},
-    {"train", "eval_batches", WHOLE(train.eval_batches, 1, MOST), "8",
-     "batches of an evaluation", RT_FIXED},
+    {"train", "eval_batches", WHOLE(train.eval_batches, 0, MOST), "8",
+     "batches of an evaluation; 0 = all that files have, as for classify and tag by default", RT_FIXED},
     {"train", "eval_lengths", LENGTHS(train.eval_lengths, 2, MOST), "",
      "other lengths to evaluate at when training ends, with commas between", RT_FIXED},
     {"train", "checkpoint_every", WHOLE(train.checkpoint_every, 1, MOST_STEPS), "200",

@@ -9,7 +9,7 @@ enum {
     MOST_TOKENS = 64,
     MOST_UNITS = 20, /* as many as have room for their names */
     UNIT_SIZE = 11,
-    NAME_SIZE = 44, /* of a special token */
+    NAME_SIZE = 52, /* of their names */
     MOST_LAYERS = 4,
     MOST_HEADS = 8,
     MOST_NUMBERS = 1 << 25, /* a report must not need more memory than the training */
@@ -137,6 +137,7 @@ static rt_status compute(real **probabilities, rt_roformer *model, const rt_batc
     const rt_roformer_input in = {.B = 1,
                                   .T = b->length,
                                   .ids = b->ids,
+                                  .token_types = b->types,
                                   .key_mask = b->mask,
                                   .padding_id = RT_NO_PADDING,
                                   .attentions = probabilities};
@@ -173,10 +174,11 @@ static view choose_view(const rt_config *config, bool units)
     return v;
 }
 
-static rt_status draw_maps(rt_figures *f, const view *v, const rt_config *config,
-                           rt_trainer *trainer, real **probabilities, rt_labelled_batch *b)
+static rt_status draw_maps(rt_figures *f, view *v, const rt_config *config, rt_trainer *trainer,
+                           real **probabilities, rt_labelled_batch *b)
 {
-    rt_data_evaluation(rt_trainer_data(trainer), 0, &b->batch);
+    rt_draw_evaluation(b, rt_trainer_data(trainer), 0);
+    v->tokens = b->batch.length < v->tokens ? b->batch.length : v->tokens;
     rt_status status = compute(probabilities, rt_trainer_state(trainer)->model, &b->batch);
     char *tics = v->units ? new_tics(v, rt_trainer_data(trainer), b->batch.ids) : NULL;
     if (!status.code && v->units && !tics)
@@ -193,7 +195,7 @@ void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *tra
 {
     const rt_roformer_options *o = &config->model;
     const int T = config->data.length;
-    const view v = choose_view(config, rt_data_vocabulary(rt_trainer_data(trainer)) != NULL);
+    view v = choose_view(config, rt_data_vocabulary(rt_trainer_data(trainer)) != NULL);
     if (o->attention != RT_ATTENTION_SOFTMAX || !v.layers)
         return;
     rt_labelled_batch b;

@@ -20,7 +20,6 @@ typedef struct sampling {
 static rt_status predict(sampling *s)
 {
     const rt_vocabulary *v = rt_data_vocabulary(s->data);
-    rt_collect_labels(&s->b);
     rt_graph_clear(s->g);
     rt_graph_record(s->g, false);
     const rt_tensor *logits = s->b.labels ? rt_batch_logits(s->model, s->g, &s->b) : NULL;
@@ -71,10 +70,9 @@ static rt_status go_on(sampling *s)
     const int end = half + (rest < MOST_CONTINUED ? rest : MOST_CONTINUED);
     rt_status status = rt_ok();
     for (int t = half; t < end && !status.code; t++) {
-        for (int i = 0; i < t; i++)
-            s->b.batch.labels[i] = RT_NO_LABEL;
-        s->b.batch.labels[t - 1] = s->b.batch.ids[t];
         s->b.batch.length = t;
+        s->b.where[0] = t - 1;
+        s->b.labels = 1;
         status = predict(s);
         s->b.batch.ids[t] = s->predicted[0];
     }
@@ -102,7 +100,7 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
     const bool lm = config->data.objective == RT_OBJECTIVE_LM;
     const int length = config->data.length;
     sampling s = {.page = page, .data = rt_trainer_data(trainer)};
-    if (!rt_data_vocabulary(s.data))
+    if (!rt_data_vocabulary(s.data) || !rt_data_task_has_objective(config->data.task))
         return rt_ok();
     s.model = rt_trainer_state(trainer)->model;
     s.g = rt_graph_new();
@@ -114,8 +112,7 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
     if (!status.code)
         begin(page, lm);
     for (int i = 0; i < SAMPLES && i < rows && !status.code; i++) {
-        s.b.batch.length = length;
-        rt_data_evaluation(s.data, (uint32_t)i, &s.b.batch);
+        rt_draw_evaluation(&s.b, s.data, (uint32_t)i);
         status = lm ? go_on(&s) : fill(&s);
     }
     rt_labelled_batch_free(&s.b);

@@ -29,11 +29,27 @@ static bool is_seen(const char *text, size_t length, size_t *size)
     return seen;
 }
 
+/* Whether all of a unit can be seen; as much of it as a label has room for. */
+static bool show(char label[RT_UNIT_LABEL_SIZE], const char *unit, size_t size)
+{
+    enum { MOST_CHARACTERS = 7 };
+    size_t at = 0, length = 0;
+    for (int characters = 0; at < size; characters++) {
+        size_t next;
+        if (!is_seen(unit + at, size - at, &next) || unit[at] == '\n')
+            return false;
+        at += next;
+        length = characters < MOST_CHARACTERS ? at : length;
+    }
+    snprintf(label, RT_UNIT_LABEL_SIZE, "%.*s%s", (int)length, unit, length < size ? "…" : "");
+    return size > 0;
+}
+
 const char *rt_unit_label(char label[RT_UNIT_LABEL_SIZE], const rt_data *data, int32_t id)
 {
-    char unit[RT_UNIT_SIZE];
-    size_t size, seen;
-    rt_status status = rt_data_decode(data, id, unit, &size);
+    const char *unit;
+    size_t size;
+    rt_status status = rt_data_decode(data, id, &unit, &size);
     const char *text = HIDDEN;
     if (status.code)
         text = special_name(&rt_data_vocabulary(data)->special, id);
@@ -43,21 +59,34 @@ const char *rt_unit_label(char label[RT_UNIT_LABEL_SIZE], const rt_data *data, i
         text = "↵";
     else if (!strcmp(unit, "\t"))
         text = "⇥";
-    else if (is_seen(unit, size, &seen) && seen == size)
-        text = unit;
+    else if (show(label, unit, size))
+        return label;
     snprintf(label, RT_UNIT_LABEL_SIZE, "%s", text);
     return label;
+}
+
+/* At level wordpiece a word stands apart from the one before it; what goes on within a word begins
+ * with ##. */
+static void add_unit(rt_writer *bytes, const rt_data *data, const char *unit)
+{
+    const bool pieces = rt_data_vocabulary(data)->level == RT_LEVEL_WORDPIECE;
+    const bool inside = pieces && !strncmp(unit, "##", 2);
+    if (inside)
+        unit += 2;
+    else if (pieces)
+        rt_writer_add(bytes, " ");
+    rt_writer_add(bytes, "%s", *unit ? unit : "\1"); /* neither can be seen */
 }
 
 void rt_unit_text(rt_writer *page, const rt_data *data, const int32_t *ids, int count)
 {
     rt_writer bytes = {0};
     for (int i = 0; i < count; i++) {
-        char unit[RT_UNIT_SIZE];
+        const char *unit;
         size_t size;
-        rt_status status = rt_data_decode(data, ids[i], unit, &size);
+        rt_status status = rt_data_decode(data, ids[i], &unit, &size);
         if (!status.code)
-            rt_writer_add(&bytes, "%s", *unit ? unit : "\1"); /* neither can be seen */
+            add_unit(&bytes, data, unit);
     }
     for (size_t at = 0, size; at < bytes.length; at += size) {
         char seen[RT_UNIT_SIZE] = HIDDEN;

@@ -55,10 +55,7 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
                           int finished_steps, const char *session)
 {
     const cut c = {finished_steps, config->run.log_every, config->train.eval_every};
-    *m = (rt_metrics){.config = config,
-                      .session = session,
-                      .tokens_before =
-                          (long)finished_steps * config->train.batch_size * config->data.length};
+    *m = (rt_metrics){.config = config, .session = session};
     rt_status status =
         rt_step_table_open(&m->metrics, folder, "metrics.csv",
                            "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,"
@@ -120,6 +117,7 @@ rt_status rt_metrics_theta(rt_metrics *m, const rt_training_state *state)
 rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state, const rt_step_result *r,
                           const rt_evaluation *evaluation, double seconds)
 {
+    m->tokens += r->tokens;
     if (!evaluation && state->step % m->config->run.log_every)
         return rt_ok();
     const long tokens = (long)state->sequences * m->config->data.length;
@@ -131,7 +129,7 @@ rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state, const r
     rt_step_table_add(&m->metrics, ",%.9g,%.9g,%.9g,%.9g\n", r->lr, r->grad_norm, r->accuracy,
                       r->theta_grad_norm);
     rt_step_table_add(&m->timing, "%d,%.3f,%.0f,%s\n", state->step, seconds,
-                      seconds > 0 ? (double)(tokens - m->tokens_before) / seconds : 0,
+                      seconds > 0 ? (double)m->tokens / seconds : 0,
                       m->session ? m->session : ",,,,");
     m->session = NULL;
     add_event(m, state->step, r, evaluation);

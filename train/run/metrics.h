@@ -13,8 +13,8 @@ typedef struct rt_metrics {
     const rt_config *config;
     rt_step_table metrics, theta, timing;
     rt_event_file events; /* of run.tensorboard */
-    long tokens_before;   /* the clock was started */
     const char *session;  /* cells of timing.csv that its next row has; NULL: empty ones */
+    long tokens;          /* that were computed since the clock was started */
     bool warned;
 } rt_metrics;
 

@@ -252,7 +252,7 @@ rt_status rt_predict(FILE *to, rt_roformer *model, const rt_data *data, const rt
                     .o = options};
     int masks = 0;
     *unknown = (rt_unknown){0};
-    if (!p.vocabulary)
+    if (!p.vocabulary || rt_data_target(data) != RT_TARGET_IDS)
         return rt_error(RT_CONFIG, "--predict needs data.task = text");
     p.g = rt_graph_new();
     p.weights = rt_alloc((size_t)p.vocabulary->count, sizeof *p.weights);

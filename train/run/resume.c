@@ -13,6 +13,8 @@ rt_status rt_run_compare(rt_run *r, rt_checkpoint_found *found)
     found->image = NULL;
     r->vocabulary = info.vocabulary;
     info.vocabulary = NULL;
+    r->labels = info.labels;
+    info.labels = NULL;
     if (!status.code) {
         const rt_config_source source = {.path = found->path, .text = info.config};
         status = rt_config_load(&before, &source, &errors);

@@ -102,11 +102,12 @@ static void describe(rt_run *r)
     if (r->arguments->quiet)
         return;
     rt_progress_say(&r->progress,
-                    "%s: %zu parameters (%s), %d sequences of %d tokens a step in %d shard%s on "
+                    "%s: %zu parameters (%s), %d sequences of %s%d tokens a step in %d shard%s on "
                     "%d thread%s",
-                    c->run.name, parameters, RT_PRECISION, c->train.batch_size, c->data.length,
-                    rt_shard_count(c), rt_shard_count(c) > 1 ? "s" : "",
-                    rt_trainer_threads(r->trainer), rt_trainer_threads(r->trainer) > 1 ? "s" : "");
+                    c->run.name, parameters, RT_PRECISION, c->train.batch_size,
+                    rt_data_varies(r->data) ? "up to " : "", c->data.length, rt_shard_count(c),
+                    rt_shard_count(c) > 1 ? "s" : "", rt_trainer_threads(r->trainer),
+                    rt_trainer_threads(r->trainer) > 1 ? "s" : "");
 }
 
 /* ---- the loop ---- */

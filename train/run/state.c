@@ -29,6 +29,7 @@ void rt_run_free(rt_run *r)
     rt_trainer_free(r->trainer);
     rt_data_close(r->data);
     rt_vocabulary_free(r->vocabulary);
+    rt_labels_free(r->labels);
     rt_run_folder_close(&r->folder);
     rt_free(r->config_text);
     rt_free(r->session);
@@ -51,6 +52,18 @@ static rt_status check_vocabulary(const rt_run *r, const rt_vocabulary *vocabula
                     rt_data_task_name(r->config->data.task));
 }
 
+/* So must the classes of a model that goes on or is used. */
+static rt_status check_labels(const rt_run *r, const rt_labels *labels, const char *path)
+{
+    if (rt_labels_equal(rt_data_labels(r->data), labels))
+        return rt_ok();
+    return rt_error(RT_CHECKPOINT, "%s: the model was trained %s, data.task = %s", path,
+                    !labels                   ? "without labels"
+                    : rt_data_labels(r->data) ? "with other labels"
+                                              : "on labelled data",
+                    rt_data_task_name(r->config->data.task));
+}
+
 void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *text)
 {
     if (unknown->count)
@@ -61,20 +74,40 @@ void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *tex
                         unknown->name, unknown->at);
 }
 
+static void report_cut(rt_run *r)
+{
+    const rt_cut cut = rt_data_cut(r->data);
+    if (cut.count)
+        rt_progress_say(&r->progress,
+                        "warning: of %zu labelled texts %zu are longer than data.length = %d and "
+                        "are cut at the end",
+                        cut.of, cut.count, r->config->data.length);
+}
+
+/* What a checkpoint knows its data by. */
+static rt_status read_meaning(rt_run *r)
+{
+    rt_status status = rt_checkpoint_vocabulary(r->image, &r->vocabulary);
+    return status.code ? status : rt_checkpoint_labels(r->image, &r->labels);
+}
+
 static rt_status open_data(rt_run *r, const char *checkpoint)
 {
     rt_data_options o = r->config->data;
     const char *path = checkpoint ? checkpoint : r->config->train.init_from;
-    rt_status status = r->image ? rt_checkpoint_vocabulary(r->image, &r->vocabulary) : rt_ok();
+    rt_status status = r->image ? read_meaning(r) : rt_ok();
     if (checkpoint) /* its vocabulary holds, whatever has become of the file since */
         *o.vocab_file = '\0';
     if (!status.code)
-        status = rt_data_open(&r->data, &o, r->vocabulary);
+        status = rt_data_open_as(&r->data, &o, (rt_data_meaning){r->vocabulary, r->labels});
     if (!status.code && *path)
         status = check_vocabulary(r, r->vocabulary, path);
+    if (!status.code && checkpoint)
+        status = check_labels(r, r->labels, path);
     if (!status.code) {
         const rt_unknown unknown = rt_data_unknown(r->data);
         rt_run_report_unknown(r, &unknown, "data.file");
+        report_cut(r);
     }
     return status;
 }
@@ -147,7 +180,8 @@ rt_status rt_run_save(rt_run *r)
                                .best_eval_loss = r->best_loss,
                                .best_eval_step = r->best_step,
                                .config = r->config_text,
-                               .vocabulary = (rt_vocabulary *)rt_data_vocabulary(r->data)};
+                               .vocabulary = (rt_vocabulary *)rt_data_vocabulary(r->data),
+                               .labels = (rt_labels *)rt_data_labels(r->data)};
     rt_status status = rt_ok();
     snprintf(info.blas, sizeof info.blas, "%s", rt_blas_kernels());
     if (r->config->optimizer.past_count) {
@@ -209,6 +243,8 @@ rt_status rt_run_load(rt_run *r, const char *path)
     r->image = NULL;
     if (!status.code)
         status = check_vocabulary(r, info.vocabulary, path);
+    if (!status.code)
+        status = check_labels(r, info.labels, path);
     if (!status.code && r->arguments->resume)
         status = check_history(r, &info, path);
     if (!status.code)

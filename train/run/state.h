@@ -16,6 +16,7 @@ typedef struct rt_run {
     const rt_arguments *arguments;
     rt_run_folder folder;
     rt_vocabulary *vocabulary; /* of the checkpoint that it goes on or starts from; or NULL */
+    rt_labels *labels;         /* likewise */
     rt_data *data;
     rt_image *image; /* the checkpoint to load or to start from, until that is done */
     rt_trainer *trainer;
@@ -39,9 +40,9 @@ rt_run rt_run_new(rt_config *config, const rt_arguments *arguments);
 void rt_run_free(rt_run *r);
 
 /* Opens the data and makes the trainer, after asking whether they fit. A text is read with the
- * vocabulary of the checkpoint that is to be loaded or, if that is NULL, of train.init_from; it
- * has its own if there is none of both. The trainer has threads: what is to be parsed in a child
- * process must be there before. */
+ * vocabulary, and labels with the classes, of the checkpoint that is to be loaded or, if that is
+ * NULL, of train.init_from; it has its own if there is none of both. The trainer has threads: what
+ * is to be parsed in a child process must be there before. */
 rt_status rt_run_open(rt_run *r, const char *checkpoint) RT_MUST_CHECK;
 
 /* The same for a run that starts afresh, which takes the parameters of train.init_from and the

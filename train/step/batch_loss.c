@@ -3,28 +3,34 @@
 #include "core/memory.h"
 
 #include <assert.h>
+#include <string.h>
 
 rt_roformer_options rt_model_options(const rt_config *config, const rt_data *data)
 {
     rt_roformer_options options = config->model;
-    const int classes = rt_data_classes(data);
+    const rt_target target = rt_data_target(data);
     options.vocab = rt_data_vocab(data);
+    options.token_types = rt_data_types(data);
     options.position = rt_config_position(config);
-    options.head = classes ? RT_HEAD_SEQUENCE : RT_HEAD_LM;
-    options.labels = classes;
+    options.head = target == RT_TARGET_SEQUENCE ? RT_HEAD_SEQUENCE
+                   : target == RT_TARGET_TOKENS ? RT_HEAD_TOKEN
+                                                : RT_HEAD_LM;
+    options.labels = rt_data_classes(data);
     return options;
 }
 
 rt_status rt_labelled_batch_new(rt_labelled_batch *b, int rows, int length)
 {
     const size_t tokens = (size_t)rows * (size_t)length;
-    *b = (rt_labelled_batch){.batch = {.rows = rows, .length = length}};
+    *b = (rt_labelled_batch){.batch = {.rows = rows, .length = length}, .length = length};
     b->batch.ids = rt_alloc(tokens, sizeof *b->batch.ids);
     b->batch.labels = rt_alloc(tokens, sizeof *b->batch.labels);
     b->batch.mask = rt_alloc(tokens, sizeof *b->batch.mask);
+    b->batch.types = rt_alloc(tokens, sizeof *b->batch.types);
     b->where = rt_alloc(tokens, sizeof *b->where);
     b->wanted = rt_alloc(tokens, sizeof *b->wanted);
-    if (!b->batch.ids || !b->batch.labels || !b->batch.mask || !b->where || !b->wanted)
+    if (!b->batch.ids || !b->batch.labels || !b->batch.mask || !b->batch.types || !b->where ||
+        !b->wanted)
         return rt_out_of_memory("a batch");
     return rt_ok();
 }
@@ -34,12 +40,52 @@ void rt_labelled_batch_free(rt_labelled_batch *b)
     rt_free(b->batch.ids);
     rt_free(b->batch.labels);
     rt_free(b->batch.mask);
+    rt_free(b->batch.types);
     rt_free(b->where);
     rt_free(b->wanted);
     *b = (rt_labelled_batch){.labels = 0};
 }
 
-void rt_collect_labels(rt_labelled_batch *b)
+/* ---- the longest row ---- */
+
+/* Where the padding of a row begins. */
+static int row_length(const rt_batch *batch, int row)
+{
+    const uint8_t *mask = batch->mask + (size_t)row * (size_t)batch->length;
+    int length = batch->length;
+    while (length > 1 && !mask[length - 1])
+        length--;
+    return length;
+}
+
+static void narrow_rows(void *values, size_t size, int rows, int from, int to)
+{
+    unsigned char *bytes = values;
+    for (int r = 1; r < rows; r++)
+        memmove(bytes + (size_t)r * (size_t)to * size, bytes + (size_t)r * (size_t)from * size,
+                (size_t)to * size);
+}
+
+static void cut_to_longest(rt_batch *batch)
+{
+    const int rows = batch->rows, from = batch->length;
+    int longest = 1;
+    for (int r = 0; r < rows && longest < from; r++) {
+        const int length = row_length(batch, r);
+        longest = length > longest ? length : longest;
+    }
+    if (longest == from)
+        return;
+    narrow_rows(batch->ids, sizeof *batch->ids, rows, from, longest);
+    narrow_rows(batch->labels, sizeof *batch->labels, rows, from, longest);
+    narrow_rows(batch->mask, sizeof *batch->mask, rows, from, longest);
+    narrow_rows(batch->types, sizeof *batch->types, rows, from, longest);
+    batch->length = longest;
+}
+
+/* ---- drawing ---- */
+
+static void collect_labels(rt_labelled_batch *b)
 {
     const int count = b->batch.rows * b->batch.length;
     b->labels = 0;
@@ -51,11 +97,45 @@ void rt_collect_labels(rt_labelled_batch *b)
     }
 }
 
+/* Drawn rows as a batch. */
+static void settle(rt_labelled_batch *b, const rt_data *data)
+{
+    if (rt_data_varies(data))
+        cut_to_longest(&b->batch);
+    collect_labels(b);
+}
+
+void rt_draw_training(rt_labelled_batch *b, const rt_data *data, uint64_t seed, uint32_t step,
+                      uint32_t first_row)
+{
+    b->batch.length = b->length;
+    rt_data_training(data, seed, step, first_row, &b->batch);
+    settle(b, data);
+}
+
+void rt_draw_evaluation(rt_labelled_batch *b, const rt_data *data, uint32_t first_row)
+{
+    b->batch.length = b->length;
+    rt_data_evaluation(data, first_row, &b->batch);
+    settle(b, data);
+}
+
+/* ---- the loss ---- */
+
+/* Counts what each label was taken for. */
+static void count_pairs(int64_t *confusion, const rt_tensor *logits, const int32_t *wanted)
+{
+    const size_t classes = (size_t)rt_columns(logits);
+    for (size_t r = 0; r < rt_rows(logits); r++)
+        confusion[(size_t)wanted[r] * classes + (size_t)rt_largest(logits, r)]++;
+}
+
 rt_tensor *rt_batch_logits(rt_roformer *model, rt_graph *g, const rt_labelled_batch *b)
 {
     const rt_roformer_input input = {.B = b->batch.rows,
                                      .T = b->batch.length,
                                      .ids = b->batch.ids,
+                                     .token_types = b->batch.types,
                                      .key_mask = b->batch.mask,
                                      .padding_id = RT_NO_PADDING};
     rt_tensor *hidden = rt_roformer_encode(model, g, &input);
@@ -77,6 +157,8 @@ rt_tensor *rt_batch_loss(rt_roformer *model, rt_graph *g, const rt_labelled_batc
     if (loss) {
         result->loss = (double)loss->data[0] * divisor;
         result->correct = rt_count_correct(logits, b->wanted);
+        if (b->confusion)
+            count_pairs(b->confusion, logits, b->wanted);
     }
     return loss;
 }

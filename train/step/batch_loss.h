@@ -14,9 +14,12 @@ rt_roformer_options rt_model_options(const rt_config *config, const rt_data *dat
  * head of the model. */
 typedef struct rt_labelled_batch {
     rt_batch batch;
+    int length;      /* that it was made for; batch.length is that of its longest row */
     int32_t *where;  /* the labelled positions, as rows of (B*T, C) */
     int32_t *wanted; /* and their labels */
     int labels;
+    int64_t *confusion; /* (classes, classes), not its own, or NULL: counts every label at the row
+                           of its class and the column of the class that is predicted */
 } rt_labelled_batch;
 
 typedef struct rt_batch_result {
@@ -27,8 +30,12 @@ typedef struct rt_batch_result {
 rt_status rt_labelled_batch_new(rt_labelled_batch *b, int rows, int length) RT_MUST_CHECK;
 void rt_labelled_batch_free(rt_labelled_batch *b);
 
-/* After the batch was drawn. */
-void rt_collect_labels(rt_labelled_batch *b);
+/* Draw the rows of the batch as rt_data_training and rt_data_evaluation do, and gather their
+ * labels. Rows with lengths of their own are cut to the longest of them: the batch follows from its
+ * rows alone. */
+void rt_draw_training(rt_labelled_batch *b, const rt_data *data, uint64_t seed, uint32_t step,
+                      uint32_t first_row);
+void rt_draw_evaluation(rt_labelled_batch *b, const rt_data *data, uint32_t first_row);
 
 /* What the model makes of the labelled positions, (labels, V) or (B, classes); NULL if the graph has
  * failed. There must be at least one label. */

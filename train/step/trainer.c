@@ -6,7 +6,9 @@
 #include "train/step/optimizer.h"
 #include "train/step/summation.h"
 
+#include <limits.h>
 #include <math.h>
+#include <string.h>
 
 enum {
     MOST_SHARDS = 16,
@@ -77,9 +79,8 @@ static void draw_shard(void *context, int job, int worker)
     rt_trainer *t = context;
     shard *s = t->shard + job;
     (void)worker;
-    rt_data_training(t->data, t->config->run.seed, (uint32_t)t->state.step, (uint32_t)s->first_row,
-                     &s->sequences.batch);
-    rt_collect_labels(&s->sequences);
+    rt_draw_training(&s->sequences, t->data, t->config->run.seed, (uint32_t)t->state.step,
+                     (uint32_t)s->first_row);
 }
 
 static void differentiate_shard(void *context, int job, int worker)
@@ -268,8 +269,15 @@ typedef struct evaluation {
     long sequences;
     int rows;                /* of a full part */
     rt_labelled_batch *room; /* of each worker */
+    int64_t *confusions;     /* of each worker, (classes, classes); or NULL */
     part *parts;
 } evaluation;
+
+static size_t confusion_size(const rt_trainer *t)
+{
+    const size_t classes = (size_t)rt_data_classes(t->data);
+    return classes * classes;
+}
 
 static void evaluate_part(void *context, int job, int worker)
 {
@@ -280,8 +288,7 @@ static void evaluate_part(void *context, int job, int worker)
     part *p = e->parts + job;
     const long first = (long)job * e->rows;
     room->batch.rows = e->sequences - first < e->rows ? (int)(e->sequences - first) : e->rows;
-    rt_data_evaluation(t->data, (uint32_t)first, &room->batch);
-    rt_collect_labels(room);
+    rt_draw_evaluation(room, t->data, (uint32_t)first);
     p->labels = room->labels;
     if (!room->labels)
         return;
@@ -308,15 +315,21 @@ static rt_status sum_parts(const evaluation *e, int count, rt_evaluation *result
     return rt_ok();
 }
 
-rt_status rt_trainer_evaluate(rt_trainer *t, int length, rt_evaluation *result)
+/* Whole numbers: in whatever order they are added, the sums are the same. */
+static void sum_confusions(const evaluation *e, int workers, int64_t *confusion)
 {
-    return rt_trainer_evaluate_batches(t, length, t->config->train.eval_batches, result);
+    const size_t size = confusion_size(e->trainer);
+    memset(confusion, 0, size * sizeof *confusion);
+    for (int i = 0; i < workers; i++)
+        for (size_t k = 0; k < size; k++)
+            confusion[k] += e->confusions[(size_t)i * size + k];
 }
 
-rt_status rt_trainer_evaluate_batches(rt_trainer *t, int length, int batches, rt_evaluation *result)
+static rt_status evaluate(rt_trainer *t, int length, int batches, rt_evaluation *result,
+                          int64_t *confusion)
 {
     const int workers = rt_workers_count(t->workers);
-    const long asked = (long)batches * t->config->train.batch_size;
+    const long asked = batches ? (long)batches * t->config->train.batch_size : LONG_MAX;
     const long there = rt_data_evaluation_rows(t->data, length);
     evaluation e = {.trainer = t, .sequences = asked < there ? asked : there};
     e.rows = t->shard[0].sequences.batch.rows;
@@ -324,20 +337,45 @@ rt_status rt_trainer_evaluate_batches(rt_trainer *t, int length, int batches, rt
     *result = (rt_evaluation){.sequences = e.sequences};
     e.parts = rt_alloc((size_t)count, sizeof *e.parts);
     e.room = rt_alloc((size_t)workers, sizeof *e.room);
-    rt_status status = e.parts && e.room ? rt_ok() : rt_out_of_memory("an evaluation");
-    for (int i = 0; i < workers && !status.code; i++)
+    if (confusion)
+        e.confusions = rt_alloc((size_t)workers * confusion_size(t), sizeof *e.confusions);
+    rt_status status = e.parts && e.room && !confusion == !e.confusions
+                           ? rt_ok()
+                           : rt_out_of_memory("an evaluation");
+    for (int i = 0; i < workers && !status.code; i++) {
         status = rt_labelled_batch_new(e.room + i, e.rows, length);
+        if (confusion)
+            e.room[i].confusion = e.confusions + (size_t)i * confusion_size(t);
+    }
     if (!status.code) {
         rt_workers_run(t->workers, evaluate_part, &e, count);
         status = rt_data_status(t->data);
     }
     if (!status.code)
         status = sum_parts(&e, count, result);
+    if (!status.code && confusion)
+        sum_confusions(&e, workers, confusion);
     for (int i = 0; e.room && i < workers; i++)
         rt_labelled_batch_free(e.room + i);
     rt_free(e.room);
     rt_free(e.parts);
+    rt_free(e.confusions);
     return status;
+}
+
+rt_status rt_trainer_evaluate(rt_trainer *t, int length, rt_evaluation *result)
+{
+    return evaluate(t, length, t->config->train.eval_batches, result, NULL);
+}
+
+rt_status rt_trainer_evaluate_batches(rt_trainer *t, int length, int batches, rt_evaluation *result)
+{
+    return evaluate(t, length, batches, result, NULL);
+}
+
+rt_status rt_trainer_confusion(rt_trainer *t, int length, rt_evaluation *result, int64_t *confusion)
+{
+    return evaluate(t, length, t->config->train.eval_batches, result, confusion);
 }
 
 /* ---- life ---- */

@@ -61,11 +61,16 @@ const rt_data *rt_trainer_data(const rt_trainer *trainer);
  * the data could not be read: then no parameter has changed. */
 rt_status rt_trainer_step(rt_trainer *trainer, rt_step_result *result) RT_MUST_CHECK;
 
-/* Evaluates on train.eval_batches batches of the evaluation set, or fewer if it is small, in
- * sequences of that length. */
+/* Evaluates on train.eval_batches batches of the evaluation set (0: all of it), or fewer if it is
+ * small, in sequences of that length. */
 rt_status rt_trainer_evaluate(rt_trainer *trainer, int length, rt_evaluation *result) RT_MUST_CHECK;
 
-/* The same on the first `batches` of them. */
+/* The same, of a model with classes; confusion (classes, classes) gets the number of labels of
+ * each class, by row, that were taken for each class, by column. */
+rt_status rt_trainer_confusion(rt_trainer *trainer, int length, rt_evaluation *result,
+                               int64_t *confusion) RT_MUST_CHECK;
+
+/* The same on the first `batches` of them, or all. */
 rt_status rt_trainer_evaluate_batches(rt_trainer *trainer, int length, int batches,
                                       rt_evaluation *result) RT_MUST_CHECK;
 

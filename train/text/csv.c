@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "data/cells.h"
 #include "train/text/number.h"
 
 #include <errno.h>
@@ -96,34 +97,21 @@ static bool next_line(rt_csv *c)
 
 /* ---- cells ---- */
 
-/* Takes the quotes from a cell that begins with one; returns what follows it, NULL if no quote
- * ends it. */
-static char *unquote(char *cell)
-{
-    char *to = cell, *from = cell + 1;
-    for (; *from && (*from != '"' || from[1] == '"'); *to++ = *from++)
-        from += *from == '"';
-    if (!*from || (from[1] && from[1] != ','))
-        return NULL;
-    *to = '\0';
-    return from + 1;
-}
-
 /* Cuts a line into at most that many cells; returns how many it has, 0 for what is no row. */
 static int cut(char *line, size_t length, char **cells, int most)
 {
+    char *const end = line + length;
     int count = 0;
     if (strlen(line) != length)
         return 0;
     for (char *next = line; next; count++) {
-        if (count == most)
+        rt_cell cell;
+        char *stop = count < most ? rt_cell_take(next, end, RT_COMMA, &cell) : NULL;
+        if (!stop)
             return 0;
-        cells[count] = next;
-        char *end = *next == '"' ? unquote(next) : next + strcspn(next, ",");
-        if (!end)
-            return 0;
-        next = *end ? end + 1 : NULL;
-        *end = '\0';
+        next = stop < end ? stop + 1 : NULL;
+        cell.bytes[cell.size] = '\0';
+        cells[count] = cell.bytes;
     }
     return count;
 }

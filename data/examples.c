@@ -1,0 +1,339 @@
+#include "data/examples.h"
+
+#include "core/memory.h"
+#include "data/task.h"
+
+#include <string.h>
+
+/* [CLS], two texts of one id at least, and a [SEP] after each. */
+enum { SHORTEST_PAIR = RT_AROUND_PAIR + 2 };
+
+static bool is_tag(const rt_data *data)
+{
+    return data->task->target == RT_TARGET_TOKENS;
+}
+
+/* ---- reading ---- */
+
+/* The file for training and, if there is one, that for evaluation. */
+typedef struct sources {
+    rt_labelled_file file[RT_PARTS];
+    int count;
+} sources;
+
+static rt_status read_files(sources *s, const rt_data *data)
+{
+    const rt_data_options *o = &data->options;
+    rt_status status =
+        rt_labelled_file_read(&s->file[RT_PART_TRAINING], "data.file", o->file, is_tag(data));
+    s->count = 1;
+    if (status.code || !*o->eval_file)
+        return status;
+    s->count = 2;
+    status = rt_labelled_file_read(&s->file[RT_PART_EVALUATION], "data.eval_file", o->eval_file,
+                                   is_tag(data));
+    if (!status.code && s->file[RT_PART_EVALUATION].pairs != s->file[RT_PART_TRAINING].pairs)
+        status = rt_error(RT_DATA, "%.400s:1: %s a column text_b, %.400s %s", o->eval_file,
+                          s->file[RT_PART_EVALUATION].pairs ? "has" : "lacks", o->file,
+                          s->file[RT_PART_TRAINING].pairs ? "has one" : "has none");
+    return status;
+}
+
+/* The labels of the training file, unless others were given. */
+static rt_status find_labels(rt_data *data, const rt_labelled_file *f)
+{
+    data->labels = data->meaning.labels;
+    if (data->labels)
+        return rt_ok();
+    rt_label_name *names = rt_alloc(f->count, sizeof *names);
+    if (!names)
+        return rt_out_of_memory("the labels");
+    for (size_t i = 0; i < f->count; i++)
+        names[i] = f->texts[i].label;
+    rt_status status = rt_labels_of(&data->own_labels, f->path, names, f->count);
+    data->labels = data->own_labels;
+    rt_free(names);
+    return status;
+}
+
+static size_t join(char *to, rt_text_span text)
+{
+    if (text.size)
+        memcpy(to, text.bytes, text.size);
+    return text.size;
+}
+
+/* The vocabulary of the texts of the training file, unless another one was given. */
+static rt_status find_vocabulary(rt_data *data, const rt_labelled_file *f)
+{
+    size_t used = 0;
+    char *joined = rt_alloc_unset(f->size, 1);
+    if (!joined)
+        return rt_out_of_memory("the texts of data.file");
+    for (size_t i = 0; i < f->count; i++) {
+        used += join(joined + used, f->texts[i].text);
+        used += join(joined + used, f->texts[i].second);
+    }
+    rt_status status = rt_text_find_vocabulary(data, (const unsigned char *)joined, used);
+    rt_free(joined);
+    return status;
+}
+
+/* ---- ids ---- */
+
+/* Appends the ids of a text, of which there must be one. `before` counts the bytes of the files
+ * before this one. */
+static rt_status encode(rt_data *data, const rt_labelled_file *f, const rt_labelled_text *t,
+                        rt_text_span text, size_t before, int32_t *count)
+{
+    rt_examples *x = data->examples;
+    const char *column = rt_labelled_column(f, text.bytes == t->second.bytes);
+    rt_unknown unknown;
+    int got;
+    rt_status status = rt_vocabulary_encode(data->vocabulary, text.bytes, text.size,
+                                            x->ids + x->used, &got, &unknown);
+    if (status.code == RT_ARGUMENT)
+        return rt_error(RT_DATA, "%.700s:%d: column %s: %.200s", f->path, t->line, column,
+                        status.message);
+    if (status.code)
+        return status;
+    if (!got && f->tokens && data->special.unknown != RT_NO_ID)
+        x->ids[x->used + (size_t)got++] = data->special.unknown;
+    if (!got)
+        return rt_error(RT_DATA, "%.800s:%d: column %s holds nothing that the vocabulary has",
+                        f->path, t->line, column);
+    if (unknown.count && !data->unknown.count) {
+        data->unknown = unknown;
+        data->unknown.at += before + (size_t)(text.bytes - f->bytes);
+    } else {
+        data->unknown.count += unknown.count;
+    }
+    x->used += (size_t)got;
+    *count = got;
+    return rt_ok();
+}
+
+static rt_status find_label(const rt_data *data, const rt_labelled_file *f,
+                            const rt_labelled_text *t, int32_t *label)
+{
+    *label = rt_labels_find(data->labels, t->label);
+    if (*label >= 0)
+        return rt_ok();
+    return rt_error(RT_DATA, "%.600s:%d: column label: '%.*s' is not a label of the %s", f->path,
+                    t->line, (int)t->label.size, t->label.bytes,
+                    data->meaning.labels ? "model" : "training file");
+}
+
+static rt_status add_token(rt_data *data, const rt_labelled_file *f, const rt_labelled_text *t,
+                           size_t before)
+{
+    rt_examples *x = data->examples;
+    const size_t first = x->used;
+    int32_t label, count;
+    rt_status status = find_label(data, f, t, &label);
+    if (!status.code)
+        status = encode(data, f, t, t->text, before, &count);
+    if (status.code)
+        return status;
+    for (size_t i = first; i < x->used; i++)
+        x->labels[i] = i == first ? label : RT_NO_LABEL;
+    x->rows[x->count - 1].count += count;
+    return rt_ok();
+}
+
+static rt_status add_text(rt_data *data, const rt_labelled_file *f, const rt_labelled_text *t,
+                          size_t before)
+{
+    rt_example *row = data->examples->rows + data->examples->count - 1;
+    rt_status status = find_label(data, f, t, &row->label);
+    if (!status.code)
+        status = encode(data, f, t, t->text, before, &row->count);
+    if (!status.code && f->pairs)
+        status = encode(data, f, t, t->second, before, &row->second);
+    return status;
+}
+
+static rt_status add_file(rt_data *data, const rt_labelled_file *f, size_t before)
+{
+    rt_examples *x = data->examples;
+    rt_status status = rt_ok();
+    for (size_t i = 0; i < f->count && !status.code; i++) {
+        const rt_labelled_text *t = f->texts + i;
+        if (t->begins)
+            x->rows[x->count++] = (rt_example){.first = x->used};
+        status = f->tokens ? add_token(data, f, t, before) : add_text(data, f, t, before);
+    }
+    return status;
+}
+
+/* A text has at most as many ids as bytes. */
+static rt_status make_rows(rt_data *data, const sources *s)
+{
+    rt_examples *x = data->examples;
+    const rt_labelled_file *training = &s->file[RT_PART_TRAINING],
+                           *evaluation = &s->file[RT_PART_EVALUATION];
+    const size_t bytes = training->size + evaluation->size;
+    size_t rows = 0;
+    for (int i = 0; i < s->count; i++)
+        for (size_t k = 0; k < s->file[i].count; k++)
+            rows += s->file[i].texts[k].begins;
+    x->pairs = training->pairs;
+    x->rows = rt_alloc(rows, sizeof *x->rows);
+    x->ids = rt_alloc_unset(bytes, sizeof *x->ids);
+    x->labels = is_tag(data) ? rt_alloc_unset(bytes, sizeof *x->labels) : NULL;
+    if (!x->rows || !x->ids || (is_tag(data) && !x->labels))
+        return rt_out_of_memory("the texts of data.file");
+    rt_status status = add_file(data, training, 0);
+    const size_t own = x->count;
+    if (!status.code && s->count > 1)
+        status = add_file(data, evaluation, training->size);
+    for (size_t i = own; i < x->count; i++)
+        x->rows[i].evaluation = true;
+    return status;
+}
+
+/* ---- training and evaluation ---- */
+
+static size_t full_length(const rt_example *row)
+{
+    return (row->second ? RT_AROUND_PAIR : RT_AROUND_TEXT) + (size_t)row->count +
+           (size_t)row->second;
+}
+
+static size_t cut_length(const rt_example *row, int length)
+{
+    const size_t full = full_length(row);
+    return full < (size_t)length ? full : (size_t)length;
+}
+
+/* Without a file for evaluation its share is drawn, row by row. */
+static void draw_share(rt_data *data)
+{
+    const rt_data_options *o = &data->options;
+    const rt_random random = {o->eval_seed, 0, RT_STREAM_SHARE};
+    for (size_t i = 0; i < data->examples->count; i++)
+        data->examples->rows[i].evaluation = rt_random_uniform(random, i) < o->eval_fraction;
+}
+
+/* The rows of one part; all of them for an evaluation that has none of its own. */
+static bool belongs(const rt_data *data, const rt_example *row, int part)
+{
+    const rt_data_options *o = &data->options;
+    const bool all = part == RT_PART_EVALUATION && !*o->eval_file && o->eval_fraction <= 0;
+    return all || row->evaluation == (part == RT_PART_EVALUATION);
+}
+
+/* Counts the rows of every length, and puts each where those of its length begin. */
+static rt_status sort_part(rt_data *data, int part)
+{
+    rt_examples *x = data->examples;
+    const int longest = data->options.length;
+    uint32_t rows = 0;
+    uint32_t *start = rt_alloc((size_t)longest + 2, sizeof *start);
+    for (size_t i = 0; start && i < x->count; i++)
+        if (belongs(data, x->rows + i, part)) {
+            start[cut_length(x->rows + i, longest) + 1]++;
+            rows++;
+        }
+    uint32_t *sorted = x->sorted[part] = rt_alloc(rows, sizeof *sorted);
+    for (int length = 0; start && length <= longest; length++)
+        start[length + 1] += start[length];
+    for (size_t i = 0; start && sorted && i < x->count; i++)
+        if (belongs(data, x->rows + i, part))
+            sorted[start[cut_length(x->rows + i, longest)]++] = (uint32_t)i;
+    x->order[part] = (rt_order){rows, (uint32_t)data->options.batch_size};
+    const bool made = start && sorted;
+    rt_free(start);
+    return made ? rt_ok() : rt_out_of_memory("the order of the rows");
+}
+
+static rt_status make_order(rt_data *data)
+{
+    const rt_data_options *o = &data->options;
+    rt_examples *x = data->examples;
+    if (!*o->eval_file)
+        draw_share(data);
+    for (int part = 0; part < RT_PARTS; part++) {
+        rt_status status = sort_part(data, part);
+        if (status.code)
+            return status;
+    }
+    for (size_t i = 0; i < x->count; i++)
+        x->cut += full_length(x->rows + i) > (size_t)o->length;
+    if (!x->order[RT_PART_TRAINING].rows || !x->order[RT_PART_EVALUATION].rows)
+        return rt_error(RT_DATA,
+                        "%.600s: has %zu rows, of which %u are for training and %u for evaluation "
+                        "(data.eval_fraction %g); both need one at least",
+                        o->file, x->count, (unsigned)x->order[RT_PART_TRAINING].rows,
+                        (unsigned)x->order[RT_PART_EVALUATION].rows, o->eval_fraction);
+    return rt_ok();
+}
+
+/* ---- life ---- */
+
+static rt_status make(rt_data *data, sources *s)
+{
+    rt_status status = read_files(s, data);
+    if (!status.code && s->file[RT_PART_TRAINING].pairs && data->options.length < SHORTEST_PAIR)
+        status =
+            rt_error(RT_CONFIG, "data.length must be at least %d for texts with text_b; got %d",
+                     SHORTEST_PAIR, data->options.length);
+    if (!status.code)
+        status = find_labels(data, &s->file[RT_PART_TRAINING]);
+    if (!status.code)
+        status = find_vocabulary(data, &s->file[RT_PART_TRAINING]);
+    if (!status.code)
+        status = make_rows(data, s);
+    return status.code ? status : make_order(data);
+}
+
+static rt_status open_examples(rt_data *data)
+{
+    data->examples = rt_alloc(1, sizeof *data->examples);
+    sources *s = rt_alloc(1, sizeof *s);
+    rt_status status =
+        data->examples && s ? make(data, s) : rt_out_of_memory("the texts of data.file");
+    for (int i = 0; s && i < s->count; i++)
+        rt_labelled_file_free(&s->file[i]);
+    rt_free(s);
+    return status;
+}
+
+static void close_examples(rt_data *data)
+{
+    rt_examples *x = data->examples;
+    if (x) {
+        rt_free(x->rows);
+        rt_free(x->ids);
+        rt_free(x->labels);
+        rt_free(x->sorted[RT_PART_TRAINING]);
+        rt_free(x->sorted[RT_PART_EVALUATION]);
+    }
+    rt_free(x);
+    rt_labels_free(data->own_labels);
+    rt_vocabulary_free(data->own);
+}
+
+static long evaluation_rows(const rt_data *data, int length)
+{
+    (void)length;
+    return (long)data->examples->order[RT_PART_EVALUATION].rows;
+}
+
+static bool labelled_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE])
+{
+    const char *const names[] = {o->file, o->eval_file, o->vocab_file};
+    for (int i = 0; i < 3; i++)
+        if (*names[i] && n-- == 0) {
+            const size_t length = strlen(names[i]);
+            if (length < RT_PATH_SIZE)
+                memcpy(path, names[i], length + 1);
+            return length < RT_PATH_SIZE;
+        }
+    return false;
+}
+
+const rt_source rt_labelled = {.open = open_examples,
+                               .close = close_examples,
+                               .file_at = labelled_file_at,
+                               .evaluation_rows = evaluation_rows};

@@ -1,0 +1,53 @@
+#ifndef ROTOR_DATA_EXAMPLES_H
+#define ROTOR_DATA_EXAMPLES_H
+
+/* The rows of labelled data as ids: the task classify has texts or pairs of texts, each with a
+ * label, the task tag sentences of tokens, each with a label.
+ *
+ *     [CLS] text [SEP]                   types 0
+ *     [CLS] text [SEP] text_b [SEP]      types 0, and 1 from text_b on
+ *
+ * A text has its label at [CLS], a token at its first piece. What is longer than the sequence is
+ * cut at its end, of a pair the longer text first. */
+
+#include "data/labelled_file.h"
+#include "data/order.h"
+#include "data/rules.h"
+
+struct rt_draw;
+struct rt_sequence;
+
+enum { RT_PART_TRAINING, RT_PART_EVALUATION, RT_PARTS };
+
+/* Places of a sequence that are no text: [CLS] and [SEP]; a pair has one more [SEP]. */
+enum { RT_AROUND_TEXT = 2, RT_AROUND_PAIR };
+
+typedef struct rt_example {
+    size_t first;          /* of its ids */
+    int32_t count, second; /* ids of the text, and of text_b after them; 0: no pair */
+    int32_t label;         /* classify */
+    bool evaluation;
+} rt_example;
+
+typedef struct rt_examples {
+    bool pairs;
+    rt_example *rows; /* those of the training file, then those of the file for evaluation */
+    size_t count;
+    int32_t *ids;
+    int32_t *labels; /* tag: one for each id; else NULL */
+    size_t used;     /* ids */
+    size_t cut;      /* rows that are longer than data.length */
+    /* Of training and of evaluation: numbers of rows, sorted by length, then by number. */
+    uint32_t *sorted[RT_PARTS];
+    rt_order order[RT_PARTS];
+} rt_examples;
+
+/* As rt_data_rules, of the keys that labelled data looks at. */
+void rt_classify_check(const rt_data_options *o, rt_rule_sink to);
+void rt_tag_check(const rt_data_options *o, rt_rule_sink to);
+
+/* Fills a row with the sequence. */
+void rt_classify_draw(const rt_data *data, struct rt_draw draw, struct rt_sequence row);
+void rt_tag_draw(const rt_data *data, struct rt_draw draw, struct rt_sequence row);
+
+#endif

@@ -1,0 +1,107 @@
+/* The tasks classify and tag: their rules, and a row of examples as a sequence. */
+
+#include "data/examples.h"
+#include "data/task.h"
+
+#include <string.h>
+
+/* ---- rules ---- */
+
+static void check_path(const char *key, const char *path, rt_rule_sink to)
+{
+    if (strlen(path) >= RT_PATH_SIZE)
+        rt_rule_broken(to, RT_OPTIONS("data.task", key),
+                       "%s must name a file with less than %d bytes; got %zu", key, RT_PATH_SIZE,
+                       strlen(path));
+}
+
+void rt_tag_check(const rt_data_options *o, rt_rule_sink to)
+{
+    rt_text_check_vocabulary(o, to);
+    check_path("data.file", o->file, to);
+    if (!(o->eval_fraction >= 0 && o->eval_fraction < 1))
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.eval_fraction"),
+                       "data.eval_fraction must be at least 0 and below 1; got %g",
+                       o->eval_fraction);
+    if (o->batch_size < 1)
+        rt_rule_broken(to, RT_OPTIONS("data.task", "train.batch_size"),
+                       "train.batch_size must be at least 1; got %d", o->batch_size);
+}
+
+static void check_table_name(const char *key, const char *path, rt_rule_sink to)
+{
+    if (!rt_is_table_name(path))
+        rt_rule_broken(to, RT_OPTIONS("data.task", key),
+                       "%s must name a table for classify, FILE.tsv or FILE.csv; got '%.600s'", key,
+                       path);
+}
+
+void rt_classify_check(const rt_data_options *o, rt_rule_sink to)
+{
+    rt_tag_check(o, to);
+    check_table_name("data.file", o->file, to);
+    if (*o->eval_file)
+        check_table_name("data.eval_file", o->eval_file, to);
+}
+
+/* ---- drawing ---- */
+
+static const rt_example *find_row(const rt_data *data, rt_draw draw)
+{
+    const rt_examples *x = data->examples;
+    const int part = draw.step ? RT_PART_TRAINING : RT_PART_EVALUATION;
+    const uint32_t place =
+        draw.step ? rt_order_training(x->order[part], draw.seed, draw.step - 1, draw.sequence)
+                  : rt_order_evaluation(x->order[part], draw.seed, draw.sequence);
+    return x->rows + x->sorted[part][place];
+}
+
+static void put(rt_sequence row, int at, int32_t id, int32_t type)
+{
+    row.ids[at] = id;
+    row.mask[at] = 1;
+    if (row.types)
+        row.types[at] = type;
+}
+
+/* Puts ids and a [SEP] after them; returns the place after that. */
+static int put_text(const rt_data *data, rt_sequence row, int at, const int32_t *ids, int count,
+                    int32_t type)
+{
+    for (int i = 0; i < count; i++)
+        put(row, at + i, ids[i], type);
+    put(row, at + count, data->special.sep, type);
+    return at + count + 1;
+}
+
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+void rt_classify_draw(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    const rt_example *x = find_row(data, draw);
+    const int32_t *ids = data->examples->ids + x->first;
+    int count = smaller(x->count, row.length - RT_AROUND_TEXT), second = x->second;
+    if (second) { /* what the shorter text leaves of a half is for the longer one */
+        const int room = row.length - RT_AROUND_PAIR, half = room / 2;
+        if (second > half)
+            second = smaller(second, x->count < room - half ? room - x->count : half);
+        count = smaller(x->count, room - second);
+    }
+    put(row, 0, data->special.cls, 0);
+    const int at = put_text(data, row, 1, ids, count, 0);
+    if (x->second)
+        put_text(data, row, at, ids + x->count, second, 1);
+    row.labels[0] = x->label;
+}
+
+void rt_tag_draw(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    const rt_example *x = find_row(data, draw);
+    const int count = smaller(x->count, row.length - RT_AROUND_TEXT);
+    put(row, 0, data->special.cls, 0);
+    put_text(data, row, 1, data->examples->ids + x->first, count, 0);
+    memcpy(row.labels + 1, data->examples->labels + x->first, (size_t)count * sizeof *row.labels);
+}

@@ -1,0 +1,171 @@
+#include "data/labels.h"
+
+#include "core/memory.h"
+#include "data/units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *rt_label_problem(rt_label_name name)
+{
+    const unsigned char *bytes = (const unsigned char *)name.bytes;
+    int32_t unit;
+    if (!name.size)
+        return "is empty";
+    if (name.size > RT_LABEL_LIMIT)
+        return "is longer than 255 bytes";
+    for (size_t at = 0, size; at < name.size; at += size) {
+        size = rt_unit_read(RT_LEVEL_CHAR, bytes + at, name.size - at, &unit);
+        if (!size)
+            return "is not UTF-8";
+        if (unit < ' ' || (unit >= 0x7f && unit < 0xa0))
+            return "holds a control character";
+    }
+    return NULL;
+}
+
+/* As strcmp, of bytes. */
+static int compare(rt_label_name a, rt_label_name b)
+{
+    const int order = memcmp(a.bytes, b.bytes, a.size < b.size ? a.size : b.size);
+    return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    return compare(*(const rt_label_name *)a, *(const rt_label_name *)b);
+}
+
+/* ---- making ---- */
+
+/* Keeps different names that ascend. */
+static rt_status keep(rt_labels **labels_new, const rt_label_name *names, size_t count)
+{
+    size_t bytes = 0, used = 0;
+    *labels_new = NULL;
+    for (size_t i = 0; i < count; i++)
+        bytes += names[i].size + 1;
+    rt_labels *labels = rt_alloc(1, sizeof *labels);
+    if (labels) {
+        labels->names = rt_alloc(count, sizeof *labels->names);
+        labels->bytes = rt_alloc(bytes, 1);
+    }
+    if (!labels || !labels->names || !labels->bytes) {
+        rt_labels_free(labels);
+        return rt_out_of_memory("the labels");
+    }
+    labels->count = (int)count;
+    for (size_t i = 0; i < count; i++) {
+        labels->names[i] = memcpy(labels->bytes + used, names[i].bytes, names[i].size);
+        used += names[i].size + 1;
+    }
+    *labels_new = labels;
+    return rt_ok();
+}
+
+rt_status rt_labels_of(rt_labels **labels_new, const char *file, rt_label_name *names, size_t count)
+{
+    size_t different = 0;
+    *labels_new = NULL;
+    qsort(names, count, sizeof *names, ascending);
+    for (size_t i = 0; i < count; i++)
+        if (!different || compare(names[different - 1], names[i]))
+            names[different++] = names[i];
+    if (different > RT_LABELS_LIMIT)
+        return rt_error(RT_DATA, "%.800s: there can be up to %d different labels; it has %zu", file,
+                        RT_LABELS_LIMIT, different);
+    if (different == 1)
+        return rt_error(RT_DATA, "%.600s: every label is '%.*s'; a task needs two at least", file,
+                        (int)names[0].size, names[0].bytes);
+    return keep(labels_new, names, different);
+}
+
+void rt_labels_free(rt_labels *labels)
+{
+    if (!labels)
+        return;
+    rt_free(labels->names);
+    rt_free(labels->bytes);
+    rt_free(labels);
+}
+
+/* ---- as a file ---- */
+
+/* Takes the lines of a file as names; returns how many they are, -1 - i if line i is none or is not
+ * after the one before it. */
+static int cut(rt_label_name *names, const char *bytes, size_t size)
+{
+    const char *const end = bytes + size;
+    int count = 0;
+    while (bytes < end) {
+        const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
+        const rt_label_name name = {bytes, (size_t)((newline ? newline : end) - bytes)};
+        if (count == RT_LABELS_LIMIT || rt_label_problem(name) ||
+            (count && compare(names[count - 1], name) >= 0))
+            return -1 - count;
+        names[count++] = name;
+        bytes = newline ? newline + 1 : end;
+    }
+    return count;
+}
+
+rt_status rt_labels_read(rt_labels **labels_new, const char *file, const char *bytes, size_t size)
+{
+    *labels_new = NULL;
+    rt_label_name *names = rt_alloc(RT_LABELS_LIMIT, sizeof *names);
+    if (!names)
+        return rt_out_of_memory("the labels");
+    const int count = cut(names, bytes, size);
+    rt_status status;
+    if (count < 0)
+        status =
+            rt_error(RT_DATA, "%.800s:%d: must be a label, after the one before it", file, -count);
+    else if (count < 2)
+        status = rt_error(RT_DATA, "%.800s: must hold two labels at least", file);
+    else
+        status = keep(labels_new, names, (size_t)count);
+    rt_free(names);
+    return status;
+}
+
+rt_status rt_labels_write(const rt_labels *labels, char **text_new)
+{
+    size_t bytes = 1;
+    for (int i = 0; i < labels->count; i++)
+        bytes += strlen(labels->names[i]) + 1;
+    char *at = *text_new = rt_alloc(bytes, 1);
+    if (!at)
+        return rt_out_of_memory("the labels");
+    for (int i = 0; i < labels->count; i++) {
+        const size_t size = strlen(labels->names[i]);
+        memcpy(at, labels->names[i], size);
+        at[size] = '\n';
+        at += size + 1;
+    }
+    return rt_ok();
+}
+
+/* ---- looking ---- */
+
+static int by_name(const void *key, const void *name)
+{
+    const char *const there = *(char *const *)name;
+    return compare(*(const rt_label_name *)key, (rt_label_name){there, strlen(there)});
+}
+
+int rt_labels_find(const rt_labels *labels, rt_label_name name)
+{
+    char *const *found =
+        bsearch(&name, labels->names, (size_t)labels->count, sizeof *labels->names, by_name);
+    return found ? (int)(found - labels->names) : -1;
+}
+
+bool rt_labels_equal(const rt_labels *a, const rt_labels *b)
+{
+    if (!a || !b)
+        return a == b;
+    bool same = a->count == b->count;
+    for (int i = 0; same && i < a->count; i++)
+        same = !strcmp(a->names[i], b->names[i]);
+    return same;
+}

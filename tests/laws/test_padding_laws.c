@@ -1,0 +1,235 @@
+/* Nothing depends on what stands in padding, and what depends on how much of it there is is
+ * rounding alone. */
+
+#include "encoder.h"
+
+static const double rounding = sizeof(real) == sizeof(double) ? 1e-12 : 1e-4;
+
+/* More keys than a tile of attention, so that some tiles are padding alone. */
+enum { ROWS = 4, LONGEST = 24, LENGTH = 300, LABELS = 3 };
+
+/* Tokens of each row: all of them, some, one, and some after padding, where a causal query sees no
+ * key at all. */
+static const struct {
+    int start, count;
+} tokens[ROWS] = {{0, LONGEST}, {0, 9}, {0, 1}, {5, 11}};
+
+typedef struct sequences {
+    int T;
+    int32_t ids[ROWS * LENGTH];
+    int32_t types[ROWS * LENGTH];
+    uint8_t mask[ROWS * LENGTH];
+    int32_t where[ROWS * LENGTH]; /* the tokens */
+    int count;
+} sequences;
+
+/* The same tokens for every T; `filling` says what stands in the padding. The head of a sequence
+ * reads its place 0, which is a token then. */
+static void fill(sequences *s, const rt_roformer *m, int T, uint64_t filling)
+{
+    const bool first = m->options.head == RT_HEAD_SEQUENCE;
+    uint64_t next = 0;
+    s->T = T;
+    s->count = 0;
+    for (int r = 0; r < ROWS; r++) {
+        const int start = first ? 0 : tokens[r].start;
+        for (int t = 0; t < T; t++) {
+            const int at = r * T + t;
+            const bool token = t >= start && t < start + tokens[r].count;
+            uint64_t *from = token ? &next : &filling;
+            s->ids[at] = draw_below(from, VOCAB);
+            s->types[at] = draw_below(from, 2);
+            s->mask[at] = token;
+            if (token)
+                s->where[s->count++] = at;
+        }
+    }
+}
+
+/* What came of one forward and backward. */
+typedef struct outcome {
+    size_t logits_size;
+    real logits[ROWS * LONGEST * VOCAB]; /* of tokens, or of sequences */
+    real loss;
+    size_t grads_size;
+    real *grads;
+} outcome;
+
+static void compute(outcome *o, rt_roformer *m, const sequences *s)
+{
+    int32_t wanted[ROWS * LONGEST];
+    uint64_t next = 1000;
+    rt_graph *g = rt_graph_new();
+    const rt_roformer_input in = {.B = ROWS,
+                                  .T = s->T,
+                                  .ids = s->ids,
+                                  .token_types = s->types,
+                                  .key_mask = s->mask,
+                                  .padding_id = RT_NO_PADDING};
+    rt_graph_record(g, true);
+    rt_parameters_zero_grads(&m->parameters);
+    rt_tensor *hidden = rt_roformer_encode(m, g, &in);
+    if (m->options.head != RT_HEAD_SEQUENCE)
+        hidden = rt_embedding(g, rt_reshape(g, hidden, RT_SHAPE_OF(ROWS * s->T, DIM)), s->where,
+                              RT_SHAPE_OF(s->count), RT_NO_PADDING);
+    rt_tensor *logits = rt_roformer_logits(m, g, hidden);
+    ck_assert_msg(logits != NULL, "%s", rt_graph_status(g).message);
+    for (size_t r = 0; r < rt_rows(logits); r++)
+        wanted[r] = draw_below(&next, rt_columns(logits));
+    rt_tensor *loss = rt_cross_entropy(g, logits, wanted, 0, (double)rt_rows(logits));
+    const rt_status status = rt_graph_backward(g, loss);
+    ck_assert_msg(!status.code, "%s", status.message);
+    o->logits_size = rt_size(logits);
+    ck_assert_uint_le(o->logits_size, sizeof o->logits / sizeof *o->logits);
+    memcpy(o->logits, logits->data, o->logits_size * sizeof *o->logits);
+    o->loss = loss->data[0];
+    o->grads_size = m->parameters.block_size;
+    o->grads = rt_alloc(o->grads_size, sizeof *o->grads);
+    ck_assert(o->grads != NULL);
+    memcpy(o->grads, m->parameters.grads, o->grads_size * sizeof *o->grads);
+    rt_graph_free(g);
+}
+
+static real largest(const real *x, size_t size)
+{
+    real most = 1;
+    for (size_t i = 0; i < size; i++)
+        most = fabs((double)x[i]) > (double)most ? (real)fabs((double)x[i]) : most;
+    return most;
+}
+
+/* The first place where two blocks differ in a bit; their size if none. */
+static size_t first_difference(const real *x, const real *y, size_t size)
+{
+    size_t i = 0;
+    while (i < size && !memcmp(x + i, y + i, sizeof *x))
+        i++;
+    return i;
+}
+
+static void expect_same_bits(const real *got, const real *expected, size_t size, const char *what,
+                             const char *of)
+{
+    const size_t i = first_difference(got, expected, size);
+    ck_assert_msg(i == size, "%s: %s %zu: expected %.17g, got %.17g", of, what, i,
+                  i < size ? (double)expected[i] : 0, i < size ? (double)got[i] : 0);
+}
+
+static void expect_finite(const real *x, size_t size, const char *of)
+{
+    for (size_t i = 0; i < size; i++)
+        ck_assert_msg(isfinite(x[i]), "%s: %zu is %g", of, i, (double)x[i]);
+}
+
+/* Every model that there can be: calls `check` with it and its name. */
+static int each_model(rt_head head, void (*check)(rt_roformer *, const char *))
+{
+    static const char *const heads[] = {RT_HEADS(RT_CHOICE_WORD) NULL};
+    int count = 0;
+    for (int kind = 0; kind <= RT_POSITION_NONE; kind++)
+        for (int attention = 0; attention < ATTENTIONS; attention++)
+            for (int causal = 0; causal < 2; causal++) {
+                char name[100];
+                rt_roformer *m;
+                rt_roformer_options o =
+                    with((rt_position_kind)kind, (rt_attention_kind)attention, causal);
+                o.head = head;
+                o.labels = LABELS;
+                o.token_types = 2;
+                o.norm = count % 2 ? RT_NORM_PRE : RT_NORM_POST;
+                o.position.max_len = LENGTH;
+                o.position.rotate_value = kind == RT_POSITION_ROPE && causal;
+                o.theta.learn = kind == RT_POSITION_ROPE;
+                if (rt_roformer_new(&m, &o, 1, NULL).code)
+                    continue; /* what adds to scores has none to add to */
+                grow(m);
+                snprintf(name, sizeof name, "%s, %s%s, %s", kinds[kind], attentions[attention],
+                         causal ? ", causal" : "", heads[head]);
+                check(m, name);
+                rt_roformer_free(m);
+                count++;
+            }
+    return count;
+}
+
+static void check_filling(rt_roformer *m, const char *name)
+{
+    static sequences s;
+    static outcome first, other;
+    fill(&s, m, LENGTH, 100000);
+    compute(&first, m, &s);
+    expect_finite(first.logits, first.logits_size, name);
+    expect_finite(first.grads, first.grads_size, name);
+    fill(&s, m, LENGTH, 200000);
+    compute(&other, m, &s);
+    expect_same_bits(&other.loss, &first.loss, 1, "loss", name);
+    expect_same_bits(other.logits, first.logits, first.logits_size, "logit", name);
+    expect_same_bits(other.grads, first.grads, first.grads_size, "gradient", name);
+    rt_free(first.grads);
+    rt_free(other.grads);
+}
+
+static void check_amount(rt_roformer *m, const char *name)
+{
+    static const int lengths[] = {LONGEST, LONGEST + 1, 77, LENGTH};
+    static sequences s;
+    static outcome first, other;
+    fill(&s, m, lengths[0], 1);
+    compute(&first, m, &s);
+    const double tolerance = rounding * (double)largest(first.grads, first.grads_size);
+    for (int i = 1; i < 4; i++) {
+        fill(&s, m, lengths[i], 1);
+        compute(&other, m, &s);
+        expect_near(largest_difference(other.logits, first.logits, first.logits_size), 0,
+                    rounding * (double)largest(first.logits, first.logits_size),
+                    "%s: change of logits from length %d to %d", name, lengths[0], lengths[i]);
+        expect_near(largest_difference(other.grads, first.grads, first.grads_size), 0, tolerance,
+                    "%s: change of gradients from length %d to %d", name, lengths[0], lengths[i]);
+        rt_free(other.grads);
+    }
+    rt_free(first.grads);
+}
+
+/* All kinds go with softmax, those that add nothing to scores with linear attention as well. */
+START_TEST(what_stands_in_padding_changes_no_bit)
+{
+    ck_assert_int_ge(each_model((rt_head)_i, check_filling), 2 * (RT_POSITION_NONE + 1 + 3 * 3));
+}
+END_TEST
+
+START_TEST(the_amount_of_padding_changes_rounding_alone)
+{
+    ck_assert_int_ge(each_model((rt_head)_i, check_amount), 2 * (RT_POSITION_NONE + 1 + 3 * 3));
+}
+END_TEST
+
+/* The laws above would say nothing if tokens changed nothing either. */
+static void check_tokens(rt_roformer *m, const char *name)
+{
+    static sequences s;
+    static outcome first, other;
+    fill(&s, m, LONGEST, 1);
+    compute(&first, m, &s);
+    s.ids[3] = (s.ids[3] + 1) % VOCAB;
+    compute(&other, m, &s);
+    expect_above(largest_difference(other.logits, first.logits, first.logits_size), 1e-6,
+                 "%s: change of logits by a token", name);
+    rt_free(first.grads);
+    rt_free(other.grads);
+}
+
+START_TEST(what_stands_in_tokens_changes_the_logits)
+{
+    each_model(RT_HEAD_LM, check_tokens);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("padding laws");
+    TCase *tests = leak_checked_case(suite, "padding");
+    tcase_add_loop_test(tests, what_stands_in_padding_changes_no_bit, 0, RT_HEAD_TOKEN + 1);
+    tcase_add_loop_test(tests, the_amount_of_padding_changes_rounding_alone, 0, RT_HEAD_TOKEN + 1);
+    tcase_add_test(tests, what_stands_in_tokens_changes_the_logits);
+    return run_suite(suite);
+}

@@ -1,0 +1,344 @@
+/* Steps and evaluations on labelled texts of different lengths, in double. */
+
+#include "config_loading.h"
+
+#include "scratch.h"
+#include "train/step/batch_loss.h"
+#include "train/step/trainer.h"
+
+#include <math.h>
+
+static const char tiny[] = "[model]\nlayers = 1\ndim = 16\nheads = 2\n"
+                           "[data]\nlevel = char\nlength = 40\n"
+                           "[train]\nbatch_size = 8\n";
+
+enum { COUNT = 61, LENGTH = 40 };
+
+/* Texts of 1 to 12 letters; three labels, in pairs if asked. Tokens have one each. */
+static void write_rows(const char *name, bool pairs, bool tag)
+{
+    char text[8000];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s",
+                                   tag     ? ""
+                                   : pairs ? "text\ttext_b\tlabel\n"
+                                           : "text\tlabel\n");
+    for (int i = 0; i < COUNT; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%.*s%s\t%c\n%s", 1 + i * 5 % 12,
+                                 &"abcabdacbdda"[i % 3], pairs ? "\tdc" : "", 'x' + i % 3,
+                                 tag && i % 3 == 2 ? "\n" : "");
+    FILE *to = fopen(in_scratch(name), "w");
+    ck_assert(to && fwrite(text, 1, used, to) == used && !fclose(to));
+}
+
+typedef struct training {
+    rt_config config;
+    rt_data *data;
+    rt_trainer *trainer;
+} training;
+
+static void expect_ok(rt_status status)
+{
+    ck_assert_msg(!status.code, "%s", status.message);
+}
+
+/* On all rows of the file: `task` is a line "data.task=...". */
+static training *new_training(const char *task, const char *more)
+{
+    char file[600];
+    training *t = calloc(1, sizeof *t);
+    ck_assert_ptr_nonnull(t);
+    snprintf(file, sizeof file, "data.file=%s", in_scratch("a.tsv"));
+    load_sound(&t->config, tiny, OVERRIDES(task, file, "data.eval_fraction=0", more));
+    expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
+    expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data));
+    return t;
+}
+
+static training *new_labelled(bool pairs, bool tag, const char *more)
+{
+    write_rows("a.tsv", pairs, tag);
+    return new_training(tag ? "data.task=tag" : "data.task=classify", more);
+}
+
+static void free_training(training *t)
+{
+    rt_trainer_free(t->trainer);
+    rt_data_close(t->data);
+    free(t);
+}
+
+/* ---- the model ---- */
+
+START_TEST(the_data_chooses_head_and_token_types)
+{
+    training *t = new_labelled(false, false, "run.seed=1");
+    rt_roformer_options o = rt_model_options(&t->config, t->data);
+    ck_assert_int_eq(o.head, RT_HEAD_SEQUENCE);
+    ck_assert_int_eq(o.labels, 3);
+    ck_assert_int_eq(o.token_types, 0);
+    free_training(t);
+    t = new_labelled(true, false, "run.seed=1");
+    o = rt_model_options(&t->config, t->data);
+    ck_assert_int_eq(o.token_types, 2);
+    free_training(t);
+    t = new_labelled(false, true, "run.seed=1");
+    o = rt_model_options(&t->config, t->data);
+    ck_assert_int_eq(o.head, RT_HEAD_TOKEN);
+    ck_assert_int_eq(o.labels, 3);
+    free_training(t);
+}
+END_TEST
+
+START_TEST(a_second_text_trains_the_second_type)
+{
+    training *t = new_labelled(true, false, "run.seed=1");
+    const rt_parameters *p = &rt_trainer_state(t->trainer)->model->parameters;
+    const rt_parameter *types = rt_parameters_find(p, "roformer.embeddings.token_type_embeddings."
+                                                      "weight");
+    rt_step_result result;
+    double squares[2] = {0};
+    expect_ok(rt_trainer_step(t->trainer, &result));
+    ck_assert_ptr_nonnull(types);
+    for (size_t i = 0; i < 32; i++)
+        squares[i / 16] += types->tensor.grad[i] * types->tensor.grad[i];
+    ck_assert_double_gt(squares[0], 0);
+    ck_assert_double_gt(squares[1], 0);
+    free_training(t);
+}
+END_TEST
+
+/* ---- batches ---- */
+
+START_TEST(a_batch_is_as_long_as_its_longest_row)
+{
+    training *t = new_labelled(true, false, "run.seed=1");
+    const int length = t->config.data.length;
+    rt_labelled_batch cut;
+    expect_ok(rt_labelled_batch_new(&cut, 8, length));
+    int shorter = 0;
+    for (uint32_t step = 0; step < 16; step++) {
+        int32_t ids[8 * LENGTH], labels[8 * LENGTH], types[8 * LENGTH];
+        uint8_t mask[8 * LENGTH];
+        rt_batch whole = {8, length, ids, labels, mask, types};
+        int longest = 0;
+        rt_data_training(t->data, 1, step, 0, &whole);
+        rt_draw_training(&cut, t->data, 1, step, 0);
+        for (int at = 0; at < 8 * length; at++)
+            if (mask[at] && at % length >= longest)
+                longest = at % length + 1;
+        ck_assert_int_eq(cut.batch.length, longest);
+        shorter += longest < length;
+        for (int at = 0; at < 8 * longest; at++) {
+            const int from = at / longest * length + at % longest;
+            ck_assert_int_eq(cut.batch.ids[at], ids[from]);
+            ck_assert_int_eq(cut.batch.labels[at], labels[from]);
+            ck_assert_int_eq(cut.batch.types[at], types[from]);
+            ck_assert_int_eq(cut.batch.mask[at], mask[from]);
+        }
+        ck_assert_int_eq(cut.labels, 8);
+        for (int r = 0; r < 8; r++)
+            ck_assert_int_eq(cut.where[r], r * longest);
+    }
+    ck_assert_int_gt(shorter, 8);
+    rt_labelled_batch_free(&cut);
+    free_training(t);
+}
+END_TEST
+
+/* A copy of odd length ends with a place of padding, and always has. */
+START_TEST(sequences_of_one_length_are_never_cut)
+{
+    rt_config c;
+    rt_data *data;
+    rt_labelled_batch b;
+    load_sound(&c, tiny, OVERRIDES("data.task=copy", "data.length=13"));
+    expect_ok(rt_data_open(&data, &c.data, NULL));
+    expect_ok(rt_labelled_batch_new(&b, 2, 13));
+    rt_draw_training(&b, data, 1, 0, 0);
+    ck_assert_int_eq(b.batch.mask[12], 0);
+    ck_assert_int_eq(b.batch.length, 13);
+    rt_labelled_batch_free(&b);
+    rt_data_close(data);
+}
+END_TEST
+
+/* The loss of a step by each row alone, without padding. */
+START_TEST(the_loss_of_a_step_is_that_of_its_rows_alone)
+{
+    training *t = new_labelled(_i == 1, _i == 2, "train.shards=4");
+    rt_roformer *model = rt_trainer_state(t->trainer)->model;
+    rt_graph *g = rt_graph_new();
+    rt_labelled_batch one;
+    rt_step_result result;
+    double loss = 0;
+    long labels = 0, correct = 0;
+    expect_ok(rt_labelled_batch_new(&one, 1, t->config.data.length));
+    for (uint32_t r = 0; r < 8; r++) {
+        rt_batch_result alone;
+        rt_draw_training(&one, t->data, t->config.run.seed, 0, r);
+        for (int i = 0; i < one.batch.length; i++)
+            ck_assert(one.batch.mask[i]);
+        rt_graph_clear(g);
+        ck_assert(rt_batch_loss(model, g, &one, 1, &alone) != NULL);
+        loss += alone.loss;
+        labels += one.labels;
+        correct += (long)alone.correct;
+    }
+    expect_ok(rt_trainer_step(t->trainer, &result));
+    ck_assert_double_eq_tol(result.loss, loss / (double)labels, 1e-12);
+    ck_assert_double_eq_tol(result.accuracy, (double)correct / (double)labels, 1e-12);
+    ck_assert_int_lt(result.tokens, 8 * t->config.data.length);
+    rt_labelled_batch_free(&one);
+    rt_graph_free(g);
+    free_training(t);
+}
+END_TEST
+
+START_TEST(any_number_of_threads_takes_the_same_steps)
+{
+    static const char *const threads[] = {"run.threads=1", "run.threads=3"};
+    training *t[2];
+    for (int i = 0; i < 2; i++) {
+        t[i] = new_labelled(true, false, threads[i]);
+        t[i]->config.train.shards = 4;
+        rt_trainer_free(t[i]->trainer);
+        expect_ok(rt_trainer_new(&t[i]->trainer, &t[i]->config, t[i]->data));
+        rt_step_result result;
+        for (int step = 0; step < 12; step++)
+            expect_ok(rt_trainer_step(t[i]->trainer, &result));
+    }
+    const rt_parameters *a = &rt_trainer_state(t[0]->trainer)->model->parameters;
+    const rt_parameters *b = &rt_trainer_state(t[1]->trainer)->model->parameters;
+    ck_assert(!memcmp(a->values, b->values, a->block_size * sizeof(real)));
+    free_training(t[0]);
+    free_training(t[1]);
+}
+END_TEST
+
+/* ---- evaluation ---- */
+
+/* 61 rows in batches of 8 leave a batch of five; of sentences there are 21. */
+START_TEST(an_evaluation_counts_every_row_once)
+{
+    training *t = new_labelled(_i == 1, _i == 2, "train.shards=2");
+    rt_roformer *model = rt_trainer_state(t->trainer)->model;
+    rt_graph *g = rt_graph_new();
+    rt_labelled_batch one;
+    rt_evaluation e;
+    int64_t counted[9] = {0}, confusion[9];
+    double loss = 0;
+    long labels = 0;
+    const long rows = rt_data_evaluation_rows(t->data, LENGTH);
+    ck_assert_int_eq(rows, _i == 2 ? 21 : COUNT);
+    expect_ok(rt_labelled_batch_new(&one, 1, t->config.data.length));
+    for (uint32_t r = 0; r < (uint32_t)rows; r++) {
+        rt_batch_result alone;
+        int64_t before = 0, after = 0;
+        one.confusion = counted;
+        rt_draw_evaluation(&one, t->data, r);
+        for (int i = 0; i < 9; i++)
+            before += i % 4 == 0 ? counted[i] : 0;
+        rt_graph_clear(g);
+        ck_assert(rt_batch_loss(model, g, &one, 1, &alone) != NULL);
+        for (int i = 0; i < 9; i++)
+            after += i % 4 == 0 ? counted[i] : 0;
+        ck_assert_int_eq(after - before, (long)alone.correct);
+        loss += alone.loss;
+        labels += one.labels;
+    }
+    memset(confusion, 0x55, sizeof confusion);
+    expect_ok(rt_trainer_confusion(t->trainer, LENGTH, &e, confusion));
+    ck_assert_int_eq(e.sequences, rows);
+    ck_assert_int_eq(e.labels, labels);
+    ck_assert_double_eq_tol(e.loss, loss / (double)labels, 1e-12);
+    ck_assert_double_eq(e.accuracy,
+                        (double)(counted[0] + counted[4] + counted[8]) / (double)labels);
+    for (int i = 0; i < 9; i++)
+        ck_assert_int_eq(confusion[i], counted[i]);
+    for (int i = 0; i < 3; i++) /* of the 61 labels, x begins */
+        ck_assert_int_eq(confusion[3 * i] + confusion[3 * i + 1] + confusion[3 * i + 2],
+                         i == 0 ? 21 : 20);
+    rt_labelled_batch_free(&one);
+    rt_graph_free(g);
+    free_training(t);
+}
+END_TEST
+
+START_TEST(an_evaluation_can_be_of_some_batches)
+{
+    training *t = new_labelled(false, false, "train.eval_batches=3");
+    rt_evaluation e;
+    expect_ok(rt_trainer_evaluate(t->trainer, LENGTH, &e));
+    ck_assert_int_eq(e.sequences, 24);
+    expect_ok(rt_trainer_evaluate_batches(t->trainer, LENGTH, 0, &e));
+    ck_assert_int_eq(e.sequences, COUNT);
+    expect_ok(rt_trainer_evaluate_batches(t->trainer, LENGTH, 100, &e));
+    ck_assert_int_eq(e.sequences, COUNT);
+    free_training(t);
+}
+END_TEST
+
+START_TEST(the_default_of_labelled_data_is_to_evaluate_all_of_it)
+{
+    rt_config c;
+    load_sound(&c, tiny, OVERRIDES("data.task=tag", "data.file=a"));
+    ck_assert_int_eq(c.train.eval_batches, 0);
+    ck_assert_int_eq(c.data.batch_size, 8);
+    load_sound(&c, tiny, OVERRIDES("data.task=tag", "data.file=a", "train.eval_batches=8"));
+    ck_assert_int_eq(c.train.eval_batches, 8);
+    load_sound(&c, tiny, OVERRIDES("data.task=text", "data.file=a"));
+    ck_assert_int_eq(c.train.eval_batches, 8);
+}
+END_TEST
+
+/* ---- memory ---- */
+
+START_TEST(batches_of_all_lengths_leave_the_heap_alone)
+{
+    training *t = new_labelled(true, false, "run.threads=1");
+    rt_step_result result;
+    for (int i = 0; i < 16; i++) /* two epochs */
+        expect_ok(rt_trainer_step(t->trainer, &result));
+    const size_t requests = rt_memory_requests();
+    for (int i = 0; i < 16; i++)
+        expect_ok(rt_trainer_step(t->trainer, &result));
+    ck_assert_uint_eq(rt_memory_requests(), requests);
+    free_training(t);
+}
+END_TEST
+
+START_TEST(a_confusion_without_memory_is_a_status)
+{
+    training *t = new_labelled(false, false, "run.threads=1");
+    rt_evaluation e;
+    int64_t confusion[9];
+    expect_ok(rt_trainer_confusion(t->trainer, LENGTH, &e, confusion));
+    const size_t live = rt_memory_live();
+    for (size_t n = 1; n <= 3; n++) {
+        rt_memory_fail_at(n);
+        ck_assert_int_eq(rt_trainer_confusion(t->trainer, LENGTH, &e, confusion).code, RT_MEMORY);
+        rt_memory_fail_at(0);
+        ck_assert_uint_eq(rt_memory_live(), live);
+    }
+    free_training(t);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("labelled steps");
+    TCase *tests = leak_checked_case(suite, "labelled steps");
+    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
+    tcase_add_test(tests, the_data_chooses_head_and_token_types);
+    tcase_add_test(tests, a_second_text_trains_the_second_type);
+    tcase_add_test(tests, a_batch_is_as_long_as_its_longest_row);
+    tcase_add_test(tests, sequences_of_one_length_are_never_cut);
+    tcase_add_loop_test(tests, the_loss_of_a_step_is_that_of_its_rows_alone, 0, 3);
+    tcase_add_test(tests, any_number_of_threads_takes_the_same_steps);
+    tcase_add_loop_test(tests, an_evaluation_counts_every_row_once, 0, 3);
+    tcase_add_test(tests, an_evaluation_can_be_of_some_batches);
+    tcase_add_test(tests, the_default_of_labelled_data_is_to_evaluate_all_of_it);
+    tcase_add_test(tests, batches_of_all_lengths_leave_the_heap_alone);
+    tcase_add_test(tests, a_confusion_without_memory_is_a_status);
+    return run_suite(suite);
+}
