@@ -34,10 +34,7 @@ START_TEST(a_vocabulary_has_as_many_lines_as_are_asked_for)
         expect_exit(w, 0, "$TRAIN --vocab %d text.txt >v.txt; wc -l <v.txt", lines);
         ck_assert_int_eq(atoi(w->out), lines);
         ck_assert_str_eq(w->err, "");
-        expect_exit(w, 0,
-                    "$TRAIN64 text.txt text.txt --vocab 1 >v2.txt || "
-                    "$TRAIN64 --vocab %d text.txt text.txt | cmp - v.txt",
-                    lines);
+        expect_exit(w, 0, "$TRAIN64 --vocab %d text.txt text.txt | cmp - v.txt", lines);
     }
     expect_exit(w, 0, "head -5 v.txt | tr '\\n' ' '");
     ck_assert_str_eq(w->out, "[PAD] [UNK] [CLS] [SEP] [MASK] ");
