@@ -112,8 +112,8 @@ static bool is_geometric(const rt_sine_table *t, int rotated, double base, doubl
     return true;
 }
 
-/* The theta that a table was read for decide as well: one that was computed in another way than
- * rounding what is exact is still that of a base. */
+/* A table that was computed in another way than by rounding what is exact is still that of a base
+ * if the theta that were read off it say so. */
 static bool is_near(const double *found, const double *theta, int rotated)
 {
     for (int i = 0; i < rotated; i++)
@@ -122,24 +122,32 @@ static bool is_near(const double *found, const double *theta, int rotated)
     return true;
 }
 
-/* The roundest base that fits: 10000, or that of the last pair with as few digits as do. */
+/* The base that the last pair tells, with so many digits; 0 if that is none. */
+static double rounded_base(double base, int digits)
+{
+    char text[RT_NUMBER_SIZE];
+    double rounder;
+    snprintf(text, sizeof text, "%.*e", digits - 1, base);
+    return isfinite(base) && rt_number_read(text, &rounder) && rounder > 1 ? rounder : 0;
+}
+
+/* 10000, or the roundest base that fits. */
 static double find_base(const rt_sine_table *t, int rotated, const double *found, double *theta)
 {
     const double ten_thousand = 10000;
-    if (is_geometric(t, rotated, ten_thousand, theta) || is_near(found, theta, rotated))
+    const int most_digits = is_narrow(t) ? 3 : 9;
+    const double base = rotated > 1 && found[rotated - 1] > 0
+                            ? pow(found[rotated - 1], -(double)rotated / (rotated - 1))
+                            : 0;
+    if (is_geometric(t, rotated, ten_thousand, theta))
         return ten_thousand;
-    if (rotated < 2 || !(found[rotated - 1] > 0))
-        return 0;
-    const double base = pow(found[rotated - 1], -(double)rotated / (rotated - 1));
-    for (int digits = 1; digits <= (is_narrow(t) ? 3 : 9); digits++) {
-        char text[RT_NUMBER_SIZE];
-        double rounder;
-        snprintf(text, sizeof text, "%.*e", digits - 1, base);
-        if (!isfinite(base) || !rt_number_read(text, &rounder) || !(rounder > 1))
-            return 0;
-        if (is_geometric(t, rotated, rounder, theta) || is_near(found, theta, rotated))
-            return rounder;
-    }
+    for (int near = 0; near < 2; near++)
+        for (int digits = 0; digits <= most_digits; digits++) {
+            const double rounder = digits ? rounded_base(base, digits) : ten_thousand;
+            const bool fits = rounder > 1 && is_geometric(t, rotated, rounder, theta);
+            if (fits || (near && rounder > 1 && is_near(found, theta, rotated)))
+                return rounder;
+        }
     return 0;
 }
 
