@@ -90,6 +90,15 @@ static bool is_known(const loading *l, const char *name)
     return rt_parameters_find(&l->model->parameters, whole) != NULL;
 }
 
+/* A name as a message has it: whole, unless it could do something to a terminal. */
+static const char *show_name(char quoted[RT_QUOTE_SIZE], const char *name)
+{
+    const char *at = name;
+    while (*at > ' ' && *at < 0x7f)
+        at++;
+    return *at || at - name >= RT_NAME_SIZE ? rt_quote(quoted, name) : name;
+}
+
 static rt_status check_surplus(const loading *l)
 {
     const rt_weights *weights = &l->there->files->weights;
@@ -99,7 +108,7 @@ static rt_status check_surplus(const loading *l)
             char quoted[RT_QUOTE_SIZE];
             if (!is_known(l, t->name))
                 return rt_error(RT_CHECKPOINT, "%s: has %s, which is no part of the model",
-                                rt_safetensors_name(weights->files[i]), rt_quote(quoted, t->name));
+                                rt_safetensors_name(weights->files[i]), show_name(quoted, t->name));
         }
     return rt_ok();
 }
