@@ -21,10 +21,10 @@ static size_t next_character(const char *text, char character[RT_UNIT_SIZE], int
 {
     const size_t size =
         rt_unit_read(RT_LEVEL_CHAR, (const unsigned char *)text, strlen(text), unit);
-    if (size)
-        snprintf(character, RT_UNIT_SIZE, "%.*s", (int)size, text);
-    else
-        snprintf(character, RT_UNIT_SIZE, "%s", replacement);
+    if (!size)
+        *unit = 0xfffd;
+    snprintf(character, RT_UNIT_SIZE, "%.*s", size ? (int)size : (int)sizeof replacement,
+             size ? text : replacement);
     return size ? size : 1;
 }
 
@@ -36,7 +36,6 @@ static void put_string(rt_writer *w, const char *text)
     int32_t unit;
     rt_writer_add(w, "\"");
     while (*text) {
-        unit = 0xfffd;
         text += next_character(text, character, &unit);
         if (unit == '"' || unit == '\\')
             rt_writer_add(w, "\\%s", character);
@@ -207,7 +206,6 @@ static void put_plain(rt_writer *w, const char *text)
     char character[RT_UNIT_SIZE];
     int32_t unit;
     while (*text) {
-        unit = 0xfffd;
         text += next_character(text, character, &unit);
         if (unit == '&' || unit == '<' || unit == '>')
             rt_writer_add(w, "&#%d;", (int)unit);
