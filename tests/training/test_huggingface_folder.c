@@ -368,7 +368,8 @@ END_TEST
 START_TEST(what_does_not_fit_a_model_changes_nothing)
 {
     rt_huggingface_taken taken;
-    rt_huggingface *there = opened_folder(HF_FIXTURES "/masked_lm/hf");
+    rt_huggingface *there =
+        opened_folder(_i == 3 ? HF_FIXTURES "/masked_lm_untied/hf" : HF_FIXTURES "/masked_lm/hf");
     rt_roformer_options o = there->options;
     const char *message = "config.json: num_attention_heads is 3, this model has 6";
     if (_i == 0)
@@ -382,6 +383,11 @@ START_TEST(what_does_not_fit_a_model_changes_nothing)
         o.ffn_dim = 48;
         message = "model.safetensors: roformer.encoder.layer.0.intermediate.dense.weight is "
                   "(40, 24), (48, 24) expected";
+    }
+    if (_i == 3) {
+        o.tie_embeddings = true;
+        message = "config.json: its decoder is not tied to its embeddings; this model has "
+                  "model.tie_embeddings = yes";
     }
     rt_roformer *model = other_model(&o), *start = other_model(&o);
     assert_status(rt_huggingface_load(there, model, &taken), RT_CHECKPOINT, message);
@@ -439,7 +445,7 @@ int main(void)
     tcase_add_test(tests, another_head_keeps_its_start);
     tcase_add_loop_test(tests, theta_of_a_folder_goes_to_every_layer_and_head, 0, 2);
     tcase_add_test(tests, another_base_is_not_the_folders_theta);
-    tcase_add_loop_test(tests, what_does_not_fit_a_model_changes_nothing, 0, 3);
+    tcase_add_loop_test(tests, what_does_not_fit_a_model_changes_nothing, 0, 4);
     tcase_add_loop_test(tests, every_allocation_can_fail, 0, 3);
     return run_suite(suite);
 }

@@ -69,9 +69,11 @@ char *rt_huggingface_ini(const rt_huggingface *there);
 rt_status rt_huggingface_model(const rt_huggingface *there, rt_roformer **model_new) RT_MUST_CHECK;
 
 /* Fills the values of a model that somebody has made, for train.init_from. The encoder must be of
- * the same shape, with the same heads and pairing. The head is taken if both have the same one;
- * theta if the model learns it: the folder's single theta go to every layer and head of the model,
- * one of scope layer or head needs the same scope and fraction. On an error nothing is changed. */
+ * the same shape, with the same heads and pairing. The head is taken if both have the same one; an
+ * untied decoder cannot become a tied one. Theta is taken if the model learns it and can hold it:
+ * one of scope model goes to every layer and head, one of another scope needs the same scope; the
+ * fraction must be the same, and a form log holds what is above 0. If the model has a fixed theta,
+ * taken.theta tells whether it is the folder's. On an error nothing is changed. */
 typedef struct rt_huggingface_taken {
     bool head;
     bool theta;
@@ -90,7 +92,7 @@ typedef struct rt_huggingface_export {
     const char *title;               /* heading of the model card: a name; or NULL */
     const char *const *facts;        /* lines for the model card, such as "loss: 0.31"; or NULL */
     int fact_count;
-    bool overwrite; /* the folder may have files: those of a model are replaced or removed */
+    bool overwrite; /* the folder may have files: those of a model are removed first */
 } rt_huggingface_export;
 
 /* Writes a folder that from_pretrained of the same class reads: model.safetensors (always F32),

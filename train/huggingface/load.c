@@ -29,6 +29,10 @@ static rt_status compare_heads(const loading *l)
         return rt_error(RT_CHECKPOINT, RT_HF_CONFIG
                         ": it is of a model with position.kind = rope and position.pairing = "
                         "interleaved, which this model has not");
+    if (l->head && b->head == RT_HEAD_LM && b->tie_embeddings && !a->tie_embeddings)
+        return rt_error(RT_CHECKPOINT,
+                        RT_HF_CONFIG ": its decoder is not tied to its embeddings; this model has "
+                                     "model.tie_embeddings = yes");
     return rt_ok();
 }
 

@@ -127,6 +127,9 @@ void rt_huggingface_close(rt_huggingface *there)
 
 /* ---- as a configuration ---- */
 
+/* Shorter sequences than any task can use are no lengths to train with. */
+enum { LEAST_LENGTH = 8 };
+
 char *rt_huggingface_ini(const rt_huggingface *there)
 {
     static const char *const sections[] = {"model", "position", "theta"};
@@ -148,8 +151,9 @@ char *rt_huggingface_ini(const rt_huggingface *there)
                 rt_writer_add(&w, "%s = %s\n", key->name, value);
         }
     }
-    rt_writer_add(&w, "\n[data]\nlength = %d\n",
-                  there->max_positions < 2 ? 2 : there->max_positions);
+    rt_writer_add(&w, "\n[data]\n");
+    if (there->max_positions >= LEAST_LENGTH)
+        rt_writer_add(&w, "length = %d\n", there->max_positions);
     if (there->options.causal)
         rt_writer_add(&w, "objective = lm\n");
     rt_free(config);
