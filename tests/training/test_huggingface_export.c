@@ -357,6 +357,85 @@ START_TEST(theta_of_another_form_are_refused)
 }
 END_TEST
 
+/* ---- what is computed ---- */
+
+enum { ROWS = 2, TOKENS = 7 };
+
+/* Logits, by which all parameters count: none is left at 0 or 1. */
+static void compute(rt_roformer *model, double *logits, size_t room)
+{
+    int32_t ids[ROWS * TOKENS], types[ROWS * TOKENS];
+    rt_graph *g = rt_graph_new();
+    for (int n = 0; n < ROWS * TOKENS; n++) {
+        ids[n] = 1 + n * 3 % 10;
+        types[n] = model->options.token_types > 1 ? n % 2 : 0;
+    }
+    const rt_roformer_input in = {
+        .B = ROWS, .T = TOKENS, .ids = ids, .token_types = types, .padding_id = RT_NO_PADDING};
+    const rt_tensor *out = rt_roformer_logits(model, g, rt_roformer_encode(model, g, &in));
+    assert_status(rt_graph_status(g), RT_OK, "");
+    ck_assert_uint_eq(rt_size(out), room);
+    for (size_t i = 0; i < room; i++)
+        logits[i] = (double)out->data[i];
+    rt_graph_free(g);
+}
+
+static void shake(rt_roformer *model)
+{
+    const rt_parameters *p = &model->parameters;
+    for (int i = 0; i < p->count; i++)
+        for (size_t k = 0; k < rt_size(&p->list[i]->tensor) && p->list[i]->role == RT_ROLE_BIAS;
+             k++)
+            p->list[i]->tensor.data[k] += (real)(0.3 * sin((double)i + 0.7 * (double)k));
+}
+
+static void choose(rt_roformer_options *o, int variant)
+{
+    o->init_std = 0.3;
+    o->position.pairing = variant < 4 ? RT_HALF : RT_INTERLEAVED;
+    o->position.rotate_value = variant % 2;
+    if (variant == 2 || variant == 3)
+        o->position.fraction = 0.5;
+    if (variant == 4) {
+        o->tie_embeddings = false;
+        o->embedding_dim = 10;
+        o->token_types = 2;
+        o->activation = RT_GELU_TANH;
+        o->norm_eps = 1e-3;
+    }
+    if (variant == 5) {
+        o->position.frequencies.family = RT_FREQUENCIES_LINEAR;
+        o->causal = true;
+        o->activation = RT_SILU;
+    }
+    if (variant == 6)
+        o->position.frequencies.base = 30;
+}
+enum { VARIANTS = 7 };
+
+START_TEST(what_is_exported_computes_the_same)
+{
+    enum { COUNT = ROWS * TOKENS * 11 };
+    double here[COUNT], there_too[COUNT];
+    rt_roformer_options o = usual();
+    choose(&o, _i);
+    rt_roformer *model = new_model(&o);
+    shake(model);
+    compute(model, here, COUNT);
+    assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_OK, "");
+    rt_huggingface *there = opened_folder(in_scratch("out"));
+    rt_roformer *again = model_of_folder(there);
+    compute(again, there_too, COUNT);
+    for (int i = 0; i < COUNT; i++)
+        ck_assert_msg(fabs(here[i] - there_too[i]) <= 2e-5, "logit %d: %.9g, again %.9g", i,
+                      here[i], there_too[i]);
+    rt_roformer_free(model);
+    rt_roformer_free(again);
+    rt_huggingface_close(there);
+    remove_out();
+}
+END_TEST
+
 /* ---- faults ---- */
 
 START_TEST(every_allocation_can_fail)
@@ -437,6 +516,7 @@ int main(void)
     tcase_add_loop_test(tests, learned_theta_are_read_again, 0, 12);
     tcase_add_test(tests, theta_that_do_not_make_the_table_are_left);
     tcase_add_loop_test(tests, theta_of_another_form_are_refused, 0, WRONG_THETA);
+    tcase_add_loop_test(tests, what_is_exported_computes_the_same, 0, VARIANTS);
     tcase_add_test(tests, every_allocation_can_fail);
     tcase_add_test(tests, a_full_disk_leaves_no_whole_folder);
     tcase_add_test(tests, a_number_that_no_float_holds_is_not_written);
