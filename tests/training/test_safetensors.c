@@ -190,6 +190,23 @@ START_TEST(numbers_in_fields_that_nobody_reads_may_be_of_any_kind)
 }
 END_TEST
 
+/* The two braces around a field count as well. */
+START_TEST(brackets_within_brackets_are_counted)
+{
+    char header[512], lists[128] = "", ends[128] = "";
+    memset(lists, '[', 125 + (size_t)_i);
+    memset(ends, ']', 125 + (size_t)_i);
+    snprintf(header, sizeof header,
+             "{\"a\":{\"dtype\":\"U8\",\"shape\":[8],\"data_offsets\":[0,8],\"x\":%s%s}}", lists,
+             ends);
+    write_file(header, "12345678", 8);
+    if (_i == 0)
+        rt_safetensors_close(opened());
+    else
+        expect_refusal("a.safetensors:1: has more than 127 brackets within brackets");
+}
+END_TEST
+
 /* ---- writing ---- */
 
 START_TEST(a_file_is_written_byte_for_byte_as_the_library_would)
@@ -294,6 +311,7 @@ int main(void)
     tcase_add_loop_test(tests, a_refusal_names_the_tensor_and_the_reason, 0, REFUSALS);
     tcase_add_test(tests, a_header_takes_bounded_memory);
     tcase_add_test(tests, numbers_in_fields_that_nobody_reads_may_be_of_any_kind);
+    tcase_add_loop_test(tests, brackets_within_brackets_are_counted, 0, 2);
     tcase_add_test(tests, a_file_is_written_byte_for_byte_as_the_library_would);
     tcase_add_test(tests, a_long_tensor_is_written_and_read_in_parts);
     tcase_add_test(tests, what_no_float_holds_is_not_written);

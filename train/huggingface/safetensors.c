@@ -236,7 +236,7 @@ rt_status rt_safetensors_doubles(const rt_safetensors *file, const rt_safetensor
 rt_status rt_safetensors_reals(const rt_safetensors *file, const rt_safetensor *t, uint64_t first,
                                size_t count, real *values)
 {
-    double block[BLOCK];
+    double block[BLOCK] = {0};
     while (count) {
         const size_t part = count < BLOCK ? count : BLOCK;
         rt_status status = rt_safetensors_doubles(file, t, first, part, block);

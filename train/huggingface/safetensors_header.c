@@ -178,9 +178,9 @@ static rt_status read_all(parsing *p, json_t *header, rt_safetensors_list *list)
     json_t *value;
     uint64_t *shape = list->shapes;
     char *name = list->names;
-    rt_status status = rt_ok();
     json_object_foreach(header, key, value)
     {
+        rt_status status;
         if (!strcmp(key, metadata_key)) {
             status = check_metadata(p, value);
         } else {
