@@ -139,6 +139,8 @@ static const struct {
      "a.safetensors: tensor 'a': its shape must have whole numbers from 0 on"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[18446744073709551615],\"data_offsets\":[0,8]}}",
      "a.safetensors: tensor 'a': its shape overflows"},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[0,18446744073709551616],\"data_offsets\":[0,0]}}",
+     "a.safetensors: tensor 'a': its shape must have whole numbers from 0 on"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,18446744073709551615]}}",
      "a.safetensors: tensor 'a': its data_offsets are not in the file"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}",
@@ -149,6 +151,10 @@ static const struct {
      "a.safetensors: tensor '?[2J': its dtype is none of the format's"},
     {"{\"a\":\n1,\n,}",
      "a.safetensors:3: it is not as JSON must be: 'string or '}' expected near ',''"},
+    {"{\"a\":{\"dtype\":\"F4\",\"shape\":[17],\"data_offsets\":[0,8]}}",
+     "a.safetensors: tensor 'a': it does not end with a byte"},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,8]}}",
+     "a.safetensors: tensor 'a': its data_offsets do not fit its shape"},
     {"{\"__metadata__\":{\"a\":1}}", "a.safetensors: __metadata__: 'a' must be a string"},
 };
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
@@ -179,11 +185,22 @@ START_TEST(a_header_takes_bounded_memory)
 }
 END_TEST
 
+START_TEST(a_header_has_at_most_a_hundred_million_bytes)
+{
+    static const unsigned char length[8] = {0x01, 0xe1, 0xf5, 0x05};
+    write_bytes(in_scratch("a.safetensors"), length, sizeof length);
+    ck_assert_int_eq(truncate(in_scratch("a.safetensors"), 100000100), 0);
+    expect_refusal("a.safetensors: its header would have 100000001 bytes; the file has 100000100, "
+                   "a header at most 100000000");
+}
+END_TEST
+
 START_TEST(numbers_in_fields_that_nobody_reads_may_be_of_any_kind)
 {
     write_file(
         "{\"a\":{\"dtype\":\"U8\",\"shape\":[0, 18446744073709551615],\"data_offsets\":[0,0],"
-        "\"x\":[-0, 1.5e3, -7, \"-0 [[[\\\"\"]}, \"b\":{\"dtype\":\"U8\",\"shape\":[8],"
+        "\"x\":[-0, 1.5e3, -7, 18446744073709551616, -9223372036854775809, \"-0 [[[\\\"\"]}, "
+        "\"b\":{\"dtype\":\"U8\",\"shape\":[8],"
         "\"data_offsets\":[0,8]}}",
         "12345678", 8);
     rt_safetensors_close(opened());
@@ -310,6 +327,7 @@ int main(void)
     tcase_add_test(tests, what_is_no_regular_file_is_not_waited_for);
     tcase_add_loop_test(tests, a_refusal_names_the_tensor_and_the_reason, 0, REFUSALS);
     tcase_add_test(tests, a_header_takes_bounded_memory);
+    tcase_add_test(tests, a_header_has_at_most_a_hundred_million_bytes);
     tcase_add_test(tests, numbers_in_fields_that_nobody_reads_may_be_of_any_kind);
     tcase_add_loop_test(tests, brackets_within_brackets_are_counted, 0, 2);
     tcase_add_test(tests, a_file_is_written_byte_for_byte_as_the_library_would);

@@ -31,34 +31,51 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Whether that many digits are above 2^63-1 and at most 2^64-1. */
-static bool needs_64_bits(const char *digits, size_t count)
-{
-    static const char low[] = "9223372036854775807", high[] = "18446744073709551615";
-    return (count == sizeof low - 1 && memcmp(digits, low, count) > 0) ||
-           (count == sizeof high - 1 && *digits != '0' && memcmp(digits, high, count) <= 0);
-}
-
-/* Changes a number as the header says; returns the byte behind it. */
-static char *settle_number(char *at, const char *end)
+/* Whether that many digits are above 2^63-1, and whether they are above 2^64-1. */
+static bool is_above_63_bits(const char *digits, size_t count)
 {
     static const char most[] = "9223372036854775807";
+    const size_t size = sizeof most - 1;
+    return count > size || (count == size && memcmp(digits, most, size) > 0);
+}
+
+static bool is_above_64_bits(const char *digits, size_t count)
+{
+    static const char most[] = "18446744073709551615";
+    const size_t size = sizeof most - 1;
+    return count > size || (count == size && memcmp(digits, most, size) > 0);
+}
+
+/* Changes a whole number as the header says. */
+static void settle_whole(char *digits, size_t count, bool negative)
+{
+    static const char most[] = "9223372036854775807";
+    const size_t size = sizeof most - 1;
+    if (negative && count == 1 && *digits == '0') {
+        *digits = '1';
+    } else if (is_above_63_bits(digits, count) &&
+               (negative || *digits == '0' || is_above_64_bits(digits, count))) {
+        memcpy(digits + count - 2, "e0", 2);
+    } else if (is_above_63_bits(digits, count)) {
+        memset(digits, ' ', count);
+        memcpy(digits + count - size, most, size);
+    }
+}
+
+/* Returns the byte behind a number, which may be changed. */
+static char *settle_number(char *at, const char *end)
+{
     const bool negative = *at == '-';
     char *const digits = at + negative;
     char *behind = digits;
     while (behind < end && is_digit(*behind))
         behind++;
-    const size_t count = (size_t)(behind - digits);
-    if (behind < end && (*behind == '.' || *behind == 'e' || *behind == 'E')) {
+    if (behind == end || (*behind != '.' && *behind != 'e' && *behind != 'E'))
+        settle_whole(digits, (size_t)(behind - digits), negative);
+    else
         while (behind < end && (is_digit(*behind) || strchr("+-.eE", *behind)))
             behind++;
-    } else if (negative && count == 1 && *digits == '0') {
-        *digits = '1';
-    } else if (!negative && needs_64_bits(digits, count)) {
-        memset(digits, ' ', count);
-        memcpy(behind - (sizeof most - 1), most, sizeof most - 1);
-    }
-    return behind > at ? behind : at + 1;
+    return behind;
 }
 
 static rt_status count_value(scanning *s)

@@ -19,9 +19,9 @@
 enum { RT_JSON_DEPTH = 127, RT_JSON_VALUES = 1 << 20 };
 
 /* An object, to be given back with json_decref. A key that comes twice is refused, and so is NUL in
- * a string. The bytes are changed where Jansson and the formats differ on numbers: -0, which it
- * takes for the whole number 0, is read as -1, and a number from 2^63 to 2^64-1, which it does not
- * take, as 2^63-1. */
+ * a string. The bytes are changed where Jansson and the formats differ on whole numbers: -0, which
+ * it takes for 0, is read as -1; those from 2^63 to 2^64-1, which it does not take, as 2^63-1; and
+ * larger ones as numbers that are not whole. */
 rt_status rt_json_read(json_t **object_new, const char *name, char *bytes,
                        size_t size) RT_MUST_CHECK;
 
