@@ -26,8 +26,8 @@ License: Expat
 
 License: Expat
 @ROTOR_LICENSE@
-Comment: The programs are linked with HDF5 (BSD), OpenBLAS (BSD), xxHash (BSD) and utf8proc (Expat);
- random123 (BSD) is compiled in.
+Comment: The programs are linked with HDF5 (BSD), OpenBLAS (BSD), xxHash (BSD), utf8proc (Expat)
+ and Jansson (Expat); random123 (BSD) is compiled in.
 ")
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

@@ -23,9 +23,14 @@ reference reference_open(const char *name)
 {
     char path[PATH_SIZE];
     const char *folder = getenv("ROTOR_VECTORS");
+    snprintf(path, sizeof path, "%s/%s", folder ? folder : TEST_SOURCES "/vectors", name);
+    return reference_open_at(name, path);
+}
+
+reference reference_open_at(const char *name, const char *path)
+{
     reference r = {.name = name};
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    snprintf(path, sizeof path, "%s/%s", folder ? folder : TEST_SOURCES "/vectors", name);
     r.file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     ck_assert_msg(r.file >= 0, "%s: cannot be read as HDF5", path);
     r.graph = rt_graph_new();

@@ -33,6 +33,9 @@ typedef struct array {
 /* Opens NAME in the folder of ROTOR_VECTORS, or tests/vectors. */
 reference reference_open(const char *name);
 
+/* The same of another file, which messages call by that name. */
+reference reference_open_at(const char *name, const char *path);
+
 /* Prints the summary line; a file without a case is a failure. */
 void reference_close(reference *r);
 

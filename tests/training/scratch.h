@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char scratch[64];
@@ -126,6 +127,19 @@ static inline void limit_file_size(size_t bytes)
 {
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){bytes, bytes});
+}
+
+/* Whether a child, whose files cannot grow beyond `bytes`, ends with RT_IO. */
+static inline bool fails_on_full_disk(size_t bytes, rt_status (*act)(void))
+{
+    int result;
+    const pid_t child = fork();
+    if (child == 0) {
+        limit_file_size(bytes);
+        _exit(act().code == RT_IO ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(child, &result, 0), child);
+    return result == 0;
 }
 
 static inline void assert_status(rt_status status, rt_code code, const char *message)

@@ -2,13 +2,10 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "data/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,65 +45,17 @@ static rt_status cannot(const char *verb, const char *path)
 
 /* ---- writing ---- */
 
-static bool synchronise(int file)
-{
-    int result;
-    do
-        result = fsync(file);
-    while (result && errno == EINTR);
-    return result == 0;
-}
-
-static rt_status write_file(const char *path, const unsigned char *block, const unsigned char *body,
-                            size_t size)
-{
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (file < 0)
-        return cannot("create", path);
-    rt_status status = rt_ok();
-    if (!rt_write_all(file, block, RT_SEAL_SIZE) || !rt_write_all(file, body, size))
-        status = cannot("write", path);
-    else if (!synchronise(file))
-        status = cannot("synchronise", path);
-    if (close(file) && errno != EINTR && status.code == RT_OK)
-        status = cannot("close", path);
-    return status;
-}
-
-/* A new name is on the disk once its folder is. Some file systems cannot
- * synchronise a folder and say EINVAL: there is nothing to wait for then. */
-static rt_status synchronise_folder_of(const char *path)
-{
-    char folder[RT_PATH_SIZE];
-    int length = (int)(rt_path_name(path) - path);
-    snprintf(folder, sizeof folder, "%.*s", length, length ? path : "");
-    int file = open(length ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (file < 0)
-        return cannot("open the folder of", path);
-    rt_status status = rt_ok();
-    if (!synchronise(file) && errno != EINVAL)
-        status = cannot("synchronise the folder of", path);
-    close(file);
-    return status;
-}
-
 rt_status rt_sealed_write(const char *path, const void *body, size_t size)
 {
-    char temporary[RT_PATH_SIZE];
-    const int length = snprintf(temporary, sizeof temporary, "%s" RT_TEMPORARY_SUFFIX, path);
-    if (length < 0 || length >= RT_PATH_SIZE)
-        return rt_error(RT_IO, "cannot write %s: the path has more than %d bytes", path,
-                        RT_PATH_SIZE - 1);
+    rt_durable_file file;
     unsigned char block[RT_SEAL_SIZE];
     make_block(block, body, size);
-    rt_status status = write_file(temporary, block, body, size);
-    if (status.code == RT_OK && rename(temporary, path))
-        status = cannot("give its name to", path);
-    if (status.code != RT_OK) {
-        unlink(temporary);
-        return status;
-    }
-    return synchronise_folder_of(path);
+    rt_status status = rt_durable_open(&file, path);
+    if (!status.code)
+        status = rt_durable_write(&file, block, RT_SEAL_SIZE);
+    if (!status.code)
+        status = rt_durable_write(&file, body, size);
+    return rt_durable_close(&file, status);
 }
 
 /* ---- reading ---- */

@@ -17,7 +17,7 @@
  * 512 bytes are the smallest user block of HDF5, which ignores what is in it.
  */
 
-#include "core/status.h"
+#include "train/text/durable_file.h"
 
 #include <stddef.h>
 
@@ -25,9 +25,6 @@ enum { RT_SEAL_SIZE = 512 };
 
 /* Larger files are not read: 64 GiB. */
 #define RT_SEALED_LIMIT ((size_t)64 << 30)
-
-/* What is appended to a name while the file is being written. */
-#define RT_TEMPORARY_SUFFIX ".tmp"
 
 /* Writes block and body to a temporary file beside `path`, waits until they are on
  * the disk, and gives the file its name. RT_IO if any of that fails: then nothing

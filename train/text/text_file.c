@@ -35,21 +35,31 @@ FILE *rt_open_regular(const char *path)
     return file;
 }
 
-char *rt_read_text(const char *path)
+char *rt_read_bytes(const char *path, size_t *count)
 {
     FILE *file = rt_open_regular(path);
+    *count = 0;
     if (!file)
         return NULL;
     char *text = NULL;
     long size = fseek(file, 0, SEEK_END) ? -1 : ftell(file);
-    if (size >= 0 && size <= MOST_BYTES && !fseek(file, 0, SEEK_SET))
+    if (size > MOST_BYTES)
+        errno = EFBIG;
+    else if (size >= 0 && !fseek(file, 0, SEEK_SET))
         text = rt_alloc((size_t)size + 1, 1);
     if (text && fread(text, 1, (size_t)size, file) != (size_t)size) {
         rt_free(text);
         text = NULL;
     }
     fclose(file);
+    *count = text ? (size_t)size : 0;
     return text;
+}
+
+char *rt_read_text(const char *path)
+{
+    size_t count;
+    return rt_read_bytes(path, &count);
 }
 
 static rt_status failure(const char *path)

@@ -20,6 +20,9 @@ bool rt_is_own_folder(const char *path);
  * be read. */
 char *rt_read_text(const char *path);
 
+/* The same with the number of its bytes, among which there may be zeros. */
+char *rt_read_bytes(const char *path, size_t *count);
+
 /* Writes folder/name under a temporary name first, so that an older file of that name stays until
  * the new one is complete. RT_IO; RT_CONFIG if the path is too long. */
 rt_status rt_write_text(const char *folder, const char *name, const char *text) RT_MUST_CHECK;

@@ -1,0 +1,42 @@
+/* A safetensors file of any bytes is opened, and every tensor of it read, or refused. What was
+ * opened covers the file: each tensor lies in it, and together they take all behind the header. */
+
+#include "fuzz.h"
+
+#include "train/huggingface/safetensors.h"
+
+#include <stdlib.h>
+
+static void read_all(const rt_safetensors *file, const rt_safetensor *t)
+{
+    enum { BLOCK = 64 };
+    double block[BLOCK];
+    for (uint64_t first = 0; first < t->count && first < 4096; first += BLOCK) {
+        const uint64_t left = t->count - first;
+        rt_status status =
+            rt_safetensors_doubles(file, t, first, left < BLOCK ? (size_t)left : BLOCK, block);
+        if ((status.code != RT_OK) != (t->dtype > RT_DTYPE_BF16))
+            abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    rt_safetensors *file;
+    const rt_safetensor *t;
+    uint64_t sum = 0;
+    rt_status status = rt_safetensors_open(&file, fuzz_file(bytes, size));
+    if ((status.code == RT_OK) != (file != NULL) || (status.code && status.code != RT_CHECKPOINT))
+        abort();
+    for (size_t i = 0; file && (t = rt_safetensors_at(file, i)); i++) {
+        if (rt_safetensors_find(file, t->name) != t || t->begin > size ||
+            t->bytes > size - t->begin)
+            abort();
+        read_all(file, t);
+        sum += t->bytes;
+    }
+    if (file && sum > size - 8)
+        abort();
+    rt_safetensors_close(file);
+    return 0;
+}

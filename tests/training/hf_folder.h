@@ -1,0 +1,73 @@
+#ifndef ROTOR_TESTS_TRAINING_HF_FOLDER_H
+#define ROTOR_TESTS_TRAINING_HF_FOLDER_H
+
+/* A folder of Hugging Face in the scratch folder, made of a fixture with a few bytes changed. */
+
+#include "training/scratch.h"
+
+#include "train/huggingface/huggingface.h"
+
+#define HF_FIXTURES TEST_SOURCES "/fixtures/huggingface"
+
+/* Copies NAME's file, with each of the first texts by the one behind it; texts of a safetensors
+ * header must have the same length. NULL ends the list. */
+static inline void copy_changed(const char *name, const char *file, const char *const *changes)
+{
+    static char bytes[1 << 18];
+    char path[512];
+    size_t size;
+    snprintf(path, sizeof path, HF_FIXTURES "/%s/hf/%s", name, file);
+    unsigned char *read = file_bytes(path, &size);
+    ck_assert_uint_lt(size, sizeof bytes);
+    memcpy(bytes, read, size);
+    free(read);
+    for (; changes && changes[0]; changes += 2) {
+        const size_t before = strlen(changes[0]), after = strlen(changes[1]);
+        char *at = bytes;
+        while (at + before <= bytes + size && memcmp(at, changes[0], before))
+            at++;
+        ck_assert_msg(at + before <= bytes + size, "%s has no %s", path, changes[0]);
+        ck_assert_uint_lt(size + after, sizeof bytes);
+        memmove(at + after, at + before, (size_t)(bytes + size - at) - before);
+        memcpy(at, changes[1], after);
+        size += after - before;
+    }
+    write_bytes(in_scratch(file), bytes, size);
+}
+
+static inline void copy_fixture(const char *name, const char *const *config_changes,
+                                const char *const *tensor_changes)
+{
+    copy_changed(name, "config.json", config_changes);
+    copy_changed(name, "model.safetensors", tensor_changes);
+}
+
+static inline rt_huggingface *opened_folder(const char *folder)
+{
+    rt_huggingface *there;
+    assert_status(rt_huggingface_open(&there, folder), RT_OK, "");
+    return there;
+}
+
+static inline rt_roformer *model_of_folder(const rt_huggingface *there)
+{
+    rt_roformer *model;
+    assert_status(rt_huggingface_model(there, &model), RT_OK, "");
+    return model;
+}
+
+/* Opens the scratch folder and makes its model, either of which must be refused. */
+static inline void expect_refused(const char *message)
+{
+    rt_huggingface *there;
+    rt_roformer *model = NULL;
+    rt_status status = rt_huggingface_open(&there, scratch);
+    ck_assert((status.code == RT_OK) == (there != NULL));
+    if (there)
+        status = rt_huggingface_model(there, &model);
+    ck_assert_ptr_null(model);
+    rt_huggingface_close(there);
+    assert_status(status, RT_CHECKPOINT, message);
+}
+
+#endif

@@ -1,0 +1,524 @@
+#include "suite.h"
+#include "training/hf_folder.h"
+
+#include "train/huggingface/json.h"
+
+#include <dirent.h>
+#include <math.h>
+
+static rt_roformer_options usual(void)
+{
+    return (rt_roformer_options){
+        .vocab = 11,
+        .layers = 2,
+        .dim = 16,
+        .heads = 2,
+        .norm_eps = 1e-12,
+        .tie_embeddings = true,
+        .position = {.frequencies = {.base = 10000, .scale = 1}, .fraction = 1},
+    };
+}
+
+static rt_roformer *new_model(const rt_roformer_options *o)
+{
+    rt_roformer *model;
+    assert_status(rt_roformer_new(&model, o, 3, NULL), RT_OK, "");
+    return model;
+}
+
+static rt_status write_model(const rt_roformer *model, const rt_huggingface_export *export)
+{
+    return rt_huggingface_write(in_scratch("out"), model, export);
+}
+
+/* Removes what was written, so that the scratch folder can be removed. */
+static void remove_out(void)
+{
+    char path[800];
+    DIR *folder = opendir(in_scratch("out"));
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        snprintf(path, sizeof path, "%s/%.200s", in_scratch("out"), entry->d_name);
+        remove(path);
+    }
+    if (folder)
+        closedir(folder);
+    rmdir(in_scratch("out"));
+}
+
+static bool is_written(const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "out/%.100s", name);
+    return exists(in_scratch(path));
+}
+
+/* ---- what cannot be expressed ---- */
+
+static void break_rule(rt_roformer_options *o, int rule)
+{
+    if (rule == 0)
+        o->norm = RT_NORM_PRE;
+    if (rule == 1)
+        o->attention = RT_ATTENTION_LINEAR_ELU;
+    if (rule == 2)
+        o->position.kind = RT_POSITION_ALIBI;
+    if (rule == 3) {
+        o->position.frequencies.scaling = RT_SCALING_LINEAR;
+        o->position.frequencies.scale = 2;
+    }
+    if (rule == 4)
+        o->activation = RT_ELU_PLUS_ONE;
+}
+
+static const char *const rules[] = {
+    "model.norm = pre cannot be exported: a RoFormer of Hugging Face has its norms behind the "
+    "blocks",
+    "model.attention = linear_elu cannot be exported: a RoFormer of Hugging Face has softmax "
+    "attention",
+    "position.kind = alibi cannot be exported: a RoFormer of Hugging Face has rotary positions",
+    "position.scaling = linear cannot be exported: a RoFormer of Hugging Face has no scaling of "
+    "its "
+    "frequencies",
+    "model.activation = elu_plus_one cannot be exported: a RoFormer of Hugging Face has no such "
+    "function",
+};
+enum { RULES = sizeof rules / sizeof *rules };
+
+START_TEST(what_transformers_cannot_express_is_refused_by_its_key)
+{
+    rt_roformer_options o = usual();
+    break_rule(&o, _i);
+    rt_roformer *model = new_model(&o);
+    assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_CONFIG, rules[_i]);
+    ck_assert(!exists(in_scratch("out")));
+    rt_roformer_free(model);
+}
+END_TEST
+
+/* ---- folders ---- */
+
+START_TEST(a_folder_that_is_not_empty_is_kept)
+{
+    char message[256];
+    rt_roformer_options o = usual();
+    rt_roformer *model = new_model(&o);
+    ck_assert_int_eq(mkdir(in_scratch("out"), 0777), 0);
+    write_bytes(in_scratch("out/tokenizer.json"), "x", 1);
+    write_bytes(in_scratch("out/notes"), "x", 1);
+    rt_huggingface_export export = {.length = 8};
+    snprintf(message, sizeof message, "%s/out: the folder is not empty; --overwrite writes into it",
+             scratch);
+    assert_status(write_model(model, &export), RT_CONFIG, message);
+    ck_assert(!is_written("config.json") && is_written("tokenizer.json"));
+    export.overwrite = true;
+    assert_status(write_model(model, &export), RT_OK, "");
+    ck_assert(is_written("config.json") && is_written("notes") && is_written("README.md"));
+    ck_assert(!is_written("tokenizer.json") && !is_written("vocab.txt"));
+    rt_roformer_free(model);
+    remove_out();
+}
+END_TEST
+
+START_TEST(an_empty_folder_is_taken)
+{
+    rt_roformer_options o = usual();
+    rt_roformer *model = new_model(&o);
+    ck_assert_int_eq(mkdir(in_scratch("out"), 0777), 0);
+    assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_OK, "");
+    rt_roformer_free(model);
+    remove_out();
+}
+END_TEST
+
+START_TEST(a_file_or_a_name_without_a_folder_is_refused)
+{
+    char message[256];
+    rt_roformer_options o = usual();
+    rt_roformer *model = new_model(&o);
+    write_bytes(in_scratch("out"), "x", 1);
+    snprintf(message, sizeof message, "%s/out: it is no folder", scratch);
+    assert_status(write_model(model, &(rt_huggingface_export){.overwrite = true}), RT_CONFIG,
+                  message);
+    snprintf(message, sizeof message, "cannot make the folder %s/no/out: No such file or directory",
+             scratch);
+    assert_status(rt_huggingface_write(in_scratch("no/out"), model,
+                                       &(rt_huggingface_export){.length = 8}),
+                  RT_IO, message);
+    rt_roformer_free(model);
+}
+END_TEST
+
+/* ---- content ---- */
+
+static json_t *read_config(void)
+{
+    json_t *json;
+    assert_status(rt_json_read_file(&json, in_scratch("out"), "config.json"), RT_OK, "");
+    return json;
+}
+
+static void expect_word(const json_t *json, const char *key, const char *word)
+{
+    ck_assert_str_eq(json_string_value(json_object_get(json, key)), word);
+}
+
+START_TEST(labels_of_any_letters_are_read_again)
+{
+    static const char *const labels[] = {"a \"b\" \\", "\n\t\x01", "\xc3\xa9", "\xff-"};
+    rt_roformer_options o = usual();
+    o.head = RT_HEAD_TOKEN;
+    o.labels = 4;
+    rt_roformer *model = new_model(&o);
+    assert_status(write_model(model, &(rt_huggingface_export){.labels = labels, .length = 2000}),
+                  RT_OK, "");
+    rt_huggingface *there = opened_folder(in_scratch("out"));
+    for (int i = 0; i < 3; i++)
+        ck_assert_str_eq(there->labels[i], labels[i]);
+    ck_assert_str_eq(there->labels[3], "\xef\xbf\xbd-");
+    ck_assert_int_eq(there->max_positions, 2000);
+    rt_huggingface_close(there);
+    rt_roformer_free(model);
+    remove_out();
+}
+END_TEST
+
+START_TEST(the_class_follows_the_head)
+{
+    static const struct {
+        rt_head head;
+        bool causal;
+        const char *name;
+    } classes[] = {{RT_HEAD_LM, false, "RoFormerForMaskedLM"},
+                   {RT_HEAD_LM, true, "RoFormerForCausalLM"},
+                   {RT_HEAD_SEQUENCE, false, "RoFormerForSequenceClassification"},
+                   {RT_HEAD_TOKEN, false, "RoFormerForTokenClassification"}};
+    rt_roformer_options o = usual();
+    o.head = classes[_i].head;
+    o.causal = classes[_i].causal;
+    o.labels = 3;
+    rt_roformer *model = new_model(&o);
+    assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_OK, "");
+    json_t *config = read_config();
+    const json_t *list = json_object_get(config, "architectures");
+    ck_assert_str_eq(json_string_value(json_array_get(list, 0)), classes[_i].name);
+    ck_assert(json_is_true(json_object_get(config, "is_decoder")) == classes[_i].causal);
+    ck_assert_int_eq(json_object_size(json_object_get(config, "label2id")), _i < 2 ? 0 : 3);
+    expect_word(config, "model_type", "roformer");
+    expect_word(config, "dtype", "float32");
+    json_decref(config);
+    rt_roformer_free(model);
+    remove_out();
+}
+END_TEST
+
+START_TEST(the_card_means_nothing_but_its_words)
+{
+    static const char *const facts[] = {"<script>`x`</script> [a](b)\n# heading"};
+    char card[4096];
+    rt_roformer_options o = usual();
+    rt_roformer *model = new_model(&o);
+    assert_status(write_model(model, &(rt_huggingface_export){.length = 8,
+                                                              .title = "a\n---\n",
+                                                              .facts = facts,
+                                                              .fact_count = 1}),
+                  RT_OK, "");
+    read_into(card, sizeof card, "out/README.md");
+    expect_in(card, "# a --- \n");
+    expect_in(card, "- &#60;script&#62;\\`x\\`&#60;/script&#62; \\[a\\]\\(b\\) \\# heading\n");
+    expect_in(card, "theta_i = 10000^(-2i/8), which is fixed.\n");
+    rt_roformer_free(model);
+    remove_out();
+}
+END_TEST
+
+START_TEST(a_vocabulary_and_its_tokenizer_are_written)
+{
+    char text[512];
+    rt_roformer_options o = usual();
+    rt_vocabulary *v;
+    rt_roformer *model = new_model(&o);
+    assert_status(rt_vocabulary_of_text(&v, "text", (const unsigned char *)"bca\n", 4), RT_OK, "");
+    assert_status(write_model(model, &(rt_huggingface_export){.vocabulary = v,
+                                                              .lowercase = true,
+                                                              .length = 8}),
+                  RT_OK, "");
+    read_into(text, sizeof text, "out/vocab.txt");
+    ck_assert_str_eq(text, "[PAD]\n[CLS]\n[MASK]\n[SEP]\n[UNK]\n\\n\na\nb\nc\n");
+    read_into(text, sizeof text, "out/tokenizer_config.json");
+    expect_in(text, "\"tokenizer_class\": \"BertTokenizer\"");
+    expect_in(text, "\"do_lower_case\": true");
+    rt_huggingface *there = opened_folder(in_scratch("out"));
+    ck_assert_str_eq(there->level, "char");
+    rt_huggingface_close(there);
+    rt_vocabulary_free(v);
+    rt_roformer_free(model);
+    remove_out();
+}
+END_TEST
+
+/* ---- theta ---- */
+
+START_TEST(learned_theta_are_read_again)
+{
+    rt_huggingface_taken taken;
+    rt_roformer_options o = usual();
+    o.theta = (rt_theta_options){.learn = true,
+                                 .scope = (rt_theta_scope)(_i % 3),
+                                 .form = (rt_theta_form)(_i / 3 % 2),
+                                 .init = RT_THETA_PERTURBED,
+                                 .init_sigma = 1};
+    o.position.fraction = _i / 6 ? 0.5 : 1;
+    o.position.frequencies.base = 700;
+    rt_roformer *model = new_model(&o);
+    assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_OK, "");
+    rt_huggingface *there = opened_folder(in_scratch("out"));
+    ck_assert_str_eq(there->warnings, "");
+    ck_assert(there->options.theta.learn);
+    ck_assert_int_eq(there->options.theta.scope, o.theta.scope);
+    ck_assert_int_eq(there->options.theta.form, o.theta.form);
+    ck_assert(there->options.position.frequencies.base == 700);
+    ck_assert(there->options.position.fraction == o.position.fraction);
+    rt_roformer *again = new_model(&there->options);
+    assert_status(rt_huggingface_load(there, again, &taken), RT_OK, "");
+    ck_assert(taken.head && taken.theta);
+    double a[64], b[64];
+    ck_assert_uint_le(rt_roformer_theta_count(&o), 64);
+    rt_roformer_theta(model, a);
+    rt_roformer_theta(again, b);
+    for (size_t i = 0; i < rt_roformer_theta_count(&o); i++)
+        ck_assert_msg(fabs(a[i] / b[i] - 1) < 1e-14, "theta %zu: %.17g, again %.17g", i, a[i],
+                      b[i]);
+    rt_roformer_free(model);
+    rt_roformer_free(again);
+    rt_huggingface_close(there);
+    remove_out();
+}
+END_TEST
+
+static void change_file(const char *name, const char *from, const char *to)
+{
+    char text[8192];
+    read_into(text, sizeof text, name);
+    char *at = strstr(text, from);
+    ck_assert_msg(at != NULL, "%s has no %s", name, from);
+    memmove(at + strlen(to), at + strlen(from), strlen(at + strlen(from)) + 1);
+    memcpy(at, to, strlen(to));
+    write_bytes(in_scratch(name), text, strlen(text));
+}
+
+START_TEST(theta_that_do_not_make_the_table_are_left)
+{
+    rt_roformer_options o = usual();
+    o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_LAYER};
+    rt_roformer *model = new_model(&o);
+    assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_OK, "");
+    change_file("out/config.json", "[[1, ", "[[1.01, ");
+    rt_huggingface *there = opened_folder(in_scratch("out"));
+    ck_assert_str_eq(there->warnings,
+                     "config.json: rotor_theta is not what roformer.encoder.embed_positions.weight "
+                     "was made of; the latter is used\n");
+    ck_assert(!there->options.theta.learn && there->options.position.frequencies.base == 10000);
+    rt_huggingface_close(there);
+    rt_roformer_free(model);
+    remove_out();
+}
+END_TEST
+
+static const struct {
+    const char *from, *to, *message;
+} wrong_theta[] = {
+    {"\"scope\": \"layer\"", "\"scope\": \"pair\"",
+     "config.json: rotor_theta must have scope, form, base, and theta by layer, head and pair"},
+    {"\"scope\": \"layer\"", "\"scope\": \"head\"",
+     "config.json: rotor_theta must have 2 layers of 2 heads of 4 numbers, which are above 0 if "
+     "their form is log"},
+    {"[[1, ", "[[-1, ",
+     "config.json: rotor_theta must have 2 layers of 1 heads of 4 numbers, which are above 0 if "
+     "their form is log"},
+    {"[[1, ", "[], [[1, ",
+     "config.json: rotor_theta must have scope, form, base, and theta by "
+     "layer, head and pair"},
+    {"]]\n", "]], []\n", "config.json: rotor_theta must have a list for each of 2 layers"},
+};
+enum { WRONG_THETA = sizeof wrong_theta / sizeof *wrong_theta };
+
+START_TEST(theta_of_another_form_are_refused)
+{
+    rt_huggingface *there;
+    rt_roformer_options o = usual();
+    o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_LAYER};
+    rt_roformer *model = new_model(&o);
+    assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_OK, "");
+    change_file("out/config.json", wrong_theta[_i].from, wrong_theta[_i].to);
+    assert_status(rt_huggingface_open(&there, in_scratch("out")), RT_CHECKPOINT,
+                  wrong_theta[_i].message);
+    rt_roformer_free(model);
+    remove_out();
+}
+END_TEST
+
+/* ---- what is computed ---- */
+
+enum { ROWS = 2, TOKENS = 7 };
+
+/* Logits, by which all parameters count: none is left at 0 or 1. */
+static void compute(rt_roformer *model, double *logits, size_t room)
+{
+    int32_t ids[ROWS * TOKENS], types[ROWS * TOKENS];
+    rt_graph *g = rt_graph_new();
+    for (int n = 0; n < ROWS * TOKENS; n++) {
+        ids[n] = 1 + n * 3 % 10;
+        types[n] = model->options.token_types > 1 ? n % 2 : 0;
+    }
+    const rt_roformer_input in = {
+        .B = ROWS, .T = TOKENS, .ids = ids, .token_types = types, .padding_id = RT_NO_PADDING};
+    const rt_tensor *out = rt_roformer_logits(model, g, rt_roformer_encode(model, g, &in));
+    assert_status(rt_graph_status(g), RT_OK, "");
+    ck_assert_uint_eq(rt_size(out), room);
+    for (size_t i = 0; i < room; i++)
+        logits[i] = (double)out->data[i];
+    rt_graph_free(g);
+}
+
+static void shake(rt_roformer *model)
+{
+    const rt_parameters *p = &model->parameters;
+    for (int i = 0; i < p->count; i++)
+        for (size_t k = 0; k < rt_size(&p->list[i]->tensor) && p->list[i]->role == RT_ROLE_BIAS;
+             k++)
+            p->list[i]->tensor.data[k] += (real)(0.3 * sin((double)i + 0.7 * (double)k));
+}
+
+static void choose(rt_roformer_options *o, int variant)
+{
+    o->init_std = 0.3;
+    o->position.pairing = variant < 4 ? RT_HALF : RT_INTERLEAVED;
+    o->position.rotate_value = variant % 2;
+    if (variant == 2 || variant == 3)
+        o->position.fraction = 0.5;
+    if (variant == 4) {
+        o->tie_embeddings = false;
+        o->embedding_dim = 10;
+        o->token_types = 2;
+        o->activation = RT_GELU_TANH;
+        o->norm_eps = 1e-3;
+    }
+    if (variant == 5) {
+        o->position.frequencies.family = RT_FREQUENCIES_LINEAR;
+        o->causal = true;
+        o->activation = RT_SILU;
+    }
+    if (variant == 6)
+        o->position.frequencies.base = 30;
+}
+enum { VARIANTS = 7 };
+
+START_TEST(what_is_exported_computes_the_same)
+{
+    enum { COUNT = ROWS * TOKENS * 11 };
+    double here[COUNT], there_too[COUNT];
+    rt_roformer_options o = usual();
+    choose(&o, _i);
+    rt_roformer *model = new_model(&o);
+    shake(model);
+    compute(model, here, COUNT);
+    assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_OK, "");
+    rt_huggingface *there = opened_folder(in_scratch("out"));
+    rt_roformer *again = model_of_folder(there);
+    compute(again, there_too, COUNT);
+    for (int i = 0; i < COUNT; i++)
+        ck_assert_msg(fabs(here[i] - there_too[i]) <= 2e-5, "logit %d: %.9g, again %.9g", i,
+                      here[i], there_too[i]);
+    rt_roformer_free(model);
+    rt_roformer_free(again);
+    rt_huggingface_close(there);
+    remove_out();
+}
+END_TEST
+
+/* ---- faults ---- */
+
+START_TEST(every_allocation_can_fail)
+{
+    static const char *const labels[] = {"a", "b"}, *const facts[] = {"loss: 1"};
+    rt_roformer_options o = usual();
+    o.head = RT_HEAD_SEQUENCE;
+    o.labels = 2;
+    o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_HEAD};
+    rt_vocabulary *v;
+    rt_roformer *model = new_model(&o);
+    assert_status(rt_vocabulary_of_text(&v, "text", (const unsigned char *)"abc", 3), RT_OK, "");
+    const rt_huggingface_export export = {.vocabulary = v,
+                                          .labels = labels,
+                                          .length = 8,
+                                          .facts = facts,
+                                          .fact_count = 1,
+                                          .overwrite = true};
+    rt_code code = RT_MEMORY;
+    size_t n = 0;
+    while (code && n < 10000) {
+        rt_memory_fail_at(++n);
+        code = write_model(model, &export).code;
+        rt_memory_fail_at(0);
+        ck_assert(code == RT_OK || code == RT_MEMORY);
+        ck_assert(is_written("config.json") == (code == RT_OK));
+    }
+    ck_assert_uint_gt(n, 10);
+    rt_vocabulary_free(v);
+    rt_roformer_free(model);
+    remove_out();
+}
+END_TEST
+
+static rt_status write_usual(void)
+{
+    rt_roformer_options o = usual();
+    rt_roformer *model = new_model(&o);
+    rt_status status = write_model(model, &(rt_huggingface_export){.length = 8});
+    rt_roformer_free(model);
+    return status;
+}
+
+START_TEST(a_full_disk_leaves_no_whole_folder)
+{
+    ck_assert(fails_on_full_disk(4096, write_usual));
+    ck_assert(!is_written("config.json") && !is_written("model.safetensors"));
+    remove_out();
+}
+END_TEST
+
+START_TEST(a_number_that_no_float_holds_is_not_written)
+{
+    rt_roformer_options o = usual();
+    rt_roformer *model = new_model(&o);
+    model->words->data[5] = (real)INFINITY;
+    assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_NONFINITE,
+                  "model.safetensors: roformer.embeddings.word_embeddings.weight has a number that "
+                  "is not finite as a float");
+    rt_roformer_free(model);
+    remove_out();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("huggingface export");
+    TCase *tests = leak_checked_case(suite, "export");
+    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
+    tcase_add_loop_test(tests, what_transformers_cannot_express_is_refused_by_its_key, 0, RULES);
+    tcase_add_test(tests, a_folder_that_is_not_empty_is_kept);
+    tcase_add_test(tests, an_empty_folder_is_taken);
+    tcase_add_test(tests, a_file_or_a_name_without_a_folder_is_refused);
+    tcase_add_test(tests, labels_of_any_letters_are_read_again);
+    tcase_add_loop_test(tests, the_class_follows_the_head, 0, 4);
+    tcase_add_test(tests, the_card_means_nothing_but_its_words);
+    tcase_add_test(tests, a_vocabulary_and_its_tokenizer_are_written);
+    tcase_add_loop_test(tests, learned_theta_are_read_again, 0, 12);
+    tcase_add_test(tests, theta_that_do_not_make_the_table_are_left);
+    tcase_add_loop_test(tests, theta_of_another_form_are_refused, 0, WRONG_THETA);
+    tcase_add_loop_test(tests, what_is_exported_computes_the_same, 0, VARIANTS);
+    tcase_add_test(tests, every_allocation_can_fail);
+    tcase_add_test(tests, a_full_disk_leaves_no_whole_folder);
+    tcase_add_test(tests, a_number_that_no_float_holds_is_not_written);
+    return run_suite(suite);
+}

@@ -1,0 +1,451 @@
+#include "suite.h"
+#include "training/hf_folder.h"
+
+#include "train/huggingface/safetensors.h"
+
+#include <math.h>
+
+#define CHANGES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* ---- config.json ---- */
+
+static const struct {
+    const char *fixture, *from, *to, *message;
+} configs[] = {
+    {"masked_lm", "\"roformer\"", "\"bert\"",
+     "config.json: model_type must be roformer: rotor reads no other family; got 'bert'"},
+    {"masked_lm", "RoFormerForMaskedLM", "RoFormerForMultipleChoice",
+     "config.json: architectures must name RoFormerModel, or RoFormerFor with MaskedLM, CausalLM, "
+     "SequenceClassification or TokenClassification; got 'RoFormerForMultipleChoice'"},
+    {"masked_lm", "\"add_cross_attention\": false", "\"add_cross_attention\": true",
+     "config.json: add_cross_attention = true: rotor has no encoder and decoder in one model"},
+    {"masked_lm", "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"mish\"",
+     "config.json: hidden_act must be gelu, gelu_new, relu, tanh, sigmoid or silu: rotor has no "
+     "other; got 'mish'"},
+    {"masked_lm", "\"hidden_size\": 24", "\"hidden_size\": 25",
+     "config.json: hidden_size = 25 is not divisible by num_attention_heads = 3"},
+    {"masked_lm", "\"hidden_size\": 24", "\"hidden_size\": 27",
+     "config.json: hidden_size = 27 and num_attention_heads = 3 make heads of 9; a head must have "
+     "pairs to turn"},
+    {"masked_lm", "\"hidden_size\": 24", "\"hidden_size\": \"24\"",
+     "config.json: hidden_size must be a whole number from 1 to 1000000"},
+    {"masked_lm", "\"hidden_size\": 24", "\"hidden_size\": 24.0",
+     "config.json: hidden_size must be a whole number from 1 to 1000000"},
+    {"masked_lm", "\"hidden_size\": 24", "\"hidden_size\": -0",
+     "config.json: hidden_size must be a whole number from 1 to 1000000"},
+    {"masked_lm", "\"hidden_size\": 24", "\"hidden_size\": 24, \"hidden_size\": 24",
+     "config.json:13: it is not as JSON must be: 'duplicate object key near '\"hidden_size\"''"},
+    {"masked_lm", "\"hidden_size\": 24,", "\"hidden_size\": 24",
+     "config.json:14: it is not as JSON must be: ''}' expected near '\"initializer_range\"''"},
+    {"masked_lm", "\"layer_norm_eps\": 1e-12", "\"layer_norm_eps\": 0",
+     "config.json: layer_norm_eps must be above 0"},
+    {"masked_lm", "\"hidden_dropout_prob\": 0.1", "\"hidden_dropout_prob\": 1",
+     "config.json: hidden_dropout_prob must be a number from 0 to less than 1"},
+    {"masked_lm", "\"is_decoder\": false", "\"is_decoder\": 0",
+     "config.json: is_decoder must be true or false"},
+    {"masked_lm", "\"pad_token_id\": 0", "\"pad_token_id\": 53",
+     "config.json: pad_token_id must be a whole number from 0 to 52"},
+    {"masked_lm", "\"vocab_size\": 53", "\"vocab_size\": 53, \"pruned_heads\": {\"0\": [1]}",
+     "config.json: pruned_heads: every layer of rotor has all of its heads"},
+    {"masked_lm", "\"vocab_size\": 53", "\"vocab_size\": 53, \"quantization_config\": {}",
+     "config.json: quantization_config: rotor reads no quantized weights"},
+    {"masked_lm", "\"max_position_embeddings\": 16", "\"max_position_embeddings\": 15",
+     "model.safetensors: roformer.encoder.embed_positions.weight is (16, 8); "
+     "max_position_embeddings and the heads' size make it (15, 8)"},
+    {"masked_lm", "\"intermediate_size\": 40", "\"intermediate_size\": 41",
+     "model.safetensors: roformer.encoder.layer.0.intermediate.dense.weight is (40, 24), (41, 24) "
+     "expected"},
+    {"masked_lm", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1",
+     "model.safetensors: has roformer.encoder.layer.1.attention.output.LayerNorm.bias, which is no "
+     "part of the model"},
+    {"masked_lm", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000",
+     "config.json: num_hidden_layers = 1000 needs 16000 tensors; the folder has 42"},
+    {"masked_lm", "\"vocab_size\": 53", "\"vocab_size\": 1000000",
+     "config.json: the model would have 25009704 numbers; the folder has 11157"},
+    {"masked_lm", "\"intermediate_size\": 40", "\"intermediate_size\": 1000000",
+     "config.json: the model would have 98007112 numbers; the folder has 11157"},
+    {"masked_lm", "\"embedding_size\": 24", "\"embedding_size\": 1000000",
+     "config.json: the model would have 108009040 numbers; the folder has 11157"},
+    {"sequence", "\"3\": \"LABEL_3\"", "\"4\": \"LABEL_3\"",
+     "config.json: id2label must have a string for each number below 4; not so for 3"},
+    {"sequence", "\"id2label\": {", "\"problem_type\": \"regression\", \"id2label\": {",
+     "config.json: problem_type must be single_label_classification: rotor learns no other; got "
+     "'regression'"},
+    {"sequence", "\"id2label\"", "\"num_labels\": 1, \"other\"",
+     "config.json: id2label has one label, which makes it a regression: rotor learns none"},
+    {"sequence", "\"id2label\"", "\"other\"",
+     "model.safetensors: classifier.out_proj.weight is (4, 24), (2, 24) expected"},
+};
+enum { CONFIGS = sizeof configs / sizeof *configs };
+
+START_TEST(what_rotor_cannot_express_is_refused_by_its_key)
+{
+    copy_fixture(configs[_i].fixture, CHANGES(configs[_i].from, configs[_i].to), NULL);
+    expect_refused(configs[_i].message);
+}
+END_TEST
+
+START_TEST(what_is_absent_is_as_transformers_has_it)
+{
+    copy_fixture("masked_lm",
+                 CHANGES("\"embedding_size\": 24", "\"embedding_size\": null", "\"hidden_act\"",
+                         "\"h\"", "\"pad_token_id\": 0", "\"pad_token_id\": null",
+                         "\"rotary_value\"", "\"r\"", "\"tie_word_embeddings\"", "\"t\"",
+                         "\"layer_norm_eps\"", "\"l\""),
+                 NULL);
+    rt_huggingface *there = opened_folder(scratch);
+    rt_roformer_free(model_of_folder(there));
+    ck_assert_int_eq(there->options.embedding_dim, 24);
+    ck_assert_int_eq(there->options.activation, RT_GELU);
+    ck_assert_int_eq(there->padding_id, RT_NO_PADDING);
+    ck_assert(there->options.tie_embeddings && !there->options.position.rotate_value);
+    ck_assert(there->options.norm_eps == 1e-12);
+    rt_huggingface_close(there);
+}
+END_TEST
+
+START_TEST(labels_are_those_of_the_folder)
+{
+    copy_fixture("token", CHANGES("\"LABEL_2\",", "\"B-\\u00e9\","), NULL);
+    rt_huggingface *there = opened_folder(scratch);
+    ck_assert_int_eq(there->options.labels, 4);
+    ck_assert_str_eq(there->labels[0], "LABEL_0");
+    ck_assert_str_eq(there->labels[2], "B-\xc3\xa9");
+    ck_assert_int_eq(there->architecture, RT_CLASS_TOKEN);
+    rt_huggingface_close(there);
+}
+END_TEST
+
+/* ---- tensors ---- */
+
+static const struct {
+    const char *fixture, *from, *to, *message;
+} tensors[] = {
+    {"masked_lm", "layer.1.attention.self.query.weight", "layer.1.attention.self.quart.weight",
+     "model.safetensors: lacks roformer.encoder.layer.1.attention.self.query.weight (24, 24)"},
+    {"masked_lm", "token_type_embeddings.weight", "token_tune_embeddings.weight",
+     "model.safetensors: lacks roformer.embeddings.token_type_embeddings.weight (2, 24)"},
+    {"model", "encoder.layer.0.output.dense.bias", "encoder.layer.0.output.dense.boas",
+     "model.safetensors: lacks encoder.layer.0.output.dense.bias (24)"},
+    {"masked_lm_untied", "cls.predictions.decoder.weight", "cls.predictions.decoder.weighs",
+     "model.safetensors: lacks cls.predictions.decoder.weight (53, 24)"},
+};
+enum { TENSORS = sizeof tensors / sizeof *tensors };
+
+START_TEST(a_tensor_that_is_missing_is_named)
+{
+    copy_fixture(tensors[_i].fixture, NULL, CHANGES(tensors[_i].from, tensors[_i].to));
+    expect_refused(tensors[_i].message);
+}
+END_TEST
+
+START_TEST(a_surplus_tensor_is_named)
+{
+    copy_fixture("masked_lm", NULL,
+                 CHANGES("roformer.encoder.embed_positions.weight",
+                         "roformer.encoder.embed_positionx.weight"));
+    expect_refused("model.safetensors: has roformer.encoder.embed_positionx.weight, which is no "
+                   "part of the model");
+}
+END_TEST
+
+/* Adds an infinity where the numbers of the first tensor begin. */
+START_TEST(what_is_not_finite_is_refused)
+{
+    static const unsigned char infinity[] = {0, 0, 0x80, 0x7f};
+    unsigned char length[8];
+    copy_fixture("masked_lm", NULL, NULL);
+    FILE *file = fopen(in_scratch("model.safetensors"), "r+b");
+    ck_assert_uint_eq(fread(length, 1, 8, file), 8);
+    fseek(file, 8 + length[0] + 256 * length[1], SEEK_SET);
+    fwrite(infinity, 1, 4, file);
+    fclose(file);
+    expect_refused("model.safetensors: cls.predictions.bias is not finite in " RT_PRECISION
+                   " precision");
+}
+END_TEST
+
+START_TEST(a_tied_decoder_that_differs_is_used_and_said)
+{
+    copy_fixture("masked_lm_untied",
+                 CHANGES("\"tie_word_embeddings\": false", "\"tie_word_embeddings\": true"), NULL);
+    rt_huggingface *there = opened_folder(scratch);
+    rt_huggingface *untied = opened_folder(HF_FIXTURES "/masked_lm_untied/hf");
+    expect_in(there->warnings, "cls.predictions.decoder.weight is not "
+                               "roformer.embeddings.word_embeddings.weight; the former is used\n");
+    expect_in(there->warnings, "cls.predictions.decoder.bias is not cls.predictions.bias");
+    ck_assert(!there->options.tie_embeddings);
+    ck_assert_str_eq(untied->warnings, "");
+    rt_roformer *a = model_of_folder(there), *b = model_of_folder(untied);
+    ck_assert(!memcmp(a->parameters.values, b->parameters.values,
+                      a->parameters.block_size * sizeof(real)));
+    rt_roformer_free(a);
+    rt_roformer_free(b);
+    rt_huggingface_close(there);
+    rt_huggingface_close(untied);
+}
+END_TEST
+
+/* ---- several files ---- */
+
+static void fill_from(const void *context, size_t first, size_t count, float *values)
+{
+    const double *from = context;
+    for (size_t i = 0; i < count; i++)
+        values[i] = (float)from[first + i];
+}
+
+/* masked_lm in two files, by turns, and their index. */
+static void write_parts(const char *first_name)
+{
+    static const char *const names[] = {"part-1.safetensors", "part-2.safetensors"};
+    static double numbers[64][2048];
+    rt_safetensors_entry parts[2][64];
+    int count[2] = {0, 0};
+    rt_safetensors *whole;
+    const rt_safetensor *t;
+    FILE *index = fopen(in_scratch("model.safetensors.index.json"), "w");
+    assert_status(rt_safetensors_open(&whole, HF_FIXTURES "/masked_lm/hf/model.safetensors"), RT_OK,
+                  "");
+    fprintf(index, "{\"metadata\": {\"total_size\": 1}, \"weight_map\": {");
+    for (size_t i = 0; (t = rt_safetensors_at(whole, i)); i++) {
+        rt_safetensors_entry *e = &parts[i % 2][count[i % 2]++];
+        ck_assert(t->count <= 2048 && i < 64);
+        assert_status(rt_safetensors_doubles(whole, t, 0, (size_t)t->count, numbers[i]), RT_OK, "");
+        *e = (rt_safetensors_entry){.name = t->name,
+                                    .axes = t->axes,
+                                    .fill = fill_from,
+                                    .context = numbers[i]};
+        for (int k = 0; k < t->axes; k++)
+            e->shape[k] = (int)t->shape[k];
+        fprintf(index, "%s\"%s\": \"%s\"", i ? ", " : "", t->name,
+                i || !first_name ? names[i % 2] : first_name);
+    }
+    fprintf(index, "}}");
+    fclose(index);
+    for (int n = 0; n < 2; n++)
+        assert_status(rt_safetensors_write(in_scratch(names[n]), parts[n], count[n]), RT_OK, "");
+    rt_safetensors_close(whole);
+    copy_changed("masked_lm", "config.json", NULL);
+}
+
+START_TEST(a_model_in_several_files_is_the_same)
+{
+    write_parts(NULL);
+    ck_assert(rt_is_huggingface(scratch));
+    rt_huggingface *there = opened_folder(scratch);
+    rt_huggingface *whole = opened_folder(HF_FIXTURES "/masked_lm/hf");
+    rt_roformer *a = model_of_folder(there), *b = model_of_folder(whole);
+    ck_assert(!memcmp(a->parameters.values, b->parameters.values,
+                      a->parameters.block_size * sizeof(real)));
+    rt_roformer_free(a);
+    rt_roformer_free(b);
+    rt_huggingface_close(there);
+    rt_huggingface_close(whole);
+}
+END_TEST
+
+static const struct {
+    const char *name, *message;
+} indexes[] = {
+    {"../part-1.safetensors",
+     "model.safetensors.index.json: weight_map must name files of the folder itself; got "
+     "'../part-1.safetensors'"},
+    {"/dev/zero", "model.safetensors.index.json: weight_map must name files of the folder itself; "
+                  "got '/dev/zero'"},
+    {"..", "model.safetensors.index.json: weight_map must name files of the folder itself; got "
+           "'..'"},
+    {"part-2.safetensors", "part-2.safetensors: lacks 'cls.predictions.bias', which "
+                           "model.safetensors.index.json says is there"},
+};
+enum { INDEXES = sizeof indexes / sizeof *indexes };
+
+START_TEST(an_index_names_what_is_in_the_folder)
+{
+    write_parts(indexes[_i].name);
+    expect_refused(indexes[_i].message);
+}
+END_TEST
+
+START_TEST(a_file_has_no_more_than_the_index_says)
+{
+    write_parts(NULL);
+    char *text;
+    size_t size;
+    text = (char *)file_bytes(in_scratch("model.safetensors.index.json"), &size);
+    text[size] = '\0';
+    char *at = strstr(text, "cls.predictions.bias");
+    memcpy(at, "cls.predictions.bios", 20);
+    write_bytes(in_scratch("model.safetensors.index.json"), text, size);
+    free(text);
+    expect_refused("part-1.safetensors: lacks 'cls.predictions.bios', which "
+                   "model.safetensors.index.json says is there");
+}
+END_TEST
+
+START_TEST(a_folder_is_one_if_it_has_both_files)
+{
+    ck_assert(!rt_is_huggingface(scratch));
+    copy_changed("masked_lm", "config.json", NULL);
+    ck_assert(!rt_is_huggingface(scratch));
+    ck_assert(!rt_is_huggingface(in_scratch("config.json")));
+    copy_changed("masked_lm", "model.safetensors", NULL);
+    ck_assert(rt_is_huggingface(scratch));
+}
+END_TEST
+
+/* ---- other models ---- */
+
+static rt_roformer *other_model(const rt_roformer_options *options)
+{
+    rt_roformer *model;
+    assert_status(rt_roformer_new(&model, options, 5, NULL), RT_OK, "");
+    return model;
+}
+
+START_TEST(another_head_keeps_its_start)
+{
+    rt_huggingface_taken taken;
+    rt_huggingface *there = opened_folder(HF_FIXTURES "/masked_lm/hf");
+    rt_roformer_options o = there->options;
+    o.head = RT_HEAD_TOKEN;
+    o.labels = 3;
+    rt_roformer *model = other_model(&o), *start = other_model(&o);
+    assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
+    ck_assert(!taken.head && taken.theta);
+    const rt_parameter *a = rt_parameters_find(&model->parameters, "classifier.weight");
+    ck_assert(!memcmp(a->tensor.data, start->parameters.values + a->offset,
+                      rt_size(&a->tensor) * sizeof(real)));
+    a = rt_parameters_find(&model->parameters, "roformer.embeddings.word_embeddings.weight");
+    ck_assert(memcmp(a->tensor.data, start->parameters.values + a->offset,
+                     rt_size(&a->tensor) * sizeof(real)));
+    rt_roformer_free(model);
+    rt_roformer_free(start);
+    rt_huggingface_close(there);
+}
+END_TEST
+
+START_TEST(theta_of_a_folder_goes_to_every_layer_and_head)
+{
+    static const rt_theta_form forms[] = {RT_THETA_LOG, RT_THETA_RAW};
+    rt_huggingface_taken taken;
+    rt_huggingface *there = opened_folder(HF_FIXTURES "/masked_lm_theta/hf");
+    ck_assert(there->options.theta.learn);
+    rt_roformer_options o = there->options;
+    o.theta.scope = RT_THETA_HEAD;
+    o.theta.form = forms[_i];
+    rt_roformer *model = other_model(&o);
+    assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
+    ck_assert(taken.head && taken.theta);
+    double theta[2 * 3 * 4];
+    rt_roformer_theta(model, theta);
+    for (int n = 0; n < 24; n++)
+        ck_assert(fabs(theta[n] / there->theta[n % 4] - 1) < 1e-6);
+    rt_roformer_free(model);
+    o.theta.learn = false;
+    model = other_model(&o);
+    assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
+    ck_assert(taken.head && !taken.theta);
+    rt_roformer_free(model);
+    rt_huggingface_close(there);
+}
+END_TEST
+
+START_TEST(another_base_is_not_the_folders_theta)
+{
+    rt_huggingface_taken taken;
+    rt_huggingface *there = opened_folder(HF_FIXTURES "/masked_lm/hf");
+    rt_roformer_options o = there->options;
+    o.position.frequencies.base = 500;
+    rt_roformer *model = other_model(&o);
+    assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
+    ck_assert(taken.head && !taken.theta);
+    rt_roformer_free(model);
+    rt_huggingface_close(there);
+}
+END_TEST
+
+START_TEST(what_does_not_fit_a_model_changes_nothing)
+{
+    rt_huggingface_taken taken;
+    rt_huggingface *there =
+        opened_folder(_i == 3 ? HF_FIXTURES "/masked_lm_untied/hf" : HF_FIXTURES "/masked_lm/hf");
+    rt_roformer_options o = there->options;
+    const char *message = "config.json: num_attention_heads is 3, this model has 6";
+    if (_i == 0)
+        o.heads = 6;
+    if (_i == 1) {
+        o.position.pairing = RT_HALF;
+        message = "config.json: it is of a model with position.kind = rope and position.pairing = "
+                  "interleaved, which this model has not";
+    }
+    if (_i == 2) {
+        o.ffn_dim = 48;
+        message = "model.safetensors: roformer.encoder.layer.0.intermediate.dense.weight is "
+                  "(40, 24), (48, 24) expected";
+    }
+    if (_i == 3) {
+        o.tie_embeddings = true;
+        message = "config.json: its decoder is not tied to its embeddings; this model has "
+                  "model.tie_embeddings = yes";
+    }
+    rt_roformer *model = other_model(&o), *start = other_model(&o);
+    assert_status(rt_huggingface_load(there, model, &taken), RT_CHECKPOINT, message);
+    ck_assert(!memcmp(model->parameters.values, start->parameters.values,
+                      model->parameters.block_size * sizeof(real)));
+    rt_roformer_free(model);
+    rt_roformer_free(start);
+    rt_huggingface_close(there);
+}
+END_TEST
+
+START_TEST(every_allocation_can_fail)
+{
+    static const char *const names[] = {"sequence", "masked_lm_theta", "masked_lm_untied"};
+    rt_code code = RT_MEMORY;
+    size_t n = 0;
+    copy_fixture(names[_i], NULL, NULL);
+    while (code && n < 10000) {
+        rt_huggingface *there;
+        rt_roformer *model = NULL;
+        rt_memory_fail_at(++n);
+        code = rt_huggingface_open(&there, scratch).code;
+        if (!code)
+            code = rt_huggingface_model(there, &model).code;
+        char *ini = code ? NULL : rt_huggingface_ini(there);
+        if (!code && !ini)
+            code = RT_MEMORY;
+        rt_memory_fail_at(0);
+        ck_assert_msg(code == RT_OK || code == RT_MEMORY, "code %d at request %zu", (int)code, n);
+        ck_assert((code == RT_OK) == (model != NULL && ini != NULL));
+        rt_free(ini);
+        rt_roformer_free(model);
+        rt_huggingface_close(there);
+    }
+    ck_assert_uint_gt(n, 50);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("huggingface folder");
+    TCase *tests = leak_checked_case(suite, "folder");
+    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
+    tcase_add_loop_test(tests, what_rotor_cannot_express_is_refused_by_its_key, 0, CONFIGS);
+    tcase_add_test(tests, what_is_absent_is_as_transformers_has_it);
+    tcase_add_test(tests, labels_are_those_of_the_folder);
+    tcase_add_loop_test(tests, a_tensor_that_is_missing_is_named, 0, TENSORS);
+    tcase_add_test(tests, a_surplus_tensor_is_named);
+    tcase_add_test(tests, what_is_not_finite_is_refused);
+    tcase_add_test(tests, a_tied_decoder_that_differs_is_used_and_said);
+    tcase_add_test(tests, a_model_in_several_files_is_the_same);
+    tcase_add_loop_test(tests, an_index_names_what_is_in_the_folder, 0, INDEXES);
+    tcase_add_test(tests, a_file_has_no_more_than_the_index_says);
+    tcase_add_test(tests, a_folder_is_one_if_it_has_both_files);
+    tcase_add_test(tests, another_head_keeps_its_start);
+    tcase_add_loop_test(tests, theta_of_a_folder_goes_to_every_layer_and_head, 0, 2);
+    tcase_add_test(tests, another_base_is_not_the_folders_theta);
+    tcase_add_loop_test(tests, what_does_not_fit_a_model_changes_nothing, 0, 4);
+    tcase_add_loop_test(tests, every_allocation_can_fail, 0, 3);
+    return run_suite(suite);
+}

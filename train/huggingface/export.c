@@ -1,0 +1,177 @@
+#include "train/huggingface/private.h"
+
+#include "core/memory.h"
+#include "core/path.h"
+#include "train/text/durable_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The context of older transformers, so that a short training leaves room for longer texts. */
+enum { LEAST_POSITIONS = 1536 };
+
+int rt_huggingface_positions(const rt_huggingface_export *export)
+{
+    return export->length > LEAST_POSITIONS ? export->length : LEAST_POSITIONS;
+}
+
+/* ---- what can be expressed ---- */
+
+static rt_status cannot(const char *key, const char *value, const char *wish)
+{
+    return rt_error(RT_CONFIG, "%s = %s cannot be exported: a RoFormer of Hugging Face has %s", key,
+                    value, wish);
+}
+
+rt_status rt_huggingface_expressible(const rt_roformer *model)
+{
+    static const char *const kinds[] = {RT_POSITION_KINDS(RT_CHOICE_WORD)};
+    static const char *const attentions[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
+    static const char *const scalings[] = {RT_SCALINGS(RT_CHOICE_WORD)};
+    const rt_roformer_options *o = &model->options;
+    if (o->norm != RT_NORM_POST)
+        return cannot("model.norm", "pre", "its norms behind the blocks");
+    if (o->attention != RT_ATTENTION_SOFTMAX)
+        return cannot("model.attention", attentions[o->attention], "softmax attention");
+    if (o->position.kind != RT_POSITION_ROPE)
+        return cannot("position.kind", kinds[o->position.kind], "rotary positions");
+    if (o->position.frequencies.scaling != RT_SCALING_NONE)
+        return cannot("position.scaling", scalings[o->position.frequencies.scaling],
+                      "no scaling of its frequencies");
+    if (o->activation == RT_ELU_PLUS_ONE)
+        return cannot("model.activation", "elu_plus_one", "no such function");
+    return rt_ok();
+}
+
+rt_status rt_huggingface_theta_of(const rt_roformer *model, double **theta_new, rt_shape *shape)
+{
+    const rt_roformer_options *o = &model->options;
+    const int pairs = rt_roformer_pairs(o);
+    *shape = o->theta.learn ? rt_roformer_theta_shape(o) : RT_SHAPE_OF(1, 1, pairs);
+    *theta_new = rt_alloc((size_t)shape->axis[0] * (size_t)shape->axis[1] * (size_t)pairs,
+                          sizeof **theta_new);
+    if (!*theta_new)
+        return rt_out_of_memory("theta");
+    if (o->theta.learn)
+        rt_roformer_theta(model, *theta_new);
+    else
+        rt_frequencies(*theta_new, pairs, &o->position.frequencies);
+    return rt_ok();
+}
+
+/* ---- the folder ---- */
+
+static rt_status cannot_do(const char *verb, const char *path)
+{
+    return rt_error(RT_IO, "cannot %s %s: %s", verb, path, strerror(errno));
+}
+
+static rt_status check_empty(const char *folder)
+{
+    int files = 0;
+    const struct dirent *entry;
+    DIR *stream = opendir(folder);
+    if (!stream)
+        return cannot_do("read the folder", folder);
+    while ((entry = readdir(stream)))
+        files += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+    closedir(stream);
+    return files ? rt_error(RT_CONFIG, "%s: the folder is not empty; --overwrite writes into it",
+                            folder)
+                 : rt_ok();
+}
+
+static rt_status make_folder(const char *folder, bool overwrite)
+{
+    struct stat facts;
+    if (!mkdir(folder, 0777))
+        return rt_ok();
+    if (errno != EEXIST)
+        return cannot_do("make the folder", folder);
+    if (stat(folder, &facts) || !S_ISDIR(facts.st_mode))
+        return rt_error(RT_CONFIG, "%s: it is no folder", folder);
+    return overwrite ? rt_ok() : check_empty(folder);
+}
+
+/* What an older model may have left, and would speak for this one. config.json goes first: without
+ * it nobody takes the folder for a whole one, until the new one is written at the end. */
+static rt_status remove_older(const char *folder)
+{
+    static const char *const names[] = {RT_HF_CONFIG,
+                                        RT_WEIGHTS_FILE,
+                                        RT_WEIGHTS_INDEX,
+                                        RT_HF_VOCAB,
+                                        RT_HF_TOKENIZER,
+                                        "tokenizer.json",
+                                        "special_tokens_map.json",
+                                        "added_tokens.json",
+                                        "generation_config.json"};
+    char path[RT_PATH_SIZE];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        rt_status status = rt_path_join(path, folder, names[i]);
+        if (status.code)
+            return status;
+        if (unlink(path) && errno != ENOENT)
+            return cannot_do("remove", path);
+    }
+    return rt_ok();
+}
+
+/* ---- files ---- */
+
+/* Writes a text, which it frees, if there is one. */
+static rt_status put_text(const char *folder, const char *name, rt_status made, char *text)
+{
+    rt_status status = made.code ? made : rt_durable_text(folder, name, text);
+    rt_free(text);
+    return status;
+}
+
+static rt_status write_vocabulary(const char *folder, const rt_huggingface_export *export)
+{
+    char *text = NULL;
+    if (!export->vocabulary)
+        return rt_ok();
+    rt_status made = rt_vocabulary_write(export->vocabulary, &text);
+    rt_status status = put_text(folder, RT_HF_VOCAB, made, text);
+    if (status.code)
+        return status;
+    text = NULL;
+    made = rt_huggingface_tokenizer_text(&text, export);
+    return put_text(folder, RT_HF_TOKENIZER, made, text);
+}
+
+static rt_status write_files(const char *folder, const rt_roformer *model,
+                             const rt_huggingface_export *export)
+{
+    char path[RT_PATH_SIZE], *text = NULL;
+    rt_status status = rt_path_join(path, folder, RT_WEIGHTS_FILE);
+    if (!status.code)
+        status = rt_huggingface_write_weights(path, model, rt_huggingface_positions(export));
+    if (!status.code)
+        status = write_vocabulary(folder, export);
+    if (status.code)
+        return status;
+    rt_status made = rt_huggingface_card_text(&text, model, export);
+    status = put_text(folder, "README.md", made, text);
+    if (status.code)
+        return status;
+    text = NULL;
+    made = rt_huggingface_config_text(&text, model, export);
+    return put_text(folder, RT_HF_CONFIG, made, text);
+}
+
+rt_status rt_huggingface_write(const char *folder, const rt_roformer *model,
+                               const rt_huggingface_export *export)
+{
+    rt_status status = rt_huggingface_expressible(model);
+    if (!status.code)
+        status = make_folder(folder, export->overwrite);
+    if (!status.code && export->overwrite)
+        status = remove_older(folder);
+    return status.code ? status : write_files(folder, model, export);
+}

@@ -1,0 +1,107 @@
+#ifndef ROTOR_TRAIN_HUGGINGFACE_HUGGINGFACE_H
+#define ROTOR_TRAIN_HUGGINGFACE_HUGGINGFACE_H
+
+/* A RoFormer in a folder of Hugging Face's transformers: config.json and model.safetensors, or the
+ * files that model.safetensors.index.json names.
+ *
+ *     rt_huggingface *there;
+ *     rt_roformer *model = NULL;
+ *     rt_status status = rt_huggingface_open(&there, folder);
+ *     if (!status.code)
+ *         status = rt_huggingface_model(there, &model);
+ *     ...
+ *     rt_roformer_free(model);
+ *     rt_huggingface_close(there);
+ *
+ * The folder is a stranger's: sizes are checked before memory is asked for, and everything is
+ * parsed by the calling process, in memory of bounded size, without a child. Errors of what is in
+ * it are RT_CHECKPOINT, begin with the name of the file and name its key or tensor; RT_MEMORY. A
+ * path that is too long is RT_CONFIG.
+ *
+ * What a RoFormer of Hugging Face computes is computed by rotor in the same way, or the folder is
+ * refused. It turns its heads by a table of sines that is among its tensors (see sine_table.h); if
+ * its theta are base^(-2i/R), so are those of the imported model; otherwise the model learns theta,
+ * of scope model, and starts with those of the table. A folder that rotor wrote also has its
+ * learned theta as numbers (key rotor_theta), which hold as long as they fit the table. */
+
+#include "data/vocabulary.h"
+#include "models/roformer.h"
+
+#include <stdbool.h>
+
+#define RT_ROFORMER_CLASSES(X)                                                                     \
+    X(RT_CLASS_MASKED_LM, "RoFormerForMaskedLM")                                                   \
+    X(RT_CLASS_CAUSAL_LM, "RoFormerForCausalLM")                                                   \
+    X(RT_CLASS_SEQUENCE, "RoFormerForSequenceClassification")                                      \
+    X(RT_CLASS_TOKEN, "RoFormerForTokenClassification")                                            \
+    X(RT_CLASS_MODEL, "RoFormerModel")
+typedef enum rt_roformer_class { RT_ROFORMER_CLASSES(RT_CHOICE_VALUE) } rt_roformer_class;
+
+enum { RT_LEVEL_WORD_SIZE = 16 };
+
+typedef struct rt_huggingface {
+    rt_roformer_class architecture;
+    rt_roformer_options options; /* the whole model; of RoFormerModel, which has no head, with the
+                                    lm head */
+    int max_positions;           /* rows of its table of sines: what it was trained on at most */
+    int padding_id;              /* the id whose embedding was not trained; RT_NO_PADDING */
+    char **labels;               /* (options.labels), of the sequence and token heads; or NULL */
+    double *theta;               /* if options.theta.learn, laid out as rt_roformer_theta */
+    char level[RT_LEVEL_WORD_SIZE]; /* data.level of the vocabulary, if rotor wrote it; or "" */
+    char *warnings;                 /* lines for the user; "" if there is none */
+    struct rt_huggingface_files *files;
+} rt_huggingface;
+
+/* Whether a path is a folder that looks like one: it has config.json and the tensors. */
+bool rt_is_huggingface(const char *path);
+
+rt_status rt_huggingface_open(rt_huggingface **there_new, const char *folder) RT_MUST_CHECK;
+void rt_huggingface_close(rt_huggingface *there);
+
+/* The configuration as an INI file of rotor's keys: the sections model, position and theta in
+ * full, data.length and, if the model is causal, data.objective. What only the data knows
+ * (vocabulary, head, labels, token types) is in the options. The caller frees it (rt_free); NULL
+ * when the heap is exhausted. */
+char *rt_huggingface_ini(const rt_huggingface *there);
+
+/* A model of the options with the values of the folder. The head of a RoFormerModel is drawn from
+ * a seed. */
+rt_status rt_huggingface_model(const rt_huggingface *there, rt_roformer **model_new) RT_MUST_CHECK;
+
+/* Fills the values of a model that somebody has made, for train.init_from. The encoder must be of
+ * the same shape, with the same heads and pairing. The head is taken if both have the same one; an
+ * untied decoder cannot become a tied one. Theta is taken if the model learns it and can hold it:
+ * one of scope model goes to every layer and head, one of another scope needs the same scope; the
+ * fraction must be the same, and a form log holds what is above 0. If the model has a fixed theta,
+ * taken.theta tells whether it is the folder's. On an error nothing is changed. */
+typedef struct rt_huggingface_taken {
+    bool head;
+    bool theta;
+} rt_huggingface_taken;
+rt_status rt_huggingface_load(const rt_huggingface *there, rt_roformer *model,
+                              rt_huggingface_taken *taken) RT_MUST_CHECK;
+
+/* ---- writing ---- */
+
+typedef struct rt_huggingface_export {
+    const rt_vocabulary *vocabulary; /* or NULL: ids alone */
+    bool lowercase;                  /* of the vocabulary's words */
+    const char *const *labels;       /* (options.labels), of the sequence and token heads; or NULL:
+                                        LABEL_0 and so on */
+    int length;                      /* tokens that the model was trained on */
+    const char *title;               /* heading of the model card: a name; or NULL */
+    const char *const *facts;        /* lines for the model card, such as "loss: 0.31"; or NULL */
+    int fact_count;
+    bool overwrite; /* the folder may have files: those of a model are removed first */
+} rt_huggingface_export;
+
+/* Writes a folder that from_pretrained of the same class reads: model.safetensors (always F32),
+ * vocab.txt and tokenizer_config.json if there is a vocabulary, README.md, and last config.json.
+ * The folder is made if it is absent, in one that exists.
+ *
+ * RT_CONFIG names the key of what Hugging Face's RoFormer cannot express, or a folder that is not
+ * empty; nothing is written then. RT_IO; RT_NONFINITE. */
+rt_status rt_huggingface_write(const char *folder, const rt_roformer *model,
+                               const rt_huggingface_export *export) RT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,161 @@
+#include "train/huggingface/private.h"
+
+#include "core/memory.h"
+#include "core/path.h"
+#include "train/config/config.h"
+#include "train/config/keys.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool has_file(const char *folder, const char *name)
+{
+    char path[RT_PATH_SIZE];
+    struct stat facts;
+    return !rt_path_join(path, folder, name).code && !stat(path, &facts) && S_ISREG(facts.st_mode);
+}
+
+bool rt_is_huggingface(const char *path)
+{
+    return has_file(path, RT_HF_CONFIG) &&
+           (has_file(path, RT_WEIGHTS_FILE) || has_file(path, RT_WEIGHTS_INDEX));
+}
+
+/* ---- tensors by name ---- */
+
+rt_weight rt_huggingface_tensor(const rt_huggingface *there, const char *name)
+{
+    const size_t prefix = strlen(RT_HF_PREFIX);
+    if (!there->files->prefixed && !strncmp(name, RT_HF_PREFIX, prefix))
+        name += prefix;
+    return rt_weights_find(&there->files->weights, name);
+}
+
+rt_weight rt_huggingface_find(const rt_huggingface *there, const char *parameter)
+{
+    rt_weight found = {0};
+    if (!strcmp(parameter, RT_HF_BIAS))
+        found = rt_huggingface_tensor(there, RT_HF_DECODER_BIAS);
+    if (!found.tensor)
+        found = rt_huggingface_tensor(there, parameter);
+    if (!found.tensor && there->options.tie_embeddings && !strcmp(parameter, RT_HF_DECODER))
+        found = rt_huggingface_tensor(there, RT_HF_WORDS);
+    return found;
+}
+
+/* ---- before there is a model ---- */
+
+/* A model cannot have many more numbers than the folder has, whatever config.json says: what it
+ * has beside them is theta, and the head that a RoFormerModel lacks, which is smaller than the
+ * encoder. */
+static rt_status check_size(const rt_huggingface *there)
+{
+    enum { TENSORS_OF_LAYER = 16, GAP = 16 };
+    const rt_roformer_options *o = &there->options;
+    uint64_t tensors;
+    size_t size;
+    const uint64_t there_are = rt_weights_size(&there->files->weights, &tensors);
+    if (tensors / TENSORS_OF_LAYER < (uint64_t)o->layers)
+        return rt_error(RT_CHECKPOINT,
+                        RT_HF_CONFIG ": num_hidden_layers = %d needs %d tensors; the folder has "
+                                     "%" PRIu64,
+                        o->layers, TENSORS_OF_LAYER * o->layers, tensors);
+    rt_status status = rt_roformer_size(o, &size);
+    if (status.code == RT_ARGUMENT)
+        return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": %s", status.message);
+    if (!status.code && size / 2 > there_are + GAP * (tensors + 32))
+        return rt_error(RT_CHECKPOINT,
+                        RT_HF_CONFIG ": the model would have %zu numbers; the folder has %" PRIu64,
+                        size, there_are);
+    return status;
+}
+
+static rt_status read_folder(rt_huggingface *there, const char *folder)
+{
+    struct rt_huggingface_files *files = there->files;
+    rt_status status = rt_huggingface_read_config(there, folder);
+    if (!status.code)
+        status = rt_weights_open(&files->weights, folder);
+    if (status.code)
+        return status;
+    files->prefixed = rt_weights_find(&files->weights, RT_HF_WORDS).tensor != NULL;
+    status = rt_huggingface_settle_theta(there);
+    if (!status.code)
+        status = rt_huggingface_settle_decoder(there);
+    if (!status.code)
+        status = check_size(there);
+    if (!status.code && !(there->warnings = rt_writer_take(&files->warnings)))
+        status = rt_out_of_memory("warnings");
+    return status;
+}
+
+rt_status rt_huggingface_open(rt_huggingface **there_new, const char *folder)
+{
+    *there_new = NULL;
+    rt_huggingface *there = rt_alloc(1, sizeof *there);
+    if (there)
+        there->files = rt_alloc(1, sizeof *there->files);
+    if (!there || !there->files) {
+        rt_free(there);
+        return rt_out_of_memory("a folder of Hugging Face");
+    }
+    rt_status status = read_folder(there, folder);
+    if (status.code)
+        rt_huggingface_close(there);
+    else
+        *there_new = there;
+    return status;
+}
+
+void rt_huggingface_close(rt_huggingface *there)
+{
+    if (!there)
+        return;
+    rt_weights_close(&there->files->weights);
+    rt_writer_free(&there->files->warnings);
+    rt_free(there->files->written.values);
+    rt_free(there->files);
+    for (int i = 0; there->labels && i < there->options.labels; i++)
+        rt_free(there->labels[i]);
+    rt_free(there->labels);
+    rt_free(there->theta);
+    rt_free(there->warnings);
+    rt_free(there);
+}
+
+/* ---- as a configuration ---- */
+
+/* Shorter sequences than any task can use are no lengths to train with. */
+enum { LEAST_LENGTH = 8 };
+
+char *rt_huggingface_ini(const rt_huggingface *there)
+{
+    static const char *const sections[] = {"model", "position", "theta"};
+    char value[RT_VALUE_SIZE];
+    char *errors;
+    rt_writer w = {0};
+    rt_config *config = rt_alloc(1, sizeof *config);
+    const rt_config_source empty = {.path = "huggingface.ini", .text = ""};
+    if (!config || rt_config_load(config, &empty, &errors).code) {
+        rt_free(config);
+        return NULL;
+    }
+    config->model = there->options;
+    for (int s = 0; s < 3; s++) {
+        rt_writer_add(&w, "%s[%s]\n", s ? "\n" : "", sections[s]);
+        for (int i = 0; rt_key_at(i); i++) {
+            const rt_key *key = rt_key_at(i);
+            if (!strcmp(key->section, sections[s]) && *rt_key_write(key, config, value))
+                rt_writer_add(&w, "%s = %s\n", key->name, value);
+        }
+    }
+    rt_writer_add(&w, "\n[data]\n");
+    if (there->max_positions >= LEAST_LENGTH)
+        rt_writer_add(&w, "length = %d\n", there->max_positions);
+    if (there->options.causal)
+        rt_writer_add(&w, "objective = lm\n");
+    rt_free(config);
+    return rt_writer_take(&w);
+}
