@@ -82,10 +82,12 @@ static rt_exit watch(const rt_arguments *arguments)
                 rt_program_name());
         return RT_EXIT_CONFIG;
     }
+    rt_arguments silent = *arguments; /* from the second time on */
+    silent.quiet = true;
     while (rt_run_folder_busy(folder)) {
         const off_t size = size_of(folder, "metrics.csv");
         if (size != drawn && !exists(folder, "result.csv"))
-            rt_run_report(arguments);
+            rt_run_report(drawn < 0 ? arguments : &silent);
         drawn = size;
         fflush(stdout);
         nanosleep(&moment, NULL);

@@ -57,18 +57,22 @@ START_TEST(a_curve_is_the_mean_of_its_runs_step_by_step)
 }
 END_TEST
 
-/* The last 40 bytes, from a whole character on: the first byte of the cut is the second of an
+/* Of a single run the name; of several the beginning, up to a whole character: the cut is within an
  * alpha. */
-START_TEST(a_long_label_shows_its_end)
+START_TEST(a_label_that_is_too_long_is_a_name_or_a_beginning)
 {
     write_run("a", "1,1,1\n");
     write_run("b", "1,1,1\n");
+    write_run("c", "1,1,1\n");
+    write_run("d", "1,1,1\n");
     draw("run,variant,run.seed,model.dim,exit_code\n"
-         "a,\xce\xb1"
-         "abcdefghijklmnopqrstuvwxyz-01234,1,8,0\n"
-         "b,abcd,1,16,0\n");
-    expect_in(loss, " title 'abcdefghijklmnopqrstuvwxyz-01234, dim=8'");
+         "a,abcdefghijklmnopqrstuvwxyz-012345678,1,8,0\n"
+         "b,abcd,1,16,0\n"
+         "c,abcdefghijklmnopqrstuvwxyz-012345678\xce\xb1,1,8,0\n"
+         "d,abcdefghijklmnopqrstuvwxyz-012345678\xce\xb1,2,8,0\n");
+    expect_in(loss, " title 'a'");
     expect_in(loss, " title 'abcd, dim=16'");
+    expect_in(loss, " title 'abcdefghijklmnopqrstuvwxyz-012345678…'");
 }
 END_TEST
 
@@ -156,7 +160,7 @@ int main(void)
     TCase *tests = leak_checked_case(suite, "curves");
     tcase_add_checked_fixture(tests, make_scratch, end);
     tcase_add_test(tests, a_curve_is_the_mean_of_its_runs_step_by_step);
-    tcase_add_test(tests, a_long_label_shows_its_end);
+    tcase_add_test(tests, a_label_that_is_too_long_is_a_name_or_a_beginning);
     tcase_add_loop_test(tests, there_are_at_most_28_curves, 0, 2);
     tcase_add_test(tests, a_row_that_was_never_evaluated_has_no_curve);
     tcase_add_test(tests, theta_is_compared_pair_by_pair);

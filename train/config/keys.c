@@ -146,7 +146,7 @@ static const rt_key keys[] = {
      "for perturbed: sigma", RT_FIXED},
     {"theta", "init_from", TEXT(theta.init_from), "",
      "a CSV with the theta to start from, in columns layer, head, i and theta; relative to the "
-     "configuration file",
+     "configuration file or, on the command line, to the working directory",
      RT_FIXED},
     {"theta", "lr_scale", NUMBER(optimizer.theta_lr_scale, AT_LEAST(0)), "1.0",
      "learning rate of theta, as a multiple of optimizer.lr", RT_FIXED},
@@ -172,13 +172,14 @@ static const rt_key keys[] = {
      "for spin: radians a position by which a sequence turns, at most pi", RT_FIXED},
     {"data", "file", TEXT(data.file), "",
      "for text: files with commas between, for tokens: FILE.h5:/DATASET, for classify: FILE.tsv or "
-     "FILE.csv, for tag: a file; relative to the configuration file",
+     "FILE.csv, for tag: a file; relative to the configuration file or, on the command line, to the "
+     "working directory",
      RT_FIXED},
     {"data", "eval_file", TEXT(data.eval_file), "",
      "for classify and tag: a file to evaluate on; without one, eval_fraction of the rows", RT_FIXED},
     {"data", "vocab_file", TEXT(data.vocab_file), "",
-     "for levels char and wordpiece: a vocab.txt, relative to the configuration file; without one, at "
-     "level char, the characters of the text",
+     "for levels char and wordpiece: a vocab.txt, relative as data.file is; without one, at level char, "
+     "the characters of the text",
      RT_FIXED},
     {"data", "level", CHOICE(data.level, level_word), "byte", "what a text is cut into", RT_FIXED},
     {"data", "lowercase", YES_NO(data.lowercase), "no",
@@ -190,7 +191,9 @@ static const rt_key keys[] = {
     {"data", "mask_probability", NUMBER(data.mask_probability, ABOVE_UP_TO(0, 1)), "0.15",
      "for mlm: fraction of the units that are masked", RT_FIXED},
     {"data", "eval_fraction", NUMBER(data.eval_fraction, FROM_BELOW(0, 1)), "0.1",
-     "tail of the text kept for evaluation; of labelled data, share of the rows", RT_FIXED},
+     "tail of the text kept for evaluation; of labelled data, share of the rows; 0 = evaluate on what is "
+     "trained on",
+     RT_FIXED},
     {"data", "eval_seed", SEED(data.eval_seed), "2021",
      "draws the evaluation set of a toy task and the share of labelled rows, the same for every "
      "run.seed",

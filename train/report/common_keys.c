@@ -21,6 +21,68 @@ static void drop_differences(bool same[RT_MAX_KEYS], const rt_config *a, const r
                   !strcmp(rt_key_write(rt_key_at(i), a, one), rt_key_write(rt_key_at(i), b, other));
 }
 
+/* ---- schedules ---- */
+
+/* Whether the key is one of those that a run can be given anew for more steps. */
+static bool is_of_schedule(const rt_key *key)
+{
+    return key->change == RT_WHEN_EXTENDED ||
+           (!strcmp(key->section, "train") && !strcmp(key->name, "steps"));
+}
+
+static int column_of(const rt_sweep_runs *runs, const char *name)
+{
+    for (int i = 1; i < runs->exit_column; i++)
+        if (!strcmp(runs->names[i], name))
+            return i;
+    return -1;
+}
+
+/* The steps of a schedule follow those of the training unless they are set. */
+static bool sets_apart(const rt_sweep_runs *runs, const rt_key *key)
+{
+    char name[RT_KEY_NAME_SIZE];
+    return column_of(runs, rt_key_full_name(key, name)) >= 0 ||
+           (!strcmp(name, "optimizer.schedule_steps") && column_of(runs, "train.steps") >= 0);
+}
+
+void rt_sweep_tell_schedules(rt_writer *w, const char *folder, const rt_sweep_runs *runs)
+{
+    char value[RT_VALUE_SIZE], other_value[RT_VALUE_SIZE], name[RT_KEY_NAME_SIZE];
+    bool differs[RT_MAX_KEYS] = {false};
+    const int variant = column_of(runs, "variant"); /* which may set anything */
+    const char *separator = "warning: the runs differ in what the sweep does not name: ";
+    rt_config *first = rt_alloc(2, sizeof *first);
+    int known = -1;
+    if (!first) {
+        w->failed = true;
+        return;
+    }
+    rt_config *other = first + 1;
+    for (int run = 0; run < runs->count; run++) {
+        char *const *cells = runs->list[run].cells;
+        if (known >= 0 && variant >= 0 && strcmp(cells[variant], runs->list[known].cells[variant]))
+            continue;
+        if (!load(known < 0 ? first : other, folder, cells[0]))
+            continue;
+        for (int i = 0; rt_key_at(i) && known >= 0; i++)
+            differs[i] |= is_of_schedule(rt_key_at(i)) &&
+                          strcmp(rt_key_write(rt_key_at(i), first, value),
+                                 rt_key_write(rt_key_at(i), other, other_value)) != 0;
+        known = known < 0 ? run : known;
+    }
+    for (int i = 0; rt_key_at(i); i++)
+        if (differs[i] && !sets_apart(runs, rt_key_at(i))) {
+            rt_writer_add(w, "%s%s", separator, rt_key_full_name(rt_key_at(i), name));
+            separator = ", ";
+        }
+    if (*separator == ',')
+        rt_writer_add(w, "; their numbers may not be compared\n");
+    rt_free(first);
+}
+
+/* ---- what is common ---- */
+
 void rt_report_common_keys(rt_writer *w, const char *folder, const rt_sweep_runs *runs)
 {
     bool same[RT_MAX_KEYS], any = false;

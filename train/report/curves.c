@@ -127,14 +127,16 @@ static int by_x(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* The end of a label that is too long for the key, from a whole character on. */
+/* The beginning of a label that is too long for the key, up to a whole character. */
 static void write_label(char label[LABEL_SIZE], const char *text)
 {
-    const size_t length = strlen(text);
-    const char *end = text + (length >= LABEL_SIZE ? length - (LABEL_SIZE - 1) : 0);
-    while (((unsigned char)*end & 0xC0) == 0x80)
-        end++;
-    snprintf(label, LABEL_SIZE, "%s", end);
+    static const char more[] = "…";
+    size_t length = strlen(text);
+    const bool fits = length < LABEL_SIZE;
+    length = fits ? length : LABEL_SIZE - sizeof more;
+    while (!fits && length && ((unsigned char)text[length] & 0xC0) == 0x80)
+        length--;
+    snprintf(label, LABEL_SIZE, "%.*s%s", (int)length, text, fits ? "" : more);
 }
 
 /* A variant has its name alone, a key the part behind its section. */
@@ -144,7 +146,7 @@ static void add_setting(rt_writer *w, const char *column, const char *value)
     rt_writer_add(w, "%s%s%s%s", w->length ? ", " : "", dot ? dot + 1 : "", dot ? "=" : "", value);
 }
 
-/* "kind=rope, lr=0.001": what sets the row apart. */
+/* "kind=rope, lr=0.001": what sets the row apart; the name of a single run if that is too long. */
 static bool label_row(char label[LABEL_SIZE], const rt_sweep_runs *runs, int row)
 {
     char *const *cells = runs->list[runs->rows[row].first].cells;
@@ -154,9 +156,10 @@ static bool label_row(char label[LABEL_SIZE], const rt_sweep_runs *runs, int row
             add_setting(&w, runs->names[i], cells[i]);
     if (!w.length)
         rt_writer_add(&w, "all runs");
+    const bool alone = runs->rows[row].first == runs->rows[row].last;
     char *text = rt_writer_take(&w);
     if (text)
-        write_label(label, text);
+        write_label(label, alone && strlen(text) >= LABEL_SIZE ? cells[0] : text);
     rt_free(text);
     return text != NULL;
 }

@@ -22,12 +22,14 @@ bool rt_is_sweep_folder(const char *folder)
     return !rt_path_join(path, folder, "runs.csv").code && !access(path, R_OK);
 }
 
-static void add_verdict(rt_writer *w, const rt_sweep_runs *runs)
+static void add_verdict(rt_writer *w, const char *folder, const rt_sweep_runs *runs, bool compared)
 {
     const rt_sweep_verdict v = rt_sweep_judge(runs);
     rt_writer lines = {0};
     rt_writer_add(&lines, "%d of %d runs finished\n", v.endings.good, v.endings.runs);
     rt_sweep_tell_theta(&lines, &v);
+    if (!compared) /* whose columns are all that differs */
+        rt_sweep_tell_schedules(&lines, folder, runs);
     rt_page_verdict(w, &lines,
                     v.endings.good < v.endings.runs ? RT_VERDICT_BAD
                     : v.near < v.learned            ? RT_VERDICT_MOVED
@@ -77,6 +79,19 @@ static void add_table(rt_writer *w, const rt_sweep_table *t, int best)
                   best < 0 ? "" : "; in bold the row with the lowest loss");
 }
 
+/* What the columns of theta mean. */
+static void explain_table(rt_writer *w, const rt_sweep_runs *runs)
+{
+    if (rt_sweep_judge(runs).learned)
+        rt_writer_add(
+            w, "<dl class=\"words\">\n<dt>theta drift</dt><dd>by what share of itself a learned θ "
+               "has moved from base^(-2i/R), at most over all pairs.</dd>\n<dt>phase</dt><dd>the "
+               "angle, in radians, by which that turns a query and a key against each other that "
+               "are a sequence apart.</dd>\n<dt>near, needed</dt><dd>1 for a run whose θ has moved "
+               "by at most theta.tolerance, and for one that is worse with its θ put back to the "
+               "start; 0 for one that is not. The mean is the share of such runs.</dd>\n</dl>\n");
+}
+
 /* ---- the runs ---- */
 
 /* A name as part of an address: what could mean something else there is written as %XX. */
@@ -112,11 +127,12 @@ static void add_growth(rt_writer *w, const char *folder, const char *name)
     rt_csv_close(&csv);
 }
 
-static void add_run(rt_writer *w, const char *folder, const rt_sweep_runs *runs, char *const *cells)
+static void add_run(rt_writer *w, const char *folder, const rt_sweep_runs *runs, char *const *cells,
+                    bool linked)
 {
     char member[RT_PATH_SIZE], path[RT_PATH_SIZE];
     const char *name = cells[0], *code = cells[runs->exit_column];
-    const bool has_report = !rt_path_join(member, folder, name).code &&
+    const bool has_report = linked && !rt_path_join(member, folder, name).code &&
                             !rt_path_join(path, member, "report.html").code && !access(path, R_OK);
     rt_writer_add(w, "<tr><td>");
     if (has_report) {
@@ -144,7 +160,8 @@ static bool has_grown(const char *folder)
     return grown;
 }
 
-static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs)
+/* With links to their reports, if the page lies beside them. */
+static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs, bool linked)
 {
     const bool grown = has_grown(folder);
     rt_writer_add(w,
@@ -152,7 +169,7 @@ static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs
                   "<th>accuracy</th><th>exit code</th>%s</tr>\n",
                   grown ? "<th>trained</th>" : "");
     for (int i = 0; i < runs->count; i++)
-        add_run(w, folder, runs, runs->list[i].cells);
+        add_run(w, folder, runs, runs->list[i].cells, linked);
     rt_writer_add(w, "</table></div>\n%s",
                   grown
                       ? "<p>trained: before the sweep last grew, which took the run as it was, or "
@@ -174,14 +191,14 @@ rt_status rt_sweep_page_write(const char *folder, const char *title, const char 
         rt_report_curves(&figures, folder, &runs);
         const rt_status drawn = rt_figures_draw(&figures);
         rt_page_begin(&w, title);
-        add_verdict(&w, &runs);
+        add_verdict(&w, folder, &runs, file != NULL);
         add_table(&w, &table, find_best(&runs));
+        explain_table(&w, &runs);
         rt_page_figures(&w, &figures);
         rt_report_common_keys(&w, folder, &runs);
-        if (!file) {
-            add_runs(&w, folder, &runs);
+        add_runs(&w, folder, &runs, !file);
+        if (!file)
             rt_report_sweep_machine(&w, folder, &runs);
-        }
         status = file ? rt_page_end_as(&w, file) : rt_page_end(&w, folder);
         status = status.code ? status : drawn;
     }

@@ -158,7 +158,8 @@ static rt_status set_flag(rt_arguments *a, const char *name)
     return rt_ok();
 }
 
-static rt_status refuse(const char *written, bool known)
+/* `known` options lack their value, or were given one that they do not take. */
+static rt_status refuse(const char *written, bool known, bool lacks_value)
 {
     rt_nearest nearest = {.written = written + strspn(written, "-")};
     for (int i = 0; !known && options[i].name; i++)
@@ -166,7 +167,10 @@ static rt_status refuse(const char *written, bool known)
     if (nearest.name)
         return rt_error(RT_CONFIG, "unknown option '%s'; did you mean '--%s'?", written,
                         nearest.name);
-    return rt_error(RT_CONFIG, known ? "option '%s' needs a value, or none" : "unknown option '%s'",
+    return rt_error(RT_CONFIG,
+                    !known        ? "unknown option '%s'"
+                    : lacks_value ? "option '%s' needs a value"
+                                  : "option '%s' takes no value",
                     written);
 }
 
@@ -279,7 +283,7 @@ static rt_status take_option(rt_arguments *a, int found, int index, const char *
     }
     if (found == OPTION_FLAG)
         return set_flag(a, options[index].name);
-    return refuse(written, optopt >= OPTION_CHECKPOINT || found == ':');
+    return refuse(written, optopt >= OPTION_CHECKPOINT || found == ':', found == ':');
 }
 
 /* What contradicts each other, or belongs to another command. */

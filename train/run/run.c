@@ -268,9 +268,17 @@ static rt_exit conclude(rt_run *r)
 static rt_status is_finished(rt_run *r)
 {
     rt_evaluation evaluation;
-    const rt_config *c = r->config;
+    rt_config *c = r->config;
     const int step = r->state->step;
     r->finished = step >= c->train.steps;
+    if (r->finished && !r->arguments->quiet && step > c->train.steps)
+        rt_progress_say(&r->progress,
+                        "nothing is left to train: %d steps are taken, more than train.steps = %d",
+                        step, c->train.steps);
+    else if (r->finished && !r->arguments->quiet)
+        rt_progress_say(&r->progress, "nothing is left to train: %d steps are taken", step);
+    if (r->finished) /* what is told of the run is what it has been */
+        c->train.steps = step;
     if (r->finished || !step || c->train.target_accuracy <= 0 || step % c->train.eval_every)
         return rt_ok();
     rt_status status = rt_trainer_evaluate(r->trainer, c->data.length, &evaluation);

@@ -16,7 +16,10 @@
 /* What the file that was given says otherwise does not count: the run is as it was trained. */
 static rt_status tell_differences(rt_run *r, const rt_config *run)
 {
-    char *differences = rt_config_differences(run, r->config, false);
+    rt_config given = *r->config;
+    given.optimizer = run->optimizer; /* how it was trained is of no account here */
+    given.train.steps = run->train.steps;
+    char *differences = rt_config_differences(run, &given, false);
     if (!differences)
         return rt_out_of_memory("a comparison");
     if (*differences && !r->arguments->quiet)
@@ -105,8 +108,22 @@ static rt_status replace_theta(rt_run *r, const char *what)
     return status;
 }
 
+/* A text of the user's own is evaluated in part, as that of the training was. */
+static void tell_part(rt_run *r)
+{
+    const rt_config *c = r->config;
+    const bool own = c->origin[rt_key_find("data", "file")] == RT_FROM_COMMAND_LINE;
+    if (own && rt_data_task_has_objective(c->data.task) && c->data.eval_fraction > 0 &&
+        !r->arguments->quiet)
+        rt_progress_say(&r->progress,
+                        "evaluating on the last %g of data.file, data.eval_fraction; with "
+                        "data.eval_fraction=0 on all of it",
+                        c->data.eval_fraction);
+}
+
 static rt_status evaluate(rt_run *r, rt_outcome *outcome)
 {
+    tell_part(r);
     if (!r->arguments->theta) {
         rt_run_tell_patience(r);
         return rt_outcome_print(outcome, r->config, r->trainer, NULL);
@@ -169,7 +186,7 @@ static rt_status report_again(const rt_arguments *arguments)
     if (!status.code && found.found)
         status = rt_run_load(&r, found.path);
     const bool has_model = found.found && !status.code;
-    if (!has_model)
+    if (!has_model && !arguments->quiet)
         rt_progress_say(&r.progress, "no attention maps%s%s", status.code ? ": " : "",
                         status.message);
     status = rt_report_write(arguments->report, &config, has_model ? r.trainer : NULL,
@@ -187,7 +204,7 @@ rt_exit rt_run_report(const rt_arguments *arguments)
                            : report_again(arguments);
     if (status.code)
         fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
-    else
+    else if (!arguments->quiet)
         printf("report: %s/report.html\n", folder);
     return rt_exit_of(status.code);
 }

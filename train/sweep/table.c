@@ -1,6 +1,7 @@
 #include "train/sweep/table.h"
 
 #include "core/memory.h"
+#include "train/report/common_keys.h"
 #include "train/report/sweep_table.h"
 #include "train/text/text_file.h"
 
@@ -125,6 +126,7 @@ rt_status rt_sweep_print(FILE *to, const char *folder)
         const rt_sweep_verdict verdict = rt_sweep_judge(&runs);
         rt_sweep_table_print(to, &table);
         rt_sweep_tell_theta(&w, &verdict);
+        rt_sweep_tell_schedules(&w, folder, &runs);
         char *line = rt_writer_take(&w);
         if (line)
             fputs(line, to);
