@@ -29,8 +29,8 @@ rt_status rt_word_counts_add(rt_word_counts *counts, const char *name, const uns
 void rt_word_counts_free(rt_word_counts *counts);
 
 /* A vocab.txt with `size` lines, or fewer if all words are pieces before, which *lines tells; the
- * caller frees it. RT_DATA if there are no words, RT_CONFIG if the special tokens and characters
- * alone are more than `size`: the message says how many there are. */
+ * caller frees it. RT_DATA if there are no words that fit, RT_CONFIG if the special tokens and
+ * characters alone are more than `size`: the message says how many there are. */
 rt_status rt_wordpiece_build(const rt_word_counts *counts, int size, char **text_new,
                              int *lines) RT_MUST_CHECK;
 
