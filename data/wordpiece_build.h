@@ -10,27 +10,11 @@
  * frequent, it is the one whose left piece comes first in the order of bytes (## included), and
  * then whose right piece does. So the same words give the same bytes, whatever their order. */
 
-#include "core/status.h"
-#include "data/byte_map.h"
-
-#include <stdbool.h>
-
-/* How often the texts have which words. Starts zeroed, but for lowercase. */
-typedef struct rt_word_counts {
-    bool lowercase;    /* see words.h */
-    rt_byte_map words; /* those that are not too long */
-    int64_t *counts;   /* of each */
-    int32_t capacity;
-} rt_word_counts;
-
-/* Counts the words of one more text. RT_DATA begins with `name` if the text is not UTF-8. */
-rt_status rt_word_counts_add(rt_word_counts *counts, const char *name, const unsigned char *text,
-                             size_t bytes) RT_MUST_CHECK;
-void rt_word_counts_free(rt_word_counts *counts);
+#include "data/word_counts.h"
 
 /* A vocab.txt with `size` lines, or fewer if all words are pieces before, which *lines tells; the
- * caller frees it. RT_DATA if there are no words, RT_CONFIG if the special tokens and characters
- * alone are more than `size`: the message says how many there are. */
+ * caller frees it. RT_DATA if there are no words that fit, RT_CONFIG if the special tokens and
+ * characters alone are more than `size`: the message says how many there are. */
 rt_status rt_wordpiece_build(const rt_word_counts *counts, int size, char **text_new,
                              int *lines) RT_MUST_CHECK;
 
