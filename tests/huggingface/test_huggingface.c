@@ -10,7 +10,7 @@
 #include "models/roformer.h"
 #include "train/config/config.h"
 #include "train/huggingface/huggingface.h"
-#include "train/huggingface/safetensors.h"
+#include "train/huggingface/weights.h"
 #include "train/text/csv.h"
 
 #include <math.h>
@@ -27,6 +27,7 @@ START_TEST(a_safetensors_file_is_read_or_refused_as_its_format_says)
     char folder[PATH_OF_FIXTURE], path[PATH_OF_FIXTURE];
     rt_csv csv = {0};
     int count = 0, accepted = 0;
+    NEEDS(exists(fixture_path(path, "safetensors", "expected.csv")), "safetensors/expected.csv");
     ck_assert(rt_csv_open(&csv, fixture_path(folder, "safetensors", ""), "expected.csv"));
     while (rt_csv_row(&csv)) {
         rt_safetensors *file;
@@ -44,8 +45,7 @@ START_TEST(a_safetensors_file_is_read_or_refused_as_its_format_says)
         accepted += wanted;
     }
     rt_csv_close(&csv);
-    ck_assert_int_gt(accepted, 0);
-    ck_assert_int_lt(accepted, count);
+    ck_assert_int_gt(count, 0);
     printf("%d files of safetensors, %d of them are read\n", count, accepted);
 }
 END_TEST
@@ -152,28 +152,33 @@ static void check_gradients(hf_case *c)
     ck_assert_int_eq(names.count, p->count - own);
 }
 
-/* An import turns by theta, the folder by a table that was rounded to its dtype: what is narrow is
- * held to that rounding, as a share of the largest logit. */
-static double own_rounding(hf_case *c)
+/* What a number of the folder's table of sines was rounded by; 0 if it is as fine as a float. */
+static double table_rounding(const hf_case *c)
 {
     char path[PATH_OF_FIXTURE];
-    double rounding = 0, largest = 1;
-    rt_safetensors *file;
+    rt_weights weights;
     const rt_safetensor *t;
-    fixture_path(path, c->r->name, "hf/model.safetensors");
-    if (access(path, R_OK))
-        return 1e-5;
-    check_status(c->r, rt_safetensors_open(&file, path), "safetensors");
-    for (size_t i = 0; (t = rt_safetensors_at(file, i)); i++)
-        if (strstr(t->name, "embed_positions") && t->dtype == RT_DTYPE_BF16)
-            rounding = 1.0 / 256;
-        else if (strstr(t->name, "embed_positions") && t->dtype == RT_DTYPE_F16)
-            rounding = 1.0 / 2048;
-    rt_safetensors_close(file);
+    double rounding = 0;
+    check_status(c->r, rt_weights_open(&weights, fixture_path(path, c->r->name, "hf")), "weights");
+    for (int n = 0; n < weights.count; n++)
+        for (size_t i = 0; (t = rt_safetensors_at(weights.files[n], i)); i++)
+            if (strstr(t->name, "embed_positions") && t->dtype == RT_DTYPE_BF16)
+                rounding = 1.0 / 256;
+            else if (strstr(t->name, "embed_positions") && t->dtype == RT_DTYPE_F16)
+                rounding = 1.0 / 2048;
+    rt_weights_close(&weights);
+    return rounding;
+}
+
+/* An import turns by theta, the folder by a table that was rounded: what is narrow is held to that
+ * rounding, as a share of the largest logit. */
+static double own_rounding(hf_case *c)
+{
+    double largest = 1;
     array logits = reference_array(c->r, "file_table/logits");
     for (size_t i = 0; i < logits.size; i++)
         largest = fmax(largest, fabs(logits.values[i]));
-    return fmax(1e-5, 4 * rounding * largest);
+    return fmax(1e-5, 4 * table_rounding(c) * largest);
 }
 
 /* What an import turns by, in radians: (D/2). */
@@ -189,14 +194,16 @@ static void theta_of(const hf_case *c, double *theta, size_t pairs)
         rt_theta_geometric(theta, rotated, o->position.frequencies.base);
 }
 
+/* To 1e-6, and where a narrow table is of no base, to its rounding. */
 static void check_imported_theta(hf_case *c)
 {
+    const double rounding = c->there->options.theta.learn ? table_rounding(c) : 0;
     array expected = reference_array(c->r, "theta");
     double *theta = rt_arena_take(&c->r->memory, expected.size * sizeof *theta);
     theta_of(c, theta, expected.size);
     for (size_t i = 0; i < expected.size; i++) {
         const double error = fabs(theta[i] - expected.values[i]);
-        ck_assert_msg(error <= 1e-6 * fabs(expected.values[i]),
+        ck_assert_msg(error <= fmax(1e-6, rounding) * fabs(expected.values[i]),
                       "%s: theta %zu: expected %.15g, got %.15g", c->r->name, i, expected.values[i],
                       theta[i]);
     }
@@ -247,7 +254,8 @@ START_TEST(an_import_alone_computes_what_the_folder_does)
         hf_case c;
         open_case(&c, &r);
         check_imported_theta(&c);
-        check_logits(&c, "file_table/", own_rounding(&c));
+        if (reference_has(&r, "file_table/logits"))
+            check_logits(&c, "file_table/", own_rounding(&c));
         if (c.labels && reference_has(&r, "file_table/loss"))
             check_loss(&c, "file_table/", own_rounding(&c));
         close_case(&c);

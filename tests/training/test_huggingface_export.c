@@ -2,6 +2,7 @@
 #include "training/hf_folder.h"
 
 #include "train/huggingface/json.h"
+#include "train/huggingface/safetensors.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -436,6 +437,30 @@ START_TEST(what_is_exported_computes_the_same)
 }
 END_TEST
 
+/* Hugging Face has the bias twice, and uses that of the decoder. */
+START_TEST(an_untied_decoder_has_its_bias)
+{
+    double one[11], other[11];
+    rt_safetensors *file;
+    rt_roformer_options o = usual();
+    o.tie_embeddings = false;
+    rt_roformer *model = new_model(&o);
+    shake(model);
+    assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_OK, "");
+    assert_status(rt_safetensors_open(&file, in_scratch("out/model.safetensors")), RT_OK, "");
+    const rt_safetensor *a = rt_safetensors_find(file, "cls.predictions.decoder.bias");
+    const rt_safetensor *b = rt_safetensors_find(file, "cls.predictions.bias");
+    ck_assert(a && b);
+    assert_status(rt_safetensors_doubles(file, a, 0, 11, one), RT_OK, "");
+    assert_status(rt_safetensors_doubles(file, b, 0, 11, other), RT_OK, "");
+    for (int i = 0; i < 11; i++)
+        ck_assert(one[i] == other[i] && one[i] == (double)(float)model->decoder.bias->data[i]);
+    rt_safetensors_close(file);
+    rt_roformer_free(model);
+    remove_out();
+}
+END_TEST
+
 /* ---- faults ---- */
 
 START_TEST(every_allocation_can_fail)
@@ -517,6 +542,7 @@ int main(void)
     tcase_add_test(tests, theta_that_do_not_make_the_table_are_left);
     tcase_add_loop_test(tests, theta_of_another_form_are_refused, 0, WRONG_THETA);
     tcase_add_loop_test(tests, what_is_exported_computes_the_same, 0, VARIANTS);
+    tcase_add_test(tests, an_untied_decoder_has_its_bias);
     tcase_add_test(tests, every_allocation_can_fail);
     tcase_add_test(tests, a_full_disk_leaves_no_whole_folder);
     tcase_add_test(tests, a_number_that_no_float_holds_is_not_written);
