@@ -95,27 +95,60 @@ rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
     return rt_data_open_as(data_new, o, (rt_data_meaning){.vocabulary = vocabulary});
 }
 
+static rt_data *new_data(const rt_data_options *o, rt_data_meaning meaning)
+{
+    rt_data *data = rt_alloc(1, sizeof *data);
+    if (data) {
+        data->options = *o;
+        data->task = &rt_tasks[o->task];
+        data->vocab = o->vocab;
+        data->special = rt_default_special_ids;
+        data->meaning = meaning;
+    }
+    return data;
+}
+
+/* A model can have more rows of words than its vocabulary has units. */
+static void make_room_for_ids(rt_data *data)
+{
+    if (data->vocabulary && data->meaning.ids > data->vocab)
+        data->vocab = data->meaning.ids;
+}
+
 rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o, rt_data_meaning meaning)
 {
     *data_new = NULL;
     rt_status status = rt_data_check(o);
     if (status.code)
         return status;
-    rt_data *data = rt_alloc(1, sizeof *data);
+    rt_data *data = new_data(o, meaning);
     if (!data)
         return rt_out_of_memory("the source of data");
-    data->options = *o;
-    data->task = &rt_tasks[o->task];
-    data->vocab = o->vocab;
-    data->special = rt_default_special_ids;
-    data->meaning = meaning;
     if (data->task->source)
         status = data->task->source->open(data);
+    make_room_for_ids(data);
     if (status.code)
         rt_data_close(data);
     else
         *data_new = data;
     return status;
+}
+
+rt_status rt_data_open_without(rt_data **data_new, const rt_data_options *o,
+                               rt_data_meaning meaning)
+{
+    rt_data *data = new_data(o, meaning);
+    *data_new = data;
+    if (!data)
+        return rt_out_of_memory("the source of data");
+    if (meaning.vocabulary) {
+        data->vocabulary = meaning.vocabulary;
+        data->special = meaning.vocabulary->special;
+        data->vocab = meaning.vocabulary->count;
+    }
+    data->labels = meaning.labels;
+    make_room_for_ids(data);
+    return rt_ok();
 }
 
 void rt_data_close(rt_data *data)
@@ -154,7 +187,8 @@ const rt_labels *rt_data_labels(const rt_data *data)
 
 int rt_data_types(const rt_data *data)
 {
-    return data->examples && data->examples->pairs ? 2 : 0;
+    const int own = data->examples && data->examples->pairs ? 2 : 0;
+    return data->meaning.types > own ? data->meaning.types : own;
 }
 
 bool rt_data_varies(const rt_data *data)

@@ -66,6 +66,8 @@ typedef struct rt_data_meaning {
     const rt_vocabulary
         *vocabulary;         /* NULL: that of data.vocab_file or, without one, of the text */
     const rt_labels *labels; /* NULL: those of data.file */
+    int ids;                 /* rows of its table of words: the least that rt_data_vocab is for a text */
+    int types;               /* rows of its table of token types: the least that rt_data_types is */
 } rt_data_meaning;
 
 /* What of a text the vocabulary lacks and what is read as [UNK]: characters, or whole words. */
@@ -119,6 +121,10 @@ rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
  * they keep, and RT_DATA names the line of any other label. */
 rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o,
                           rt_data_meaning meaning) RT_MUST_CHECK;
+
+/* The same without the data: for a text that somebody gives. There is nothing to be drawn. */
+rt_status rt_data_open_without(rt_data **data_new, const rt_data_options *o,
+                               rt_data_meaning meaning) RT_MUST_CHECK;
 void rt_data_close(rt_data *data);
 
 /* How many token ids there are, the special ones included. */

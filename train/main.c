@@ -49,9 +49,8 @@ static rt_exit check(const rt_config *config, const rt_arguments *arguments)
     return conclude(status);
 }
 
-/* Says what is passed over. The image is to be closed in any case. */
-static rt_status find(rt_checkpoint_found *found, const rt_arguments *arguments,
-                      const rt_config *config)
+/* Says what is passed over. To be closed in any case. */
+static rt_status find(rt_found *found, const rt_arguments *arguments, const rt_config *config)
 {
     rt_status status = rt_find_checkpoint(found, arguments, config);
     if (*found->warnings)
@@ -62,11 +61,11 @@ static rt_status find(rt_checkpoint_found *found, const rt_arguments *arguments,
 /* The configuration of the checkpoint that is named. */
 static rt_status load_found(rt_config *config, const rt_arguments *arguments, char **errors)
 {
-    rt_checkpoint_found found;
+    rt_found found;
     rt_status status = find(&found, arguments, NULL);
     if (!status.code)
         status = rt_found_configuration(config, &found, arguments, errors);
-    rt_image_close(found.image);
+    rt_found_close(&found);
     return status;
 }
 
@@ -97,13 +96,16 @@ static bool knows_sweeps(rt_command command)
 /* With --checkpoint or --best the theta that was learned is beside the configured one. */
 static rt_exit print_decay(const rt_config *config, const rt_arguments *arguments)
 {
-    rt_checkpoint_found found = {0};
+    rt_found found = {0};
     rt_status status = rt_ok();
     if (arguments->checkpoint || arguments->best)
         status = find(&found, arguments, config);
+    if (!status.code && found.imported)
+        status = rt_error(RT_CONFIG, "--decay reads the learned theta of a checkpoint, not of %s",
+                          found.path);
     if (!status.code)
         return conclude(rt_decay_print(stdout, config, found.image));
-    rt_image_close(found.image);
+    rt_found_close(&found);
     return conclude(status);
 }
 

@@ -338,7 +338,8 @@ END_TEST
 START_TEST(a_model_keeps_its_vocabulary_and_its_labels)
 {
     rt_data *first = open_text("classify", "a.tsv", "text\tlabel\nabc\tx\nd\ty\nb\tz\n");
-    const rt_data_meaning meaning = {rt_data_vocabulary(first), rt_data_labels(first)};
+    const rt_data_meaning meaning = {.vocabulary = rt_data_vocabulary(first),
+                                     .labels = rt_data_labels(first)};
     const rt_data_options o =
         options_of("classify", "b.tsv", "text\tlabel\nd\xc3\xa9\xc3\xa9\tz\n");
     rt_data *second;

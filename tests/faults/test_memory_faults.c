@@ -16,8 +16,10 @@ enum { MOST = 10000 };
 static void save_example(void)
 {
     trained t = new_trained(4, 1);
-    const rt_checkpoint_info info = {
-        .step = 7, .config = "[run]\n", .best_eval_loss = 1, .vocabulary = &some_vocabulary};
+    const rt_checkpoint_info info = {.step = 7,
+                                     .config = "[run]\n",
+                                     .best_eval_loss = 1,
+                                     .vocabulary = &some_vocabulary};
     assert_status(rt_checkpoint_save(in_scratch("a.h5"), model_of(&t), &info), RT_OK, "");
     free_trained(&t);
 }
@@ -33,8 +35,9 @@ START_TEST(a_start_from_another_run_changes_nothing)
         rt_checkpoint_start start;
         ck_assert(same_numbers(&t, &before));
         rt_memory_fail_at(++n);
-        code = rt_checkpoint_start_from(opened(in_scratch("a.h5")), model_of(&t), &start, &info)
-                   .code;
+        code =
+            rt_checkpoint_start_from(opened(in_scratch("a.h5")), model_of(&t), true, &start, &info)
+                .code;
         rt_memory_fail_at(0);
         ck_assert(code == RT_OK || code == RT_MEMORY);
         rt_checkpoint_info_free(&info);

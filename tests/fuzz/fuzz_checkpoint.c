@@ -30,7 +30,7 @@ static void load(const char *path)
     if (!status.code)
         rt_checkpoint_info_free(&info);
     status =
-        rt_checkpoint_start_from(rt_image_open(path, RT_PARSE_APART), &model, &taken, &info);
+        rt_checkpoint_start_from(rt_image_open(path, RT_PARSE_APART), &model, true, &taken, &info);
     if (!status.code)
         rt_checkpoint_info_free(&info);
     rt_parameters_free(&p);

@@ -273,8 +273,8 @@ static rt_status start_in_another_form(trained *saved, trained *started, rt_thet
     rt_status status = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(saved), &info);
     assert_status(status, RT_OK, "");
     rt_checkpoint_info read = {0};
-    status =
-        rt_checkpoint_start_from(opened(in_scratch(FILE_NAME)), model_of(started), &start, &read);
+    status = rt_checkpoint_start_from(opened(in_scratch(FILE_NAME)), model_of(started), true,
+                                      &start, &read);
     ck_assert(status.code || start.theta);
     rt_checkpoint_info_free(&read);
     return status;
@@ -307,7 +307,7 @@ START_TEST(what_does_not_fit_stays_as_it_was)
     for (int i = 0; i < 5; i++)
         saved.parameters.list[1]->tensor.data[i] = 10 + i;
     assert_status(rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&saved), &info), RT_OK, "");
-    assert_status(rt_checkpoint_start_from(opened(in_scratch(FILE_NAME)), model_of(&started),
+    assert_status(rt_checkpoint_start_from(opened(in_scratch(FILE_NAME)), model_of(&started), true,
                                            &start, &read),
                   RT_OK, "");
     rt_checkpoint_info_free(&read);

@@ -107,9 +107,10 @@ typedef struct rt_checkpoint_start {
 
 /* Fills the values of the parameters from the checkpoint of another run, and nothing else.
  * Pairing, head size, names and shapes of the encoder must be those of the model. Of the head and
- * the embeddings of token types what fits is taken, the rest stays as it is; so does theta unless
- * both have it in the same shape, in either form. info as for rt_checkpoint_load. */
-rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *model,
+ * the embeddings of token types what fits is taken, of the head only with `head`; the rest stays;
+ * so does theta unless both have it in the same shape, in either form. info as for
+ * rt_checkpoint_load. */
+rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *model, bool head,
                                    rt_checkpoint_start *start,
                                    rt_checkpoint_info *info) RT_MUST_CHECK;
 
@@ -124,6 +125,9 @@ rt_status rt_checkpoint_vocabulary(rt_image *image, rt_vocabulary **vocabulary_n
 
 /* The labels, in the same way. */
 rt_status rt_checkpoint_labels(rt_image *image, rt_labels **labels_new) RT_MUST_CHECK;
+
+/* The rows of its tables of words and of token types, 0 of one that it lacks. */
+rt_status rt_checkpoint_tables(rt_image *image, int *words, int *types) RT_MUST_CHECK;
 
 /* The info alone: enough to build the model that rt_checkpoint_load wants. The second is of an
  * image that stays open. */

@@ -108,6 +108,22 @@ rt_status rt_checkpoint_labels(rt_image *image, rt_labels **labels_new)
     return rt_image_status(image);
 }
 
+static int rows_of(rt_image *image, const char *table)
+{
+    char path[RT_DATASET_SIZE], name[RT_NAME_SIZE];
+    rt_shape shape;
+    snprintf(name, sizeof name, "roformer.embeddings.%s.weight", table);
+    rt_checkpoint_dataset(path, "/model", name);
+    return rt_image_shape(image, path, &shape) && shape.ndim ? shape.axis[0] : 0;
+}
+
+rt_status rt_checkpoint_tables(rt_image *image, int *words, int *types)
+{
+    *words = rows_of(image, "word_embeddings");
+    *types = rows_of(image, "token_type_embeddings");
+    return rt_image_status(image);
+}
+
 static void expect_word(rt_image *image, const char *name, const char *wanted)
 {
     char word[RT_WORD_SIZE];

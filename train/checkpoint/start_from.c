@@ -31,19 +31,24 @@ static bool is_theta(const char *name)
     return last && !strcmp(last, ".theta");
 }
 
+static bool is_of_head(const char *name)
+{
+    static const char encoder[] = "roformer.";
+    return strncmp(name, encoder, strlen(encoder)) != 0;
+}
+
 /* What another task may need otherwise: the head, and the types of tokens. */
 static bool may_differ(const char *name)
 {
-    static const char encoder[] = "roformer.";
-    return strncmp(name, encoder, strlen(encoder)) != 0 || strstr(name, ".token_type_embeddings.");
+    return is_of_head(name) || strstr(name, ".token_type_embeddings.");
 }
 
-static bool fits(rt_image *image, const rt_parameter *parameter)
+static bool fits(rt_image *image, bool head, const rt_parameter *parameter)
 {
     char path[RT_DATASET_SIZE];
     rt_shape there;
     rt_checkpoint_dataset(path, "/model", parameter->name);
-    return rt_image_shape(image, path, &there) &&
+    return (head || !is_of_head(parameter->name)) && rt_image_shape(image, path, &there) &&
            rt_shapes_equal(there, rt_tensor_shape(&parameter->tensor));
 }
 
@@ -53,8 +58,10 @@ static void count(rt_checkpoint_rest *rest, const char *name)
         snprintf(rest->first, sizeof rest->first, "%s", name);
 }
 
+/* `head` tells whether that of the file may be taken. */
 typedef struct comparison {
     rt_image *image;
+    bool head;
     const rt_parameters *parameters;
     const rt_checkpoint_block *block;
     rt_checkpoint_start *start;
@@ -66,7 +73,7 @@ static void compare_dataset(void *context, const char *path)
     char name[RT_NAME_SIZE];
     rt_checkpoint_parameter_name(name, path);
     const rt_parameter *parameter = rt_parameters_find(c->parameters, name);
-    if (is_theta(name) || (parameter && fits(c->image, parameter)))
+    if (is_theta(name) || (parameter && fits(c->image, c->head, parameter)))
         return;
     if (may_differ(name))
         count(&c->start->left, name);
@@ -76,13 +83,13 @@ static void compare_dataset(void *context, const char *path)
 
 /* The encoder in both directions, whatever theta there is; what else there is on either side, and
  * does not fit, is counted. */
-static void compare(rt_image *image, const rt_parameters *p, const rt_checkpoint_block *b,
-                    rt_checkpoint_start *start)
+static void compare(rt_image *image, bool head, const rt_parameters *p,
+                    const rt_checkpoint_block *b, rt_checkpoint_start *start)
 {
-    comparison c = {image, p, b, start};
+    comparison c = {image, head, p, b, start};
     for (int i = 0; i < p->count; i++) {
         const rt_parameter *parameter = p->list[i];
-        if (parameter->role == RT_ROLE_THETA || fits(image, parameter))
+        if (parameter->role == RT_ROLE_THETA || fits(image, head, parameter))
             continue;
         if (may_differ(parameter->name))
             count(&start->fresh, parameter->name);
@@ -94,14 +101,14 @@ static void compare(rt_image *image, const rt_parameters *p, const rt_checkpoint
 
 /* ---- taking it ---- */
 
-static void read_values(rt_image *image, const rt_checkpoint_model *model, real *values,
+static void read_values(rt_image *image, bool head, const rt_checkpoint_model *model, real *values,
                         bool *has_theta)
 {
     const rt_parameters *p = model->parameters;
     for (int i = 0; i < p->count; i++) {
         const rt_parameter *parameter = p->list[i];
         char path[RT_DATASET_SIZE];
-        if (!fits(image, parameter))
+        if (!fits(image, head, parameter))
             continue;
         rt_checkpoint_dataset(path, "/model", parameter->name);
         if (parameter->role == RT_ROLE_THETA) {
@@ -118,7 +125,7 @@ static void read_values(rt_image *image, const rt_checkpoint_model *model, real 
                       bad->name);
 }
 
-rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *model,
+rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *model, bool head,
                                    rt_checkpoint_start *start, rt_checkpoint_info *info)
 {
     const rt_parameters *p = model->parameters;
@@ -133,9 +140,9 @@ rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *m
     memcpy(fresh, p->values, p->block_size * sizeof *fresh);
     rt_checkpoint_get_info(image, &read);
     rt_checkpoint_expect_heads(image, model);
-    compare(image, p, &values, start);
+    compare(image, head, p, &values, start);
     if (!rt_image_failed(image))
-        read_values(image, model, fresh, &start->theta);
+        read_values(image, head, model, fresh, &start->theta);
     rt_status status = rt_image_status(image);
     rt_image_close(image);
     if (status.code == RT_OK) {

@@ -10,6 +10,7 @@
 
 typedef struct checking {
     const rt_config *config;
+    bool without_data; /* data.file may be missing */
     rt_config_errors *errors;
 } checking;
 
@@ -148,6 +149,8 @@ static void check_data(checking c)
     const rt_data_options *data = &c.config->data;
     check_causal(c);
     const bool reads_file = rt_data_task_files(data->task) != RT_NO_FILE;
+    if (reads_file && !*data->file && c.without_data)
+        return;
     if (reads_file && !*data->file) {
         contradict(c, KEYS("data.task", "data.file"), "data.file is required for data.task = %s",
                    rt_data_task_name(data->task));
@@ -186,9 +189,9 @@ static void check_train(checking c)
                    "train.shards = %d is more than train.batch_size = %d", shards, batch_size);
 }
 
-void rt_config_check(const rt_config *config, rt_config_errors *errors)
+void rt_config_check(const rt_config *config, bool without_data, rt_config_errors *errors)
 {
-    checking c = {config, errors};
+    checking c = {config, without_data, errors};
     check_run(c);
     check_model(c);
     check_theta(c);

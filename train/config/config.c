@@ -292,7 +292,7 @@ rt_status rt_config_load(rt_config *config, const rt_config_source *source, char
     if (source->sweep && rt_sweep_asked(source->sweep))
         rt_sweep_check(source->sweep, config, &l.errors);
     else
-        rt_config_check(config, &l.errors);
+        rt_config_check(config, source->without_data, &l.errors);
     return give_up_or_report(&l.errors, errors);
 }
 

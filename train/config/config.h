@@ -82,9 +82,10 @@ typedef struct rt_config {
 } rt_config;
 
 typedef struct rt_config_source {
-    const char *path; /* of the file; with a text: its name in messages */
-    const char *text; /* the content of a file, or NULL to read it */
-    bool regular;     /* the path is in a folder that somebody named: no pipe and no device there */
+    const char *path;  /* of the file; with a text: its name in messages */
+    const char *text;  /* the content of a file, or NULL to read it */
+    bool without_data; /* of a model alone: data.file may be missing */
+    bool regular; /* the path is in a folder that somebody named: no pipe and no device there */
     const char *const *overrides; /* "section.key=value" of the command line, or NULL */
     int override_count;
     const char *settings;   /* "section.key=value" lines of one run of a sweep, or NULL */

@@ -26,7 +26,7 @@ void rt_config_unknown_override(rt_config_errors *errors, const char *written);
 
 /* Everything that a value on its own does not show: what two keys contradict each other
  * in, at the line of the later one that is set. Keys that were refused are left out. */
-void rt_config_check(const rt_config *config, rt_config_errors *errors);
+void rt_config_check(const rt_config *config, bool without_data, rt_config_errors *errors);
 
 /* Makes the paths of data.file absolute: from the configuration's folder, or from the
  * working directory if the command line gave them. */

@@ -60,11 +60,14 @@ void rt_report_keys(rt_writer *w, const char *heading, const rt_config *config,
                     const bool shown[RT_MAX_KEYS])
 {
     char name[RT_KEY_NAME_SIZE];
-    rt_writer_add(w, "<h2>%s</h2>\n<table class=\"facts\">\n", heading);
+    rt_writer rows = {0};
     for (int i = 0; rt_key_at(i); i++)
         if (!shown || shown[i])
-            add_key(w, rt_key_at(i), rt_key_full_name(rt_key_at(i), name), config, true);
-    rt_writer_add(w, "</table>\n");
+            add_key(&rows, rt_key_at(i), rt_key_full_name(rt_key_at(i), name), config, true);
+    if (rows.length)
+        rt_writer_add(w, "<h2>%s</h2>\n<table class=\"facts\">\n%s</table>\n", heading, rows.bytes);
+    w->failed |= rows.failed;
+    rt_writer_free(&rows);
 }
 
 void rt_report_configuration(rt_writer *w, const rt_config *config)

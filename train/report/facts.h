@@ -8,7 +8,8 @@
 #include "train/step/trainer.h"
 #include "train/text/writer.h"
 
-/* The keys that are shown, all if that is NULL, and not at their defaults. */
+/* The keys that are shown, all if that is NULL, and not at their defaults; nothing if there are
+ * none. */
 void rt_report_keys(rt_writer *w, const char *heading, const rt_config *config,
                     const bool shown[RT_MAX_KEYS]);
 

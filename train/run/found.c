@@ -13,29 +13,35 @@ static bool is_folder(const char *path)
     return !stat(path, &found) && S_ISDIR(found.st_mode);
 }
 
-static rt_status open_file(rt_checkpoint_found *found, const char *path)
+static rt_status open_file(rt_found *found, const char *path)
 {
     if (snprintf(found->path, sizeof found->path, "%s", path) >= (int)sizeof found->path)
         return rt_error(RT_CONFIG, "the path of the checkpoint is too long");
+    if (rt_is_huggingface(path))
+        return rt_imported_open(&found->imported, path);
     found->image = rt_image_open(path, RT_PARSE_APART);
-    rt_status status = rt_image_status(found->image);
-    found->found = !status.code;
-    return status;
+    return rt_image_status(found->image);
+}
+
+void rt_found_close(rt_found *found)
+{
+    rt_image_close(found->image);
+    rt_imported_close(found->imported);
+    found->image = NULL;
+    found->imported = NULL;
 }
 
 /* In place of the newest of a folder, the one of the best evaluation that it knows of. */
-static rt_status open_best(rt_checkpoint_found *found, const char *checkpoints)
+static rt_status open_best(rt_found *found, const char *checkpoints)
 {
     rt_checkpoint_info info;
     char path[RT_PATH_SIZE];
     rt_status status = rt_checkpoint_look(found->image, &info);
     const int64_t best = info.best_eval_step;
     rt_checkpoint_info_free(&info);
-    if (status.code || best == found->step)
+    if (status.code)
         return status;
-    rt_image_close(found->image);
-    found->image = NULL;
-    found->found = false;
+    rt_found_close(found);
     if (!best)
         return rt_error(RT_CHECKPOINT, "%s: no evaluation was made: there is no best checkpoint",
                         found->path);
@@ -46,37 +52,54 @@ static rt_status open_best(rt_checkpoint_found *found, const char *checkpoints)
     return status;
 }
 
-rt_status rt_find_checkpoint(rt_checkpoint_found *found, const rt_arguments *arguments,
+/* The newest of a folder; `name` is what the folder is of. */
+static rt_status open_newest(rt_found *found, const char *checkpoints, const char *name)
+{
+    rt_checkpoint_found newest;
+    rt_status status = rt_checkpoint_newest(checkpoints, RT_PARSE_APART, &newest);
+    found->image = newest.image;
+    found->step = newest.step;
+    memcpy(found->path, newest.path, sizeof found->path);
+    memcpy(found->warnings, newest.warnings, sizeof found->warnings);
+    if (!status.code && !newest.found)
+        status = rt_error(RT_CHECKPOINT, "%s has no checkpoint", name);
+    return status;
+}
+
+rt_status rt_find_checkpoint(rt_found *found, const rt_arguments *arguments,
                              const rt_config *config)
 {
     const char *named = arguments->checkpoint;
     char inner[RT_PATH_SIZE];
     rt_run_folder folder;
-    *found = (rt_checkpoint_found){0};
-    if (named && !is_folder(named))
+    *found = (rt_found){0};
+    if (named && (!is_folder(named) || rt_is_huggingface(named)))
         return arguments->best
-                   ? rt_error(RT_CONFIG, "--best chooses from a folder: %s is none", named)
+                   ? rt_error(RT_CONFIG, "--best chooses from the checkpoints of a run: %s is none",
+                              named)
                    : open_file(found, named);
     rt_status status = named ? rt_path_join(inner, named, "checkpoints")
                              : rt_run_folder_name(&folder, config->run.dir, config->run.name);
     if (status.code)
         return status;
     const char *checkpoints = !named ? folder.checkpoints : is_folder(inner) ? inner : named;
-    status = rt_checkpoint_newest(checkpoints, RT_PARSE_APART, found);
-    if (!status.code && !found->found)
-        status = rt_error(RT_CHECKPOINT, "%s has no checkpoint", named ? named : folder.path);
+    status = open_newest(found, checkpoints, named ? named : folder.path);
     return status.code || !arguments->best ? status : open_best(found, checkpoints);
 }
 
+/* ---- its configuration ---- */
+
 /* With the first `count` of the overrides. */
-static rt_status load(rt_config *config, const rt_checkpoint_found *found,
-                      const rt_arguments *arguments, int count, char **errors)
+static rt_status load(rt_config *config, const rt_found *found, const rt_arguments *arguments,
+                      int count, char **errors)
 {
-    rt_checkpoint_info info;
+    rt_checkpoint_info info = {0};
     *errors = NULL;
-    rt_status status = rt_checkpoint_look(found->image, &info);
+    rt_status status = found->imported ? rt_ok() : rt_checkpoint_look(found->image, &info);
     const rt_config_source source = {.path = found->path,
-                                     .text = info.config,
+                                     .text =
+                                         found->imported ? found->imported->config : info.config,
+                                     .without_data = found->imported != NULL,
                                      .overrides = arguments->overrides,
                                      .override_count = count};
     if (!status.code)
@@ -85,7 +108,7 @@ static rt_status load(rt_config *config, const rt_checkpoint_found *found,
     return status;
 }
 
-rt_status rt_found_training(rt_optimizer_options *optimizer, const rt_checkpoint_found *found)
+rt_status rt_found_training(rt_optimizer_options *optimizer, const rt_found *found)
 {
     rt_config config;
     char *errors;
@@ -98,7 +121,7 @@ rt_status rt_found_training(rt_optimizer_options *optimizer, const rt_checkpoint
     return status;
 }
 
-rt_status rt_found_configuration(rt_config *config, const rt_checkpoint_found *found,
+rt_status rt_found_configuration(rt_config *config, const rt_found *found,
                                  const rt_arguments *arguments, char **errors)
 {
     rt_optimizer_options optimizer;

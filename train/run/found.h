@@ -5,24 +5,36 @@
 
 #include "train/checkpoint/checkpoint.h"
 #include "train/config/config.h"
+#include "train/huggingface/imported.h"
 #include "train/run/arguments.h"
 
-/* Opens what --checkpoint names: a file, the folder of a run, or its folder of checkpoints.
- * Without it, the run of the configuration. Of a folder the newest that can be used, or with
- * --best that of the best evaluation. RT_CHECKPOINT if there is none; found->warnings as for
- * rt_checkpoint_newest. The caller closes found->image. */
-rt_status rt_find_checkpoint(rt_checkpoint_found *found, const rt_arguments *arguments,
+/* One of the two is there: the image of a checkpoint, or a folder of Hugging Face. */
+typedef struct rt_found {
+    rt_image *image;
+    rt_imported *imported;
+    int64_t step;
+    char path[RT_PATH_SIZE];
+    char warnings[RT_MESSAGE_SIZE]; /* a line for each newer checkpoint that is passed over */
+} rt_found;
+
+void rt_found_close(rt_found *found);
+
+/* Opens what --checkpoint names: a file, the folder of a run, its folder of checkpoints, or a
+ * folder of Hugging Face. Without it, the run of the configuration. Of a folder the newest that can
+ * be used, or with
+ * --best that of the best evaluation. RT_CHECKPOINT if there is none. To be closed in any
+ * case. */
+rt_status rt_find_checkpoint(rt_found *found, const rt_arguments *arguments,
                              const rt_config *config) RT_MUST_CHECK;
 
 /* The configuration of that checkpoint, with what the command line sets in its place; how the
  * model was trained, the optimizer section, stays the checkpoint's. RT_CHECKPOINT if its own
  * cannot be read; RT_CONFIG with *errors as for rt_config_load if the command line does not go
- * with it. found->image stays open. */
-rt_status rt_found_configuration(rt_config *config, const rt_checkpoint_found *found,
+ * with it. What was found stays open. */
+rt_status rt_found_configuration(rt_config *config, const rt_found *found,
                                  const rt_arguments *arguments, char **errors) RT_MUST_CHECK;
 
 /* How the model of that checkpoint was trained, alone. */
-rt_status rt_found_training(rt_optimizer_options *optimizer,
-                            const rt_checkpoint_found *found) RT_MUST_CHECK;
+rt_status rt_found_training(rt_optimizer_options *optimizer, const rt_found *found) RT_MUST_CHECK;
 
 #endif

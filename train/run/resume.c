@@ -9,7 +9,11 @@ rt_status rt_run_compare(rt_run *r, rt_checkpoint_found *found)
     rt_checkpoint_info info = {0};
     rt_config before;
     char *errors = NULL;
-    rt_status status = rt_checkpoint_read_info(found->image, &info);
+    rt_status status = rt_checkpoint_tables(found->image, &r->words, &r->types);
+    if (status.code)
+        rt_image_close(found->image);
+    else
+        status = rt_checkpoint_read_info(found->image, &info);
     found->image = NULL;
     r->vocabulary = info.vocabulary;
     info.vocabulary = NULL;

@@ -293,8 +293,7 @@ static void warn_of_rate_zero(rt_run *r)
     const int steps = c->train.steps, horizon = c->optimizer.schedule_steps;
     const int first = (horizon > r->state->step ? horizon : r->state->step) + 1;
     const bool told = r->before || !r->arguments->quiet; /* a fresh run was given it as it is */
-    if (told && c->optimizer.lr > 0 && first <= steps &&
-        rt_learning_rate(&c->optimizer, steps) == 0)
+    if (told && c->optimizer.lr > 0 && rt_learning_rate(&c->optimizer, steps) == 0)
         rt_progress_say(&r->progress,
                         "warning: the learning rate is 0 from step %d to the end at %d, since "
                         "optimizer.schedule_steps = %d: give optimizer.schedule_steps=%d or "

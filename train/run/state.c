@@ -26,6 +26,7 @@ void rt_run_free(rt_run *r)
 {
     rt_metrics_close(&r->metrics);
     rt_image_close(r->image);
+    rt_imported_close(r->imported);
     rt_trainer_free(r->trainer);
     rt_data_close(r->data);
     rt_vocabulary_free(r->vocabulary);
@@ -87,19 +88,37 @@ static void report_cut(rt_run *r)
 /* What a checkpoint knows its data by. */
 static rt_status read_meaning(rt_run *r)
 {
+    rt_imported *m = r->imported;
+    if (m) {
+        r->vocabulary = m->vocabulary;
+        r->labels = m->labels;
+        m->labels = NULL;
+        r->words = m->there->options.vocab;
+        r->types = m->there->options.token_types;
+        m->vocabulary = NULL;
+        return rt_ok();
+    }
     rt_status status = rt_checkpoint_vocabulary(r->image, &r->vocabulary);
-    return status.code ? status : rt_checkpoint_labels(r->image, &r->labels);
+    if (!status.code)
+        status = rt_checkpoint_labels(r->image, &r->labels);
+    return status.code ? status : rt_checkpoint_tables(r->image, &r->words, &r->types);
+}
+
+/* A run that starts afresh has the labels of its own file. */
+static rt_data_meaning meaning_of(const rt_run *r, bool goes_on)
+{
+    return (rt_data_meaning){r->vocabulary, goes_on ? r->labels : NULL, r->words, r->types};
 }
 
 static rt_status open_data(rt_run *r, const char *checkpoint)
 {
     rt_data_options o = r->config->data;
     const char *path = checkpoint ? checkpoint : r->config->train.init_from;
-    rt_status status = r->image ? read_meaning(r) : rt_ok();
+    rt_status status = r->image || r->imported ? read_meaning(r) : rt_ok();
     if (checkpoint) /* its vocabulary holds, whatever has become of the file since */
         *o.vocab_file = '\0';
     if (!status.code)
-        status = rt_data_open_as(&r->data, &o, (rt_data_meaning){r->vocabulary, r->labels});
+        status = rt_data_open_as(&r->data, &o, meaning_of(r, checkpoint));
     if (!status.code && *path)
         status = check_vocabulary(r, r->vocabulary, path);
     if (!status.code && checkpoint)
@@ -124,18 +143,30 @@ static rt_status check_lengths(const rt_run *r)
     return rt_ok();
 }
 
-rt_status rt_run_open(rt_run *r, const char *checkpoint)
+static rt_status make_trainer(rt_run *r)
 {
-    rt_status status = open_data(r, checkpoint);
-    if (!status.code)
-        status = check_lengths(r);
-    if (!status.code)
-        status = rt_memory_check(r->config, r->data);
+    rt_status status = rt_memory_check(r->config, r->data);
     if (!status.code)
         status = rt_trainer_new(&r->trainer, r->config, r->data);
     if (!status.code)
         r->state = rt_trainer_state(r->trainer);
     return status;
+}
+
+rt_status rt_run_open(rt_run *r, const char *checkpoint)
+{
+    rt_status status = open_data(r, checkpoint);
+    if (!status.code)
+        status = check_lengths(r);
+    return status.code ? status : make_trainer(r);
+}
+
+rt_status rt_run_open_model(rt_run *r)
+{
+    rt_status status = read_meaning(r);
+    if (!status.code)
+        status = rt_data_open_without(&r->data, &r->config->data, meaning_of(r, true));
+    return status.code ? status : make_trainer(r);
 }
 
 void rt_run_tell_patience(rt_run *r)
@@ -235,8 +266,30 @@ static rt_status take_past(rt_run *r, const rt_checkpoint_info *info, const char
     return status.code ? rt_error(RT_CHECKPOINT, "%s: %s", path, status.message) : status;
 }
 
+/* Says what a folder of Hugging Face is taken for that is not quite so. */
+static void warn_of_folder(rt_run *r, const rt_huggingface *there)
+{
+    if (*there->warnings)
+        rt_progress_say(&r->progress, "warning: %.*s", (int)strcspn(there->warnings, "\n"),
+                        there->warnings);
+}
+
+/* The values of a folder, which has taken no step. */
+static rt_status load_imported(rt_run *r)
+{
+    rt_huggingface_taken taken;
+    rt_roformer *model = r->state->model;
+    warn_of_folder(r, r->imported->there);
+    rt_status status = rt_imported_load(r->imported, model, true, &taken);
+    if (!status.code && model->options.theta.learn)
+        rt_roformer_theta(model, model->theta_start);
+    return status;
+}
+
 rt_status rt_run_load(rt_run *r, const char *path)
 {
+    if (r->imported)
+        return load_imported(r);
     rt_checkpoint_info info = {0};
     const rt_checkpoint_model model = checkpoint_model(r);
     rt_status status = rt_checkpoint_load(r->image, &model, &info);
@@ -267,6 +320,8 @@ static rt_status open_start(rt_run *r)
     const char *path = r->config->train.init_from;
     if (!*path)
         return rt_ok();
+    if (rt_is_huggingface(path))
+        return rt_imported_open(&r->imported, path);
     r->image = rt_image_open(path, RT_PARSE_APART);
     return rt_image_status(r->image);
 }
@@ -278,7 +333,38 @@ static void tell_rest(rt_run *r, const rt_checkpoint_rest *rest, const char *wha
                         rest->first);
 }
 
-/* Takes its parameters. */
+static void tell_start(rt_run *r, bool theta)
+{
+    rt_roformer *model = r->state->model;
+    if (theta && model->options.theta.learn)
+        rt_roformer_theta(model, model->theta_start);
+    if (!r->arguments->quiet)
+        rt_progress_say(&r->progress, "starting from %s%s", r->config->train.init_from,
+                        theta                        ? ", theta included"
+                        : model->options.theta.learn ? ", theta as configured"
+                                                     : "");
+}
+
+/* Whether the classes that the head tells apart are those of the data. */
+static bool has_same_classes(const rt_run *r)
+{
+    return rt_labels_equal(rt_data_labels(r->data), r->labels);
+}
+
+static rt_status start_from_folder(rt_run *r)
+{
+    rt_huggingface_taken taken;
+    warn_of_folder(r, r->imported->there);
+    rt_status status = rt_imported_load(r->imported, r->state->model, has_same_classes(r), &taken);
+    if (status.code)
+        return status;
+    tell_start(r, taken.theta);
+    if (!taken.head && !r->arguments->quiet)
+        rt_progress_say(&r->progress, "the head of the model starts anew");
+    return status;
+}
+
+/* Takes the parameters of train.init_from. */
 static rt_status start_from(rt_run *r)
 {
     const char *path = r->config->train.init_from;
@@ -287,20 +373,17 @@ static rt_status start_from(rt_run *r)
     rt_checkpoint_start start;
     if (!*path)
         return rt_ok();
-    rt_status status = rt_checkpoint_start_from(r->image, &model, &start, &info);
+    if (r->imported)
+        return start_from_folder(r);
+    rt_status status =
+        rt_checkpoint_start_from(r->image, &model, has_same_classes(r), &start, &info);
     r->image = NULL;
     if (!status.code)
         status = check_vocabulary(r, info.vocabulary, path);
     rt_checkpoint_info_free(&info);
     if (status.code)
         return status;
-    if (start.theta)
-        rt_roformer_theta(r->state->model, r->state->model->theta_start);
-    if (!r->arguments->quiet)
-        rt_progress_say(&r->progress, "starting from %s%s", path,
-                        start.theta                    ? ", theta included"
-                        : r->config->model.theta.learn ? ", theta as configured"
-                                                       : "");
+    tell_start(r, start.theta);
     tell_rest(r, &start.fresh, "of the model start anew");
     tell_rest(r, &start.left, "of the checkpoint have no place in the model");
     return rt_ok();

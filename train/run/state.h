@@ -6,6 +6,7 @@
 
 #include "train/checkpoint/checkpoint.h"
 #include "train/folder/run_folder.h"
+#include "train/huggingface/imported.h"
 #include "train/run/arguments.h"
 #include "train/run/metrics.h"
 #include "train/run/progress.h"
@@ -18,7 +19,9 @@ typedef struct rt_run {
     rt_vocabulary *vocabulary; /* of the checkpoint that it goes on or starts from; or NULL */
     rt_labels *labels;         /* likewise */
     rt_data *data;
-    rt_image *image; /* the checkpoint to load or to start from, until that is done */
+    rt_image *image;       /* the checkpoint to load or to start from, until that is done */
+    rt_imported *imported; /* likewise, of Hugging Face */
+    int words, types;      /* rows of the tables that it has */
     rt_trainer *trainer;
     rt_training_state *state;
     rt_metrics metrics;
@@ -44,6 +47,9 @@ void rt_run_free(rt_run *r);
  * NULL, of train.init_from; it has its own if there is none of both. The trainer has threads: what
  * is to be parsed in a child process must be there before. */
 rt_status rt_run_open(rt_run *r, const char *checkpoint) RT_MUST_CHECK;
+
+/* The same for a model that is only used, without its data. */
+rt_status rt_run_open_model(rt_run *r) RT_MUST_CHECK;
 
 /* The same for a run that starts afresh, which takes the parameters of train.init_from and the
  * theta of theta.init_from if those are set. All that decides whether a configuration can be

@@ -31,13 +31,13 @@ static rt_status tell_differences(rt_run *r, const rt_config *run)
 
 /* A run is used with its own configuration; a checkpoint that is named beside a CONFIG.ini with
  * that one. */
-static rt_status configure(rt_run *r, const rt_checkpoint_found *found)
+static rt_status configure(rt_run *r, const rt_found *found)
 {
     rt_config own;
     char *errors;
     if (r->arguments->checkpoint) {
         rt_status known = rt_found_training(&r->config->optimizer, found);
-        return known.code == RT_CHECKPOINT ? rt_image_status(found->image) : known;
+        return known.code == RT_CHECKPOINT && found->image ? rt_image_status(found->image) : known;
     }
     rt_status status = rt_found_configuration(&own, found, r->arguments, &errors);
     rt_free(errors);
@@ -56,16 +56,18 @@ static rt_status configure(rt_run *r, const rt_checkpoint_found *found)
 }
 
 /* The model of --checkpoint, or of the run's newest or best one. */
-static rt_status open_checkpoint(rt_run *r, rt_checkpoint_found *found)
+static rt_status open_checkpoint(rt_run *r, rt_found *found)
 {
     rt_status status = rt_find_checkpoint(found, r->arguments, r->config);
     if (*found->warnings)
         rt_progress_say(&r->progress, "%s", found->warnings);
     r->image = found->image;
+    r->imported = found->imported;
     if (!status.code)
         status = configure(r, found);
     if (!status.code)
-        status = rt_run_open(r, found->path);
+        status = r->arguments->command == RT_COMMAND_EVAL ? rt_run_open(r, found->path)
+                                                          : rt_run_open_model(r);
     return status.code ? status : rt_run_load(r, found->path);
 }
 
@@ -135,7 +137,7 @@ static rt_status evaluate(rt_run *r, rt_outcome *outcome)
 rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
 {
     rt_config own = *config;
-    rt_checkpoint_found found = {0};
+    rt_found found = {0};
     rt_outcome outcome = {0};
     rt_run r = rt_run_new(&own, arguments);
     rt_status status = open_checkpoint(&r, &found);

@@ -1,0 +1,192 @@
+#include "train/huggingface/imported.h"
+
+#include "core/memory.h"
+#include "train/huggingface/private.h"
+#include "train/huggingface/tokenizer.h"
+
+#include <string.h>
+
+/* ---- labels ---- */
+
+static rt_status as_checkpoint(rt_status status)
+{
+    return status.code == RT_DATA ? rt_error(RT_CHECKPOINT, "%s", status.message) : status;
+}
+
+/* Two classes of one name could not be told apart. */
+static rt_status check_names(const rt_label_name *names, int count)
+{
+    for (int i = 0; i < count; i++) {
+        char quoted[64];
+        const char *problem = rt_label_problem(names[i]);
+        snprintf(quoted, sizeof quoted, "id2label of %d", i);
+        if (problem)
+            return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": %s %s", quoted, problem);
+    }
+    return rt_ok();
+}
+
+/* Where the class of each label was. */
+static void find_places(rt_imported *m)
+{
+    const int count = m->there->options.labels;
+    for (int i = 0; i < count; i++) {
+        const char *name = m->there->labels[i];
+        m->places[rt_labels_find(m->labels, (rt_label_name){name, strlen(name)})] = i;
+    }
+}
+
+static rt_status read_labels(rt_imported *m)
+{
+    const int count = m->there->options.labels;
+    if (!m->there->labels)
+        return rt_ok();
+    rt_label_name *names = rt_alloc((size_t)count, sizeof *names);
+    m->places = rt_alloc((size_t)count, sizeof *m->places);
+    rt_status status = names && m->places ? rt_ok() : rt_out_of_memory("labels");
+    for (int i = 0; i < count && !status.code; i++)
+        names[i] = (rt_label_name){m->there->labels[i], strlen(m->there->labels[i])};
+    if (!status.code)
+        status = check_names(names, count);
+    if (!status.code)
+        status = as_checkpoint(rt_labels_of(&m->labels, RT_HF_CONFIG, names, (size_t)count));
+    if (!status.code && m->labels->count < count)
+        status = rt_error(RT_CHECKPOINT,
+                          RT_HF_CONFIG ": id2label has %d classes, but %d different names", count,
+                          m->labels->count);
+    if (!status.code)
+        find_places(m);
+    rt_free(names);
+    return status;
+}
+
+/* ---- the configuration ---- */
+
+static void add_data(rt_writer *w, const rt_imported *m)
+{
+    static const char *const levels[] = {RT_LEVELS(RT_CHOICE_WORD)};
+    const rt_roformer_options *o = &m->there->options;
+    const char *task = o->head == RT_HEAD_SEQUENCE ? "classify"
+                       : o->head == RT_HEAD_TOKEN  ? "tag"
+                       : m->vocabulary             ? "text"
+                                                   : "tokens";
+    rt_writer_add(w, "task = %s\n", task);
+    if (m->vocabulary)
+        rt_writer_add(w, "level = %s\n", levels[m->vocabulary->level]);
+    else
+        rt_writer_add(w, "vocab = %d\n", o->vocab);
+    if (m->vocabulary && m->vocabulary->lowercase)
+        rt_writer_add(w, "lowercase = yes\n");
+}
+
+static rt_status configure(rt_imported *m)
+{
+    rt_writer w = {0};
+    char *model = rt_huggingface_ini(m->there); /* which ends in the section data */
+    if (model)
+        rt_writer_add(&w, "%s", model);
+    w.failed |= !model;
+    add_data(&w, m);
+    rt_free(model);
+    m->config = rt_writer_take(&w);
+    return m->config ? rt_ok() : rt_out_of_memory("a configuration");
+}
+
+/* ---- the folder ---- */
+
+static rt_status check_vocabulary(const rt_imported *m)
+{
+    const int words = m->there->options.vocab;
+    if (!m->vocabulary || m->vocabulary->count <= words)
+        return rt_ok();
+    return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": vocab_size is %d; the vocabulary has %d units",
+                    words, m->vocabulary->count);
+}
+
+rt_status rt_imported_open(rt_imported **imported_new, const char *folder)
+{
+    rt_imported *m = rt_alloc(1, sizeof *m);
+    *imported_new = NULL;
+    if (!m)
+        return rt_out_of_memory("a folder of Hugging Face");
+    rt_status status = rt_huggingface_open(&m->there, folder);
+    if (!status.code)
+        status = rt_tokenizer_read(&m->vocabulary, folder, m->there->level);
+    if (!status.code)
+        status = check_vocabulary(m);
+    if (!status.code)
+        status = read_labels(m);
+    if (!status.code)
+        status = configure(m);
+    if (status.code)
+        rt_imported_close(m);
+    else
+        *imported_new = m;
+    return status;
+}
+
+void rt_imported_close(rt_imported *m)
+{
+    if (!m)
+        return;
+    rt_huggingface_close(m->there);
+    rt_vocabulary_free(m->vocabulary);
+    rt_labels_free(m->labels);
+    rt_free(m->places);
+    rt_free(m->config);
+    rt_free(m);
+}
+
+/* ---- values ---- */
+
+/* Row i of a parameter of the head becomes what row places[i] was. */
+static rt_status sort_rows(const rt_imported *m, rt_tensor *t)
+{
+    const size_t rows = (size_t)m->there->options.labels, size = rt_size(t), width = size / rows;
+    real *before = rt_alloc(size, sizeof *before);
+    if (!before)
+        return rt_out_of_memory("the head of a model");
+    memcpy(before, t->data, size * sizeof *before);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(t->data + i * width, before + (size_t)m->places[i] * width, width * sizeof *before);
+    rt_free(before);
+    return rt_ok();
+}
+
+/* The parameters of the head as they are now, or as they were. */
+static rt_status keep_head(const rt_parameters *p, real **kept_new)
+{
+    *kept_new = rt_alloc(p->block_size, sizeof **kept_new);
+    if (!*kept_new)
+        return rt_out_of_memory("the head of a model");
+    memcpy(*kept_new, p->values, p->block_size * sizeof **kept_new);
+    return rt_ok();
+}
+
+static void put_head_back(const rt_parameters *p, const real *kept)
+{
+    for (int i = 0; i < p->count; i++)
+        if (strncmp(p->list[i]->name, RT_HF_PREFIX, strlen(RT_HF_PREFIX)) != 0)
+            memcpy(p->list[i]->tensor.data, kept + p->list[i]->offset,
+                   rt_size(&p->list[i]->tensor) * sizeof *kept);
+}
+
+rt_status rt_imported_load(const rt_imported *m, rt_roformer *model, bool head,
+                           rt_huggingface_taken *taken)
+{
+    real *kept = NULL;
+    rt_status status = head ? rt_ok() : keep_head(&model->parameters, &kept);
+    if (!status.code)
+        status = rt_huggingface_load(m->there, model, taken);
+    if (!status.code && !head) {
+        put_head_back(&model->parameters, kept);
+        taken->head = false;
+    }
+    if (!status.code && taken->head && m->places) {
+        status = sort_rows(m, model->classifier.weight);
+        if (!status.code)
+            status = sort_rows(m, model->classifier.bias);
+    }
+    rt_free(kept);
+    return status;
+}

@@ -1,0 +1,30 @@
+#ifndef ROTOR_TRAIN_HUGGINGFACE_IMPORTED_H
+#define ROTOR_TRAIN_HUGGINGFACE_IMPORTED_H
+
+/* A folder of Hugging Face as a run needs it: with its vocabulary, its labels and a configuration.
+ *
+ * The vocabulary is that of vocab.txt or, without one, of tokenizer.json; what its tokenizer does
+ * otherwise than BERT's is RT_CHECKPOINT, with the file and the key. Labels are in the order of
+ * their bytes, as everywhere in rotor (data/labels.h): the rows of the head are put in that order.
+ */
+
+#include "data/labels.h"
+#include "train/huggingface/huggingface.h"
+
+typedef struct rt_imported {
+    rt_huggingface *there;
+    rt_vocabulary *vocabulary; /* NULL: the folder has none, ids alone have a meaning */
+    rt_labels *labels;         /* of the sequence and token heads; else NULL. Whoever takes one of
+                                  these two over leaves NULL */
+    int *places;               /* (options.labels): where the class of each label was */
+    char *config;              /* an INI text */
+} rt_imported;
+
+rt_status rt_imported_open(rt_imported **imported_new, const char *folder) RT_MUST_CHECK;
+void rt_imported_close(rt_imported *imported);
+
+/* Takes the values, as rt_huggingface_load; without `head`, those of the model's head stay. */
+rt_status rt_imported_load(const rt_imported *imported, rt_roformer *model, bool head,
+                           rt_huggingface_taken *taken) RT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,222 @@
+#include "train/huggingface/tokenizer.h"
+
+#include "core/memory.h"
+#include "core/path.h"
+#include "train/huggingface/json.h"
+#include "train/huggingface/private.h"
+#include "train/text/quote.h"
+#include "train/text/text_file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define PIECES "tokenizer.json"
+
+static bool has_file(const char *folder, const char *name)
+{
+    char path[RT_PATH_SIZE];
+    struct stat facts;
+    return !rt_path_join(path, folder, name).code && !stat(path, &facts);
+}
+
+/* ---- how a text is cut into words ---- */
+
+/* What a key says, or `otherwise` if it is absent or null. */
+static rt_status read_bool(const json_t *object, const char *file, const char *key, bool otherwise,
+                           bool *value)
+{
+    const json_t *found = json_object_get(object, key);
+    *value = json_is_boolean(found) ? json_is_true(found) : otherwise;
+    return !found || json_is_null(found) || json_is_boolean(found)
+               ? rt_ok()
+               : rt_error(RT_CHECKPOINT, "%s: %s must be true or false", file, key);
+}
+
+/* The words must be those of BERT: ideographs apart, accents gone with the capitals. */
+static rt_status read_words(const json_t *object, const char *file, const char *lower_key,
+                            const char *ideographs_key, bool *lowercase)
+{
+    bool strips, ideographs;
+    rt_status status = read_bool(object, file, lower_key, true, lowercase);
+    if (!status.code)
+        status = read_bool(object, file, "strip_accents", *lowercase, &strips);
+    if (!status.code)
+        status = read_bool(object, file, ideographs_key, true, &ideographs);
+    if (status.code)
+        return status;
+    if (strips != *lowercase)
+        return rt_error(RT_CHECKPOINT, "%s: strip_accents must be as %s is", file, lower_key);
+    if (!ideographs)
+        return rt_error(RT_CHECKPOINT, "%s: %s must be true", file, ideographs_key);
+    return rt_ok();
+}
+
+static rt_status expect_word(const json_t *object, const char *file, const char *key,
+                             const char *wish)
+{
+    char quoted[RT_QUOTE_SIZE];
+    const json_t *found = json_object_get(object, key);
+    const char *word = json_is_string(found) ? json_string_value(found) : "";
+    if (!found || json_is_null(found) || !strcmp(word, wish))
+        return rt_ok();
+    return rt_error(RT_CHECKPOINT, "%s: %s is %s; '%s' alone is read", file, key,
+                    rt_quote(quoted, word), wish);
+}
+
+/* tokenizer_config.json, which need not be there. */
+static rt_status read_settings(const char *folder, bool *lowercase)
+{
+    json_t *settings;
+    bool basic;
+    *lowercase = true;
+    if (!has_file(folder, RT_HF_TOKENIZER))
+        return rt_ok();
+    rt_status status = rt_json_read_file(&settings, folder, RT_HF_TOKENIZER);
+    if (!status.code)
+        status = read_words(settings, RT_HF_TOKENIZER, "do_lower_case", "tokenize_chinese_chars",
+                            lowercase);
+    if (!status.code)
+        status = read_bool(settings, RT_HF_TOKENIZER, "do_basic_tokenize", true, &basic);
+    if (!status.code && !basic)
+        status = rt_error(RT_CHECKPOINT, RT_HF_TOKENIZER ": do_basic_tokenize must be true");
+    json_decref(settings);
+    return status;
+}
+
+/* ---- tokenizer.json ---- */
+
+static rt_status read_normalizer(const json_t *tokenizer, bool *lowercase)
+{
+    const json_t *normalizer = json_object_get(tokenizer, "normalizer");
+    if (!json_is_object(normalizer))
+        return rt_error(RT_CHECKPOINT, PIECES ": normalizer must be a BertNormalizer");
+    rt_status status = expect_word(normalizer, PIECES, "type", "BertNormalizer");
+    return status.code
+               ? status
+               : read_words(normalizer, PIECES, "lowercase", "handle_chinese_chars", lowercase);
+}
+
+/* Puts the pieces in the order of their ids, which must be 0 to count - 1. */
+static rt_status sort_pieces(json_t *vocab, const char **pieces, size_t count)
+{
+    const char *piece;
+    json_t *id;
+    json_object_foreach(vocab, piece, id)
+    {
+        char quoted[RT_QUOTE_SIZE];
+        const json_int_t place = json_is_integer(id) ? json_integer_value(id) : -1;
+        if (place < 0 || (uint64_t)place >= count || pieces[place])
+            return rt_error(RT_CHECKPOINT,
+                            PIECES ": the ids of the %zu pieces must be 0 to %zu, each once; that "
+                                   "of %s is not",
+                            count, count - 1, rt_quote(quoted, piece));
+        if (strchr(piece, '\n'))
+            return rt_error(RT_CHECKPOINT, PIECES ": %s has a newline", rt_quote(quoted, piece));
+        pieces[place] = piece;
+    }
+    return rt_ok();
+}
+
+/* As the text of a vocab.txt. */
+static rt_status write_pieces(json_t *vocab, char **text_new)
+{
+    const size_t count = json_object_size(vocab);
+    const char **pieces = rt_alloc(count, sizeof *pieces);
+    rt_writer w = {0};
+    if (!pieces)
+        return rt_out_of_memory("a vocabulary");
+    rt_status status = sort_pieces(vocab, pieces, count);
+    for (size_t i = 0; i < count && !status.code; i++)
+        rt_writer_add(&w, "%s\n", pieces[i]);
+    rt_free(pieces);
+    if (status.code) {
+        rt_writer_free(&w);
+        return status;
+    }
+    *text_new = rt_writer_take(&w);
+    return *text_new ? rt_ok() : rt_out_of_memory("a vocabulary");
+}
+
+static rt_status read_pieces(const char *folder, char **text_new, bool *lowercase)
+{
+    json_t *tokenizer;
+    rt_status status = rt_json_read_file(&tokenizer, folder, PIECES);
+    json_t *model = json_object_get(tokenizer, "model");
+    json_t *vocab = json_object_get(model, "vocab");
+    if (!status.code && (!json_is_object(model) || !json_is_object(vocab)))
+        status = rt_error(RT_CHECKPOINT, PIECES ": model.vocab must be an object");
+    if (!status.code && !json_object_get(model, "type"))
+        status = rt_error(RT_CHECKPOINT, PIECES ": model has no type; 'WordPiece' alone is read");
+    if (!status.code)
+        status = expect_word(model, PIECES, "type", "WordPiece");
+    if (!status.code)
+        status = expect_word(model, PIECES, "continuing_subword_prefix", "##");
+    if (!status.code)
+        status = expect_word(model, PIECES, "unk_token", "[UNK]");
+    if (!status.code)
+        status = read_normalizer(tokenizer, lowercase);
+    if (!status.code)
+        status = write_pieces(vocab, text_new);
+    json_decref(tokenizer);
+    return status;
+}
+
+/* ---- the vocabulary ---- */
+
+static rt_status read_file(const char *folder, char **text_new, size_t *size)
+{
+    char path[RT_PATH_SIZE];
+    rt_status status = rt_path_join(path, folder, RT_HF_VOCAB);
+    if (status.code)
+        return status;
+    errno = ENOMEM; /* what rt_alloc does not say */
+    *text_new = rt_read_bytes(path, size);
+    if (*text_new)
+        return rt_ok();
+    return errno == ENOMEM
+               ? rt_out_of_memory(RT_HF_VOCAB)
+               : rt_error(RT_CHECKPOINT, RT_HF_VOCAB ": cannot be read: %s", strerror(errno));
+}
+
+static rt_status find_level(const char *word, rt_level *level)
+{
+    static const char *const words[] = {RT_LEVELS(RT_CHOICE_WORD) NULL};
+    char quoted[RT_QUOTE_SIZE];
+    *level = RT_LEVEL_WORDPIECE;
+    if (!*word)
+        return rt_ok();
+    for (int i = 0; words[i]; i++)
+        if (!strcmp(words[i], word)) {
+            *level = (rt_level)i;
+            return rt_ok();
+        }
+    return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": rotor_level is %s, which is not known",
+                    rt_quote(quoted, word));
+}
+
+rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, const char *level)
+{
+    rt_vocabulary_kind kind = {.level = RT_LEVEL_WORDPIECE};
+    const bool lines = has_file(folder, RT_HF_VOCAB);
+    char *text = NULL;
+    size_t size = 0;
+    *vocabulary_new = NULL;
+    if (!lines && !has_file(folder, PIECES))
+        return rt_ok();
+    rt_status status = find_level(level, &kind.level);
+    if (!status.code)
+        status =
+            lines ? read_file(folder, &text, &size) : read_pieces(folder, &text, &kind.lowercase);
+    if (!status.code && !lines)
+        size = strlen(text);
+    if (!status.code && lines && kind.level == RT_LEVEL_WORDPIECE)
+        status = read_settings(folder, &kind.lowercase);
+    if (!status.code)
+        status = rt_vocabulary_read(vocabulary_new, kind, lines ? RT_HF_VOCAB : PIECES,
+                                    (const unsigned char *)text, size);
+    if (status.code == RT_DATA)
+        status.code = RT_CHECKPOINT;
+    rt_free(text);
+    return status;
+}
