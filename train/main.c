@@ -120,6 +120,7 @@ static rt_exit obey_one(rt_config *config, const rt_arguments *arguments)
         return print_decay(config, arguments);
     case RT_COMMAND_EVAL:
     case RT_COMMAND_PREDICT:
+    case RT_COMMAND_EXPORT:
         return rt_run_use(config, arguments);
     default:
         return rt_run_train(config, arguments);

@@ -37,7 +37,7 @@ _rotor() {
         return
     fi
     case $before in
-    --report | --watch)
+    --report | --watch | --export)
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
         compopt -o filenames 2>/dev/null
         return ;;

@@ -13,6 +13,7 @@ enum { DEFAULT_TOKENS = 200, MOST_TOKENS = 1000000, MOST_LINES = 1000000 };
 enum {
     OPTION_CHECKPOINT = 256,
     OPTION_PREDICT,
+    OPTION_EXPORT,
     OPTION_THETA,
     OPTION_REPORT,
     OPTION_WATCH,
@@ -27,7 +28,7 @@ enum {
 
 static const char synopsis[] =
     "usage: %s [options] CONFIG.ini [section.key=value ...]\n"
-    "       %s --eval|--predict TEXT|--decay|--print-config --checkpoint FILE\n"
+    "       %s --eval|--predict TEXT|--export DIR|--decay|--print-config --checkpoint FILE\n"
     "             [section.key=value ...]\n"
     "       %s --report RUN ...|--watch RUN\n"
     "       %s --vocab N TEXT ...\n"
@@ -40,13 +41,16 @@ static const char usage[] =
     "is that run, wherever the folder is.\n"
     "\n"
     "  --resume           go on from the newest good checkpoint of the run\n"
-    "  --overwrite        replace the run that is already there\n"
+    "  --overwrite        replace the run that is already there, or what --export finds\n"
     "  --eval             evaluate a run as it was configured and stop; a section.key=value\n"
     "                     changes what can be changed, such as data.file\n"
     "  --theta WHAT       for --eval: another theta in the place of the learned one: start (where\n"
     "                     the run began), base (base^(-2i/R)), or a CSV with columns layer, head,\n"
     "                     i and theta, as theta.csv and theta_final.csv of a run\n"
     "  --predict TEXT     fill every [MASK] of a text (mlm) or continue it (lm), and stop\n"
+    "  --export DIR       write the model as a folder that transformers of Hugging Face loads, "
+    "and\n"
+    "                     stop\n"
     "  --report RUN ...   draw the report of a run or a sweep again, from its folder, and stop; "
     "of\n"
     "                     several a report that compares them\n"
@@ -64,9 +68,10 @@ static const char usage[] =
     "  --print-config     print every key, its value and where it came from, and stop\n"
     "  --gradcheck        check every gradient by finite differences (double precision only)\n"
     "  --decay            print C(r), how attention can decay with the distance r, as CSV\n"
-    "  --checkpoint FILE  the checkpoint for --eval and --predict, or whose theta --decay adds; "
-    "or\n"
-    "                     the folder of a run. Without CONFIG.ini, its own configuration is used\n"
+    "  --checkpoint FILE  the checkpoint for --eval, --predict and --export, or whose theta "
+    "--decay\n"
+    "                     adds; or the folder of a run, or of a RoFormer of Hugging Face. Without\n"
+    "                     CONFIG.ini, its own configuration is used\n"
     "  --best             of a run the checkpoint of the best evaluation, not the newest\n"
     "  --threads N        as run.threads=N: changes the time, never the result\n"
     "  --trap             stop where a number first is not finite, and name the op that made it\n"
@@ -102,6 +107,7 @@ static const struct option options[] = {
     {"decay", no_argument, NULL, OPTION_FLAG},
     {"checkpoint", required_argument, NULL, OPTION_CHECKPOINT},
     {"predict", required_argument, NULL, OPTION_PREDICT},
+    {"export", required_argument, NULL, OPTION_EXPORT},
     {"report", required_argument, NULL, OPTION_REPORT},
     {"watch", required_argument, NULL, OPTION_WATCH},
     {"output", required_argument, NULL, OPTION_OUTPUT},
@@ -260,6 +266,10 @@ static rt_status take_option(rt_arguments *a, int found, int index, const char *
         a->predict = optarg;
         return set_command(a, RT_COMMAND_PREDICT, "predict");
     }
+    if (found == OPTION_EXPORT) {
+        a->export = optarg;
+        return set_command(a, RT_COMMAND_EXPORT, "export");
+    }
     if (found == OPTION_OUTPUT) {
         a->output = optarg;
         return rt_ok();
@@ -298,7 +308,8 @@ static rt_status check_together(const rt_arguments *a)
         return rt_error(RT_CONFIG, "--lowercase goes with --vocab; a configuration has "
                                    "data.lowercase");
     const bool uses_checkpoint = a->command == RT_COMMAND_EVAL ||
-                                 a->command == RT_COMMAND_PREDICT || a->command == RT_COMMAND_DECAY;
+                                 a->command == RT_COMMAND_PREDICT ||
+                                 a->command == RT_COMMAND_EXPORT || a->command == RT_COMMAND_DECAY;
     if (!a->config && !a->report && !a->checkpoint && !a->vocab)
         return rt_error(RT_CONFIG, "a CONFIG.ini is expected; %s --help tells more",
                         rt_program_name());
@@ -312,7 +323,7 @@ static rt_status check_together(const rt_arguments *a)
     if (a->output && (!a->report || !a->other_count))
         return rt_error(RT_CONFIG, "--output goes with --report and several runs");
     if (a->best && !uses_checkpoint)
-        return rt_error(RT_CONFIG, "--best goes with --eval, --predict and --decay");
+        return rt_error(RT_CONFIG, "--best goes with --eval, --predict, --export and --decay");
     if ((a->temperature >= 0 || a->seed >= 0 || a->tokens) && !a->predict)
         return rt_error(RT_CONFIG, "--temperature, --seed and --tokens go with --predict");
     if (a->theta && a->command != RT_COMMAND_EVAL)
@@ -321,7 +332,8 @@ static rt_status check_together(const rt_arguments *a)
         return rt_error(RT_CONFIG, "--trap and --profile contradict each other");
     if ((a->trap || a->profile) && a->command != RT_COMMAND_TRAIN)
         return rt_error(RT_CONFIG, "--%s goes with training only", a->trap ? "trap" : "profile");
-    if ((a->resume || a->overwrite) && a->command != RT_COMMAND_TRAIN)
+    const bool exports = a->overwrite && a->command == RT_COMMAND_EXPORT;
+    if ((a->resume || a->overwrite) && a->command != RT_COMMAND_TRAIN && !exports)
         return rt_error(RT_CONFIG, "--%s goes with training only",
                         a->resume ? "resume" : "overwrite");
     return rt_ok();

@@ -13,6 +13,7 @@ typedef enum rt_command {
     RT_COMMAND_TRAIN,
     RT_COMMAND_EVAL,
     RT_COMMAND_PREDICT,
+    RT_COMMAND_EXPORT,
     RT_COMMAND_CHECK,
     RT_COMMAND_PRINT_CONFIG,
     RT_COMMAND_GRADCHECK,
@@ -42,6 +43,7 @@ typedef struct rt_arguments {
     bool watch;          /* the report is drawn again until the run ends */
     const char *output;  /* the file of a comparison, or NULL */
     const char *predict; /* the text of --predict, or NULL */
+    const char *export;  /* the folder of --export, or NULL */
     const char *theta;   /* of --theta: "start", "base" or a path; or NULL */
     double temperature;  /* below 0: not given */
     int64_t seed;        /* below 0: not given */

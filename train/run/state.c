@@ -161,9 +161,21 @@ rt_status rt_run_open(rt_run *r, const char *checkpoint)
     return status.code ? status : make_trainer(r);
 }
 
+/* What a folder has no vocabulary for cannot be read. */
+static rt_status check_readable(const rt_run *r)
+{
+    if (!r->imported || r->vocabulary || r->arguments->command != RT_COMMAND_PREDICT)
+        return rt_ok();
+    return rt_error(RT_CHECKPOINT,
+                    "%s has neither vocab.txt nor tokenizer.json: it reads ids, not texts",
+                    r->arguments->checkpoint);
+}
+
 rt_status rt_run_open_model(rt_run *r)
 {
     rt_status status = read_meaning(r);
+    if (!status.code)
+        status = check_readable(r);
     if (!status.code)
         status = rt_data_open_without(&r->data, &r->config->data, meaning_of(r, true));
     return status.code ? status : make_trainer(r);

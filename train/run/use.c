@@ -4,6 +4,7 @@
 #include "train/config/keys.h"
 #include "train/report/report.h"
 #include "train/report/sweep_report.h"
+#include "train/run/export.h"
 #include "train/run/found.h"
 #include "train/run/outcome.h"
 #include "train/run/predict.h"
@@ -143,10 +144,14 @@ rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
     rt_status status = open_checkpoint(&r, &found);
     if (own.origin[rt_key_find("theta", "tolerances")] != RT_FROM_COMMAND_LINE)
         own.theta.tolerances = false; /* the run has found them; an evaluation is quick */
+    if (!status.code && arguments->command != RT_COMMAND_EVAL && !arguments->quiet)
+        rt_progress_say(&r.progress, "checkpoint: %s, step %d", found.path, r.state->step);
     if (!status.code && arguments->command == RT_COMMAND_PREDICT) {
-        if (!arguments->quiet)
-            rt_progress_say(&r.progress, "checkpoint: %s, step %d", found.path, r.state->step);
         status = predict(&r);
+    } else if (!status.code && arguments->command == RT_COMMAND_EXPORT) {
+        status = rt_run_export(&r, found.path);
+        if (!status.code)
+            printf("export: %s\n", arguments->export);
     } else if (!status.code) {
         printf("checkpoint: %s, step %d\n", found.path, r.state->step);
         status = evaluate(&r, &outcome);

@@ -1,0 +1,84 @@
+#include "train/run/export.h"
+
+#include "core/memory.h"
+#include "train/folder/results.h"
+#include "train/report/theta_report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_FACTS = 16 };
+
+/* What result.csv tells of the run that the checkpoint is of, if it is where the run ended. */
+static void tell_results(rt_writer *w, const rt_run *r, const char *checkpoint)
+{
+    char folder[RT_PATH_SIZE];
+    rt_results results;
+    int steps;
+    snprintf(folder, sizeof folder, "%s", checkpoint);
+    char *slash = strstr(folder, "/checkpoints/");
+    if (!slash)
+        return;
+    *slash = '\0';
+    if (!rt_results_read(&results, folder))
+        return;
+    if (rt_results_whole(&results, RT_RESULT_STEPS, &steps) && steps == r->state->step)
+        rt_writer_add(w, "evaluation: loss %.6g, accuracy %.4f\n",
+                      rt_results_get(&results, RT_RESULT_LOSS),
+                      rt_results_get(&results, RT_RESULT_ACCURACY));
+    rt_results_free(&results);
+}
+
+static rt_status tell_theta(rt_writer *w, const rt_run *r)
+{
+    rt_theta_verdict verdict;
+    if (!r->config->model.theta.learn) {
+        rt_writer_add(w, "theta: fixed\n");
+        return rt_ok();
+    }
+    rt_status status = rt_theta_judge(&verdict, r->state->model, r->config);
+    if (!status.code)
+        rt_theta_tell(w, &verdict, r->config);
+    return status;
+}
+
+/* Cuts a text into its lines, where it stands. */
+static int cut_lines(char *text, const char *lines[MOST_FACTS])
+{
+    int count = 0;
+    for (char *end; *text && count < MOST_FACTS && (end = strchr(text, '\n')); text = end + 1) {
+        *end = '\0';
+        lines[count++] = text;
+    }
+    return count;
+}
+
+rt_status rt_run_export(const rt_run *r, const char *checkpoint)
+{
+    const char *lines[MOST_FACTS];
+    const rt_labels *labels = rt_data_labels(r->data);
+    const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);
+    rt_writer w = {0};
+    if (r->state->step)
+        rt_writer_add(&w, "training: %d steps with seed %llu\n", r->state->step,
+                      (unsigned long long)r->config->run.seed);
+    tell_results(&w, r, checkpoint);
+    rt_status status = tell_theta(&w, r);
+    char *facts = rt_writer_take(&w);
+    if (!status.code && !facts)
+        status = rt_out_of_memory("a model card");
+    if (!status.code) {
+        const rt_huggingface_export export = {.vocabulary = vocabulary,
+                                              .lowercase = vocabulary && vocabulary->lowercase,
+                                              .labels = labels ? (const char *const *)labels->names
+                                                               : NULL,
+                                              .length = r->config->data.length,
+                                              .title = r->config->run.name,
+                                              .facts = lines,
+                                              .fact_count = cut_lines(facts, lines),
+                                              .overwrite = r->arguments->overwrite};
+        status = rt_huggingface_write(r->arguments->export, r->state->model, &export);
+    }
+    rt_free(facts);
+    return status;
+}
