@@ -1,0 +1,110 @@
+#include "train/run/predict.h"
+
+#include "core/memory.h"
+#include "train/run/prediction.h"
+#include "train/text/lines.h"
+
+#include <string.h>
+
+/* ---- kinds ---- */
+
+typedef rt_status rt_answer(rt_prediction *p);
+
+static rt_answer *find_answer(const rt_data *data, const rt_config *config)
+{
+    switch (rt_data_target(data)) {
+    case RT_TARGET_SEQUENCE:
+        return rt_predict_class;
+    case RT_TARGET_TOKENS:
+        return rt_predict_tags;
+    case RT_TARGET_IDS:
+        break;
+    }
+    return config->data.objective == RT_OBJECTIVE_LM ? rt_predict_continuation : rt_predict_masks;
+}
+
+/* ---- texts ---- */
+
+/* Answers a text, which stands that many bytes behind the beginning of its stream. */
+static rt_status answer_text(rt_prediction *p, rt_answer *answer, const char *text, size_t size,
+                             size_t before, rt_predicted *told)
+{
+    p->text = text;
+    p->size = size;
+    p->unknown = (rt_unknown){0};
+    p->cut = false;
+    rt_status status = answer(p);
+    told->texts++;
+    told->cut += p->cut;
+    if (p->unknown.count && !told->unknown.count) {
+        told->unknown = p->unknown;
+        told->unknown.at += before;
+    } else {
+        told->unknown.count += p->unknown.count;
+    }
+    return status;
+}
+
+static rt_status answer_line(rt_prediction *p, rt_answer *answer, const rt_lines *line,
+                             rt_predicted *told)
+{
+    const char *zero = memchr(line->bytes, '\0', line->size);
+    if (zero)
+        return rt_error(RT_ARGUMENT, "byte 0x00 at byte %zu is no text",
+                        (size_t)(zero - line->bytes));
+    return answer_text(p, answer, line->bytes, line->size, line->start, told);
+}
+
+/* Ends early where nothing can be printed, which the end of the program tells. */
+static rt_status answer_lines(rt_prediction *p, rt_answer *answer, rt_predicted *told)
+{
+    rt_lines lines = {.from = p->o->from};
+    rt_status status = rt_ok();
+    while (!status.code && rt_lines_next(&lines)) {
+        status = answer_line(p, answer, &lines, told);
+        if (fflush(p->to))
+            break;
+    }
+    if (!status.code)
+        status = lines.status;
+    if (status.code)
+        status = rt_error(status.code, "line %ld: %.900s", lines.number, status.message);
+    rt_lines_free(&lines);
+    return status;
+}
+
+/* ---- life ---- */
+
+static rt_status prepare(rt_prediction *p)
+{
+    p->g = rt_graph_new();
+    p->weights = rt_alloc((size_t)p->vocabulary->count, sizeof *p->weights);
+    if (!p->g || !p->weights)
+        return rt_out_of_memory("a prediction");
+    return rt_data_labels(p->data) ? rt_labelled_batch_new(&p->row, 1, rt_data_length(p->data))
+                                   : rt_ok();
+}
+
+rt_status rt_predict(FILE *to, rt_roformer *model, const rt_data *data, const rt_config *config,
+                     const rt_predict_options *options, rt_predicted *predicted)
+{
+    const char *text = options->text;
+    rt_prediction p = {.to = to,
+                       .model = model,
+                       .data = data,
+                       .vocabulary = rt_data_vocabulary(data),
+                       .o = options};
+    *predicted = (rt_predicted){0};
+    if (!p.vocabulary)
+        return rt_error(RT_CONFIG, "--predict needs data.task = text, classify or tag");
+    rt_answer *answer = find_answer(data, config);
+    rt_status status = prepare(&p);
+    if (!status.code)
+        status = text ? answer_text(&p, answer, text, strlen(text), 0, predicted)
+                      : answer_lines(&p, answer, predicted);
+    rt_graph_free(p.g);
+    rt_free(p.weights);
+    rt_free(p.s.ids);
+    rt_labelled_batch_free(&p.row);
+    return status;
+}
