@@ -214,8 +214,11 @@ rt_status rt_data_status(const rt_data *data)
     return source && source->status ? source->status(data) : rt_ok();
 }
 
-static void clear(const rt_data *data, rt_sequence row)
+rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int number)
 {
+    const size_t at = (size_t)number * (size_t)batch->length;
+    const rt_sequence row = {batch->length, batch->ids + at, batch->labels + at, batch->mask + at,
+                             batch->types ? batch->types + at : NULL};
     for (int t = 0; t < row.length; t++) {
         row.ids[t] = data->special.pad;
         row.labels[t] = RT_NO_LABEL;
@@ -223,19 +226,15 @@ static void clear(const rt_data *data, rt_sequence row)
         if (row.types)
             row.types[t] = 0;
     }
+    return row;
 }
 
 /* Draws the given sequence and those after it. */
 static void fill(const rt_data *data, rt_draw draw, rt_batch *batch)
 {
     assert(batch->length >= data->task->shortest);
-    for (int r = 0; r < batch->rows; r++, draw.sequence++) {
-        size_t at = (size_t)r * (size_t)batch->length;
-        rt_sequence row = {batch->length, batch->ids + at, batch->labels + at, batch->mask + at,
-                           batch->types ? batch->types + at : NULL};
-        clear(data, row);
-        data->task->draw(data, draw, row);
-    }
+    for (int r = 0; r < batch->rows; r++, draw.sequence++)
+        data->task->draw(data, draw, rt_sequence_clear(data, batch, r));
 }
 
 void rt_data_training(const rt_data *data, uint64_t seed, uint32_t step, uint32_t first_row,

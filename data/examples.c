@@ -81,6 +81,16 @@ static rt_status find_vocabulary(rt_data *data, const rt_labelled_file *f)
 
 /* ---- ids ---- */
 
+rt_status rt_example_encode(const rt_data *data, rt_text_span text, int32_t *ids, int *count,
+                            rt_unknown *unknown)
+{
+    rt_status status =
+        rt_vocabulary_encode(data->vocabulary, text.bytes, text.size, ids, count, unknown);
+    if (!status.code && !*count && is_tag(data) && data->special.unknown != RT_NO_ID)
+        ids[(*count)++] = data->special.unknown;
+    return status;
+}
+
 /* Appends the ids of a text, of which there must be one. `before` counts the bytes of the files
  * before this one. */
 static rt_status encode(rt_data *data, const rt_labelled_file *f, const rt_labelled_text *t,
@@ -90,15 +100,12 @@ static rt_status encode(rt_data *data, const rt_labelled_file *f, const rt_label
     const char *column = rt_labelled_column(f, text.bytes == t->second.bytes);
     rt_unknown unknown;
     int got;
-    rt_status status = rt_vocabulary_encode(data->vocabulary, text.bytes, text.size,
-                                            x->ids + x->used, &got, &unknown);
+    rt_status status = rt_example_encode(data, text, x->ids + x->used, &got, &unknown);
     if (status.code == RT_ARGUMENT)
         return rt_error(RT_DATA, "%.700s:%d: column %s: %.200s", f->path, t->line, column,
                         status.message);
     if (status.code)
         return status;
-    if (!got && f->tokens && data->special.unknown != RT_NO_ID)
-        x->ids[x->used + (size_t)got++] = data->special.unknown;
     if (!got)
         return rt_error(RT_DATA, "%.800s:%d: column %s holds nothing that the vocabulary has",
                         f->path, t->line, column);
@@ -194,7 +201,7 @@ static rt_status make_rows(rt_data *data, const sources *s)
 
 /* ---- training and evaluation ---- */
 
-static size_t full_length(const rt_example *row)
+size_t rt_example_length(const rt_example *row)
 {
     return (row->second ? RT_AROUND_PAIR : RT_AROUND_TEXT) + (size_t)row->count +
            (size_t)row->second;
@@ -202,7 +209,7 @@ static size_t full_length(const rt_example *row)
 
 static size_t cut_length(const rt_example *row, int length)
 {
-    const size_t full = full_length(row);
+    const size_t full = rt_example_length(row);
     return full < (size_t)length ? full : (size_t)length;
 }
 
@@ -259,7 +266,7 @@ static rt_status make_order(rt_data *data)
             return status;
     }
     for (size_t i = 0; i < x->count; i++)
-        x->cut += full_length(x->rows + i) > (size_t)o->length;
+        x->cut += rt_example_length(x->rows + i) > (size_t)o->length;
     if (!x->order[RT_PART_TRAINING].rows || !x->order[RT_PART_EVALUATION].rows)
         return rt_error(RT_DATA,
                         "%.600s: has %zu rows, of which %u are for training and %u for evaluation "

@@ -46,8 +46,19 @@ typedef struct rt_examples {
 void rt_classify_check(const rt_data_options *o, rt_rule_sink to);
 void rt_tag_check(const rt_data_options *o, rt_rule_sink to);
 
+/* The ids of a text of a row, at most as many as it has bytes; *count is 0 if the vocabulary has
+ * nothing of it. A token is then [UNK], if there is one. Errors as rt_vocabulary_encode. */
+rt_status rt_example_encode(const rt_data *data, rt_text_span text, int32_t *ids, int *count,
+                            rt_unknown *unknown) RT_MUST_CHECK;
+
+/* The length of a row that is not cut. */
+size_t rt_example_length(const rt_example *example);
+
+/* Fills a row with an example, cut to it: its ids and, of tokens, the label of each id. */
+void rt_example_put(const rt_data *data, const rt_example *example, const int32_t *ids,
+                    const int32_t *labels, struct rt_sequence row);
+
 /* Fills a row with the sequence. */
-void rt_classify_draw(const rt_data *data, struct rt_draw draw, struct rt_sequence row);
-void rt_tag_draw(const rt_data *data, struct rt_draw draw, struct rt_sequence row);
+void rt_examples_draw(const rt_data *data, struct rt_draw draw, struct rt_sequence row);
 
 #endif

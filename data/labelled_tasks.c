@@ -44,17 +44,7 @@ void rt_classify_check(const rt_data_options *o, rt_rule_sink to)
         check_table_name("data.eval_file", o->eval_file, to);
 }
 
-/* ---- drawing ---- */
-
-static const rt_example *find_row(const rt_data *data, rt_draw draw)
-{
-    const rt_examples *x = data->examples;
-    const int part = draw.step ? RT_PART_TRAINING : RT_PART_EVALUATION;
-    const uint32_t place =
-        draw.step ? rt_order_training(x->order[part], draw.seed, draw.step - 1, draw.sequence)
-                  : rt_order_evaluation(x->order[part], draw.seed, draw.sequence);
-    return x->rows + x->sorted[part][place];
-}
+/* ---- sequences ---- */
 
 static void put(rt_sequence row, int at, int32_t id, int32_t type)
 {
@@ -79,10 +69,10 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-void rt_classify_draw(const rt_data *data, rt_draw draw, rt_sequence row)
+/* A text or a pair. */
+static void put_labelled(const rt_data *data, const rt_example *x, const int32_t *ids,
+                         rt_sequence row)
 {
-    const rt_example *x = find_row(data, draw);
-    const int32_t *ids = data->examples->ids + x->first;
     int count = smaller(x->count, row.length - RT_AROUND_TEXT), second = x->second;
     if (second) { /* what the shorter text leaves of a half is for the longer one */
         const int room = row.length - RT_AROUND_PAIR, half = room / 2;
@@ -97,11 +87,32 @@ void rt_classify_draw(const rt_data *data, rt_draw draw, rt_sequence row)
     row.labels[0] = x->label;
 }
 
-void rt_tag_draw(const rt_data *data, rt_draw draw, rt_sequence row)
+static void put_sentence(const rt_data *data, const rt_example *x, const int32_t *ids,
+                         const int32_t *labels, rt_sequence row)
 {
-    const rt_example *x = find_row(data, draw);
     const int count = smaller(x->count, row.length - RT_AROUND_TEXT);
     put(row, 0, data->special.cls, 0);
-    put_text(data, row, 1, data->examples->ids + x->first, count, 0);
-    memcpy(row.labels + 1, data->examples->labels + x->first, (size_t)count * sizeof *row.labels);
+    put_text(data, row, 1, ids, count, 0);
+    memcpy(row.labels + 1, labels, (size_t)count * sizeof *row.labels);
+}
+
+void rt_example_put(const rt_data *data, const rt_example *x, const int32_t *ids,
+                    const int32_t *labels, rt_sequence row)
+{
+    if (labels)
+        put_sentence(data, x, ids, labels, row);
+    else
+        put_labelled(data, x, ids, row);
+}
+
+void rt_examples_draw(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    const rt_examples *x = data->examples;
+    const int part = draw.step ? RT_PART_TRAINING : RT_PART_EVALUATION;
+    const uint32_t place =
+        draw.step ? rt_order_training(x->order[part], draw.seed, draw.step - 1, draw.sequence)
+                  : rt_order_evaluation(x->order[part], draw.seed, draw.sequence);
+    const rt_example *example = x->rows + x->sorted[part][place];
+    rt_example_put(data, example, x->ids + example->first,
+                   x->labels ? x->labels + example->first : NULL, row);
 }

@@ -39,6 +39,9 @@ typedef struct rt_sequence {
     int32_t *types; /* NULL: not wanted */
 } rt_sequence;
 
+/* The row of that number of a batch, which becomes padding without labels. */
+rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int row);
+
 /* What files hold: a long run of units, of which rt_windows_draw cuts sequences, or labelled
  * rows. */
 typedef struct rt_source {

@@ -61,8 +61,9 @@ static long newest_step(const trial *t, const char *folder, const char *run)
 
 static void compare_all(trial *t, const char *run, int code)
 {
-    static const char *const tables[] = {"metrics.csv", "theta.csv", "lengths.csv",
-                                         "theta_final.csv", "result.csv"};
+    static const char *const tables[] = {"metrics.csv",     "theta.csv",   "lengths.csv",
+                                         "theta_final.csv", "classes.csv", "confusion.csv",
+                                         "result.csv"};
     char name[64], other[64];
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         compare(t, run, tables[i], tables[i]);

@@ -90,10 +90,10 @@ static void predict(const char *text, double temperature, char *printed, size_t 
                                   .temperature = temperature,
                                   .seed = SEED,
                                   .count = ADDED};
-    rt_unknown unknown;
+    rt_predicted predicted;
     FILE *to = fmemopen(printed, size, "w");
     ck_assert_ptr_nonnull(to);
-    rt_status status = rt_predict(to, model, data, &config, &o, &unknown);
+    rt_status status = rt_predict(to, model, data, &config, &o, &predicted);
     ck_assert_msg(!status.code, "%s", status.message);
     fclose(to);
 }

@@ -96,6 +96,46 @@ START_TEST(cells_of_the_tables_of_a_run_are_numbers_or_nothing)
 }
 END_TEST
 
+/* Labels are words of a stranger in any case: those of a table that a run could have written, and
+ * those of one that none has. */
+START_TEST(labels_are_shown_and_never_obeyed)
+{
+    static const char *const tables[] = {"classes.csv", "confusion.csv"};
+    expect_exit(w, 0,
+                "for i in 1 2 3 4; do printf 'ab\\t<script>canary()</script>\\ncd\\t\"><img src=x>"
+                "&lt;b>\\nef\\tc\\n'; done | sed '1i text\\tlabel' >a.tsv; "
+                "$TRAIN tiny.ini --quiet data.task=classify data.file=a.tsv data.level=byte "
+                "data.eval_fraction=0 && $TRAIN --report runs/tiny");
+    expect_harmless("runs/tiny/report.html");
+    char *page = read_file("runs/tiny/report.html");
+    expect_text(page, "<th scope=\"row\">&lt;script&gt;canary()&lt;/script&gt;</th>");
+    expect_text(page, "<th scope=\"row\">&quot;&gt;&lt;img src=x&gt;&amp;lt;b&gt;</th>");
+    rt_free(page);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        poison("runs/tiny", tables[i]);
+    expect_exit(w, 0, "$TRAIN --report runs/tiny");
+    expect_harmless("runs/tiny/report.html");
+    write_file("runs/tiny/classes.csv",
+               "label,precision,recall,f1,count\n"
+               "\"\"\"><img src=x onerror=canary()>\",<i>,nan,1e999,3\n"
+               "$(touch canary),1,1,1,99999999999999999999\n"
+               "'; system('touch canary'); #,-1,inf,,-5\n"
+               "\x1b[31m<b>,1,1,1,1\n"
+               "</table><script>canary()</script>,1,1,<script>,2147483647\n"
+               "|touch canary,1,1,1,2\n");
+    write_file("runs/tiny/confusion.csv",
+               "true,predicted,count\n"
+               "|touch canary,</table><script>canary()</script>,2147483647\n"
+               "|touch canary,|touch canary,<script>\n|touch canary,all,1\n");
+    expect_exit(w, 0, "$TRAIN --report runs/tiny");
+    expect_harmless("runs/tiny/report.html");
+    page = read_file("runs/tiny/report.html");
+    expect_text(page, "<th scope=\"row\">|touch canary</th>");
+    expect_text(page, "--share:1.000\">2147483647</td>");
+    rt_free(page);
+}
+END_TEST
+
 START_TEST(headings_are_found_by_their_names_or_not_at_all)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2");
@@ -240,6 +280,7 @@ int main(void)
     Suite *suite = suite_create("stranger");
     TCase *tests = program_case(suite);
     tcase_add_test(tests, cells_of_the_tables_of_a_run_are_numbers_or_nothing);
+    tcase_add_test(tests, labels_are_shown_and_never_obeyed);
     tcase_add_test(tests, headings_are_found_by_their_names_or_not_at_all);
     tcase_add_test(tests, results_are_names_and_numbers);
     tcase_add_test(tests, names_and_settings_of_a_sweep_are_texts);

@@ -12,6 +12,8 @@
 #define RT_RESULT_STEPS            "steps"
 #define RT_RESULT_LOSS             "eval_loss"
 #define RT_RESULT_ACCURACY         "eval_accuracy"
+#define RT_RESULT_LABEL_ACCURACY   "accuracy"          /* eval_accuracy, of labelled data */
+#define RT_RESULT_MACRO_F1         "macro_f1"          /* likewise; see train/step/scores.h */
 #define RT_RESULT_LOSS_AT          "eval_loss_at_"     /* of another length, which follows */
 #define RT_RESULT_ACCURACY_AT      "eval_accuracy_at_" /* likewise */
 #define RT_RESULT_DIVERGED         "diverged_above"    /* the limit; only of a run that has */

@@ -12,13 +12,14 @@
  * black for white and each colour by half a circle, which leaves the hues as they were. The maps of
  * attention are made of few pixels, which must not be blurred. */
 static const char style[] =
-    ":root{color-scheme:light "
-    "dark;--text:#222;--page:#fff;--soft:#555;--line:#ddd;--edge:#bbb;--link:#0068a6;"
+    ":root{color-scheme:light dark;--text:#222;--page:#fff;--soft:#555;--line:#ddd;"
+    "--edge:#bbb;--link:#0068a6;"
     "--good:#0072b2;--good-box:#f3f7fa;--moved:#b07a00;--moved-box:#fdf8ec;--bad:#d55e00;"
-    "--bad-box:#fdf4ee}"
+    "--bad-box:#fdf4ee;--right:0,114,178;--wrong:213,94,0}"
     "@media(prefers-color-scheme:dark){:root{--text:#e4e4e4;--page:#1c1c1c;--soft:#b0b0b0;"
     "--line:#444;--edge:#777;--link:#6db9f2;--good:#56b4e9;--good-box:#1d2830;--moved:#e69f00;"
-    "--moved-box:#2d271a;--bad:#ff8340;--bad-box:#33231a}"
+    "--moved-box:#2d271a;--bad:#ff8340;--bad-box:#33231a;--right:86,180,233;"
+    "--wrong:255,131,64}"
     "figure svg{filter:invert(.89) hue-rotate(180deg);mix-blend-mode:lighten!important}}"
     "body{font:16px/1.5 system-ui,sans-serif;color:var(--text);background:var(--page);"
     "max-width:64rem;margin:0 auto;padding:1rem}"
@@ -56,12 +57,19 @@ static const char style[] =
     "border-left:2px solid var(--line);padding-left:.8rem}"
     ".sample ins{color:var(--good);text-decoration:underline}"
     ".sample del{color:var(--bad)}.sample b{font-weight:600}"
+    ".confusion td{text-align:right;padding:.25rem .5rem;border:1px solid var(--line);"
+    "min-width:1.5rem}.confusion th{padding:.25rem .5rem}"
+    ".confusion tr:first-child td{border:0}.confusion tr:first-child th{text-align:right;"
+    "vertical-align:bottom;font-weight:400}"
+    ".confusion tr:first-child span{writing-mode:vertical-rl;transform:rotate(180deg)}"
+    ".confusion .right{background:rgba(var(--right),calc(.08 + .5*var(--share)))}"
+    ".confusion .wrong{background:rgba(var(--wrong),calc(.08 + .5*var(--share)))}"
     "tr.best td{font-weight:600}summary{cursor:pointer;color:var(--link)}a{color:var(--link)}"
     "@media print{body{max-width:none;font-size:10.5pt;padding:0}"
     ".figures{grid-template-columns:1fr 1fr;gap:1rem}figure svg{min-width:0!important;filter:none}"
     ".keys{columns:3}.keys table{font-size:8pt}.scroll,.plot"
     "{overflow:visible}h2{break-after:avoid}"
-    ".verdict{print-color-adjust:exact;-webkit-print-color-adjust:exact}}";
+    ".verdict,.confusion td{print-color-adjust:exact;-webkit-print-color-adjust:exact}}";
 
 /* In the head of each page. */
 static const char generator[] = "<meta name=\"generator\" content=\"rotor\">";

@@ -2,6 +2,7 @@
 
 #include "data/units.h"
 #include "train/folder/results.h"
+#include "train/report/class_table.h"
 #include "train/report/divergence.h"
 #include "train/report/facts.h"
 #include "train/report/page.h"
@@ -181,6 +182,9 @@ static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *
                   rt_results_get(r, RT_RESULT_LOSS),
                   rt_number_show(accuracy, 4, rt_results_get(r, RT_RESULT_ACCURACY)),
                   rt_number_show(steps, 0, rt_results_get(r, RT_RESULT_STEPS)));
+    if (!isnan(rt_results_get(r, RT_RESULT_MACRO_F1)))
+        rt_writer_add(w, "macro F1 %s\n",
+                      rt_number_show(accuracy, 4, rt_results_get(r, RT_RESULT_MACRO_F1)));
     if (is_language(c))
         rt_writer_add(w, "perplexity %.4g, %.4g bits per %s\n",
                       exp(rt_results_get(r, RT_RESULT_LOSS)),
@@ -283,6 +287,15 @@ static void add_verdict(rt_writer *w, const rt_config *c, const char *folder, rt
     rt_results_free(&r);
 }
 
+/* The tables of a run that goes on are those of an earlier end. */
+static void add_classes(rt_writer *w, const char *folder)
+{
+    rt_results r;
+    if (rt_results_read(&r, folder) && !isnan(rt_results_get(&r, RT_RESULT_MACRO_F1)))
+        rt_report_classes(w, folder);
+    rt_results_free(&r);
+}
+
 /* ---- the page ---- */
 
 rt_status rt_report_write(const char *folder, const rt_config *config, rt_trainer *trainer,
@@ -296,6 +309,8 @@ rt_status rt_report_write(const char *folder, const rt_config *config, rt_traine
     else
         rt_page_begin(&w, config->run.name);
     add_verdict(&w, config, folder, trainer);
+    if (rt_data_task_labelled(config->data.task))
+        add_classes(&w, folder);
     rt_page_figures(&w, &figures);
     if (config->model.theta.learn)
         rt_report_theta_table(&w, folder);

@@ -16,29 +16,56 @@ static const double nearly_all = 0.99; /* of RT_RESULT_FIRST_STEP */
 void rt_outcome_free(rt_outcome *o)
 {
     rt_results_free(&o->results);
+    rt_class_outcome_free(&o->classes);
     rt_free(o->tolerances);
     o->tolerances = NULL;
 }
 
 /* ---- printing ---- */
 
+static rt_status print(rt_writer *w)
+{
+    char *text = rt_writer_take(w);
+    if (!text)
+        return rt_out_of_memory("the results");
+    fputs(text, stdout);
+    rt_free(text);
+    return rt_ok();
+}
+
 static rt_status tell_divergence(rt_outcome *o, double limit)
 {
     rt_writer w = {0};
     rt_divergence_tell(&w, o->evaluation.loss, limit);
-    char *line = rt_writer_take(&w);
-    if (!line)
-        return rt_out_of_memory("the results");
-    fputs(line, stdout);
-    rt_free(line);
     rt_results_put(&o->results, limit, RT_RESULT_DIVERGED);
-    return rt_ok();
+    return print(&w);
+}
+
+static rt_status tell_classes(rt_outcome *o)
+{
+    rt_writer w = {0};
+    rt_class_outcome_tell(&w, &o->classes);
+    rt_results_put(&o->results, o->evaluation.accuracy, RT_RESULT_LABEL_ACCURACY);
+    rt_results_put(&o->results, o->classes.macro.f1, RT_RESULT_MACRO_F1);
+    return print(&w);
+}
+
+/* Counts what each class is taken for where there are labels. */
+static rt_status find_loss(rt_outcome *o, const rt_config *c, rt_trainer *trainer)
+{
+    rt_evaluation *e = &o->evaluation;
+    rt_status status = rt_class_outcome_new(&o->classes, rt_trainer_data(trainer));
+    if (status.code)
+        return status;
+    return o->classes.labels
+               ? rt_trainer_confusion(trainer, c->data.length, e, o->classes.confusion)
+               : rt_trainer_evaluate(trainer, c->data.length, e);
 }
 
 static rt_status evaluate(rt_outcome *o, const rt_config *c, rt_trainer *trainer)
 {
     rt_evaluation *e = &o->evaluation;
-    rt_status status = rt_trainer_evaluate(trainer, c->data.length, e);
+    rt_status status = find_loss(o, c, trainer);
     if (!status.code && !isfinite(e->loss))
         status = rt_error(RT_NONFINITE, "step %d: the loss of the evaluation is %g",
                           rt_trainer_state(trainer)->step, e->loss);
@@ -49,6 +76,10 @@ static rt_status evaluate(rt_outcome *o, const rt_config *c, rt_trainer *trainer
     rt_results_put(&o->results, e->loss, RT_RESULT_LOSS);
     rt_results_put(&o->results, e->accuracy, RT_RESULT_ACCURACY);
     o->target_missed = e->accuracy < c->train.target_accuracy;
+    if (o->classes.labels)
+        status = tell_classes(o);
+    if (status.code)
+        return status;
     const double limit = rt_divergence_limit(&rt_trainer_state(trainer)->model->options);
     return e->loss > limit ? tell_divergence(o, limit) : rt_ok();
 }
@@ -108,6 +139,17 @@ static char *list_lengths(const rt_outcome *o, const rt_config *c)
     return rt_writer_take(&w);
 }
 
+static rt_status record_classes(const rt_outcome *o, const char *folder)
+{
+    rt_writer classes = {0}, confusion = {0};
+    rt_class_outcome_classes(&classes, &o->classes);
+    rt_status status = write_file(folder, "classes.csv", rt_writer_take(&classes));
+    if (status.code)
+        return status;
+    rt_class_outcome_confusion(&confusion, &o->classes);
+    return write_file(folder, "confusion.csv", rt_writer_take(&confusion));
+}
+
 rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_roformer *model,
                             const char *folder, int exit_code)
 {
@@ -117,6 +159,8 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_rof
     const bool evaluated = !isnan(rt_results_get(&o->results, RT_RESULT_LOSS));
     if (config->train.eval_lengths.count && evaluated)
         status = write_file(folder, "lengths.csv", list_lengths(o, config));
+    if (!status.code && o->classes.labels && evaluated)
+        status = record_classes(o, folder);
     if (!status.code && config->model.theta.learn)
         status = write_file(folder, "theta_final.csv", rt_theta_csv(model, config, o->tolerances));
     return status.code ? status : rt_results_write(&o->results, folder);

@@ -4,6 +4,7 @@
 /* What a model has come to: evaluated, printed on stdout, recorded. */
 
 #include "train/folder/results.h"
+#include "train/run/class_outcome.h"
 #include "train/step/theta_swap.h"
 
 typedef struct rt_outcome {
@@ -13,12 +14,14 @@ typedef struct rt_outcome {
     bool stopped;                   /* a signal has asked for it before all was found */
     bool theta_needed;              /* although theta.check asked that it is not */
     rt_theta_tolerance *tolerances; /* or NULL */
+    rt_class_outcome classes;       /* of labelled data */
     rt_results results;
 } rt_outcome;
 
 void rt_outcome_free(rt_outcome *o);
 
-/* Evaluates at the trained length and at train.eval_lengths, and prints a line for each.
+/* Evaluates at the trained length and at train.eval_lengths, and prints a line for each; of
+ * labelled data also how well each class is told from the others, at the trained length.
  * RT_NONFINITE if the loss is not finite. */
 rt_status rt_outcome_evaluate(rt_outcome *o, const rt_config *config,
                               rt_trainer *trainer) RT_MUST_CHECK;
@@ -30,7 +33,8 @@ rt_status rt_outcome_print(rt_outcome *o, const rt_config *config, rt_trainer *t
                            const char *folder) RT_MUST_CHECK;
 
 /* Adds to the results what the metrics of the run in that folder show, and the exit code, and
- * writes result.csv, and lengths.csv and theta_final.csv if there is something to tell. */
+ * writes result.csv, and lengths.csv, classes.csv, confusion.csv and theta_final.csv if there is
+ * something to tell. */
 rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_roformer *model,
                             const char *folder, int exit_code) RT_MUST_CHECK;
 

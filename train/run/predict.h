@@ -1,25 +1,41 @@
 #ifndef ROTOR_TRAIN_RUN_PREDICT_H
 #define ROTOR_TRAIN_RUN_PREDICT_H
 
-/* --predict: what a trained model makes of a text. With data.objective = mlm it fills every
- * [MASK] of it, with data.objective = lm it continues it. */
+/* --predict: what a trained model makes of a text, or of every line of a stream.
+ *
+ *     mlm        fills every [MASK]: the filled text, and a line with the most likely units of each
+ *     lm         continues the text
+ *     classify   label<TAB>probability, of the most likely label; of pairs the text is
+ *                text<TAB>text_b
+ *     tag        token<TAB>label<TAB>probability for every token, and an empty line; the text is
+ *                tokens with blanks between them
+ *
+ * A line of a stream is answered as if it had been given alone, and before the next one is read. */
 
 #include "train/step/batch_loss.h"
 
 #include <stdio.h>
 
 typedef struct rt_predict_options {
-    const char *text;
+    const char *text;   /* or NULL: every line of */
+    FILE *from;         /* this stream */
     double temperature; /* logits are divided by it; 0: always the most likely unit */
     uint64_t seed;      /* of the choices */
     int count;          /* lm: units to add */
 } rt_predict_options;
 
-/* Prints the text as the model completes it and, for mlm, a line for each [MASK] with the most
- * likely units; special tokens are none. *unknown is what of the text was read as [UNK].
- * RT_CONFIG if the data is no text, RT_ARGUMENT if the text cannot be read with the vocabulary of
- * the model, has no [MASK] to fill, or is too long for learned positions. */
+/* What there is to say of the texts. */
+typedef struct rt_predicted {
+    long texts;
+    long cut;           /* classify, tag: longer than data.length */
+    rt_unknown unknown; /* what was read as [UNK]; its bytes are counted in all lines of a stream */
+} rt_predicted;
+
+/* Prints what the model makes of the text, or of the lines up to the first that is bad. RT_CONFIG
+ * if the data has no text. RT_ARGUMENT, for a line with its number, if the text cannot be read with
+ * the vocabulary of the model; has no [MASK] to fill, or one where there is none to fill; is too
+ * long for learned positions; or is no row of labelled data (see data/example_text.h). */
 rt_status rt_predict(FILE *to, rt_roformer *model, const rt_data *data, const rt_config *config,
-                     const rt_predict_options *options, rt_unknown *unknown) RT_MUST_CHECK;
+                     const rt_predict_options *options, rt_predicted *predicted) RT_MUST_CHECK;
 
 #endif

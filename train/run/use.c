@@ -72,19 +72,36 @@ static rt_status open_checkpoint(rt_run *r, rt_found *found)
     return status.code ? status : rt_run_load(r, found->path);
 }
 
+/* What could not be read as it was given. */
+static void report_predicted(rt_run *r, const rt_predicted *p)
+{
+    const bool one = strcmp(r->arguments->predict, "-") != 0;
+    rt_run_report_unknown(r, &p->unknown, one ? "the text" : "standard input");
+    if (p->cut && one)
+        rt_progress_say(&r->progress,
+                        "warning: the text is longer than data.length = %d and is cut at the end",
+                        r->config->data.length);
+    else if (p->cut)
+        rt_progress_say(&r->progress,
+                        "warning: of %ld texts %ld are longer than data.length = %d and are cut at "
+                        "the end",
+                        p->texts, p->cut, r->config->data.length);
+}
+
 static rt_status predict(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
     const rt_config *c = r->config;
     const bool lm = c->data.objective == RT_OBJECTIVE_LM;
-    const rt_predict_options o = {.text = a->predict,
+    const rt_predict_options o = {.text = strcmp(a->predict, "-") ? a->predict : NULL,
+                                  .from = stdin,
                                   .temperature = a->temperature >= 0 ? a->temperature : lm,
                                   .seed = a->seed >= 0 ? (uint64_t)a->seed : c->run.seed,
                                   .count = a->tokens};
-    rt_unknown unknown;
-    rt_status status = rt_predict(stdout, r->state->model, r->data, c, &o, &unknown);
+    rt_predicted predicted;
+    rt_status status = rt_predict(stdout, r->state->model, r->data, c, &o, &predicted);
     if (!status.code)
-        rt_run_report_unknown(r, &unknown, "the text");
+        report_predicted(r, &predicted);
     return status;
 }
 

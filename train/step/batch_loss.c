@@ -120,6 +120,16 @@ void rt_draw_evaluation(rt_labelled_batch *b, const rt_data *data, uint32_t firs
     settle(b, data);
 }
 
+rt_status rt_draw_text(rt_labelled_batch *b, const rt_data *data, const char *line, size_t size,
+                       rt_example_text *text)
+{
+    b->batch.length = b->length;
+    rt_status status = rt_data_encode_example(text, data, line, size, &b->batch);
+    if (!status.code)
+        settle(b, data);
+    return status;
+}
+
 /* ---- the loss ---- */
 
 /* Counts what each label was taken for. */

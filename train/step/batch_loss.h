@@ -4,6 +4,7 @@
 /* From sequences to the number that is minimised: where data and model meet. */
 
 #include "data/data.h"
+#include "data/example_text.h"
 #include "models/roformer.h"
 #include "train/config/config.h"
 
@@ -37,8 +38,13 @@ void rt_draw_training(rt_labelled_batch *b, const rt_data *data, uint64_t seed, 
                       uint32_t first_row);
 void rt_draw_evaluation(rt_labelled_batch *b, const rt_data *data, uint32_t first_row);
 
-/* What the model makes of the labelled positions, (labels, V) or (B, classes); NULL if the graph has
- * failed. There must be at least one label. */
+/* The same with a line of text as the one row, as rt_data_encode_example encodes it: b->wanted are
+ * the numbers of the texts that have a place to be answered at. */
+rt_status rt_draw_text(rt_labelled_batch *b, const rt_data *data, const char *line, size_t size,
+                       rt_example_text *text) RT_MUST_CHECK;
+
+/* What the model makes of the labelled positions, (labels, V) or (B, classes); NULL if the graph
+ * has failed. There must be at least one label. */
 rt_tensor *rt_batch_logits(rt_roformer *model, rt_graph *g, const rt_labelled_batch *b);
 
 /* The summed loss over `divisor`, for backward; NULL if the graph has failed. There must be

@@ -1,0 +1,170 @@
+#include "data/example_text.h"
+
+#include "core/memory.h"
+#include "data/task.h"
+#include "data/units.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <string.h>
+
+static bool is_tag(const rt_data *data)
+{
+    return data->task->target == RT_TARGET_TOKENS;
+}
+
+/* ---- the texts of a line ---- */
+
+static rt_status check_bytes(const char *line, size_t size)
+{
+    const unsigned char *bytes = (const unsigned char *)line;
+    int32_t unit;
+    for (size_t at = 0, step; at < size; at += step) {
+        step = rt_unit_read(RT_LEVEL_CHAR, bytes + at, size - at, &unit);
+        if (!step || !unit)
+            return rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu is %s", (unsigned)bytes[at], at,
+                            step ? "no text" : "not UTF-8");
+    }
+    return rt_ok();
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Returns how many there are; with texts NULL they are counted only. */
+static int split_tokens(const char *line, size_t size, rt_text_span *texts)
+{
+    int count = 0;
+    for (size_t at = 0, start; at < size;) {
+        while (at < size && is_blank(line[at]))
+            at++;
+        for (start = at; at < size && !is_blank(line[at]);)
+            at++;
+        if (at > start && texts)
+            texts[count] = (rt_text_span){line + start, at - start};
+        count += at > start;
+    }
+    return count;
+}
+
+static rt_status split_pair(const char *line, size_t size, rt_text_span texts[2])
+{
+    const char *tab = memchr(line, '\t', size), *end = line + size;
+    if (!tab || tab == line || tab + 1 == end || memchr(tab + 1, '\t', (size_t)(end - tab - 1)))
+        return rt_error(RT_ARGUMENT,
+                        "a pair is a text, a tab and a text, none of them empty; has "
+                        "%s",
+                        !tab                            ? "no tab"
+                        : tab == line || tab + 1 == end ? "an empty text"
+                                                        : "more than one tab");
+    texts[0] = (rt_text_span){line, (size_t)(tab - line)};
+    texts[1] = (rt_text_span){tab + 1, (size_t)(end - tab - 1)};
+    return rt_ok();
+}
+
+static rt_status split(rt_example_text *x, const rt_data *data, const char *line, size_t size)
+{
+    const bool tag = is_tag(data);
+    x->count = tag ? split_tokens(line, size, NULL) : 1 + data->examples->pairs;
+    if (!size || !x->count)
+        return rt_error(RT_ARGUMENT, "the text is empty");
+    x->texts = rt_alloc((size_t)x->count, sizeof *x->texts);
+    if (!x->texts)
+        return rt_out_of_memory("a text");
+    if (!tag && data->examples->pairs)
+        return split_pair(line, size, x->texts);
+    if (tag)
+        split_tokens(line, size, x->texts);
+    else
+        x->texts[0] = (rt_text_span){line, size};
+    return rt_ok();
+}
+
+/* ---- ids ---- */
+
+/* What a text is called in a message. */
+static rt_status name_text(const rt_example_text *x, const rt_data *data, int i, const char *why)
+{
+    if (is_tag(data))
+        return rt_error(RT_ARGUMENT, "token %d: %.800s", i + 1, why);
+    return rt_error(RT_ARGUMENT, "%s%.800s", x->count == 1 ? "" : i ? "text_b: " : "text: ", why);
+}
+
+/* Appends the ids of a text. */
+static rt_status encode(rt_example_text *x, const rt_data *data, const char *line, int i,
+                        int32_t *ids, int *count)
+{
+    const rt_text_span text = x->texts[i];
+    rt_unknown unknown;
+    rt_status status = rt_example_encode(data, text, ids, count, &unknown);
+    if (status.code == RT_ARGUMENT)
+        return name_text(x, data, i, status.message);
+    if (status.code)
+        return status;
+    if (!*count)
+        return name_text(x, data, i, "holds nothing that the vocabulary has");
+    if (unknown.count && !x->unknown.count) {
+        x->unknown = unknown;
+        x->unknown.at += (size_t)(text.bytes - line);
+    } else {
+        x->unknown.count += unknown.count;
+    }
+    return rt_ok();
+}
+
+/* A text has at most as many ids as bytes. */
+static rt_status encode_all(rt_example_text *x, const rt_data *data, const char *line,
+                            rt_example *example, int32_t *ids, int32_t *labels)
+{
+    int used = 0, count = 0;
+    rt_status status = rt_ok();
+    for (int i = 0; i < x->count && !status.code; i++, used += count) {
+        status = encode(x, data, line, i, ids + used, &count);
+        for (int k = 0; labels && !status.code && k < count; k++)
+            labels[used + k] = k ? RT_NO_LABEL : i;
+    }
+    example->second = x->count == 2 && !labels ? count : 0;
+    example->count = used - example->second;
+    return status;
+}
+
+static rt_status fill(rt_example_text *x, const rt_data *data, const char *line, size_t size,
+                      rt_batch *row)
+{
+    rt_example example = {.label = 0};
+    int32_t *ids = rt_alloc_unset(size, sizeof *ids);
+    int32_t *labels = is_tag(data) ? rt_alloc_unset(size, sizeof *labels) : NULL;
+    rt_status status = ids && (labels || !is_tag(data))
+                           ? encode_all(x, data, line, &example, ids, labels)
+                           : rt_out_of_memory("the ids of a text");
+    if (!status.code) {
+        rt_example_put(data, &example, ids, labels, rt_sequence_clear(data, row, 0));
+        x->cut = rt_example_length(&example) > (size_t)row->length;
+    }
+    rt_free(ids);
+    rt_free(labels);
+    return status;
+}
+
+rt_status rt_data_encode_example(rt_example_text *x, const rt_data *data, const char *line,
+                                 size_t size, rt_batch *row)
+{
+    assert(row->rows == 1 && row->length >= data->task->shortest);
+    *x = (rt_example_text){.count = 0};
+    if (!data->examples)
+        return rt_error(RT_ARGUMENT, "data.task = %s has no labelled texts", data->task->name);
+    if (size > INT_MAX)
+        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", INT_MAX, size);
+    rt_status status = check_bytes(line, size);
+    if (!status.code)
+        status = split(x, data, line, size);
+    return status.code ? status : fill(x, data, line, size, row);
+}
+
+void rt_example_text_free(rt_example_text *x)
+{
+    rt_free(x->texts);
+    *x = (rt_example_text){.count = 0};
+}

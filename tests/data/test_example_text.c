@@ -1,0 +1,269 @@
+/* A line of text as a row of labelled data, against the rows of files that hold it. */
+
+#include "data/example_text.h"
+#include "samples.h"
+
+enum { A = RT_FIRST_SYMBOL + 'a', NONE = RT_NO_LABEL };
+
+static rt_data *open_file(const char *task, rt_level level, int length, const char *text)
+{
+    rt_data_options o = options_for(task);
+    char path[RT_PATH_SIZE];
+    o.level = level;
+    o.length = length;
+    o.eval_fraction = 0;
+    path_in_folder("a.tsv", path);
+    set_file(&o, path);
+    write_file(path, text, strlen(text));
+    if (level == RT_LEVEL_WORDPIECE) {
+        static const char pieces[] =
+            "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nun\n##aff\n##able\nit\n,\n";
+        path_in_folder("b", o.vocab_file);
+        write_file(o.vocab_file, pieces, strlen(pieces));
+    }
+    return opened(&o);
+}
+
+static rt_example_text encode(const rt_data *data, const char *line, rt_batch *row)
+{
+    rt_example_text x;
+    rt_status status = rt_data_encode_example(&x, data, line, strlen(line), row);
+    ck_assert_msg(!status.code, "%s", status.message);
+    return x;
+}
+
+static void expect_ids(const int32_t *got, const char *what, int count, const int32_t *wanted)
+{
+    for (int i = 0; i < count; i++)
+        ck_assert_msg(got[i] == wanted[i], "%s %d is %d, expected %d", what, i, (int)got[i],
+                      (int)wanted[i]);
+}
+
+#define IDS(...) ((const int32_t[]){__VA_ARGS__})
+
+/* ---- rows ---- */
+
+START_TEST(a_text_is_a_row_with_a_label_at_cls)
+{
+    rt_data *data = open_file("classify", RT_LEVEL_BYTE, 8, "text\tlabel\nab\tx\nc\ty\n");
+    rt_batch row = new_batch(1, 6);
+    rt_example_text x = encode(data, "ab", &row);
+    expect_ids(row.ids, "id", 6, IDS(RT_ID_CLS, A, A + 1, RT_ID_SEP, RT_ID_PAD, RT_ID_PAD));
+    expect_ids(row.labels, "label", 6, IDS(0, NONE, NONE, NONE, NONE, NONE));
+    expect_ids(row.types, "type", 6, IDS(0, 0, 0, 0, 0, 0));
+    ck_assert(!memcmp(row.mask, "\1\1\1\1\0\0", 6));
+    ck_assert_int_eq(x.count, 1);
+    ck_assert(!x.cut);
+    rt_example_text_free(&x);
+    free_batch(row);
+    rt_data_close(data);
+}
+END_TEST
+
+START_TEST(a_pair_is_two_texts_with_a_tab_between)
+{
+    rt_data *data =
+        open_file("classify", RT_LEVEL_BYTE, 9, "text\ttext_b\tlabel\nab\tc\tx\nc\td\ty\n");
+    rt_batch row = new_batch(1, 7);
+    rt_example_text x = encode(data, "ab\tc", &row);
+    expect_ids(row.ids, "id", 7, IDS(RT_ID_CLS, A, A + 1, RT_ID_SEP, A + 2, RT_ID_SEP, RT_ID_PAD));
+    expect_ids(row.types, "type", 7, IDS(0, 0, 0, 0, 1, 1, 0));
+    ck_assert_int_eq(row.labels[0], 0);
+    ck_assert_int_eq(x.count, 2);
+    rt_example_text_free(&x);
+    free_batch(row);
+    rt_data_close(data);
+}
+END_TEST
+
+START_TEST(each_token_has_its_number_at_its_first_piece)
+{
+    rt_data *data = open_file("tag", RT_LEVEL_BYTE, 9, "ab\tx\nc\ty\n");
+    rt_batch row = new_batch(1, 9);
+    rt_example_text x = encode(data, " \tab  c\tabc ", &row);
+    expect_ids(row.ids, "id", 9,
+               IDS(RT_ID_CLS, A, A + 1, A + 2, A, A + 1, A + 2, RT_ID_SEP, RT_ID_PAD));
+    expect_ids(row.labels, "label", 9, IDS(NONE, 0, NONE, 1, 2, NONE, NONE, NONE, NONE));
+    ck_assert_int_eq(x.count, 3);
+    ck_assert(!x.cut && x.texts[1].size == 1 && *x.texts[1].bytes == 'c');
+    rt_example_text_free(&x);
+    free_batch(row);
+    rt_data_close(data);
+}
+END_TEST
+
+/* A token of a control character has no pieces, and is [UNK] as in a file. */
+START_TEST(a_token_without_pieces_is_unknown)
+{
+    rt_data *data = open_file("tag", RT_LEVEL_WORDPIECE, 12, "unaffable\tx\nit\ty\n");
+    rt_batch row = new_batch(1, 12);
+    rt_example_text x = encode(data, "it \x01 zz unaffable", &row);
+    expect_ids(row.ids, "id", 8, IDS(2, 8, 1, 1, 5, 6, 7, 3));
+    expect_ids(row.labels, "label", 8, IDS(NONE, 0, 1, 2, 3, NONE, NONE, NONE));
+    ck_assert_uint_eq(x.unknown.count, 1);
+    ck_assert_uint_eq(x.unknown.at, 5);
+    rt_example_text_free(&x);
+    free_batch(row);
+    rt_data_close(data);
+}
+END_TEST
+
+/* ---- what is too long ---- */
+
+/* The row of every line is that of a file which holds it, for all lengths of rows. */
+START_TEST(a_line_is_cut_as_the_row_of_a_file)
+{
+    static const char *const tasks[] = {"classify", "classify", "tag"};
+    static const char *const lines[][2] = {{"abcde", "abcde"},
+                                           {"abcd\txyz", "abcd\txyz"},
+                                           {"ab cde", "ab\tone\ncde"}};
+    char text[200];
+    snprintf(text, sizeof text, "%s%s\tone\n%s",
+             _i == 2   ? ""
+             : _i == 1 ? "text\ttext_b\tlabel\n"
+                       : "text\tlabel\n",
+             lines[_i][1],
+             _i == 2   ? "\nz\ttwo\n"
+             : _i == 1 ? "z\tz\ttwo\n"
+                       : "z\ttwo\n");
+    for (int length = 5; length <= 12; length++) {
+        rt_data *data = open_file(tasks[_i], RT_LEVEL_CHAR, length, text);
+        rt_batch rows = new_batch(2, length), row = new_batch(1, length);
+        rt_data_evaluation(data, 0, &rows);
+        rt_example_text x = encode(data, lines[_i][0], &row);
+        const int file = rows.ids[1] != row.ids[1]; /* the other row begins with a z */
+        expect_ids(row.ids, "id", length, rows.ids + file * length);
+        expect_ids(row.types, "type", length, rows.types + file * length);
+        ck_assert(!memcmp(row.mask, rows.mask + file * length, (size_t)length));
+        for (int t = 0; t < length; t++)
+            ck_assert_int_eq(row.labels[t] == NONE, rows.labels[file * length + t] == NONE);
+        ck_assert_int_eq(x.cut, length < (_i == 1 ? 10 : 7));
+        ck_assert_uint_eq(rt_data_cut(data).count, x.cut);
+        rt_example_text_free(&x);
+        free_batch(rows);
+        free_batch(row);
+        rt_data_close(data);
+    }
+}
+END_TEST
+
+/* ---- what is no row ---- */
+
+static const char table[] = "text\tlabel\nab\tx\nc\ty\n";
+static const char pairs[] = "text\ttext_b\tlabel\nab\tc\tx\nc\td\ty\n";
+static const char tokens[] = "ab\tx\nc\ty\n";
+
+#define NO_PAIR "a pair is a text, a tab and a text, none of them empty; has "
+
+static const struct {
+    const char *task, *file;
+    rt_level level;
+    const char *line;
+    size_t size;
+    const char *message;
+} bad[] = {
+    {"classify", table, RT_LEVEL_CHAR, "", 0, "the text is empty"},
+    {"classify", table, RT_LEVEL_BYTE, "ab\xff", 3, "byte 0xff at byte 2 is not UTF-8"},
+    {"tag", tokens, RT_LEVEL_BYTE, "a \xc3", 3, "byte 0xc3 at byte 2 is not UTF-8"},
+    {"classify", table, RT_LEVEL_CHAR, "a\0b", 3, "byte 0x00 at byte 1 is no text"},
+    {"classify", pairs, RT_LEVEL_CHAR, "", 0, "the text is empty"},
+    {"classify", pairs, RT_LEVEL_CHAR, "ab", 2, NO_PAIR "no tab"},
+    {"classify", pairs, RT_LEVEL_CHAR, "\tab", 3, NO_PAIR "an empty text"},
+    {"classify", pairs, RT_LEVEL_CHAR, "ab\t", 3, NO_PAIR "an empty text"},
+    {"classify", pairs, RT_LEVEL_CHAR, "a\tb\tc", 5, NO_PAIR "more than one tab"},
+    {"classify", pairs, RT_LEVEL_WORDPIECE, "it\t  ", 5,
+     "text_b: holds nothing that the vocabulary has"},
+    {"classify", pairs, RT_LEVEL_WORDPIECE, " \tit", 4,
+     "text: holds nothing that the vocabulary has"},
+    {"classify", table, RT_LEVEL_WORDPIECE, "  ", 2, "holds nothing that the vocabulary has"},
+    {"tag", tokens, RT_LEVEL_CHAR, "", 0, "the text is empty"},
+    {"tag", tokens, RT_LEVEL_CHAR, " \t ", 3, "the text is empty"},
+};
+
+START_TEST(a_line_that_is_no_row_is_refused)
+{
+    rt_data *data = open_file(bad[_i].task, bad[_i].level, 9, bad[_i].file);
+    rt_batch row = new_batch(1, 9);
+    rt_example_text x;
+    rt_status status = rt_data_encode_example(&x, data, bad[_i].line, bad[_i].size, &row);
+    ck_assert_int_eq(status.code, RT_ARGUMENT);
+    ck_assert_str_eq(status.message, bad[_i].message);
+    rt_example_text_free(&x);
+    free_batch(row);
+    rt_data_close(data);
+}
+END_TEST
+
+START_TEST(data_without_labels_has_no_rows_of_text)
+{
+    const rt_data_options o = options_for("copy");
+    rt_data *data = opened(&o);
+    rt_batch row = new_batch(1, 9);
+    rt_example_text x;
+    rt_status status = rt_data_encode_example(&x, data, "ab", 2, &row);
+    ck_assert_int_eq(status.code, RT_ARGUMENT);
+    ck_assert_str_eq(status.message, "data.task = copy has no labelled texts");
+    free_batch(row);
+    rt_data_close(data);
+}
+END_TEST
+
+/* ---- unknown units ---- */
+
+START_TEST(unknown_units_are_counted_in_the_line)
+{
+    rt_data *data =
+        open_file("classify", RT_LEVEL_CHAR, 32, "text\ttext_b\tlabel\nab\tc\tx\nc\td\ty\n");
+    rt_batch row = new_batch(1, 32);
+    rt_example_text x = encode(data, "abc\tdXcY", &row);
+    ck_assert_uint_eq(x.unknown.count, 2);
+    ck_assert_uint_eq(x.unknown.at, 5);
+    ck_assert_str_eq(x.unknown.name, "'X'");
+    rt_example_text_free(&x);
+    x = encode(data, "Qbc\tdXcY", &row);
+    ck_assert_uint_eq(x.unknown.count, 3);
+    ck_assert_uint_eq(x.unknown.at, 0);
+    rt_example_text_free(&x);
+    free_batch(row);
+    rt_data_close(data);
+}
+END_TEST
+
+/* ---- a full heap ---- */
+
+START_TEST(a_full_heap_is_an_error)
+{
+    rt_data *data = open_file("tag", RT_LEVEL_CHAR, 9, tokens);
+    rt_batch row = new_batch(1, 9);
+    rt_code code = RT_MEMORY;
+    size_t n = 0;
+    while (code == RT_MEMORY) {
+        rt_example_text x;
+        rt_memory_fail_at(++n);
+        code = rt_data_encode_example(&x, data, "ab c", 4, &row).code;
+        rt_memory_fail_at(0);
+        rt_example_text_free(&x);
+    }
+    ck_assert_int_eq(code, RT_OK);
+    ck_assert_uint_eq(n, 4);
+    free_batch(row);
+    rt_data_close(data);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("example text");
+    TCase *tests = leak_checked_case(suite, "example text");
+    tcase_add_checked_fixture(tests, make_folder, remove_folder);
+    tcase_add_test(tests, a_text_is_a_row_with_a_label_at_cls);
+    tcase_add_test(tests, a_pair_is_two_texts_with_a_tab_between);
+    tcase_add_test(tests, each_token_has_its_number_at_its_first_piece);
+    tcase_add_test(tests, a_token_without_pieces_is_unknown);
+    tcase_add_loop_test(tests, a_line_is_cut_as_the_row_of_a_file, 0, 3);
+    tcase_add_loop_test(tests, a_line_that_is_no_row_is_refused, 0, sizeof bad / sizeof *bad);
+    tcase_add_test(tests, data_without_labels_has_no_rows_of_text);
+    tcase_add_test(tests, unknown_units_are_counted_in_the_line);
+    tcase_add_test(tests, a_full_heap_is_an_error);
+    return run_suite(suite);
+}

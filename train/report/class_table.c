@@ -1,0 +1,248 @@
+#include "train/report/class_table.h"
+
+#include "core/memory.h"
+#include "data/labels.h"
+#include "train/report/html.h"
+#include "train/report/page.h"
+#include "train/step/scores.h"
+#include "train/text/csv.h"
+#include "train/text/number.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ROWS = 100, WIDEST_MATRIX = 30 };
+
+typedef struct classes {
+    const char *folder;
+    rt_labels *labels;
+    rt_class_score *scores; /* of each */
+    rt_class_score *errors; /* the same, with minus the errors that it is a part of for F1 */
+    int occurring;          /* classes that occur or are predicted */
+    bool failed;            /* the heap is exhausted */
+} classes;
+
+/* ---- reading ---- */
+
+static rt_label_name name_of(const char *cell)
+{
+    return (rt_label_name){cell, strlen(cell)};
+}
+
+/* The labels of the table, a line for each. What is no label, or one too many, is passed over. */
+static void read_labels(classes *c)
+{
+    rt_csv csv;
+    rt_writer names = {0};
+    int count = 0;
+    if (rt_csv_open(&csv, c->folder, "classes.csv"))
+        while (count < RT_LABELS_LIMIT && rt_csv_row(&csv)) {
+            const char *name = rt_csv_cell(&csv, "label");
+            if (rt_label_problem(name_of(name)))
+                continue;
+            rt_writer_add(&names, "%s\n", name);
+            count++;
+        }
+    rt_csv_close(&csv);
+    const size_t size = names.length;
+    char *bytes = rt_writer_take(&names);
+    rt_status status = bytes ? rt_labels_read(&c->labels, "classes.csv", bytes, size)
+                             : rt_out_of_memory("a table");
+    c->failed = status.code == RT_MEMORY;
+    rt_free(bytes);
+}
+
+static int find(const classes *c, const rt_csv *csv, const char *column)
+{
+    return rt_labels_find(c->labels, name_of(rt_csv_cell(csv, column)));
+}
+
+/* What the table says of each class, and how often it was predicted. */
+static void read_scores(classes *c)
+{
+    rt_csv csv;
+    int count;
+    c->scores = rt_alloc((size_t)c->labels->count, sizeof *c->scores);
+    c->errors = rt_alloc((size_t)c->labels->count, sizeof *c->errors);
+    c->failed |= !c->scores || !c->errors;
+    if (c->failed)
+        return;
+    if (rt_csv_open(&csv, c->folder, "classes.csv"))
+        while (rt_csv_row(&csv)) {
+            const int label = find(c, &csv, "label");
+            if (label >= 0 && rt_csv_whole(&csv, "count", &count))
+                c->scores[label] = (rt_class_score){.precision = rt_csv_number(&csv, "precision"),
+                                                    .recall = rt_csv_number(&csv, "recall"),
+                                                    .f1 = rt_csv_number(&csv, "f1"),
+                                                    .count = count};
+        }
+    rt_csv_close(&csv);
+}
+
+/* How often each class was predicted, and in how many errors it is the true one or the other. */
+static void read_errors(classes *c)
+{
+    rt_csv csv;
+    int count;
+    if (rt_csv_open(&csv, c->folder, "confusion.csv"))
+        while (rt_csv_row(&csv)) {
+            const int from = find(c, &csv, "true"), to = find(c, &csv, "predicted");
+            if (from < 0 || to < 0 || !rt_csv_whole(&csv, "count", &count))
+                continue;
+            c->scores[to].predicted += count;
+            c->errors[from].f1 -= from != to ? count : 0;
+            c->errors[to].f1 -= from != to ? count : 0;
+        }
+    rt_csv_close(&csv);
+    for (int i = 0; i < c->labels->count; i++) {
+        c->errors[i].count = c->scores[i].count;
+        c->errors[i].predicted = c->scores[i].predicted;
+        c->occurring += rt_score_counts(c->scores + i);
+    }
+}
+
+/* ---- the table ---- */
+
+static void add_heading(rt_writer *w, const char *scope, const char *text)
+{
+    rt_writer_add(w, "<th scope=\"%s\">", scope);
+    rt_html_text(w, text);
+    rt_writer_add(w, "</th>");
+}
+
+static void add_score(rt_writer *w, double score)
+{
+    char text[RT_NUMBER_SIZE];
+    rt_page_cell(w, "td", rt_number_show(text, 4, score));
+}
+
+static void add_table(rt_writer *w, const classes *c)
+{
+    static const char *const headings[] = {"label", "precision", "recall", "F1", "count"};
+    int chosen[MOST_ROWS];
+    const int count = rt_scores_lowest(chosen, c->scores, c->labels->count, MOST_ROWS);
+    rt_writer_add(w, "<h2>Classes</h2>\n<div class=\"scroll\"><table>\n<tr>");
+    for (size_t i = 0; i < sizeof headings / sizeof *headings; i++)
+        add_heading(w, "col", headings[i]);
+    rt_writer_add(w, "</tr>\n");
+    for (int i = 0; i < count; i++) {
+        const rt_class_score *s = c->scores + chosen[i];
+        rt_writer_add(w, "<tr>");
+        add_heading(w, "row", c->labels->names[chosen[i]]);
+        add_score(w, s->precision);
+        add_score(w, s->recall);
+        add_score(w, s->f1);
+        rt_writer_add(w, "<td>%" PRId64 "</td></tr>\n", s->count);
+    }
+    rt_writer_add(w, "</table></div>\n");
+    if (count < c->occurring)
+        rt_writer_add(w,
+                      "<p>The %d of the %d classes with the lowest F1; classes.csv has all.</p>\n",
+                      count, c->occurring);
+}
+
+/* ---- the matrix ---- */
+
+/* The classes of the matrix, and where each of all classes stands in it; -1 if nowhere. */
+typedef struct matrix {
+    int chosen[WIDEST_MATRIX];
+    int count;
+    int *place;
+    int64_t pairs[WIDEST_MATRIX * WIDEST_MATRIX];
+} matrix;
+
+static int ascending(const void *a, const void *b)
+{
+    const int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+static void read_matrix(matrix *m, const classes *c)
+{
+    rt_csv csv;
+    int count;
+    m->count = rt_scores_lowest(m->chosen, c->errors, c->labels->count, WIDEST_MATRIX);
+    qsort(m->chosen, (size_t)m->count, sizeof *m->chosen, ascending);
+    for (int i = 0; i < c->labels->count; i++)
+        m->place[i] = -1;
+    for (int i = 0; i < m->count; i++)
+        m->place[m->chosen[i]] = i;
+    if (rt_csv_open(&csv, c->folder, "confusion.csv"))
+        while (rt_csv_row(&csv)) {
+            const int from = find(c, &csv, "true"), to = find(c, &csv, "predicted");
+            if (from >= 0 && to >= 0 && m->place[from] >= 0 && m->place[to] >= 0 &&
+                rt_csv_whole(&csv, "count", &count))
+                m->pairs[m->place[from] * WIDEST_MATRIX + m->place[to]] = count;
+        }
+    rt_csv_close(&csv);
+}
+
+/* A cell is as dark as its share of the row's class. */
+static void add_pairs(rt_writer *w, int64_t pairs, int64_t count, bool right)
+{
+    const double share = count > 0 && pairs < count ? (double)pairs / (double)count : 1;
+    if (pairs)
+        rt_writer_add(w, "<td class=\"%s\" style=\"--share:%.3f\">%" PRId64 "</td>",
+                      right ? "right" : "wrong", share, pairs);
+    else
+        rt_writer_add(w, "<td></td>");
+}
+
+static void add_matrix(rt_writer *w, const classes *c, const matrix *m)
+{
+    rt_writer_add(w, "<h2>Confusion matrix</h2>\n<div class=\"scroll\"><table "
+                     "class=\"confusion\">\n<tr><td></td>");
+    for (int i = 0; i < m->count; i++) {
+        rt_writer_add(w, "<th scope=\"col\"><span>");
+        rt_html_text(w, c->labels->names[m->chosen[i]]);
+        rt_writer_add(w, "</span></th>");
+    }
+    rt_writer_add(w, "</tr>\n");
+    for (int i = 0; i < m->count; i++) {
+        rt_writer_add(w, "<tr>");
+        add_heading(w, "row", c->labels->names[m->chosen[i]]);
+        for (int k = 0; k < m->count; k++)
+            add_pairs(w, m->pairs[i * WIDEST_MATRIX + k], c->scores[m->chosen[i]].count, i == k);
+        rt_writer_add(w, "</tr>\n");
+    }
+    rt_writer_add(w, "</table></div>\n<p>Rows: the true class; columns: the class that was "
+                     "predicted; the shade is the share of the row.");
+    if (m->count < c->occurring)
+        rt_writer_add(w, " The %d of the %d classes with the most errors; confusion.csv has all.",
+                      m->count, c->occurring);
+    rt_writer_add(w, "</p>\n");
+}
+
+/* ---- the section ---- */
+
+static void add_section(rt_writer *w, classes *c)
+{
+    matrix *m = rt_alloc(1, sizeof *m);
+    int *place = rt_alloc((size_t)c->labels->count, sizeof *place);
+    c->failed = !m || !place;
+    if (!c->failed) {
+        m->place = place;
+        read_matrix(m, c);
+        add_table(w, c);
+        add_matrix(w, c, m);
+    }
+    rt_free(place);
+    rt_free(m);
+}
+
+void rt_report_classes(rt_writer *w, const char *folder)
+{
+    classes c = {.folder = folder};
+    read_labels(&c);
+    if (c.labels)
+        read_scores(&c);
+    if (c.labels && !c.failed)
+        read_errors(&c);
+    if (c.occurring)
+        add_section(w, &c);
+    w->failed |= c.failed;
+    rt_labels_free(c.labels);
+    rt_free(c.scores);
+    rt_free(c.errors);
+}

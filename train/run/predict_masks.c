@@ -1,0 +1,80 @@
+/* --predict with data.objective = mlm: every [MASK] of a text is filled. */
+
+#include "train/run/prediction.h"
+
+#include "core/memory.h"
+
+#include <string.h>
+
+enum { SHOWN = 5 }; /* most likely units of a mask */
+
+/* As it stands in the vocabulary. */
+static void print_unit(const rt_prediction *p, int32_t id)
+{
+    size_t size;
+    const char *unit = rt_vocabulary_decode(p->vocabulary, id, &size);
+    if (unit)
+        fwrite(unit, 1, size, p->to);
+}
+
+static void print_likely(rt_prediction *p, int number)
+{
+    rt_prediction_probabilities(p, 1);
+    fprintf(p->to, "mask %d:", number);
+    for (int i = 0; i < SHOWN && i < rt_vocabulary_units(p->vocabulary); i++) {
+        const int32_t id = rt_prediction_most_likely(p);
+        fprintf(p->to, "%s '", i ? "," : "");
+        print_unit(p, id);
+        fprintf(p->to, "' %.3f", (double)p->weights[id]);
+        p->weights[id] = -1;
+    }
+    fputc('\n', p->to);
+}
+
+/* The text as it was given, with a unit in the place of every mask. */
+static void print_filled(const rt_prediction *p, const int32_t *filled)
+{
+    const char *rest = p->text, *found;
+    for (int t = 1; (found = strstr(rest, RT_MASK_WORD)); t++) {
+        while (p->s.ids[t] != p->vocabulary->special.mask)
+            t++;
+        fwrite(rest, 1, (size_t)(found - rest), p->to);
+        rt_prediction_print(p, filled[t], false); /* the text has its own spaces */
+        rest = found + strlen(RT_MASK_WORD);
+    }
+    fprintf(p->to, "%s\n", rest);
+}
+
+/* Every mask is filled from the text as it was given. */
+static rt_status fill(rt_prediction *p)
+{
+    const int32_t mask = p->vocabulary->special.mask;
+    rt_status status = rt_ok();
+    int32_t *filled = rt_alloc((size_t)p->s.count, sizeof *filled);
+    if (!filled)
+        return rt_out_of_memory("a prediction");
+    memcpy(filled, p->s.ids, (size_t)p->s.count * sizeof *filled);
+    for (int t = 1; t < p->s.count && !status.code; t++)
+        if (p->s.ids[t] == mask) {
+            status = rt_prediction_logits(p, p->s.ids, p->s.count, t);
+            filled[t] = rt_prediction_choose(p, t);
+        }
+    if (!status.code)
+        print_filled(p, filled);
+    for (int t = 1, number = 0; t < p->s.count && !status.code; t++)
+        if (p->s.ids[t] == mask) {
+            status = rt_prediction_logits(p, p->s.ids, p->s.count, t);
+            print_likely(p, ++number);
+        }
+    rt_free(filled);
+    return status;
+}
+
+rt_status rt_predict_masks(rt_prediction *p)
+{
+    int masks;
+    rt_status status = rt_prediction_read(p, &masks);
+    if (!status.code && !masks)
+        status = rt_error(RT_ARGUMENT, "the text has no [MASK] to fill");
+    return status.code ? status : fill(p);
+}

@@ -1,0 +1,130 @@
+/* Units of text under way in a prediction: their ids, what the model makes of them, and the choice
+ * among them. */
+
+#include "train/run/prediction.h"
+
+#include "core/memory.h"
+#include "core/random.h"
+
+#include <math.h>
+#include <string.h>
+
+rt_status rt_prediction_append(rt_prediction_ids *s, const int32_t *ids, int count)
+{
+    if (s->count + count > s->capacity) {
+        const int capacity = 2 * (s->count + count);
+        int32_t *larger = rt_alloc((size_t)capacity, sizeof *larger);
+        if (!larger)
+            return rt_out_of_memory("a prediction");
+        if (s->count)
+            memcpy(larger, s->ids, (size_t)s->count * sizeof *larger);
+        rt_free(s->ids);
+        s->ids = larger;
+        s->capacity = capacity;
+    }
+    memcpy(s->ids + s->count, ids, (size_t)count * sizeof *ids);
+    s->count += count;
+    return rt_ok();
+}
+
+/* The units of a part of the text that holds no mask. */
+static rt_status append_units(rt_prediction *p, const char *text, size_t length)
+{
+    char *part = rt_alloc(length + 1, 1);
+    int32_t *ids = NULL;
+    rt_unknown unknown = {0};
+    int count = 0;
+    if (!part)
+        return rt_out_of_memory("a prediction");
+    memcpy(part, text, length);
+    rt_status status = length ? rt_data_encode(p->data, part, &ids, &count, &unknown) : rt_ok();
+    if (!status.code && count)
+        status = rt_prediction_append(&p->s, ids, count);
+    if (unknown.count && !p->unknown.count) {
+        p->unknown = unknown;
+        p->unknown.at += (size_t)(text - p->text);
+    } else {
+        p->unknown.count += unknown.count;
+    }
+    rt_free(ids);
+    rt_free(part);
+    return status;
+}
+
+rt_status rt_prediction_read(rt_prediction *p, int *masks)
+{
+    const int32_t cls = p->vocabulary->special.cls, mask = p->vocabulary->special.mask;
+    const char *rest = p->text;
+    p->s.count = 0;
+    rt_status status = rt_prediction_append(&p->s, &cls, 1);
+    *masks = 0;
+    while (rest && !status.code) {
+        const char *found = strstr(rest, RT_MASK_WORD);
+        status = append_units(p, rest, found ? (size_t)(found - rest) : strlen(rest));
+        if (found && !status.code) {
+            status = rt_prediction_append(&p->s, &mask, 1);
+            ++*masks;
+        }
+        rest = found ? found + strlen(RT_MASK_WORD) : NULL;
+    }
+    return status;
+}
+
+rt_status rt_prediction_logits(rt_prediction *p, const int32_t *ids, int length, int place)
+{
+    const rt_roformer_input in = {.B = 1, .T = length, .ids = ids, .padding_id = RT_NO_PADDING};
+    int32_t row = place;
+    rt_graph_clear(p->g);
+    rt_graph_record(p->g, false);
+    rt_tensor *hidden = rt_roformer_encode(p->model, p->g, &in);
+    hidden = rt_reshape(p->g, hidden, RT_SHAPE_OF(length, p->model->options.dim));
+    rt_tensor *logits =
+        rt_roformer_logits(p->model, p->g,
+                           rt_embedding(p->g, hidden, &row, RT_SHAPE_OF(1), RT_NO_PADDING));
+    if (logits)
+        memcpy(p->weights, logits->data, (size_t)p->vocabulary->count * sizeof *p->weights);
+    return rt_graph_status(p->g);
+}
+
+int32_t rt_prediction_most_likely(const rt_prediction *p)
+{
+    int32_t best = rt_vocabulary_unit(p->vocabulary, 0);
+    for (int32_t id = 0; id < p->vocabulary->count; id++)
+        if (rt_vocabulary_is_unit(p->vocabulary, id) && p->weights[id] > p->weights[best])
+            best = id;
+    return best;
+}
+
+void rt_prediction_probabilities(rt_prediction *p, double temperature)
+{
+    const int count = p->vocabulary->count;
+    const double largest = (double)p->weights[rt_prediction_most_likely(p)];
+    double sum = 0;
+    for (int32_t id = 0; id < count; id++) {
+        const double x = ((double)p->weights[id] - largest) / temperature;
+        p->weights[id] = rt_vocabulary_is_unit(p->vocabulary, id) ? (real)exp(x) : 0;
+        sum += (double)p->weights[id];
+    }
+    for (int32_t id = 0; id < count; id++)
+        p->weights[id] = (real)((double)p->weights[id] / sum);
+}
+
+int32_t rt_prediction_choose(rt_prediction *p, int n)
+{
+    if (p->o->temperature == 0)
+        return rt_prediction_most_likely(p);
+    rt_prediction_probabilities(p, p->o->temperature);
+    double left = rt_random_uniform((rt_random){p->o->seed, (uint32_t)n, RT_STREAM_SAMPLE}, 0);
+    for (int32_t id = 0; id < p->vocabulary->count; id++)
+        if ((left -= (double)p->weights[id]) < 0)
+            return id;
+    return rt_prediction_most_likely(p);
+}
+
+void rt_prediction_print(const rt_prediction *p, int32_t id, bool space)
+{
+    const rt_spelling s = rt_vocabulary_spell(p->vocabulary, id);
+    if (s.space && space)
+        fputc(' ', p->to);
+    fwrite(s.bytes, 1, s.size, p->to);
+}

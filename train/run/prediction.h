@@ -1,0 +1,62 @@
+#ifndef ROTOR_TRAIN_RUN_PREDICTION_H
+#define ROTOR_TRAIN_RUN_PREDICTION_H
+
+/* What the kinds of --predict share, and nobody else: predict.c chooses among them. */
+
+#include "data/vocabulary.h"
+#include "train/run/predict.h"
+
+/* Ids of a text under way, [CLS] first. */
+typedef struct rt_prediction_ids {
+    int32_t *ids;
+    int count;
+    int capacity;
+} rt_prediction_ids;
+
+typedef struct rt_prediction {
+    FILE *to;
+    rt_roformer *model;
+    const rt_data *data;
+    const rt_vocabulary *vocabulary;
+    const rt_predict_options *o;
+    rt_graph *g;
+    const char *text; /* under way */
+    size_t size;
+    rt_unknown unknown; /* of it, which counts its bytes */
+    bool cut;
+    rt_prediction_ids s;   /* masks, continuation */
+    real *weights;         /* (V), likewise */
+    rt_labelled_batch row; /* classes, tags */
+} rt_prediction;
+
+/* Each prints what the model makes of p->text. */
+rt_status rt_predict_masks(rt_prediction *p) RT_MUST_CHECK;
+rt_status rt_predict_continuation(rt_prediction *p) RT_MUST_CHECK;
+rt_status rt_predict_class(rt_prediction *p) RT_MUST_CHECK;
+rt_status rt_predict_tags(rt_prediction *p) RT_MUST_CHECK;
+
+/* ---- units of text, for masks and continuation ---- */
+
+#define RT_MASK_WORD "[MASK]"
+
+/* Makes p->s the ids of the text. */
+rt_status rt_prediction_read(rt_prediction *p, int *masks) RT_MUST_CHECK;
+rt_status rt_prediction_append(rt_prediction_ids *s, const int32_t *ids, int count) RT_MUST_CHECK;
+
+/* Leaves the logits of one place among `length` tokens in p->weights. */
+rt_status rt_prediction_logits(rt_prediction *p, const int32_t *ids, int length,
+                               int place) RT_MUST_CHECK;
+
+/* The most likely unit, of logits or probabilities: special tokens are never chosen. */
+int32_t rt_prediction_most_likely(const rt_prediction *p);
+
+/* Logits to probabilities of units. */
+void rt_prediction_probabilities(rt_prediction *p, double temperature);
+
+/* The choice number `n`, from logits. */
+int32_t rt_prediction_choose(rt_prediction *p, int n);
+
+/* Prints a unit as it stands in a text. */
+void rt_prediction_print(const rt_prediction *p, int32_t id, bool space);
+
+#endif
