@@ -49,6 +49,14 @@ static int split_tokens(const char *line, size_t size, rt_text_span *texts)
     return count;
 }
 
+/* Whether a line is a pair. Where there is no file to tell, a model with types of tokens knows
+ * pairs, and may know single texts. */
+static bool is_pair(const rt_data *data, const char *line, size_t size)
+{
+    return data->examples ? data->examples->pairs
+                          : rt_data_types(data) > 1 && memchr(line, '\t', size);
+}
+
 static rt_status split_pair(const char *line, size_t size, rt_text_span texts[2])
 {
     const char *tab = memchr(line, '\t', size), *end = line + size;
@@ -66,14 +74,14 @@ static rt_status split_pair(const char *line, size_t size, rt_text_span texts[2]
 
 static rt_status split(rt_example_text *x, const rt_data *data, const char *line, size_t size)
 {
-    const bool tag = is_tag(data);
-    x->count = tag ? split_tokens(line, size, NULL) : 1 + data->examples->pairs;
+    const bool tag = is_tag(data), pair = !tag && is_pair(data, line, size);
+    x->count = tag ? split_tokens(line, size, NULL) : 1 + pair;
     if (!size || !x->count)
         return rt_error(RT_ARGUMENT, "the text is empty");
     x->texts = rt_alloc((size_t)x->count, sizeof *x->texts);
     if (!x->texts)
         return rt_out_of_memory("a text");
-    if (!tag && data->examples->pairs)
+    if (pair)
         return split_pair(line, size, x->texts);
     if (tag)
         split_tokens(line, size, x->texts);
@@ -153,7 +161,7 @@ rt_status rt_data_encode_example(rt_example_text *x, const rt_data *data, const 
 {
     assert(row->rows == 1 && row->length >= data->task->shortest);
     *x = (rt_example_text){.count = 0};
-    if (!data->examples)
+    if (!data->labels)
         return rt_error(RT_ARGUMENT, "data.task = %s has no labelled texts", data->task->name);
     if (size > INT_MAX)
         return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", INT_MAX, size);

@@ -5,7 +5,8 @@
  * rows of the files are.
  *
  *     classify      text
- *                   text<TAB>text_b, if the data has pairs
+ *                   text<TAB>text_b, if the data has pairs; without data, if the model has
+ *                   types of tokens and the line a tab
  *     tag           tokens with blanks between them: spaces or tabs */
 
 #include "data/batch.h"

@@ -185,6 +185,7 @@ START_TEST(what_is_written_is_read_back)
     clear();
     ck_assert_int_eq(rt_event_file_open(&f, folder(), 0).code, RT_OK);
     rt_event_file_add(&f, 10, first, 2);
+    rt_event_file_add(&f, 128, first, 1);
     rt_event_file_add(&f, 99999999, second, 3);
     ck_assert(!f.failed);
     rt_event_file_close(&f);
@@ -199,6 +200,8 @@ START_TEST(what_is_written_is_read_back)
     ck_assert_float_eq(e.values[0], 0.5f);
     ck_assert_str_eq(e.tags[1], "b");
     ck_assert_float_eq(e.values[1], -3);
+    e = next(&at);
+    ck_assert_uint_eq(e.step, 128); /* the least that takes two bytes */
     e = next(&at);
     ck_assert_uint_eq(e.step, 99999999);
     ck_assert_int_eq(e.count, 1);

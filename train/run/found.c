@@ -74,10 +74,9 @@ rt_status rt_find_checkpoint(rt_found *found, const rt_arguments *arguments,
     rt_run_folder folder;
     *found = (rt_found){0};
     if (named && (!is_folder(named) || rt_is_huggingface(named)))
-        return arguments->best
-                   ? rt_error(RT_CONFIG, "--best chooses from the checkpoints of a run: %s is none",
-                              named)
-                   : open_file(found, named);
+        return arguments->best ? rt_error(RT_CONFIG, "--best chooses from a folder%s: %s is none",
+                                          is_folder(named) ? " of checkpoints" : "", named)
+                               : open_file(found, named);
     rt_status status = named ? rt_path_join(inner, named, "checkpoints")
                              : rt_run_folder_name(&folder, config->run.dir, config->run.name);
     if (status.code)
