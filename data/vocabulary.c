@@ -9,25 +9,6 @@
 
 enum { BYTES = 256 };
 
-const rt_special_ids rt_default_special_ids = {RT_ID_PAD, RT_ID_CLS, RT_ID_MASK, RT_ID_SEP,
-                                               RT_NO_ID};
-
-/* ---- special tokens ---- */
-
-const char *rt_special_token(int i)
-{
-    static const char *const tokens[RT_SPECIAL_TOKENS] = {"[PAD]", "[CLS]", "[MASK]", "[SEP]",
-                                                          "[UNK]"};
-    return tokens[i];
-}
-
-int32_t *rt_special_id(rt_special_ids *ids, int i)
-{
-    int32_t *const all[RT_SPECIAL_TOKENS] = {&ids->pad, &ids->cls, &ids->mask, &ids->sep,
-                                             &ids->unknown};
-    return all[i];
-}
-
 /* ---- making ---- */
 
 /* What each id is written as. */

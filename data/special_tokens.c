@@ -1,0 +1,18 @@
+#include "data/vocabulary.h"
+
+const rt_special_ids rt_default_special_ids = {RT_ID_PAD, RT_ID_CLS, RT_ID_MASK, RT_ID_SEP,
+                                               RT_NO_ID};
+
+const char *rt_special_token(int i)
+{
+    static const char *const tokens[RT_SPECIAL_TOKENS] = {"[PAD]", "[CLS]", "[MASK]", "[SEP]",
+                                                          "[UNK]"};
+    return tokens[i];
+}
+
+int32_t *rt_special_id(rt_special_ids *ids, int i)
+{
+    int32_t *const all[RT_SPECIAL_TOKENS] = {&ids->pad, &ids->cls, &ids->mask, &ids->sep,
+                                             &ids->unknown};
+    return all[i];
+}
