@@ -215,6 +215,24 @@ START_TEST(a_finished_run_prints_its_results_again_and_stays_as_it_is)
 }
 END_TEST
 
+/* What is told of the run, and its report, is what it has been. */
+START_TEST(a_run_that_has_taken_more_steps_says_so)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20");
+    expect_exit(w, 0, "$TRAIN tiny.ini --resume train.steps=20");
+    expect_text(w->err, "nothing is left to train: 20 steps are taken\n");
+    expect_exit(w, 0, "$TRAIN tiny.ini --resume train.steps=10");
+    expect_text(w->err,
+                "nothing is left to train: 20 steps are taken, more than train.steps = 10\n");
+    expect_text(w->out, "steps: 20, ");
+    char *page = read_file("runs/tiny/report.html");
+    expect_text(page, "<th>train.steps</th><td><span>20</span>");
+    rt_free(page);
+    expect_exit(w, 0, "$TRAIN tiny.ini --resume --quiet train.steps=10");
+    expect_no_text(w->err, "nothing is left");
+}
+END_TEST
+
 START_TEST(only_what_may_differ_may_differ)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20");
@@ -437,6 +455,7 @@ int main(void)
     tcase_add_test(tests, a_run_that_was_killed_goes_on_to_the_same_files);
     tcase_add_test(tests, a_run_falls_back_behind_broken_checkpoints_and_ends_the_same);
     tcase_add_test(tests, a_finished_run_prints_its_results_again_and_stays_as_it_is);
+    tcase_add_test(tests, a_run_that_has_taken_more_steps_says_so);
     tcase_add_test(tests, only_what_may_differ_may_differ);
     tcase_add_test(tests, raising_the_steps_goes_on_with_the_schedule_of_the_start);
     tcase_add_test(tests, an_extended_run_can_be_given_another_schedule);

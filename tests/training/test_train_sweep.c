@@ -105,6 +105,32 @@ START_TEST(an_interrupted_sweep_ends_as_one_that_was_not)
 }
 END_TEST
 
+/* More steps for the runs there were, at a rate of 0, and a schedule of its own for the new one.
+ * What the sweep itself varies is no surprise. */
+START_TEST(runs_of_other_schedules_are_told)
+{
+#define UNLIKE "warning: the runs differ in what the sweep does not name: "
+#define GIVEN  "$TRAIN tiny.ini --quiet theta.learn=no optimizer.schedule_steps=0 run.name=given "
+    expect_exit(w, 0, GIVEN "train.steps=10 sweep.run.seed=1,2");
+    expect_no_text(w->out, UNLIKE);
+    expect_exit(w, 0, GIVEN "train.steps=20 sweep.run.seed=1,2,3");
+    expect_text(w->out, UNLIKE "optimizer.schedule_steps; their numbers may not be compared\n");
+    char *page = read_file("runs/given/report.html");
+    expect_text(page, "<p>" UNLIKE "optimizer.schedule_steps; ");
+    rt_free(page);
+    expect_exit(
+        w, 0,
+        "$TRAIN tiny.ini --quiet theta.learn=no optimizer.schedule_steps=0 run.name=lengths "
+        "sweep.train.steps=10,20");
+    expect_no_text(w->out, UNLIKE);
+    write_file("two.ini", "[variant short]\ntrain.steps = 10\n[variant long]\ntrain.steps = 20\n");
+    expect_exit(w, 0,
+                "cat tiny.ini two.ini >steps.ini && $TRAIN steps.ini --quiet theta.learn=no "
+                "optimizer.schedule_steps=0");
+    expect_no_text(w->out, UNLIKE);
+}
+END_TEST
+
 /* Another seed, another value, another variant: what is there stays. */
 START_TEST(a_sweep_grows_by_values_and_seeds_and_variants)
 {
@@ -305,6 +331,7 @@ int main(void)
     tcase_add_loop_test(tests, runs_at_a_time_share_the_threads, 0, 3);
     tcase_add_test(tests, the_configuration_of_a_run_is_a_path_although_it_has_an_equals_sign);
     tcase_add_test(tests, a_run_that_diverges_is_a_row_that_says_so);
+    tcase_add_test(tests, runs_of_other_schedules_are_told);
     tcase_add_test(tests, another_configuration_does_not_take_over_results);
     tcase_add_test(tests, every_run_is_checked_before_the_first_begins);
     return run_suite(suite);
