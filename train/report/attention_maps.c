@@ -23,7 +23,9 @@ enum {
  * the left and the last from below. */
 typedef struct view {
     int layers, heads, tokens, size, left, below;
-    bool units; /* of a text stand at the axes, in place of numbers */
+    int length;  /* of the sequence, of whose tokens the first are shown */
+    bool units;  /* of a text stand at the axes, in place of numbers */
+    bool chosen; /* the sequence is the longest of some */
 } view;
 
 /* One map after the other, with two empty lines between, as gnuplot's `index` wants them. */
@@ -52,10 +54,11 @@ static char *new_caption(const view *v, const rt_config *config)
         int shown, all;
     } cuts[] = {{"layers", v->layers, o->layers},
                 {"heads", v->heads, o->heads},
-                {"tokens", v->tokens, config->data.length}};
+                {"tokens", v->tokens, v->length}};
     rt_writer w = {0};
-    rt_writer_add(&w, "What the tokens of the first evaluation sequence attend to: a row for each "
-                      "query, a column for each key");
+    rt_writer_add(&w,
+                  "What the tokens of %s attend to: a row for each query, a column for each key",
+                  v->chosen ? "a long evaluation sequence" : "the first evaluation sequence");
     for (int i = 0; i < 3; i++)
         if (cuts[i].shown < cuts[i].all)
             rt_writer_add(&w, "; %s 0 to %d of %d", cuts[i].what, cuts[i].shown - 1, cuts[i].all);
@@ -174,11 +177,29 @@ static view choose_view(const rt_config *config, bool units)
     return v;
 }
 
+/* The first evaluation sequence; of data whose sequences have lengths of their own, the longest of
+ * the first, since there can be some of a token or two. */
+static void draw_long(rt_labelled_batch *b, const rt_data *data)
+{
+    enum { TRIED = 16 };
+    const long rows = rt_data_varies(data) ? rt_data_evaluation_rows(data, b->length) : 1;
+    long longest = 0;
+    int length = 0;
+    for (long row = 0; row < rows && row < TRIED; row++) {
+        rt_draw_evaluation(b, data, (uint32_t)row);
+        longest = b->batch.length > length ? row : longest;
+        length = b->batch.length > length ? b->batch.length : length;
+    }
+    rt_draw_evaluation(b, data, (uint32_t)longest);
+}
+
 static rt_status draw_maps(rt_figures *f, view *v, const rt_config *config, rt_trainer *trainer,
                            real **probabilities, rt_labelled_batch *b)
 {
-    rt_draw_evaluation(b, rt_trainer_data(trainer), 0);
-    v->tokens = b->batch.length < v->tokens ? b->batch.length : v->tokens;
+    draw_long(b, rt_trainer_data(trainer));
+    v->length = b->batch.length;
+    v->chosen = rt_data_varies(rt_trainer_data(trainer));
+    v->tokens = v->length < v->tokens ? v->length : v->tokens;
     rt_status status = compute(probabilities, rt_trainer_state(trainer)->model, &b->batch);
     char *tics = v->units ? new_tics(v, rt_trainer_data(trainer), b->batch.ids) : NULL;
     if (!status.code && v->units && !tics)
