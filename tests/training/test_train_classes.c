@@ -49,7 +49,7 @@ static void read_confusion(const char *folder, double matrix[CLASSES][CLASSES])
     while (rt_csv_row(&csv)) {
         const int from = *rt_csv_cell(&csv, "true") - 'A';
         const int to = *rt_csv_cell(&csv, "predicted") - 'A';
-        ck_assert(from >= 0 && from < CLASSES && to >= 0 && to < CLASSES && !matrix[from][to]);
+        ck_assert(from >= 0 && from < CLASSES && to >= 0 && to < CLASSES && matrix[from][to] == 0);
         matrix[from][to] = rt_csv_number(&csv, "count");
         ck_assert_double_gt(matrix[from][to], 0);
     }
