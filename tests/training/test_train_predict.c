@@ -111,6 +111,58 @@ START_TEST(special_tokens_are_never_predicted)
 }
 END_TEST
 
+/* Each line gives what it gives alone: the same seed, and nothing of the line before. */
+START_TEST(lines_of_standard_input_are_answered_one_by_one)
+{
+    static const char *const models[] = {LM, LANGUAGE};
+    static const char *const options[] = {"--tokens 9 --seed 3", ""};
+    static const char *const texts[][3] = {{"abc", "fX", "bcde"},
+                                           {"a[MASK]c", "[MASK]X[MASK]", "b[MASK]"}};
+    make_text();
+    expect_exit(w, 0, "$TRAIN %s train.steps=20", models[_i]);
+    for (int i = 0; i < 3; i++)
+        expect_exit(w, 0, "$TRAIN %s --predict '%s' %s 2>>alone.err >>alone", models[_i],
+                    texts[_i][i], options[_i]);
+    expect_exit(w, 0, "printf '%s\\n%s\\r\\n%s' | $TRAIN %s --predict - %s | cmp - alone",
+                texts[_i][0], texts[_i][1], texts[_i][2], models[_i], options[_i]);
+    snprintf(w->out, sizeof w->out,
+             "train: warning: characters of standard input that are not in the vocabulary and are "
+             "read as [UNK]: 1, the first is 'X' at byte %d\n",
+             _i ? 15 : 5);
+    ck_assert_str_eq(w->err, w->out);
+}
+END_TEST
+
+START_TEST(a_line_that_cannot_be_read_is_exit_2_and_named)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LANGUAGE "train.steps=1");
+    expect_exit(w, 2, "printf 'a[MASK]c\\nabc\\nde[MASK]\\n' | $TRAIN " LANGUAGE "--predict -");
+    ck_assert_str_eq(w->err, "train: line 2: the text has no [MASK] to fill\n");
+    ck_assert_int_eq(count_of(w->out, "\n"), 2);
+    expect_exit(w, 2, "printf '[MASK]\\000b\\n' | $TRAIN " LANGUAGE "--predict -");
+    ck_assert_str_eq(w->err, "train: line 1: byte 0x00 at byte 6 is no text\n");
+    expect_exit(w, 2, "printf '[MASK]\\n[MASK]\\377\\n' | $TRAIN " LANGUAGE "--predict -");
+    ck_assert_str_eq(w->err, "train: line 2: byte 0xff at byte 0 is not UTF-8\n");
+    expect_exit(w, 2, "head -c 1048577 /dev/zero | tr '\\0' a | $TRAIN " LANGUAGE "--predict -");
+    ck_assert_str_eq(w->err, "train: line 1: has more than 1048576 bytes\n");
+    expect_exit(w, 1, "$TRAIN " LANGUAGE "--predict - </");
+    ck_assert_str_eq(w->err, "train: line 1: cannot be read: Is a directory\n");
+    expect_exit(w, 0, "$TRAIN " LANGUAGE "--predict - </dev/null");
+    ck_assert_str_eq(w->out, "");
+}
+END_TEST
+
+START_TEST(answers_that_cannot_be_printed_are_a_failure)
+{
+    NEEDS(!access("/dev/full", W_OK), "/dev/full");
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LANGUAGE "train.steps=1");
+    expect_exit(w, 1, "yes '[MASK]' | $TRAIN " LANGUAGE "--predict - >/dev/full");
+    ck_assert_str_eq(w->err, "train: the results could not be printed\n");
+}
+END_TEST
+
 START_TEST(a_masked_text_needs_a_mask)
 {
     make_text();
@@ -131,5 +183,8 @@ int main(void)
     tcase_add_test(tests, characters_that_are_not_known_are_read_as_unknown);
     tcase_add_test(tests, special_tokens_are_never_predicted);
     tcase_add_test(tests, a_masked_text_needs_a_mask);
+    tcase_add_loop_test(tests, lines_of_standard_input_are_answered_one_by_one, 0, 2);
+    tcase_add_test(tests, a_line_that_cannot_be_read_is_exit_2_and_named);
+    tcase_add_test(tests, answers_that_cannot_be_printed_are_a_failure);
     return run_suite(suite);
 }

@@ -1,0 +1,274 @@
+/* What --predict says of texts and tokens, against the logits of the model for rows that are laid
+ * out here by hand. */
+
+#include "config_loading.h"
+
+#include "scratch.h"
+#include "train/run/predict.h"
+
+#include <math.h>
+
+enum { LENGTH = 12, CLASSES = 3, A = RT_FIRST_SYMBOL + 'a' };
+
+typedef struct asking {
+    rt_config config;
+    rt_data *data;
+    rt_roformer *model;
+} asking;
+
+/* A model of three labels and of bytes, whose preferences are far from equal. */
+static asking *new_asking(const char *task, const char *file)
+{
+    char text[700];
+    asking *a = calloc(1, sizeof *a);
+    FILE *to = fopen(in_scratch("a.tsv"), "w");
+    ck_assert(a && to && fputs(file, to) >= 0 && !fclose(to));
+    snprintf(text, sizeof text,
+             "[model]\nlayers = 1\ndim = 16\nheads = 2\n[data]\ntask = %s\nlevel = byte\n"
+             "length = 12\neval_fraction = 0\nfile = %s\n",
+             task, in_scratch("a.tsv"));
+    load_sound(&a->config, text, NULL);
+    ck_assert_int_eq(rt_data_open(&a->data, &a->config.data, NULL).code, RT_OK);
+    const rt_roformer_options o = rt_model_options(&a->config, a->data);
+    ck_assert_int_eq(rt_roformer_new(&a->model, &o, 1, NULL).code, RT_OK);
+    for (size_t i = 0; i < a->model->parameters.block_size; i++)
+        a->model->parameters.values[i] *= 5;
+    return a;
+}
+
+static void free_asking(asking *a)
+{
+    rt_roformer_free(a->model);
+    rt_data_close(a->data);
+    free(a);
+}
+
+static const char texts[] = "text\tlabel\na\tnone\nb\tsome\nc\ttwo words\n";
+static const char pairs[] = "text\ttext_b\tlabel\na\tb\tnone\nb\tc\tsome\nc\td\ttwo words\n";
+static const char tokens[] = "a\tnone\nb\tsome\nc\ttwo words\n";
+static const char *const labels[CLASSES] = {"none", "some", "two words"};
+
+/* Adds "label<TAB>probability" of one place of a row that is laid out by hand. */
+static void add_answer(const asking *a, const int32_t *ids, const int32_t *types, int count,
+                       int place, char *to)
+{
+    const rt_roformer_input in = {
+        .B = 1, .T = count, .ids = ids, .token_types = types, .padding_id = RT_NO_PADDING};
+    rt_graph *g = rt_graph_new();
+    rt_graph_record(g, false);
+    const rt_tensor *logits = rt_roformer_logits(a->model, g, rt_roformer_encode(a->model, g, &in));
+    ck_assert_ptr_nonnull(logits);
+    const real *x = logits->data + (place < 0 ? 0 : place * CLASSES);
+    int best = 0;
+    double sum = 0;
+    for (int c = 0; c < CLASSES; c++) {
+        best = x[c] > x[best] ? c : best;
+        sum += exp((double)x[c]);
+    }
+    sprintf(to + strlen(to), "%s\t%.4f\n", labels[best], exp((double)x[best]) / sum);
+    rt_graph_free(g);
+}
+
+static rt_status ask(const asking *a, const char *text, const char *lines, char *printed,
+                     size_t size, rt_predicted *told)
+{
+    FILE *to = fmemopen(printed, size, "w"), *from = lines ? tmpfile() : NULL;
+    ck_assert(to && (!lines || (from && fputs(lines, from) >= 0)));
+    if (from)
+        rewind(from);
+    const rt_predict_options o = {.text = text, .from = from};
+    rt_status status = rt_predict(to, a->model, a->data, &a->config, &o, told);
+    fclose(to);
+    if (from)
+        fclose(from);
+    return status;
+}
+
+static void expect_answer(const asking *a, const char *text, const char *expected)
+{
+    char printed[1000] = "";
+    rt_predicted told;
+    rt_status status = ask(a, text, NULL, printed, sizeof printed, &told);
+    ck_assert_msg(!status.code, "%s", status.message);
+    ck_assert_str_eq(printed, expected);
+    ck_assert_int_eq(told.texts, 1);
+}
+
+/* ---- texts ---- */
+
+/* The texts are different enough for different answers. */
+START_TEST(a_text_has_the_label_of_the_largest_logit_and_its_probability)
+{
+    static const char *const asked[] = {"ab", "c", "zzyx", "hello"};
+    asking *a = new_asking("classify", texts);
+    bool different = false;
+    char first[100] = "";
+    for (int i = 0; i < 4; i++) {
+        int32_t ids[LENGTH] = {RT_ID_CLS};
+        const int count = (int)strlen(asked[i]);
+        char expected[100] = "";
+        for (int k = 0; k < count; k++)
+            ids[1 + k] = A + asked[i][k] - 'a';
+        ids[1 + count] = RT_ID_SEP;
+        add_answer(a, ids, NULL, count + 2, -1, expected);
+        expect_answer(a, asked[i], expected);
+        different |= *first && strcmp(first, expected) != 0;
+        strcpy(first, expected);
+    }
+    ck_assert(different);
+    free_asking(a);
+}
+END_TEST
+
+START_TEST(a_pair_is_read_with_its_types)
+{
+    asking *a = new_asking("classify", pairs);
+    const int32_t ids[] = {RT_ID_CLS, A, A + 1, RT_ID_SEP, A + 2, RT_ID_SEP};
+    const int32_t types[] = {0, 0, 0, 0, 1, 1};
+    char expected[100] = "", other[100] = "";
+    add_answer(a, ids, types, 6, -1, expected);
+    add_answer(a, ids, NULL, 6, -1, other);
+    ck_assert_str_ne(expected, other);
+    expect_answer(a, "ab\tc", expected);
+    free_asking(a);
+}
+END_TEST
+
+START_TEST(a_long_text_is_cut_and_counted)
+{
+    asking *a = new_asking("classify", texts);
+    char whole[100] = "", more[100] = "";
+    rt_predicted told;
+    ck_assert(!ask(a, "abcdefghij", NULL, whole, sizeof whole, &told).code);
+    ck_assert_int_eq(told.cut, 0);
+    ck_assert(!ask(a, "abcdefghijklm", NULL, more, sizeof more, &told).code);
+    ck_assert_int_eq(told.cut, 1);
+    ck_assert_str_eq(whole, more);
+    free_asking(a);
+}
+END_TEST
+
+/* ---- tokens ---- */
+
+START_TEST(every_token_has_the_label_at_its_first_piece)
+{
+    asking *a = new_asking("tag", tokens);
+    const int32_t ids[] = {RT_ID_CLS, A, A + 1, A + 2, A + 3, A + 4, A + 5, RT_ID_SEP};
+    static const int places[] = {1, 3, 4};
+    static const char *const words[] = {"ab", "c", "def"};
+    char expected[300] = "";
+    for (int i = 0; i < 3; i++) {
+        sprintf(expected + strlen(expected), "%s\t", words[i]);
+        add_answer(a, ids, NULL, 8, places[i], expected);
+    }
+    strcat(expected, "\n");
+    expect_answer(a, " ab  c\tdef ", expected);
+    free_asking(a);
+}
+END_TEST
+
+START_TEST(a_token_that_is_cut_off_has_no_line)
+{
+    asking *a = new_asking("tag", tokens);
+    char printed[300] = "";
+    rt_predicted told;
+    ck_assert(!ask(a, "abcd efghij k l", NULL, printed, sizeof printed, &told).code);
+    ck_assert_ptr_nonnull(strstr(printed, "abcd\t"));
+    ck_assert_ptr_nonnull(strstr(printed, "\nefghij\t"));
+    ck_assert_ptr_null(strstr(printed, "\nk\t"));
+    ck_assert_int_eq(told.cut, 1);
+    free_asking(a);
+}
+END_TEST
+
+/* ---- lines ---- */
+
+START_TEST(every_line_is_answered_as_if_it_were_alone)
+{
+    static const char *const asked[] = {"abcdefghijklmnop", "a", "hello", "xyz"};
+    asking *a = new_asking(_i ? "tag" : "classify", _i ? tokens : texts);
+    char printed[1000] = "", expected[1000] = "", lines[100] = "";
+    rt_predicted told;
+    for (int i = 0; i < 4; i++) {
+        char one[200] = "";
+        ck_assert(!ask(a, asked[i], NULL, one, sizeof one, &told).code);
+        strcat(expected, one);
+        sprintf(lines + strlen(lines), "%s%s", asked[i], i == 1 ? "\r\n" : i == 3 ? "" : "\n");
+    }
+    ck_assert(!ask(a, NULL, lines, printed, sizeof printed, &told).code);
+    ck_assert_str_eq(printed, expected);
+    ck_assert_int_eq(told.texts, 4);
+    ck_assert_int_eq(told.cut, 1);
+    free_asking(a);
+}
+END_TEST
+
+START_TEST(a_bad_line_is_named_and_the_answers_before_it_stand)
+{
+    static const char *const lines[][2] = {
+        {"ab\n\ncd\n", "line 2: the text is empty"},
+        {"ab\nc\xff\n", "line 2: byte 0xff at byte 1 is not UTF-8"},
+    };
+    asking *a = new_asking("classify", texts);
+    char one[200] = "";
+    rt_predicted told;
+    ck_assert(!ask(a, "ab", NULL, one, sizeof one, &told).code);
+    for (int i = 0; i < 2; i++) {
+        char printed[1000] = "";
+        rt_status status = ask(a, NULL, lines[i][0], printed, sizeof printed, &told);
+        ck_assert_int_eq(status.code, RT_ARGUMENT);
+        ck_assert_str_eq(status.message, lines[i][1]);
+        ck_assert_str_eq(printed, one);
+    }
+    free_asking(a);
+}
+END_TEST
+
+START_TEST(a_stream_without_lines_has_no_answers)
+{
+    asking *a = new_asking("classify", texts);
+    char printed[100] = "";
+    rt_predicted told;
+    ck_assert(!ask(a, NULL, "", printed, sizeof printed, &told).code);
+    ck_assert_str_eq(printed, "");
+    ck_assert_int_eq(told.texts, 0);
+    free_asking(a);
+}
+END_TEST
+
+/* ---- a full heap ---- */
+
+START_TEST(a_full_heap_is_an_error)
+{
+    asking *a = new_asking("tag", tokens);
+    rt_code code = RT_MEMORY;
+    size_t n = 0;
+    while (code == RT_MEMORY && n < 10000) {
+        char printed[300] = "";
+        rt_predicted told;
+        rt_memory_fail_at(++n);
+        code = ask(a, NULL, "ab c\nd\n", printed, sizeof printed, &told).code;
+        rt_memory_fail_at(0);
+    }
+    ck_assert_int_eq(code, RT_OK);
+    ck_assert_uint_gt(n, 8);
+    free_asking(a);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("predict labelled");
+    TCase *tests = leak_checked_case(suite, "predict labelled");
+    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
+    tcase_add_test(tests, a_text_has_the_label_of_the_largest_logit_and_its_probability);
+    tcase_add_test(tests, a_pair_is_read_with_its_types);
+    tcase_add_test(tests, a_long_text_is_cut_and_counted);
+    tcase_add_test(tests, every_token_has_the_label_at_its_first_piece);
+    tcase_add_test(tests, a_token_that_is_cut_off_has_no_line);
+    tcase_add_loop_test(tests, every_line_is_answered_as_if_it_were_alone, 0, 2);
+    tcase_add_test(tests, a_bad_line_is_named_and_the_answers_before_it_stand);
+    tcase_add_test(tests, a_stream_without_lines_has_no_answers);
+    tcase_add_test(tests, a_full_heap_is_an_error);
+    return run_suite(suite);
+}
