@@ -199,7 +199,8 @@ START_TEST(what_is_not_there_is_refused)
         {2, "--checkpoint runs", "--checkpoint goes with --eval, --predict, --export and --decay"},
         {2, "--checkpoint runs tiny.ini --print-config", "--checkpoint goes with"},
         {2, "--checkpoint runs --check", "--checkpoint goes with"},
-        {2, "--checkpoint none.h5 --eval --best", "--best chooses from a folder: none.h5 is none"},
+        {2, "--checkpoint none.h5 --eval --best",
+         "--best chooses from the checkpoints of a run: none.h5 is none"},
         {2, "tiny.ini --best", "--best goes with --eval, --predict, --export and --decay"},
         {4, "tiny.ini --decay --best", "runs/tiny has no checkpoint"},
     };
