@@ -111,7 +111,7 @@ rt_status rt_imported_open(rt_imported **imported_new, const char *folder)
         return rt_out_of_memory("a folder of Hugging Face");
     rt_status status = rt_huggingface_open(&m->there, folder);
     if (!status.code)
-        status = rt_tokenizer_read(&m->vocabulary, folder, m->there->level);
+        status = rt_tokenizer_read(&m->vocabulary, folder, m->there->level, &m->warning);
     if (!status.code)
         status = check_vocabulary(m);
     if (!status.code)

@@ -18,6 +18,7 @@ typedef struct rt_imported {
                                   these two over leaves NULL */
     int *places;               /* (options.labels): where the class of each label was */
     char *config;              /* an INI text */
+    const char *warning;       /* of its tokenizer, a line for the user; or NULL */
 } rt_imported;
 
 rt_status rt_imported_open(rt_imported **imported_new, const char *folder) RT_MUST_CHECK;
