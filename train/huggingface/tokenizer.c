@@ -259,7 +259,7 @@ static rt_status find_level(const char *word, rt_level *level)
             *level = (rt_level)i;
             return rt_ok();
         }
-    return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": rotor_level is %s, which is not known",
+    return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": " RT_HF_LEVEL " is %s, which is not known",
                     rt_quote(quoted, word));
 }
 
