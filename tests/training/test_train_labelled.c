@@ -90,17 +90,22 @@ START_TEST(a_model_keeps_its_labels)
 }
 END_TEST
 
-START_TEST(a_run_starts_from_a_model_of_the_same_labels)
+START_TEST(a_run_takes_the_head_of_a_model_of_the_same_labels)
 {
     expect_exit(w, 0, "$TRAIN " CLASSIFY);
     expect_exit(w, 0,
                 "$TRAIN " CLASSIFY "run.name=more train.steps=5 "
                 "train.init_from=runs/c/checkpoints/step-00000060.h5");
     expect_exit(w, 0, "sed -i s/with/zwith/ sub/train.tsv sub/test.csv");
-    expect_exit(w, 3,
-                "$TRAIN " CLASSIFY "run.name=other train.steps=5 "
+    expect_exit(w, 0,
+                "$TRAIN sub/c.ini run.name=other train.steps=5 optimizer.lr=0 "
                 "train.init_from=runs/c/checkpoints/step-00000060.h5");
-    expect_text(w->err, "'zwith' is not a label of the model\n");
+    expect_text(w->err, "parameters of the model start anew: 4, the first is classifier.");
+    expect_exit(w, 0,
+                "$TRAIN sub/c.ini run.name=same train.steps=5 data.file=sub/train.tsv "
+                "data.eval_file=sub/train.tsv "
+                "train.init_from=runs/other/checkpoints/step-00000005.h5");
+    expect_no_text(w->err, "start anew");
 }
 END_TEST
 
@@ -171,7 +176,7 @@ int main(void)
     tcase_add_loop_test(tests, the_gradients_of_labelled_data_are_right, 0, 2);
     tcase_add_loop_test(tests, a_stopped_training_goes_on_to_the_same_bytes, 0, 2);
     tcase_add_test(tests, a_model_keeps_its_labels);
-    tcase_add_test(tests, a_run_starts_from_a_model_of_the_same_labels);
+    tcase_add_test(tests, a_run_takes_the_head_of_a_model_of_the_same_labels);
     tcase_add_test(tests, bad_files_are_exit_3_before_anything_is_created);
     tcase_add_test(tests, contradictions_are_exit_2);
     tcase_add_test(tests, what_is_cut_is_counted_in_a_warning);
