@@ -28,4 +28,9 @@ void rt_imported_close(rt_imported *imported);
 rt_status rt_imported_load(const rt_imported *imported, rt_roformer *model, bool head,
                            rt_huggingface_taken *taken) RT_MUST_CHECK;
 
+/* The first key by which a model would compute something else from the folder's weights than the
+ * model that they are of; NULL if there is none. `theta` is what rt_imported_load has taken. */
+const char *rt_imported_difference(const rt_imported *imported, const rt_roformer_options *o,
+                                   bool theta);
+
 #endif

@@ -380,6 +380,12 @@ static rt_status start_from_folder(rt_run *r)
     tell_start(r, taken.theta);
     if (!taken.head && !r->arguments->quiet)
         rt_progress_say(&r->progress, "the head of the model starts anew");
+    const char *other = rt_imported_difference(r->imported, &r->state->model->options, taken.theta);
+    if (other)
+        rt_progress_say(&r->progress,
+                        "warning: %s is not that of the folder's model; train --checkpoint %s "
+                        "--print-config shows what is",
+                        other, r->config->train.init_from);
     return status;
 }
 
