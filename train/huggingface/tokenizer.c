@@ -189,8 +189,9 @@ static rt_status sort_pieces(json_t *vocab, const char **pieces, size_t count)
                             PIECES ": the ids of the %zu pieces must be 0 to %zu, each once; that "
                                    "of %s is not",
                             count, count - 1, rt_quote(quoted, piece));
-        if (strchr(piece, '\n'))
-            return rt_error(RT_CHECKPOINT, PIECES ": %s has a newline", rt_quote(quoted, piece));
+        if (!*piece || strchr(piece, '\n'))
+            return rt_error(RT_CHECKPOINT, PIECES ": the piece of id %d %s", (int)place,
+                            *piece ? "has a newline" : "is empty");
         pieces[place] = piece;
     }
     return rt_ok();
