@@ -183,6 +183,23 @@ START_TEST(labels_of_any_letters_are_read_again)
 }
 END_TEST
 
+START_TEST(the_length_of_the_training_comes_back)
+{
+    const rt_roformer_options o = usual();
+    rt_roformer *model = new_model(&o);
+    assert_status(write_model(model, &(rt_huggingface_export){.length = 24}), RT_OK, "");
+    rt_huggingface *there = opened_folder(in_scratch("out"));
+    char *ini = rt_huggingface_ini(there);
+    ck_assert_int_eq(there->length, 24);
+    ck_assert_int_eq(there->max_positions, 1536);
+    expect_in(ini, "[data]\nlength = 24\n");
+    rt_free(ini);
+    rt_huggingface_close(there);
+    rt_roformer_free(model);
+    remove_out();
+}
+END_TEST
+
 START_TEST(the_class_follows_the_head)
 {
     static const struct {
@@ -535,6 +552,7 @@ int main(void)
     tcase_add_test(tests, an_empty_folder_is_taken);
     tcase_add_test(tests, a_file_or_a_name_without_a_folder_is_refused);
     tcase_add_test(tests, labels_of_any_letters_are_read_again);
+    tcase_add_test(tests, the_length_of_the_training_comes_back);
     tcase_add_loop_test(tests, the_class_follows_the_head, 0, 4);
     tcase_add_test(tests, the_card_means_nothing_but_its_words);
     tcase_add_test(tests, a_vocabulary_and_its_tokenizer_are_written);

@@ -241,7 +241,7 @@ static const rt_key keys[] = {
     {"train", "target_accuracy", NUMBER(train.target_accuracy, FROM_TO(0, 1)), "0",
      "stop early when reached, exit with 7 if never; 0 = none", RT_FIXED},
     {"train", "init_from", TEXT(train.init_from), "",
-     "a checkpoint whose parameters this run starts from", RT_FIXED},
+     "a checkpoint, or a folder of Hugging Face, whose parameters this run starts from", RT_FIXED},
     {"train", "freeze", TEXT(train.freeze), "",
      "parts that are not trained, with commas between: embeddings, layer.N, head, theta", RT_FIXED},
 };

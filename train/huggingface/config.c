@@ -318,10 +318,11 @@ static void read_all(reading *r, rt_huggingface *there)
     there->architecture = read_class(r);
     there->options = read_options(r, there->architecture);
     there->max_positions = whole(r, "max_position_embeddings", 1536, 1, MOST);
+    there->length = whole(r, RT_HF_LENGTH, there->max_positions, 1, MOST);
     const bool padded = json_object_get(r->json, "pad_token_id") == NULL || find(r, "pad_token_id");
     there->padding_id =
         padded ? whole(r, "pad_token_id", 0, 0, there->options.vocab - 1) : RT_NO_PADDING;
-    snprintf(there->level, sizeof there->level, "%s", word(r, "rotor_level"));
+    snprintf(there->level, sizeof there->level, "%s", word(r, RT_HF_LEVEL));
     if (!r->status.code && has_labels(there))
         read_labels(r, there);
     if (!r->status.code)

@@ -181,7 +181,9 @@ rt_status rt_huggingface_config_text(char **text_new, const rt_roformer *model,
     if (o->theta.learn)
         put_theta(&w, o, theta, shape);
     if (export->vocabulary)
-        rt_writer_add(&w, "  \"rotor_level\": \"%s\",\n", levels[export->vocabulary->level]);
+        rt_writer_add(&w, "  \"" RT_HF_LEVEL "\": \"%s\",\n", levels[export->vocabulary->level]);
+    if (export->length)
+        put_whole(&w, RT_HF_LENGTH, export->length);
     rt_writer_add(&w, "  \"dtype\": \"float32\"\n}\n");
     rt_free(theta);
     return taken(&w, text_new, RT_HF_CONFIG);

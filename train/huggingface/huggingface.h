@@ -44,6 +44,8 @@ typedef struct rt_huggingface {
     rt_roformer_options options; /* the whole model; of RoFormerModel, which has no head, with the
                                     lm head */
     int max_positions;           /* rows of its table of sines: what it was trained on at most */
+    int length;                  /* tokens that it was trained on, if rotor wrote it; otherwise
+                                    max_positions */
     int padding_id;              /* the id whose embedding was not trained; RT_NO_PADDING */
     char **labels;               /* (options.labels), of the sequence and token heads; or NULL */
     double *theta;               /* if options.theta.learn, laid out as rt_roformer_theta */

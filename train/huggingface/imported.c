@@ -111,7 +111,7 @@ rt_status rt_imported_open(rt_imported **imported_new, const char *folder)
         return rt_out_of_memory("a folder of Hugging Face");
     rt_status status = rt_huggingface_open(&m->there, folder);
     if (!status.code)
-        status = rt_tokenizer_read(&m->vocabulary, folder, m->there->level);
+        status = rt_tokenizer_read(&m->vocabulary, folder, m->there->level, &m->warning);
     if (!status.code)
         status = check_vocabulary(m);
     if (!status.code)
@@ -189,4 +189,23 @@ rt_status rt_imported_load(const rt_imported *m, rt_roformer *model, bool head,
     }
     rt_free(kept);
     return status;
+}
+
+/* Layers and widths need no look: with others, the weights do not fit. */
+const char *rt_imported_difference(const rt_imported *m, const rt_roformer_options *o, bool theta)
+{
+    const rt_roformer_options *there = &m->there->options;
+    if (there->norm != o->norm)
+        return "model.norm";
+    if (there->norm_eps != o->norm_eps)
+        return "model.norm_eps";
+    if (there->activation != o->activation)
+        return "model.activation";
+    if (there->attention != o->attention)
+        return "model.attention";
+    if (there->causal != o->causal)
+        return "model.causal";
+    if (there->position.rotate_value != o->position.rotate_value)
+        return "position.rotate_value";
+    return theta || o->theta.learn ? NULL : "the fixed theta";
 }

@@ -18,6 +18,7 @@ typedef struct rt_imported {
                                   these two over leaves NULL */
     int *places;               /* (options.labels): where the class of each label was */
     char *config;              /* an INI text */
+    const char *warning;       /* of its tokenizer, a line for the user; or NULL */
 } rt_imported;
 
 rt_status rt_imported_open(rt_imported **imported_new, const char *folder) RT_MUST_CHECK;
@@ -26,5 +27,10 @@ void rt_imported_close(rt_imported *imported);
 /* Takes the values, as rt_huggingface_load; without `head`, those of the model's head stay. */
 rt_status rt_imported_load(const rt_imported *imported, rt_roformer *model, bool head,
                            rt_huggingface_taken *taken) RT_MUST_CHECK;
+
+/* The first key by which a model would compute something else from the folder's weights than the
+ * model that they are of; NULL if there is none. `theta` is what rt_imported_load has taken. */
+const char *rt_imported_difference(const rt_imported *imported, const rt_roformer_options *o,
+                                   bool theta);
 
 #endif

@@ -152,8 +152,8 @@ char *rt_huggingface_ini(const rt_huggingface *there)
         }
     }
     rt_writer_add(&w, "\n[data]\n");
-    if (there->max_positions >= LEAST_LENGTH)
-        rt_writer_add(&w, "length = %d\n", there->max_positions);
+    if (there->length >= LEAST_LENGTH)
+        rt_writer_add(&w, "length = %d\n", there->length);
     if (there->options.causal)
         rt_writer_add(&w, "objective = lm\n");
     rt_free(config);

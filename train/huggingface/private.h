@@ -22,6 +22,10 @@
 #define RT_HF_DECODER_BIAS "cls.predictions.decoder.bias"
 #define RT_HF_BIAS         "cls.predictions.bias"
 
+/* Keys of config.json: data.level of the vocabulary, data.length. */
+#define RT_HF_LEVEL  "rotor_level"
+#define RT_HF_LENGTH "rotor_length"
+
 /* The key of config.json with all learned theta: {"scope": "layer", "form": "log", "base": 10000,
  * "theta": [[[...], ...], ...]}, radians a position by layer, head and pair, where layers or heads
  * share them a list of one. */

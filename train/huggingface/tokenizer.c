@@ -13,6 +13,8 @@
 
 #define PIECES "tokenizer.json"
 
+enum { MOST_CHARACTERS = 100 }; /* of a word that is cut into pieces (data/vocabulary.h) */
+
 static bool has_file(const char *folder, const char *name)
 {
     char path[RT_PATH_SIZE];
@@ -64,37 +66,113 @@ static rt_status expect_word(const json_t *object, const char *file, const char 
                     rt_quote(quoted, word), wish);
 }
 
-/* tokenizer_config.json, which need not be there. */
-static rt_status read_settings(const char *folder, bool *lowercase)
+/* What tokenizer_config.json says, which need not be there. */
+typedef struct settings {
+    bool leaves_words; /* to tokenizer.json, if there is one */
+    bool lowercase;
+    const char *warning;
+} settings;
+
+static bool is_among(const char *word, const char *const *words)
 {
-    json_t *settings;
-    bool basic;
-    *lowercase = true;
+    for (; *words; words++)
+        if (!strcmp(word, *words))
+            return true;
+    return false;
+}
+
+/* The class that transformers would take; without one it is taken for BERT's. */
+static rt_status read_class(const json_t *object, settings *s)
+{
+    static const char *const of_bert[] = {"", "BertTokenizer", "BertTokenizerFast", NULL};
+    static const char *const general[] = {"PreTrainedTokenizerFast", "TokenizersBackend", NULL};
+    static const char *const of_roformer[] = {"RoFormerTokenizer", "RoFormerTokenizerFast", NULL};
+    char quoted[RT_QUOTE_SIZE];
+    const json_t *found = json_object_get(object, "tokenizer_class");
+    const char *word = json_is_string(found) ? json_string_value(found) : "";
+    s->leaves_words = is_among(word, general);
+    if (is_among(word, of_roformer))
+        s->warning = RT_HF_TOKENIZER ": RoFormerTokenizer cuts Chinese into words before it looks "
+                                     "for pieces; here every ideograph is a word, as for "
+                                     "BertTokenizer";
+    else if (!s->leaves_words && !is_among(word, of_bert))
+        return rt_error(RT_CHECKPOINT,
+                        RT_HF_TOKENIZER ": tokenizer_class is %s; 'BertTokenizer' and "
+                                        "'RoFormerTokenizer' are read",
+                        rt_quote(quoted, word));
+    return rt_ok();
+}
+
+static rt_status read_settings(const char *folder, settings *s)
+{
+    json_t *object;
+    bool basic = true;
+    *s = (settings){.leaves_words = true, .lowercase = true};
     if (!has_file(folder, RT_HF_TOKENIZER))
         return rt_ok();
-    rt_status status = rt_json_read_file(&settings, folder, RT_HF_TOKENIZER);
+    rt_status status = rt_json_read_file(&object, folder, RT_HF_TOKENIZER);
     if (!status.code)
-        status = read_words(settings, RT_HF_TOKENIZER, "do_lower_case", "tokenize_chinese_chars",
-                            lowercase);
+        status = read_class(object, s);
     if (!status.code)
-        status = read_bool(settings, RT_HF_TOKENIZER, "do_basic_tokenize", true, &basic);
+        status = read_words(object, RT_HF_TOKENIZER, "do_lower_case", "tokenize_chinese_chars",
+                            &s->lowercase);
+    if (!status.code)
+        status = read_bool(object, RT_HF_TOKENIZER, "do_basic_tokenize", true, &basic);
     if (!status.code && !basic)
         status = rt_error(RT_CHECKPOINT, RT_HF_TOKENIZER ": do_basic_tokenize must be true");
-    json_decref(settings);
+    json_decref(object);
     return status;
 }
 
 /* ---- tokenizer.json ---- */
 
-static rt_status read_normalizer(const json_t *tokenizer, bool *lowercase)
+/* A part of it that must be there, of the type that BERT has. */
+static rt_status find_part(const json_t *tokenizer, const char *name, const char *type,
+                           const json_t **part)
 {
-    const json_t *normalizer = json_object_get(tokenizer, "normalizer");
-    if (!json_is_object(normalizer))
-        return rt_error(RT_CHECKPOINT, PIECES ": normalizer must be a BertNormalizer");
-    rt_status status = expect_word(normalizer, PIECES, "type", "BertNormalizer");
-    return status.code
-               ? status
-               : read_words(normalizer, PIECES, "lowercase", "handle_chinese_chars", lowercase);
+    *part = json_object_get(tokenizer, name);
+    const char *found = json_string_value(json_object_get(*part, "type"));
+    char quoted[RT_QUOTE_SIZE];
+    if (found && !strcmp(found, type))
+        return rt_ok();
+    return rt_error(RT_CHECKPOINT, PIECES ": the type of %s is %s; '%s' alone is read", name,
+                    found ? rt_quote(quoted, found) : "missing", type);
+}
+
+/* How it cuts a text into words. */
+static rt_status read_cutting(const json_t *tokenizer, settings *s)
+{
+    const json_t *normalizer, *cutter;
+    bool cleans = true;
+    rt_status status = find_part(tokenizer, "normalizer", "BertNormalizer", &normalizer);
+    if (!status.code)
+        status = find_part(tokenizer, "pre_tokenizer", "BertPreTokenizer", &cutter);
+    if (!status.code && s->leaves_words)
+        status = read_words(normalizer, PIECES, "lowercase", "handle_chinese_chars", &s->lowercase);
+    if (!status.code)
+        status = read_bool(normalizer, PIECES, "clean_text", true, &cleans);
+    if (!status.code && !cleans)
+        status = rt_error(RT_CHECKPOINT, PIECES ": clean_text must be true");
+    return status;
+}
+
+/* How it cuts a word into pieces. */
+static rt_status read_model(const json_t *tokenizer, json_t **vocab)
+{
+    const json_t *model;
+    rt_status status = find_part(tokenizer, "model", "WordPiece", &model);
+    if (!status.code)
+        status = expect_word(model, PIECES, "continuing_subword_prefix", "##");
+    if (!status.code)
+        status = expect_word(model, PIECES, "unk_token", "[UNK]");
+    const json_t *most = json_object_get(model, "max_input_chars_per_word");
+    if (!status.code && most && json_integer_value(most) != MOST_CHARACTERS)
+        status = rt_error(RT_CHECKPOINT, PIECES ": max_input_chars_per_word must be %d",
+                          MOST_CHARACTERS);
+    *vocab = json_object_get(model, "vocab");
+    if (!status.code && !json_is_object(*vocab))
+        status = rt_error(RT_CHECKPOINT, PIECES ": model.vocab must be an object");
+    return status;
 }
 
 /* Puts the pieces in the order of their ids, which must be 0 to count - 1. */
@@ -111,8 +189,9 @@ static rt_status sort_pieces(json_t *vocab, const char **pieces, size_t count)
                             PIECES ": the ids of the %zu pieces must be 0 to %zu, each once; that "
                                    "of %s is not",
                             count, count - 1, rt_quote(quoted, piece));
-        if (strchr(piece, '\n'))
-            return rt_error(RT_CHECKPOINT, PIECES ": %s has a newline", rt_quote(quoted, piece));
+        if (!*piece || strchr(piece, '\n'))
+            return rt_error(RT_CHECKPOINT, PIECES ": the piece of id %d %s", (int)place,
+                            *piece ? "has a newline" : "is empty");
         pieces[place] = piece;
     }
     return rt_ok();
@@ -138,24 +217,14 @@ static rt_status write_pieces(json_t *vocab, char **text_new)
     return *text_new ? rt_ok() : rt_out_of_memory("a vocabulary");
 }
 
-static rt_status read_pieces(const char *folder, char **text_new, bool *lowercase)
+static rt_status read_pieces(const char *folder, char **text_new, settings *s)
 {
-    json_t *tokenizer;
+    json_t *tokenizer, *vocab;
     rt_status status = rt_json_read_file(&tokenizer, folder, PIECES);
-    json_t *model = json_object_get(tokenizer, "model");
-    json_t *vocab = json_object_get(model, "vocab");
-    if (!status.code && (!json_is_object(model) || !json_is_object(vocab)))
-        status = rt_error(RT_CHECKPOINT, PIECES ": model.vocab must be an object");
-    if (!status.code && !json_object_get(model, "type"))
-        status = rt_error(RT_CHECKPOINT, PIECES ": model has no type; 'WordPiece' alone is read");
     if (!status.code)
-        status = expect_word(model, PIECES, "type", "WordPiece");
+        status = read_model(tokenizer, &vocab);
     if (!status.code)
-        status = expect_word(model, PIECES, "continuing_subword_prefix", "##");
-    if (!status.code)
-        status = expect_word(model, PIECES, "unk_token", "[UNK]");
-    if (!status.code)
-        status = read_normalizer(tokenizer, lowercase);
+        status = read_cutting(tokenizer, s);
     if (!status.code)
         status = write_pieces(vocab, text_new);
     json_decref(tokenizer);
@@ -191,32 +260,37 @@ static rt_status find_level(const char *word, rt_level *level)
             *level = (rt_level)i;
             return rt_ok();
         }
-    return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": rotor_level is %s, which is not known",
+    return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": " RT_HF_LEVEL " is %s, which is not known",
                     rt_quote(quoted, word));
 }
 
-rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, const char *level)
+rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, const char *level,
+                            const char **warning)
 {
     rt_vocabulary_kind kind = {.level = RT_LEVEL_WORDPIECE};
     const bool lines = has_file(folder, RT_HF_VOCAB);
+    settings s = {0};
     char *text = NULL;
     size_t size = 0;
     *vocabulary_new = NULL;
+    *warning = NULL;
     if (!lines && !has_file(folder, PIECES))
         return rt_ok();
     rt_status status = find_level(level, &kind.level);
+    if (!status.code && kind.level == RT_LEVEL_WORDPIECE)
+        status = read_settings(folder, &s);
     if (!status.code)
-        status =
-            lines ? read_file(folder, &text, &size) : read_pieces(folder, &text, &kind.lowercase);
+        status = lines ? read_file(folder, &text, &size) : read_pieces(folder, &text, &s);
     if (!status.code && !lines)
         size = strlen(text);
-    if (!status.code && lines && kind.level == RT_LEVEL_WORDPIECE)
-        status = read_settings(folder, &kind.lowercase);
+    kind.lowercase = kind.level == RT_LEVEL_WORDPIECE && s.lowercase;
     if (!status.code)
         status = rt_vocabulary_read(vocabulary_new, kind, lines ? RT_HF_VOCAB : PIECES,
                                     (const unsigned char *)text, size);
     if (status.code == RT_DATA)
         status.code = RT_CHECKPOINT;
+    if (!status.code)
+        *warning = s.warning;
     rt_free(text);
     return status;
 }

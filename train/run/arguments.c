@@ -318,8 +318,9 @@ static rt_status check_together(const rt_arguments *a)
     if (a->resume && a->overwrite)
         return rt_error(RT_CONFIG, "--resume and --overwrite contradict each other");
     if (a->checkpoint && !uses_checkpoint && (a->config || a->command != RT_COMMAND_PRINT_CONFIG))
-        return rt_error(RT_CONFIG, "--checkpoint goes with --eval, --predict and --decay, and "
-                                   "without a CONFIG.ini with --print-config");
+        return rt_error(RT_CONFIG,
+                        "--checkpoint goes with --eval, --predict, --export and --decay, "
+                        "and without a CONFIG.ini with --print-config");
     if (a->watch && a->other_count)
         return rt_error(RT_CONFIG, "--watch takes one run");
     if (a->output && (!a->report || !a->other_count))

@@ -81,7 +81,8 @@ static rt_status evaluate(rt_outcome *o, const rt_config *c, rt_trainer *trainer
     if (status.code)
         return status;
     const double limit = rt_divergence_limit(&rt_trainer_state(trainer)->model->options);
-    return e->loss > limit ? tell_divergence(o, limit) : rt_ok();
+    const bool trained = rt_trainer_state(trainer)->step > 0; /* here, and not by somebody else */
+    return trained && e->loss > limit ? tell_divergence(o, limit) : rt_ok();
 }
 
 static rt_status evaluate_lengths(rt_outcome *o, const rt_config *c, rt_trainer *trainer)

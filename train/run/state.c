@@ -279,11 +279,15 @@ static rt_status take_past(rt_run *r, const rt_checkpoint_info *info, const char
 }
 
 /* Says what a folder of Hugging Face is taken for that is not quite so. */
-static void warn_of_folder(rt_run *r, const rt_huggingface *there)
+static void warn_of_folder(rt_run *r)
 {
-    if (*there->warnings)
-        rt_progress_say(&r->progress, "warning: %.*s", (int)strcspn(there->warnings, "\n"),
-                        there->warnings);
+    const char *line = r->imported->there->warnings;
+    for (int length; *line; line += length + (line[length] == '\n')) {
+        length = (int)strcspn(line, "\n");
+        rt_progress_say(&r->progress, "warning: %.*s", length, line);
+    }
+    if (r->imported->warning)
+        rt_progress_say(&r->progress, "warning: %s", r->imported->warning);
 }
 
 /* The values of a folder, which has taken no step. */
@@ -291,8 +295,11 @@ static rt_status load_imported(rt_run *r)
 {
     rt_huggingface_taken taken;
     rt_roformer *model = r->state->model;
-    warn_of_folder(r, r->imported->there);
+    warn_of_folder(r);
     rt_status status = rt_imported_load(r->imported, model, true, &taken);
+    if (!status.code && !taken.head)
+        rt_progress_say(&r->progress, "warning: the folder has no head for this model: it is drawn "
+                                      "at random, and so are its answers");
     if (!status.code && model->options.theta.learn)
         rt_roformer_theta(model, model->theta_start);
     return status;
@@ -366,13 +373,19 @@ static bool has_same_classes(const rt_run *r)
 static rt_status start_from_folder(rt_run *r)
 {
     rt_huggingface_taken taken;
-    warn_of_folder(r, r->imported->there);
+    warn_of_folder(r);
     rt_status status = rt_imported_load(r->imported, r->state->model, has_same_classes(r), &taken);
     if (status.code)
         return status;
     tell_start(r, taken.theta);
     if (!taken.head && !r->arguments->quiet)
         rt_progress_say(&r->progress, "the head of the model starts anew");
+    const char *other = rt_imported_difference(r->imported, &r->state->model->options, taken.theta);
+    if (other)
+        rt_progress_say(&r->progress,
+                        "warning: %s is not that of the folder's model; train --checkpoint %s "
+                        "--print-config shows what is",
+                        other, r->config->train.init_from);
     return status;
 }
 

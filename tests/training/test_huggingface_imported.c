@@ -1,0 +1,252 @@
+/* A folder of Hugging Face as a run takes it: with vocabulary, labels and configuration. */
+
+#include "suite.h"
+#include "training/hf_folder.h"
+
+#include "train/huggingface/imported.h"
+
+#include <math.h>
+
+#define CHANGES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* Names that are in another order than the numbers. */
+#define NAMES                                                                                      \
+    CHANGES("\"0\": \"LABEL_0\"", "\"0\": \"north\"", "\"1\": \"LABEL_1\"", "\"1\": \"west\"",     \
+            "\"2\": \"LABEL_2\"", "\"2\": \"\xc3\xa9st\"", "\"3\": \"LABEL_3\"",                   \
+            "\"3\": \"east\"")
+static const char *const names[] = {"north", "west", "\xc3\xa9st", "east"};
+enum { LABELS = 4, TIME = 7 };
+
+static rt_imported *opened(void)
+{
+    rt_imported *m;
+    assert_status(rt_imported_open(&m, scratch), RT_OK, "");
+    return m;
+}
+
+static void expect_not_opened(const char *message)
+{
+    rt_imported *m;
+    assert_status(rt_imported_open(&m, scratch), RT_CHECKPOINT, message);
+    ck_assert_ptr_null(m);
+}
+
+/* A model of these options, drawn from another seed than the import's own. */
+static rt_roformer *drawn(const rt_roformer_options *options)
+{
+    rt_roformer *model;
+    assert_status(rt_roformer_new(&model, options, 77, NULL), RT_OK, "");
+    return model;
+}
+
+/* The last logits of a few ids. */
+static void find_logits(rt_roformer *model, double logits[LABELS])
+{
+    static const int32_t ids[TIME] = {2, 9, 17, 31, 8, 40, 3};
+    const rt_roformer_input in = {.B = 1, .T = TIME, .ids = ids, .padding_id = RT_NO_PADDING};
+    rt_graph *g = rt_graph_new();
+    rt_tensor *t = rt_roformer_logits(model, g, rt_roformer_encode(model, g, &in));
+    assert_status(rt_graph_status(g), RT_OK, "");
+    for (int i = 0; i < LABELS; i++)
+        logits[i] = (double)t->data[rt_size(t) - LABELS + (size_t)i];
+    rt_graph_free(g);
+}
+
+/* ---- labels ---- */
+
+static const char *const fixtures[] = {"sequence", "token"};
+
+START_TEST(a_class_keeps_its_name_and_its_logit)
+{
+    double expected[LABELS], got[LABELS];
+    rt_huggingface_taken taken;
+    copy_fixture(fixtures[_i], NAMES, NULL);
+    rt_huggingface *there = opened_folder(scratch);
+    rt_roformer *as_it_is = model_of_folder(there);
+    rt_imported *m = opened();
+    rt_roformer *model = drawn(&m->there->options);
+    assert_status(rt_imported_load(m, model, true, &taken), RT_OK, "");
+    ck_assert(taken.head);
+    find_logits(as_it_is, expected);
+    find_logits(model, got);
+    ck_assert_int_eq(m->labels->count, LABELS);
+    for (int i = 0; i < LABELS; i++) {
+        const int place = rt_labels_find(m->labels, (rt_label_name){names[i], strlen(names[i])});
+        ck_assert_int_ge(place, 0);
+        ck_assert_msg(fabs(got[place] - expected[i]) < 1e-13, "%s: %.17g instead of %.17g",
+                      names[i], got[place], expected[i]);
+        for (int k = 0; k < i; k++)
+            ck_assert(fabs(expected[i] - expected[k]) > 1e-6);
+    }
+    ck_assert_str_eq(m->labels->names[0], "east");
+    ck_assert_str_eq(m->labels->names[3], "\xc3\xa9st");
+    rt_roformer_free(model);
+    rt_roformer_free(as_it_is);
+    rt_imported_close(m);
+    rt_huggingface_close(there);
+}
+END_TEST
+
+static const struct {
+    const char *from, *to, *message;
+} bad_labels[] = {
+    {"\"1\": \"LABEL_1\"", "\"1\": \"LABEL_2\"",
+     "config.json: id2label has 4 classes, but 3 different names"},
+    {"\"1\": \"LABEL_1\"", "\"1\": \"\"", "config.json: id2label of 1 is empty"},
+    {"\"3\": \"LABEL_3\"", "\"3\": \"a\\nb\"",
+     "config.json: id2label of 3 holds a control character"},
+};
+enum { BAD_LABELS = sizeof bad_labels / sizeof *bad_labels };
+
+START_TEST(labels_that_cannot_be_told_apart_are_refused)
+{
+    copy_fixture("token", CHANGES(bad_labels[_i].from, bad_labels[_i].to), NULL);
+    expect_not_opened(bad_labels[_i].message);
+}
+END_TEST
+
+START_TEST(a_head_that_is_not_wanted_stays_as_it_is)
+{
+    rt_huggingface_taken taken;
+    copy_fixture(fixtures[_i], NULL, NULL);
+    rt_imported *m = opened();
+    rt_roformer *model = drawn(&m->there->options), *start = drawn(&m->there->options);
+    rt_roformer *whole = drawn(&m->there->options);
+    assert_status(rt_imported_load(m, model, false, &taken), RT_OK, "");
+    ck_assert(!taken.head);
+    assert_status(rt_imported_load(m, whole, true, &taken), RT_OK, "");
+    for (int i = 0; i < model->parameters.count; i++) {
+        const rt_parameter *p = model->parameters.list[i];
+        const rt_roformer *expected = strncmp(p->name, "classifier.", 11) ? whole : start;
+        ck_assert_msg(!memcmp(p->tensor.data, expected->parameters.values + p->offset,
+                              rt_size(&p->tensor) * sizeof(real)),
+                      "%s", p->name);
+    }
+    rt_roformer_free(model);
+    rt_roformer_free(start);
+    rt_roformer_free(whole);
+    rt_imported_close(m);
+}
+END_TEST
+
+/* ---- vocabulary ---- */
+
+START_TEST(a_folder_without_a_vocabulary_is_of_ids)
+{
+    copy_fixture("masked_lm", NULL, NULL);
+    rt_imported *m = opened();
+    ck_assert_ptr_null(m->vocabulary);
+    expect_in(m->config, "\n[data]\nlength = 16\ntask = tokens\nvocab = 53\n");
+    rt_imported_close(m);
+}
+END_TEST
+
+START_TEST(a_vocabulary_has_no_more_units_than_the_model_has_rows)
+{
+    copy_fixture("masked_lm", NULL, NULL);
+    copy_changed("masked_lm", "vocab.txt", CHANGES("?\n", "?\nzz\n"));
+    expect_not_opened("config.json: vocab_size is 53; the vocabulary has 54 units");
+    copy_changed("masked_lm", "vocab.txt", NULL);
+    rt_imported_close(opened());
+    copy_changed("masked_lm", "vocab.txt", CHANGES("?\n", ""));
+    rt_imported *m = opened();
+    ck_assert_int_eq(m->vocabulary->count, 52);
+    expect_in(m->config, "task = text\nlevel = wordpiece\nlowercase = yes\n");
+    rt_imported_close(m);
+}
+END_TEST
+
+START_TEST(the_task_is_that_of_the_head)
+{
+    static const char *const lines[][2] = {{"sequence", "\ntask = classify\n"},
+                                           {"token", "\ntask = tag\n"},
+                                           {"causal_lm", "\nobjective = lm\ntask = tokens\n"}};
+    copy_fixture(lines[_i][0], NULL, NULL);
+    rt_imported *m = opened();
+    expect_in(m->config, lines[_i][1]);
+    rt_imported_close(m);
+}
+END_TEST
+
+START_TEST(a_word_of_the_tokenizer_is_kept)
+{
+    static const char settings[] = "{\"tokenizer_class\": \"RoFormerTokenizerFast\"}";
+    copy_fixture("masked_lm", NULL, NULL);
+    copy_changed("masked_lm", "vocab.txt", NULL);
+    write_bytes(in_scratch("tokenizer_config.json"), settings, sizeof settings - 1);
+    rt_imported *m = opened();
+    expect_in(m->warning, "tokenizer_config.json: RoFormerTokenizer cuts Chinese into words");
+    rt_imported_close(m);
+}
+END_TEST
+
+/* ---- another model ---- */
+
+START_TEST(a_key_that_changes_what_is_computed_is_named)
+{
+    copy_fixture("masked_lm", NULL, NULL);
+    rt_imported *m = opened();
+    rt_roformer_options o = m->there->options;
+    ck_assert_ptr_null(rt_imported_difference(m, &o, true));
+    o.dropout = 0.3;
+    o.position.frequencies.base = 500;
+    o.theta.learn = true;
+    ck_assert_ptr_null(rt_imported_difference(m, &o, false));
+    o.theta.learn = false;
+    ck_assert_str_eq(rt_imported_difference(m, &o, false), "the fixed theta");
+    o.position.rotate_value = true;
+    ck_assert_str_eq(rt_imported_difference(m, &o, true), "position.rotate_value");
+    o.causal = true;
+    ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.causal");
+    o.attention = RT_ATTENTION_LINEAR_ELU;
+    ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.attention");
+    o.activation = RT_RELU;
+    ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.activation");
+    o.norm_eps = 1e-5;
+    ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.norm_eps");
+    o.norm = RT_NORM_PRE;
+    ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.norm");
+    rt_imported_close(m);
+}
+END_TEST
+
+START_TEST(every_allocation_can_fail)
+{
+    rt_code code = RT_MEMORY;
+    size_t n = 0;
+    copy_fixture("sequence", NAMES, NULL);
+    copy_changed("masked_lm", "vocab.txt", NULL);
+    rt_imported *m = opened();
+    rt_roformer *model = drawn(&m->there->options);
+    rt_imported_close(m);
+    while (code && n < 10000) {
+        rt_huggingface_taken taken;
+        rt_memory_fail_at(++n);
+        code = rt_imported_open(&m, scratch).code;
+        if (!code)
+            code = rt_imported_load(m, model, n % 2, &taken).code;
+        rt_memory_fail_at(0);
+        ck_assert_msg(code == RT_OK || code == RT_MEMORY, "code %d at request %zu", (int)code, n);
+        rt_imported_close(m);
+    }
+    ck_assert_uint_gt(n, 50);
+    rt_roformer_free(model);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("huggingface imported");
+    TCase *tests = leak_checked_case(suite, "imported");
+    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
+    tcase_add_loop_test(tests, a_class_keeps_its_name_and_its_logit, 0, 2);
+    tcase_add_loop_test(tests, labels_that_cannot_be_told_apart_are_refused, 0, BAD_LABELS);
+    tcase_add_loop_test(tests, a_head_that_is_not_wanted_stays_as_it_is, 0, 2);
+    tcase_add_test(tests, a_folder_without_a_vocabulary_is_of_ids);
+    tcase_add_test(tests, a_vocabulary_has_no_more_units_than_the_model_has_rows);
+    tcase_add_loop_test(tests, the_task_is_that_of_the_head, 0, 3);
+    tcase_add_test(tests, a_word_of_the_tokenizer_is_kept);
+    tcase_add_test(tests, a_key_that_changes_what_is_computed_is_named);
+    tcase_add_test(tests, every_allocation_can_fail);
+    return run_suite(suite);
+}

@@ -1,0 +1,311 @@
+/* The vocabulary of a Hugging Face folder. What is expected of tokenizer_config.json is what
+ * transformers 5.23 does with the same files. */
+
+#include "suite.h"
+#include "training/scratch.h"
+
+#include "data/vocabulary.h"
+#include "train/huggingface/tokenizer.h"
+
+/* Its pieces are not in the order of their ids. */
+static const char pieces[] =
+    "{\"version\": \"1.0\",\n"
+    " \"normalizer\": {\"type\": \"BertNormalizer\", \"clean_text\": true, "
+    "\"handle_chinese_chars\": true, \"strip_accents\": null, \"lowercase\": true},\n"
+    " \"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"},\n"
+    " \"model\": {\"type\": \"WordPiece\", \"unk_token\": \"[UNK]\", "
+    "\"continuing_subword_prefix\": \"##\", \"max_input_chars_per_word\": 100,\n"
+    "  \"vocab\": {\"##a\": 7, \"[PAD]\": 0, \"A\": 8, \"[UNK]\": 1, \"[CLS]\": 2, \"[SEP]\": 3, "
+    "\"[MASK]\": 4, \"a\": 5, \"b\": 6}}}\n";
+
+/* The same as a vocab.txt. */
+static const char lines[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n##a\nA\n";
+
+static void write_file(const char *name, const char *text)
+{
+    write_bytes(in_scratch(name), text, strlen(text));
+}
+
+/* tokenizer.json with one text in the place of another. */
+static void write_pieces(const char *from, const char *to)
+{
+    static char changed[2 * sizeof pieces];
+    const char *at = strstr(pieces, from);
+    ck_assert_msg(at != NULL, "no %s", from);
+    snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - pieces), pieces, to,
+             at + strlen(from));
+    write_file("tokenizer.json", changed);
+}
+
+static rt_vocabulary *read_vocabulary(const char *level, const char *warning)
+{
+    rt_vocabulary *vocabulary;
+    const char *said;
+    assert_status(rt_tokenizer_read(&vocabulary, scratch, level, &said), RT_OK, "");
+    ck_assert_msg((said == NULL) == (warning == NULL), "%s", said ? said : "no warning");
+    ck_assert(!warning || strstr(said, warning));
+    return vocabulary;
+}
+
+static void expect_refused(const char *level, const char *message)
+{
+    rt_vocabulary *vocabulary;
+    const char *said;
+    assert_status(rt_tokenizer_read(&vocabulary, scratch, level, &said), RT_CHECKPOINT, message);
+    ck_assert_ptr_null(vocabulary);
+}
+
+static void expect_ids(const rt_vocabulary *v, const char *text, const int32_t *expected, int size)
+{
+    int32_t ids[64];
+    rt_unknown unknown = {0};
+    int count;
+    ck_assert_uint_le(strlen(text), 64);
+    assert_status(rt_vocabulary_encode(v, text, strlen(text), ids, &count, &unknown), RT_OK, "");
+    ck_assert_int_eq(count, size);
+    for (int i = 0; i < size; i++)
+        ck_assert_int_eq(ids[i], expected[i]);
+}
+
+#define EXPECT_IDS(v, text, ...)                                                                   \
+    expect_ids(v, text, (const int32_t[]){__VA_ARGS__},                                            \
+               sizeof(const int32_t[]){__VA_ARGS__} / sizeof(int32_t))
+
+/* ---- tokenizer.json ---- */
+
+START_TEST(pieces_are_in_the_order_of_their_ids)
+{
+    char *text;
+    write_file("tokenizer.json", pieces);
+    rt_vocabulary *v = read_vocabulary("", NULL);
+    ck_assert_int_eq((int)v->level, RT_LEVEL_WORDPIECE);
+    assert_status(rt_vocabulary_write(v, &text), RT_OK, "");
+    ck_assert_str_eq(text, lines);
+    EXPECT_IDS(v, "aA b c", 5, 7, 6, 1);
+    ck_assert_int_eq(v->special.mask, 4);
+    rt_free(text);
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+static const struct {
+    const char *from, *to, *message;
+} others[] = {
+    {"\"type\": \"WordPiece\"", "\"type\": \"BPE\"",
+     "tokenizer.json: the type of model is 'BPE'; 'WordPiece' alone is read"},
+    {"\"type\": \"WordPiece\", ", "",
+     "tokenizer.json: the type of model is missing; 'WordPiece' alone is read"},
+    {"\"model\"", "\"other\"",
+     "tokenizer.json: the type of model is missing; 'WordPiece' alone is read"},
+    {"\"##\"", "\"@@\"", "tokenizer.json: continuing_subword_prefix is '@@'; '##' alone is read"},
+    {"\"unk_token\": \"[UNK]\"", "\"unk_token\": \"<unk>\"",
+     "tokenizer.json: unk_token is '<unk>'; '[UNK]' alone is read"},
+    {": 100", ": 50", "tokenizer.json: max_input_chars_per_word must be 100"},
+    {"\"vocab\": {", "\"vocab\": 1, \"other\": {", "tokenizer.json: model.vocab must be an object"},
+    {"\"A\": 8", "\"A\": 9",
+     "tokenizer.json: the ids of the 9 pieces must be 0 to 8, each once; that of 'A' is not"},
+    {"\"b\": 6", "\"b\": 5",
+     "tokenizer.json: the ids of the 9 pieces must be 0 to 8, each once; that of 'b' is not"},
+    {"\"b\": 6", "\"b\": -1",
+     "tokenizer.json: the ids of the 9 pieces must be 0 to 8, each once; that of 'b' is not"},
+    {"\"b\": 6", "\"b\": 6.0",
+     "tokenizer.json: the ids of the 9 pieces must be 0 to 8, each once; that of 'b' is not"},
+    {"\"b\": 6", "\"b\": 4294967302",
+     "tokenizer.json: the ids of the 9 pieces must be 0 to 8, each once; that of 'b' is not"},
+    {"\"b\": 6", "\"b\\nc\": 6", "tokenizer.json: the piece of id 6 has a newline"},
+    {"\"b\": 6", "\"\": 6", "tokenizer.json: the piece of id 6 is empty"},
+    {"\"[MASK]\"", "\"mask\"", "tokenizer.json: has no line [MASK]"},
+    {"BertNormalizer", "NFC",
+     "tokenizer.json: the type of normalizer is 'NFC'; 'BertNormalizer' alone is read"},
+    {"\"lowercase\": true", "\"lowercase\": 1", "tokenizer.json: lowercase must be true or false"},
+    {"\"strip_accents\": null", "\"strip_accents\": false",
+     "tokenizer.json: strip_accents must be as lowercase is"},
+    {"\"handle_chinese_chars\": true", "\"handle_chinese_chars\": false",
+     "tokenizer.json: handle_chinese_chars must be true"},
+    {"\"clean_text\": true", "\"clean_text\": false", "tokenizer.json: clean_text must be true"},
+    {"\"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"}", "\"pre_tokenizer\": null",
+     "tokenizer.json: the type of pre_tokenizer is missing; 'BertPreTokenizer' alone is read"},
+    {"BertPreTokenizer", "Whitespace",
+     "tokenizer.json: the type of pre_tokenizer is 'Whitespace'; 'BertPreTokenizer' alone is "
+     "read"},
+};
+enum { OTHERS = sizeof others / sizeof *others };
+
+START_TEST(what_is_not_as_berts_is_refused_by_its_key)
+{
+    write_pieces(others[_i].from, others[_i].to);
+    expect_refused("", others[_i].message);
+}
+END_TEST
+
+/* ---- settings ---- */
+
+#define BERT "\"tokenizer_class\": \"BertTokenizer\""
+
+/* What transformers makes of a capital, with a tokenizer.json or with vocab.txt. */
+static const struct {
+    const char *settings; /* NULL: there is no tokenizer_config.json */
+    bool pieces;          /* there is a tokenizer.json, ... */
+    bool lines;           /* ... or a vocab.txt */
+    bool lowercase;       /* of the former */
+    bool expected;
+} cases[] = {
+    {"{" BERT "}", true, false, false, true},
+    {"{" BERT ", \"do_lower_case\": true}", true, false, false, true},
+    {"{" BERT ", \"do_lower_case\": false}", true, false, true, false},
+    {"{" BERT "}", true, false, true, true},
+    {"{" BERT "}", true, true, false, true},
+    {"{" BERT ", \"do_lower_case\": false}", true, true, true, false},
+    {"{" BERT ", \"do_lower_case\": true}", true, true, false, true},
+    {"{" BERT "}", false, true, false, true},
+    {"{" BERT ", \"do_lower_case\": null}", false, true, false, true},
+    {"{\"do_lower_case\": false, \"strip_accents\": false}", false, true, false, false},
+    {"{\"tokenizer_class\": \"PreTrainedTokenizerFast\"}", true, false, false, false},
+    {"{\"tokenizer_class\": \"TokenizersBackend\"}", true, false, true, true},
+    {NULL, true, false, false, false},
+    {NULL, true, false, true, true},
+    {NULL, false, true, false, true},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+START_TEST(capitals_are_as_transformers_has_them)
+{
+    if (cases[_i].settings)
+        write_file("tokenizer_config.json", cases[_i].settings);
+    if (cases[_i].pieces)
+        write_pieces("\"lowercase\": true",
+                     cases[_i].lowercase ? "\"lowercase\": true" : "\"lowercase\": false");
+    if (cases[_i].lines)
+        write_file("vocab.txt", lines);
+    rt_vocabulary *v = read_vocabulary("", NULL);
+    ck_assert_int_eq(v->lowercase, cases[_i].expected);
+    if (cases[_i].expected)
+        EXPECT_IDS(v, "A", 5);
+    else
+        EXPECT_IDS(v, "A", 8);
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+static const struct {
+    const char *settings, *message;
+} bad_settings[] = {
+    {"{\"do_lower_case\": 1}", "tokenizer_config.json: do_lower_case must be true or false"},
+    {"{\"strip_accents\": false}",
+     "tokenizer_config.json: strip_accents must be as do_lower_case is"},
+    {"{\"do_lower_case\": false, \"strip_accents\": true}",
+     "tokenizer_config.json: strip_accents must be as do_lower_case is"},
+    {"{\"tokenize_chinese_chars\": false}",
+     "tokenizer_config.json: tokenize_chinese_chars must be true"},
+    {"{\"do_basic_tokenize\": false}", "tokenizer_config.json: do_basic_tokenize must be true"},
+    {"{\"tokenizer_class\": \"CanineTokenizer\"}",
+     "tokenizer_config.json: tokenizer_class is 'CanineTokenizer'; 'BertTokenizer' and "
+     "'RoFormerTokenizer' are read"},
+    {"{", "tokenizer_config.json:1: it is not as JSON must be: 'string or '}' expected near end of "
+          "file'"},
+};
+enum { BAD_SETTINGS = sizeof bad_settings / sizeof *bad_settings };
+
+START_TEST(settings_that_are_not_berts_are_refused_by_their_key)
+{
+    write_file("tokenizer_config.json", bad_settings[_i].settings);
+    write_file("vocab.txt", lines);
+    expect_refused("", bad_settings[_i].message);
+    rename(in_scratch("vocab.txt"), in_scratch("other.txt"));
+    write_file("tokenizer.json", pieces);
+    expect_refused("", bad_settings[_i].message);
+}
+END_TEST
+
+START_TEST(a_tokenizer_of_chinese_words_is_a_warning)
+{
+    write_file("tokenizer_config.json", "{\"tokenizer_class\": \"RoFormerTokenizer\"}");
+    write_file("vocab.txt", lines);
+    rt_vocabulary_free(read_vocabulary("", "cuts Chinese into words"));
+}
+END_TEST
+
+/* ---- the files ---- */
+
+START_TEST(without_both_files_there_is_no_vocabulary)
+{
+    write_file("tokenizer_config.json", "{");
+    ck_assert_ptr_null(read_vocabulary("", NULL));
+}
+END_TEST
+
+START_TEST(of_both_files_the_lines_hold)
+{
+    write_file("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nb\na\n");
+    write_file("tokenizer.json", "{");
+    rt_vocabulary *v = read_vocabulary("", NULL);
+    EXPECT_IDS(v, "a b", 6, 5);
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+START_TEST(a_pipe_is_not_waited_for)
+{
+    rt_vocabulary *vocabulary;
+    const char *warning, *name = _i ? "tokenizer.json" : "vocab.txt";
+    ck_assert_int_eq(mkfifo(in_scratch(name), 0600), 0);
+    const rt_status status = rt_tokenizer_read(&vocabulary, scratch, "", &warning);
+    ck_assert_int_eq(status.code, RT_CHECKPOINT);
+    expect_in(status.message, name);
+    expect_in(status.message, ": cannot be read: ");
+    ck_assert_ptr_null(vocabulary);
+}
+END_TEST
+
+START_TEST(a_level_of_rotors_own_is_read_without_settings)
+{
+    write_file("vocab.txt", "[PAD]\n[CLS]\n[MASK]\n[SEP]\n[UNK]\n\\n\nA\n");
+    write_file("tokenizer_config.json", "{\"do_lower_case\": true}");
+    rt_vocabulary *v = read_vocabulary("char", NULL);
+    ck_assert_int_eq((int)v->level, RT_LEVEL_CHAR);
+    ck_assert(!v->lowercase);
+    EXPECT_IDS(v, "A\n", 6, 5);
+    rt_vocabulary_free(v);
+    expect_refused("words", "config.json: rotor_level is 'words', which is not known");
+    expect_refused("byte", "vocab.txt:5: must be a byte, from 0x00 to 0xff");
+}
+END_TEST
+
+START_TEST(every_allocation_can_fail)
+{
+    rt_code code = RT_MEMORY;
+    size_t n = 0;
+    write_file("tokenizer_config.json", "{\"do_lower_case\": false}");
+    write_file(_i ? "vocab.txt" : "tokenizer.json", _i ? lines : pieces);
+    while (code && n < 1000) {
+        rt_vocabulary *vocabulary;
+        const char *warning;
+        rt_memory_fail_at(++n);
+        code = rt_tokenizer_read(&vocabulary, scratch, "", &warning).code;
+        rt_memory_fail_at(0);
+        ck_assert_msg(code == RT_OK || code == RT_MEMORY, "code %d at request %zu", (int)code, n);
+        ck_assert((code == RT_OK) == (vocabulary != NULL));
+        rt_vocabulary_free(vocabulary);
+    }
+    ck_assert_uint_gt(n, 5);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("huggingface tokenizer");
+    TCase *tests = leak_checked_case(suite, "tokenizer");
+    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
+    tcase_add_test(tests, pieces_are_in_the_order_of_their_ids);
+    tcase_add_loop_test(tests, what_is_not_as_berts_is_refused_by_its_key, 0, OTHERS);
+    tcase_add_loop_test(tests, capitals_are_as_transformers_has_them, 0, CASES);
+    tcase_add_loop_test(tests, settings_that_are_not_berts_are_refused_by_their_key, 0,
+                        BAD_SETTINGS);
+    tcase_add_test(tests, a_tokenizer_of_chinese_words_is_a_warning);
+    tcase_add_test(tests, without_both_files_there_is_no_vocabulary);
+    tcase_add_test(tests, of_both_files_the_lines_hold);
+    tcase_add_loop_test(tests, a_pipe_is_not_waited_for, 0, 2);
+    tcase_add_test(tests, a_level_of_rotors_own_is_read_without_settings);
+    tcase_add_loop_test(tests, every_allocation_can_fail, 0, 2);
+    return run_suite(suite);
+}
