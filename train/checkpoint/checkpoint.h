@@ -39,8 +39,7 @@
 #include "core/path.h"
 #include "data/labels.h"
 #include "data/vocabulary.h"
-#include "models/options.h"
-#include "models/parameters.h"
+#include "models/roformer.h"
 #include "train/checkpoint/image.h"
 
 #include <stddef.h>
@@ -80,6 +79,10 @@ typedef struct rt_checkpoint_model {
     double *theta_start; /* NULL: theta is fixed */
     rt_shape theta_shape;
 } rt_checkpoint_model;
+
+/* That of a RoFormer, which has to be there as long. */
+rt_checkpoint_model rt_checkpoint_model_of(const rt_roformer *model, real *first_moment,
+                                           real *second_moment);
 
 /* Writes a checkpoint durably: RT_IO as rt_sealed_write. RT_NONFINITE names the first
  * parameter that has, itself or in a moment, a NaN or an infinity: those are not saved. */
