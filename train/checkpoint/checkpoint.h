@@ -45,6 +45,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The most steps that the keys allow; their numbers have eight digits in the names of
+ * checkpoints. */
+enum { RT_CHECKPOINT_STEPS = 99999999 };
+
 /* Where a training stands, apart from the numbers that are trained. */
 enum { RT_BLAS_NAME_SIZE = 64, RT_PRECISION_NAME_SIZE = RT_BLAS_NAME_SIZE };
 typedef struct rt_checkpoint_info {
