@@ -33,7 +33,7 @@ typedef struct rt_model {
     rt_roformer *roformer;           /* its parameters may be changed, its options not */
     const rt_vocabulary *vocabulary; /* NULL: the model knows ids, not texts */
     const rt_labels *labels;         /* names of the classes; NULL: it has none */
-    int length;           /* tokens of the sequences that it was trained on, [CLS] included */
+    int length;                      /* of the sequences that it is for, [CLS] included */
     int64_t step;         /* optimiser steps that it has taken; who trains on may count them */
     bool has_head;        /* false: the folder had none, and it was drawn */
     const char *warnings; /* lines about what the folder has that is not quite taken; or "" */
@@ -68,7 +68,7 @@ rt_status rt_model_export(const rt_model *model, const char *folder) RT_MUST_CHE
 
 /* A sequence. One of ids alone can be made by hand: length and ids are enough. */
 typedef struct rt_row {
-    int length;      /* T */
+    int length;      /* of the sequences that it is for, [CLS] included */
     int32_t *ids;    /* (T) */
     int32_t *types;  /* (T): 1 = in the second text of a pair; NULL: all 0 */
     int32_t *tokens; /* (T), of the token head: which token has its first piece here, from 0, else
