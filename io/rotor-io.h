@@ -3,14 +3,7 @@
 
 /* librotor-io, for programs that embed rotor: trained models from files and folders, texts as rows
  * of ids, what a model makes of them, the optimiser, and saving. It is linked together with
- * librotor, whose tensors, graph and RoFormer are used here.
- *
- *     rt_model *model;
- *     double p[2];
- *     rt_status status = rt_model_open(&model, "runs/mine/checkpoints/step-00000200.h5");
- *     if (!status.code)
- *         status = rt_model_classify(model, "a line of text", NULL, p);
- *     rt_model_close(model);
+ * librotor, whose tensors, graph and RoFormer are used here. docs/library.md has a program.
  *
  * Nothing here prints, ends the program, forks, starts a thread or reads the environment. A model
  * and an optimiser belong to one thread at a time. Only one thread of a process at a time may open
