@@ -1,36 +1,54 @@
-# What `cmake --install` gives: the programs with their manual, and the library (core, ops and
-# models) in both precisions, static and shared, with its headers, for CMake and for pkg-config.
+# What `cmake --install` gives: the programs with their manual, and the libraries in both precisions,
+# static and shared, with their headers, for CMake and for pkg-config. rotor is core, ops and models,
+# which need OpenBLAS alone; rotor-io is what opens and saves models.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # The files for pkg-config get their prefix when they are installed, since `cmake --install` can
-# be given another one than was configured. They name OpenBLAS by its flags, not as a required
-# package, since that would bring in what only a static OpenBLAS needs, a Fortran library.
+# be given another one than was configured. They name OpenBLAS and the others by their flags, not as
+# required packages, since that would bring in what only a static OpenBLAS needs, a Fortran library.
 set(ROTOR_PREFIX @CMAKE_INSTALL_PREFIX@)
-list(JOIN OPENBLAS_LDFLAGS " " ROTOR_OPENBLAS)
+list(JOIN OPENBLAS_LDFLAGS " " openblas)
 
-# rotor is float, rotor-f64 is double; both are made of the objects of the layers.
-function(rotor_library name suffix)
-    set(objects "")
-    foreach(layer core ops models)
-        list(APPEND objects $<TARGET_OBJECTS:rotor_${layer}${suffix}>)
-    endforeach()
+# Of what CMake finds for HDF5, the library itself: the rest are the libraries that it needs.
+set(hdf5 ${HDF5_C_LIBRARIES})
+list(FILTER hdf5 INCLUDE REGEX "libhdf5[^/]*$")
+set(files_need ${hdf5} ${JANSSON_LINK_LIBRARIES} ${UTF8PROC_LINK_LIBRARIES}
+    ${XXHASH_LINK_LIBRARIES})
+
+# A library under two names, NAME for float and NAME-f64 for double, of the objects of layers, whose
+# own names have _f64 behind them.
+#
+#     OBJECTS      the objects
+#     LAYERS       the targets that compile them
+#     BELOW        the library that it needs, by its name for float; or empty
+#     LINK         what else it needs, and PRIVATE the same as flags of the linker
+#     DESCRIPTION
+function(rotor_library base suffix)
+    cmake_parse_arguments(PARSE_ARGV 2 arg "" "BELOW;PRIVATE;DESCRIPTION" "OBJECTS;LAYERS;LINK")
+    string(REPLACE _ - dashed "${suffix}")
+    set(name ${base}${dashed})
     # Until 1.0 a minor version may change what programs are compiled against.
     set(soversion ${PROJECT_VERSION_MAJOR})
     if(soversion EQUAL 0)
         string(APPEND soversion .${PROJECT_VERSION_MINOR})
     endif()
     foreach(kind SHARED STATIC)
-        set(target ${name})
+        set(ending "")
         if(kind STREQUAL STATIC)
-            set(target ${name}-static)
+            set(ending -static)
         endif()
-        add_library(${target} ${kind} ${objects})
+        set(target ${name}${ending})
+        add_library(${target} ${kind} ${arg_OBJECTS})
+        add_dependencies(${target} ${arg_LAYERS})
         set_target_properties(${target} PROPERTIES
             OUTPUT_NAME ${name} LINKER_LANGUAGE C
             VERSION ${PROJECT_VERSION} SOVERSION ${soversion})
-        target_link_libraries(${target} PRIVATE PkgConfig::OPENBLAS Threads::Threads m)
+        target_link_libraries(${target} PRIVATE ${arg_LINK} Threads::Threads m)
+        if(arg_BELOW)
+            target_link_libraries(${target} PUBLIC ${arg_BELOW}${dashed}${ending})
+        endif()
         if(ROTOR_SANITIZE)
             target_link_options(${target} PUBLIC -fsanitize=${ROTOR_SANITIZE})
         endif()
@@ -46,12 +64,22 @@ function(rotor_library name suffix)
     endforeach()
     # Only rt_* is exported, which leaves out clang's resolvers; and under a name of its own, so
     # that plugins of one process can use one precision each.
-    set(ROTOR_NODE rotor${suffix}_${soversion})
+    string(REPLACE - _ ROTOR_NODE "${name}_${soversion}")
     configure_file(cmake/exports.map.in ${name}.map @ONLY)
-    target_link_options(${name} PRIVATE -Wl,--version-script=${CMAKE_BINARY_DIR}/${name}.map)
+    target_link_options(${name} PRIVATE -Wl,--as-needed
+        -Wl,--version-script=${CMAKE_BINARY_DIR}/${name}.map)
+    if(NOT ROTOR_SANITIZE) # whose own symbols are the program's
+        target_link_options(${name} PRIVATE -Wl,--no-undefined)
+    endif()
     set_target_properties(${name} PROPERTIES LINK_DEPENDS ${CMAKE_BINARY_DIR}/${name}.map)
 
     set(ROTOR_LIBRARY ${name})
+    set(ROTOR_DESCRIPTION ${arg_DESCRIPTION})
+    set(ROTOR_PRIVATE ${arg_PRIVATE})
+    set(ROTOR_REQUIRES "")
+    if(arg_BELOW)
+        set(ROTOR_REQUIRES "\nRequires: ${arg_BELOW}${dashed} = ${PROJECT_VERSION}")
+    endif()
     set(ROTOR_DEFINITION "")
     if(suffix)
         set(ROTOR_DEFINITION " -DRT_DOUBLE")
@@ -65,8 +93,24 @@ function(rotor_library name suffix)
         list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${file}\")")
 endfunction()
 
-rotor_library(rotor "")
-rotor_library(rotor-f64 _f64)
+# Of train/ rotor-io has the folders that it needs, and no run, report or sweep. It is linked with
+# rotor rather than made of its objects: a program that uses both has one of each function.
+set(rooms "/train/(text|config|checkpoint|huggingface)/|/train/step/(optimizer|batch_loss)[.]c")
+list(JOIN files_need " " files_flags)
+foreach(suffix "" _f64)
+    set(layers rotor_core${suffix} rotor_ops${suffix} rotor_models${suffix})
+    set(objects ${layers})
+    list(TRANSFORM objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
+    rotor_library(rotor "${suffix}" OBJECTS ${objects} LAYERS ${layers}
+        LINK PkgConfig::OPENBLAS PRIVATE "${openblas} -lm -lpthread"
+        DESCRIPTION "Tensors with automatic differentiation and rotary position embeddings")
+    rotor_library(rotor-io "${suffix}"
+        OBJECTS $<TARGET_OBJECTS:rotor_data${suffix}> $<TARGET_OBJECTS:rotor_io${suffix}>
+            $<FILTER:$<TARGET_OBJECTS:rotor_training${suffix}>,INCLUDE,${rooms}>
+        LAYERS rotor_data${suffix} rotor_training${suffix} rotor_io${suffix}
+        BELOW rotor LINK ${files_need} PRIVATE "${files_flags} -lm -lpthread"
+        DESCRIPTION "Trained models of rotor from files and folders, and its optimiser")
+endforeach()
 
 # The headers that callers may include, below include/rotor/ as they lie here; and one for all.
 set(private_headers
@@ -86,6 +130,14 @@ endforeach()
 file(CONFIGURE OUTPUT rotor.h @ONLY
     CONTENT "/* The whole library. The single headers say what is in them. */\n\n${includes}")
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rotor.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rotor)
+
+# The header of rotor-io, and those of data/ that it includes.
+install(FILES io/rotor-io.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rotor)
+foreach(header data/labels.h data/level.h data/vocabulary.h io/rotor-io.h)
+    string(APPEND ROTOR_HEADERS " \"${CMAKE_SOURCE_DIR}/${header}\"")
+endforeach()
+install(FILES data/labels.h data/level.h data/vocabulary.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rotor/data)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/rotor)
 install(EXPORT rotor-targets NAMESPACE rotor:: DESTINATION ${package_folder})

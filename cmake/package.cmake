@@ -1,4 +1,4 @@
-# What `cpack` in the build folder makes: a package for Debian with the programs, the library, its
+# What `cpack` in the build folder makes: a package for Debian with the programs, the libraries, their
 # headers, the manual, the pages of docs/, the experiments, and the copyright.
 
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
@@ -26,7 +26,7 @@ License: Expat
 
 License: Expat
 @ROTOR_LICENSE@
-Comment: The programs are linked with HDF5 (BSD), OpenBLAS (BSD), xxHash (BSD), utf8proc (Expat)
+Comment: The programs and librotor-io are linked with HDF5 (BSD), OpenBLAS (BSD), xxHash (BSD), utf8proc (Expat)
  and Jansson (Expat); random123 (BSD) is compiled in.
 ")
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
@@ -38,8 +38,9 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY
     "trains small transformers with rotary position embeddings")
 set(CPACK_PACKAGE_DESCRIPTION
 "A program that trains RoFormers from an INI file, on toy tasks, text or token ids, with the
-rotation frequencies as parameters if that is wanted; and a C library with its tensors, ops and
-models, in float and in double precision.")
+rotation frequencies as parameters if that is wanted; a C library with its tensors, ops and models;
+and another that opens and saves trained models, for programs that embed them; in float and in
+double precision.")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -47,5 +48,6 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR})
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gnuplot-nox")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libopenblas-dev, pkg-config")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS 
+    "libopenblas-dev, libhdf5-dev, libjansson-dev, libutf8proc-dev, libxxhash-dev, pkg-config")
 include(CPack)

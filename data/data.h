@@ -13,15 +13,11 @@
 #include "core/path.h"
 #include "core/status.h"
 #include "data/batch.h"
+#include "data/level.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* What a text is cut into: bytes, the code points of UTF-8, or pieces of words. */
-#define RT_LEVELS(X)                                                                               \
-    X(RT_LEVEL_BYTE, "byte") X(RT_LEVEL_CHAR, "char") X(RT_LEVEL_WORDPIECE, "wordpiece")
-typedef enum rt_level { RT_LEVELS(RT_CHOICE_VALUE) } rt_level;
 
 /* What is asked about a text, token ids, or a sequence that repeats itself: units that were hidden,
  * or at every place the unit that follows. */
@@ -30,9 +26,6 @@ typedef enum rt_objective { RT_OBJECTIVES(RT_CHOICE_VALUE) } rt_objective;
 
 /* Bytes for a list of paths with its final zero: a line of an INI file holds it. */
 enum { RT_FILE_LIST_SIZE = 8000 };
-
-/* Bytes for the name of a word or another unit in a message. */
-enum { RT_WORD_NAME_SIZE = 120 };
 
 /* The keys of [data]; a task looks only at those that it uses. */
 typedef struct rt_data_options {
@@ -66,16 +59,9 @@ typedef struct rt_data_meaning {
     const rt_vocabulary
         *vocabulary;         /* NULL: that of data.vocab_file or, without one, of the text */
     const rt_labels *labels; /* NULL: those of data.file */
-    int ids;                 /* rows of its table of words: the least that rt_data_vocab is for a text */
-    int types;               /* rows of its table of token types: the least that rt_data_types is */
+    int ids;   /* rows of its table of words: the least that rt_data_vocab is for a text */
+    int types; /* rows of its table of token types: the least that rt_data_types is */
 } rt_data_meaning;
-
-/* What of a text the vocabulary lacks and what is read as [UNK]: characters, or whole words. */
-typedef struct rt_unknown {
-    size_t count;
-    size_t at;                    /* the byte where the first of them stands */
-    char name[RT_WORD_NAME_SIZE]; /* what it is, for a message */
-} rt_unknown;
 
 /* "copy", "reverse", ...; NULL past the last. */
 const char *rt_data_task_name(int task);

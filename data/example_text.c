@@ -100,7 +100,7 @@ static rt_status name_text(const rt_example_text *x, const rt_data *data, int i,
     return rt_error(RT_ARGUMENT, "%s%.800s", x->count == 1 ? "" : i ? "text_b: " : "text: ", why);
 }
 
-/* Appends the ids of a text. */
+/* Appends the ids of a text, which stands in the line, unless that is NULL. */
 static rt_status encode(rt_example_text *x, const rt_data *data, const char *line, int i,
                         int32_t *ids, int *count)
 {
@@ -115,7 +115,7 @@ static rt_status encode(rt_example_text *x, const rt_data *data, const char *lin
         return name_text(x, data, i, "holds nothing that the vocabulary has");
     if (unknown.count && !x->unknown.count) {
         x->unknown = unknown;
-        x->unknown.at += (size_t)(text.bytes - line);
+        x->unknown.at += line ? (size_t)(text.bytes - line) : 0;
     } else {
         x->unknown.count += unknown.count;
     }
@@ -156,19 +156,70 @@ static rt_status fill(rt_example_text *x, const rt_data *data, const char *line,
     return status;
 }
 
+/* A folder of Hugging Face may be of a model for shorter sequences than any training has. */
+static rt_status check_use(const rt_data *data, size_t size, const rt_batch *row)
+{
+    assert(row->rows == 1);
+    if (!data->labels)
+        return rt_error(RT_ARGUMENT, "data.task = %s has no labelled texts", data->task->name);
+    if (row->length < data->task->shortest)
+        return rt_error(RT_ARGUMENT, "data.length must be at least %d for %s; got %d",
+                        data->task->shortest, data->task->name, row->length);
+    if (size > INT_MAX)
+        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", INT_MAX, size);
+    return rt_ok();
+}
+
 rt_status rt_data_encode_example(rt_example_text *x, const rt_data *data, const char *line,
                                  size_t size, rt_batch *row)
 {
-    assert(row->rows == 1 && row->length >= data->task->shortest);
     *x = (rt_example_text){.count = 0};
-    if (!data->labels)
-        return rt_error(RT_ARGUMENT, "data.task = %s has no labelled texts", data->task->name);
-    if (size > INT_MAX)
-        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", INT_MAX, size);
-    rt_status status = check_bytes(line, size);
+    rt_status status = check_use(data, size, row);
+    if (!status.code)
+        status = check_bytes(line, size);
     if (!status.code)
         status = split(x, data, line, size);
     return status.code ? status : fill(x, data, line, size, row);
+}
+
+static rt_status check_text(const char *name, rt_text_span text)
+{
+    rt_status status =
+        text.size ? check_bytes(text.bytes, text.size) : rt_error(RT_ARGUMENT, "the text is empty");
+    return status.code ? rt_error(status.code, "%s%.800s", name, status.message) : status;
+}
+
+/* A pair needs places for an id of either text. */
+static rt_status check_pair(const rt_data *data, const rt_batch *row)
+{
+    if (rt_data_types(data) < 2)
+        return rt_error(RT_ARGUMENT, "the model knows no pairs of texts");
+    if (row->length < RT_AROUND_PAIR + 2)
+        return rt_error(RT_ARGUMENT, "a pair of texts needs %d tokens; there are %d",
+                        RT_AROUND_PAIR + 2, row->length);
+    return rt_ok();
+}
+
+rt_status rt_data_encode_texts(rt_example_text *x, const rt_data *data, const char *text,
+                               const char *second, rt_batch *row)
+{
+    const rt_text_span texts[] = {{text, strlen(text)}, {second, second ? strlen(second) : 0}};
+    const size_t size = texts[0].size + texts[1].size;
+    assert(!is_tag(data));
+    *x = (rt_example_text){.count = 0};
+    rt_status status = check_use(data, size, row);
+    if (!status.code && second)
+        status = check_pair(data, row);
+    for (int i = 0; i < 1 + (second != NULL) && !status.code; i++)
+        status = check_text(!second ? "" : i ? "text_b: " : "text: ", texts[i]);
+    if (status.code)
+        return status;
+    x->texts = rt_alloc(2, sizeof *x->texts);
+    if (!x->texts)
+        return rt_out_of_memory("a text");
+    memcpy(x->texts, texts, sizeof texts);
+    x->count = 1 + (second != NULL);
+    return fill(x, data, NULL, size, row);
 }
 
 void rt_example_text_free(rt_example_text *x)

@@ -20,13 +20,19 @@ typedef struct rt_example_text {
     rt_unknown unknown; /* which counts the bytes of the line */
 } rt_example_text;
 
-/* Fills the one row of a batch, of a length for which the task has labels. Where an answer is to be
+/* Fills the one row of a batch. Where an answer is to be
  * read stands a label, which is no class but the number of the text: 0 at [CLS], or that of each
  * token at its first piece; a token that was cut off has none. RT_ARGUMENT for a line that cannot
- * be such a row: it is empty, not UTF-8 or no pair, or the vocabulary has nothing of a text.
+ * be such a row: it is empty, not UTF-8 or no pair, or the vocabulary has nothing of a text; or
+ * for a row that is too short.
  * To be freed in any case. */
 rt_status rt_data_encode_example(rt_example_text *x, const rt_data *data, const char *line,
                                  size_t size, rt_batch *row) RT_MUST_CHECK;
+
+/* The same for one text of the task classify, or for a pair, which may hold tabs; the second is
+ * NULL for one alone. x->unknown counts the bytes of the text that it is in. */
+rt_status rt_data_encode_texts(rt_example_text *x, const rt_data *data, const char *text,
+                               const char *second, rt_batch *row) RT_MUST_CHECK;
 void rt_example_text_free(rt_example_text *x);
 
 #endif

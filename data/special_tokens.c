@@ -1,3 +1,4 @@
+#include "data/batch.h"
 #include "data/vocabulary.h"
 
 const rt_special_ids rt_default_special_ids = {RT_ID_PAD, RT_ID_CLS, RT_ID_MASK, RT_ID_SEP,

@@ -23,9 +23,11 @@
  *
  * Errors are RT_DATA and begin with `name`, that of the file in question. */
 
-#include "data/data.h"
+#include "core/status.h"
+#include "data/level.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { RT_NO_ID = -1 };
 
@@ -49,7 +51,7 @@ typedef struct rt_vocabulary_kind {
     bool lowercase; /* at level wordpiece */
 } rt_vocabulary_kind;
 
-struct rt_vocabulary {
+typedef struct rt_vocabulary {
     rt_level level;
     bool alphabet;
     bool lowercase;
@@ -61,7 +63,7 @@ struct rt_vocabulary {
     int32_t *ids;             /* of every unit; special.unknown for those that it lacks */
     struct rt_pieces *pieces; /* level wordpiece, which has no units and ids */
     bool newline_at_end;      /* of the file; level wordpiece */
-};
+} rt_vocabulary;
 enum { RT_NO_UNIT = -1 };
 
 /* The most units beside the special tokens at the levels byte and char. */

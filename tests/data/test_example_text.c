@@ -251,6 +251,51 @@ START_TEST(a_full_heap_is_an_error)
 }
 END_TEST
 
+/* A folder of Hugging Face can be of a model for two tokens. */
+START_TEST(a_row_without_room_for_a_text_is_refused)
+{
+    rt_data *data = open_file("classify", RT_LEVEL_BYTE, 8, "text\tlabel\nab\tx\nc\ty\n");
+    rt_batch row = new_batch(1, 2);
+    rt_example_text x;
+    rt_status status = rt_data_encode_example(&x, data, "a", 1, &row);
+    ck_assert_int_eq(status.code, RT_ARGUMENT);
+    ck_assert_str_eq(status.message, "data.length must be at least 3 for classify; got 2");
+    rt_example_text_free(&x);
+    free_batch(row);
+    rt_data_close(data);
+}
+END_TEST
+
+/* What a line splits at a tab is given as two texts, which may hold tabs. */
+START_TEST(two_texts_are_the_row_of_their_line)
+{
+    rt_data *data =
+        open_file("classify", RT_LEVEL_BYTE, 8, "text\ttext_b\tlabel\nab\ta\tx\nc\td\ty\n");
+    rt_batch row = new_batch(1, 8), other = new_batch(1, 8), small = new_batch(1, 4);
+    rt_example_text x = encode(data, "abc\tde", &row), y;
+    ck_assert(!rt_data_encode_texts(&y, data, "abc", "de", &other).code);
+    expect_ids(other.ids, "id", 8, row.ids);
+    expect_ids(other.types, "type", 8, row.types);
+    ck_assert(x.cut == y.cut && y.count == 2);
+    rt_example_text_free(&y);
+    ck_assert(!rt_data_encode_texts(&y, data, "a\tb", "c", &other).code);
+    expect_ids(other.ids, "id", 7,
+               IDS(RT_ID_CLS, A, RT_FIRST_SYMBOL + '\t', A + 1, RT_ID_SEP, A + 2, RT_ID_SEP));
+    rt_example_text_free(&y);
+    rt_status status = rt_data_encode_texts(&y, data, "a", "", &other);
+    ck_assert_str_eq(status.message, "text_b: the text is empty");
+    rt_example_text_free(&y);
+    status = rt_data_encode_texts(&y, data, "a", "b", &small);
+    ck_assert_str_eq(status.message, "a pair of texts needs 5 tokens; there are 4");
+    rt_example_text_free(&y);
+    rt_example_text_free(&x);
+    free_batch(row);
+    free_batch(other);
+    free_batch(small);
+    rt_data_close(data);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("example text");
@@ -265,5 +310,7 @@ int main(void)
     tcase_add_test(tests, data_without_labels_has_no_rows_of_text);
     tcase_add_test(tests, unknown_units_are_counted_in_the_line);
     tcase_add_test(tests, a_full_heap_is_an_error);
+    tcase_add_test(tests, a_row_without_room_for_a_text_is_refused);
+    tcase_add_test(tests, two_texts_are_the_row_of_their_line);
     return run_suite(suite);
 }

@@ -39,12 +39,15 @@
 #include "core/path.h"
 #include "data/labels.h"
 #include "data/vocabulary.h"
-#include "models/options.h"
-#include "models/parameters.h"
+#include "models/roformer.h"
 #include "train/checkpoint/image.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* The most steps that the keys allow; their numbers have eight digits in the names of
+ * checkpoints. */
+enum { RT_CHECKPOINT_STEPS = 99999999 };
 
 /* Where a training stands, apart from the numbers that are trained. */
 enum { RT_BLAS_NAME_SIZE = 64, RT_PRECISION_NAME_SIZE = RT_BLAS_NAME_SIZE };
@@ -80,6 +83,10 @@ typedef struct rt_checkpoint_model {
     double *theta_start; /* NULL: theta is fixed */
     rt_shape theta_shape;
 } rt_checkpoint_model;
+
+/* That of a RoFormer, which has to be there as long. */
+rt_checkpoint_model rt_checkpoint_model_of(const rt_roformer *model, real *first_moment,
+                                           real *second_moment);
 
 /* Writes a checkpoint durably: RT_IO as rt_sealed_write. RT_NONFINITE names the first
  * parameter that has, itself or in a moment, a NaN or an infinity: those are not saved. */

@@ -9,9 +9,8 @@
 /* The version that is written; older ones are read. */
 enum { RT_CHECKPOINT_VERSION = 2, RT_CHECKPOINT_BLOCKS = 3 };
 
-/* The most that the keys allow: steps, whose numbers have eight digits in the names of
- * checkpoints, and sequences of a step. */
-enum { RT_CHECKPOINT_STEPS = 99999999, RT_CHECKPOINT_BATCH = 1000000 };
+/* The most sequences of a step that the keys allow. */
+enum { RT_CHECKPOINT_BATCH = 1000000 };
 
 /* What a step's random numbers are made by (core/random.h). */
 #define RT_CHECKPOINT_GENERATOR "philox4x32-10"

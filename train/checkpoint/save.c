@@ -8,6 +8,22 @@ const char *const rt_pairing_words[] = {RT_PAIRINGS(RT_CHOICE_WORD) NULL};
 const char *const rt_theta_form_words[] = {RT_THETA_FORMS(RT_CHOICE_WORD) NULL};
 const char *const rt_theta_scope_words[] = {RT_THETA_SCOPES(RT_CHOICE_WORD) NULL};
 
+rt_checkpoint_model rt_checkpoint_model_of(const rt_roformer *model, real *first_moment,
+                                           real *second_moment)
+{
+    const rt_roformer_options *o = &model->options;
+    return (rt_checkpoint_model){.parameters = &model->parameters,
+                                 .first_moment = first_moment,
+                                 .second_moment = second_moment,
+                                 .pairing = o->position.pairing,
+                                 .base = o->position.frequencies.base,
+                                 .head_dim = o->dim / o->heads,
+                                 .theta_form = o->theta.form,
+                                 .theta_scope = o->theta.scope,
+                                 .theta_start = model->theta_start,
+                                 .theta_shape = rt_roformer_theta_shape(o)};
+}
+
 void rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
                                rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS])
 {

@@ -98,7 +98,7 @@ static rt_status load(rt_config *config, const rt_found *found, const rt_argumen
     const rt_config_source source = {.path = found->path,
                                      .text =
                                          found->imported ? found->imported->config : info.config,
-                                     .without_data = found->imported != NULL,
+                                     .without_data = true, /* a model alone may have none */
                                      .overrides = arguments->overrides,
                                      .override_count = count};
     if (!status.code)

@@ -27,46 +27,13 @@ rt_status rt_prediction_append(rt_prediction_ids *s, const int32_t *ids, int cou
     return rt_ok();
 }
 
-/* The units of a part of the text that holds no mask. */
-static rt_status append_units(rt_prediction *p, const char *text, size_t length)
-{
-    char *part = rt_alloc(length + 1, 1);
-    int32_t *ids = NULL;
-    rt_unknown unknown = {0};
-    int count = 0;
-    if (!part)
-        return rt_out_of_memory("a prediction");
-    memcpy(part, text, length);
-    rt_status status = length ? rt_data_encode(p->data, part, &ids, &count, &unknown) : rt_ok();
-    if (!status.code && count)
-        status = rt_prediction_append(&p->s, ids, count);
-    if (unknown.count && !p->unknown.count) {
-        p->unknown = unknown;
-        p->unknown.at += (size_t)(text - p->text);
-    } else {
-        p->unknown.count += unknown.count;
-    }
-    rt_free(ids);
-    rt_free(part);
-    return status;
-}
-
 rt_status rt_prediction_read(rt_prediction *p, int *masks)
 {
-    const int32_t cls = p->vocabulary->special.cls, mask = p->vocabulary->special.mask;
-    const char *rest = p->text;
-    p->s.count = 0;
-    rt_status status = rt_prediction_append(&p->s, &cls, 1);
-    *masks = 0;
-    while (rest && !status.code) {
-        const char *found = strstr(rest, RT_MASK_WORD);
-        status = append_units(p, rest, found ? (size_t)(found - rest) : strlen(rest));
-        if (found && !status.code) {
-            status = rt_prediction_append(&p->s, &mask, 1);
-            ++*masks;
-        }
-        rest = found ? found + strlen(RT_MASK_WORD) : NULL;
-    }
+    rt_prediction_ids *s = &p->s;
+    rt_free(s->ids);
+    rt_status status =
+        rt_masked_text_encode(p->vocabulary, p->text, &s->ids, &s->count, masks, &p->unknown);
+    s->capacity = s->count;
     return status;
 }
 

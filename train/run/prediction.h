@@ -3,7 +3,7 @@
 
 /* What the kinds of --predict share, and nobody else: predict.c chooses among them. */
 
-#include "data/vocabulary.h"
+#include "data/masked_text.h"
 #include "train/run/predict.h"
 
 /* Ids of a text under way, [CLS] first. */
@@ -36,8 +36,6 @@ rt_status rt_predict_class(rt_prediction *p) RT_MUST_CHECK;
 rt_status rt_predict_tags(rt_prediction *p) RT_MUST_CHECK;
 
 /* ---- units of text, for masks and continuation ---- */
-
-#define RT_MASK_WORD "[MASK]"
 
 /* Makes p->s the ids of the text. */
 rt_status rt_prediction_read(rt_prediction *p, int *masks) RT_MUST_CHECK;

@@ -200,17 +200,7 @@ void rt_run_tell_patience(rt_run *r)
 
 static rt_checkpoint_model checkpoint_model(const rt_run *r)
 {
-    const rt_roformer_options *o = &r->state->model->options;
-    return (rt_checkpoint_model){.parameters = &r->state->model->parameters,
-                                 .first_moment = r->state->first_moment,
-                                 .second_moment = r->state->second_moment,
-                                 .pairing = o->position.pairing,
-                                 .base = o->position.frequencies.base,
-                                 .head_dim = o->dim / o->heads,
-                                 .theta_form = o->theta.form,
-                                 .theta_scope = o->theta.scope,
-                                 .theta_start = r->state->model->theta_start,
-                                 .theta_shape = rt_roformer_theta_shape(o)};
+    return rt_checkpoint_model_of(r->state->model, r->state->first_moment, r->state->second_moment);
 }
 
 rt_status rt_run_save(rt_run *r)

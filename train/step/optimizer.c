@@ -42,6 +42,29 @@ void rt_update_apply(const rt_update *u, real *value, real *first_moment, real *
          (real)(1 / sqrt(1 - pow(u->beta2, t))), (real)u->eps);
 }
 
+rt_update rt_update_of_role(rt_update u, rt_role role, double theta_lr_scale)
+{
+    if (role != RT_ROLE_WEIGHT)
+        u.decay = 0;
+    if (role == RT_ROLE_THETA)
+        u.lr *= theta_lr_scale;
+    return u;
+}
+
+RT_ROW_KERNEL double sum_of_squares(const real *restrict x, size_t size)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t k = 0; k < size; k++)
+        sum += (double)x[k] * (double)x[k];
+    return sum;
+}
+
+double rt_sum_of_squares(const real *x, size_t size)
+{
+    return sum_of_squares(x, size);
+}
+
 /* The small constant keeps a gradient of norm 0 whole; PyTorch's. */
 double rt_clip_factor(double norm, double max_norm)
 {

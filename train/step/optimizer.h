@@ -14,6 +14,7 @@
  */
 
 #include "core/real.h"
+#include "models/parameters.h"
 #include "train/config/optimizer_options.h"
 
 #include <stdbool.h>
@@ -34,6 +35,16 @@ typedef struct rt_update {
 /* second_moment is not used by sgd. */
 void rt_update_apply(const rt_update *u, real *value, real *first_moment, real *second_moment,
                      const real *gradient, size_t size);
+
+/* The update of a parameter of that role, of one with the weight decay and the learning rate of
+ * weights: only weights decay, and theta has a learning rate of its own, `theta_lr_scale` times
+ * that. */
+rt_update rt_update_of_role(rt_update u, rt_role role, double theta_lr_scale);
+
+/* Elements of a parameter whose squares are summed together, for the norm of a gradient: the norm
+ * is the root of the sum over the stretches of the parameters, in their order. */
+enum { RT_STRETCH = 1 << 14 };
+double rt_sum_of_squares(const real *x, size_t size);
 
 /* The factor that brings a gradient of that norm to max_norm at most; 1 if max_norm is 0. */
 double rt_clip_factor(double norm, double max_norm);

@@ -12,11 +12,10 @@
 
 enum {
     MOST_SHARDS = 16,
-    FEWEST_TOKENS = 512, /* of an automatic shard */
-    STRETCH = 1 << 14    /* elements of a parameter that are updated in one job */
+    FEWEST_TOKENS = 512 /* of an automatic shard */
 };
 
-/* A part of one parameter. */
+/* A part of one parameter, which is updated in one job. */
 typedef struct stretch {
     size_t offset;
     size_t size;
@@ -110,15 +109,6 @@ RT_ROW_KERNEL void add_gradients(real *restrict sum, const real *restrict other,
         sum[k] += other[k];
 }
 
-RT_ROW_KERNEL double sum_of_squares(const real *restrict x, size_t size)
-{
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t k = 0; k < size; k++)
-        sum += (double)x[k] * (double)x[k];
-    return sum;
-}
-
 static real *gradients_of(const rt_trainer *t, int block, const stretch *part)
 {
     return t->models[block]->parameters.grads + part->offset;
@@ -133,7 +123,7 @@ static void sum_stretch(void *context, int job, int worker)
         add_gradients(gradients_of(t, t->sums[i].to, part), gradients_of(t, t->sums[i].from, part),
                       part->size);
     if (t->first + t->group >= t->shards)
-        part->squares = sum_of_squares(gradients_of(t, 0, part), part->size);
+        part->squares = rt_sum_of_squares(gradients_of(t, 0, part), part->size);
 }
 
 static void update_stretch(void *context, int job, int worker)
@@ -142,11 +132,9 @@ static void update_stretch(void *context, int job, int worker)
     const stretch *part = t->stretches + job;
     const rt_parameters *p = &t->state.model->parameters;
     const rt_optimizer_options *o = &t->config->optimizer;
-    const rt_role role = p->list[part->parameter]->role;
-    rt_update u = t->update;
+    const rt_update u =
+        rt_update_of_role(t->update, p->list[part->parameter]->role, o->theta_lr_scale);
     (void)worker;
-    u.decay = role == RT_ROLE_WEIGHT ? o->weight_decay : 0;
-    u.lr *= role == RT_ROLE_THETA ? o->theta_lr_scale : 1;
     rt_update_apply(&u, p->values + part->offset, t->state.first_moment + part->offset,
                     t->state.second_moment + part->offset, p->grads + part->offset, part->size);
 }
@@ -247,6 +235,7 @@ rt_status rt_trainer_step(rt_trainer *t, rt_step_result *result)
                             .beta2 = o->beta2,
                             .eps = o->eps,
                             .momentum = o->momentum,
+                            .decay = o->weight_decay,
                             .gradient_scale = rt_clip_factor(result->grad_norm, o->clip_norm),
                             .step = t->state.step + 1};
     rt_workers_run(t->workers, update_stretch, t, t->stretch_count);
@@ -415,7 +404,7 @@ static rt_status make_stretches(rt_trainer *t)
     int count = 0;
     for (int i = 0; i < p->count; i++)
         if (!is_frozen(t, p->list[i]))
-            count += (int)((rt_size(&p->list[i]->tensor) + STRETCH - 1) / STRETCH);
+            count += (int)((rt_size(&p->list[i]->tensor) + RT_STRETCH - 1) / RT_STRETCH);
     if (!count)
         return rt_error(RT_CONFIG, "train.freeze = %s leaves nothing to train",
                         t->config->train.freeze);
@@ -424,10 +413,10 @@ static rt_status make_stretches(rt_trainer *t)
         return rt_out_of_memory("a trainer");
     for (int i = 0; i < p->count; i++) {
         const size_t size = is_frozen(t, p->list[i]) ? 0 : rt_size(&p->list[i]->tensor);
-        for (size_t start = 0; start < size; start += STRETCH)
+        for (size_t start = 0; start < size; start += RT_STRETCH)
             t->stretches[t->stretch_count++] =
                 (stretch){p->list[i]->offset + start,
-                          size - start < STRETCH ? size - start : STRETCH, i, 0};
+                          size - start < RT_STRETCH ? size - start : RT_STRETCH, i, 0};
     }
     return rt_ok();
 }

@@ -1,0 +1,65 @@
+#include "data/masked_text.h"
+
+#include "core/memory.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* Puts the units of a part that holds no mask; returns how many there are. */
+static rt_status put_units(const rt_vocabulary *vocabulary, const char *part, size_t size,
+                           size_t before, int32_t *ids, int *count, rt_unknown *unknown)
+{
+    rt_unknown here = {0};
+    *count = 0;
+    if (!size)
+        return rt_ok();
+    rt_status status = rt_vocabulary_encode(vocabulary, part, size, ids, count, &here);
+    if (here.count && !unknown->count) {
+        *unknown = here;
+        unknown->at += before;
+    } else {
+        unknown->count += here.count;
+    }
+    return status;
+}
+
+static rt_status encode(const rt_vocabulary *vocabulary, const char *text, int32_t *ids, int *count,
+                        int *masks, rt_unknown *unknown)
+{
+    const char *rest = text;
+    rt_status status = rt_ok();
+    ids[(*count)++] = vocabulary->special.cls;
+    while (rest && !status.code) {
+        const char *found = strstr(rest, RT_MASK_WORD);
+        int added;
+        status = put_units(vocabulary, rest, found ? (size_t)(found - rest) : strlen(rest),
+                           (size_t)(rest - text), ids + *count, &added, unknown);
+        *count += added;
+        if (found && !status.code) {
+            ids[(*count)++] = vocabulary->special.mask;
+            ++*masks;
+        }
+        rest = found ? found + strlen(RT_MASK_WORD) : NULL;
+    }
+    return status;
+}
+
+rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, const char *text,
+                                int32_t **ids_new, int *count, int *masks, rt_unknown *unknown)
+{
+    const size_t bytes = strlen(text);
+    *ids_new = NULL;
+    *count = *masks = 0;
+    *unknown = (rt_unknown){0};
+    if (bytes >= INT_MAX)
+        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", INT_MAX - 1, bytes);
+    int32_t *ids = rt_alloc_unset(bytes + 1, sizeof *ids); /* no unit is shorter than a byte */
+    if (!ids)
+        return rt_out_of_memory("the ids of a text");
+    rt_status status = encode(vocabulary, text, ids, count, masks, unknown);
+    if (status.code)
+        rt_free(ids);
+    else
+        *ids_new = ids;
+    return status;
+}

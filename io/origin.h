@@ -1,0 +1,19 @@
+#ifndef ROTOR_IO_ORIGIN_H
+#define ROTOR_IO_ORIGIN_H
+
+/* What the files of io/ share, and nobody else: where a model is from. */
+
+#include "io/rotor-io.h"
+
+#include "data/data.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/config/config.h"
+
+struct rt_model_origin {
+    rt_config config;
+    rt_checkpoint_info info; /* which has the vocabulary and the labels; of a folder, too */
+    rt_data *data;           /* without anything to be drawn: what encodes texts */
+    char *warnings;
+};
+
+#endif

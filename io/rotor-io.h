@@ -1,0 +1,150 @@
+#ifndef ROTOR_IO_ROTOR_IO_H
+#define ROTOR_IO_ROTOR_IO_H
+
+/* librotor-io, for programs that embed rotor: trained models from files and folders, texts as rows
+ * of ids, what a model makes of them, the optimiser, and saving. It is linked together with
+ * librotor, whose tensors, graph and RoFormer are used here. docs/library.md has a program.
+ *
+ * Nothing here prints, ends the program, forks, starts a thread or reads the environment. A model
+ * and an optimiser belong to one thread at a time. Only one thread of a process at a time may open
+ * or save: HDF5 asks for that.
+ *
+ * On an error what was to be made is NULL, and nothing has changed. Closing and freeing take NULL.
+ * RT_MEMORY is possible everywhere.
+ */
+
+#include "data/labels.h"
+#include "data/vocabulary.h"
+#include "models/roformer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- models ---- */
+
+typedef struct rt_model {
+    rt_roformer *roformer;           /* its parameters may be changed, its options not */
+    const rt_vocabulary *vocabulary; /* NULL: the model knows ids, not texts */
+    const rt_labels *labels;         /* names of the classes; NULL: it has none */
+    int length;                      /* of the sequences that it is for, [CLS] included */
+    int64_t step;         /* optimiser steps that it has taken; who trains on may count them */
+    bool has_head;        /* false: the folder had none, and it was drawn */
+    const char *warnings; /* lines about what the folder has that is not quite taken; or "" */
+    struct rt_model_origin *origin;
+} rt_model;
+
+/* Opens a checkpoint of rotor, or a folder of Hugging Face's RoFormer: config.json, its tensors and
+ * its vocabulary. RT_CHECKPOINT, which names the file, for whatever is wrong with it; also if there
+ * is none.
+ *
+ * Sizes are checked before memory is asked for. But HDF5, which parses the file of a checkpoint,
+ * does so in this process: the checksum that every checkpoint has is held against damage, not
+ * against forgery, and a file that somebody made for the purpose may crash HDF5 or keep it busy.
+ * The program rotor parses such files in a child process. Who opens a stranger's checkpoint should
+ * do it in a fork of their own, or have the program make a folder of it (--export), since folders
+ * are parsed by rotor itself and have no such risk. */
+rt_status rt_model_open(rt_model **model_new, const char *path) RT_MUST_CHECK;
+void rt_model_close(rt_model *model);
+
+/* Writes a checkpoint durably: the file is there as a whole, or as it was before. The program takes
+ * it as any other; the moments of its optimiser are 0, so that no run can be resumed from it
+ * exactly. RT_IO; RT_NONFINITE names a parameter that has a NaN or an infinity, RT_ARGUMENT a
+ * step that no run can have. */
+rt_status rt_model_save(const rt_model *model, const char *path) RT_MUST_CHECK;
+
+/* Writes a folder that from_pretrained of Hugging Face's transformers reads. RT_CONFIG if it is not
+ * empty, or names the key of what Hugging Face's RoFormer cannot express: then nothing is written.
+ * RT_IO; RT_NONFINITE. */
+rt_status rt_model_export(const rt_model *model, const char *folder) RT_MUST_CHECK;
+
+/* ---- texts ---- */
+
+/* A sequence. One of ids alone can be made by hand: length and ids are enough. */
+typedef struct rt_row {
+    int length;      /* of the sequences that it is for, [CLS] included */
+    int32_t *ids;    /* (T) */
+    int32_t *types;  /* (T): 1 = in the second text of a pair; NULL: all 0 */
+    int32_t *tokens; /* (T), of the token head: which token has its first piece here, from 0, else
+                        RT_NO_TOKEN; of other heads NULL */
+    bool cut;        /* the text was longer than the model's length */
+    rt_unknown unknown; /* what of the text became [UNK] */
+} rt_row;
+enum { RT_NO_TOKEN = -1 };
+
+/* Makes the row that training makes of such a text, to be freed in any case.
+ *
+ *     head sequence   [CLS] text [SEP], or [CLS] text [SEP] second [SEP]; cut to the model's length
+ *     head token      [CLS] tokens [SEP], with blanks between tokens in the text; likewise
+ *     head lm         [CLS] text, of any length; where the text has [MASK] stands that token
+ *
+ * `second` is NULL unless there is a pair. RT_ARGUMENT if the model has no vocabulary or knows no
+ * pairs, and for a text that cannot be read: empty, not UTF-8, or without a unit of the
+ * vocabulary. */
+rt_status rt_model_encode(const rt_model *model, const char *text, const char *second,
+                          rt_row *row) RT_MUST_CHECK;
+void rt_row_free(rt_row *row);
+
+/* What the model makes of rows, which are padded to the longest of them. The rows are not needed
+ * afterwards; a loss may be made of the logits and go backward. NULL if the graph has failed, as
+ * any op.
+ *
+ *     head sequence   (rows, labels)
+ *     head token      (rows, T, labels)
+ *     head lm         (rows, T, V) */
+rt_tensor *rt_model_logits(rt_model *model, rt_graph *g, const rt_row *rows, int count);
+
+/* The softmax of one row of logits, as many numbers as it has columns. */
+void rt_logits_probabilities(const rt_tensor *logits, size_t row, double *probabilities);
+
+/* The probability of each class for one text, or for a pair: (model->labels->count). Errors as
+ * rt_model_encode; RT_ARGUMENT also for a model of another head than sequence. */
+rt_status rt_model_classify(rt_model *model, const char *text, const char *second,
+                            double *probabilities) RT_MUST_CHECK;
+
+/* ---- training ---- */
+
+/* The rules are those of the program (Loshchilov and Hutter 2019, Kingma and Ba 2015, in
+ * the conventions of PyTorch); g is the gradient after clipping, t = 1, 2, ... the step.
+ *
+ *     adamw   p -= lr decay p;  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
+ *             p -= lr (m / (1 - b1^t)) / (sqrt(v) / sqrt(1 - b2^t) + eps)
+ *     adam    g += decay p, then as adamw without its first step
+ *     sgd     g += decay p;  m = g at t = 1, else momentum m + g;  p -= lr m,
+ *             or p -= lr (g + momentum m) with Nesterov
+ */
+typedef enum rt_optimizer_rule {
+    RT_OPTIMIZER_ADAMW,
+    RT_OPTIMIZER_ADAM,
+    RT_OPTIMIZER_SGD
+} rt_optimizer_rule;
+
+typedef struct rt_optimizer_settings {
+    rt_optimizer_rule rule;
+    double beta1, beta2;   /* adamw, adam: 0 <= beta < 1 */
+    double eps;            /* likewise, above 0 */
+    double momentum;       /* sgd: from 0 to less than 1 */
+    bool nesterov;         /* sgd */
+    double weight_decay;   /* of weights: norms, biases and theta do not decay */
+    double clip_norm;      /* the largest norm of the whole gradient; 0 = off */
+    double theta_lr_scale; /* the learning rate of theta, as a multiple */
+} rt_optimizer_settings;
+
+/* What the program has without a configuration. */
+rt_optimizer_settings rt_optimizer_defaults(rt_optimizer_rule rule);
+
+typedef struct rt_optimizer rt_optimizer;
+
+/* The parameters are borrowed. RT_ARGUMENT names a setting that is out of its range. */
+rt_status rt_optimizer_new(rt_optimizer **optimizer_new, rt_parameters *parameters,
+                           const rt_optimizer_settings *settings) RT_MUST_CHECK;
+void rt_optimizer_free(rt_optimizer *optimizer);
+
+/* Moves the parameters by their gradients, which stay as they are: rt_parameters_zero_grads before
+ * the next backward. Those whose tensor wants no gradient stay, and do not count in the norm.
+ * *norm, unless it is NULL, is that of the gradient before clipping. RT_NONFINITE names a parameter
+ * whose gradient is not finite: then nothing has changed. RT_ARGUMENT for a learning rate that is
+ * negative or not finite. */
+rt_status rt_optimizer_step(rt_optimizer *optimizer, double learning_rate,
+                            double *norm) RT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,48 @@
+/* Saving a model: as a checkpoint, or as a folder of Hugging Face. */
+
+#include "io/origin.h"
+
+#include "core/memory.h"
+#include "train/huggingface/huggingface.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+/* What was measured of the model as it was opened may hold no more. */
+static rt_checkpoint_info info_of(const rt_model *m)
+{
+    rt_checkpoint_info info = m->origin->info;
+    info.step = m->step;
+    info.best_eval_loss = INFINITY;
+    info.best_eval_step = 0;
+    snprintf(info.blas, sizeof info.blas, "%s", rt_blas_kernels());
+    return info;
+}
+
+rt_status rt_model_save(const rt_model *m, const char *path)
+{
+    const rt_checkpoint_info info = info_of(m);
+    if (info.step < m->origin->info.step || info.step > RT_CHECKPOINT_STEPS)
+        return rt_error(RT_ARGUMENT,
+                        "the step of the model must be from %" PRId64 " to %d; got %" PRId64,
+                        m->origin->info.step, RT_CHECKPOINT_STEPS, info.step);
+    real *zeros = rt_alloc(m->roformer->parameters.block_size, sizeof *zeros);
+    if (!zeros)
+        return rt_out_of_memory("a checkpoint");
+    const rt_checkpoint_model model = rt_checkpoint_model_of(m->roformer, zeros, zeros);
+    rt_status status = rt_checkpoint_save(path, &model, &info);
+    rt_free(zeros);
+    return status;
+}
+
+rt_status rt_model_export(const rt_model *m, const char *folder)
+{
+    const rt_huggingface_export export = {.vocabulary = m->vocabulary,
+                                          .lowercase = m->vocabulary && m->vocabulary->lowercase,
+                                          .labels = m->labels
+                                                        ? (const char *const *)m->labels->names
+                                                        : NULL,
+                                          .length = m->length};
+    return rt_huggingface_write(folder, m->roformer, &export);
+}

@@ -1,0 +1,176 @@
+/* From a text to a row, and from rows to logits. */
+
+#include "io/origin.h"
+
+#include "core/memory.h"
+#include "data/example_text.h"
+#include "data/masked_text.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- rows ---- */
+
+void rt_row_free(rt_row *row)
+{
+    rt_free(row->ids);
+    rt_free(row->types);
+    rt_free(row->tokens);
+    *row = (rt_row){.length = 0};
+}
+
+/* A row of labelled data as long as it is; its arrays are longer. */
+static void take_row(rt_row *row, rt_batch *batch, bool tokens)
+{
+    while (row->length < batch->length && batch->mask[row->length])
+        row->length++;
+    row->ids = batch->ids;
+    row->types = batch->types;
+    batch->ids = batch->types = NULL;
+    if (!tokens)
+        return;
+    for (int t = 0; t < row->length; t++)
+        if (batch->labels[t] == RT_NO_LABEL)
+            batch->labels[t] = RT_NO_TOKEN;
+    row->tokens = batch->labels;
+    batch->labels = NULL;
+}
+
+static rt_status encode_example(const rt_model *m, const char *text, const char *second,
+                                rt_row *row, rt_batch *batch)
+{
+    const rt_data *data = m->origin->data;
+    const bool tokens = rt_data_target(data) == RT_TARGET_TOKENS;
+    rt_example_text x;
+    if (tokens && second)
+        return rt_error(RT_ARGUMENT, "the model knows no pairs of texts");
+    rt_status status = tokens ? rt_data_encode_example(&x, data, text, strlen(text), batch)
+                              : rt_data_encode_texts(&x, data, text, second, batch);
+    if (!status.code) {
+        take_row(row, batch, tokens);
+        row->cut = x.cut;
+        row->unknown = x.unknown;
+    }
+    rt_example_text_free(&x);
+    return status;
+}
+
+static rt_status encode_labelled(const rt_model *m, const char *text, const char *second,
+                                 rt_row *row)
+{
+    const size_t length = (size_t)m->length;
+    rt_batch b = {.rows = 1,
+                  .length = m->length,
+                  .ids = rt_alloc(length, sizeof *b.ids),
+                  .labels = rt_alloc(length, sizeof *b.labels),
+                  .mask = rt_alloc(length, sizeof *b.mask),
+                  .types = rt_alloc(length, sizeof *b.types)};
+    rt_status status = b.ids && b.labels && b.mask && b.types
+                           ? encode_example(m, text, second, row, &b)
+                           : rt_out_of_memory("a row");
+    rt_free(b.ids);
+    rt_free(b.labels);
+    rt_free(b.mask);
+    rt_free(b.types);
+    return status;
+}
+
+static rt_status encode_units(const rt_model *m, const char *text, const char *second, rt_row *row)
+{
+    int masks;
+    if (second)
+        return rt_error(RT_ARGUMENT, "the model knows no pairs of texts");
+    return rt_masked_text_encode(m->vocabulary, text, &row->ids, &row->length, &masks,
+                                 &row->unknown);
+}
+
+rt_status rt_model_encode(const rt_model *m, const char *text, const char *second, rt_row *row)
+{
+    *row = (rt_row){.length = 0};
+    if (!m->vocabulary)
+        return rt_error(RT_ARGUMENT, "the model has no vocabulary: it knows ids, not texts");
+    return m->labels ? encode_labelled(m, text, second, row) : encode_units(m, text, second, row);
+}
+
+/* ---- logits ---- */
+
+static bool check_rows(rt_graph *g, const rt_row *rows, int count, int *longest)
+{
+    *longest = 0;
+    if (count < 1)
+        rt_graph_fail(g, RT_ARGUMENT, "[model] needs one row at least; got %d", count);
+    for (int i = 0; i < count && !rt_graph_failed(g); i++) {
+        if (rows[i].length < 1 || !rows[i].ids)
+            rt_graph_fail(g, RT_ARGUMENT, "[model] row %d has no ids", i);
+        *longest = rows[i].length > *longest ? rows[i].length : *longest;
+    }
+    if (!rt_graph_failed(g) && *longest > INT_MAX / count)
+        rt_graph_fail(g, RT_ARGUMENT, "[model] %d rows of %d tokens are too many", count, *longest);
+    return !rt_graph_failed(g);
+}
+
+/* Rows side by side, in memory of the graph. */
+static bool pad_rows(const rt_model *m, rt_graph *g, const rt_row *rows, rt_roformer_input *in)
+{
+    const size_t T = (size_t)in->T, size = (size_t)in->B * T;
+    const int32_t pad = m->vocabulary ? m->vocabulary->special.pad : RT_ID_PAD;
+    int32_t *ids = rt_graph_memory(g, size, sizeof *ids);
+    int32_t *types = rt_graph_memory(g, size, sizeof *types);
+    uint8_t *mask = rt_graph_memory(g, size, sizeof *mask);
+    if (!ids || !types || !mask)
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        const rt_row *row = rows + i / T;
+        const size_t t = i % T;
+        mask[i] = t < (size_t)row->length;
+        ids[i] = mask[i] ? row->ids[t] : pad;
+        types[i] = mask[i] && row->types ? row->types[t] : 0;
+    }
+    in->ids = ids;
+    in->token_types = types;
+    in->key_mask = mask;
+    return true;
+}
+
+rt_tensor *rt_model_logits(rt_model *m, rt_graph *g, const rt_row *rows, int count)
+{
+    rt_roformer_input in = {.B = count, .padding_id = RT_NO_PADDING};
+    if (rt_graph_failed(g) || !check_rows(g, rows, count, &in.T) || !pad_rows(m, g, rows, &in))
+        return NULL;
+    return rt_roformer_logits(m->roformer, g, rt_roformer_encode(m->roformer, g, &in));
+}
+
+void rt_logits_probabilities(const rt_tensor *logits, size_t row, double *probabilities)
+{
+    const size_t columns = (size_t)rt_columns(logits);
+    const real *x = logits->data + row * columns;
+    const double largest = (double)x[rt_largest(logits, row)];
+    double sum = 0;
+    for (size_t c = 0; c < columns; c++)
+        sum += probabilities[c] = exp((double)x[c] - largest);
+    for (size_t c = 0; c < columns; c++)
+        probabilities[c] /= sum;
+}
+
+rt_status rt_model_classify(rt_model *m, const char *text, const char *second,
+                            double *probabilities)
+{
+    rt_row row;
+    if (!m->labels || m->roformer->options.head != RT_HEAD_SEQUENCE)
+        return rt_error(RT_ARGUMENT, "the model knows no classes of texts");
+    rt_status status = rt_model_encode(m, text, second, &row);
+    rt_graph *g = status.code ? NULL : rt_graph_new();
+    if (!status.code && !g)
+        status = rt_out_of_memory("a graph");
+    if (g) {
+        rt_graph_record(g, false);
+        const rt_tensor *logits = rt_model_logits(m, g, &row, 1);
+        status = rt_graph_status(g);
+        if (!status.code)
+            rt_logits_probabilities(logits, 0, probabilities);
+    }
+    rt_graph_free(g);
+    rt_row_free(&row);
+    return status;
+}

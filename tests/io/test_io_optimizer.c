@@ -1,0 +1,321 @@
+/* The optimiser of librotor-io, against the trainer's steps and against the formulas. */
+
+#include "training/config_loading.h"
+
+#include "io/rotor-io.h"
+#include "train/step/trainer.h"
+
+#include <math.h>
+
+static void expect_ok(rt_status status)
+{
+    ck_assert_msg(!status.code, "%s", status.message);
+}
+
+static rt_optimizer *new_optimizer(rt_parameters *p, const rt_optimizer_settings *s)
+{
+    rt_optimizer *o;
+    expect_ok(rt_optimizer_new(&o, p, s));
+    return o;
+}
+
+/* ---- the trainer ---- */
+
+static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\nembedding_dim = 200\n"
+                           "[theta]\nlearn = yes\nlr_scale = 3\n"
+                           "[data]\nlength = 12\nvocab = 200\n"
+                           "[optimizer]\nlr = 0.01\nschedule = constant\nclip_norm = 0.5\n"
+                           "weight_decay = 0.1\n"
+                           "[train]\nbatch_size = 8\n";
+
+typedef struct pair {
+    rt_config config;
+    rt_data *data;
+    rt_trainer *trainer;
+    rt_roformer *mine; /* the same as the trainer's before its first step */
+} pair;
+
+static pair *new_pair(const char *const *overrides)
+{
+    pair *t = calloc(1, sizeof *t);
+    ck_assert_ptr_nonnull(t);
+    load_sound(&t->config, tiny, overrides);
+    expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
+    expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data));
+    const rt_roformer *theirs = rt_trainer_state(t->trainer)->model;
+    expect_ok(rt_roformer_new(&t->mine, &theirs->options, t->config.run.seed, NULL));
+    return t;
+}
+
+static void free_pair(pair *t)
+{
+    rt_roformer_free(t->mine);
+    rt_trainer_free(t->trainer);
+    rt_data_close(t->data);
+    free(t);
+}
+
+static rt_optimizer_settings settings_of(const rt_config *c)
+{
+    rt_optimizer_settings s =
+        rt_optimizer_defaults(c->optimizer.kind == RT_SGD ? RT_OPTIMIZER_SGD : RT_OPTIMIZER_ADAMW);
+    s.weight_decay = c->optimizer.weight_decay;
+    s.clip_norm = c->optimizer.clip_norm;
+    s.theta_lr_scale = c->optimizer.theta_lr_scale;
+    return s;
+}
+
+static const char *const *const kinds[] = {
+    OVERRIDES("optimizer.kind=adamw"),
+    OVERRIDES("optimizer.kind=sgd", "optimizer.momentum=0.9"),
+    OVERRIDES("optimizer.clip_norm=0", "run.threads=2", "train.shards=4"),
+    OVERRIDES("train.freeze=embeddings"),
+};
+
+/* Given the trainer's gradients, three steps come to the same bits; of a parameter of more than a
+ * stretch (200 x 200), too. */
+START_TEST(the_steps_are_those_of_the_trainer)
+{
+    pair *t = new_pair(kinds[_i]);
+    const rt_optimizer_settings s = settings_of(&t->config);
+    const rt_parameters *theirs = &rt_trainer_state(t->trainer)->model->parameters;
+    rt_parameters *p = &t->mine->parameters;
+    rt_optimizer *o = new_optimizer(p, &s);
+    const size_t bytes = p->block_size * sizeof(real);
+    for (int i = 0; i < p->count; i++)
+        p->list[i]->tensor.wants_grad = theirs->list[i]->tensor.wants_grad;
+    ck_assert(!memcmp(p->values, theirs->values, bytes));
+    for (int step = 0; step < 3; step++) {
+        rt_step_result result;
+        double norm;
+        expect_ok(rt_trainer_step(t->trainer, &result));
+        memcpy(p->grads, theirs->grads, bytes);
+        expect_ok(rt_optimizer_step(o, result.lr, &norm));
+        ck_assert_msg(norm == result.grad_norm, "norm %.17g, expected %.17g", norm,
+                      result.grad_norm);
+        for (size_t i = 0; i < p->block_size; i++)
+            ck_assert_msg(p->values[i] == theirs->values[i],
+                          "step %d, number %zu: %.17g, expected %.17g", step + 1, i,
+                          (double)p->values[i], (double)theirs->values[i]);
+    }
+    rt_optimizer_free(o);
+    free_pair(t);
+}
+END_TEST
+
+START_TEST(the_defaults_are_those_of_a_configuration)
+{
+    rt_config c;
+    load_sound(&c, "", NULL);
+    const rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
+    ck_assert(s.beta1 == c.optimizer.beta1 && s.beta2 == c.optimizer.beta2);
+    ck_assert(s.eps == c.optimizer.eps && s.momentum == c.optimizer.momentum);
+    ck_assert(s.weight_decay == c.optimizer.weight_decay);
+    ck_assert(s.clip_norm == c.optimizer.clip_norm && !s.nesterov);
+    ck_assert(s.theta_lr_scale == c.optimizer.theta_lr_scale);
+    ck_assert_int_eq(rt_optimizer_defaults(RT_OPTIMIZER_SGD).rule, RT_OPTIMIZER_SGD);
+}
+END_TEST
+
+/* ---- the formulas ---- */
+
+/* A weight, a bias and a theta of one number each. */
+static void make_three(rt_parameters *p)
+{
+    *p = (rt_parameters){0};
+    rt_parameters_add(p, RT_ROLE_WEIGHT, RT_INIT_ONE, RT_SHAPE_OF(1), "weight");
+    rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ONE, RT_SHAPE_OF(1), "bias");
+    rt_parameters_add(p, RT_ROLE_THETA, RT_INIT_ONE, RT_SHAPE_OF(1), "theta");
+    expect_ok(rt_parameters_allocate(p, 1, NULL));
+}
+
+static void set_gradients(rt_parameters *p, double a, double b, double c)
+{
+    p->list[0]->tensor.grad[0] = (real)a;
+    p->list[1]->tensor.grad[0] = (real)b;
+    p->list[2]->tensor.grad[0] = (real)c;
+}
+
+static double value_of(const rt_parameters *p, int i)
+{
+    return (double)p->list[i]->tensor.data[0];
+}
+
+static void expect_value(const rt_parameters *p, int i, double wanted)
+{
+    ck_assert_msg(fabs(value_of(p, i) - wanted) < 1e-12, "%s is %.17g, expected %.17g",
+                  p->list[i]->name, value_of(p, i), wanted);
+}
+
+/* Two steps with the gradients (3, 4, 0), whose norm of 5 is clipped to 1. */
+START_TEST(adam_adds_the_decay_to_the_gradient)
+{
+    rt_parameters p;
+    rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_ADAM);
+    double x[3] = {1, 1, 1}, m[3] = {0}, v[3] = {0};
+    const double lr = 0.1, scale = 1 / (5 + 1e-6), gradient[3] = {3, 4, 0};
+    s.weight_decay = 0.5;
+    make_three(&p);
+    rt_optimizer *o = new_optimizer(&p, &s);
+    for (int t = 1; t <= 2; t++) {
+        double norm;
+        set_gradients(&p, 3, 4, 0);
+        expect_ok(rt_optimizer_step(o, lr, &norm));
+        ck_assert(fabs(norm - 5) < 1e-12);
+        for (int i = 0; i < 3; i++) {
+            const double g = gradient[i] * scale + (i ? 0 : 0.5 * x[i]);
+            m[i] = 0.9 * m[i] + 0.1 * g;
+            v[i] = 0.999 * v[i] + 0.001 * g * g;
+            x[i] -= lr * m[i] / (1 - pow(0.9, t)) / (sqrt(v[i] / (1 - pow(0.999, t))) + 1e-8);
+            expect_value(&p, i, x[i]);
+        }
+    }
+    rt_optimizer_free(o);
+    rt_parameters_free(&p);
+}
+END_TEST
+
+START_TEST(sgd_looks_ahead_with_nesterov)
+{
+    rt_parameters p;
+    rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_SGD);
+    double x[3] = {1, 1, 1}, m[3] = {0};
+    const double gradient[3] = {0.3, -0.2, 0.1};
+    s.nesterov = true;
+    s.momentum = 0.5;
+    s.weight_decay = 0;
+    s.theta_lr_scale = 10;
+    make_three(&p);
+    rt_optimizer *o = new_optimizer(&p, &s);
+    for (int t = 1; t <= 3; t++) {
+        set_gradients(&p, 0.3, -0.2, 0.1);
+        expect_ok(rt_optimizer_step(o, 0.1, NULL));
+        for (int i = 0; i < 3; i++) {
+            m[i] = 0.5 * m[i] + gradient[i];
+            x[i] -= (i == 2 ? 1 : 0.1) * (gradient[i] + 0.5 * m[i]);
+            expect_value(&p, i, x[i]);
+        }
+    }
+    rt_optimizer_free(o);
+    rt_parameters_free(&p);
+}
+END_TEST
+
+START_TEST(what_wants_no_gradient_stays_and_does_not_count)
+{
+    rt_parameters p;
+    double norm;
+    const rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
+    make_three(&p);
+    p.list[0]->tensor.wants_grad = false;
+    rt_optimizer *o = new_optimizer(&p, &s);
+    set_gradients(&p, NAN, 3, 4);
+    expect_ok(rt_optimizer_step(o, 0.1, &norm));
+    ck_assert(fabs(norm - 5) < 1e-12);
+    ck_assert(value_of(&p, 0) == 1 && value_of(&p, 1) < 1 && value_of(&p, 2) < 1);
+    rt_optimizer_free(o);
+    rt_parameters_free(&p);
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+/* A step that is refused is none: the next one is the first. */
+START_TEST(a_refused_step_changes_nothing)
+{
+    rt_parameters p, other;
+    const rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
+    make_three(&p);
+    make_three(&other);
+    rt_optimizer *o = new_optimizer(&p, &s), *unharmed = new_optimizer(&other, &s);
+    set_gradients(&p, 1, INFINITY, 1);
+    rt_status status = rt_optimizer_step(o, 0.1, NULL);
+    ck_assert_int_eq(status.code, RT_NONFINITE);
+    ck_assert_msg(strstr(status.message, "bias") != NULL, "%s", status.message);
+    set_gradients(&p, 1, 1, 1);
+    set_gradients(&other, 1, 1, 1);
+    ck_assert_int_eq(rt_optimizer_step(o, -1, NULL).code, RT_ARGUMENT);
+    ck_assert_int_eq(rt_optimizer_step(o, NAN, NULL).code, RT_ARGUMENT);
+    for (int i = 0; i < 3; i++)
+        ck_assert(value_of(&p, i) == 1);
+    expect_ok(rt_optimizer_step(o, 0.1, NULL));
+    expect_ok(rt_optimizer_step(unharmed, 0.1, NULL));
+    for (int i = 0; i < 3; i++)
+        ck_assert(value_of(&p, i) == value_of(&other, i));
+    rt_optimizer_free(o);
+    rt_optimizer_free(unharmed);
+    rt_parameters_free(&p);
+    rt_parameters_free(&other);
+}
+END_TEST
+
+#define SETTINGS(...)                                                                              \
+    {                                                                                              \
+        .beta1 = 0.9, .beta2 = 0.9, .eps = 1e-8, __VA_ARGS__                                       \
+    }
+
+static const struct {
+    rt_optimizer_settings settings;
+    const char *message;
+} refused[] = {
+    {{.rule = RT_OPTIMIZER_ADAMW, .beta1 = 1, .beta2 = 0.9, .eps = 1},
+     "beta1 must be at least 0 and below 1; got 1"},
+    {{.rule = RT_OPTIMIZER_ADAM, .beta1 = 0.9, .beta2 = -0.1, .eps = 1},
+     "beta2 must be at least 0 and below 1; got -0.1"},
+    {{.rule = RT_OPTIMIZER_ADAM, .beta1 = 0.9, .beta2 = 0.9}, "eps must be above 0; got 0"},
+    {{.rule = RT_OPTIMIZER_SGD, .momentum = 1}, "momentum must be at least 0 and below 1; got 1"},
+    {SETTINGS(.weight_decay = -1), "weight_decay must be at least 0; got -1"},
+    {SETTINGS(.clip_norm = NAN), "clip_norm must be at least 0; got nan"},
+    {SETTINGS(.theta_lr_scale = INFINITY), "theta_lr_scale must be at least 0; got inf"},
+};
+
+START_TEST(a_setting_out_of_its_range_is_refused)
+{
+    rt_parameters p;
+    rt_optimizer *o;
+    make_three(&p);
+    rt_status status = rt_optimizer_new(&o, &p, &refused[_i].settings);
+    ck_assert_int_eq(status.code, RT_ARGUMENT);
+    ck_assert_str_eq(status.message, refused[_i].message);
+    ck_assert_ptr_null(o);
+    rt_parameters_free(&p);
+}
+END_TEST
+
+START_TEST(an_exhausted_heap_leaves_no_optimiser)
+{
+    rt_parameters p;
+    rt_optimizer *o = NULL;
+    const rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_SGD);
+    int failures = 0;
+    make_three(&p);
+    for (;; failures++) {
+        rt_memory_fail_at((size_t)failures + 1);
+        rt_status status = rt_optimizer_new(&o, &p, &s);
+        rt_memory_fail_at(0);
+        if (!status.code)
+            break;
+        ck_assert_int_eq(status.code, RT_MEMORY);
+        ck_assert_ptr_null(o);
+    }
+    ck_assert_int_eq(failures, 3);
+    rt_optimizer_free(o);
+    rt_optimizer_free(NULL);
+    rt_parameters_free(&p);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("io optimizer");
+    TCase *tests = leak_checked_case(suite, "optimizer");
+    ADD_ROWS(tests, the_steps_are_those_of_the_trainer, kinds);
+    tcase_add_test(tests, the_defaults_are_those_of_a_configuration);
+    tcase_add_test(tests, adam_adds_the_decay_to_the_gradient);
+    tcase_add_test(tests, sgd_looks_ahead_with_nesterov);
+    tcase_add_test(tests, what_wants_no_gradient_stays_and_does_not_count);
+    tcase_add_test(tests, a_refused_step_changes_nothing);
+    ADD_ROWS(tests, a_setting_out_of_its_range_is_refused, refused);
+    tcase_add_test(tests, an_exhausted_heap_leaves_no_optimiser);
+    return run_suite(suite);
+}
