@@ -116,6 +116,28 @@ static void expect_same(const rt_model *a, const rt_model *b, double tolerance)
     ck_assert(rt_vocabularies_equal(a->vocabulary, b->vocabulary));
 }
 
+/* Its theta are of no base: the model learns them, and starts where they are. */
+START_TEST(theta_starts_where_the_folder_has_it)
+{
+    double theta[64];
+    make_scratch();
+    const char *path = in_scratch("saved.h5");
+    rt_model *model = open_fixture("masked_lm_theta");
+    expect_ok(rt_model_save(model, path));
+    rt_model *again = open_model(path);
+    const size_t count = rt_roformer_theta_count(&model->roformer->options);
+    ck_assert(model->roformer->options.theta.learn && count > 0 && count <= 64);
+    rt_roformer_theta(model->roformer, theta);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert(model->roformer->theta_start[i] == theta[i]);
+        ck_assert(again->roformer->theta_start[i] == theta[i]);
+    }
+    rt_model_close(model);
+    rt_model_close(again);
+    remove_scratch();
+}
+END_TEST
+
 START_TEST(a_folder_saved_as_a_checkpoint_opens_to_the_same_bits)
 {
     make_scratch();
@@ -172,6 +194,7 @@ int main(void)
     TCase *tests = leak_checked_case(suite, "folders");
     tcase_add_loop_test(tests, the_logits_are_those_of_hugging_face, 0, count);
     tcase_add_test(tests, a_folder_without_a_head_says_so);
+    tcase_add_test(tests, theta_starts_where_the_folder_has_it);
     tcase_add_loop_test(tests, a_folder_saved_as_a_checkpoint_opens_to_the_same_bits, 0, count);
     tcase_add_loop_test(tests, a_model_exported_as_a_folder_opens_as_it_was, 0, count);
     tcase_add_test(tests, a_damaged_folder_is_no_model);
