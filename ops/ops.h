@@ -50,6 +50,10 @@ rt_tensor *rt_gelu(rt_graph *g, rt_tensor *x);
 typedef enum rt_activation { RT_ACTIVATIONS(RT_CHOICE_VALUE) } rt_activation;
 rt_tensor *rt_activate(rt_graph *g, rt_tensor *x, rt_activation kind);
 
+/* f(gate) * x, element by element, both of one shape: a gated linear unit, SwiGLU with RT_SILU,
+ * GeGLU with RT_GELU (Shazeer 2020). Keeps nothing: backward computes f once more. */
+rt_tensor *rt_glu(rt_graph *g, rt_tensor *gate, rt_tensor *x, rt_activation kind);
+
 /* Zero with probability p, else x / (1 - p); 0 <= p < 1. The mask is not stored:
  * backward draws it again from the graph's random numbers. Returns x itself if p is 0 or the
  * graph does not drop (see rt_graph_set_random). */
@@ -98,6 +102,14 @@ rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_t
  *   x             (..., C)
  *   weight, bias  (C) */
 rt_tensor *rt_layer_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias, double eps);
+
+/* x / sqrt(mean of x^2 + eps) * weight over the last axis (Zhang and Sennrich 2019).
+ *
+ *   x       (..., C)
+ *   weight  (C)
+ *
+ * Keeps one number per row. */
+rt_tensor *rt_rms_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, double eps);
 
 /* e^x / sum e^x over the last axis. */
 rt_tensor *rt_softmax(rt_graph *g, rt_tensor *x);
@@ -308,6 +320,7 @@ const char *rt_blas_kernels(void);
     X(sigmoid)                                                                                     \
     X(silu)                                                                                        \
     X(elu_plus_one)                                                                                \
+    X(glu)                                                                                         \
     X(dropout)                                                                                     \
     X(reshape)                                                                                     \
     X(permute)                                                                                     \
@@ -317,6 +330,7 @@ const char *rt_blas_kernels(void);
     X(linear)                                                                                      \
     X(linear_activation)                                                                           \
     X(layer_norm)                                                                                  \
+    X(rms_norm)                                                                                    \
     X(normalize)                                                                                   \
     X(softmax)                                                                                     \
     X(log_softmax)                                                                                 \

@@ -178,6 +178,39 @@ BUILDER(layer_norm)
     UNUSED;
     return rt_layer_norm(g, in[0], in[1], in[2], 1e-5);
 }
+BUILDER(rms_norm)
+{
+    UNUSED;
+    return rt_rms_norm(g, in[0], in[1], 1e-5);
+}
+BUILDER(rms_norm_and_residual)
+{
+    UNUSED;
+    return rt_add(g, in[0], rt_rms_norm(g, in[0], in[1], 0.1));
+}
+BUILDER(swiglu)
+{
+    UNUSED;
+    return rt_glu(g, in[0], in[1], RT_SILU);
+}
+BUILDER(geglu)
+{
+    UNUSED;
+    return rt_glu(g, in[0], in[1], RT_GELU);
+}
+BUILDER(glu_of_itself)
+{
+    UNUSED;
+    return rt_glu(g, in[0], in[0], RT_SILU);
+}
+/* Gradients meet what has flowed to both inputs before. */
+BUILDER(glu_of_what_is_used_again)
+{
+    UNUSED;
+    rt_tensor *gate = rt_scale(g, in[0], 2), *x = rt_scale(g, in[1], 3);
+    rt_tensor *y = rt_glu(g, gate, x, RT_TANH);
+    return rt_add(g, y, rt_multiply(g, gate, x));
+}
 BUILDER(softmax)
 {
     UNUSED;
@@ -380,6 +413,11 @@ static const row rows[] = {
     /* Continuous with its first derivative at 0. */
     {"elu_plus_one", elu_plus_one, SHAPES(AXES(2, 10)), .low = -3, .high = 3},
     {"gelu", used_twice, SHAPES(AXES(2, 3))},
+    {"glu", swiglu, SHAPES(AXES(2, 3, 5), AXES(2, 3, 5)), .low = -3, .high = 3},
+    {"glu", geglu, SHAPES(AXES(4, 5), AXES(4, 5)), .low = -3, .high = 3},
+    {"glu", geglu, SHAPES(AXES(1), AXES(1))},
+    {"glu", glu_of_itself, SHAPES(AXES(3, 3))},
+    {"glu", glu_of_what_is_used_again, SHAPES(AXES(3, 4), AXES(3, 4))},
     {"dropout", dropout, SHAPES(AXES(3, 7))},
     {"dropout", dropout, SHAPES(AXES(2, 3, 50))},
     {"reshape", reshape, SHAPES(AXES(2, 3, 4))},
@@ -402,6 +440,9 @@ static const row rows[] = {
     {"linear_activation", linear_silu_and_residual, SHAPES(AXES(3, 4), AXES(4, 4), AXES(4))},
     {"layer_norm", layer_norm, SHAPES(AXES(3, 7), AXES(7), AXES(7))},
     {"layer_norm", layer_norm, SHAPES(AXES(2, 2, 2), AXES(2), AXES(2))},
+    {"rms_norm", rms_norm, SHAPES(AXES(3, 7), AXES(7))},
+    {"rms_norm", rms_norm, SHAPES(AXES(2, 2, 1), AXES(1))},
+    {"rms_norm", rms_norm_and_residual, SHAPES(AXES(2, 2, 3), AXES(3))},
     {"normalize", normalize, SHAPES(AXES(3, 4))},
     {"normalize", normalize, SHAPES(AXES(2, 2, 1))},
     {"softmax", softmax, SHAPES(AXES(3, 7)), .low = -3, .high = 3},

@@ -139,6 +139,16 @@ CALL(layer_norm)
     static const double eps[] = {1e-5, -1e-5, NAN, INFINITY};
     return rt_layer_norm(g, in[0], in[1], in[2], eps[fault]);
 }
+CALL(rms_norm)
+{
+    static const double eps[] = {1e-5, -1e-5, NAN, INFINITY};
+    return rt_rms_norm(g, in[0], in[1], eps[fault]);
+}
+CALL(glu)
+{
+    static const int kinds[] = {RT_SILU, 99, -1, RT_ELU_PLUS_ONE + 1, INT_MIN};
+    return rt_glu(g, in[0], in[1], (rt_activation)kinds[fault]);
+}
 CALL(normalize)
 {
     UNUSED;
@@ -337,6 +347,8 @@ static const row rows[] = {
     {&rt_op_linear_activation, linear_activate, SHAPES(AXES(2, 3), AXES(5, 3), AXES(5)),
      .faults = 4, .optional = 1 << 2},
     {&rt_op_layer_norm, layer_norm, SHAPES(AXES(2, 3), AXES(3), AXES(3)), .faults = 3},
+    {&rt_op_rms_norm, rms_norm, SHAPES(AXES(2, 3), AXES(3)), .faults = 3},
+    {&rt_op_glu, glu, SHAPES(AXES(2, 3), AXES(2, 3)), .faults = 4},
     {&rt_op_normalize, normalize, SHAPES(AXES(2, 3))},
     {&rt_op_softmax, softmax, SHAPES(AXES(2, 3))},
     {&rt_op_log_softmax, log_softmax, SHAPES(AXES(2, 3))},

@@ -179,6 +179,47 @@ START_TEST(a_linear_map_takes_its_activation_along)
 }
 END_TEST
 
+/* 3 and 4 have the mean square 12.5. */
+START_TEST(rms_norm_divides_by_the_root_of_the_mean_square)
+{
+    real x_data[] = {3, 4, 0, 0}, weight_data[] = {1, -2};
+    const rt_tensor x = rt_tensor_of(x_data, NULL, RT_SHAPE_OF(2, 2));
+    const rt_tensor weight = rt_tensor_of(weight_data, NULL, RT_SHAPE_OF(2));
+    const rt_tensor *y = rt_rms_norm(g, (rt_tensor *)&x, (rt_tensor *)&weight, 3.5);
+    const double expected[] = {0.75, -2, 0, 0}; /* sqrt(12.5 + 3.5) = 4 */
+    for (int i = 0; i < 4; i++)
+        ck_assert_double_eq_tol((double)y->data[i], expected[i], 1e-6);
+}
+END_TEST
+
+/* In one op and in two, over more numbers than fit a block, with every activation. */
+START_TEST(a_gated_unit_is_an_activation_and_a_product)
+{
+    enum { N = 5000 };
+    static real gate_data[N], x_data[N], upstream[N], grads[2][2][N];
+    const rt_activation kind = (rt_activation)_i;
+    const rt_random random = {9, 0, RT_STREAM_CHECK};
+    rt_tensor *y[2];
+    memset(grads, 0, sizeof grads);
+    for (int i = 0; i < N; i++) {
+        gate_data[i] = (real)(6 * rt_random_uniform(random, (uint64_t)i)) - 3;
+        x_data[i] = (real)rt_random_normal(random, (uint64_t)i);
+        upstream[i] = (real)(i % 7) - 3;
+    }
+    for (int one = 0; one < 2; one++) {
+        rt_tensor gate = rt_tensor_of(gate_data, grads[one][0], RT_SHAPE_OF(N / 4, 4));
+        rt_tensor x = rt_tensor_of(x_data, grads[one][1], RT_SHAPE_OF(N / 4, 4));
+        y[one] = one ? rt_glu(g, &gate, &x, kind) : rt_multiply(g, rt_activate(g, &gate, kind), &x);
+        ck_assert(!rt_graph_backward_from(g, y[one], upstream).code);
+    }
+    for (int i = 0; i < N; i++) {
+        ck_assert_double_eq_tol(y[0]->data[i], y[1]->data[i], 1e-12);
+        ck_assert_double_eq_tol(grads[0][0][i], grads[1][0][i], 1e-12);
+        ck_assert_double_eq_tol(grads[0][1][i], grads[1][1][i], 1e-12);
+    }
+}
+END_TEST
+
 START_TEST(dropout_draws_the_same_mask_from_the_same_counters)
 {
     enum { N = 256 };
@@ -232,6 +273,9 @@ int main(void)
     tcase_add_test(tests, a_loss_without_labels_is_zero);
     tcase_add_test(tests, the_first_of_equal_logits_counts);
     tcase_add_loop_test(tests, a_linear_map_takes_its_activation_along, RT_GELU,
+                        RT_ELU_PLUS_ONE + 1);
+    tcase_add_test(tests, rms_norm_divides_by_the_root_of_the_mean_square);
+    tcase_add_loop_test(tests, a_gated_unit_is_an_activation_and_a_product, RT_GELU,
                         RT_ELU_PLUS_ONE + 1);
     tcase_add_test(tests, products_are_made_by_one_thread);
     tcase_add_test(tests, dropout_draws_the_same_mask_from_the_same_counters);

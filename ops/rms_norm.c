@@ -1,0 +1,82 @@
+#include "ops/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct rms_norm_args {
+    double eps;
+    real *rrms; /* 1 / sqrt(mean of squares + eps) of each row */
+} rms_norm_args;
+
+RT_ROW_KERNEL void scale_to_rms(real *restrict y, const real *restrict x,
+                                const real *restrict weight, size_t rows, int size, double eps,
+                                real *restrict rrms_of)
+{
+    for (size_t r = 0; r < rows; r++, x += size, y += size) {
+        real squares = 0;
+#pragma omp simd reduction(+ : squares)
+        for (int i = 0; i < size; i++)
+            squares += x[i] * x[i];
+        const real rrms = (real)(1 / sqrt((double)squares / size + eps));
+        for (int i = 0; i < size; i++)
+            y[i] = x[i] * rrms * weight[i];
+        rrms_of[r] = rrms;
+    }
+}
+
+/* With h the normalised row and d = dy * weight: dx = rrms (d - h mean(d h)), in place of dy. */
+RT_ROW_KERNEL void rms_gradients(real *restrict g, const real *restrict x,
+                                 const real *restrict weight, real *restrict dweight, size_t rows,
+                                 int size, const real *restrict rrms_of)
+{
+    for (size_t r = 0; r < rows; r++, x += size, g += size) {
+        const real rrms = rrms_of[r];
+        real product = 0;
+#pragma omp simd reduction(+ : product)
+        for (int i = 0; i < size; i++) {
+            product += g[i] * weight[i] * x[i];
+            dweight[i] += g[i] * x[i] * rrms;
+        }
+        const real slope = product * rrms * rrms / (real)size;
+        for (int i = 0; i < size; i++)
+            g[i] = rrms * (g[i] * weight[i] - x[i] * slope);
+    }
+}
+
+static void rms_norm_forward(const rt_node *n)
+{
+    const rms_norm_args *a = n->args;
+    const rt_tensor *x = n->in[0];
+    scale_to_rms(n->out->data, x->data, n->in[1]->data, rt_rows(x), rt_columns(x), a->eps, a->rrms);
+}
+
+static void rms_norm_backward(const rt_node *n)
+{
+    const rms_norm_args *a = n->args;
+    const rt_tensor *x = n->in[0];
+    const size_t size = (size_t)rt_columns(x);
+    /* The kernel adds up dweight; one that nobody wants, to zeros of its own. */
+    real *unwanted = rt_graph_scratch(n->graph, size, sizeof(real));
+    if (!unwanted)
+        return;
+    memset(unwanted, 0, size * sizeof *unwanted);
+    real *dweight = rt_grad(n, 1);
+    rms_gradients(n->out->grad, x->data, n->in[1]->data, dweight ? dweight : unwanted, rt_rows(x),
+                  (int)size, a->rrms);
+    rt_grad_pass(n, 0);
+}
+
+const rt_op rt_op_rms_norm = {"rms_norm", rms_norm_forward, rms_norm_backward};
+
+rt_tensor *rt_rms_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, double eps)
+{
+    if (!RT_TAKES(g, "rms_norm", RT_INPUT(x), RT_INPUT(weight)))
+        return NULL;
+    if (x->ndim < 1 || weight->ndim != 1 || weight->shape[0] != rt_columns(x))
+        return rt_graph_fail(g, RT_SHAPE, "[rms_norm] x must be (..., C), weight (C); got %s, %s",
+                             rt_shape_text(x), rt_shape_text(weight));
+    if (!(eps >= 0 && eps < INFINITY))
+        return rt_graph_fail(g, RT_ARGUMENT, "[rms_norm] eps must be >= 0; got %g", eps);
+    const rms_norm_args args = {eps, rt_graph_memory(g, rt_rows(x), sizeof(real))};
+    return RT_APPLY(g, &rt_op_rms_norm, rt_tensor_shape(x), &args, x, weight);
+}
