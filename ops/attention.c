@@ -16,12 +16,22 @@
  * It keeps m and 1/l of every row. Backward computes every tile's scores again, and with
  *     P = exp(S - m) / l,  delta = rowsum(dO * O),  dP = dO V^T,  dS = P * (dP - delta)
  * adds P^T dO to dV, scale dS K to dQ and scale dS^T Q to dK.
+ *
+ * With fewer heads of keys than of queries, a run of H / G query heads reads the same keys in
+ * place, and adds to their gradients one head after the other. Tiles in which no query can see a
+ * key are not visited.
  */
 enum { TILE = 256 };
 
+/* The first and the last position of a tile's queries, or of its keys. */
+typedef struct span {
+    double first, last;
+} span;
+
 typedef struct attention_args {
     rt_attention_options o; /* scale and positions filled in */
-    rt_random random;       /* of dropout */
+    const span *query_spans, *key_spans;
+    rt_random random; /* of dropout */
     uint64_t first;
     real *shift;   /* (B, H, Tq): m, or 0 of a row that sees no key */
     real *inverse; /* (B, H, Tq): 1/l, or 0 */
@@ -32,9 +42,9 @@ typedef struct head {
     const rt_attention_options *o;
     const real *q, *k, *v;
     int Tq, Tk, D, E;
-    int q_stride, k_stride, v_stride; /* from one token to the next */
-    int b, h;
-    size_t row; /* of query 0 among all rows (B, H, Tq) */
+    int q_stride, k_stride, v_stride, out_stride; /* from one token to the next */
+    int b, h;                                     /* h: of the queries */
+    size_t row;                                   /* of query 0 among all rows (B, H, Tq) */
     rt_distance_head distance;
 } head;
 
@@ -47,7 +57,7 @@ typedef struct tile {
 static head head_of(const rt_attention_options *o, const rt_tensor *q, const rt_tensor *k,
                     const rt_tensor *v, int b, int h)
 {
-    const int H = q->shape[2];
+    const int H = q->shape[2], G = k->shape[2], kv = h / (H / G);
     head a = {.o = o,
               .Tq = q->shape[1],
               .Tk = k->shape[1],
@@ -55,11 +65,13 @@ static head head_of(const rt_attention_options *o, const rt_tensor *q, const rt_
               .E = v->shape[3],
               .b = b,
               .h = h};
-    a.q_stride = a.k_stride = H * a.D;
-    a.v_stride = H * a.E;
+    a.q_stride = H * a.D;
+    a.k_stride = G * a.D;
+    a.v_stride = G * a.E;
+    a.out_stride = H * a.E;
     a.q = q->data + ((size_t)b * (size_t)a.Tq * (size_t)H + (size_t)h) * (size_t)a.D;
-    a.k = k->data + ((size_t)b * (size_t)a.Tk * (size_t)H + (size_t)h) * (size_t)a.D;
-    a.v = v->data + ((size_t)b * (size_t)a.Tk * (size_t)H + (size_t)h) * (size_t)a.E;
+    a.k = k->data + ((size_t)b * (size_t)a.Tk * (size_t)G + (size_t)kv) * (size_t)a.D;
+    a.v = v->data + ((size_t)b * (size_t)a.Tk * (size_t)G + (size_t)kv) * (size_t)a.E;
     a.row = ((size_t)b * (size_t)H + (size_t)h) * (size_t)a.Tq;
     if (o->distances)
         a.distance = rt_distance_head_of(o, h, H, a.D);
@@ -86,6 +98,15 @@ static void hide_later(real *restrict s, const double *restrict key, double quer
 {
     for (int j = 0; j < columns; j++)
         s[j] = key[j] <= query ? s[j] : -INFINITY;
+}
+
+static void hide_far(real *restrict s, const double *restrict key, double query, int window,
+                     int columns)
+{
+    for (int j = 0; j < columns; j++) {
+        const double distance = query > key[j] ? query - key[j] : key[j] - query;
+        s[j] = distance < window ? s[j] : -INFINITY;
+    }
 }
 
 static void hide_masked(real *restrict s, const uint8_t *restrict mask, int columns)
@@ -115,7 +136,7 @@ static void score(real *s, real *room, const head *a, tile t)
             t.columns);
     if (o->distances)
         rt_distance_add(s, room, &a->distance, distances_of(a, t));
-    if (!o->slopes && !o->causal && !o->key_mask)
+    if (!o->slopes && !o->causal && !o->window && !o->key_mask)
         return;
     for (int r = 0; r < t.rows; r++) {
         real *row = s + (size_t)r * (size_t)t.columns;
@@ -124,22 +145,20 @@ static void score(real *s, real *room, const head *a, tile t)
             add_slope(row, key, query, o->slopes[a->h], t.columns);
         if (o->causal)
             hide_later(row, key, query, t.columns);
+        if (o->window)
+            hide_far(row, key, query, o->window, t.columns);
         if (o->key_mask)
             hide_masked(row, o->key_mask + (size_t)a->b * (size_t)a->Tk + (size_t)t.j, t.columns);
     }
 }
 
-/* Whether every key of the tile comes after every query: nothing to see there. */
-static bool all_later(const head *a, tile t)
+/* Whether every key of the tile comes after every query, or is outside the window of all. */
+static bool unseen(const attention_args *args, tile t)
 {
-    if (!a->o->causal)
-        return false;
-    double last_query = -INFINITY, first_key = INFINITY;
-    for (int r = 0; r < t.rows; r++)
-        last_query = fmax(last_query, a->o->query_positions[t.i + r]);
-    for (int c = 0; c < t.columns; c++)
-        first_key = fmin(first_key, a->o->key_positions[t.j + c]);
-    return first_key > last_query;
+    const rt_attention_options *o = &args->o;
+    const span query = args->query_spans[t.i / TILE], key = args->key_spans[t.j / TILE];
+    const double behind = query.first - key.last, ahead = key.first - query.last;
+    return (o->causal && ahead > 0) || (o->window && (behind >= o->window || ahead >= o->window));
 }
 
 /* ---- rows of a tile ---- */
@@ -243,18 +262,24 @@ static void forward_tile(real *out, real *s, real *m, real *l, const attention_a
     score(s, s + TILE * TILE, a, t);
     soften_rows(s, t.rows, t.columns, m, l, factor);
     if (!first)
-        scale_rows(out, a->v_stride, t.rows, a->E, factor);
+        scale_rows(out, a->out_stride, t.rows, a->E, factor);
     drop(s, args, a, t);
     rt_gemm(t.rows, a->E, t.columns, 1, (rt_operand){s, t.columns, false},
             (rt_operand){a->v + (size_t)t.j * (size_t)a->v_stride, a->v_stride, false},
-            first ? 0 : 1, out, a->v_stride);
+            first ? 0 : 1, out, a->out_stride);
+}
+
+static void clear_rows(real *x, int stride, int rows, int size)
+{
+    for (int r = 0; r < rows; r++)
+        memset(x + (size_t)r * (size_t)stride, 0, (size_t)size * sizeof *x);
 }
 
 static void forward_head(real *out, real *s, const attention_args *args, const head *a)
 {
     for (int i = 0; i < a->Tq; i += TILE) {
         const int rows = smaller(TILE, a->Tq - i);
-        real *block = out + (size_t)i * (size_t)a->v_stride;
+        real *block = out + (size_t)i * (size_t)a->out_stride;
         real *m = args->shift + a->row + i, *l = args->inverse + a->row + i;
         for (int r = 0; r < rows; r++) {
             m[r] = -INFINITY;
@@ -263,16 +288,18 @@ static void forward_head(real *out, real *s, const attention_args *args, const h
         bool first = true;
         for (int j = 0; j < a->Tk; j += TILE) {
             tile t = {i, rows, j, smaller(TILE, a->Tk - j)};
-            if (j > 0 && all_later(a, t))
+            if (unseen(args, t))
                 continue;
             forward_tile(block, s, m, l, args, a, t, first);
             first = false;
         }
+        if (first)
+            clear_rows(block, a->out_stride, rows, a->E);
         for (int r = 0; r < rows; r++) {
             m[r] = finite_or_zero(m[r]);
             l[r] = l[r] > 0 ? 1 / l[r] : 0;
         }
-        scale_rows(block, a->v_stride, rows, a->E, l);
+        scale_rows(block, a->out_stride, rows, a->E, l);
     }
 }
 
@@ -318,14 +345,14 @@ static void attention_forward(const rt_node *n)
 /* The gradients of one head, laid out as its q, k, v; NULL where none is wanted. */
 typedef struct head_gradient {
     real *dq, *dk, *dv;
-    const real *out, *dout; /* laid out with v's stride */
+    const real *out, *dout; /* laid out with out_stride */
 } head_gradient;
 
 static void backward_tile(real *p, real *ds, const real *delta, const attention_args *args,
                           const head *a, const head_gradient *d, tile t)
 {
     const size_t i = (size_t)t.i, j = (size_t)t.j;
-    const rt_operand dout = {d->dout + i * (size_t)a->v_stride, a->v_stride, false};
+    const rt_operand dout = {d->dout + i * (size_t)a->out_stride, a->out_stride, false};
     real *room = ds + TILE * TILE;
     score(p, room, a, t);
     weigh_rows(p, t.rows, t.columns, args->shift + a->row + i, args->inverse + a->row + i);
@@ -366,11 +393,11 @@ static void backward_head(real *work, const attention_args *args, const head *a,
     real delta[TILE];
     for (int i = 0; i < a->Tq; i += TILE) {
         const int rows = smaller(TILE, a->Tq - i);
-        const size_t start = (size_t)i * (size_t)a->v_stride;
-        multiply_rows(delta, d->dout + start, d->out + start, a->v_stride, rows, a->E);
+        const size_t start = (size_t)i * (size_t)a->out_stride;
+        multiply_rows(delta, d->dout + start, d->out + start, a->out_stride, rows, a->E);
         for (int j = 0; j < a->Tk; j += TILE) {
             tile t = {i, rows, j, smaller(TILE, a->Tk - j)};
-            if (!all_later(a, t))
+            if (!unseen(args, t))
                 backward_tile(work, work + TILE * TILE, delta, args, a, d, t);
         }
     }
@@ -409,11 +436,26 @@ static const double *counting(rt_graph *g, int T)
     return at;
 }
 
+static const span *spans_of(rt_graph *g, const double *position, int T)
+{
+    const int tiles = (T + TILE - 1) / TILE;
+    span *spans = rt_graph_memory(g, (size_t)tiles, sizeof *spans);
+    for (int n = 0; spans && position && n < tiles; n++) {
+        spans[n] = (span){position[n * TILE], position[n * TILE]};
+        for (int t = n * TILE; t < T && t < (n + 1) * TILE; t++) {
+            spans[n].first = fmin(spans[n].first, position[t]);
+            spans[n].last = fmax(spans[n].last, position[t]);
+        }
+    }
+    return spans;
+}
+
 static bool fit(const rt_tensor *q, const rt_tensor *k, const rt_tensor *v)
 {
     return q->ndim == 4 && k->ndim == 4 && v->ndim == 4 && q->shape[0] == k->shape[0] &&
-           k->shape[0] == v->shape[0] && k->shape[1] == v->shape[1] && q->shape[2] == k->shape[2] &&
-           k->shape[2] == v->shape[2] && q->shape[3] == k->shape[3];
+           k->shape[0] == v->shape[0] && k->shape[1] == v->shape[1] &&
+           q->shape[2] % k->shape[2] == 0 && k->shape[2] == v->shape[2] &&
+           q->shape[3] == k->shape[3];
 }
 
 /* Every class is one that there is, whatever the distance. */
@@ -461,12 +503,15 @@ static bool all_fit(rt_graph *g, const rt_tensor *q, const rt_tensor *k, const r
         !rt_graph_given(g, "attention", "options", o))
         return false;
     if (!fit(q, k, v))
-        rt_graph_fail(g, RT_SHAPE,
-                      "[attention] q, k, v must be (B, Tq, H, D), (B, Tk, H, D), (B, Tk, H, E); "
-                      "got %s, %s, %s",
-                      rt_shape_text(q), rt_shape_text(k), rt_shape_text(v));
+        rt_graph_fail(
+            g, RT_SHAPE,
+            "[attention] q, k, v must be (B, Tq, H, D), (B, Tk, G, D), (B, Tk, G, E), G a "
+            "divisor of H; got %s, %s, %s",
+            rt_shape_text(q), rt_shape_text(k), rt_shape_text(v));
     else if (!(o->dropout >= 0 && o->dropout < 1))
         rt_graph_fail(g, RT_ARGUMENT, "[attention] dropout must be in [0, 1); got %g", o->dropout);
+    else if (o->window < 0)
+        rt_graph_fail(g, RT_ARGUMENT, "[attention] window must be >= 0; got %d", o->window);
     return !rt_graph_failed(g) && distances_fit(g, o, q->shape[2], q->shape[3]) &&
            are_finite(g, "query_positions", o->query_positions, q->shape[1]) &&
            are_finite(g, "key_positions", o->key_positions, k->shape[1]);
@@ -489,6 +534,8 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
         args.o.query_positions = counting(g, Tq);
     if (!args.o.key_positions)
         args.o.key_positions = counting(g, k->shape[1]);
+    args.query_spans = spans_of(g, args.o.query_positions, Tq);
+    args.key_spans = spans_of(g, args.o.key_positions, k->shape[1]);
     args.shift = rt_graph_memory(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
     args.inverse = rt_graph_memory(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
     return RT_APPLY(g, &rt_op_attention, RT_SHAPE_OF(B, Tq, H, v->shape[3]), &args, q, k, v,

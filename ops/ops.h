@@ -236,6 +236,7 @@ typedef struct rt_distances {
 typedef struct rt_attention_options {
     double scale;                  /* of q k^T; 0 = 1 / sqrt(D) */
     bool causal;                   /* a key is visible if its position is not after the query's */
+    int window;                    /* and if it is less than this far from it; 0 = any distance */
     const uint8_t *key_mask;       /* (B, Tk): 1 = visible; NULL: all are */
     const double *query_positions; /* (Tq); NULL: 0, 1, 2, ... */
     const double *key_positions;   /* (Tk); likewise */
@@ -250,13 +251,14 @@ typedef struct rt_attention_options {
 /* softmax(scale q (k + distance key)^T + bias, over the visible keys) v for every head.
  *
  *   q       (B, Tq, H, D)
- *   k       (B, Tk, H, D)
- *   v       (B, Tk, H, E)
+ *   k       (B, Tk, G, D), G a divisor of H: query head h reads key head h / (H/G), rounded down
+ *   v       (B, Tk, G, E)          (grouped-query attention; Ainslie et al. 2023)
  *   result  (B, Tq, H, E)
  *
  * Works tile by tile and keeps one number per row, the logarithm of the softmax's sum;
- * backward computes the probabilities anew. A query that sees no key gets zeros. The
- * arrays of the options must live until the graph is cleared. (Tiling: Dao et al. 2022.) */
+ * backward computes the probabilities anew. Tiles that a window hides are left out, so that its
+ * cost is that of T window scores. A query that sees no key gets zeros. The arrays of the options
+ * must live until the graph is cleared, unchanged. (Tiling: Dao et al. 2022.) */
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options);
 

@@ -6,10 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { B = 2, H = 2, D = 3, E = 2 };
+enum { B = 2, H = 4, D = 3, E = 2 };
 
 typedef struct problem {
-    int Tq, Tk;
+    int Tq, Tk, G;
     rt_attention_options options;
     real *q, *k, *v, *dq, *dk, *dv, *upstream;
     size_t q_size, k_size, v_size, out_size;
@@ -23,12 +23,13 @@ static real *numbers(size_t size, uint32_t stream, double scale)
     return x;
 }
 
-static problem new_problem(int Tq, int Tk, rt_attention_options options, double scale)
+static problem new_grouped_problem(int Tq, int Tk, int G, rt_attention_options options,
+                                   double scale)
 {
-    problem p = {.Tq = Tq, .Tk = Tk, .options = options};
+    problem p = {.Tq = Tq, .Tk = Tk, .G = G, .options = options};
     p.q_size = (size_t)B * (size_t)Tq * H * D;
-    p.k_size = (size_t)B * (size_t)Tk * H * D;
-    p.v_size = (size_t)B * (size_t)Tk * H * E;
+    p.k_size = (size_t)B * (size_t)Tk * (size_t)G * D;
+    p.v_size = (size_t)B * (size_t)Tk * (size_t)G * E;
     p.out_size = (size_t)B * (size_t)Tq * H * E;
     p.q = numbers(p.q_size, 1, scale);
     p.k = numbers(p.k_size, 2, scale);
@@ -38,6 +39,11 @@ static problem new_problem(int Tq, int Tk, rt_attention_options options, double 
     p.dk = rt_alloc(p.k_size, sizeof(real));
     p.dv = rt_alloc(p.v_size, sizeof(real));
     return p;
+}
+
+static problem new_problem(int Tq, int Tk, rt_attention_options options, double scale)
+{
+    return new_grouped_problem(Tq, Tk, H, options, scale);
 }
 
 static void free_problem(problem *p)
@@ -52,8 +58,8 @@ static void run(problem *p, real *out)
 {
     rt_graph *g = rt_graph_new();
     rt_tensor q = rt_tensor_of(p->q, p->dq, RT_SHAPE_OF(B, p->Tq, H, D));
-    rt_tensor k = rt_tensor_of(p->k, p->dk, RT_SHAPE_OF(B, p->Tk, H, D));
-    rt_tensor v = rt_tensor_of(p->v, p->dv, RT_SHAPE_OF(B, p->Tk, H, E));
+    rt_tensor k = rt_tensor_of(p->k, p->dk, RT_SHAPE_OF(B, p->Tk, p->G, D));
+    rt_tensor v = rt_tensor_of(p->v, p->dv, RT_SHAPE_OF(B, p->Tk, p->G, E));
     rt_tensor *y = rt_attention(g, &q, &k, &v, &p->options);
     ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
     ck_assert(!rt_graph_backward_from(g, y, p->upstream).code);
@@ -65,12 +71,20 @@ static bool visible(const problem *p, int b, int i, int j)
 {
     if (p->options.causal && j > i)
         return false;
+    if (p->options.window && abs(i - j) >= p->options.window)
+        return false;
     return !p->options.key_mask || p->options.key_mask[b * p->Tk + j];
 }
 
 static const real *row(const real *x, int T, int size, int b, int t, int h)
 {
     return x + ((b * T + t) * H + h) * size;
+}
+
+/* Where the key or value of token t that query head h reads begins. */
+static size_t shared_row(const problem *p, int size, int b, int t, int h)
+{
+    return (size_t)(((b * p->Tk + t) * p->G + h * p->G / H) * size);
 }
 
 /* The plain formula for one query: fills p (Tk), out (E); returns whether it sees a key. */
@@ -80,7 +94,8 @@ static bool plain_row(const problem *p, int b, int h, int i, double *weights, do
     for (int j = 0; j < p->Tk; j++) {
         weights[j] = 0;
         for (int d = 0; d < D; d++)
-            weights[j] += row(p->q, p->Tq, D, b, i, h)[d] * row(p->k, p->Tk, D, b, j, h)[d];
+            weights[j] +=
+                row(p->q, p->Tq, D, b, i, h)[d] * p->k[shared_row(p, D, b, j, h) + (size_t)d];
         weights[j] /= sqrt(D);
         if (p->options.slopes)
             weights[j] -= p->options.slopes[h] * abs(i - j);
@@ -96,7 +111,7 @@ static bool plain_row(const problem *p, int b, int h, int i, double *weights, do
     for (int j = 0; j < p->Tk; j++) {
         weights[j] /= sum;
         for (int e = 0; e < E; e++)
-            out[e] += weights[j] * row(p->v, p->Tk, E, b, j, h)[e];
+            out[e] += weights[j] * p->v[shared_row(p, E, b, j, h) + (size_t)e];
     }
     return true;
 }
@@ -112,13 +127,14 @@ static void plain_gradient(const problem *p, int b, int h, int i, const double *
     for (int j = 0; j < p->Tk; j++) {
         double dp = 0;
         for (int e = 0; e < E; e++) {
-            dp += g[e] * row(p->v, p->Tk, E, b, j, h)[e];
-            dv[((b * p->Tk + j) * H + h) * E + e] += weights[j] * g[e];
+            dp += g[e] * p->v[shared_row(p, E, b, j, h) + (size_t)e];
+            dv[shared_row(p, E, b, j, h) + (size_t)e] += weights[j] * g[e];
         }
         const double ds = weights[j] * (dp - delta) / sqrt(D);
         for (int d = 0; d < D; d++) {
-            dq[((b * p->Tq + i) * H + h) * D + d] += ds * row(p->k, p->Tk, D, b, j, h)[d];
-            dk[((b * p->Tk + j) * H + h) * D + d] += ds * row(p->q, p->Tq, D, b, i, h)[d];
+            dq[((b * p->Tq + i) * H + h) * D + d] +=
+                ds * p->k[shared_row(p, D, b, j, h) + (size_t)d];
+            dk[shared_row(p, D, b, j, h) + (size_t)d] += ds * row(p->q, p->Tq, D, b, i, h)[d];
         }
     }
 }
@@ -155,7 +171,7 @@ static void compare(problem *p)
     rt_free(weights);
 }
 
-static const double slopes[] = {0.1, 0.02};
+static const double slopes[] = {0.1, 0.02, 0.3, 0.007};
 static const int lengths[] = {1, 7, 256, 257, 300, 513};
 
 START_TEST(tiles_agree_with_the_plain_formula)
@@ -177,6 +193,73 @@ START_TEST(tiles_agree_with_the_plain_formula)
     }
     problem p = new_problem(5, T, (rt_attention_options){.causal = false}, 1);
     compare(&p);
+    free_problem(&p);
+}
+END_TEST
+
+/* The window ends inside a tile, at its border, and takes one token alone. */
+START_TEST(windows_and_shared_keys_agree_with_the_plain_formula)
+{
+    static const int windows[] = {1, 5, 255, 256, 300};
+    const int T = lengths[_i];
+    uint8_t mask[B * 513];
+    for (int i = 0; i < B * T; i++)
+        mask[i] = i % 3 != 1;
+    for (int n = 0; n < 10; n++) {
+        const rt_attention_options o = {.causal = n % 2,
+                                        .window = windows[n / 2],
+                                        .key_mask = n % 3 ? mask : NULL,
+                                        .slopes = n % 4 ? NULL : slopes};
+        problem p = new_grouped_problem(T, T, 1 << n % 3, o, 1);
+        compare(&p);
+        free_problem(&p);
+    }
+    for (int G = 1; G < H; G *= 2) {
+        problem p = new_grouped_problem(5, T, G, (rt_attention_options){.key_mask = mask}, 1);
+        compare(&p);
+        free_problem(&p);
+    }
+}
+END_TEST
+
+/* What stands there would spoil a tile that is computed: 0 times NaN is NaN. */
+START_TEST(tiles_outside_the_window_are_not_read)
+{
+    enum { T = 1280, QUERY = 600 }; /* in the third of five tiles, which sees its neighbours */
+    const rt_attention_options o = {.causal = _i, .window = 90};
+    problem p = new_problem(T, T, o, 1);
+    real *out = rt_alloc(p.out_size, sizeof *out);
+    for (int t = 0; t < T; t++)
+        for (int i = 0; (t < 256 || t >= 1024) && i < H * D; i++)
+            p.k[t * H * D + i] = (real)NAN;
+    run(&p, out);
+    for (int i = 0; i < H * E; i++)
+        ck_assert(isfinite(out[QUERY * H * E + i]));
+    for (int i = 0; i < H * D; i++)
+        ck_assert(isfinite(p.dq[QUERY * H * D + i]));
+    ck_assert(isnan(out[0]));
+    rt_free(out);
+    free_problem(&p);
+}
+END_TEST
+
+/* Before all keys, or further from them than the window. */
+START_TEST(queries_that_are_nowhere_near_get_zeros)
+{
+    enum { T = 300 };
+    double far[T];
+    for (int t = 0; t < T; t++)
+        far[t] = (_i ? T + 20 : -T) + t;
+    const rt_attention_options o = {.causal = true, .window = _i ? 20 : 0, .query_positions = far};
+    problem p = new_problem(T, T, o, 1);
+    real *out = rt_alloc(p.out_size, sizeof *out);
+    memset(out, 1, p.out_size * sizeof *out);
+    run(&p, out);
+    for (size_t i = 0; i < p.out_size; i++)
+        ck_assert(out[i] == 0);
+    for (size_t i = 0; i < p.q_size; i++)
+        ck_assert(p.dq[i] == 0 && p.dk[i] == 0);
+    rt_free(out);
     free_problem(&p);
 }
 END_TEST
@@ -248,8 +331,8 @@ START_TEST(what_does_not_fit_is_refused_with_the_shapes)
     rt_tensor k = rt_tensor_of(data, NULL, RT_SHAPE_OF(1, 2, 2, 4));
     ck_assert_ptr_null(rt_attention(g, &q, &k, &k, &none));
     ck_assert_str_eq(rt_graph_status(g).message,
-                     "[attention] q, k, v must be (B, Tq, H, D), (B, Tk, H, D), (B, Tk, H, E); got "
-                     "(1, 2, 2, 3), (1, 2, 2, 4), (1, 2, 2, 4)");
+                     "[attention] q, k, v must be (B, Tq, H, D), (B, Tk, G, D), (B, Tk, G, E), G a "
+                     "divisor of H; got (1, 2, 2, 3), (1, 2, 2, 4), (1, 2, 2, 4)");
     rt_graph_clear(g);
     ck_assert_ptr_null(rt_attention(g, &q, &q, &q, &bad));
     ck_assert_str_eq(rt_graph_status(g).message, "[attention] dropout must be in [0, 1); got 1");
@@ -263,6 +346,10 @@ int main(void)
     TCase *tests = leak_checked_case(suite, "attention");
     tcase_add_loop_test(tests, tiles_agree_with_the_plain_formula, 0,
                         sizeof lengths / sizeof *lengths);
+    tcase_add_loop_test(tests, windows_and_shared_keys_agree_with_the_plain_formula, 0,
+                        sizeof lengths / sizeof *lengths);
+    tcase_add_loop_test(tests, tiles_outside_the_window_are_not_read, 0, 2);
+    tcase_add_loop_test(tests, queries_that_are_nowhere_near_get_zeros, 0, 2);
     tcase_add_test(tests, a_query_that_sees_no_key_gets_zeros);
     tcase_add_test(tests, large_scores_stay_finite);
     tcase_add_test(tests, dropout_keeps_the_mean_and_is_drawn_from_the_step);

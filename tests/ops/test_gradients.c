@@ -300,6 +300,8 @@ ATTENTION(attention_causal, .causal = true)
 ATTENTION(attention_masked, .key_mask = mask, .scale = 1.5)
 ATTENTION(attention_alibi, .slopes = slopes, .causal = true)
 ATTENTION(attention_dropout, .dropout = 0.3)
+ATTENTION(attention_window, .window = 2, .key_mask = mask)
+ATTENTION(attention_window_causal, .window = 3, .causal = true, .dropout = 0.2)
 
 /* Distances -2 ... 2, of which -1 and 1 are of one class. */
 static const int16_t class_of[] = {0, 1, 2, 1, 3};
@@ -466,6 +468,16 @@ static const row rows[] = {
     {"attention", attention_masked, SHAPES(AXES(2, 4, 2, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 1))},
     {"attention", attention_alibi, SHAPES(AXES(2, 5, 2, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 3))},
     {"attention", attention_dropout, SHAPES(AXES(2, 3, 2, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 2))},
+    {"attention", attention_window, SHAPES(AXES(2, 5, 2, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 2))},
+    {"attention", attention_window, SHAPES(AXES(2, 4, 4, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 1))},
+    {"attention", attention_window_causal,
+     SHAPES(AXES(2, 5, 3, 2), AXES(2, 5, 1, 2), AXES(2, 5, 1, 3))},
+    {"attention", attention, SHAPES(AXES(2, 3, 6, 2), AXES(2, 5, 2, 2), AXES(2, 5, 2, 3))},
+    {"attention", attention_masked, SHAPES(AXES(2, 4, 2, 3), AXES(2, 5, 1, 3), AXES(2, 5, 1, 2))},
+    {"attention", attention_alibi, SHAPES(AXES(2, 5, 2, 3), AXES(2, 5, 1, 3), AXES(2, 5, 1, 3))},
+    {"attention", attention_dropout, SHAPES(AXES(2, 3, 4, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 2))},
+    {"attention", attention_with_both,
+     SHAPES(AXES(1, 6, 2, 2), AXES(1, 6, 1, 2), AXES(1, 6, 1, 2), AXES(4, 2), AXES(4, 2))},
     {"attention", attention_of_itself, SHAPES(AXES(1, 4, 2, 3))},
     {"attention", attention_with_distance_bias,
      SHAPES(AXES(2, 5, 2, 3), AXES(2, 5, 2, 3), AXES(2, 5, 2, 3), AXES(4, 2))},

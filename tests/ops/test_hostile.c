@@ -297,7 +297,14 @@ CALL(attention)
     case 17:
         o.distances = NULL;
         break;
+    case 19:
+        o.window = -1;
+        break;
+    case 20:
+        o.window = INT_MIN;
+        break;
     default:
+        o.window = in[0] && in[0]->ndim == 4 && in[0]->shape[1] == 3 ? INT_MAX : 0;
         break;
     }
     return rt_attention(g, in[0], in[1], in[2], fault == 18 ? NULL : &o);
@@ -357,7 +364,10 @@ static const row rows[] = {
     {&rt_op_rope, rope, SHAPES(Q, AXES(2)), .faults = 25},
     {&rt_op_attention, attention, SHAPES(Q, Q, Q, AXES(3, 2), AXES(3, 4)), .faults = 16,
      .optional = 3 << 3},
-    {&rt_op_attention, attention, SHAPES(Q, Q, Q, AXES(3, 2), AXES(3, 4)), .faults = 18,
+    {&rt_op_attention, attention, SHAPES(Q, Q, Q, AXES(3, 2), AXES(3, 4)), .faults = 20,
+     .optional = 3 << 3},
+    {&rt_op_attention, attention,
+     SHAPES(AXES(2, 4, 2, 4), AXES(2, 4, 1, 4), AXES(2, 4, 1, 4), AXES(3, 2), AXES(3, 4)),
      .optional = 3 << 3},
     {&rt_op_key_exp, key_exp, SHAPES(AXES(2, 3, 2, 4)), .faults = 1},
     {&rt_op_linear_attention, linear_attention, SHAPES(Q, Q, Q, Q, Q), .faults = 5},
