@@ -19,6 +19,11 @@ static rt_tensor *add_weight(rt_roformer *m, const char *prefix, const char *nam
     return weight;
 }
 
+bool rt_layer_has_positions(const rt_roformer_options *o, int l)
+{
+    return o->position.every < 2 || (l + 1) % o->position.every != 0;
+}
+
 void rt_add_encoding(rt_roformer *m)
 {
     const rt_roformer_options *o = &m->options;
@@ -131,6 +136,8 @@ rt_tensor *rt_encode_embeddings(rt_roformer *m, rt_graph *g, rt_tensor *x)
 
 void rt_encode_scores(const rt_roformer *m, int l, rt_attention_options *options)
 {
+    if (!rt_layer_has_positions(&m->options, l))
+        return;
     options->slopes = m->slopes;
     if (!m->class_of)
         return;

@@ -4,13 +4,17 @@ static void add_lm_head(rt_roformer *m)
 {
     const rt_roformer_options *o = &m->options;
     rt_parameters *p = &m->parameters;
-    const int E = o->embedding_dim;
-    m->transform = rt_add_linear(p, "cls.predictions.transform.dense", E, o->dim);
-    m->transform_norm = rt_add_norm(p, "cls.predictions.transform.LayerNorm", E);
+    const bool transforms = o->kind == RT_KIND_ROFORMER;
+    const int E = transforms ? o->embedding_dim : o->dim;
+    if (transforms) {
+        m->transform = rt_add_linear(p, "cls.predictions.transform.dense", E, o->dim, o->bias);
+        m->transform_norm = rt_add_norm(p, "cls.predictions.transform.LayerNorm", E, o->norm_kind);
+    }
     m->decoder.weight =
         o->tie_embeddings ? m->words : rt_add_table(p, "cls.predictions.decoder", o->vocab, E);
-    m->decoder.bias = rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ZERO, RT_SHAPE_OF(o->vocab),
-                                        "cls.predictions.bias");
+    if (transforms && o->bias == RT_BIAS_YES)
+        m->decoder.bias = rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ZERO, RT_SHAPE_OF(o->vocab),
+                                            "cls.predictions.bias");
 }
 
 void rt_add_head(rt_roformer *m)
@@ -21,17 +25,20 @@ void rt_add_head(rt_roformer *m)
         add_lm_head(m);
         break;
     case RT_HEAD_SEQUENCE:
-        m->dense = rt_add_linear(&m->parameters, "classifier.dense", o->dim, o->dim);
-        m->classifier = rt_add_linear(&m->parameters, "classifier.out_proj", o->labels, o->dim);
+        m->dense = rt_add_linear(&m->parameters, "classifier.dense", o->dim, o->dim, o->bias);
+        m->classifier =
+            rt_add_linear(&m->parameters, "classifier.out_proj", o->labels, o->dim, o->bias);
         break;
     case RT_HEAD_TOKEN:
-        m->classifier = rt_add_linear(&m->parameters, "classifier", o->labels, o->dim);
+        m->classifier = rt_add_linear(&m->parameters, "classifier", o->labels, o->dim, o->bias);
         break;
     }
 }
 
 static rt_tensor *lm_logits(rt_roformer *m, rt_graph *g, rt_tensor *hidden)
 {
+    if (!m->transform.weight)
+        return rt_affine_apply(g, hidden, m->decoder);
     rt_tensor *x = rt_affine_activate(g, hidden, m->transform, m->options.activation);
     x = rt_affine_norm(g, x, m->transform_norm, m->options.norm_eps);
     return rt_affine_apply(g, x, m->decoder);

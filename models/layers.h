@@ -3,20 +3,22 @@
 
 /* The pieces that models are made of: a few parameters under one name. */
 
+#include "models/options.h"
 #include "models/parameters.h"
 #include "ops/ops.h"
 
-/* A weight and a bias: of a linear map or of a norm. */
+/* A weight and a bias: of a linear map, which may have none, or of a norm; that without a bias is
+ * an RMS norm. */
 typedef struct rt_affine {
     rt_tensor *weight;
     rt_tensor *bias;
 } rt_affine;
 
-/* NAME.weight (out, in) and NAME.bias (out). */
-rt_affine rt_add_linear(rt_parameters *p, const char *name, int out, int in);
+/* NAME.weight (out, in) and, if there is one, NAME.bias (out). */
+rt_affine rt_add_linear(rt_parameters *p, const char *name, int out, int in, rt_bias bias);
 
-/* NAME.weight and NAME.bias, (size) each. */
-rt_affine rt_add_norm(rt_parameters *p, const char *name, int size);
+/* NAME.weight and, of a LayerNorm, NAME.bias, (size) each. */
+rt_affine rt_add_norm(rt_parameters *p, const char *name, int size, rt_norm_kind kind);
 
 /* NAME.weight (rows, size), an embedding or a decoder. */
 rt_tensor *rt_add_table(rt_parameters *p, const char *name, int rows, int size);
@@ -29,6 +31,10 @@ rt_tensor *rt_affine_apply(rt_graph *g, rt_tensor *x, rt_affine a);
 
 /* residual + x weight^T + bias. */
 rt_tensor *rt_affine_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_affine a);
+
+/* f(gate's map of x) times a's map of x. */
+rt_tensor *rt_affine_gated(rt_graph *g, rt_tensor *x, rt_affine gate, rt_affine a,
+                           rt_activation kind);
 
 /* f(x weight^T + bias). */
 rt_tensor *rt_affine_activate(rt_graph *g, rt_tensor *x, rt_affine a, rt_activation kind);

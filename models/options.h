@@ -6,8 +6,25 @@
 #include "models/frequencies.h"
 #include "ops/ops.h"
 
+/* What the options below do not say: an encoder with a norm over the embeddings and an lm head of
+ * two layers (Su et al. 2021), or a decoder as LLaMA is built, without either (Touvron et al.
+ * 2023). */
+#define RT_MODEL_KINDS(X) X(RT_KIND_ROFORMER, "roformer") X(RT_KIND_DECODER, "decoder")
+typedef enum rt_model_kind { RT_MODEL_KINDS(RT_CHOICE_VALUE) } rt_model_kind;
+
 #define RT_NORM_ORDERS(X) X(RT_NORM_POST, "post") X(RT_NORM_PRE, "pre")
 typedef enum rt_norm_order { RT_NORM_ORDERS(RT_CHOICE_VALUE) } rt_norm_order;
+
+#define RT_NORM_KINDS(X) X(RT_NORM_LAYER, "layer") X(RT_NORM_RMS, "rms")
+typedef enum rt_norm_kind { RT_NORM_KINDS(RT_CHOICE_VALUE) } rt_norm_kind;
+
+/* The feed-forward blocks: f(x), or with a gate silu(gate) x or gelu(gate) x (Shazeer 2020). */
+#define RT_FFNS(X) X(RT_FFN_PLAIN, "plain") X(RT_FFN_SWIGLU, "swiglu") X(RT_FFN_GEGLU, "geglu")
+typedef enum rt_ffn { RT_FFNS(RT_CHOICE_VALUE) } rt_ffn;
+
+/* Of the linear maps; zeroed options have them. */
+#define RT_BIASES(X) X(RT_BIAS_YES, "yes") X(RT_BIAS_NO, "no")
+typedef enum rt_bias { RT_BIASES(RT_CHOICE_VALUE) } rt_bias;
 
 #define RT_ATTENTIONS(X)                                                                           \
     X(RT_ATTENTION_SOFTMAX, "softmax")                                                             \
@@ -56,6 +73,7 @@ typedef struct rt_position_options {
     rt_frequency_options frequencies; /* of rope; the base also of sinusoidal */
     double fraction;                  /* share of each head's pairs that is rotated, 0 ... 1 */
     bool rotate_value;
+    int every;       /* N > 1: every N-th layer has no positions, N - 1 being the first of them */
     int max_len;     /* of learned: the size of its table, the most tokens a sequence can have */
     double init_std; /* of what is learned of positions at the start; 0 = that of the model */
 } rt_position_options;
@@ -69,21 +87,27 @@ typedef struct rt_theta_options {
 } rt_theta_options;
 
 typedef struct rt_roformer_options {
+    rt_model_kind kind;
     int vocab;
     int token_types; /* 0 = no token type embedding */
     int layers;
     int dim; /* C */
     int heads;
+    int kv_heads;      /* of keys and values, a divisor of heads; 0 = heads */
     int embedding_dim; /* 0 = dim */
     int ffn_dim;       /* 0 = 4 dim */
     rt_norm_order norm;
+    rt_norm_kind norm_kind;
+    rt_ffn ffn;
+    rt_bias bias; /* of all linear maps; the lm head of a decoder never has one */
     double norm_eps;
     double init_std;          /* of weights and embeddings at the start; 0 = 0.02 */
-    rt_activation activation; /* of the feed-forward blocks and the heads */
+    rt_activation activation; /* of feed-forward blocks without a gate, and of the heads */
     double dropout;
     double attention_dropout;
     rt_attention_kind attention;
     bool causal;
+    int window; /* a token attends to those less than this far away; 0 = to all */
     rt_head head;
     int labels;          /* of the sequence and token heads */
     bool tie_embeddings; /* of the lm head: its decoder is the word embeddings */

@@ -5,6 +5,10 @@
 
 #include "models/roformer.h"
 
+/* encodings.c: whether layer l, from 0 on, learns of positions by itself; of the kinds of position
+ * that are added to the embeddings, all or none do. */
+bool rt_layer_has_positions(const rt_roformer_options *o, int l);
+
 /* heads.c: the parameters of the head that the options name. */
 void rt_add_head(rt_roformer *m);
 

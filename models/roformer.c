@@ -26,25 +26,31 @@ static void add_layer(rt_roformer *m, int l)
 {
     const rt_roformer_options *o = &m->options;
     rt_roformer_layer *layer = m->layers + l;
+    rt_parameters *p = &m->parameters;
+    const int kv_dim = o->kv_heads * (o->dim / o->heads);
     char name[RT_NAME_SIZE];
     layer->query =
-        rt_add_linear(&m->parameters, LAYER_NAME(name, l, "attention.self.query"), o->dim, o->dim);
+        rt_add_linear(p, LAYER_NAME(name, l, "attention.self.query"), o->dim, o->dim, o->bias);
     layer->key =
-        rt_add_linear(&m->parameters, LAYER_NAME(name, l, "attention.self.key"), o->dim, o->dim);
+        rt_add_linear(p, LAYER_NAME(name, l, "attention.self.key"), kv_dim, o->dim, o->bias);
     layer->value =
-        rt_add_linear(&m->parameters, LAYER_NAME(name, l, "attention.self.value"), o->dim, o->dim);
+        rt_add_linear(p, LAYER_NAME(name, l, "attention.self.value"), kv_dim, o->dim, o->bias);
     if (o->theta.learn && o->theta.scope != RT_THETA_MODEL)
         layer->theta = rt_add_theta(m, LAYER_NAME(name, l, "attention.self"));
-    layer->distance_keys = rt_add_layer_encoding(m, LAYER_NAME(name, l, "attention.self"));
-    layer->output = rt_add_linear(&m->parameters, LAYER_NAME(name, l, "attention.output.dense"),
-                                  o->dim, o->dim);
+    if (rt_layer_has_positions(o, l))
+        layer->distance_keys = rt_add_layer_encoding(m, LAYER_NAME(name, l, "attention.self"));
+    layer->output =
+        rt_add_linear(p, LAYER_NAME(name, l, "attention.output.dense"), o->dim, o->dim, o->bias);
     layer->output_norm =
-        rt_add_norm(&m->parameters, LAYER_NAME(name, l, "attention.output.LayerNorm"), o->dim);
-    layer->intermediate = rt_add_linear(&m->parameters, LAYER_NAME(name, l, "intermediate.dense"),
-                                        o->ffn_dim, o->dim);
+        rt_add_norm(p, LAYER_NAME(name, l, "attention.output.LayerNorm"), o->dim, o->norm_kind);
+    if (o->ffn != RT_FFN_PLAIN)
+        layer->gate =
+            rt_add_linear(p, LAYER_NAME(name, l, "intermediate.gate"), o->ffn_dim, o->dim, o->bias);
+    layer->intermediate =
+        rt_add_linear(p, LAYER_NAME(name, l, "intermediate.dense"), o->ffn_dim, o->dim, o->bias);
     layer->ffn_output =
-        rt_add_linear(&m->parameters, LAYER_NAME(name, l, "output.dense"), o->dim, o->ffn_dim);
-    layer->ffn_norm = rt_add_norm(&m->parameters, LAYER_NAME(name, l, "output.LayerNorm"), o->dim);
+        rt_add_linear(p, LAYER_NAME(name, l, "output.dense"), o->dim, o->ffn_dim, o->bias);
+    layer->ffn_norm = rt_add_norm(p, LAYER_NAME(name, l, "output.LayerNorm"), o->dim, o->norm_kind);
 }
 
 static void add_encoder(rt_roformer *m)
@@ -55,16 +61,20 @@ static void add_encoder(rt_roformer *m)
     if (o->token_types > 0)
         m->types = rt_add_table(&m->parameters, "roformer.embeddings.token_type_embeddings",
                                 o->token_types, E);
-    m->embedding_norm = rt_add_norm(&m->parameters, "roformer.embeddings.LayerNorm", E);
+    if (o->kind == RT_KIND_ROFORMER)
+        m->embedding_norm =
+            rt_add_norm(&m->parameters, "roformer.embeddings.LayerNorm", E, o->norm_kind);
     if (E != o->dim)
-        m->projection = rt_add_linear(&m->parameters, "roformer.embeddings_project", o->dim, E);
+        m->projection =
+            rt_add_linear(&m->parameters, "roformer.embeddings_project", o->dim, E, o->bias);
     if (o->theta.learn && o->theta.scope == RT_THETA_MODEL)
         m->theta = rt_add_theta(m, "roformer.encoder");
     rt_add_encoding(m);
     for (int l = 0; l < o->layers; l++)
         add_layer(m, l);
     if (o->norm == RT_NORM_PRE)
-        m->last_norm = rt_add_norm(&m->parameters, "roformer.encoder.LayerNorm", o->dim);
+        m->last_norm =
+            rt_add_norm(&m->parameters, "roformer.encoder.LayerNorm", o->dim, o->norm_kind);
 }
 
 /* ---- forward ---- */
@@ -101,7 +111,9 @@ static rt_tensor *embed(rt_roformer *m, rt_graph *g, const rt_roformer_input *in
             types = memset(zeros, 0, count * sizeof *zeros);
         x = types ? rt_add(g, x, rt_embedding(g, m->types, types, shape, RT_NO_PADDING)) : NULL;
     }
-    x = dropout(m, g, norm(m, g, x, m->embedding_norm));
+    if (m->embedding_norm.weight)
+        x = norm(m, g, x, m->embedding_norm);
+    x = dropout(m, g, x);
     return m->projection.weight ? rt_affine_apply(g, x, m->projection) : x;
 }
 
@@ -111,6 +123,7 @@ static rt_tensor *softmax_context(rt_roformer *m, rt_graph *g, rt_tensor *q, rt_
 {
     const rt_roformer_options *o = &m->options;
     rt_attention_options options = {.causal = o->causal,
+                                    .window = o->window,
                                     .key_mask = in->key_mask,
                                     .dropout = o->attention_dropout,
                                     .probabilities = in->attentions ? in->attentions[l] : NULL};
@@ -139,10 +152,12 @@ static rt_tensor *attend(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
 {
     const rt_roformer_options *o = &m->options;
     const rt_roformer_layer *layer = m->layers + l;
-    const rt_shape heads = RT_SHAPE_OF(in->B, in->T, o->heads, o->dim / o->heads);
+    const int size = o->dim / o->heads;
+    const rt_shape heads = RT_SHAPE_OF(in->B, in->T, o->heads, size);
+    const rt_shape kv_heads = RT_SHAPE_OF(in->B, in->T, o->kv_heads, size);
     rt_tensor *q = rt_reshape(g, rt_affine_apply(g, x, layer->query), heads);
-    rt_tensor *k = rt_reshape(g, rt_affine_apply(g, x, layer->key), heads);
-    rt_tensor *v = rt_reshape(g, rt_affine_apply(g, x, layer->value), heads);
+    rt_tensor *k = rt_reshape(g, rt_affine_apply(g, x, layer->key), kv_heads);
+    rt_tensor *v = rt_reshape(g, rt_affine_apply(g, x, layer->value), kv_heads);
     if (rotation && o->position.rotate_value)
         v = rt_rope(g, v, rotation);
     rt_tensor *context = o->attention == RT_ATTENTION_SOFTMAX
@@ -154,6 +169,14 @@ static rt_tensor *attend(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
 static rt_tensor *feed_forward(const rt_roformer *m, rt_graph *g, rt_tensor *x, int l)
 {
     const rt_roformer_layer *layer = m->layers + l;
+    switch (m->options.ffn) {
+    case RT_FFN_SWIGLU:
+        return rt_affine_gated(g, x, layer->gate, layer->intermediate, RT_SILU);
+    case RT_FFN_GEGLU:
+        return rt_affine_gated(g, x, layer->gate, layer->intermediate, RT_GELU);
+    case RT_FFN_PLAIN:
+        break;
+    }
     return rt_affine_activate(g, x, layer->intermediate, m->options.activation);
 }
 
@@ -187,7 +210,7 @@ rt_tensor *rt_roformer_encode(rt_roformer *m, rt_graph *g, const rt_roformer_inp
             in->hidden_states[l] = x;
         if (rope && (l == 0 || (o->theta.learn && o->theta.scope != RT_THETA_MODEL)))
             rotation = rt_layer_rotation(m, g, l, in->T);
-        x = apply_layer(m, g, x, l, rotation, in);
+        x = apply_layer(m, g, x, l, rt_layer_has_positions(o, l) ? rotation : NULL, in);
     }
     if (o->norm == RT_NORM_PRE)
         x = norm(m, g, x, m->last_norm);
@@ -210,6 +233,8 @@ static rt_status list_parameters(rt_roformer **model_new, const rt_roformer_opti
     if (!m)
         return rt_out_of_memory("a model");
     m->options = *options;
+    if (!m->options.kv_heads)
+        m->options.kv_heads = options->heads;
     if (!m->options.embedding_dim)
         m->options.embedding_dim = options->dim;
     if (!m->options.ffn_dim)

@@ -2,7 +2,8 @@
 #define ROTOR_MODELS_ROFORMER_H
 
 /* The RoFormer encoder (Su et al. 2021), weight for weight the model of Hugging Face's
- * transformers, with its heads; and the same with a learnable theta.
+ * transformers, with its heads; and the same with a learnable theta. With options of its own for
+ * each, the blocks that decoders are made of today.
  *
  *     embeddings   LN(word[ids] + type[token type]); dropout; E -> C if they differ
  *     layer        a = LN(x + Wo attention(x));  x' = LN(a + W2 gelu(W1 a))      (post-LN)
@@ -13,6 +14,17 @@
  *     sequence     of token 0: dropout, dense, gelu, dropout, out_proj
  *     token        dropout, linear
  *
+ *     a decoder    has no LN over its embeddings, and for an lm head the matrix alone
+ *     norm_kind    rms: x / sqrt(mean x^2 + eps) weight in place of every LN
+ *     ffn          swiglu, geglu: W2 (f(W3 x) * W1 x), f silu or gelu
+ *     kv_heads     H / G query heads in a row share a head of keys and values, Wk and Wv (G D, C)
+ *     window       a token sees those less than that many places away
+ *     every        N: layers N, 2N, ... see no positions; rope does not turn there
+ *
+ * Parameters have the names of Hugging Face's RoFormer, in a decoder too. W3 is
+ * encoder.layer.N.intermediate.gate beside W1, encoder.layer.N.intermediate.dense; what has no bias
+ * has no parameter for it.
+ *
  * A model belongs to one thread. Workers each make one of the same options that reads the
  * values of the first and keeps its own gradients.
  */
@@ -22,13 +34,13 @@
 
 typedef struct rt_roformer_layer {
     rt_affine query, key, value, output, output_norm;
-    rt_affine intermediate, ffn_output, ffn_norm;
+    rt_affine intermediate, gate, ffn_output, ffn_norm;
     rt_tensor *theta;         /* NULL if fixed or shared by the model */
     rt_tensor *distance_keys; /* of shaw */
 } rt_roformer_layer;
 
 typedef struct rt_roformer {
-    rt_roformer_options options; /* zeros of embedding_dim and ffn_dim replaced */
+    rt_roformer_options options; /* zeros of kv_heads, embedding_dim, ffn_dim replaced */
     rt_parameters parameters;
     rt_tensor *words, *types;
     rt_affine embedding_norm, projection, last_norm;

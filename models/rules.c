@@ -39,7 +39,11 @@ static bool has_choices(rules r)
         const char *name;
         int choice, count;
     } choices[] = {
+        {"model.kind", (int)o->kind, RT_MODEL_KINDS(COUNT)},
         {"model.norm", (int)o->norm, RT_NORM_ORDERS(COUNT)},
+        {"model.norm_kind", (int)o->norm_kind, RT_NORM_KINDS(COUNT)},
+        {"model.ffn", (int)o->ffn, RT_FFNS(COUNT)},
+        {"model.bias", (int)o->bias, RT_BIASES(COUNT)},
         {"model.activation", (int)o->activation, RT_ACTIVATIONS(COUNT)},
         {"model.attention", (int)o->attention, RT_ATTENTIONS(COUNT)},
         {"model.head", (int)o->head, RT_HEADS(COUNT)},
@@ -61,11 +65,38 @@ static bool has_choices(rules r)
     return all;
 }
 
+/* Zero stands for a default, or for none. */
+static bool has_counts(rules r)
+{
+    const struct {
+        const char *name;
+        int count;
+    } counts[] = {{"model.kv_heads", r.o->kv_heads},
+                  {"model.window", r.o->window},
+                  {"position.every", r.o->position.every}};
+    bool all = true;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i].count < 0) {
+            rt_rule_broken(r.to, RT_OPTIONS(counts[i].name), "%s must be at least 0; got %d",
+                           counts[i].name, counts[i].count);
+            all = false;
+        }
+    return all;
+}
+
 static void check_head(rules r)
 {
     if (r.o->head != RT_HEAD_LM && r.o->labels < 1)
         rt_rule_broken(r.to, RT_OPTIONS("model.head", "model.labels"),
                        "a sequence or token head needs at least one label; got %d", r.o->labels);
+    if (r.o->kind == RT_KIND_DECODER && r.o->head == RT_HEAD_LM && r.o->tie_embeddings &&
+        r.o->embedding_dim && r.o->embedding_dim != r.o->dim)
+        rt_rule_broken(r.to,
+                       RT_OPTIONS("model.kind", "model.tie_embeddings", "model.embedding_dim",
+                                  "model.dim"),
+                       "model.kind = decoder reads its logits off the hidden states: embeddings of "
+                       "width %d cannot be tied to a model of width %d",
+                       r.o->embedding_dim, r.o->dim);
 }
 
 static void check_start(rules r)
@@ -155,6 +186,48 @@ static void check_fraction(rules r, int pairs)
                        "position.scaling: %s", status.message);
 }
 
+/* Layers without positions are for what is known of positions inside the layers. */
+static void check_every(rules r)
+{
+    const rt_position_options *position = &r.o->position;
+    const rt_position_kind kind = position->kind;
+    if (position->every < 2)
+        return;
+    if (kind == RT_POSITION_SINUSOIDAL || kind == RT_POSITION_LEARNED || kind == RT_POSITION_NONE)
+        rt_rule_broken(r.to, RT_OPTIONS("position.every", "position.kind"),
+                       "position.every = %d takes positions from layers: position.kind = %s gives "
+                       "them none",
+                       position->every, kind_of(r));
+    else if (r.o->theta.learn && r.o->theta.scope != RT_THETA_MODEL)
+        rt_rule_broken(r.to, RT_OPTIONS("position.every", "theta.learn", "theta.scope"),
+                       "position.every = %d leaves layers without a theta: theta.learn = yes needs "
+                       "theta.scope = model",
+                       position->every);
+}
+
+/* Some queries share their keys, and not all keys are visible. */
+static void check_sharing(rules r)
+{
+    const int kv_heads = r.o->kv_heads ? r.o->kv_heads : r.o->heads;
+    const bool linear = r.o->attention != RT_ATTENTION_SOFTMAX;
+    if (r.o->heads % kv_heads)
+        rt_rule_broken(r.to, RT_OPTIONS("model.kv_heads", "model.heads"),
+                       "model.kv_heads = %d does not divide model.heads = %d", kv_heads,
+                       r.o->heads);
+    else if (kv_heads < r.o->heads && linear)
+        rt_rule_broken(r.to, RT_OPTIONS("model.kv_heads", "model.attention"),
+                       "model.kv_heads = %d for %d heads needs model.attention = softmax; got %s",
+                       kv_heads, r.o->heads, attention_of(r));
+    else if (kv_heads < r.o->heads && r.o->theta.learn && r.o->theta.scope == RT_THETA_HEAD)
+        rt_rule_broken(r.to, RT_OPTIONS("model.kv_heads", "theta.learn", "theta.scope"),
+                       "theta.scope = head turns each head's keys by a theta of its own; with "
+                       "model.kv_heads = %d, %d heads share a key",
+                       kv_heads, r.o->heads / kv_heads);
+    if (r.o->window && linear)
+        rt_rule_broken(r.to, RT_OPTIONS("model.window", "model.attention"),
+                       "model.window needs model.attention = softmax; got %s", attention_of(r));
+}
+
 static void check_heads(rules r)
 {
     const int size = r.o->dim / r.o->heads;
@@ -185,12 +258,14 @@ static void check_theta(rules r)
 void rt_roformer_rules(const rt_roformer_options *o, rt_rule_listener *tell, void *context)
 {
     const rules r = {o, {tell, context}};
-    const bool sizes = has_sizes(r), choices = has_choices(r);
-    if (!sizes || !choices)
+    const bool sizes = has_sizes(r), choices = has_choices(r), counts = has_counts(r);
+    if (!sizes || !choices || !counts)
         return;
     check_head(r);
     check_start(r);
     check_position(r);
+    check_every(r);
+    check_sharing(r);
     check_heads(r);
     check_theta(r);
 }

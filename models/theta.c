@@ -103,12 +103,13 @@ void rt_roformer_theta_use(const rt_roformer *m, double *use)
     for (int i = 0; i < shape.axis[0] * rows * pairs; i++)
         use[i] = 0;
     for (int l = 0; l < o->layers; l++)
-        for (int h = 0; h < o->heads; h++)
+        for (int h = 0; rt_layer_has_positions(o, l) && h < o->heads; h++)
             for (int i = 0; i < pairs; i++) {
+                const int kv = h / (o->heads / o->kv_heads);
                 const int layer = shape.axis[0] > 1 ? l : 0, row = rows > 1 ? h : 0;
                 use[(layer * rows + row) * pairs + i] +=
                     pair_length(o, m->layers[l].query.weight, h, i) *
-                    pair_length(o, m->layers[l].key.weight, h, i);
+                    pair_length(o, m->layers[l].key.weight, kv, i);
             }
     for (int row = 0; row < shape.axis[0] * rows; row++) {
         double sum = 0;

@@ -2,7 +2,7 @@
 #define ROTOR_TESTS_HUGGINGFACE_FIXTURES_H
 
 /* The folders that the tests of Hugging Face go through: those of ROTOR_HUGGINGFACE, or
- * tests/fixtures/huggingface. Each NAME/ has hf/ and reference.h5; safetensors/ has files and
+ * tests/fixtures/huggingface; a test of other models names another variable and folder. Each NAME/ has hf/ and reference.h5; safetensors/ has files and
  * expected.csv. Which of them are there, and of what sizes, comes from the folder. */
 
 #include "core/status.h"
@@ -14,6 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifndef FIXTURES_VARIABLE
+#define FIXTURES_VARIABLE "ROTOR_HUGGINGFACE"
+#define FIXTURES_FOLDER   "huggingface"
+#endif
+
 enum { PATH_OF_FIXTURE = 1024, MOST_FIXTURES = 256, NAME_OF_FIXTURE = 128 };
 
 typedef struct fixtures {
@@ -23,8 +28,8 @@ typedef struct fixtures {
 
 static inline const char *fixture_folder(void)
 {
-    const char *folder = getenv("ROTOR_HUGGINGFACE");
-    return folder ? folder : TEST_SOURCES "/fixtures/huggingface";
+    const char *folder = getenv(FIXTURES_VARIABLE);
+    return folder ? folder : TEST_SOURCES "/fixtures/" FIXTURES_FOLDER;
 }
 
 static inline const char *fixture_path(char path[PATH_OF_FIXTURE], const char *name,

@@ -334,6 +334,9 @@ START_TEST(what_does_not_fit_is_refused_with_the_shapes)
                      "[attention] q, k, v must be (B, Tq, H, D), (B, Tk, G, D), (B, Tk, G, E), G a "
                      "divisor of H; got (1, 2, 2, 3), (1, 2, 2, 4), (1, 2, 2, 4)");
     rt_graph_clear(g);
+    rt_tensor shared = rt_tensor_of(data, NULL, RT_SHAPE_OF(1, 2, 3, 3));
+    ck_assert_ptr_null(rt_attention(g, &shared, &q, &q, &none));
+    rt_graph_clear(g);
     ck_assert_ptr_null(rt_attention(g, &q, &q, &q, &bad));
     ck_assert_str_eq(rt_graph_status(g).message, "[attention] dropout must be in [0, 1); got 1");
     rt_graph_free(g);

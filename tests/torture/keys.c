@@ -144,7 +144,9 @@ static double work_of(const rt_config *c)
     const double ffn = c->model.ffn_dim ? c->model.ffn_dim : 4 * dim;
     const double vocab = c->data.vocab > 200 ? c->data.vocab : 200;
     const double token =
-        c->model.layers * (dim * (4 * dim + 2 * ffn) + 2 * length * dim) + vocab * dim;
+        c->model.layers *
+            (dim * (4 * dim + (c->model.ffn == RT_FFN_PLAIN ? 2 : 3) * ffn) + 2 * length * dim) +
+        vocab * dim;
     const double evaluations =
         ceil((double)c->train.steps / c->train.eval_every) + c->train.eval_lengths.count;
     return token * length * c->train.batch_size *

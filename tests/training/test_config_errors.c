@@ -26,7 +26,7 @@ static const example bad_files[] = {
      "theta.ini:2: unknown key 'warmup' in [train]; did you mean 'warmup_steps' in [optimizer]?\n"},
     {"[position]\nwombat = 1\n",
      "theta.ini:2: unknown key 'wombat' in [position]; its keys are kind, pairing, base, fraction, "
-     "rotate_value, frequencies, scaling, scale, original_len, init_std, max_len\n"},
+     "rotate_value, every, frequencies, scaling, scale, original_len, init_std, max_len\n"},
     {"[model]\nLayers = 1\n",
      "theta.ini:2: unknown key 'Layers' in [model]; did you mean 'layers'?\n"},
     {"[optimizer]\nlr = 1\nkind = sgd\nlr = 1\n",

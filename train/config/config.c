@@ -189,6 +189,22 @@ static void set_defaults(rt_config *config)
     rt_writer_free(&problem);
 }
 
+/* What nobody has said of a decoder. */
+static void settle_kind(loading *l)
+{
+    rt_writer problem = {0};
+    const rt_key *key;
+    for (int i = 0; l->config->model.kind == RT_KIND_DECODER && (key = rt_key_at(i)); i++) {
+        const char *value = rt_key_decoder_default(key);
+        if (!value || l->config->origin[i] != RT_FROM_DEFAULT)
+            continue;
+        const bool accepted = rt_key_read(key, value, l->config, &problem);
+        assert(accepted);
+        (void)accepted;
+    }
+    rt_writer_free(&problem);
+}
+
 /* "theta" of "experiments/theta.ini". */
 static void name_after_file(loading *l, const char *path)
 {
@@ -286,6 +302,7 @@ rt_status rt_config_load(rt_config *config, const rt_config_source *source, char
     settle_place(&l, source);
     read_settings(&l, source->settings);
     name_after_file(&l, source->path);
+    settle_kind(&l);
     settle_horizon(config);
     settle_evaluation(config);
     rt_config_find_files(config, &l.errors);

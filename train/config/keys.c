@@ -12,7 +12,11 @@
         return words[value];                                                                       \
     }
 
+WORDS(kind_word, RT_MODEL_KINDS)
 WORDS(norm_word, RT_NORM_ORDERS)
+WORDS(norm_kind_word, RT_NORM_KINDS)
+WORDS(ffn_word, RT_FFNS)
+WORDS(bias_word, RT_BIASES)
 WORDS(activation_word, RT_ACTIVATIONS)
 WORDS(attention_word, RT_ATTENTIONS)
 WORDS(position_word, RT_POSITION_KINDS)
@@ -86,21 +90,34 @@ static const rt_key keys[] = {
     {"run", "tensorboard", YES_NO(run.tensorboard), "no",
      "write the scalars of metrics.csv for TensorBoard as well", RT_MAY_DIFFER},
 
+    {"model", "kind", CHOICE(model.kind, kind_word), "roformer",
+     "what the model is built as; decoder has other defaults, no norm over the embeddings, and an "
+     "output layer that is a matrix alone",
+     RT_FIXED},
     {"model", "layers", WHOLE(model.layers, 1, 1000), "2", "encoder layers", RT_FIXED},
     {"model", "dim", WHOLE(model.dim, 1, MOST), "64", "width; divisible by heads", RT_FIXED},
     {"model", "heads", WHOLE(model.heads, 1, MOST), "4", "attention heads of a layer", RT_FIXED},
+    {"model", "kv_heads", WHOLE(model.kv_heads, 0, MOST), "0",
+     "heads of keys and values, shared by heads; divides heads, 0 = heads", RT_FIXED},
     {"model", "embedding_dim", WHOLE(model.embedding_dim, 0, MOST), "0",
      "width of the embeddings; 0 = dim", RT_FIXED},
     {"model", "ffn_dim", WHOLE(model.ffn_dim, 0, MOST), "0",
      "width inside the feed-forward blocks; 0 = 4 dim", RT_FIXED},
     {"model", "norm", CHOICE(model.norm, norm_word), "post",
-     "LayerNorm after or before each block", RT_FIXED},
+     "norm after or before each block", RT_FIXED},
+    {"model", "norm_kind", CHOICE(model.norm_kind, norm_kind_word), "layer",
+     "LayerNorm, or division by the root of the mean square", RT_FIXED},
     {"model", "norm_eps", NUMBER(model.norm_eps, ABOVE_UP_TO(0, 1)), "1e-12",
-     "added to the variance in LayerNorm", RT_FIXED},
+     "added to the variance, or mean square, in norms", RT_FIXED},
     {"model", "init_std", NUMBER(model.init_std, ABOVE(0)), "0.02",
      "standard deviation of weights and embeddings at the start", RT_FIXED},
+    {"model", "ffn", CHOICE(model.ffn, ffn_word), "plain",
+     "feed-forward blocks: an activation, or a product with a gate that goes through silu or gelu",
+     RT_FIXED},
+    {"model", "bias", CHOICE(model.bias, bias_word), "yes",
+     "linear maps add a bias; that of a LayerNorm stays", RT_FIXED},
     {"model", "activation", CHOICE(model.activation, activation_word), "gelu",
-     "function inside the feed-forward blocks", RT_FIXED},
+     "function inside plain feed-forward blocks and the output layers", RT_FIXED},
     {"model", "dropout", NUMBER(model.dropout, FROM_BELOW(0, 1)), "0",
      "share of features dropped in training", RT_FIXED},
     {"model", "attention_dropout", NUMBER(model.attention_dropout, FROM_BELOW(0, 1)), "0",
@@ -109,6 +126,8 @@ static const rt_key keys[] = {
      "softmax of scores, or a product of features whose cost is linear in the length", RT_FIXED},
     {"model", "causal", YES_NO(model.causal), "no",
      "a token attends to itself and those before it only", RT_FIXED},
+    {"model", "window", WHOLE(model.window, 0, MOST), "0",
+     "a token attends to those less than this many places away; 0 = to all", RT_FIXED},
     {"model", "tie_embeddings", YES_NO(model.tie_embeddings), "yes",
      "the output layer uses the table of the embeddings", RT_FIXED},
 
@@ -122,6 +141,8 @@ static const rt_key keys[] = {
      "share of each head's pairs that is rotated", RT_FIXED},
     {"position", "rotate_value", YES_NO(model.position.rotate_value), "no",
      "rotate the values as well as queries and keys", RT_FIXED},
+    {"position", "every", WHOLE(model.position.every, 1, MOST), "1",
+     "N: every N-th layer has no positions; 1 = all layers have them", RT_FIXED},
     {"position", "frequencies", CHOICE(model.position.frequencies.family, frequencies_word),
      "geometric", "base^(-2i/R), evenly spaced between the same extremes, or 1/(1+i)", RT_FIXED},
     {"position", "scaling", CHOICE(model.position.frequencies.scaling, scaling_word), "none",
@@ -249,6 +270,21 @@ static const rt_key keys[] = {
 
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 _Static_assert(KEY_COUNT <= (int)RT_MAX_KEYS, "rt_config has no room for the origin of every key");
+
+const char *rt_key_decoder_default(const rt_key *key)
+{
+    static const char *const defaults[][2] = {
+        {"model.norm", "pre"},   {"model.norm_kind", "rms"},     {"model.norm_eps", "1e-5"},
+        {"model.ffn", "swiglu"}, {"model.bias", "no"},           {"model.activation", "silu"},
+        {"model.causal", "yes"}, {"model.tie_embeddings", "no"}, {"position.pairing", "half"},
+    };
+    char name[RT_KEY_NAME_SIZE];
+    rt_key_full_name(key, name);
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
+        if (!strcmp(defaults[i][0], name))
+            return defaults[i][1];
+    return NULL;
+}
 
 const rt_key *rt_key_at(int i)
 {

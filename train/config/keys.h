@@ -46,6 +46,9 @@ enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = RT_FILE_LIST_SIZE, RT_VALUES_SIZE 
 /* The i-th key, section by section; NULL past the last. */
 const rt_key *rt_key_at(int i);
 
+/* The key's default with model.kind = decoder; NULL if it is `initial`. */
+const char *rt_key_decoder_default(const rt_key *key);
+
 bool rt_key_starts_section(int i);
 bool rt_section_exists(const char *section);
 

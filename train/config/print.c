@@ -162,9 +162,12 @@ char *rt_config_reference(void)
     rt_writer w = {0};
     const rt_key *key;
     rt_writer_add(&w, "| key | default | values | meaning |\n|---|---|---|---|\n");
-    for (int i = 0; (key = rt_key_at(i)); i++)
-        rt_writer_add(&w, "| `%s` | %s | %s | %s |\n", rt_key_full_name(key, name), key->initial,
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        const char *of_decoder = rt_key_decoder_default(key);
+        rt_writer_add(&w, "| `%s` | %s%s%s | %s | %s |\n", rt_key_full_name(key, name),
+                      key->initial, of_decoder ? "; decoder: " : "", of_decoder ? of_decoder : "",
                       rt_key_values(key, values), key->help);
+    }
     for (int i = 0; i < SWEEP_ROWS; i++)
         rt_writer_add(&w, "| `%s` | %s | %s | %s |\n", sweep_rows[i][0], sweep_rows[i][1],
                       sweep_rows[i][2], sweep_rows[i][3]);

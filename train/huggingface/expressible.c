@@ -4,6 +4,8 @@
 
 #include "core/memory.h"
 
+#include <stdio.h>
+
 /* The context of older transformers, so that a short training leaves room for longer texts. */
 enum { LEAST_POSITIONS = 1536 };
 
@@ -18,12 +20,35 @@ static rt_status cannot(const char *key, const char *value, const char *wish)
                     value, wish);
 }
 
+static const char *whole_text(char text[16], int value)
+{
+    snprintf(text, 16, "%d", value);
+    return text;
+}
+
 rt_status rt_huggingface_expressible(const rt_roformer *model)
 {
     static const char *const kinds[] = {RT_POSITION_KINDS(RT_CHOICE_WORD)};
     static const char *const attentions[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
     static const char *const scalings[] = {RT_SCALINGS(RT_CHOICE_WORD)};
     const rt_roformer_options *o = &model->options;
+    static const char *const ffns[] = {RT_FFNS(RT_CHOICE_WORD)};
+    char number[16];
+    if (o->kind != RT_KIND_ROFORMER)
+        return cannot("model.kind", "decoder", "an encoder");
+    if (o->norm_kind != RT_NORM_LAYER)
+        return cannot("model.norm_kind", "rms", "LayerNorm");
+    if (o->ffn != RT_FFN_PLAIN)
+        return cannot("model.ffn", ffns[o->ffn], "no gates");
+    if (o->bias != RT_BIAS_YES)
+        return cannot("model.bias", "no", "biases");
+    if (o->kv_heads != o->heads)
+        return cannot("model.kv_heads", whole_text(number, o->kv_heads), "keys for every head");
+    if (o->window)
+        return cannot("model.window", whole_text(number, o->window), "attention to all tokens");
+    if (o->position.every > 1)
+        return cannot("position.every", whole_text(number, o->position.every),
+                      "positions in every layer");
     if (o->norm != RT_NORM_POST)
         return cannot("model.norm", "pre", "its norms behind the blocks");
     if (o->attention != RT_ATTENTION_SOFTMAX)
