@@ -143,6 +143,59 @@ START_TEST(the_other_parameters_have_public_names_and_shapes)
 }
 END_TEST
 
+static void expect_none(const rt_roformer *m, const char *name)
+{
+    ck_assert_msg(!rt_parameters_find(&m->parameters, name), "there is a %s", name);
+}
+
+START_TEST(a_decoder_has_what_it_needs_under_the_same_names)
+{
+    rt_roformer_options o = small();
+    o.kind = RT_KIND_DECODER;
+    o.norm = RT_NORM_PRE;
+    o.norm_kind = RT_NORM_RMS;
+    o.ffn = RT_FFN_SWIGLU;
+    o.bias = RT_BIAS_NO;
+    o.heads = 4;
+    o.kv_heads = 2;
+    o.tie_embeddings = false;
+    rt_roformer *m = make(&o);
+    expect_shape(m, "roformer.encoder.layer.1.attention.self.query.weight", "(8, 8)");
+    expect_shape(m, "roformer.encoder.layer.1.attention.self.key.weight", "(4, 8)");
+    expect_shape(m, "roformer.encoder.layer.1.attention.self.value.weight", "(4, 8)");
+    expect_shape(m, "roformer.encoder.layer.1.intermediate.gate.weight", "(32, 8)");
+    expect_shape(m, "roformer.encoder.layer.1.intermediate.dense.weight", "(32, 8)");
+    expect_shape(m, "roformer.encoder.LayerNorm.weight", "(8)");
+    expect_shape(m, "cls.predictions.decoder.weight", "(7, 8)");
+    expect_none(m, "roformer.embeddings.LayerNorm.weight");
+    expect_none(m, "cls.predictions.transform.dense.weight");
+    for (int i = 0; i < m->parameters.count; i++)
+        ck_assert_msg(!strstr(m->parameters.list[i]->name, "bias"), "there is a %s",
+                      m->parameters.list[i]->name);
+    rt_roformer_free(m);
+    o.bias = RT_BIAS_YES;
+    m = make(&o);
+    expect_shape(m, "roformer.encoder.layer.1.intermediate.gate.bias", "(32)");
+    expect_shape(m, "roformer.encoder.layer.1.attention.self.key.bias", "(4)");
+    expect_none(m, "roformer.encoder.layer.1.output.LayerNorm.bias");
+    expect_none(m, "cls.predictions.bias"); /* as transformers have it */
+    rt_roformer_free(m);
+}
+END_TEST
+
+START_TEST(layers_without_positions_have_no_keys_of_distances)
+{
+    rt_roformer_options o = small();
+    o.theta.learn = false;
+    o.position.kind = RT_POSITION_SHAW;
+    o.position.every = 2;
+    rt_roformer *m = make(&o);
+    ck_assert_ptr_nonnull(m->layers[0].distance_keys);
+    ck_assert_ptr_null(m->layers[1].distance_keys);
+    rt_roformer_free(m);
+}
+END_TEST
+
 START_TEST(an_initial_value_depends_on_its_name_alone)
 {
     rt_roformer_options o = small(), deeper = small();
@@ -198,6 +251,19 @@ static void redraw(rt_parameters *p)
                 (p->list[i]->init == RT_INIT_ONE);
 }
 
+static void expect_right_gradients(const rt_roformer_options *o)
+{
+    rt_roformer *m = make(o);
+    rt_tensor *inputs[64];
+    rt_gradcheck_options options = {.samples = 20};
+    redraw(&m->parameters);
+    for (int i = 0; i < m->parameters.count; i++)
+        inputs[i] = &m->parameters.list[i]->tensor;
+    rt_status status = rt_gradcheck(loss, m, inputs, m->parameters.count, &options, NULL);
+    ck_assert_msg(!status.code, "%s", status.message);
+    rt_roformer_free(m);
+}
+
 START_TEST(gradients_of_whole_models_agree_with_differences)
 {
     rt_roformer_options o = small();
@@ -208,15 +274,28 @@ START_TEST(gradients_of_whole_models_agree_with_differences)
     o.labels = 7;
     o.token_types = _i % 2;
     o.causal = _i % 4 == 0;
-    rt_roformer *m = make(&o);
-    rt_tensor *inputs[64];
-    rt_gradcheck_options options = {.samples = 20};
-    redraw(&m->parameters);
-    for (int i = 0; i < m->parameters.count; i++)
-        inputs[i] = &m->parameters.list[i]->tensor;
-    rt_status status = rt_gradcheck(loss, m, inputs, m->parameters.count, &options, NULL);
-    ck_assert_msg(!status.code, "%s", status.message);
-    rt_roformer_free(m);
+    expect_right_gradients(&o);
+}
+END_TEST
+
+START_TEST(gradients_of_whole_decoders_agree_with_differences)
+{
+    rt_roformer_options o = small();
+    o.kind = RT_KIND_DECODER;
+    o.norm = RT_NORM_PRE;
+    o.norm_kind = RT_NORM_RMS;
+    o.norm_eps = 1e-5;
+    o.ffn = _i % 2 ? RT_FFN_GEGLU : RT_FFN_SWIGLU;
+    o.bias = _i == 1 ? RT_BIAS_YES : RT_BIAS_NO;
+    o.kv_heads = 1;
+    o.causal = true;
+    o.window = 2;
+    o.head = (rt_head)_i;
+    o.labels = 7;
+    o.tie_embeddings = false;
+    o.position.every = 2;
+    o.theta.scope = RT_THETA_MODEL;
+    expect_right_gradients(&o);
 }
 END_TEST
 
@@ -305,9 +384,12 @@ int main(void)
     tcase_add_test(tests, theta_starts_at_the_geometric_series_in_both_forms);
     tcase_add_loop_test(tests, the_use_of_theta_is_what_goes_through_it, 0, 6);
     tcase_add_test(tests, the_other_parameters_have_public_names_and_shapes);
+    tcase_add_test(tests, a_decoder_has_what_it_needs_under_the_same_names);
+    tcase_add_test(tests, layers_without_positions_have_no_keys_of_distances);
     tcase_add_test(tests, an_initial_value_depends_on_its_name_alone);
     tcase_add_test(tests, a_worker_reads_the_values_of_the_first_and_keeps_its_gradients);
     tcase_add_loop_test(tests, gradients_of_whole_models_agree_with_differences, 0, 12);
+    tcase_add_loop_test(tests, gradients_of_whole_decoders_agree_with_differences, 0, 3);
     tcase_add_test(tests, a_size_is_that_of_the_block_of_parameters);
     tcase_add_test(tests, a_missing_parameter_is_an_error);
     tcase_add_test(tests, every_allocation_may_fail);

@@ -139,6 +139,91 @@ START_TEST(each_rule_of_positions_names_its_options)
 }
 END_TEST
 
+START_TEST(each_rule_of_decoders_names_its_options)
+{
+    rt_roformer_options o = good();
+    o.heads = 4;
+    o.kv_heads = 3;
+    expect(&o, "model.kv_heads model.heads", "model.kv_heads = 3 does not divide model.heads = 4");
+    o.kv_heads = 8;
+    expect(&o, "model.kv_heads model.heads", "model.kv_heads = 8 does not divide model.heads = 4");
+    o.kv_heads = 2;
+    o.attention = RT_ATTENTION_LINEAR_ELU;
+    expect(&o, "model.kv_heads model.attention",
+           "model.kv_heads = 2 for 4 heads needs model.attention = softmax; got linear_elu");
+    o.kv_heads = 4;
+    o.window = 5;
+    expect(&o, "model.window model.attention",
+           "model.window needs model.attention = softmax; got linear_elu");
+    o = good();
+    o.kv_heads = 1;
+    o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_HEAD};
+    expect(&o, "model.kv_heads theta.learn theta.scope",
+           "theta.scope = head turns each head's keys by a theta of its own; with model.kv_heads = "
+           "1, 2 heads share a key");
+    o = good();
+    o.position.every = 2;
+    o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_LAYER};
+    expect(&o, "position.every theta.learn theta.scope",
+           "position.every = 2 leaves layers without a theta: theta.learn = yes needs theta.scope "
+           "= model");
+    o = good();
+    o.position.every = 3;
+    o.position.kind = RT_POSITION_LEARNED;
+    expect(&o, "position.every position.kind",
+           "position.every = 3 takes positions from layers: position.kind = learned gives them "
+           "none");
+    o = good();
+    o.kind = RT_KIND_DECODER;
+    o.tie_embeddings = true;
+    o.embedding_dim = 16;
+    expect(&o, "model.kind model.tie_embeddings model.embedding_dim model.dim",
+           "model.kind = decoder reads its logits off the hidden states: embeddings of width 16 "
+           "cannot be tied to a model of width 32");
+}
+END_TEST
+
+/* What comes from a program that zeroes nothing. */
+START_TEST(a_count_below_zero_is_refused)
+{
+    rt_roformer_options o = good();
+    o.kv_heads = -2;
+    expect(&o, "model.kv_heads", "model.kv_heads must be at least 0; got -2");
+    o = good();
+    o.window = -1;
+    expect(&o, "model.window", "model.window must be at least 0; got -1");
+    o = good();
+    o.position.every = -1;
+    expect(&o, "position.every", "position.every must be at least 0; got -1");
+}
+END_TEST
+
+START_TEST(what_decoders_are_made_of_goes_together)
+{
+    heard h = {0};
+    rt_roformer_options o = good();
+    o.kind = RT_KIND_DECODER;
+    o.embedding_dim = 16;
+    o.heads = 4;
+    o.kv_heads = 2;
+    o.window = 5;
+    o.position.every = 2;
+    o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_MODEL};
+    rt_roformer_rules(&o, listen, &h);
+    o.tie_embeddings = true;
+    o.embedding_dim = o.dim;
+    rt_roformer_rules(&o, listen, &h);
+    o.kv_heads = 4;
+    o.position.every = 1;
+    o.theta.scope = RT_THETA_HEAD;
+    rt_roformer_rules(&o, listen, &h);
+    o.attention = RT_ATTENTION_LINEAR_COSINE;
+    o.window = 0;
+    rt_roformer_rules(&o, listen, &h);
+    ck_assert_msg(!h.count, "%s", h.message);
+}
+END_TEST
+
 START_TEST(what_changes_scores_does_not_go_with_linear_attention)
 {
     static const struct {
@@ -167,6 +252,18 @@ START_TEST(a_choice_that_there_is_not_is_refused)
     o = good();
     o.activation = (rt_activation)99;
     expect(&o, "model.activation", "model.activation must be from 0 to 6; got 99");
+    o = good();
+    o.kind = (rt_model_kind)2;
+    expect(&o, "model.kind", "model.kind must be from 0 to 1; got 2");
+    o = good();
+    o.ffn = (rt_ffn)3;
+    expect(&o, "model.ffn", "model.ffn must be from 0 to 2; got 3");
+    o = good();
+    o.norm_kind = (rt_norm_kind)2;
+    expect(&o, "model.norm_kind", "model.norm_kind must be from 0 to 1; got 2");
+    o = good();
+    o.bias = (rt_bias)-1;
+    expect(&o, "model.bias", "model.bias must be from 0 to 1; got -1");
     o = good();
     o.position.kind = (rt_position_kind)-1;
     expect(&o, "position.kind", "position.kind must be from 0 to 6; got -1");
@@ -200,6 +297,9 @@ int main(void)
     tcase_add_test(tests, good_options_break_no_rule);
     tcase_add_test(tests, each_rule_names_its_options);
     tcase_add_test(tests, each_rule_of_positions_names_its_options);
+    tcase_add_test(tests, each_rule_of_decoders_names_its_options);
+    tcase_add_test(tests, a_count_below_zero_is_refused);
+    tcase_add_test(tests, what_decoders_are_made_of_goes_together);
     tcase_add_test(tests, what_changes_scores_does_not_go_with_linear_attention);
     tcase_add_test(tests, a_choice_that_there_is_not_is_refused);
     tcase_add_test(tests, all_rules_that_are_broken_are_told);

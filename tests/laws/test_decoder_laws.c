@@ -1,0 +1,187 @@
+/* What the blocks of decoders are when they do nothing, and what they amount to. */
+
+#include "encoder.h"
+
+static void block_of(real *out, const rt_roformer_options *o, int changed)
+{
+    int32_t block[BLOCK];
+    rt_roformer *m = make(o);
+    draw_block(block);
+    if (changed >= 0)
+        block[changed] = (block[changed] + 1) % VOCAB;
+    encode(out, m, block, 0);
+    rt_roformer_free(m);
+}
+
+static bool same_bits(const rt_roformer_options *a, const rt_roformer_options *b)
+{
+    real x[OUTPUT], y[OUTPUT];
+    block_of(x, a, -1);
+    block_of(y, b, -1);
+    return !memcmp(x, y, sizeof x);
+}
+
+/* ---- windows ---- */
+
+START_TEST(a_window_of_all_tokens_is_none)
+{
+    for (int n = 0; n < 4; n++) {
+        rt_roformer_options o = with(n / 2 ? RT_POSITION_ALIBI : RT_POSITION_ROPE,
+                                     RT_ATTENTION_SOFTMAX, n % 2),
+                            windowed = o;
+        windowed.window = BLOCK;
+        ck_assert(same_bits(&o, &windowed));
+        windowed.window = BLOCK - 1;
+        ck_assert(!same_bits(&o, &windowed));
+    }
+}
+END_TEST
+
+/* Through L layers a token learns of those up to L (w - 1) before it, and no further. */
+START_TEST(a_causal_window_reaches_as_far_as_its_layers)
+{
+    for (int layers = 1; layers <= 3; layers++)
+        for (int window = 1; window <= 6; window += 5) {
+            real x[OUTPUT], y[OUTPUT];
+            rt_roformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
+            const int reach = layers * (window - 1);
+            o.layers = layers;
+            o.window = window;
+            block_of(x, &o, -1);
+            block_of(y, &o, 7);
+            ck_assert(!memcmp(x, y, 7 * DIM * sizeof *x));
+            ck_assert(memcmp(x + (7 + reach) * DIM, y + (7 + reach) * DIM, DIM * sizeof *x));
+            ck_assert(!memcmp(x + (8 + reach) * DIM, y + (8 + reach) * DIM,
+                              (size_t)(BLOCK - 8 - reach) * DIM * sizeof *x));
+        }
+}
+END_TEST
+
+/* ---- shared keys and values ---- */
+
+START_TEST(as_many_heads_of_keys_as_of_queries_are_none_shared)
+{
+    rt_roformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true), shared = o;
+    shared.kv_heads = o.heads;
+    ck_assert(same_bits(&o, &shared));
+}
+END_TEST
+
+/* Copies the rows of a projection to keys or values of G heads to one of H heads. */
+static void repeat_rows(const rt_tensor *to, const rt_tensor *from, int H, int G)
+{
+    const size_t head = rt_size(to) / (size_t)H;
+    for (int h = 0; h < H; h++)
+        memcpy(to->data + (size_t)h * head, from->data + (size_t)(h * G / H) * head,
+               head * sizeof(real));
+}
+
+START_TEST(shared_keys_are_repeated_keys)
+{
+    enum { H = 4, G = 2 };
+    rt_roformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, _i);
+    o.heads = H;
+    o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_LAYER};
+    rt_roformer *repeated = make(&o);
+    o.kv_heads = G;
+    rt_roformer *shared = make(&o);
+    for (int l = 0; l < o.layers; l++) {
+        repeat_rows(repeated->layers[l].key.weight, shared->layers[l].key.weight, H, G);
+        repeat_rows(repeated->layers[l].value.weight, shared->layers[l].value.weight, H, G);
+    }
+    int32_t block[BLOCK];
+    real x[OUTPUT], y[OUTPUT];
+    double use_x[8], use_y[8];
+    draw_block(block);
+    encode(x, repeated, block, 3);
+    encode(y, shared, block, 3);
+    expect_near(largest_difference(x, y, OUTPUT), 0, 1e-13, "shared against repeated keys");
+    ck_assert_uint_eq(rt_roformer_theta_count(&o), 4);
+    rt_roformer_theta_use(repeated, use_x);
+    rt_roformer_theta_use(shared, use_y);
+    for (int i = 0; i < 4; i++)
+        expect_near(use_x[i], use_y[i], 1e-14, "use of theta %d", i);
+    rt_roformer_free(shared);
+    rt_roformer_free(repeated);
+}
+END_TEST
+
+/* ---- layers without positions ---- */
+
+static const rt_position_kind in_layers[] = {RT_POSITION_ROPE, RT_POSITION_ALIBI, RT_POSITION_T5,
+                                             RT_POSITION_SHAW};
+
+/* With a first layer in which no token hears of another, the second alone can know an order. */
+static double change_by_order(const rt_roformer_options *o)
+{
+    int32_t block[BLOCK], reversed[BLOCK];
+    real x[OUTPUT], y[OUTPUT], turned[OUTPUT];
+    rt_roformer *m = make(o);
+    const rt_tensor *deaf = m->layers[0].output.weight;
+    memset(deaf->data, 0, rt_size(deaf) * sizeof(real));
+    draw_block(block);
+    for (int i = 0; i < BLOCK; i++)
+        reversed[i] = block[(7 * i + 3) % BLOCK];
+    encode(x, m, block, 0);
+    encode(y, m, reversed, 0);
+    for (int i = 0; i < BLOCK; i++)
+        memcpy(turned + i * DIM, x + (7 * i + 3) % BLOCK * DIM, DIM * sizeof *x);
+    rt_roformer_free(m);
+    return largest_difference(turned, y, OUTPUT);
+}
+
+START_TEST(every_second_layer_knows_no_order)
+{
+    rt_roformer_options o = with(in_layers[_i], RT_ATTENTION_SOFTMAX, false);
+    o.position.every = 1;
+    expect_above(change_by_order(&o), 1e-3, "change by another order, %s", kinds[in_layers[_i]]);
+    o.position.every = 2;
+    expect_near(change_by_order(&o), 0, 1e-12, "change by another order, %s, every second layer",
+                kinds[in_layers[_i]]);
+}
+END_TEST
+
+START_TEST(layers_that_there_are_not_change_nothing)
+{
+    rt_roformer_options o = with(in_layers[_i], RT_ATTENTION_SOFTMAX, true), every = o;
+    every.position.every = 1;
+    ck_assert(same_bits(&o, &every));
+    every.position.every = 3;
+    ck_assert(same_bits(&o, &every));
+    every.position.every = 2;
+    ck_assert(!same_bits(&o, &every));
+}
+END_TEST
+
+/* What the layers with positions make of theta, and no others. */
+START_TEST(the_use_of_theta_is_that_of_layers_with_positions)
+{
+    rt_roformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
+    double use_of_one[4], use[4];
+    o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_MODEL};
+    o.position.every = 2;
+    rt_roformer *two = make(&o);
+    o.layers = 1; /* its values depend on their names alone */
+    rt_roformer *one = make(&o);
+    ck_assert_uint_eq(rt_roformer_theta_count(&o), 4);
+    rt_roformer_theta_use(two, use);
+    rt_roformer_theta_use(one, use_of_one);
+    ck_assert(!memcmp(use, use_of_one, sizeof use));
+    rt_roformer_free(one);
+    rt_roformer_free(two);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("decoder laws");
+    TCase *tests = leak_checked_case(suite, "laws");
+    tcase_add_test(tests, a_window_of_all_tokens_is_none);
+    tcase_add_test(tests, a_causal_window_reaches_as_far_as_its_layers);
+    tcase_add_test(tests, as_many_heads_of_keys_as_of_queries_are_none_shared);
+    tcase_add_loop_test(tests, shared_keys_are_repeated_keys, 0, 2);
+    tcase_add_loop_test(tests, every_second_layer_knows_no_order, 0, 4);
+    tcase_add_loop_test(tests, layers_that_there_are_not_change_nothing, 0, 4);
+    tcase_add_test(tests, the_use_of_theta_is_that_of_layers_with_positions);
+    return run_suite(suite);
+}
