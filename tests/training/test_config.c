@@ -126,6 +126,35 @@ START_TEST(effective_configuration_is_a_fixed_point)
 }
 END_TEST
 
+static const char *const decoders[] = {
+    "[model]\nkind = decoder\nbias = yes\nnorm_eps = 1e-12\n[position]\npairing = interleaved\n",
+    "[position]\npairing = interleaved\n[model]\nbias = yes\nnorm_eps = 1e-12\nkind = decoder\n",
+};
+
+/* Also where what is given is what a RoFormer has by default. */
+START_TEST(a_decoder_has_other_defaults_and_keeps_what_is_given)
+{
+    rt_config config, again, other;
+    load_sound(&config, decoders[_i], OVERRIDES("model.causal=no"));
+    const rt_roformer_options *o = &config.model;
+    ck_assert(o->norm == RT_NORM_PRE && o->norm_kind == RT_NORM_RMS && o->ffn == RT_FFN_SWIGLU);
+    ck_assert(o->activation == RT_SILU && !o->tie_embeddings);
+    ck_assert(o->bias == RT_BIAS_YES && !o->causal && o->position.pairing == RT_INTERLEAVED);
+    ck_assert_double_eq(o->norm_eps, 1e-12);
+    ck_assert_int_eq(config.origin[rt_key_find("model", "norm")], RT_FROM_DEFAULT);
+    char *ini = rt_config_ini(&config);
+    ck_assert_ptr_nonnull(strstr(ini, "\nnorm = pre\n"));
+    char *errors = load(&again, "runs/theta/config.ini", ini, NULL);
+    ck_assert_msg(!errors, "%s", errors);
+    expect_text(rt_config_differences(&config, &again, false), "");
+    rt_free(ini);
+    load_sound(&other, "", OVERRIDES("model.kind=decoder"));
+    ck_assert(other.model.bias == RT_BIAS_NO && other.model.causal);
+    ck_assert(other.model.position.pairing == RT_HALF);
+    ck_assert_double_eq(other.model.norm_eps, 1e-5);
+}
+END_TEST
+
 START_TEST(effective_configuration_has_every_key)
 {
     rt_config config;
@@ -167,6 +196,7 @@ START_TEST(help_and_reference_name_every_key)
         ck_assert_ptr_nonnull(strstr(help, name));
         ck_assert_ptr_nonnull(strstr(reference, name));
     }
+    ck_assert_ptr_nonnull(strstr(reference, "| `model.norm` | post; decoder: pre | post, pre |"));
     ck_assert_ptr_nonnull(
         strstr(reference, "| `position.base` | 10000 | > 1 | theta_i = base^(-2i/R)"));
     rt_free(help);
@@ -286,6 +316,7 @@ int main(void)
     tcase_add_test(tests, empty_file_is_all_defaults);
     tcase_add_test(tests, override_beats_the_file);
     tcase_add_test(tests, effective_configuration_is_a_fixed_point);
+    ADD_ROWS(tests, a_decoder_has_other_defaults_and_keeps_what_is_given, decoders);
     tcase_add_test(tests, effective_configuration_has_every_key);
     tcase_add_test(tests, printed_configuration_tells_origins);
     tcase_add_test(tests, help_and_reference_name_every_key);

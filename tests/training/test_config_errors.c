@@ -132,6 +132,23 @@ static const example contradictions[] = {
     {"[model]\nattention = linear_elu\nattention_dropout = 0.1\n",
      "theta.ini:3: model.attention_dropout > 0 needs model.attention = softmax: linear attention "
      "has no weights to drop\n"},
+    {"[model]\nkv_heads = 3\n",
+     "theta.ini:2: model.kv_heads = 3 does not divide model.heads = 4\n"},
+    {"[model]\nkv_heads = 2\nattention = linear_elu\n",
+     "theta.ini:3: model.kv_heads = 2 for 4 heads needs model.attention = softmax; got "
+     "linear_elu\n"},
+    {"[model]\nattention = linear_elu\nwindow = 8\n",
+     "theta.ini:3: model.window needs model.attention = softmax; got linear_elu\n"},
+    {"[theta]\nlearn = yes\n[position]\nevery = 2\n",
+     "theta.ini:4: position.every = 2 leaves layers without a theta: theta.learn = yes needs "
+     "theta.scope = model\n"},
+    {"[model]\nkind = decoder\ntie_embeddings = yes\nembedding_dim = 32\n",
+     "theta.ini:4: model.kind = decoder reads its logits off the hidden states: embeddings of "
+     "width "
+     "32 cannot be tied to a model of width 64\n"},
+    {"[data]\ntask = classify\nfile = /a.tsv\n[model]\nkind = decoder\n",
+     "theta.ini:5: data.task = classify is answered at the first token, which sees nothing else "
+     "with model.causal = yes\n"},
     {"[position]\nkind = learned\nmax_len = 31\n",
      "theta.ini:3: position.max_len = 31 is shorter than the longest sequence, 32 tokens\n"},
     {"[position]\nkind = learned\nmax_len = 32\n[train]\neval_lengths = 16,64\n",

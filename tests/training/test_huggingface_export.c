@@ -69,6 +69,22 @@ static void break_rule(rt_roformer_options *o, int rule)
     }
     if (rule == 4)
         o->activation = RT_ELU_PLUS_ONE;
+    if (rule == 5)
+        o->kind = RT_KIND_DECODER;
+    if (rule == 6)
+        o->norm_kind = RT_NORM_RMS;
+    if (rule == 7)
+        o->ffn = RT_FFN_GEGLU;
+    if (rule == 8)
+        o->bias = RT_BIAS_NO;
+    if (rule == 9)
+        o->kv_heads = 1;
+    if (rule == 10)
+        o->window = 4;
+    if (rule == 11) {
+        o->position.every = 2;
+        o->theta.learn = false;
+    }
 }
 
 static const char *const rules[] = {
@@ -82,6 +98,14 @@ static const char *const rules[] = {
     "frequencies",
     "model.activation = elu_plus_one cannot be exported: a RoFormer of Hugging Face has no such "
     "function",
+    "model.kind = decoder cannot be exported: a RoFormer of Hugging Face has an encoder",
+    "model.norm_kind = rms cannot be exported: a RoFormer of Hugging Face has LayerNorm",
+    "model.ffn = geglu cannot be exported: a RoFormer of Hugging Face has no gates",
+    "model.bias = no cannot be exported: a RoFormer of Hugging Face has biases",
+    "model.kv_heads = 1 cannot be exported: a RoFormer of Hugging Face has keys for every head",
+    "model.window = 4 cannot be exported: a RoFormer of Hugging Face has attention to all tokens",
+    "position.every = 2 cannot be exported: a RoFormer of Hugging Face has positions in every "
+    "layer",
 };
 enum { RULES = sizeof rules / sizeof *rules };
 

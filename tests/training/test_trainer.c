@@ -536,12 +536,15 @@ START_TEST(the_memory_of_parameters_and_gradients_is_known)
 END_TEST
 
 /* As documented: 14 numbers of width C and 2 of the feed-forward width in a layer, 5 of width C for
- * its dropout, 8 and 2 once, 3 of V; for the 192 tokens of a shard, and each thread. */
+ * its dropout, 1 of the other for a gate, 8 and 2 once, 3 of V; for the 192 tokens of a shard, and
+ * each thread. */
 START_TEST(the_memory_of_activations_is_estimated)
 {
     training *t = new_training(OVERRIDES("train.shards=1", "run.threads=1"));
     training *more = new_training(
         OVERRIDES("train.shards=2", "run.threads=2", "model.dropout=0.1", "model.layers=3"));
+    training *gated =
+        new_training(OVERRIDES("train.shards=1", "run.threads=1", "model.ffn=swiglu"));
     rt_memory_need need;
     expect_ok(rt_memory_estimate(&need, &t->config, t->data));
     ck_assert_double_eq(need.activations,
@@ -550,6 +553,10 @@ START_TEST(the_memory_of_activations_is_estimated)
     ck_assert_double_eq(need.activations,
                         2 * 96.0 * (3 * (19 * 16 + 2 * 64) + 8 * 16 + 2 * 64 + 30) * sizeof(real));
     ck_assert_double_eq(need.products, 2.0 * (128 << 20));
+    expect_ok(rt_memory_estimate(&need, &gated->config, gated->data));
+    ck_assert_double_eq(need.activations,
+                        192.0 * (2 * (14 * 16 + 3 * 64) + 8 * 16 + 2 * 64 + 30) * sizeof(real));
+    free_training(gated);
     free_training(t);
     free_training(more);
 }

@@ -111,7 +111,7 @@ static void check_causal(checking c)
                    "data.objective = lm needs model.causal = yes: otherwise a token sees the one "
                    "that it is asked for");
     if (rt_data_task_target(data->task) == RT_TARGET_SEQUENCE && causal)
-        contradict(c, KEYS("data.task", "model.causal"),
+        contradict(c, KEYS("data.task", "model.causal", "model.kind"),
                    "data.task = %s is answered at the first token, which sees nothing else with "
                    "model.causal = yes",
                    rt_data_task_name(data->task));

@@ -14,7 +14,7 @@
  * V for each labelled one. */
 static const double of_width = 14, of_ffn_width = 2, of_dropout = 5, of_vocab = 3;
 static const double once_of_width = 8, once_of_ffn_width = 2;
-static const double of_gate = 1; /* of the feed-forward width again, where there are gates */
+static const double of_gate = 1; /* of the feed-forward width in every layer, if it has a gate */
 
 /* The buffer of a thread in OpenBLAS. One that gets none asks for it again, for ever. */
 static const double blas_buffer = 128 << 20;
@@ -34,10 +34,9 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *c, const rt_
     need->gradients = (double)parameters * need->blocks * sizeof(real);
     const double gate = o.ffn == RT_FFN_PLAIN ? 0 : of_gate;
     const double width = of_width + (o.dropout > 0 ? of_dropout : 0);
-    need->activations =
-        workers * tokens * sizeof(real) *
-        (o.layers * (width * o.dim + (of_ffn_width + gate) * ffn) + once_of_width * o.dim +
-         (once_of_ffn_width + gate) * ffn + of_vocab * o.vocab);
+    need->activations = workers * tokens * sizeof(real) *
+                        (o.layers * (width * o.dim + (of_ffn_width + gate) * ffn) +
+                         once_of_width * o.dim + once_of_ffn_width * ffn + of_vocab * o.vocab);
     need->products = workers * blas_buffer;
     return rt_ok();
 }
