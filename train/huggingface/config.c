@@ -191,7 +191,8 @@ static rt_roformer_options read_options(reading *r, rt_roformer_class architectu
         .tie_embeddings = flag(r, "tie_word_embeddings", true),
         .position = {.frequencies = {.base = 10000, .scale = 1},
                      .fraction = 1,
-                     .rotate_value = flag(r, "rotary_value", false)},
+                     .rotate_value = flag(r, "rotary_value", false),
+                     .every = 1},
         .theta = {.scope = RT_THETA_MODEL},
     };
     check_heads(r, &o);
