@@ -134,6 +134,21 @@ static rt_tensor *call_layer_norm(program *p, arrays *a)
     return rt_layer_norm(p->g, x, weight, fitting(p, RT_SHAPE_OF(columns(x))), share(p));
 }
 
+static rt_tensor *call_rms_norm(program *p, arrays *a)
+{
+    (void)a;
+    rt_tensor *x = any(p);
+    return rt_rms_norm(p->g, x, fitting(p, RT_SHAPE_OF(columns(x))), share(p));
+}
+
+static rt_tensor *call_glu(program *p, arrays *a)
+{
+    (void)a;
+    rt_tensor *gate = any(p);
+    rt_tensor *x = chance(p, 20) ? gate : fitting(p, shape_of(gate));
+    return rt_glu(p->g, gate, x, activation(p));
+}
+
 static rt_tensor *call_rows(program *p, arrays *a)
 {
     (void)a;
@@ -233,11 +248,14 @@ static rt_tensor *call_attention(program *p, arrays *a)
 {
     rt_tensor *q = with_axes(p, 4);
     const int B = axis(q, 0), H = axis(q, 2), D = axis(q, 3), T = 1 + below(p, 6);
-    rt_tensor *k = chance(p, 30) ? q : fitting(p, RT_SHAPE_OF(B, T, H, D));
-    rt_tensor *v = chance(p, 30) ? k : fitting(p, RT_SHAPE_OF(B, axis(k, 1), H, 1 + below(p, 4)));
+    const int G = chance(p, 30) ? 1 + below(p, H) : H; /* which H need not be a multiple of */
+    rt_tensor *k = chance(p, 30) ? q : fitting(p, RT_SHAPE_OF(B, T, G, D));
+    rt_tensor *v =
+        chance(p, 30) ? k : fitting(p, RT_SHAPE_OF(B, axis(k, 1), axis(k, 2), 1 + below(p, 4)));
     fill_arrays(p, a);
     rt_attention_options o = {.scale = chance(p, 50) ? 0 : number(p),
                               .causal = chance(p, 40),
+                              .window = chance(p, 30) ? whole(p, hostile(p, 5) ? -1 : 0, 4) : 0,
                               .key_mask = chance(p, 40) ? a->mask : NULL,
                               .query_positions = chance(p, 30) ? a->positions : NULL,
                               .key_positions = chance(p, 30) ? a->positions : NULL,
@@ -293,6 +311,8 @@ static const struct {
     {"matmul", call_matmul},
     {"linear", call_linear},
     {"layer_norm", call_layer_norm},
+    {"rms_norm", call_rms_norm},
+    {"glu", call_glu},
     {"softmax, log_softmax or normalize", call_rows},
     {"embedding", call_embedding},
     {"cross_entropy", call_cross_entropy},
