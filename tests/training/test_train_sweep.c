@@ -113,7 +113,7 @@ START_TEST(runs_of_other_schedules_are_told)
 #define GIVEN  "$TRAIN tiny.ini --quiet theta.learn=no optimizer.schedule_steps=0 run.name=given "
     expect_exit(w, 0, GIVEN "train.steps=10 sweep.run.seed=1,2");
     expect_no_text(w->out, UNLIKE);
-    expect_exit(w, 0, GIVEN "train.steps=20 sweep.run.seed=1,2,3");
+    expect_exit(w, 0, GIVEN "train.steps=20 sweep.run.seed=1,3,2");
     expect_text(w->out, UNLIKE "optimizer.schedule_steps; their numbers may not be compared\n");
     char *page = read_file("runs/given/report.html");
     expect_text(page, "<p>" UNLIKE "optimizer.schedule_steps; ");
