@@ -4,7 +4,6 @@
 #include "data/units.h"
 #include "train/config/past_schedules.h"
 #include "train/folder/results.h"
-#include "train/run/theta_file.h"
 #include "train/step/memory_check.h"
 #include "train/step/theta_swap.h"
 
@@ -198,14 +197,14 @@ void rt_run_tell_patience(rt_run *r)
 
 /* ---- checkpoints ---- */
 
-static rt_checkpoint_model checkpoint_model(const rt_run *r)
+rt_checkpoint_model rt_run_checkpoint_model(const rt_run *r)
 {
     return rt_checkpoint_model_of(r->state->model, r->state->first_moment, r->state->second_moment);
 }
 
 rt_status rt_run_save(rt_run *r)
 {
-    const rt_checkpoint_model model = checkpoint_model(r);
+    const rt_checkpoint_model model = rt_run_checkpoint_model(r);
     rt_checkpoint_info info = {.step = r->state->step,
                                .seed = r->config->run.seed,
                                .position = r->state->sequences,
@@ -268,8 +267,7 @@ static rt_status take_past(rt_run *r, const rt_checkpoint_info *info, const char
     return status.code ? rt_error(RT_CHECKPOINT, "%s: %s", path, status.message) : status;
 }
 
-/* Says what a folder of Hugging Face is taken for that is not quite so. */
-static void warn_of_folder(rt_run *r)
+void rt_run_warn_of_folder(rt_run *r)
 {
     const char *line = r->imported->there->warnings;
     for (int length; *line; line += length + (line[length] == '\n')) {
@@ -285,7 +283,7 @@ static rt_status load_imported(rt_run *r)
 {
     rt_huggingface_taken taken;
     rt_roformer *model = r->state->model;
-    warn_of_folder(r);
+    rt_run_warn_of_folder(r);
     rt_status status = rt_imported_load(r->imported, model, true, &taken);
     if (!status.code && !taken.head)
         rt_progress_say(&r->progress, "warning: the folder has no head for this model: it is drawn "
@@ -300,7 +298,7 @@ rt_status rt_run_load(rt_run *r, const char *path)
     if (r->imported)
         return load_imported(r);
     rt_checkpoint_info info = {0};
-    const rt_checkpoint_model model = checkpoint_model(r);
+    const rt_checkpoint_model model = rt_run_checkpoint_model(r);
     rt_status status = rt_checkpoint_load(r->image, &model, &info);
     r->image = NULL;
     if (!status.code)
@@ -321,110 +319,4 @@ rt_status rt_run_load(rt_run *r, const char *path)
     }
     rt_checkpoint_info_free(&info);
     return status;
-}
-
-/* Opens the checkpoint of another run, if one is named: before the trainer has threads. */
-static rt_status open_start(rt_run *r)
-{
-    const char *path = r->config->train.init_from;
-    if (!*path)
-        return rt_ok();
-    if (rt_is_huggingface(path))
-        return rt_imported_open(&r->imported, path);
-    r->image = rt_image_open(path, RT_PARSE_APART);
-    return rt_image_status(r->image);
-}
-
-static void tell_rest(rt_run *r, const rt_checkpoint_rest *rest, const char *what)
-{
-    if (rest->count && !r->arguments->quiet)
-        rt_progress_say(&r->progress, "parameters %s: %d, the first is %s", what, rest->count,
-                        rest->first);
-}
-
-static void tell_start(rt_run *r, bool theta)
-{
-    rt_roformer *model = r->state->model;
-    if (theta && model->options.theta.learn)
-        rt_roformer_theta(model, model->theta_start);
-    if (!r->arguments->quiet)
-        rt_progress_say(&r->progress, "starting from %s%s", r->config->train.init_from,
-                        theta                        ? ", theta included"
-                        : model->options.theta.learn ? ", theta as configured"
-                                                     : "");
-}
-
-/* Whether the classes that the head tells apart are those of the data. */
-static bool has_same_classes(const rt_run *r)
-{
-    return rt_labels_equal(rt_data_labels(r->data), r->labels);
-}
-
-static rt_status start_from_folder(rt_run *r)
-{
-    rt_huggingface_taken taken;
-    warn_of_folder(r);
-    rt_status status = rt_imported_load(r->imported, r->state->model, has_same_classes(r), &taken);
-    if (status.code)
-        return status;
-    tell_start(r, taken.theta);
-    if (!taken.head && !r->arguments->quiet)
-        rt_progress_say(&r->progress, "the head of the model starts anew");
-    const char *other = rt_imported_difference(r->imported, &r->state->model->options, taken.theta);
-    if (other)
-        rt_progress_say(&r->progress,
-                        "warning: %s is not that of the folder's model; train --checkpoint %s "
-                        "--print-config shows what is",
-                        other, r->config->train.init_from);
-    return status;
-}
-
-/* Takes the parameters of train.init_from. */
-static rt_status start_from(rt_run *r)
-{
-    const char *path = r->config->train.init_from;
-    const rt_checkpoint_model model = checkpoint_model(r);
-    rt_checkpoint_info info = {0};
-    rt_checkpoint_start start;
-    if (!*path)
-        return rt_ok();
-    if (r->imported)
-        return start_from_folder(r);
-    rt_status status =
-        rt_checkpoint_start_from(r->image, &model, has_same_classes(r), &start, &info);
-    r->image = NULL;
-    if (!status.code)
-        status = check_vocabulary(r, info.vocabulary, path);
-    rt_checkpoint_info_free(&info);
-    if (status.code)
-        return status;
-    tell_start(r, start.theta);
-    tell_rest(r, &start.fresh, "of the model start anew");
-    tell_rest(r, &start.left, "of the checkpoint have no place in the model");
-    return rt_ok();
-}
-
-/* Takes theta from theta.init_from. */
-static rt_status start_theta(rt_run *r)
-{
-    const char *path = r->config->theta.init_from;
-    rt_roformer *model = r->state->model;
-    if (!*path)
-        return rt_ok();
-    rt_status status = rt_theta_file_read(path, model, model->theta_start);
-    if (!status.code)
-        rt_roformer_set_theta(model, model->theta_start);
-    if (!status.code && !r->arguments->quiet)
-        rt_progress_say(&r->progress, "theta from %s", path);
-    return status;
-}
-
-rt_status rt_run_prepare(rt_run *r)
-{
-    rt_status status = open_start(r);
-    if (!status.code)
-        status = rt_run_open(r, NULL);
-    if (!status.code)
-        status = start_from(r);
-    return status.code ? status : start_theta(r);
 }

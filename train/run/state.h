@@ -59,9 +59,15 @@ rt_status rt_run_prepare(rt_run *r) RT_MUST_CHECK;
 /* Warns of what a text cannot be read as, since the vocabulary lacks it; `text` says which one. */
 void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *text);
 
+/* Says what a folder of Hugging Face is taken for that is not quite so. */
+void rt_run_warn_of_folder(rt_run *r);
+
 /* Says how many evaluations theta.tolerances asks for, which can take long; nothing if it
  * is known from before. */
 void rt_run_tell_patience(rt_run *r);
+
+/* What a checkpoint holds of the run: its blocks and what they mean. */
+rt_checkpoint_model rt_run_checkpoint_model(const rt_run *r);
 
 /* Saves where the run stands; loads its image, the checkpoint at `path`. */
 rt_status rt_run_save(rt_run *r) RT_MUST_CHECK;
