@@ -4,6 +4,7 @@
 #include "train/run/state.h"
 
 #include "train/run/theta_file.h"
+#include "train/text/program_name.h"
 
 /* Opens the checkpoint of another run, if one is named: before the trainer has threads. */
 static rt_status open_start(rt_run *r)
@@ -55,9 +56,9 @@ static rt_status start_from_folder(rt_run *r)
     const char *other = rt_imported_difference(r->imported, &r->state->model->options, taken.theta);
     if (other)
         rt_progress_say(&r->progress,
-                        "warning: %s is not that of the folder's model; train --checkpoint %s "
+                        "warning: %s is not that of the folder's model; %s --checkpoint %s "
                         "--print-config shows what is",
-                        other, r->config->train.init_from);
+                        other, rt_program_name(), r->config->train.init_from);
     return status;
 }
 
