@@ -180,6 +180,11 @@ START_TEST(a_decoder_has_what_it_needs_under_the_same_names)
     expect_none(m, "roformer.encoder.layer.1.output.LayerNorm.bias");
     expect_none(m, "cls.predictions.bias"); /* as transformers have it */
     rt_roformer_free(m);
+    o.embedding_dim = 6;
+    m = make(&o);
+    expect_shape(m, "roformer.embeddings_project.weight", "(8, 6)");
+    expect_shape(m, "cls.predictions.decoder.weight", "(7, 8)");
+    rt_roformer_free(m);
 }
 END_TEST
 
@@ -293,6 +298,7 @@ START_TEST(gradients_of_whole_decoders_agree_with_differences)
     o.head = (rt_head)_i;
     o.labels = 7;
     o.tie_embeddings = false;
+    o.embedding_dim = _i ? 0 : 6;
     o.position.every = 2;
     o.theta.scope = RT_THETA_MODEL;
     expect_right_gradients(&o);
