@@ -2,8 +2,9 @@
 #define ROTOR_TESTS_HUGGINGFACE_FIXTURES_H
 
 /* The folders that the tests of Hugging Face go through: those of ROTOR_HUGGINGFACE, or
- * tests/fixtures/huggingface; a test of other models names another variable and folder. Each NAME/ has hf/ and reference.h5; safetensors/ has files and
- * expected.csv. Which of them are there, and of what sizes, comes from the folder. */
+ * tests/fixtures/huggingface; a test of other models names another variable and folder. Each NAME/
+ * has hf/ and reference.h5; safetensors/ has files and expected.csv. Which of them are there, and
+ * of what sizes, comes from the folder. */
 
 #include "core/status.h"
 
