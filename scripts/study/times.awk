@@ -1,4 +1,4 @@
 # How long each part took, from times.csv.
 
 NR == 1 { print "| part | minutes |"; print "|---|---|"; next }
-{ print "| `scripts/theta-study " $1 "` | " $2 " |" }
+{ print "| `" program " " $1 "` | " $2 " |" }
