@@ -1,0 +1,45 @@
+# A result at two values of a column side by side, and their difference seed by seed.
+#
+#     awk -F, -v row=COLUMN -v column=COLUMN -v heading=NAME -f statistics.awk -f beside.awk runs.csv
+#
+# The result is the accuracy, with `column` in the order of the file.
+
+NR == 1 {
+    for (i = 1; i <= NF; i++) at[$i] = i
+    if (!(row in at && column in at && "run.seed" in at && "eval_accuracy" in at)) { failed = 1; exit 1 }
+    next
+}
+$at["eval_accuracy"] != "" {
+    r = $at[row]; c = $at[column]; s = $at["run.seed"]
+    if (!(r in rows)) { rows[r]; row_order[++row_count] = r }
+    if (!(c in columns)) { columns[c]; column_order[++column_count] = c }
+    if (!(s in seeds)) { seeds[s]; seed_order[++seed_count] = s }
+    accuracy[r, c, s] = $at["eval_accuracy"]
+}
+
+function cell(r, c,    i, n, x) {
+    for (i = 1; i <= seed_count; i++)
+        if ((r, c, seed_order[i]) in accuracy) x[++n] = accuracy[r, c, seed_order[i]]
+    return spread(x, n, "%.3f")
+}
+
+function differences(r, a, b,    i, s, n, x, up, down) {
+    for (i = 1; i <= seed_count; i++) {
+        s = seed_order[i]
+        if (!((r, a, s) in accuracy && (r, b, s) in accuracy)) continue
+        x[++n] = accuracy[r, b, s] - accuracy[r, a, s]
+        up += x[n] > 0; down += x[n] < 0
+    }
+    return spread(x, n, "%+.3f") " | " up + 0 " / " down + 0
+}
+
+END {
+    if (failed || column_count != 2) { print FILENAME ": not two values to set side by side" >"/dev/stderr"; exit 1 }
+    a = column_order[1]; b = column_order[2]
+    print "| " heading " | " a " | " b " | " b " less " a " | higher / lower |"
+    print "|---|---|---|---|---|"
+    for (i = 1; i <= row_count; i++) {
+        r = row_order[i]
+        print "| " r " | " cell(r, a) " | " cell(r, b) " | " differences(r, a, b) " |"
+    }
+}
