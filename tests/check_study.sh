@@ -169,6 +169,37 @@ expect known study known known.csv curvature.csv <<'END'
 | spin | 1.0000 | 1.0020 | 0.20 % | 0 / 1 | 0.0012 | +0.0010 | 0.500 | 0.250 |
 END
 
+# Seed by seed: +0.1 and +0.3; a run that failed is in neither column.
+cat >pairs-runs.csv <<'END'
+length,variant,run.seed,eval_accuracy
+128,rope,1,0.6
+128,rope,2,0.5
+128,rope,3,
+512,rope,1,0.7
+512,rope,2,0.8
+512,rope,3,0.9
+END
+expect beside study beside -v row=variant -v column=length -v heading=positions pairs-runs.csv <<'END'
+| positions | 128 | 512 | 512 less 128 | higher / lower |
+|---|---|---|---|---|
+| rope | 0.550 ± 0.071 | 0.800 ± 0.100 | +0.200 ± 0.141 | 2 / 0 |
+END
+expect 'beside of another table' study beside -v row=variant -v column=none pairs-runs.csv <<'END'
+exit code 1
+END
+
+cat >classes.csv <<'END'
+run,label,precision,recall,f1,count
+rope_seed=1,bold,0.5,0.25,0.25,8
+rope_seed=2,bold,0.75,0.25,0.5,8
+none_seed=1,bold,0,0,0,8
+END
+expect classes study classes -v of=rope_ classes.csv <<'END'
+| label | in the evaluation | precision | recall | F1 |
+|---|---|---|---|---|
+| bold | 8 | 0.625 ± 0.177 | 0.250 ± 0.000 | 0.375 ± 0.177 |
+END
+
 # What is put in the place of a learned theta: ln 2 above base in one pair, ln 2 below in the other.
 cat >final.csv <<'END'
 layer,head,i,theta,theta_initial,geometric
@@ -213,5 +244,19 @@ expect t5-bias study t5-bias t5-bias.csv <<'END'
 | 16 to 63 | -1.50 ± 0.71 |
 | 64 and more, never seen | +0.25 ± 0.00 |
 END
+
+# The pages are what their tables come to: made again, they are as they were.
+for part in theta text; do
+    tree=$work/$part
+    mkdir -p "$tree/docs"
+    cp -r "$lib/../../scripts" "$tree/scripts"
+    cp -r "$lib/../../docs/$part.md" "$tree/docs/"
+    [ ! -d "$lib/../../docs/$part" ] || cp -r "$lib/../../docs/$part" "$tree/docs/"
+    "$tree/scripts/$part-study" tables 2>error || { cat error >&2; failed=1; }
+    diff "$lib/../../docs/$part.md" "$tree/docs/$part.md" >difference && continue
+    echo "docs/$part.md (<) is not what scripts/$part-study makes of its CSV files (>):" >&2
+    cat difference >&2
+    failed=1
+done
 
 exit $failed
