@@ -46,7 +46,7 @@ expect 'base ' --theta b
 expect 'runs ' --report ru
 expect ' ' --watch theta
 expect 'theta.csv theta.ini ' --theta theta.
-expect 'model.norm= model.norm_eps= ' a.ini model.norm
+expect 'model.norm= model.norm_eps= model.norm_kind= ' a.ini model.norm
 expect 'post pre ' a.ini model.norm =
 expect 'pre ' a.ini model.norm = pr
 expect 'layer ' a.ini theta.scope = l
