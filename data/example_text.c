@@ -113,12 +113,7 @@ static rt_status encode(rt_example_text *x, const rt_data *data, const char *lin
         return status;
     if (!*count)
         return name_text(x, data, i, "holds nothing that the vocabulary has");
-    if (unknown.count && !x->unknown.count) {
-        x->unknown = unknown;
-        x->unknown.at += line ? (size_t)(text.bytes - line) : 0;
-    } else {
-        x->unknown.count += unknown.count;
-    }
+    rt_unknown_add(&x->unknown, &unknown, line ? (size_t)(text.bytes - line) : 0);
     return rt_ok();
 }
 

@@ -109,12 +109,7 @@ static rt_status encode(rt_data *data, const rt_labelled_file *f, const rt_label
     if (!got)
         return rt_error(RT_DATA, "%.800s:%d: column %s holds nothing that the vocabulary has",
                         f->path, t->line, column);
-    if (unknown.count && !data->unknown.count) {
-        data->unknown = unknown;
-        data->unknown.at += before + (size_t)(text.bytes - f->bytes);
-    } else {
-        data->unknown.count += unknown.count;
-    }
+    rt_unknown_add(&data->unknown, &unknown, before + (size_t)(text.bytes - f->bytes));
     x->used += (size_t)got;
     *count = got;
     return rt_ok();

@@ -14,12 +14,7 @@ static rt_status put_units(const rt_vocabulary *vocabulary, const char *part, si
     if (!size)
         return rt_ok();
     rt_status status = rt_vocabulary_encode(vocabulary, part, size, ids, count, &here);
-    if (here.count && !unknown->count) {
-        *unknown = here;
-        unknown->at += before;
-    } else {
-        unknown->count += here.count;
-    }
+    rt_unknown_add(unknown, &here, before);
     return status;
 }
 

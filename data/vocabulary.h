@@ -125,6 +125,10 @@ rt_status rt_vocabulary_encode_to(const rt_vocabulary *vocabulary, const char *t
                                   rt_id_taker *take, void *context,
                                   rt_unknown *unknown) RT_MUST_CHECK;
 
+/* Adds what is unknown in a part, which begins `before` bytes into the whole; `at` and `name` stay
+ * those of the first that the whole had. */
+void rt_unknown_add(rt_unknown *whole, const rt_unknown *part, size_t before);
+
 /* ---- from ids to text ---- */
 
 /* The unit of an id, zero-terminated, and its size in bytes; a piece within a word with its ##.

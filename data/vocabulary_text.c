@@ -7,6 +7,18 @@
 #include <limits.h>
 #include <string.h>
 
+/* ---- what a vocabulary lacks ---- */
+
+void rt_unknown_add(rt_unknown *whole, const rt_unknown *part, size_t before)
+{
+    const size_t count = whole->count + part->count;
+    if (part->count && !whole->count) {
+        *whole = *part;
+        whole->at += before;
+    }
+    whole->count = count;
+}
+
 /* ---- what an alphabet lacks ---- */
 
 /* Where a text first has what an alphabet lacks, or `bytes`; it is UTF-8 at level char. */

@@ -17,11 +17,9 @@ static rt_status as_checkpoint(rt_status status)
 static rt_status check_names(const rt_label_name *names, int count)
 {
     for (int i = 0; i < count; i++) {
-        char quoted[64];
         const char *problem = rt_label_problem(names[i]);
-        snprintf(quoted, sizeof quoted, "id2label of %d", i);
         if (problem)
-            return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": %s %s", quoted, problem);
+            return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": id2label of %d %s", i, problem);
     }
     return rt_ok();
 }

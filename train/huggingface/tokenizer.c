@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "data/words.h"
 #include "train/huggingface/json.h"
 #include "train/huggingface/private.h"
 #include "train/text/quote.h"
@@ -12,8 +13,6 @@
 #include <sys/stat.h>
 
 #define PIECES "tokenizer.json"
-
-enum { MOST_CHARACTERS = 100 }; /* of a word that is cut into pieces (data/vocabulary.h) */
 
 static bool has_file(const char *folder, const char *name)
 {
@@ -166,9 +165,9 @@ static rt_status read_model(const json_t *tokenizer, json_t **vocab)
     if (!status.code)
         status = expect_word(model, PIECES, "unk_token", "[UNK]");
     const json_t *most = json_object_get(model, "max_input_chars_per_word");
-    if (!status.code && most && json_integer_value(most) != MOST_CHARACTERS)
+    if (!status.code && most && json_integer_value(most) != RT_WORD_CHARACTERS)
         status = rt_error(RT_CHECKPOINT, PIECES ": max_input_chars_per_word must be %d",
-                          MOST_CHARACTERS);
+                          RT_WORD_CHARACTERS);
     *vocab = json_object_get(model, "vocab");
     if (!status.code && !json_is_object(*vocab))
         status = rt_error(RT_CHECKPOINT, PIECES ": model.vocab must be an object");

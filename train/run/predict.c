@@ -36,12 +36,7 @@ static rt_status answer_text(rt_prediction *p, rt_answer *answer, const char *te
     rt_status status = answer(p);
     told->texts++;
     told->cut += p->cut;
-    if (p->unknown.count && !told->unknown.count) {
-        told->unknown = p->unknown;
-        told->unknown.at += before;
-    } else {
-        told->unknown.count += p->unknown.count;
-    }
+    rt_unknown_add(&told->unknown, &p->unknown, before);
     return status;
 }
 
