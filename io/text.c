@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "data/example_text.h"
 #include "data/masked_text.h"
+#include "train/step/batch_loss.h"
 
 #include <limits.h>
 #include <math.h>
@@ -59,20 +60,11 @@ static rt_status encode_example(const rt_model *m, const char *text, const char 
 static rt_status encode_labelled(const rt_model *m, const char *text, const char *second,
                                  rt_row *row)
 {
-    const size_t length = (size_t)m->length;
-    rt_batch b = {.rows = 1,
-                  .length = m->length,
-                  .ids = rt_alloc(length, sizeof *b.ids),
-                  .labels = rt_alloc(length, sizeof *b.labels),
-                  .mask = rt_alloc(length, sizeof *b.mask),
-                  .types = rt_alloc(length, sizeof *b.types)};
-    rt_status status = b.ids && b.labels && b.mask && b.types
-                           ? encode_example(m, text, second, row, &b)
-                           : rt_out_of_memory("a row");
-    rt_free(b.ids);
-    rt_free(b.labels);
-    rt_free(b.mask);
-    rt_free(b.types);
+    rt_labelled_batch b;
+    rt_status status = rt_labelled_batch_new(&b, 1, m->length);
+    if (!status.code)
+        status = encode_example(m, text, second, row, &b.batch);
+    rt_labelled_batch_free(&b);
     return status;
 }
 

@@ -24,7 +24,7 @@ static rt_status predict(sampling *s)
     rt_graph_record(s->g, false);
     const rt_tensor *logits = s->b.labels ? rt_batch_logits(s->model, s->g, &s->b) : NULL;
     for (int i = 0; logits && i < s->b.labels; i++) {
-        const real *row = logits->data + (size_t)i * (size_t)v->count;
+        const real *row = logits->data + (size_t)i * rt_columns(logits);
         s->predicted[i] = rt_vocabulary_unit(v, 0);
         for (int32_t id = 0; id < v->count; id++)
             if (rt_vocabulary_is_unit(v, id) && row[id] > row[s->predicted[i]])
