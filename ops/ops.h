@@ -307,6 +307,9 @@ rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool c
  * differently. */
 const char *rt_blas_kernels(void);
 
+/* The instruction set that the row kernels were picked for: "x86-64-v4", "x86-64-v3", "default". */
+const char *rt_row_kernels(void);
+
 /* ---- the list ---- */
 
 /* Every op by name: the gradient table must have a row for each. */

@@ -4,6 +4,22 @@
 
 #include <string.h>
 
+/* As the resolvers that RT_ROW_KERNEL brings choose. */
+const char *rt_row_kernels(void)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(RT_ONE_TARGET)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return "x86-64-v4";
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("bmi2"))
+        return "x86-64-v3";
+#endif
+    return "default";
+}
+
 RT_ROW_KERNEL void add_to_rows(real *restrict out, const real *restrict x, const real *restrict y,
                                size_t rows, size_t columns)
 {

@@ -33,7 +33,7 @@ for folder in ops models; do
 done
 
 # Every folder of train/ may include itself and those before it, the files on top all of them.
-rooms="text config checkpoint huggingface folder step report run sweep"
+rooms="text config checkpoint huggingface folder world step report run sweep"
 above=$rooms
 for room in $rooms; do
     above=${above#"$room"}

@@ -11,6 +11,7 @@
 #include "train/sweep/runs.h"
 #include "train/text/program_name.h"
 #include "train/vocab_command.h"
+#include "train/world/world.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -39,6 +40,12 @@ static rt_exit conclude(rt_status status)
     if (status.code)
         fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
     return rt_exit_of(status.code);
+}
+
+/* What failed in a world of processes is told once. */
+static rt_exit conclude_in(const rt_world *world, rt_status status)
+{
+    return rt_world_rank(world) ? rt_exit_of(status.code) : conclude(status);
 }
 
 static rt_exit check(const rt_config *config, const rt_arguments *arguments)
@@ -72,6 +79,7 @@ static rt_status load_found(rt_config *config, const rt_arguments *arguments, ch
 /* With `sweep` NULL, a sweep in the file is passed over. */
 static rt_exit load(rt_config *config, const rt_arguments *arguments, rt_sweep *sweep)
 {
+    rt_world *world = arguments->world;
     const rt_config_source source = {.path = arguments->config,
                                      .overrides = arguments->overrides,
                                      .override_count = arguments->override_count,
@@ -79,12 +87,12 @@ static rt_exit load(rt_config *config, const rt_arguments *arguments, rt_sweep *
     char *errors = NULL;
     rt_status status = arguments->config ? rt_config_load(config, &source, &errors)
                                          : load_found(config, arguments, &errors);
-    if (errors)
+    const bool listed = errors && rt_world_rank(world) == 0;
+    status = rt_world_agree(world, status);
+    if (listed)
         fputs(errors, stderr);
-    else if (status.code)
-        fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
     rt_free(errors);
-    return rt_exit_of(status.code);
+    return listed ? rt_exit_of(status.code) : conclude_in(world, status);
 }
 
 /* Commands that are about one run look at what all runs of a sweep share. */
@@ -186,6 +194,13 @@ static rt_exit end(rt_exit code)
     return code;
 }
 
+/* Why there is no world: the first of the processes tells, or one that is alone. */
+static rt_exit conclude_beginning(const rt_world *world, rt_status status)
+{
+    const bool tells = rt_world_launched_rank() == 0 || (world && rt_world_size(world) == 1);
+    return tells ? conclude(status) : rt_exit_of(status.code);
+}
+
 int main(int argc, char **argv)
 {
     rt_arguments arguments;
@@ -203,5 +218,15 @@ int main(int argc, char **argv)
         return end(RT_EXIT_DONE);
     }
     status = rt_address_space_check();
-    return end(status.code ? conclude(status) : obey(&arguments));
+    if (status.code)
+        return end(conclude(status));
+    /* What is not a training is done by process 0. */
+    if (arguments.command != RT_COMMAND_TRAIN)
+        return end(rt_world_launched_rank() ? RT_EXIT_DONE : obey(&arguments));
+    status = rt_world_begin(&arguments.world);
+    arguments.quiet |= rt_world_rank(arguments.world) > 0;
+    const rt_exit code =
+        status.code ? conclude_beginning(arguments.world, status) : obey(&arguments);
+    rt_world_end(arguments.world);
+    return end(code);
 }

@@ -8,38 +8,73 @@
 
 enum { MOST = 33, ROOM = 1024 };
 
-/* What block 0 holds after a step: "((0+1)+(2+3))" and the like. */
-static void expression(char *text, int shards, int group)
+static void add(char *to, const char *from)
+{
+    char sum[2 * ROOM + 8];
+    snprintf(sum, sizeof sum, "(%s+%s)", to, from);
+    ck_assert_uint_lt(strlen(sum), ROOM);
+    strcpy(to, sum);
+}
+
+/* Works through a stretch of the shards in groups; the subtrees that it leaves are written to
+ * nodes[*count] and so on. */
+static void leave(char (*nodes)[ROOM], rt_subtree *left, int *count, int shards, int first, int end,
+                  int group)
 {
     static char blocks[MOST][ROOM];
     rt_summation sums[MOST];
-    const int count = rt_summation_blocks(shards, group);
-    for (int first = 0; first < shards; first += group) {
-        const int block = rt_summation_block(first, group);
-        for (int i = 0; i < group && first + i < shards; i++) {
-            ck_assert_int_lt(block + i, count);
-            snprintf(blocks[block + i], ROOM, "%d", first + i);
+    rt_subtrees own = {.shards = shards};
+    const int room = rt_summation_blocks(shards, first, end, group);
+    for (int start = first; start < end; start += group) {
+        rt_subtree next[MOST];
+        const int size = end - start < group ? end - start : group;
+        for (int i = 0; i < size; i++) {
+            next[i] = rt_subtree_of_shard(start + i, rt_subtrees_free_block(&own, i));
+            ck_assert_int_lt(next[i].block, room);
+            snprintf(blocks[next[i].block], ROOM, "%d", start + i);
         }
-        const int planned = rt_summation_plan(sums, shards, group, first);
-        ck_assert_int_lt(planned, shards);
-        for (int i = 0; i < planned; i++) {
-            char sum[2 * ROOM + 8];
-            snprintf(sum, sizeof sum, "(%s+%s)", blocks[sums[i].to], blocks[sums[i].from]);
-            ck_assert_uint_lt(strlen(sum), ROOM);
-            strcpy(blocks[sums[i].to], sum);
+        for (int i = 0; i < size; i++) {
+            const int planned = rt_subtrees_take(&own, next[i], sums);
+            for (int k = 0; k < planned; k++)
+                add(blocks[sums[k].to], blocks[sums[k].from]);
         }
     }
-    strcpy(text, blocks[0]);
+    for (int i = 0; i < own.count; i++, (*count)++) {
+        strcpy(nodes[*count], blocks[own.at[i].block]);
+        left[*count] = own.at[i];
+        left[*count].block = *count;
+    }
+}
+
+/* What processes come to together: "((0+1)+(2+3))" and the like. */
+static void expression(char *text, int shards, int processes, int group)
+{
+    static char nodes[MOST][ROOM];
+    rt_subtree left[MOST];
+    rt_summation sums[MOST];
+    rt_subtrees all = {.shards = shards};
+    int count = 0;
+    for (int p = 0; p < processes; p++)
+        leave(nodes, left, &count, shards, shards * p / processes, shards * (p + 1) / processes,
+              group);
+    for (int i = 0; i < count; i++) {
+        const int planned = rt_subtrees_take(&all, left[i], sums);
+        for (int k = 0; k < planned; k++)
+            add(nodes[sums[k].to], nodes[sums[k].from]);
+    }
+    ck_assert_int_eq(all.count, 1);
+    ck_assert_int_eq(all.at[0].end - all.at[0].first, shards);
+    strcpy(text, nodes[0]);
 }
 
 START_TEST(pairs_of_pairs_are_summed)
 {
     char text[ROOM];
-    expression(text, 1, 1);
+    expression(text, 1, 1, 1);
     ck_assert_str_eq(text, "0");
-    expression(text, 4, 4);
+    expression(text, 4, 1, 4);
     ck_assert_str_eq(text, "((0+1)+(2+3))");
-    expression(text, 7, 8);
+    expression(text, 7, 1, 8);
     ck_assert_str_eq(text, "(((0+1)+(2+3))+((4+5)+6))");
 }
 END_TEST
@@ -48,22 +83,40 @@ START_TEST(the_tree_is_the_same_however_many_work_at_it)
 {
     const int shards = _i;
     char all[ROOM], some[ROOM];
-    expression(all, shards, rt_summation_group(shards, shards));
-    for (int workers = 1; workers < shards; workers++) {
-        const int group = rt_summation_group(shards, workers);
-        ck_assert_int_ge(rt_summation_blocks(shards, group), workers);
-        expression(some, shards, group);
-        ck_assert_str_eq(some, all);
+    expression(all, shards, 1, rt_summation_group(shards, shards));
+    for (int processes = 1; processes <= shards; processes++)
+        for (int workers = 1; workers < shards; workers++) {
+            const int group = rt_summation_group(shards, workers);
+            ck_assert_int_ge(rt_summation_blocks(shards, 0, shards, group), workers);
+            expression(some, shards, processes, group);
+            ck_assert_str_eq(some, all);
+        }
+}
+END_TEST
+
+/* A process whose shards are a subtree sends one block; others send a few. */
+START_TEST(a_stretch_leaves_few_subtrees)
+{
+    static char nodes[MOST][ROOM];
+    static const struct {
+        int first, end, count;
+    } rows[] = {{0, 16, 1}, {4, 8, 1}, {0, 5, 2}, {5, 10, 3}, {10, 16, 2}, {1, 15, 6}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rt_subtree left[MOST];
+        int count = 0;
+        leave(nodes, left, &count, 16, rows[i].first, rows[i].end, 2);
+        ck_assert_int_eq(count, rows[i].count);
     }
 }
 END_TEST
 
 START_TEST(few_workers_need_few_blocks)
 {
-    ck_assert_int_eq(rt_summation_blocks(16, rt_summation_group(16, 1)), 5);
-    ck_assert_int_eq(rt_summation_blocks(16, rt_summation_group(16, 2)), 6);
-    ck_assert_int_eq(rt_summation_blocks(16, rt_summation_group(16, 16)), 16);
-    ck_assert_int_eq(rt_summation_blocks(1, rt_summation_group(1, 1)), 1);
+    ck_assert_int_eq(rt_summation_blocks(16, 0, 16, rt_summation_group(16, 1)), 5);
+    ck_assert_int_eq(rt_summation_blocks(16, 0, 16, rt_summation_group(16, 2)), 6);
+    ck_assert_int_eq(rt_summation_blocks(16, 0, 16, rt_summation_group(16, 16)), 16);
+    ck_assert_int_eq(rt_summation_blocks(1, 0, 1, rt_summation_group(1, 1)), 1);
+    ck_assert_int_eq(rt_summation_blocks(16, 8, 12, rt_summation_group(4, 1)), 3);
 }
 END_TEST
 
@@ -73,6 +126,7 @@ int main(void)
     TCase *tests = tcase_create("tree");
     tcase_add_test(tests, pairs_of_pairs_are_summed);
     tcase_add_loop_test(tests, the_tree_is_the_same_however_many_work_at_it, 1, MOST);
+    tcase_add_test(tests, a_stretch_leaves_few_subtrees);
     tcase_add_test(tests, few_workers_need_few_blocks);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

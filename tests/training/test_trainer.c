@@ -527,7 +527,7 @@ START_TEST(the_memory_of_parameters_and_gradients_is_known)
     training *t = new_training(OVERRIDES("train.shards=4", "run.threads=2"));
     const double bytes = (double)parameters(t)->block_size * sizeof(real);
     rt_memory_need need;
-    expect_ok(rt_memory_estimate(&need, &t->config, t->data));
+    expect_ok(rt_memory_estimate(&need, &t->config, t->data, NULL));
     ck_assert_double_eq(need.parameters, 3 * bytes);
     ck_assert_int_eq(need.blocks, 4);
     ck_assert_double_eq(need.gradients, 4 * bytes);
@@ -546,14 +546,14 @@ START_TEST(the_memory_of_activations_is_estimated)
     training *gated =
         new_training(OVERRIDES("train.shards=1", "run.threads=1", "model.ffn=swiglu"));
     rt_memory_need need;
-    expect_ok(rt_memory_estimate(&need, &t->config, t->data));
+    expect_ok(rt_memory_estimate(&need, &t->config, t->data, NULL));
     ck_assert_double_eq(need.activations,
                         192.0 * (2 * (14 * 16 + 2 * 64) + 8 * 16 + 2 * 64 + 30) * sizeof(real));
-    expect_ok(rt_memory_estimate(&need, &more->config, more->data));
+    expect_ok(rt_memory_estimate(&need, &more->config, more->data, NULL));
     ck_assert_double_eq(need.activations,
                         2 * 96.0 * (3 * (19 * 16 + 2 * 64) + 8 * 16 + 2 * 64 + 30) * sizeof(real));
     ck_assert_double_eq(need.products, 2.0 * (128 << 20));
-    expect_ok(rt_memory_estimate(&need, &gated->config, gated->data));
+    expect_ok(rt_memory_estimate(&need, &gated->config, gated->data, NULL));
     ck_assert_double_eq(need.activations,
                         192.0 * (2 * (14 * 16 + 3 * 64) + 8 * 16 + 2 * 64 + 30) * sizeof(real));
     free_training(gated);

@@ -150,3 +150,11 @@ char *rt_session_cells(const rt_data_options *data, const char *revision, int ar
         add_cell(&cells, columns[i]);
     return rt_writer_take(&cells);
 }
+
+char *rt_session_data(const rt_data_options *data)
+{
+    rt_writer w = {0};
+    rt_writer_add(&w, "%s", "");
+    tell_data(&w, data);
+    return rt_writer_take(&w);
+}

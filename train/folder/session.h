@@ -17,4 +17,7 @@
 char *rt_session_cells(const rt_data_options *data, const char *revision, int argc,
                        char *const *argv);
 
+/* The last of these cells alone: the files of data, with size and XXH128. */
+char *rt_session_data(const rt_data_options *data);
+
 #endif

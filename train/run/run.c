@@ -5,6 +5,7 @@
 #include "train/folder/session.h"
 #include "train/report/figures.h"
 #include "train/report/report.h"
+#include "train/run/hand_over.h"
 #include "train/run/outcome.h"
 #include "train/run/resume.h"
 #include "train/run/stop.h"
@@ -54,6 +55,8 @@ static rt_status open_run(rt_run *r)
 static rt_status begin(rt_run *r)
 {
     rt_status status = open_run(r);
+    if (r->world && !r->handed_over)
+        status = rt_run_hand_over(r, status);
     if (!status.code)
         status = rt_trainer_observe(r->trainer, r->arguments->trap, r->arguments->profile);
     if (!status.code)
@@ -66,6 +69,7 @@ static rt_status begin(rt_run *r)
     }
     if (status.code)
         return status;
+    rt_trainer_share(r->trainer);
     r->config_text = rt_config_ini(r->config);
     return r->config_text ? rt_ok() : rt_out_of_memory("a configuration");
 }
@@ -99,14 +103,17 @@ static void describe(rt_run *r)
 {
     const rt_config *c = r->config;
     const size_t parameters = rt_parameters_count(&r->state->model->parameters);
+    char processes[64] = "";
     if (r->arguments->quiet)
         return;
+    if (r->world)
+        snprintf(processes, sizeof processes, "%d processes, here ", rt_world_size(r->world));
     rt_progress_say(&r->progress,
                     "%s: %zu parameters (%s), %d sequences of %s%d tokens a step in %d shard%s on "
-                    "%d thread%s",
+                    "%s%d thread%s",
                     c->run.name, parameters, RT_PRECISION, c->train.batch_size,
                     rt_data_varies(r->data) ? "up to " : "", c->data.length, rt_shard_count(c),
-                    rt_shard_count(c) > 1 ? "s" : "", rt_trainer_threads(r->trainer),
+                    rt_shard_count(c) > 1 ? "s" : "", processes, rt_trainer_threads(r->trainer),
                     rt_trainer_threads(r->trainer) > 1 ? "s" : "");
 }
 
@@ -167,7 +174,7 @@ static rt_status after_step(rt_run *r, const rt_step_result *result)
     if (lost)
         rt_progress_say(&r->progress, "warning: %s/%s cannot be written", r->folder.path, lost);
     r->finished = last || (!status.code && due && reached_target(c, &evaluation));
-    r->stopping = rt_stop_asked();
+    r->stopping = rt_stop_asked() || result->stop;
     rt_stop_watch(NULL, 0); /* a disk may take its time */
     if (!status.code)
         status = save_if_due(r, r->finished || r->stopping || best ||
@@ -256,6 +263,8 @@ static rt_exit conclude(rt_run *r)
         rt_trainer_print_profile(stdout, r->trainer);
     printf("run: %s\n", r->folder.path);
     fflush(stdout);
+    rt_trainer_dismiss(r->trainer); /* the report is made here */
+    rt_world_leave(r->world);
     report(r);
     if (o.target_missed)
         rt_progress_say(&r->progress, "the accuracy %.4f is below train.target_accuracy = %g",
@@ -371,8 +380,15 @@ rt_status rt_run_check(const rt_config *config, const rt_arguments *arguments)
 rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments)
 {
     rt_run r = rt_run_new(config, arguments);
+    rt_exit code = RT_EXIT_DONE;
     rt_stop_on_signals();
-    const rt_exit code = train(&r);
+    r.world = arguments->world;
+    if (r.world && !(r.given = rt_config_ini(config)))
+        code = fail(&r, rt_out_of_memory("a configuration"));
+    else if (rt_world_rank(r.world))
+        rt_run_assist(&r);
+    else
+        code = train(&r);
     rt_run_free(&r);
     return code;
 }

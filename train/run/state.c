@@ -4,6 +4,7 @@
 #include "data/units.h"
 #include "train/config/past_schedules.h"
 #include "train/folder/results.h"
+#include "train/run/hand_over.h"
 #include "train/step/memory_check.h"
 #include "train/step/theta_swap.h"
 
@@ -31,6 +32,7 @@ void rt_run_free(rt_run *r)
     rt_vocabulary_free(r->vocabulary);
     rt_labels_free(r->labels);
     rt_run_folder_close(&r->folder);
+    rt_free(r->given);
     rt_free(r->config_text);
     rt_free(r->session);
     rt_free(r->before);
@@ -144,9 +146,12 @@ static rt_status check_lengths(const rt_run *r)
 
 static rt_status make_trainer(rt_run *r)
 {
-    rt_status status = rt_memory_check(r->config, r->data);
+    rt_world *world = r->world;
+    rt_status status = rt_memory_check(r->config, r->data, world);
+    if (world)
+        status = rt_run_hand_over(r, status);
     if (!status.code)
-        status = rt_trainer_new(&r->trainer, r->config, r->data);
+        status = rt_trainer_new_in(&r->trainer, r->config, r->data, world);
     if (!status.code)
         r->state = rt_trainer_state(r->trainer);
     return status;
@@ -215,6 +220,7 @@ rt_status rt_run_save(rt_run *r)
                                .vocabulary = (rt_vocabulary *)rt_data_vocabulary(r->data),
                                .labels = (rt_labels *)rt_data_labels(r->data)};
     rt_status status = rt_ok();
+    rt_trainer_collect(r->trainer);
     snprintf(info.blas, sizeof info.blas, "%s", rt_blas_kernels());
     if (r->config->optimizer.past_count) {
         info.past_schedules = rt_past_schedules_write(&r->config->optimizer, 0);

@@ -15,6 +15,7 @@
 typedef struct rt_run {
     rt_config *config;
     const rt_arguments *arguments;
+    rt_world *world; /* of a training; NULL: this process alone */
     rt_run_folder folder;
     rt_vocabulary *vocabulary; /* of the checkpoint that it goes on or starts from; or NULL */
     rt_labels *labels;         /* likewise */
@@ -26,12 +27,14 @@ typedef struct rt_run {
     rt_training_state *state;
     rt_metrics metrics;
     rt_progress progress;
+    char *given; /* the configuration as it was given, in a world of processes; or NULL */
     char *config_text;
     char *session; /* cells of timing.csv */
     double best_loss;
     int best_step;
     rt_config *before; /* of the run that is extended, at the step `extended`; or NULL */
     int extended;
+    bool handed_over;  /* the other processes know what becomes of the run */
     bool unsaved;      /* the newest checkpoint that was due could not be written */
     bool stopping;     /* a signal has asked for it */
     bool finished;     /* all steps are taken, or the target is reached */

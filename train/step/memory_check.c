@@ -19,10 +19,13 @@ static const double of_gate = 1; /* of the feed-forward width in every layer, if
 /* The buffer of a thread in OpenBLAS. One that gets none asks for it again, for ever. */
 static const double blas_buffer = 128 << 20;
 
-rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *c, const rt_data *data)
+rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *c, const rt_data *data,
+                             const rt_world *world)
 {
     const rt_roformer_options o = rt_model_options(c, data);
-    const int shards = rt_shard_count(c), workers = rt_trainer_workers(c);
+    const int shards = rt_shard_count(c), workers = rt_trainer_workers(c, world);
+    const int rank = rt_world_rank(world), first = rt_first_shard_of(c, world, rank);
+    const int end = rt_first_shard_of(c, world, rank + 1);
     const double tokens = (double)((c->train.batch_size + shards - 1) / shards) * c->data.length;
     const double ffn = o.ffn_dim ? o.ffn_dim : 4.0 * o.dim;
     size_t parameters;
@@ -30,8 +33,11 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *c, const rt_
     if (status.code)
         return status;
     need->parameters = 3.0 * (double)parameters * sizeof(real);
-    need->blocks = rt_summation_blocks(shards, rt_summation_group(shards, workers));
+    need->blocks =
+        rt_summation_blocks(shards, first, end, rt_summation_group(end - first, workers));
     need->gradients = (double)parameters * need->blocks * sizeof(real);
+    if (rt_world_size(world) > 1) /* what is received of the others' sums */
+        need->gradients += (double)parameters * sizeof(real);
     const double gate = o.ffn == RT_FFN_PLAIN ? 0 : of_gate;
     const double width = of_width + (o.dropout > 0 ? of_dropout : 0);
     need->activations = workers * tokens * sizeof(real) *
@@ -83,12 +89,13 @@ static rt_status check_limit(const rt_config *config, const rt_memory_need *need
                        need->products);
 }
 
-rt_status rt_memory_check(const rt_config *config, const rt_data *data)
+rt_status rt_memory_check(const rt_config *config, const rt_data *data, const rt_world *world)
 {
     const double giga = 1e9;
-    const double there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    const double there =
+        (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / rt_world_on_host(world);
     rt_memory_need need;
-    rt_status status = rt_memory_estimate(&need, config, data);
+    rt_status status = rt_memory_estimate(&need, config, data, world);
     if (status.code)
         return rt_error(RT_CONFIG, "%s: the model is too large: %s", config->file, status.message);
     const double all = need.parameters + need.gradients + need.activations;
@@ -96,7 +103,8 @@ rt_status rt_memory_check(const rt_config *config, const rt_data *data)
         return check_limit(config, &need);
     return rt_error(RT_CONFIG,
                     "%s: the run needs about %.1f GB of memory (parameters and moments %.1f, "
-                    "%d blocks of gradients %.1f, activations %.1f); this machine has %.1f GB",
+                    "%d blocks of gradients %.1f, activations %.1f); this machine has %.1f GB%s",
                     config->file, all / giga, need.parameters / giga, need.blocks,
-                    need.gradients / giga, need.activations / giga, there / giga);
+                    need.gradients / giga, need.activations / giga, there / giga,
+                    rt_world_on_host(world) > 1 ? " for each process" : "");
 }

@@ -5,6 +5,7 @@
 
 #include "data/data.h"
 #include "train/config/config.h"
+#include "train/world/world.h"
 
 /* What a training takes at most, in bytes; estimates but for the parameters. */
 typedef struct rt_memory_need {
@@ -15,16 +16,18 @@ typedef struct rt_memory_need {
     double products; /* address space that OpenBLAS reserves, most of which is never touched */
 } rt_memory_need;
 
-rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config,
-                             const rt_data *data) RT_MUST_CHECK;
+/* Of this process of a world. */
+rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, const rt_data *data,
+                             const rt_world *world) RT_MUST_CHECK;
 
 /* RT_CONFIG if the limit of the process (ulimit -v) leaves less than a buffer of OpenBLAS: a thread
  * that the library starts when it is loaded then asks for one for ever, and who forks or ends waits
  * for that thread. To be asked before anything else. */
 rt_status rt_address_space_check(void) RT_MUST_CHECK;
 
-/* RT_CONFIG, with both numbers, if the machine has less than that, or the limit of the process
- * (ulimit -v) leaves less. */
-rt_status rt_memory_check(const rt_config *config, const rt_data *data) RT_MUST_CHECK;
+/* RT_CONFIG, with both numbers, if the machine has less than that for each of the world's processes
+ * on it, or the limit of the process (ulimit -v) leaves less. */
+rt_status rt_memory_check(const rt_config *config, const rt_data *data,
+                          const rt_world *world) RT_MUST_CHECK;
 
 #endif

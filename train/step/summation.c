@@ -1,5 +1,63 @@
 #include "train/step/summation.h"
 
+#include <stdbool.h>
+
+RT_ROW_KERNEL void add_gradients(real *restrict sum, const real *restrict other, size_t size)
+{
+    for (size_t k = 0; k < size; k++)
+        sum[k] += other[k];
+}
+
+void rt_sum_add(real *sum, const real *other, size_t size)
+{
+    add_gradients(sum, other, size);
+}
+
+rt_subtree rt_subtree_of_shard(int shard, int block)
+{
+    return (rt_subtree){shard, shard + 1, 0, block};
+}
+
+/* Whether b is all that the tree has beside a, under one node; at the end of the shards a subtree
+ * may have fewer than it has room for. */
+static bool are_halves(const rt_subtrees *nodes, const rt_subtree *a, const rt_subtree *b)
+{
+    const bool full = a->level == b->level || (b->end == nodes->shards && b->level < a->level);
+    return full && a->first % (2 << a->level) == 0;
+}
+
+int rt_subtrees_take(rt_subtrees *nodes, rt_subtree next, rt_summation *sums)
+{
+    int count = 0;
+    nodes->at[nodes->count++] = next;
+    while (nodes->count > 1) {
+        rt_subtree *a = nodes->at + nodes->count - 2, *b = a + 1;
+        if (!are_halves(nodes, a, b))
+            break;
+        sums[count++] = (rt_summation){a->block, b->block};
+        a->end = b->end;
+        a->level++;
+        nodes->count--;
+    }
+    return count;
+}
+
+static bool is_free(const rt_subtrees *nodes, int block)
+{
+    for (int i = 0; i < nodes->count; i++)
+        if (nodes->at[i].block == block)
+            return false;
+    return true;
+}
+
+int rt_subtrees_free_block(const rt_subtrees *nodes, int n)
+{
+    int block = 0;
+    while (!is_free(nodes, block) || n-- > 0)
+        block++;
+    return block;
+}
+
 int rt_summation_group(int shards, int workers)
 {
     int group = 1;
@@ -8,32 +66,20 @@ int rt_summation_group(int shards, int workers)
     return group;
 }
 
-int rt_summation_blocks(int shards, int group)
+int rt_summation_blocks(int shards, int first, int end, int group)
 {
-    int blocks = group;
-    for (int done = group; done < shards; done *= 2)
-        blocks++;
-    return blocks < shards ? blocks : shards;
-}
-
-/* The finished parts are to each other as the binary digits of the number of groups. */
-int rt_summation_block(int first, int group)
-{
-    int waiting = 0;
-    for (int groups = first / group; groups; groups /= 2)
-        waiting += groups % 2;
-    return waiting;
-}
-
-int rt_summation_plan(rt_summation *sums, int shards, int group, int first)
-{
-    const int size = shards - first < group ? shards - first : group;
-    int top = rt_summation_block(first, group), count = 0;
-    for (int step = 1; step < size; step *= 2)
-        for (int i = 0; i + step < size; i += 2 * step)
-            sums[count++] = (rt_summation){top + i, top + i + step};
-    const int last = first + size == shards;
-    for (int groups = first / group + 1; top && (last || groups % 2 == 0); groups /= 2, top--)
-        sums[count++] = (rt_summation){top - 1, top};
-    return count;
+    rt_subtrees nodes = {.shards = shards};
+    rt_summation sums[RT_MOST_SUBTREES];
+    int blocks = 0;
+    for (int start = first; start < end; start += group) {
+        const int count = end - start < group ? end - start : group;
+        const int last = rt_subtrees_free_block(&nodes, count - 1);
+        const rt_subtrees before = nodes;
+        blocks = last + 1 > blocks ? last + 1 : blocks;
+        for (int i = 0; i < count; i++)
+            rt_subtrees_take(&nodes,
+                             rt_subtree_of_shard(start + i, rt_subtrees_free_block(&before, i)),
+                             sums);
+    }
+    return blocks;
 }

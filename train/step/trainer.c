@@ -1,56 +1,14 @@
-#include "train/step/trainer.h"
+#include "train/step/trainer_private.h"
 
 #include "core/memory.h"
 #include "train/config/freeze.h"
-#include "train/step/batch_loss.h"
-#include "train/step/optimizer.h"
-#include "train/step/summation.h"
 
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
 enum {
     MOST_SHARDS = 16,
     FEWEST_TOKENS = 512 /* of an automatic shard */
-};
-
-/* A part of one parameter, which is updated in one job. */
-typedef struct stretch {
-    size_t offset;
-    size_t size;
-    int parameter;
-    double squares; /* of the summed gradient */
-} stretch;
-
-/* Whole sequences of a batch, and what came of them. */
-typedef struct shard {
-    int first_row;
-    rt_labelled_batch sequences;
-    rt_batch_result result;
-    rt_status status;
-} shard;
-
-struct rt_trainer {
-    const rt_config *config;
-    const rt_data *data;
-    rt_workers *workers;
-    rt_graph **graphs; /* of each worker */
-    int shards;
-    shard *shard;
-    int group;            /* shards that are computed at a time */
-    int blocks;           /* of gradients */
-    rt_roformer **models; /* of each block; the first has the values, all have gradients */
-    rt_summation *sums;
-    stretch *stretches;
-    int stretch_count;
-    rt_profile *profiles; /* of each worker; NULL: nothing is measured */
-    rt_training_state state;
-
-    rt_update update; /* of the step under way */
-    double divisor;   /* labels of the step under way */
-    int first;        /* shard of the group under way */
-    int sum_count;    /* sums after it */
 };
 
 int rt_shard_count(const rt_config *c)
@@ -64,11 +22,35 @@ int rt_shard_count(const rt_config *c)
     return shards;
 }
 
-int rt_trainer_workers(const rt_config *c)
+int rt_first_shard_of(const rt_config *c, const rt_world *world, int rank)
 {
-    const int asked = c->run.threads ? c->run.threads : rt_processors();
-    const int shards = rt_shard_count(c);
+    return (int)((long)rt_shard_count(c) * rank / rt_world_size(world));
+}
+
+static int shards_here(const rt_config *c, const rt_world *world)
+{
+    const int rank = rt_world_rank(world);
+    return rt_first_shard_of(c, world, rank + 1) - rt_first_shard_of(c, world, rank);
+}
+
+int rt_trainer_workers(const rt_config *c, const rt_world *world)
+{
+    const int share = rt_processors() / rt_world_neighbours(world);
+    const int asked = c->run.threads ? c->run.threads : share > 1 ? share : 1;
+    const int shards = shards_here(c, world);
     return asked < shards ? asked : shards;
+}
+
+rt_status rt_world_check(const rt_config *c, const rt_world *world)
+{
+    if (rt_world_size(world) <= rt_shard_count(c))
+        return rt_ok();
+    return rt_error(
+        RT_CONFIG,
+        "%d processes have nothing to share: a batch of %d sequences (train.batch_size) "
+        "is cut into %d shards (train.shards = %d); start %d processes at most",
+        rt_world_size(world), c->train.batch_size, rt_shard_count(c), c->train.shards,
+        rt_shard_count(c));
 }
 
 /* ---- one shard ---- */
@@ -76,7 +58,7 @@ int rt_trainer_workers(const rt_config *c)
 static void draw_shard(void *context, int job, int worker)
 {
     rt_trainer *t = context;
-    shard *s = t->shard + job;
+    rt_shard *s = t->shard + rt_first_shard(t) + job;
     (void)worker;
     rt_draw_training(&s->sequences, t->data, t->config->run.seed, (uint32_t)t->state.step,
                      (uint32_t)s->first_row);
@@ -86,30 +68,25 @@ static void differentiate_shard(void *context, int job, int worker)
 {
     rt_trainer *t = context;
     const int number = t->first + job;
-    shard *s = t->shard + number;
+    rt_shard *s = t->shard + number;
     rt_graph *g = t->graphs[worker];
-    rt_roformer *model = t->models[rt_summation_block(t->first, t->group) + job];
+    rt_roformer *model = t->models[t->block_of[job]];
+    rt_batch_result result = {0};
     rt_parameters_zero_grads(&model->parameters);
-    s->result = (rt_batch_result){0};
     s->status = rt_ok();
     if (!s->sequences.labels)
         return;
     rt_graph_clear(g);
     rt_graph_record(g, true);
     rt_graph_set_random(g, t->config->run.seed, (uint32_t)t->state.step, (uint32_t)number);
-    s->status =
-        rt_graph_backward(g, rt_batch_loss(model, g, &s->sequences, t->divisor, &s->result));
+    s->status = rt_graph_backward(g, rt_batch_loss(model, g, &s->sequences, t->divisor, &result));
+    t->results[number].loss = result.loss;
+    t->results[number].correct = (int64_t)result.correct;
 }
 
 /* ---- one stretch of the parameters ---- */
 
-RT_ROW_KERNEL void add_gradients(real *restrict sum, const real *restrict other, size_t size)
-{
-    for (size_t k = 0; k < size; k++)
-        sum[k] += other[k];
-}
-
-static real *gradients_of(const rt_trainer *t, int block, const stretch *part)
+static real *gradients_of(const rt_trainer *t, int block, const rt_stretch *part)
 {
     return t->models[block]->parameters.grads + part->offset;
 }
@@ -117,26 +94,27 @@ static real *gradients_of(const rt_trainer *t, int block, const stretch *part)
 static void sum_stretch(void *context, int job, int worker)
 {
     rt_trainer *t = context;
-    stretch *part = t->stretches + job;
+    const rt_stretch *part = t->stretches + job;
     (void)worker;
     for (int i = 0; i < t->sum_count; i++)
-        add_gradients(gradients_of(t, t->sums[i].to, part), gradients_of(t, t->sums[i].from, part),
-                      part->size);
-    if (t->first + t->group >= t->shards)
-        part->squares = rt_sum_of_squares(gradients_of(t, 0, part), part->size);
+        rt_sum_add(gradients_of(t, t->sums[i].to, part), gradients_of(t, t->sums[i].from, part),
+                   part->size);
+    if (t->last)
+        t->squares[job] = rt_sum_of_squares(gradients_of(t, 0, part), part->size);
 }
 
 static void update_stretch(void *context, int job, int worker)
 {
     rt_trainer *t = context;
-    const stretch *part = t->stretches + job;
+    const rt_stretch *part = t->stretches + t->shares.stretches[rt_world_rank(t->world)] + job;
     const rt_parameters *p = &t->state.model->parameters;
     const rt_optimizer_options *o = &t->config->optimizer;
     const rt_update u =
         rt_update_of_role(t->update, p->list[part->parameter]->role, o->theta_lr_scale);
+    const size_t moment = rt_share_moment(t, part);
     (void)worker;
-    rt_update_apply(&u, p->values + part->offset, t->state.first_moment + part->offset,
-                    t->state.second_moment + part->offset, p->grads + part->offset, part->size);
+    rt_update_apply(&u, p->values + part->offset, t->state.first_moment + moment,
+                    t->state.second_moment + moment, rt_share_gradient(t, part), part->size);
 }
 
 /* ---- a step ---- */
@@ -153,17 +131,26 @@ static rt_status failure_of(const rt_trainer *t, int first, int count)
     return rt_ok();
 }
 
-/* The gradient of all shards, in the first block. */
+/* The nodes of the tree that the shards of this process leave. */
 static rt_status differentiate(rt_trainer *t)
 {
-    for (t->first = 0; t->first < t->shards; t->first += t->group) {
-        const int left = t->shards - t->first, count = left < t->group ? left : t->group;
+    const int end = rt_end_shard(t);
+    t->nodes = (rt_subtrees){.shards = t->shards};
+    for (t->first = rt_first_shard(t); t->first < end; t->first += t->group) {
+        const int left = end - t->first, count = left < t->group ? left : t->group;
+        for (int i = 0; i < count; i++)
+            t->block_of[i] = rt_subtrees_free_block(&t->nodes, i);
         rt_workers_run(t->workers, differentiate_shard, t, count);
         const rt_status status = failure_of(t, t->first, count);
         if (status.code)
             return status;
-        t->sum_count = rt_summation_plan(t->sums, t->shards, t->group, t->first);
-        if (t->sum_count || count == left)
+        t->sum_count = 0;
+        for (int i = 0; i < count; i++)
+            t->sum_count +=
+                rt_subtrees_take(&t->nodes, rt_subtree_of_shard(t->first + i, t->block_of[i]),
+                                 t->sums + t->sum_count);
+        t->last = count == left && !t->world;
+        if (t->sum_count || t->last)
             rt_workers_run(t->workers, sum_stretch, t, t->stretch_count);
     }
     return rt_ok();
@@ -174,10 +161,9 @@ static rt_status name_nonfinite(const rt_trainer *t, double loss)
 {
     const rt_parameters *p = &t->state.model->parameters;
     const char *name = NULL;
-    for (int i = 0; i < p->count && !name; i++)
-        for (size_t k = 0; k < rt_size(&p->list[i]->tensor) && !name; k++)
-            if (p->list[i]->tensor.wants_grad && !isfinite(p->list[i]->tensor.grad[k]))
-                name = p->list[i]->name;
+    for (int i = 0; i < t->stretch_count && !name; i++)
+        if (!isfinite(t->squares[i]))
+            name = p->list[t->stretches[i].parameter]->name;
     return rt_error(RT_NONFINITE, "step %d: the loss is %g%s%s%s", t->state.step + 1, loss,
                     name ? ", and the gradient of " : "", name ? name : "",
                     name ? " is not finite" : "");
@@ -187,18 +173,16 @@ static void sum_up(const rt_trainer *t, rt_step_result *result)
 {
     const rt_parameters *p = &t->state.model->parameters;
     double loss = 0, squares = 0, theta_squares = 0;
-    size_t correct = 0;
+    int64_t correct = 0;
     for (int i = 0; i < t->shards; i++) {
-        const rt_batch *b = &t->shard[i].sequences.batch;
-        loss += t->shard[i].result.loss;
-        correct += t->shard[i].result.correct;
-        result->tokens += (long)b->rows * b->length;
+        loss += t->results[i].loss;
+        correct += t->results[i].correct;
+        result->tokens += t->results[i].tokens;
     }
     for (int i = 0; i < t->stretch_count; i++) {
-        const stretch *part = t->stretches + i;
-        squares += part->squares;
-        if (p->list[part->parameter]->role == RT_ROLE_THETA)
-            theta_squares += part->squares;
+        squares += t->squares[i];
+        if (p->list[t->stretches[i].parameter]->role == RT_ROLE_THETA)
+            theta_squares += t->squares[i];
     }
     result->loss = loss / t->divisor;
     result->accuracy = (double)correct / t->divisor;
@@ -206,26 +190,53 @@ static void sum_up(const rt_trainer *t, rt_step_result *result)
     result->theta_grad_norm = sqrt(theta_squares);
 }
 
-rt_status rt_trainer_step(rt_trainer *t, rt_step_result *result)
+/* The sequences of the step, and how many labels and tokens all shards have. */
+static rt_status draw(rt_trainer *t, rt_step_result *result)
 {
-    const rt_optimizer_options *o = &t->config->optimizer;
-    long labels = 0;
-    *result = (rt_step_result){0};
-    rt_workers_run(t->workers, draw_shard, t, t->shards);
+    int64_t counts[3] = {0}; /* labels, processes that have failed, processes asked to stop */
+    const int first = rt_first_shard(t), end = rt_end_shard(t);
+    rt_workers_run(t->workers, draw_shard, t, end - first);
     rt_status status = rt_data_status(t->data);
+    for (int i = first; i < end; i++) {
+        const rt_labelled_batch *b = &t->shard[i].sequences;
+        t->results[i] = (rt_shard_result){.tokens = (int64_t)b->batch.rows * b->batch.length};
+        counts[0] += b->labels;
+    }
+    counts[1] = status.code != RT_OK;
+    counts[2] = t->stop && t->stop();
+    rt_world_sum(t->world, counts, 3);
+    result->stop = counts[2] > 0;
+    if (counts[1])
+        return rt_world_agree(t->world, status);
+    if (!counts[0])
+        return rt_error(RT_DATA, "step %d: no position has a label", t->state.step + 1);
+    t->divisor = (double)counts[0];
+    return rt_ok();
+}
+
+/* The loss and the gradient of the step, of which each process has its share. */
+static rt_status find_gradient(rt_trainer *t)
+{
+    rt_status status = rt_world_agree(t->world, differentiate(t));
     if (status.code)
         return status;
-    for (int i = 0; i < t->shards; i++)
-        labels += t->shard[i].sequences.labels;
-    if (!labels)
-        return rt_error(RT_DATA, "step %d: no position has a label", t->state.step + 1);
-    t->divisor = (double)labels;
-    status = differentiate(t);
+    rt_world_gather(t->world, t->results, t->shares.shards, sizeof *t->results);
+    rt_shares_sum(t);
+    return rt_ok();
+}
+
+rt_status rt_trainer_take_step(rt_trainer *t, rt_step_result *result)
+{
+    const rt_optimizer_options *o = &t->config->optimizer;
+    *result = (rt_step_result){0};
+    rt_status status = draw(t, result);
+    if (!status.code)
+        status = find_gradient(t);
     if (status.code)
         return status;
 
     sum_up(t, result);
-    result->lr = rt_learning_rate(o, t->state.step + 1);
+    result->lr = t->lr;
     if (!isfinite(result->loss) || !isfinite(result->grad_norm))
         return name_nonfinite(t, result->loss);
 
@@ -238,133 +249,12 @@ rt_status rt_trainer_step(rt_trainer *t, rt_step_result *result)
                             .decay = o->weight_decay,
                             .gradient_scale = rt_clip_factor(result->grad_norm, o->clip_norm),
                             .step = t->state.step + 1};
-    rt_workers_run(t->workers, update_stretch, t, t->stretch_count);
+    const size_t *own = t->shares.stretches + rt_world_rank(t->world);
+    rt_workers_run(t->workers, update_stretch, t, (int)(own[1] - own[0]));
+    rt_shares_spread(t);
     t->state.step++;
     t->state.sequences += t->config->train.batch_size;
     return rt_ok();
-}
-
-/* ---- evaluation ---- */
-
-/* As many sequences at a time as the first shard has. */
-typedef struct part {
-    rt_status status;
-    rt_batch_result result;
-    long labels;
-} part;
-
-typedef struct evaluation {
-    rt_trainer *trainer;
-    long sequences;
-    int rows;                /* of a full part */
-    rt_labelled_batch *room; /* of each worker */
-    int64_t *confusions;     /* of each worker, (classes, classes); or NULL */
-    part *parts;
-} evaluation;
-
-static size_t confusion_size(const rt_trainer *t)
-{
-    const size_t classes = (size_t)rt_data_classes(t->data);
-    return classes * classes;
-}
-
-static void evaluate_part(void *context, int job, int worker)
-{
-    const evaluation *e = context;
-    const rt_trainer *t = e->trainer;
-    rt_labelled_batch *room = e->room + worker;
-    rt_graph *g = t->graphs[worker];
-    part *p = e->parts + job;
-    const long first = (long)job * e->rows;
-    room->batch.rows = e->sequences - first < e->rows ? (int)(e->sequences - first) : e->rows;
-    rt_draw_evaluation(room, t->data, (uint32_t)first);
-    p->labels = room->labels;
-    if (!room->labels)
-        return;
-    rt_graph_clear(g);
-    rt_graph_record(g, false);
-    rt_batch_loss(t->models[worker], g, room, 1, &p->result);
-    p->status = rt_graph_status(g);
-}
-
-static rt_status sum_parts(const evaluation *e, int count, rt_evaluation *result)
-{
-    size_t correct = 0;
-    for (int i = 0; i < count; i++) {
-        if (e->parts[i].status.code)
-            return e->parts[i].status;
-        result->loss += e->parts[i].result.loss;
-        result->labels += e->parts[i].labels;
-        correct += e->parts[i].result.correct;
-    }
-    if (!result->labels)
-        return rt_error(RT_DATA, "no position of the evaluation has a label");
-    result->loss /= (double)result->labels;
-    result->accuracy = (double)correct / (double)result->labels;
-    return rt_ok();
-}
-
-/* Whole numbers: in whatever order they are added, the sums are the same. */
-static void sum_confusions(const evaluation *e, int workers, int64_t *confusion)
-{
-    const size_t size = confusion_size(e->trainer);
-    memset(confusion, 0, size * sizeof *confusion);
-    for (int i = 0; i < workers; i++)
-        for (size_t k = 0; k < size; k++)
-            confusion[k] += e->confusions[(size_t)i * size + k];
-}
-
-static rt_status evaluate(rt_trainer *t, int length, int batches, rt_evaluation *result,
-                          int64_t *confusion)
-{
-    const int workers = rt_workers_count(t->workers);
-    const long asked = batches ? (long)batches * t->config->train.batch_size : LONG_MAX;
-    const long there = rt_data_evaluation_rows(t->data, length);
-    evaluation e = {.trainer = t, .sequences = asked < there ? asked : there};
-    e.rows = t->shard[0].sequences.batch.rows;
-    const int count = (int)((e.sequences + e.rows - 1) / e.rows);
-    *result = (rt_evaluation){.sequences = e.sequences};
-    e.parts = rt_alloc((size_t)count, sizeof *e.parts);
-    e.room = rt_alloc((size_t)workers, sizeof *e.room);
-    if (confusion)
-        e.confusions = rt_alloc((size_t)workers * confusion_size(t), sizeof *e.confusions);
-    rt_status status = e.parts && e.room && !confusion == !e.confusions
-                           ? rt_ok()
-                           : rt_out_of_memory("an evaluation");
-    for (int i = 0; i < workers && !status.code; i++) {
-        status = rt_labelled_batch_new(e.room + i, e.rows, length);
-        if (confusion)
-            e.room[i].confusion = e.confusions + (size_t)i * confusion_size(t);
-    }
-    if (!status.code) {
-        rt_workers_run(t->workers, evaluate_part, &e, count);
-        status = rt_data_status(t->data);
-    }
-    if (!status.code)
-        status = sum_parts(&e, count, result);
-    if (!status.code && confusion)
-        sum_confusions(&e, workers, confusion);
-    for (int i = 0; e.room && i < workers; i++)
-        rt_labelled_batch_free(e.room + i);
-    rt_free(e.room);
-    rt_free(e.parts);
-    rt_free(e.confusions);
-    return status;
-}
-
-rt_status rt_trainer_evaluate(rt_trainer *t, int length, rt_evaluation *result)
-{
-    return evaluate(t, length, t->config->train.eval_batches, result, NULL);
-}
-
-rt_status rt_trainer_evaluate_batches(rt_trainer *t, int length, int batches, rt_evaluation *result)
-{
-    return evaluate(t, length, batches, result, NULL);
-}
-
-rt_status rt_trainer_confusion(rt_trainer *t, int length, rt_evaluation *result, int64_t *confusion)
-{
-    return evaluate(t, length, t->config->train.eval_batches, result, confusion);
 }
 
 /* ---- life ---- */
@@ -372,7 +262,7 @@ rt_status rt_trainer_confusion(rt_trainer *t, int length, rt_evaluation *result,
 static rt_status make_shard(rt_trainer *t, int number)
 {
     const rt_config *c = t->config;
-    shard *s = t->shard + number;
+    rt_shard *s = t->shard + number;
     s->first_row = (int)((long)c->train.batch_size * number / t->shards);
     const int next = (int)((long)c->train.batch_size * (number + 1) / t->shards);
     const int most = (c->train.batch_size + t->shards - 1) / t->shards;
@@ -409,28 +299,49 @@ static rt_status make_stretches(rt_trainer *t)
         return rt_error(RT_CONFIG, "train.freeze = %s leaves nothing to train",
                         t->config->train.freeze);
     t->stretches = rt_alloc((size_t)count, sizeof *t->stretches);
-    if (!t->stretches)
+    t->squares = rt_alloc((size_t)count, sizeof *t->squares);
+    if (!t->stretches || !t->squares)
         return rt_out_of_memory("a trainer");
     for (int i = 0; i < p->count; i++) {
         const size_t size = is_frozen(t, p->list[i]) ? 0 : rt_size(&p->list[i]->tensor);
         for (size_t start = 0; start < size; start += RT_STRETCH)
             t->stretches[t->stretch_count++] =
-                (stretch){p->list[i]->offset + start,
-                          size - start < RT_STRETCH ? size - start : RT_STRETCH, i, 0};
+                (rt_stretch){p->list[i]->offset + start,
+                             size - start < RT_STRETCH ? size - start : RT_STRETCH, i};
     }
-    return rt_ok();
+    return rt_shares_divide(t);
+}
+
+/* Process 0 has all of them, for the checkpoints that it writes. */
+static rt_status make_moments(rt_trainer *t)
+{
+    const int rank = rt_world_rank(t->world);
+    const size_t *numbers = t->shares.numbers + rank;
+    const size_t size = rank ? numbers[1] - numbers[0] : t->state.model->parameters.block_size;
+    t->state.first_moment = rt_alloc(size, sizeof(real));
+    t->state.second_moment = rt_alloc(size, sizeof(real));
+    return t->state.first_moment && t->state.second_moment
+               ? rt_ok()
+               : rt_out_of_memory("the optimiser's moments");
 }
 
 static rt_status make_state(rt_trainer *t)
 {
-    rt_status status = rt_ok();
     t->shard = rt_alloc((size_t)t->shards, sizeof *t->shard);
+    t->results = rt_alloc((size_t)t->shards, sizeof *t->results);
+    t->block_of = rt_alloc((size_t)t->group, sizeof *t->block_of);
     t->sums = rt_alloc((size_t)t->shards, sizeof *t->sums);
+    if (!t->shard || !t->results || !t->block_of || !t->sums)
+        return rt_out_of_memory("a trainer");
+    rt_status status = rt_shares_new(t);
+    if (status.code)
+        return status;
+    t->blocks = rt_summation_blocks(t->shards, rt_first_shard(t), rt_end_shard(t), t->group);
     t->models = rt_alloc((size_t)t->blocks, sizeof(rt_roformer *));
-    if (!t->shard || !t->sums || !t->models)
+    if (!t->models)
         return rt_out_of_memory("a trainer");
     const rt_roformer_options options = rt_model_options(t->config, t->data);
-    for (int i = 0; i < t->shards && !status.code; i++)
+    for (int i = rt_first_shard(t); i < rt_end_shard(t) && !status.code; i++)
         status = make_shard(t, i);
     for (int i = 0; i < t->blocks && !status.code; i++)
         status =
@@ -438,18 +349,14 @@ static rt_status make_state(rt_trainer *t)
     if (status.code)
         return status;
     t->state.model = t->models[0];
-    const size_t size = t->state.model->parameters.block_size;
-    t->state.first_moment = rt_alloc(size, sizeof(real));
-    t->state.second_moment = rt_alloc(size, sizeof(real));
-    if (!t->state.first_moment || !t->state.second_moment)
-        return rt_out_of_memory("the optimiser's moments");
     freeze(t);
-    return make_stretches(t);
+    status = make_stretches(t);
+    return status.code ? status : make_moments(t);
 }
 
 static rt_status make_workers(rt_trainer *t)
 {
-    const int threads = rt_trainer_workers(t->config);
+    const int threads = rt_trainer_workers(t->config, t->world);
     rt_status status = rt_workers_new(&t->workers, threads);
     if (status.code)
         return status;
@@ -460,31 +367,43 @@ static rt_status make_workers(rt_trainer *t)
     return t->graphs ? rt_ok() : rt_out_of_memory("graphs");
 }
 
-rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data)
+rt_status rt_trainer_new_in(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
+                            rt_world *world)
 {
     *trainer_new = NULL;
     rt_trainer *t = rt_alloc(1, sizeof *t);
-    if (!t)
-        return rt_out_of_memory("a trainer");
-    t->config = config;
-    t->data = data;
-    t->shards = rt_shard_count(config);
-    t->group = rt_summation_group(t->shards, rt_trainer_workers(config));
-    t->blocks = rt_summation_blocks(t->shards, t->group);
-    rt_status status = make_state(t);
+    rt_status status = t ? rt_world_check(config, world) : rt_out_of_memory("a trainer");
+    if (!status.code) {
+        t->config = config;
+        t->data = data;
+        t->world = world;
+        t->shards = rt_shard_count(config);
+        t->group =
+            rt_summation_group(shards_here(config, world), rt_trainer_workers(config, world));
+        status = make_state(t);
+    }
     if (!status.code)
         status = make_workers(t);
-    if (status.code)
-        rt_trainer_free(t);
-    else
+    status = rt_world_agree(world, status);
+    if (!status.code) {
         *trainer_new = t;
+    } else if (t) {
+        t->world = NULL; /* which is not waiting for this trainer */
+        rt_trainer_free(t);
+    }
     return status;
+}
+
+rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data)
+{
+    return rt_trainer_new_in(trainer_new, config, data, NULL);
 }
 
 void rt_trainer_free(rt_trainer *t)
 {
     if (!t)
         return;
+    rt_trainer_dismiss(t);
     for (int i = 0; t->graphs && i < rt_workers_count(t->workers); i++)
         rt_graph_free(t->graphs[i]);
     rt_workers_free(t->workers);
@@ -494,7 +413,11 @@ void rt_trainer_free(rt_trainer *t)
         rt_labelled_batch_free(&t->shard[i].sequences);
     rt_free(t->state.first_moment);
     rt_free(t->state.second_moment);
+    rt_shares_free(&t->shares);
     rt_free(t->stretches);
+    rt_free(t->squares);
+    rt_free(t->results);
+    rt_free(t->block_of);
     rt_free(t->profiles);
     rt_free(t->shard);
     rt_free(t->models);

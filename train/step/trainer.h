@@ -8,6 +8,11 @@
  * gradients of its own. The gradients of the shards are summed in a fixed binary tree
  * (train/step/summation.h), stretch by stretch of the parameter block; clipping and the update go
  * over the same stretches. So threads change the time, never the result.
+ *
+ * Nor do processes: each of a world differentiates some of the shards, sums the gradients of some
+ * of the parameters in the order of the same tree, and updates these. What is done is decided by
+ * process 0, whose trainer is used as one of a process alone is; the others do as it does
+ * (rt_trainer_serve).
  */
 
 #include "data/data.h"
@@ -15,6 +20,7 @@
 #include "train/config/config.h"
 #include "train/step/observers.h"
 #include "train/step/workers.h"
+#include "train/world/world.h"
 
 typedef struct rt_trainer rt_trainer;
 
@@ -23,7 +29,7 @@ typedef struct rt_training_state {
     int step; /* finished steps */
     int64_t sequences;
     rt_roformer *model;
-    real *first_moment; /* laid out as the parameters */
+    real *first_moment; /* laid out as the parameters; see rt_trainer_collect */
     real *second_moment;
 } rt_training_state;
 
@@ -34,6 +40,7 @@ typedef struct rt_step_result {
     double theta_grad_norm; /* the share of theta in it; 0 if theta is fixed */
     double lr;
     long tokens;
+    bool stop; /* another process was asked to stop */
 } rt_step_result;
 
 typedef struct rt_evaluation {
@@ -46,13 +53,35 @@ typedef struct rt_evaluation {
 /* The number of shards of a configuration. */
 int rt_shard_count(const rt_config *config);
 
-/* The threads that will work at it: more than shards would have nothing to do. */
-int rt_trainer_workers(const rt_config *config);
+/* The first shard of a process; the shards are shared out in their order. */
+int rt_first_shard_of(const rt_config *config, const rt_world *world, int rank);
+
+/* The threads that will work at it here: more than shards would have nothing to do. Where
+ * run.threads is 0, processes that share processors divide them. */
+int rt_trainer_workers(const rt_config *config, const rt_world *world);
+
+/* RT_CONFIG if there are more processes than shards. */
+rt_status rt_world_check(const rt_config *config, const rt_world *world) RT_MUST_CHECK;
 
 /* Both are kept, not copied; `data` must match the configuration. */
 rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config,
                          const rt_data *data) RT_MUST_CHECK;
+
+/* The same in a world, which is kept; the processes have the same configuration and data. Process 0
+ * ends the others' rt_trainer_serve when its trainer is freed. */
+rt_status rt_trainer_new_in(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
+                            rt_world *world) RT_MUST_CHECK;
 void rt_trainer_free(rt_trainer *trainer);
+
+/* Of every process but 0: does as process 0 does until it is done. `stop` tells whether this
+ * process was asked to stop, for rt_step_result. */
+void rt_trainer_serve(rt_trainer *trainer, int (*stop)(void));
+
+/* Of process 0, each nothing for a process alone: makes its step, parameters and moments those of
+ * all; gets the moments of all, which are those of its own share before; goes on alone. */
+void rt_trainer_share(rt_trainer *trainer);
+void rt_trainer_collect(rt_trainer *trainer);
+void rt_trainer_dismiss(rt_trainer *trainer);
 
 rt_training_state *rt_trainer_state(rt_trainer *trainer);
 const rt_data *rt_trainer_data(const rt_trainer *trainer);

@@ -1,0 +1,179 @@
+#include "train/run/hand_over.h"
+
+#include "core/memory.h"
+#include "ops/ops.h"
+#include "train/folder/session.h"
+#include "train/run/stop.h"
+#include "train/step/memory_check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what is passed on ---- */
+
+/* Process 0's text, or NULL, at every process, each its own. */
+static rt_status pass_text(rt_world *world, char **text)
+{
+    uint64_t bytes = rt_world_rank(world) == 0 && *text ? strlen(*text) + 1 : 0;
+    rt_world_broadcast(world, &bytes, sizeof bytes);
+    if (rt_world_rank(world) != 0)
+        *text = bytes ? rt_alloc(bytes, 1) : NULL;
+    rt_status status =
+        rt_world_agree(world, bytes && !*text ? rt_out_of_memory("what a run means") : rt_ok());
+    if (!status.code && bytes)
+        rt_world_broadcast(world, *text, bytes);
+    return status;
+}
+
+typedef struct meaning {
+    rt_vocabulary_kind kind;
+    int words, types;
+    char *vocabulary; /* as a vocab.txt; NULL: there is none */
+    char *labels;     /* likewise */
+} meaning;
+
+static rt_status meaning_of(const rt_run *r, meaning *m)
+{
+    const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);
+    const rt_labels *labels = rt_data_labels(r->data);
+    rt_status status = rt_ok();
+    *m = (meaning){.words = r->words, .types = r->types};
+    if (vocabulary) {
+        m->kind =
+            (rt_vocabulary_kind){vocabulary->level, vocabulary->alphabet, vocabulary->lowercase};
+        status = rt_vocabulary_write(vocabulary, &m->vocabulary);
+    }
+    if (!status.code && labels)
+        status = rt_labels_write(labels, &m->labels);
+    return status;
+}
+
+/* The texts are those of each process. */
+static rt_status pass_meaning(rt_world *world, meaning *m)
+{
+    char *own[] = {m->vocabulary, m->labels};
+    rt_world_broadcast(world, m, sizeof *m);
+    rt_status status = pass_text(world, &own[0]);
+    if (!status.code)
+        status = pass_text(world, &own[1]);
+    m->vocabulary = own[0];
+    m->labels = own[1];
+    return status;
+}
+
+static void free_meaning(meaning *m)
+{
+    rt_free(m->vocabulary);
+    rt_free(m->labels);
+}
+
+/* ---- what must be the same ---- */
+
+static rt_status compare_programs(const rt_run *r)
+{
+    rt_world *world = r->world;
+    char program[256], advice[128];
+    snprintf(program, sizeof program, "%s (%s) %s", ROTOR_VERSION, RT_PRECISION,
+             r->arguments->revision);
+    snprintf(advice, sizeof advice, "give OPENBLAS_CORETYPE=%s to all of them", rt_blas_kernels());
+    rt_status status = rt_world_compare(world, RT_CONFIG, "the program is", program, NULL);
+    if (!status.code)
+        status = rt_world_compare(world, RT_CONFIG, "the kernels of OpenBLAS are",
+                                  rt_blas_kernels(), advice);
+    if (!status.code)
+        status = rt_world_compare(world, RT_CONFIG, "the row kernels are", rt_row_kernels(),
+                                  "only processors of one kind compute the same bits");
+    return status;
+}
+
+static rt_status compare_text(rt_world *world, rt_code code, const char *what, char *text)
+{
+    rt_status status = rt_world_agree(world, text ? rt_ok() : rt_out_of_memory("a comparison"));
+    if (!status.code)
+        status = rt_world_compare(world, code, what, text, NULL);
+    rt_free(text);
+    return status;
+}
+
+static rt_status compare(const rt_run *r)
+{
+    rt_world *world = r->world;
+    rt_status status = compare_programs(r);
+    if (!status.code)
+        status = rt_world_compare(world, RT_CONFIG, "the configuration is", r->given, NULL);
+    return status.code
+               ? status
+               : compare_text(world, RT_DATA, "the data is", rt_session_data(&r->config->data));
+}
+
+/* ---- process 0 ---- */
+
+rt_status rt_run_hand_over(rt_run *r, rt_status status)
+{
+    rt_world *world = r->world;
+    meaning m = {.words = 0};
+    r->handed_over = true;
+    if (!status.code)
+        status = meaning_of(r, &m);
+    status = rt_world_agree(world, status);
+    if (!status.code)
+        status = pass_meaning(world, &m);
+    free_meaning(&m);
+    if (!status.code)
+        status = rt_world_agree(world, rt_ok()); /* the others have opened their data */
+    return status.code ? status : compare(r);
+}
+
+/* ---- the others ---- */
+
+static rt_status read_meaning(rt_run *r, const meaning *m)
+{
+    static const char name[] = "the vocabulary of process 0";
+    rt_status status = rt_ok();
+    r->words = m->words;
+    r->types = m->types;
+    if (m->vocabulary)
+        status = rt_vocabulary_read(&r->vocabulary, m->kind, name,
+                                    (const unsigned char *)m->vocabulary, strlen(m->vocabulary));
+    if (!status.code && m->labels)
+        status =
+            rt_labels_read(&r->labels, "the labels of process 0", m->labels, strlen(m->labels));
+    return status;
+}
+
+static rt_status open_as_told(rt_run *r, const meaning *m)
+{
+    rt_data_options o = r->config->data;
+    *o.vocab_file = '\0'; /* it has been read by process 0 */
+    rt_status status = read_meaning(r, m);
+    const rt_data_meaning known = {r->vocabulary, r->labels, r->words, r->types};
+    if (!status.code)
+        status = rt_data_open_as(&r->data, &o, known);
+    return status.code ? status : rt_memory_check(r->config, r->data, r->world);
+}
+
+static rt_status open_run(rt_run *r)
+{
+    rt_world *world = r->world;
+    meaning m = {.words = 0};
+    rt_status status = rt_world_agree(world, rt_ok());
+    if (!status.code)
+        status = pass_meaning(world, &m);
+    if (!status.code)
+        status = rt_world_agree(world, open_as_told(r, &m));
+    free_meaning(&m);
+    if (!status.code)
+        status = compare(r);
+    if (!status.code)
+        status = rt_trainer_new_in(&r->trainer, r->config, r->data, world);
+    return status;
+}
+
+void rt_run_assist(rt_run *r)
+{
+    rt_status status = open_run(r);
+    if (status.code)
+        return;
+    status = rt_trainer_observe(r->trainer, r->arguments->trap, false);
+    rt_trainer_serve(r->trainer, rt_stop_asked);
+}

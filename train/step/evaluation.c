@@ -1,0 +1,147 @@
+/* Evaluation: the sequences are cut into parts, which depend on the configuration alone, and every
+ * process of a world has some of the parts. */
+
+#include "train/step/trainer_private.h"
+
+#include "core/memory.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* As many sequences at a time as the first shard has. */
+typedef struct part {
+    rt_batch_result result;
+    long labels;
+} part;
+
+typedef struct evaluation {
+    rt_trainer *trainer;
+    long sequences;
+    int rows;                /* of a full part */
+    rt_labelled_batch *room; /* of each worker */
+    int64_t *confusions;     /* of each worker, (classes, classes); or NULL */
+    part *parts;             /* of all processes */
+    rt_status *statuses;     /* of each worker: its first failure */
+    size_t *starts;          /* (processes + 1): the first part of each */
+} evaluation;
+
+static size_t confusion_size(const rt_trainer *t)
+{
+    const size_t classes = (size_t)rt_data_classes(t->data);
+    return classes * classes;
+}
+
+static void evaluate_part(void *context, int job, int worker)
+{
+    const evaluation *e = context;
+    const rt_trainer *t = e->trainer;
+    rt_labelled_batch *room = e->room + worker;
+    rt_graph *g = t->graphs[worker];
+    const size_t number = e->starts[rt_world_rank(t->world)] + (size_t)job;
+    part *p = e->parts + number;
+    const long first = (long)number * e->rows;
+    room->batch.rows = e->sequences - first < e->rows ? (int)(e->sequences - first) : e->rows;
+    rt_draw_evaluation(room, t->data, (uint32_t)first);
+    p->labels = room->labels;
+    if (!room->labels)
+        return;
+    rt_graph_clear(g);
+    rt_graph_record(g, false);
+    rt_batch_loss(t->models[worker], g, room, 1, &p->result);
+    if (!e->statuses[worker].code)
+        e->statuses[worker] = rt_graph_status(g);
+}
+
+static rt_status failure_of(const evaluation *e, int workers)
+{
+    rt_status status = rt_data_status(e->trainer->data);
+    for (int i = 0; i < workers && !status.code; i++)
+        status = e->statuses[i];
+    return rt_world_agree(e->trainer->world, status);
+}
+
+static rt_status sum_parts(const evaluation *e, int count, rt_evaluation *result)
+{
+    size_t correct = 0;
+    rt_world_gather(e->trainer->world, e->parts, e->starts, sizeof *e->parts);
+    for (int i = 0; i < count; i++) {
+        result->loss += e->parts[i].result.loss;
+        result->labels += e->parts[i].labels;
+        correct += e->parts[i].result.correct;
+    }
+    if (!result->labels)
+        return rt_error(RT_DATA, "no position of the evaluation has a label");
+    result->loss /= (double)result->labels;
+    result->accuracy = (double)correct / (double)result->labels;
+    return rt_ok();
+}
+
+/* Whole numbers: in whatever order they are added, the sums are the same. */
+static void sum_confusions(const evaluation *e, int workers, int64_t *confusion)
+{
+    const size_t size = confusion_size(e->trainer);
+    memset(confusion, 0, size * sizeof *confusion);
+    for (int i = 0; i < workers; i++)
+        for (size_t k = 0; k < size; k++)
+            confusion[k] += e->confusions[(size_t)i * size + k];
+}
+
+static void share_parts(evaluation *e, int count)
+{
+    const int size = rt_world_size(e->trainer->world);
+    for (int i = 0; i <= size; i++)
+        e->starts[i] = (size_t)((long)count * i / size);
+}
+
+static rt_status make_room(evaluation *e, int length, int workers, int count, bool confusion)
+{
+    const rt_trainer *t = e->trainer;
+    e->parts = rt_alloc((size_t)count, sizeof *e->parts);
+    e->room = rt_alloc((size_t)workers, sizeof *e->room);
+    e->statuses = rt_alloc((size_t)workers, sizeof *e->statuses);
+    e->starts = rt_alloc((size_t)rt_world_size(t->world) + 1, sizeof *e->starts);
+    if (confusion)
+        e->confusions = rt_alloc((size_t)workers * confusion_size(t), sizeof *e->confusions);
+    rt_status status =
+        e->parts && e->room && e->statuses && e->starts && confusion == (e->confusions != NULL)
+            ? rt_ok()
+            : rt_out_of_memory("an evaluation");
+    for (int i = 0; i < workers && !status.code; i++) {
+        status = rt_labelled_batch_new(e->room + i, e->rows, length);
+        if (confusion)
+            e->room[i].confusion = e->confusions + (size_t)i * confusion_size(t);
+    }
+    return rt_world_agree(t->world, status);
+}
+
+rt_status rt_trainer_take_evaluation(rt_trainer *t, rt_order_of_evaluation what,
+                                     rt_evaluation *result, int64_t *confusion)
+{
+    const int workers = rt_workers_count(t->workers), rank = rt_world_rank(t->world);
+    const long asked = what.batches ? (long)what.batches * t->config->train.batch_size : LONG_MAX;
+    const long there = rt_data_evaluation_rows(t->data, what.length);
+    evaluation e = {.trainer = t, .sequences = asked < there ? asked : there};
+    e.rows = t->config->train.batch_size / t->shards;
+    const int count = (int)((e.sequences + e.rows - 1) / e.rows);
+    *result = (rt_evaluation){.sequences = e.sequences};
+    rt_status status = make_room(&e, what.length, workers, count, what.confusion);
+    if (!status.code) {
+        share_parts(&e, count);
+        rt_workers_run(t->workers, evaluate_part, &e, (int)(e.starts[rank + 1] - e.starts[rank]));
+        status = failure_of(&e, workers);
+    }
+    if (!status.code)
+        status = sum_parts(&e, count, result);
+    if (!status.code && what.confusion) {
+        sum_confusions(&e, workers, confusion);
+        rt_world_sum(t->world, confusion, confusion_size(t));
+    }
+    for (int i = 0; e.room && i < workers; i++)
+        rt_labelled_batch_free(e.room + i);
+    rt_free(e.room);
+    rt_free(e.parts);
+    rt_free(e.confusions);
+    rt_free(e.statuses);
+    rt_free(e.starts);
+    return status;
+}
