@@ -11,6 +11,7 @@
 #include "train/sweep/runs.h"
 #include "train/text/program_name.h"
 #include "train/vocab_command.h"
+#include "train/world/helper.h"
 #include "train/world/world.h"
 
 #include <fcntl.h>
@@ -206,10 +207,14 @@ int main(int argc, char **argv)
     rt_arguments arguments;
     occupy_standard_streams();
     rt_status status = rt_arguments_parse(&arguments, argc, argv);
+    const bool first = rt_world_launched_rank() == 0;
     if (status.code) {
-        fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
+        if (first)
+            fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
         return RT_EXIT_CONFIG;
     }
+    if (!first && arguments.command != RT_COMMAND_TRAIN)
+        return RT_EXIT_DONE; /* what is not a training is done by process 0 */
     arguments.revision = ROTOR_REVISION;
     if (arguments.command == RT_COMMAND_HELP)
         return end(print_help());
@@ -220,13 +225,16 @@ int main(int argc, char **argv)
     status = rt_address_space_check();
     if (status.code)
         return end(conclude(status));
-    /* What is not a training is done by process 0. */
     if (arguments.command != RT_COMMAND_TRAIN)
-        return end(rt_world_launched_rank() ? RT_EXIT_DONE : obey(&arguments));
-    status = rt_world_begin(&arguments.world);
+        return end(obey(&arguments));
+    if (rt_world_launched_size() > 1)
+        status = rt_helper_begin(&arguments.helper, rt_sweep_member, &arguments);
+    if (!status.code)
+        status = rt_world_begin(&arguments.world);
     arguments.quiet |= rt_world_rank(arguments.world) > 0;
     const rt_exit code =
         status.code ? conclude_beginning(arguments.world, status) : obey(&arguments);
     rt_world_end(arguments.world);
+    rt_helper_end(arguments.helper);
     return end(code);
 }

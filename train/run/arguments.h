@@ -55,8 +55,9 @@ typedef struct rt_arguments {
     bool profile;
     bool quiet;
     bool no_color;
-    char threads[64];       /* --threads as an override */
-    struct rt_world *world; /* the processes that train; NULL: this one alone */
+    char threads[64];         /* --threads as an override */
+    struct rt_world *world;   /* the processes that train; NULL: this one alone */
+    struct rt_helper *helper; /* of a process of a world */
 } rt_arguments;
 
 /* Points into argv and into itself. RT_CONFIG says what is wrong. */

@@ -9,6 +9,7 @@
 #include "train/step/clock.h"
 #include "train/step/workers.h"
 #include "train/sweep/growth.h"
+#include "train/sweep/hands.h"
 #include "train/sweep/table.h"
 #include "train/text/program_name.h"
 
@@ -32,7 +33,9 @@ typedef struct sweep_run {
     rt_run_folder folder;
     rt_sweep_result *results; /* of each run, as all below */
     run_state *states;
-    pid_t *processes;
+    pid_t *processes; /* in a world of processes, none of them */
+    rt_hands hands;   /* of a world */
+    bool asked;       /* another process of the world was asked to stop */
     int count, running, ended;
     int jobs, threads; /* threads of each job */
     double start;
@@ -57,16 +60,22 @@ static rt_status load_run(rt_config *config, const rt_sweep *sweep, const rt_arg
     return status;
 }
 
-static int jobs_of(const rt_sweep *sweep)
+static int jobs_of(const rt_sweep *sweep, const rt_world *world)
 {
-    return sweep->jobs ? sweep->jobs : 1;
+    return world ? rt_world_size(world) : sweep->jobs ? sweep->jobs : 1;
+}
+
+/* Runs at a time that share the processors of this process. */
+static int jobs_here(const rt_sweep *sweep)
+{
+    return rt_world_launched_size() > 1 ? rt_world_launched_neighbours() : jobs_of(sweep, NULL);
 }
 
 /* The share of a run in the threads that the configuration asks for. */
 static int threads_of(const rt_sweep *sweep, const rt_config *config)
 {
     const int all = config->run.threads ? config->run.threads : rt_processors();
-    return all / jobs_of(sweep) > 1 ? all / jobs_of(sweep) : 1;
+    return all / jobs_here(sweep) > 1 ? all / jobs_here(sweep) : 1;
 }
 
 /* The configuration of one run as it is trained: its folder lies in that of the sweep. *errors as
@@ -163,7 +172,7 @@ static bool print_to_log(const sweep_run *r, const char *name)
     return printed;
 }
 
-/* The life of a child process. */
+/* The life of the process that trains it. */
 static rt_exit be_run(const sweep_run *r, int run)
 {
     rt_config config;
@@ -177,8 +186,34 @@ static rt_exit be_run(const sweep_run *r, int run)
     return code;
 }
 
+int rt_sweep_member(const void *context, int run)
+{
+    const rt_arguments *arguments = context;
+    rt_config base;
+    rt_sweep sweep = {0};
+    char *errors = NULL;
+    sweep_run r = {.sweep = &sweep, .arguments = arguments};
+    const rt_config_source source = {.path = arguments->config,
+                                     .overrides = arguments->overrides,
+                                     .override_count = arguments->override_count,
+                                     .sweep = &sweep};
+    rt_status status = rt_config_load(&base, &source, &errors);
+    if (!status.code)
+        status = rt_run_folder_name(&r.folder, base.run.dir, base.run.name);
+    const rt_exit code = status.code ? rt_exit_of(status.code) : be_run(&r, run);
+    rt_free(errors);
+    rt_sweep_free(&sweep);
+    return (int)code;
+}
+
 static rt_status start_run(sweep_run *r, int run)
 {
+    if (r->arguments->world) {
+        rt_hands_give(&r->hands, run);
+        r->states[run] = RUNNING;
+        r->running++;
+        return rt_ok();
+    }
     fflush(stdout);
     fflush(stderr);
     const pid_t process = fork();
@@ -243,8 +278,9 @@ static void tell_taken(sweep_run *r)
             tell_end(r, run, ++number, "taken as it was");
 }
 
-static void end_run(sweep_run *r, int run, int how)
+static void end_run(void *context, int run, int how)
 {
+    sweep_run *r = context;
     char name[RT_RUN_NAME_SIZE], path[RT_PATH_SIZE];
     rt_sweep_result *result = &r->results[run];
     rt_sweep_name(r->sweep, run, name);
@@ -259,8 +295,19 @@ static void end_run(sweep_run *r, int run, int how)
         tell_end(r, run, r->ended, ending_of(result->exit_code));
 }
 
+static bool must_stop(const sweep_run *r)
+{
+    return rt_stop_asked() || r->asked;
+}
+
 static void collect(sweep_run *r)
 {
+    if (r->arguments->world) {
+        const bool stop = must_stop(r) && !r->signalled;
+        r->signalled |= stop;
+        r->asked |= rt_hands_look(&r->hands, stop, end_run, r);
+        return;
+    }
     for (int run = 0; run < r->count; run++) {
         int how;
         if (r->states[run] == RUNNING && waitpid(r->processes[run], &how, WNOHANG) > 0)
@@ -271,7 +318,7 @@ static void collect(sweep_run *r)
 /* A signal for this process alone is for the runs as well. */
 static void pass_signal_on(sweep_run *r)
 {
-    if (!rt_stop_asked() || r->signalled)
+    if (r->arguments->world || !rt_stop_asked() || r->signalled)
         return;
     r->signalled = true;
     for (int run = 0; run < r->count; run++)
@@ -285,7 +332,7 @@ static rt_status make_runs(sweep_run *r)
     rt_status status = rt_ok();
     int next = 0;
     do {
-        while (next < r->count && r->running < r->jobs && !rt_stop_asked() && !status.code) {
+        while (next < r->count && r->running < r->jobs && !must_stop(r) && !status.code) {
             if (r->states[next] == PENDING)
                 status = start_run(r, next);
             next++;
@@ -294,7 +341,7 @@ static rt_status make_runs(sweep_run *r)
         show_count(r);
         nanosleep(&moment, NULL);
         collect(r);
-    } while (r->running || (next < r->count && !rt_stop_asked() && !status.code));
+    } while (r->running || (next < r->count && !must_stop(r) && !status.code));
     rt_progress_clear(&r->progress);
     return status;
 }
@@ -304,7 +351,7 @@ static rt_status make_runs(sweep_run *r)
 static rt_status prepare(sweep_run *r, const rt_config *base)
 {
     r->count = rt_sweep_count(r->sweep);
-    r->jobs = jobs_of(r->sweep);
+    r->jobs = jobs_of(r->sweep, r->arguments->world);
     r->threads = threads_of(r->sweep, base);
     r->results = rt_alloc((size_t)r->count, sizeof *r->results);
     r->states = rt_alloc((size_t)r->count, sizeof *r->states);
@@ -364,6 +411,8 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
         tell_taken(r);
         status = make_runs(r);
     }
+    rt_hands_free(&r->hands);
+    rt_world_leave(r->arguments->world);
     if (!status.code)
         status = rt_sweep_record(r->folder.path, r->sweep, r->results);
     if (!status.code)
@@ -380,7 +429,7 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
             rt_progress_say(&r->progress, "%s; %s --report %s tries again", status.message,
                             rt_program_name(), r->folder.path);
     }
-    if (!rt_stop_asked())
+    if (!must_stop(r))
         return first_failure(r);
     rt_progress_say(&r->progress, "stopped by a signal; the same command goes on");
     return RT_EXIT_STOPPED;
@@ -406,16 +455,36 @@ rt_exit rt_sweep_validate(const rt_sweep *sweep, const rt_arguments *arguments)
     return code;
 }
 
+/* What is wrong with the sweep, told by process 0. */
+static rt_exit validate(const sweep_run *r)
+{
+    if (!r->arguments->world || r->sweep->jobs < 2)
+        return rt_sweep_validate(r->sweep, r->arguments);
+    fprintf(stderr,
+            "%s: sweep.jobs = %d: each process that the launcher has started trains one run at a "
+            "time; leave the key out\n",
+            rt_program_name(), r->sweep->jobs);
+    return RT_EXIT_CONFIG;
+}
+
 rt_exit rt_sweep_train(const rt_config *base, const rt_sweep *sweep, const rt_arguments *arguments)
 {
     sweep_run r = {.sweep = sweep, .arguments = arguments, .start = rt_seconds()};
-    rt_exit code = rt_sweep_validate(sweep, arguments);
-    if (code)
-        return code;
+    rt_exit code = RT_EXIT_DONE;
     r.folder.lock = -1;
     rt_progress_begin(&r.progress, base, 0, arguments->quiet, arguments->no_color);
     rt_stop_on_signals();
-    code = train_all(&r, base);
+    rt_status status =
+        arguments->world ? rt_hands_new(&r.hands, arguments->world, arguments->helper) : rt_ok();
+    if (status.code)
+        rt_progress_say(&r.progress, "%s", status.message);
+    else if (rt_world_rank(arguments->world))
+        rt_hands_serve(&r.hands, rt_stop_asked);
+    else
+        code = validate(&r);
+    if (!status.code && !code && !rt_world_rank(arguments->world))
+        code = train_all(&r, base);
+    rt_hands_free(&r.hands);
     rt_run_folder_close(&r.folder);
     for (int run = 0; r.results && run < r.count; run++)
         rt_results_free(&r.results[run].results);

@@ -1,0 +1,98 @@
+#include "train/sweep/hands.h"
+
+#include "core/memory.h"
+
+#include <signal.h>
+#include <time.h>
+
+/* What every process tells of itself. */
+typedef struct report {
+    int ended; /* the run, or RT_NO_RUN */
+    int how;
+    int stop; /* it was asked to */
+} report;
+
+enum { WAIT_MS = 30 };
+enum { GO_ON, STOP, END }; /* what process 0 says beside who begins what */
+
+rt_status rt_hands_new(rt_hands *h, rt_world *world, rt_helper *helper)
+{
+    const int size = rt_world_size(world);
+    *h = (rt_hands){.world = world, .helper = helper, .own = RT_NO_RUN};
+    h->runs = rt_alloc((size_t)size, sizeof *h->runs);
+    h->next = rt_alloc((size_t)size + 1, sizeof *h->next);
+    for (int i = 0; h->runs && h->next && i < size; i++)
+        h->runs[i] = h->next[i] = RT_NO_RUN;
+    return rt_world_agree(world, h->runs && h->next ? rt_ok() : rt_out_of_memory("a sweep"));
+}
+
+bool rt_hands_give(rt_hands *h, int run)
+{
+    for (int i = 0; i < rt_world_size(h->world); i++)
+        if (h->runs[i] == RT_NO_RUN) {
+            h->runs[i] = h->next[i] = run;
+            return true;
+        }
+    return false;
+}
+
+/* One round of all processes; false once process 0 has said END. */
+static bool round_of_all(rt_hands *h, int what, bool stop, report *reports)
+{
+    const int size = rt_world_size(h->world), rank = rt_world_rank(h->world);
+    size_t starts[size + 1];
+    h->next[size] = what;
+    rt_world_broadcast(h->world, h->next, (size_t)(size + 1) * sizeof *h->next);
+    if (h->next[size] == END)
+        return false;
+    report *mine = reports + rank;
+    *mine = (report){RT_NO_RUN, 1 << 8, stop}; /* exit code 1 */
+    if (h->next[rank] != RT_NO_RUN) {
+        h->own = h->next[rank];
+        if (!rt_helper_start(h->helper, h->own))
+            mine->ended = h->own;
+    }
+    if (h->next[size] == STOP)
+        rt_helper_signal(h->helper, SIGTERM);
+    if (rt_helper_ended(h->helper, &mine->how))
+        mine->ended = h->own;
+    for (int i = 0; i <= size; i++)
+        starts[i] = (size_t)i;
+    rt_world_gather(h->world, reports, starts, sizeof *reports);
+    return true;
+}
+
+bool rt_hands_look(rt_hands *h, bool stop, void (*ended)(void *context, int run, int how),
+                   void *context)
+{
+    const int size = rt_world_size(h->world);
+    report reports[size];
+    bool asked = false;
+    round_of_all(h, stop ? STOP : GO_ON, false, reports);
+    for (int i = 0; i < size; i++) {
+        h->next[i] = RT_NO_RUN;
+        asked |= reports[i].stop != 0;
+        if (reports[i].ended != RT_NO_RUN) {
+            h->runs[i] = RT_NO_RUN;
+            ended(context, reports[i].ended, reports[i].how);
+        }
+    }
+    return asked;
+}
+
+void rt_hands_serve(rt_hands *h, int (*stop)(void))
+{
+    const struct timespec moment = {0, WAIT_MS * 1000000L};
+    report reports[rt_world_size(h->world)];
+    while (round_of_all(h, GO_ON, stop(), reports))
+        nanosleep(&moment, NULL); /* who waits for a message keeps a processor busy */
+}
+
+void rt_hands_free(rt_hands *h)
+{
+    if (h->world && rt_world_rank(h->world) == 0 && h->next)
+        round_of_all(h, END, false, NULL);
+    rt_free(h->runs);
+    rt_free(h->next);
+    *h = (rt_hands){.own = RT_NO_RUN};
+}

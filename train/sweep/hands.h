@@ -1,0 +1,35 @@
+#ifndef ROTOR_TRAIN_SWEEP_HANDS_H
+#define ROTOR_TRAIN_SWEEP_HANDS_H
+
+/* The processes of a world train the runs of a sweep, one each at a time, in the helper of each:
+ * every few milliseconds process 0 says who begins which run, and learns which have ended. */
+
+#include "train/world/helper.h"
+#include "train/world/world.h"
+
+typedef struct rt_hands {
+    rt_world *world;
+    rt_helper *helper; /* of this process */
+    int own;           /* the run that it has, or RT_NO_RUN */
+    int *runs;         /* of each process: the run that it has */
+    int *next;         /* of each process: the run that it begins */
+} rt_hands;
+enum { RT_NO_RUN = -1 };
+
+rt_status rt_hands_new(rt_hands *h, rt_world *world, rt_helper *helper) RT_MUST_CHECK;
+
+/* Of process 0: ends rt_hands_serve of the others. */
+void rt_hands_free(rt_hands *h);
+
+/* Of process 0: whether a process has no run; gives it one. */
+bool rt_hands_give(rt_hands *h, int run);
+
+/* Of process 0: what was given is begun, and `ended` told of every run that has ended, with the
+ * status of waitpid. `stop` asks all runs to stop. Returns whether any process was asked to. */
+bool rt_hands_look(rt_hands *h, bool stop, void (*ended)(void *context, int run, int how),
+                   void *context);
+
+/* Of the others, until process 0 is done. `stop` tells whether this process was asked to stop. */
+void rt_hands_serve(rt_hands *h, int (*stop)(void));
+
+#endif
