@@ -18,5 +18,6 @@ bench_command bench_softmax;
 bench_command bench_xent;
 bench_command bench_adamw;
 bench_command bench_step;
+bench_command bench_world;
 
 #endif

@@ -1,4 +1,5 @@
 #include "bench/commands.h"
+#include "train/world/world.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,8 @@ static const char usage[] =
     "  peak                                    products of the shapes of four models; copies\n"
     "  step CONFIG.ini [section.key=value ...] a training step: forward, loss, backward,\n"
     "                                          clipping, update\n"
+    "  world CONFIG.ini [section.key=value ...] under mpirun: a step on several processes, what\n"
+    "                                          they send, and a model of more of them\n"
     "  rope B=8 T=512 H=8 D=64                 theta learned, beside a copy of the tensor\n"
     "  attention B=1 T=4096 H=1 D=64           softmax attention\n"
     "  linear-attention H=4 D=64 from=512 to=16384\n"
@@ -27,7 +30,8 @@ static const char usage[] =
     "\n"
     "options\n"
     "  --csv          comma-separated values\n"
-    "  --threads N    peak, step: on N threads, and the peak with as many products at once\n"
+    "  --threads N    peak, step: on N threads, and the peak with as many products at once;\n"
+    "                 world: of every process\n"
     "  --seconds S    measure at least as long (step: 5, others: 2)\n"
     "  --cpu          time by the processor's clock, for one thread on a busy machine\n"
     "  --help         this text\n"
@@ -38,17 +42,12 @@ static const struct {
     const char *name;
     bench_command *run;
 } commands[] = {
-    {"peak", bench_peak},
-    {"step", bench_step},
-    {"rope", bench_rope},
-    {"attention", bench_attention},
-    {"linear-attention", bench_linear_attention},
-    {"linear", bench_linear},
-    {"layernorm", bench_layernorm},
-    {"gelu", bench_gelu},
-    {"softmax", bench_softmax},
-    {"xent", bench_xent},
-    {"adamw", bench_adamw},
+    {"peak", bench_peak},           {"step", bench_step},
+    {"world", bench_world},         {"rope", bench_rope},
+    {"attention", bench_attention}, {"linear-attention", bench_linear_attention},
+    {"linear", bench_linear},       {"layernorm", bench_layernorm},
+    {"gelu", bench_gelu},           {"softmax", bench_softmax},
+    {"xent", bench_xent},           {"adamw", bench_adamw},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -60,18 +59,29 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
-static rt_status run(int argc, char **argv)
+static rt_status run_command(const bench_options *options, int argc, char **argv)
 {
-    bench_options options = {0};
-    rt_status status = bench_options_take(&options, &argc, argv);
-    if (status.code)
-        return status;
     if (!argc)
         return rt_error(RT_CONFIG, "a command is missing; bench --help lists them");
     for (int i = 0; i < COMMANDS; i++)
         if (!strcmp(commands[i].name, argv[0]))
-            return commands[i].run(&options, argc - 1, argv + 1);
+            return commands[i].run(options, argc - 1, argv + 1);
     return rt_error(RT_CONFIG, "there is no benchmark '%s'; bench --help lists them", argv[0]);
+}
+
+/* Of the processes of a world, the first tells what is wrong. */
+static rt_status run(int argc, char **argv)
+{
+    bench_options options = {0};
+    rt_status status = bench_options_take(&options, &argc, argv);
+    if (!status.code)
+        status = rt_world_begin(&options.world);
+    if (!status.code)
+        status = run_command(&options, argc, argv);
+    if (rt_world_rank(options.world))
+        status = rt_ok();
+    rt_world_end(options.world);
+    return status;
 }
 
 int main(int argc, char **argv)

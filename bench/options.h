@@ -9,9 +9,10 @@
 
 typedef struct bench_options {
     bool csv;
-    bool cpu;       /* time by the processor's clock, not the wall's */
-    int threads;    /* 0: not said */
-    double seconds; /* how long a measurement lasts at least; 0: not said */
+    bool cpu;               /* time by the processor's clock, not the wall's */
+    int threads;            /* 0: not said */
+    struct rt_world *world; /* of processes; NULL: one alone */
+    double seconds;         /* how long a measurement lasts at least; 0: not said */
 } bench_options;
 
 /* Takes the options out of the arguments and leaves the others, in their order, in front.

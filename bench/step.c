@@ -1,6 +1,7 @@
 #include "bench/commands.h"
 #include "bench/measure.h"
 #include "bench/table.h"
+#include "bench/training.h"
 #include "core/memory.h"
 #include "ops/ops.h"
 #include "train/step/batch_loss.h"
@@ -157,48 +158,23 @@ static void print(const bench_options *o, const rt_config *c, rt_trainer *traine
            r->resident, requests, faults);
 }
 
-/* The configuration, with --threads as one more setting. */
-static rt_status load(rt_config *config, const bench_options *o, int argc, char **argv)
-{
-    char threads[ROOM], *errors = NULL;
-    const char **settings = rt_alloc((size_t)argc + 1, sizeof *settings);
-    if (!settings)
-        return rt_out_of_memory("the configuration");
-    for (int i = 1; i < argc; i++)
-        settings[i - 1] = argv[i];
-    snprintf(threads, sizeof threads, "run.threads=%d", o->threads);
-    settings[argc - 1] = threads;
-    const rt_config_source source = {.path = argv[0],
-                                     .overrides = settings,
-                                     .override_count = argc - 1 + (o->threads > 0)};
-    const rt_status status = rt_config_load(config, &source, &errors);
-    rt_free(errors);
-    rt_free(settings);
-    return status;
-}
-
 rt_status bench_step(const bench_options *o, int argc, char **argv)
 {
     if (argc < 1)
         return rt_error(RT_CONFIG, "step needs a CONFIG.ini");
-    rt_config config;
-    rt_data *data = NULL;
-    rt_trainer *trainer = NULL;
+    bench_training t = {.data = NULL};
     result *r = rt_alloc(1, sizeof *r);
-    rt_status status = r ? load(&config, o, argc, argv) : rt_out_of_memory("a benchmark");
+    rt_status status = r ? rt_ok() : rt_out_of_memory("a benchmark");
     if (!status.code)
-        status = rt_data_open(&data, &config.data, NULL);
-    if (!status.code)
-        status = rt_trainer_new(&trainer, &config, data);
-    if (!status.code && o->cpu && rt_trainer_threads(trainer) > 1)
+        status = bench_training_new(&t, o, argc, argv);
+    if (!status.code && o->cpu && rt_trainer_threads(t.trainer) > 1)
         status = rt_error(RT_CONFIG, "--cpu tells the time of one thread; got %d threads",
-                          rt_trainer_threads(trainer));
+                          rt_trainer_threads(t.trainer));
     if (!status.code)
-        status = measure(o, trainer, r);
+        status = measure(o, t.trainer, r);
     if (!status.code)
-        print(o, &config, trainer, r);
-    rt_trainer_free(trainer);
-    rt_data_close(data);
+        print(o, &t.config, t.trainer, r);
+    bench_training_free(&t);
     rt_free(r);
     return status;
 }

@@ -1,8 +1,10 @@
+#define _GNU_SOURCE /* pipe2 */
 #include "train/world/helper.h"
 
 #include "core/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -95,7 +97,8 @@ rt_status rt_helper_begin(rt_helper **helper_new, rt_helper_job *job, const void
     rt_helper *h = rt_alloc(1, sizeof *h);
     if (!h)
         return rt_out_of_memory("a helper");
-    const bool first = !pipe(pipes), second = first && !pipe(pipes + 2);
+    /* Closed on exec: a daemon that MPI starts must not keep them. */
+    const bool first = !pipe2(pipes, O_CLOEXEC), second = first && !pipe2(pipes + 2, O_CLOEXEC);
     h->process = second ? fork() : -1;
     if (h->process == 0) {
         close(pipes[1]);

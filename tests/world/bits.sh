@@ -1,0 +1,91 @@
+#!/bin/sh
+# The same bytes on any number of processes: a few cases, or `all`.
+#
+#     tests/world/bits.sh BUILD [all]
+set -eu
+build=$(realpath "$1")
+. "$(dirname "$0")/run.sh"
+need_mpi
+
+if [ "${2:-}" = all ]; then
+    cases="train:2:1 train:2:2 train:3:1 train:3:2 train:4:1 train:4:2 train:5:1 train:5:2 train:8:1
+        train:8:2 train-f64:2:1 train-f64:3:2 train-f64:5:1 train-f64:8:2"
+    kinds="softmax linear_elu"
+    transports="self,vader self,tcp"
+else
+    cases="train:2:1 train:3:2 train:8:1 train-f64:5:1"
+    kinds="softmax"
+    transports="self,vader"
+fi
+
+for kind in $kinds; do
+    options="$work/small.ini model.attention=$kind"
+    for transport in $transports; do
+        for case in $cases; do
+            program=${case%%:*} rest=${case#*:}
+            processes=${rest%:*} threads=${rest#*:}
+            alone=alone-$kind-$program-$threads many=many-$kind-$case-$transport
+            # shellcheck disable=SC2086
+            [ -d "$work/$alone" ] || train_as "$alone" 1 $options run.threads="$threads" ||
+                fail "$alone: $(cat "$work/$alone.err")"
+            # shellcheck disable=SC2086
+            train_as "$many" "$processes" $options run.threads="$threads" ||
+                fail "$many: $(head -3 "$work/$many.err")"
+            expect_same "$alone" "$many" "$kind, $program on $processes processes, $transport"
+        done
+    done
+done
+transport=self,vader program=train
+
+# Large gradients, whose exchange takes more than one message of a transport, and words of a text.
+{ for i in 1 2 3 4 5 6 7 8; do cat "$root/LICENSE"; done; } >"$work/text.txt"
+large="$work/small.ini data.task=text data.file=$work/text.txt data.level=char data.length=64
+    model.dim=128 model.heads=4 train.steps=3 run.threads=1"
+# shellcheck disable=SC2086
+train_as large-1 1 $large || fail "$(cat "$work/large-1.err")"
+# shellcheck disable=SC2086
+train_as large-3 3 $large || fail "$(cat "$work/large-3.err")"
+expect_same large-1 large-3 "a text on 3 processes"
+
+# Labelled texts, whose confusions are counted by all.
+awk 'BEGIN { print "text\tlabel"; for (i = 0; i < 90; i++)
+    print (i % 3 ? (i % 2 ? "an odd line " : "one more text ") : "words here ") i "\t" "abc" i % 3 }' \
+    >"$work/labels.tsv"
+labelled="$work/small.ini data.task=classify data.file=$work/labels.tsv data.level=byte
+    data.length=24 data.eval_fraction=0.3 run.threads=1"
+# shellcheck disable=SC2086
+train_as labels-1 1 $labelled || fail "$(cat "$work/labels-1.err")"
+# shellcheck disable=SC2086
+train_as labels-2 2 $labelled || fail "$(cat "$work/labels-2.err")"
+expect_same labels-1 labels-2 "labelled texts on 2 processes"
+
+# A frozen part, tolerances of theta, and other lengths.
+frozen="$work/small.ini train.freeze=layer.0 theta.tolerances=yes train.eval_lengths=8,16 run.threads=1"
+# shellcheck disable=SC2086
+train_as frozen-1 1 $frozen || fail "$(cat "$work/frozen-1.err")"
+# shellcheck disable=SC2086
+train_as frozen-3 3 $frozen || fail "$(cat "$work/frozen-3.err")"
+expect_same frozen-1 frozen-3 "a frozen layer on 3 processes"
+
+# Stopped after step 6 on 4 processes, gone on with on 3, on one, and extended.
+options="$work/small.ini run.threads=1"
+# shellcheck disable=SC2086
+train_as short 4 $options train.steps=6 optimizer.schedule_steps=12 ||
+    fail "$(head -3 "$work/short.err")"
+# shellcheck disable=SC2086
+train_as short 3 $options --resume || fail "$(head -3 "$work/short.err")"
+# shellcheck disable=SC2086
+train_as short-1 1 $options train.steps=6 optimizer.schedule_steps=12 || fail "short-1"
+# shellcheck disable=SC2086
+train_as short-1 1 $options --resume || fail "$(head -3 "$work/short-1.err")"
+expect_same short-1 short "stopped on 4 processes and resumed on 3"
+
+# The runs of a sweep.
+printf '[sweep]\nrun.seed = 1, 2, 3\noptimizer.lr = 1e-3, 3e-3\n' | cat "$work/small.ini" - \
+    >"$work/sweep.ini"
+train_as sweep-1 1 "$work/sweep.ini" run.threads=1 || fail "$(cat "$work/sweep-1.err")"
+train_as sweep-3 3 "$work/sweep.ini" run.threads=1 || fail "$(head -3 "$work/sweep-3.err")"
+expect_same sweep-1 sweep-3 "a sweep on 3 processes"
+
+[ $failures = 0 ] && echo "the same bytes on any number of processes"
+exit $failures

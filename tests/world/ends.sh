@@ -1,0 +1,88 @@
+#!/bin/sh
+# How worlds of processes end: signals, failures of one process, bad launches.
+#
+#     tests/world/ends.sh BUILD
+set -eu
+build=$(realpath "$1")
+. "$(dirname "$0")/run.sh"
+need_mpi
+train=$build/train
+long="$work/small.ini run.threads=1 train.steps=100000 train.checkpoint_every=100000
+    train.eval_every=100000 run.log_every=5 --quiet"
+
+# The process of that rank of the run below.
+process_of() { # process_of RANK
+    for process in $(pgrep -f "$train .*run.name=$name"); do
+        tr '\0' '\n' <"/proc/$process/environ" 2>/dev/null |
+            grep -q "^OMPI_COMM_WORLD_RANK=$1\$" && echo "$process" && return
+    done
+}
+
+# Starts a long run, waits for its first row, and signals it; the code must be that of a stop, and
+# there must be one checkpoint.
+expect_stop() { # expect_stop NAME SIGNAL RANK | expect_stop NAME SIGNAL mpirun
+    name=$1
+    # shellcheck disable=SC2086
+    (cd "$work" && exec timeout 120 mpirun -n 3 "$train" $long run.dir=runs run.name="$name") \
+        >"$work/out" 2>"$work/err" &
+    job=$!
+    tries=0
+    until [ -s "$work/runs/$name/metrics.csv" ] && [ "$(wc -l <"$work/runs/$name/metrics.csv")" -gt 1 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+        [ $tries -lt 300 ] || break
+    done
+    if [ "$3" = mpirun ]; then
+        pkill "-$2" -P "$job" mpirun || kill "-$2" "$job"
+    else
+        process=$(process_of "$3" | head -1)
+        [ -z "$process" ] || kill "-$2" "$process"
+    fi
+    got=0
+    wait "$job" || got=$?
+    [ "$got" = 75 ] || fail "$name: exit code $got: $(head -3 "$work/err")"
+    [ "$(ls "$work/runs/$name/checkpoints" | wc -l)" = 1 ] || fail "$name: not one checkpoint"
+    [ "$(grep -c 'stopped by a signal' "$work/err")" = 1 ] || fail "$name: not one message"
+}
+expect_stop usr1 USR1 mpirun
+expect_stop term0 TERM 0
+expect_stop int2 INT 2
+
+# More processes than shards; a key that does not exist; a key of sweeps.
+expect_error 2 'start 8 processes at most' mpirun -n 9 "$train" small.ini
+expect_error 2 "unknown key 'nam'" mpirun -n 3 "$train" small.ini run.nam=x
+printf '[sweep]\nrun.seed = 1, 2\njobs = 2\n' | cat "$work/small.ini" - >"$work/sweep.ini"
+expect_error 2 'sweep.jobs = 2' mpirun -n 2 "$train" sweep.ini
+
+# What only one process has otherwise.
+expect_error 2 "process 1 on .*: the configuration is not the same .*'lr = 0.5'" \
+    mpirun -n 1 "$train" small.ini --quiet : -n 1 "$train" small.ini --quiet optimizer.lr=0.5
+mkdir "$work/a" "$work/b"
+{ for i in 1 2 3 4; do cat "$root/LICENSE"; done; } >"$work/a/text.txt"
+for folder in a b; do
+    sed 's/^vocab = .*/task = text\nfile = text.txt/' "$work/small.ini" >"$work/$folder/text.ini"
+done
+expect_error 3 "process 1 on .*/b/text.txt: No such file" \
+    mpirun -n 1 "$train" a/text.ini --quiet : -n 1 "$train" b/text.ini --quiet
+if [ "$(uname -m)" = x86_64 ]; then
+    expect_error 2 "process 1 on .*: the kernels of OpenBLAS are not the same .*'Sandybridge' here" \
+        mpirun -n 1 -x OPENBLAS_CORETYPE=Nehalem "$train" small.ini --quiet : \
+        -n 1 -x OPENBLAS_CORETYPE=Sandybridge "$train" small.ini --quiet
+fi
+
+# A loss that is not finite, on all at once; and a folder that cannot be made.
+expect_error 5 'the loss is' mpirun -n 3 "$train" small.ini --quiet run.name=nan \
+    optimizer.lr=1e30 optimizer.clip_norm=0 optimizer.kind=sgd
+expect_error 1 'runs/usr1/metrics.csv' mpirun -n 3 "$train" small.ini --quiet \
+    run.dir=runs/usr1/metrics.csv
+
+# One process with the environment of a launcher that is not there.
+expect_error 2 'tells of 3 processes' env OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=1 \
+    "$train" small.ini --quiet
+
+# What is no training is done once.
+mpirun -n 3 "$train" --version >"$work/out"
+[ "$(wc -l <"$work/out")" = 1 ] || fail "--version is printed more than once"
+
+[ $failures = 0 ] && echo "worlds of processes end as they should"
+exit $failures
