@@ -2,6 +2,7 @@
 #include "bench/measure.h"
 #include "bench/table.h"
 #include "core/memory.h"
+#include "ops/engine.h"
 #include "ops/ops.h"
 
 #include <math.h>
@@ -120,8 +121,8 @@ rt_status bench_peak(const bench_options *o, int argc, char **argv)
     }
     if (!status.code) {
         if (!o->csv)
-            printf("%d thread%s, %s, OpenBLAS kernels %s; rates are of all threads together\n\n",
-                   threads, threads > 1 ? "s" : "", RT_PRECISION, rt_blas_kernels());
+            printf("%d thread%s, %s, %s kernels %s; rates are of all threads together\n\n", threads,
+                   threads > 1 ? "s" : "", RT_PRECISION, rt_engine_name(), rt_engine_kernels());
         measure_products(o, &y, times);
         measure_copies(o, &y, times);
     }

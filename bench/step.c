@@ -3,6 +3,7 @@
 #include "bench/table.h"
 #include "bench/training.h"
 #include "core/memory.h"
+#include "ops/engine.h"
 #include "ops/ops.h"
 #include "train/step/batch_loss.h"
 #include "train/step/trainer.h"
@@ -128,7 +129,7 @@ static void print(const bench_options *o, const rt_config *c, rt_trainer *traine
     const double low = bench_quartile(&r->steps, 1), high = bench_quartile(&r->steps, 3);
     const size_t parameters = rt_parameters_count(&m->parameters);
     if (o->csv) {
-        BENCH_ROW(o, true, BENCH_TEXT("kernels", 0, rt_blas_kernels()),
+        BENCH_ROW(o, true, BENCH_TEXT("kernels", 0, rt_engine_kernels()),
                   BENCH_NUMBER("threads", 0, 0, threads),
                   BENCH_NUMBER("parameters", 0, 0, (double)parameters),
                   BENCH_NUMBER("steps", 0, 0, steps), BENCH_NUMBER("ms", 0, 4, 1e3 * seconds),
@@ -146,11 +147,10 @@ static void print(const bench_options *o, const rt_config *c, rt_trainer *traine
            "%zu parameters\n",
            1e3 * seconds, 1e3 * low, 1e3 * high, steps, (double)r->last.tokens / seconds, threads,
            threads > 1 ? "s" : "", parameters);
-    printf(
-        "rate: %.1f GFLOP/s, %.0f %% of %.1f GFLOP/s (gemm %d^3 on as many threads, %s, OpenBLAS "
-        "kernels %s)\n",
-        1e-9 * a.all / seconds, share, 1e-9 * unit / peak, BENCH_PEAK_SIZE, RT_PRECISION,
-        rt_blas_kernels());
+    printf("rate: %.1f GFLOP/s, %.0f %% of %.1f GFLOP/s (gemm %d^3 on as many threads, %s, %s "
+           "kernels %s)\n",
+           1e-9 * a.all / seconds, share, 1e-9 * unit / peak, BENCH_PEAK_SIZE, RT_PRECISION,
+           rt_engine_name(), rt_engine_kernels());
     printf("head: %.1f %% of the arithmetic, done at labelled positions only\n",
            100 * a.head / a.all);
     printf("memory: %.1f MB resident at most; %.2f requests to the heap and %.2f page faults a "

@@ -29,6 +29,8 @@ rt_status bench_training_new(bench_training *t, const bench_options *o, int argc
 {
     rt_status status = load(&t->config, o, argc, argv);
     if (!status.code)
+        status = rt_engine_use(t->config.run.engine, t->config.run.math);
+    if (!status.code)
         status = rt_data_open(&t->data, &t->config.data, NULL);
     status = rt_world_agree(o->world, status);
     return status.code ? status : rt_trainer_new_in(&t->trainer, &t->config, t->data, o->world);

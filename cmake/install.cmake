@@ -99,10 +99,16 @@ set(rooms "/train/(text|config|checkpoint|huggingface)/|/train/step/(optimizer|b
 list(JOIN files_need " " files_flags)
 foreach(suffix "" _f64)
     set(layers rotor_core${suffix} rotor_ops${suffix} rotor_models${suffix})
+    set(onednn_here "")
+    set(onednn_flags "")
+    if(onednn AND NOT suffix)
+        set(onednn_here ${onednn})
+        set(onednn_flags " -ldnnl -lgomp")
+    endif()
     set(objects ${layers})
     list(TRANSFORM objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
     rotor_library(rotor "${suffix}" OBJECTS ${objects} LAYERS ${layers}
-        LINK PkgConfig::OPENBLAS PRIVATE "${openblas} -lm -lpthread"
+        LINK PkgConfig::OPENBLAS ${onednn_here} PRIVATE "${openblas}${onednn_flags} -lm -lpthread"
         DESCRIPTION "Tensors with automatic differentiation and rotary position embeddings")
     rotor_library(rotor-io "${suffix}"
         OBJECTS $<TARGET_OBJECTS:rotor_data${suffix}> $<TARGET_OBJECTS:rotor_io${suffix}>
@@ -114,7 +120,7 @@ endforeach()
 
 # The headers that callers may include, below include/rotor/ as they lie here; and one for all.
 set(private_headers
-    core/path.h ops/distance.h ops/dropout.h ops/gemm.h ops/rows.h ops/vector_math.h models/parts.h)
+    core/path.h ops/distance.h ops/dropout.h ops/gemm.h ops/products.h ops/rows.h ops/vector_math.h models/parts.h)
 set(includes "")
 set(ROTOR_HEADERS "")
 foreach(layer core ops models)

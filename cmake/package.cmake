@@ -27,7 +27,8 @@ License: Expat
 License: Expat
 @ROTOR_LICENSE@
 Comment: The programs and librotor-io are linked with HDF5 (BSD), OpenBLAS (BSD), xxHash (BSD), utf8proc (Expat)
- and Jansson (Expat); random123 (BSD) is compiled in.
+ and Jansson (Expat), the programs also with Open MPI (BSD) and oneDNN (Apache-2.0) where they were there;
+ random123 (BSD) is compiled in.
 ")
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

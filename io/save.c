@@ -16,7 +16,7 @@ static rt_checkpoint_info info_of(const rt_model *m)
     info.step = m->step;
     info.best_eval_loss = INFINITY;
     info.best_eval_step = 0;
-    snprintf(info.blas, sizeof info.blas, "%s", rt_blas_kernels());
+    snprintf(info.blas, sizeof info.blas, "%s", rt_engine_kernels());
     return info;
 }
 

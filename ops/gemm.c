@@ -1,36 +1,59 @@
 #include "ops/gemm.h"
 
 #include "ops/ops.h"
+#include "ops/products.h"
 
-#include <cblas.h>
-#include <pthread.h>
+#include <math.h>
+#include <stdatomic.h>
 
-#ifdef RT_DOUBLE
-#define cblas_gemm cblas_dgemm
-#else
-#define cblas_gemm cblas_sgemm
-#endif
+static rt_engine engine = RT_ENGINE_OPENBLAS;
+static rt_math math = RT_MATH_FLOAT;
+static atomic_bool failed;
 
-static void use_one_thread(void)
+rt_status rt_engine_use(rt_engine other_engine, rt_math other_math)
 {
-    openblas_set_num_threads(1);
+    rt_status status = rt_ok();
+    if (other_engine == RT_ENGINE_ONEDNN)
+        status = rt_onednn_begin(other_math);
+    else if (other_math != RT_MATH_FLOAT)
+        status = rt_error(RT_CONFIG, "OpenBLAS has no products in bf16: oneDNN has");
+    if (status.code)
+        return status;
+    engine = other_engine;
+    math = other_math;
+    return rt_ok();
 }
 
-const char *rt_blas_kernels(void)
+const char *rt_engine_name(void)
 {
-    return openblas_get_corename();
+    return engine == RT_ENGINE_ONEDNN ? "oneDNN" : "OpenBLAS";
 }
 
-static CBLAS_TRANSPOSE order(rt_operand x)
+const char *rt_engine_kernels(void)
 {
-    return x.transposed ? CblasTrans : CblasNoTrans;
+    return engine == RT_ENGINE_ONEDNN ? rt_onednn_kernels() : rt_openblas_kernels();
+}
+
+rt_status rt_engine_status(void)
+{
+    return atomic_exchange(&failed, false) ? rt_out_of_memory("a matrix product") : rt_ok();
+}
+
+/* What could not be computed must not look as if it were. */
+static void spoil(const rt_product *p)
+{
+    for (int i = 0; i < p->m; i++)
+        for (int j = 0; j < p->n; j++)
+            p->c[(size_t)i * (size_t)p->c_stride + (size_t)j] = (real)NAN;
+    atomic_store(&failed, true);
 }
 
 void rt_gemm(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real beta, real *c,
              int c_stride)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, use_one_thread);
-    cblas_gemm(CblasRowMajor, order(a), order(b), m, n, k, alpha, a.data, a.stride, b.data,
-               b.stride, beta, c, c_stride);
+    const rt_product p = {m, n, k, alpha, beta, a, b, c, c_stride};
+    if (engine == RT_ENGINE_OPENBLAS || !m || !n || !k)
+        rt_openblas_multiply(&p);
+    else if (!rt_onednn_multiply(&p, math))
+        spoil(&p);
 }

@@ -303,10 +303,6 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
 rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool causal,
                       const real **level);
 
-/* The name of the kernels that the BLAS has chosen for this processor. Other kernels round
- * differently. */
-const char *rt_blas_kernels(void);
-
 /* The instruction set that the row kernels were picked for: "x86-64-v4", "x86-64-v3", "default". */
 const char *rt_row_kernels(void);
 

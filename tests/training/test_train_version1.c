@@ -5,6 +5,7 @@
 
 #include "train_program.h"
 
+#include "ops/engine.h"
 #include "ops/ops.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/image.h"
@@ -34,7 +35,7 @@ static bool computes_as_the_fixtures(void)
     rt_checkpoint_info info;
     rt_status status = rt_checkpoint_read_info(rt_image_open("runs/end.h5", RT_PARSE_HERE), &info);
     ck_assert_msg(!status.code, "%s", status.message);
-    bool same = !strcmp(info.blas, rt_blas_kernels());
+    bool same = !strcmp(info.blas, rt_engine_kernels());
 #ifndef SAME_BUILD
     same = false;
 #endif

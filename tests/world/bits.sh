@@ -67,6 +67,25 @@ train_as frozen-1 1 $frozen || fail "$(cat "$work/frozen-1.err")"
 train_as frozen-3 3 $frozen || fail "$(cat "$work/frozen-3.err")"
 expect_same frozen-1 frozen-3 "a frozen layer on 3 processes"
 
+# Products in bf16 by another engine, where they can be had: threads and processes.
+bf16="$work/small.ini run.engine=onednn run.math=bf16"
+# shellcheck disable=SC2086
+if "$build/train" $bf16 --check >"$work/check" 2>&1; then
+    # shellcheck disable=SC2086
+    for threads in 1 2; do
+        train_as bf16-1-$threads 1 $bf16 run.threads=$threads || fail "$(cat "$work/bf16-1-$threads.err")"
+        train_as bf16-3-$threads 3 $bf16 run.threads=$threads ||
+            fail "$(head -3 "$work/bf16-3-$threads.err")"
+        expect_same bf16-1-$threads bf16-3-$threads "bf16 on 3 processes of $threads threads"
+    done
+    for file in metrics.csv theta.csv theta_final.csv result.csv; do
+        cmp -s "$work/bf16-1-1/runs/run/$file" "$work/bf16-1-2/runs/run/$file" ||
+            fail "bf16 on 2 threads: $file differs"
+    done
+else
+    echo "SKIP worlds in bf16: needs oneDNN and a processor with bf16 ($(cat "$work/check"))"
+fi
+
 # Stopped after step 6 on 4 processes, gone on with on 3, on one, and extended.
 options="$work/small.ini run.threads=1"
 # shellcheck disable=SC2086

@@ -65,7 +65,7 @@ done
 expect_error 3 "process 1 on .*/b/text.txt: No such file" \
     mpirun -n 1 "$train" a/text.ini --quiet : -n 1 "$train" b/text.ini --quiet
 if [ "$(uname -m)" = x86_64 ]; then
-    expect_error 2 "process 1 on .*: the kernels of OpenBLAS are not the same .*'Sandybridge' here" \
+    expect_error 2 "process 1 on .*: the kernels of matrix products are not the same .*'Sandybridge' here" \
         mpirun -n 1 -x OPENBLAS_CORETYPE=Nehalem "$train" small.ini --quiet : \
         -n 1 -x OPENBLAS_CORETYPE=Sandybridge "$train" small.ini --quiet
 fi

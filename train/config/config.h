@@ -12,6 +12,7 @@
 #include "core/status.h"
 #include "data/data.h"
 #include "models/options.h"
+#include "ops/engine.h"
 #include "train/config/optimizer_options.h"
 
 #include <stdbool.h>
@@ -33,6 +34,8 @@ typedef struct rt_run_options {
     int threads; /* 0 = all available */
     int log_every;
     bool tensorboard;
+    rt_engine engine; /* of matrix products */
+    rt_math math;
 } rt_run_options;
 
 typedef struct rt_lengths {

@@ -12,6 +12,8 @@
         return words[value];                                                                       \
     }
 
+WORDS(engine_word, RT_ENGINES)
+WORDS(math_word, RT_MATHS)
 WORDS(kind_word, RT_MODEL_KINDS)
 WORDS(norm_word, RT_NORM_ORDERS)
 WORDS(norm_kind_word, RT_NORM_KINDS)
@@ -89,6 +91,11 @@ static const rt_key keys[] = {
      "steps from one row of metrics.csv to the next", RT_MAY_DIFFER},
     {"run", "tensorboard", YES_NO(run.tensorboard), "no",
      "write the scalars of metrics.csv for TensorBoard as well", RT_MAY_DIFFER},
+    {"run", "engine", CHOICE(run.engine, engine_word), "openblas",
+     "what computes matrix products; onednn where the program was built with it", RT_MAY_DIFFER},
+    {"run", "math", CHOICE(run.math, math_word), "float",
+     "numbers that matrix products multiply; bf16 needs engine = onednn and a processor that has it",
+     RT_FIXED},
 
     {"model", "kind", CHOICE(model.kind, kind_word), "roformer",
      "what the model is built as; decoder has other defaults, no norm over the embeddings, and an "

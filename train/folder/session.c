@@ -1,6 +1,7 @@
 #include "train/folder/session.h"
 
 #include "core/memory.h"
+#include "ops/engine.h"
 #include "ops/ops.h"
 #include "train/text/csv.h"
 #include "train/text/program_name.h"
@@ -100,9 +101,9 @@ static void tell_program(rt_writer *w, const char *revision)
 {
     unsigned major, minor, patch;
     H5get_libversion(&major, &minor, &patch);
-    rt_writer_add(w, "rotor %s (%s)%s%s, HDF5 %u.%u.%u, OpenBLAS kernels %s", ROTOR_VERSION,
+    rt_writer_add(w, "rotor %s (%s)%s%s, HDF5 %u.%u.%u, %s kernels %s", ROTOR_VERSION,
                   RT_PRECISION, *revision ? ", revision " : "", revision, major, minor, patch,
-                  rt_blas_kernels());
+                  rt_engine_name(), rt_engine_kernels());
 }
 
 static void tell_host(rt_writer *w)

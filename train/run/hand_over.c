@@ -1,6 +1,7 @@
 #include "train/run/hand_over.h"
 
 #include "core/memory.h"
+#include "ops/engine.h"
 #include "ops/ops.h"
 #include "train/folder/session.h"
 #include "train/run/stop.h"
@@ -77,10 +78,10 @@ static rt_status compare_programs(const rt_run *r)
              r->arguments->revision);
     rt_status status = rt_world_compare(world, RT_CONFIG, "the program is", program, NULL);
     if (!status.code)
-        status =
-            rt_world_compare(world, RT_CONFIG, "the kernels of OpenBLAS are", rt_blas_kernels(),
-                             "give all the same, as in mpirun -x OPENBLAS_CORETYPE=Haswell "
-                             "for processors with AVX2");
+        status = rt_world_compare(world, RT_CONFIG, "the kernels of matrix products are",
+                                  rt_engine_kernels(),
+                                  "give all the same, as in mpirun -x OPENBLAS_CORETYPE=Haswell "
+                                  "for processors with AVX2");
     if (!status.code)
         status = rt_world_compare(world, RT_CONFIG, "the row kernels are", rt_row_kernels(),
                                   "only processors of one kind compute the same bits");
@@ -148,6 +149,8 @@ static rt_status open_as_told(rt_run *r, const meaning *m)
     *o.vocab_file = '\0'; /* it has been read by process 0 */
     rt_status status = read_meaning(r, m);
     const rt_data_meaning known = {r->vocabulary, r->labels, r->words, r->types};
+    if (!status.code)
+        status = rt_run_use_engine(r->config);
     if (!status.code)
         status = rt_data_open_as(&r->data, &o, known);
     return status.code ? status : rt_memory_check(r->config, r->data, r->world);

@@ -144,10 +144,20 @@ static rt_status check_lengths(const rt_run *r)
     return rt_ok();
 }
 
+rt_status rt_run_use_engine(const rt_config *c)
+{
+    const rt_status status = rt_engine_use(c->run.engine, c->run.math);
+    return status.code
+               ? rt_error(status.code, "%s: run.engine, run.math: %s", c->file, status.message)
+               : status;
+}
+
 static rt_status make_trainer(rt_run *r)
 {
     rt_world *world = r->world;
-    rt_status status = rt_memory_check(r->config, r->data, world);
+    rt_status status = rt_run_use_engine(r->config);
+    if (!status.code)
+        status = rt_memory_check(r->config, r->data, world);
     if (world)
         status = rt_run_hand_over(r, status);
     if (!status.code)
@@ -221,7 +231,7 @@ rt_status rt_run_save(rt_run *r)
                                .labels = (rt_labels *)rt_data_labels(r->data)};
     rt_status status = rt_ok();
     rt_trainer_collect(r->trainer);
-    snprintf(info.blas, sizeof info.blas, "%s", rt_blas_kernels());
+    snprintf(info.blas, sizeof info.blas, "%s", rt_engine_kernels());
     if (r->config->optimizer.past_count) {
         info.past_schedules = rt_past_schedules_write(&r->config->optimizer, 0);
         if (!info.past_schedules)
@@ -255,11 +265,11 @@ static void warn_of_other_digits(rt_run *r, const rt_checkpoint_info *info, cons
                         "warning: %s was computed in %s, this program computes in %s: what follows "
                         "is not what the run would have come to",
                         path, info->precision, RT_PRECISION);
-    if (strcmp(info->blas, rt_blas_kernels()) != 0)
+    if (strcmp(info->blas, rt_engine_kernels()) != 0)
         rt_progress_say(&r->progress,
                         "warning: %s was computed with the BLAS kernels %s, here they are %s: the "
                         "last digits will differ",
-                        path, info->blas, rt_blas_kernels());
+                        path, info->blas, rt_engine_kernels());
 }
 
 /* The learning rates that the run has had. */

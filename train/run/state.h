@@ -59,6 +59,9 @@ rt_status rt_run_open_model(rt_run *r) RT_MUST_CHECK;
  * trained, but for what the run folder holds, is decided here. */
 rt_status rt_run_prepare(rt_run *r) RT_MUST_CHECK;
 
+/* Has matrix products computed as the configuration says; RT_CONFIG if that cannot be had. */
+rt_status rt_run_use_engine(const rt_config *c) RT_MUST_CHECK;
+
 /* Warns of what a text cannot be read as, since the vocabulary lacks it; `text` says which one. */
 void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *text);
 

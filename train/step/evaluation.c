@@ -57,6 +57,8 @@ static rt_status failure_of(const evaluation *e, int workers)
     rt_status status = rt_data_status(e->trainer->data);
     for (int i = 0; i < workers && !status.code; i++)
         status = e->statuses[i];
+    if (!status.code)
+        status = rt_engine_status();
     return rt_world_agree(e->trainer->world, status);
 }
 

@@ -217,7 +217,10 @@ static rt_status draw(rt_trainer *t, rt_step_result *result)
 /* The loss and the gradient of the step, of which each process has its share. */
 static rt_status find_gradient(rt_trainer *t)
 {
-    rt_status status = rt_world_agree(t->world, differentiate(t));
+    rt_status status = differentiate(t);
+    if (!status.code)
+        status = rt_engine_status();
+    status = rt_world_agree(t->world, status);
     if (status.code)
         return status;
     rt_world_gather(t->world, t->results, t->shares.shards, sizeof *t->results);

@@ -5,6 +5,7 @@
  * evaluation.c evaluation, shares.c what the processes of a world exchange, orders.c how they are
  * told what to do. */
 
+#include "ops/engine.h"
 #include "train/step/batch_loss.h"
 #include "train/step/optimizer.h"
 #include "train/step/summation.h"

@@ -1,0 +1,35 @@
+#ifndef ROTOR_OPS_ENGINE_H
+#define ROTOR_OPS_ENGINE_H
+
+/* Which library computes matrix products, and in which numbers: a property of the whole program.
+ *
+ * OpenBLAS is always there. oneDNN is there if the build found it, in float only; with bf16 it
+ * rounds both operands of every product to bfloat16 (8 bits of fraction, to nearest, ties to even)
+ * and sums in float; what is no product stays float. Either runs on the calling thread alone, so
+ * that a product has the same bits every time.
+ */
+
+#include "core/choice.h"
+#include "core/status.h"
+
+#define RT_ENGINES(X) X(RT_ENGINE_OPENBLAS, "openblas") X(RT_ENGINE_ONEDNN, "onednn")
+typedef enum rt_engine { RT_ENGINES(RT_CHOICE_VALUE) } rt_engine;
+
+#define RT_MATHS(X) X(RT_MATH_FLOAT, "float") X(RT_MATH_BF16, "bf16")
+typedef enum rt_math { RT_MATHS(RT_CHOICE_VALUE) } rt_math;
+
+/* To be called while no other thread computes; OpenBLAS in float before that. RT_CONFIG says what
+ * the build or the processor lacks: then nothing changes. */
+rt_status rt_engine_use(rt_engine engine, rt_math math) RT_MUST_CHECK;
+
+/* "OpenBLAS" or "oneDNN", and what it has chosen for this processor, one word: "SkylakeX" of
+ * OpenBLAS, "oneDNN-2.6.3-avx512_core_bf16" of the other. Different kernels round in different
+ * order. */
+const char *rt_engine_name(void);
+const char *rt_engine_kernels(void);
+
+/* RT_MEMORY if a product could not be computed since this was asked last; what it should have
+ * filled is NaN. */
+rt_status rt_engine_status(void) RT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,27 @@
+/* The engine oneDNN of a build that has none: the library was not found, or the precision is
+ * double, in which it computes nothing. */
+
+#include "ops/products.h"
+
+rt_status rt_onednn_begin(rt_math math)
+{
+    (void)math;
+#ifdef RT_DOUBLE
+    return rt_error(RT_CONFIG, "oneDNN computes in float; this program computes in double");
+#else
+    return rt_error(RT_CONFIG, "this program was built without oneDNN: install libdnnl-dev and "
+                               "build again");
+#endif
+}
+
+bool rt_onednn_multiply(const rt_product *p, rt_math math)
+{
+    (void)p;
+    (void)math;
+    return false;
+}
+
+const char *rt_onednn_kernels(void)
+{
+    return "none";
+}

@@ -1,0 +1,29 @@
+#ifndef ROTOR_OPS_PRODUCTS_H
+#define ROTOR_OPS_PRODUCTS_H
+
+/* What stands behind the door of ops/gemm.h: a file for each engine. */
+
+#include "core/status.h"
+#include "ops/engine.h"
+#include "ops/gemm.h"
+
+/* As rt_gemm, all sizes above 0. */
+typedef struct rt_product {
+    int m, n, k;
+    real alpha, beta;
+    rt_operand a, b;
+    real *c;
+    int c_stride;
+} rt_product;
+
+void rt_openblas_multiply(const rt_product *p);
+const char *rt_openblas_kernels(void);
+
+/* Whether oneDNN is there for that math; RT_CONFIG says what is missing. */
+rt_status rt_onednn_begin(rt_math math) RT_MUST_CHECK;
+
+/* False if memory is short. */
+bool rt_onednn_multiply(const rt_product *p, rt_math math);
+const char *rt_onednn_kernels(void);
+
+#endif

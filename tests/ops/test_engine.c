@@ -1,0 +1,232 @@
+/* Products by another engine, in float and in bf16, against sums in double. */
+
+#include "suite.h"
+
+#include "core/memory.h"
+#include "ops/engine.h"
+#include "ops/gemm.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef RT_DOUBLE
+
+enum { LARGEST = 70 * 70 };
+
+typedef struct sizes {
+    int m, n, k;
+    bool a_transposed, b_transposed;
+    real alpha, beta;
+    int more; /* columns that rows have beyond those of the matrix */
+} sizes;
+
+static const sizes products[] = {
+    {1, 1, 1, false, false, 1, 0, 0},          {16, 16, 16, false, false, 1, 0, 0},
+    {33, 17, 65, false, true, 1, 1, 0},        {64, 48, 32, true, false, 1, 1, 0},
+    {7, 64, 5, true, true, (real)0.25, 0, 0},  {32, 32, 16, false, true, (real)0.25, 0, 6},
+    {65, 3, 66, true, false, 2, (real)0.5, 4}, {1, 64, 64, false, false, 1, 0, 0},
+    {64, 1, 64, false, true, 1, 1, 3},         {64, 64, 1, true, true, 1, 0, 0},
+};
+enum { PRODUCTS = sizeof products / sizeof *products };
+
+static real a[LARGEST * 2], b[LARGEST * 2], c[LARGEST * 2], before[LARGEST * 2];
+
+static real drawn(uint32_t *state)
+{
+    *state = *state * 1664525 + 1013904223;
+    return (real)((double)(*state >> 8) / (1 << 23) - 1);
+}
+
+static void fill(uint32_t seed)
+{
+    for (int i = 0; i < 2 * LARGEST; i++) {
+        a[i] = drawn(&seed);
+        b[i] = drawn(&seed);
+        before[i] = c[i] = drawn(&seed);
+    }
+}
+
+/* To the nearest number with 8 bits of fraction, the even one of two that are as near. */
+static double as_bf16(double x)
+{
+    int exponent;
+    const double fraction = frexp(x, &exponent);
+    return ldexp(nearbyint(ldexp(fraction, 8)), exponent - 8);
+}
+
+static double element(const real *x, int i, int j, bool transposed, int stride, rt_math math)
+{
+    const double value = (double)(transposed ? x[j * stride + i] : x[i * stride + j]);
+    return math == RT_MATH_BF16 ? as_bf16(value) : value;
+}
+
+static int stride_of(int rows, int columns, bool transposed, int more)
+{
+    return (transposed ? rows : columns) + more;
+}
+
+static void multiply(const sizes *s, real *result)
+{
+    rt_gemm(s->m, s->n, s->k, s->alpha,
+            (rt_operand){a, stride_of(s->m, s->k, s->a_transposed, s->more), s->a_transposed},
+            (rt_operand){b, stride_of(s->k, s->n, s->b_transposed, s->more), s->b_transposed},
+            s->beta, result, s->n + s->more);
+}
+
+/* Not reading c means that a NaN there does no harm. */
+static void check_product(const sizes *s, rt_math math)
+{
+    const int a_stride = stride_of(s->m, s->k, s->a_transposed, s->more);
+    const int b_stride = stride_of(s->k, s->n, s->b_transposed, s->more), stride = s->n + s->more;
+    if (s->beta == 0)
+        c[0] = (real)NAN;
+    multiply(s, c);
+    for (int i = 0; i < s->m; i++)
+        for (int j = 0; j < s->n; j++) {
+            double sum = 0, size = 1;
+            for (int l = 0; l < s->k; l++) {
+                const double x = element(a, i, l, s->a_transposed, a_stride, math) *
+                                 element(b, l, j, s->b_transposed, b_stride, math);
+                sum += x;
+                size += fabs(x);
+            }
+            sum *= (double)s->alpha;
+            if (s->beta != 0)
+                sum += (double)s->beta * (double)before[i * stride + j];
+            ck_assert_msg(fabs((double)c[i * stride + j] - sum) <= 1e-6 * size,
+                          "%d x %d x %d at %d, %d: %.9g instead of %.9g", s->m, s->n, s->k, i, j,
+                          (double)c[i * stride + j], sum);
+        }
+    for (int i = 0; i + 1 < s->m; i++)
+        for (int j = s->n; j < stride; j++)
+            ck_assert(c[i * stride + j] == before[i * stride + j]);
+}
+
+/* Whether it is there; what is missing is told. */
+static bool use(rt_math math)
+{
+    const rt_status status = rt_engine_use(RT_ENGINE_ONEDNN, math);
+    if (status.code)
+        printf("SKIP products in %s: needs oneDNN and a processor that has them (%s)\n",
+               math == RT_MATH_BF16 ? "bf16" : "float", status.message);
+    return !status.code;
+}
+
+static void back(void)
+{
+    ck_assert(!rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT).code);
+}
+
+START_TEST(products_are_those_of_the_rounded_operands)
+{
+    const rt_math math = _i / PRODUCTS ? RT_MATH_BF16 : RT_MATH_FLOAT;
+    fill((uint32_t)_i);
+    if (use(math))
+        check_product(products + _i % PRODUCTS, math);
+    ck_assert(!rt_engine_status().code);
+    back();
+}
+END_TEST
+
+/* 1 + 2^-8 lies in the middle of two numbers, as 1 + 3 2^-8 does. */
+START_TEST(ties_go_to_the_even_number_and_nan_stays)
+{
+    static const double rows[][2] = {{1 + 0x1p-8, 1},
+                                     {1 + 0x3p-8, 1 + 0x1p-6},
+                                     {1 + 0x1.1p-8, 1 + 0x1p-7},
+                                     {-1 - 0x1p-8, -1},
+                                     {0, 0},
+                                     {0x1p-100, 0x1p-100},
+                                     {(double)NAN, (double)NAN},
+                                     {(double)INFINITY, (double)INFINITY}};
+    if (use(RT_MATH_BF16))
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            const real x = (real)rows[i][0], one = 1;
+            real y = 5;
+            rt_gemm(1, 1, 1, 1, (rt_operand){&x, 1, false}, (rt_operand){&one, 1, false}, 0, &y, 1);
+            ck_assert_msg((double)y == rows[i][1] || (isnan(y) && isnan(rows[i][1])),
+                          "%.9g becomes %.9g", rows[i][0], (double)y);
+        }
+    back();
+}
+END_TEST
+
+static void *multiply_all(void *results)
+{
+    for (int i = 0; i < PRODUCTS; i++)
+        multiply(products + i, (real *)results + (size_t)i * LARGEST);
+    return NULL;
+}
+
+START_TEST(threads_come_to_the_same_bits)
+{
+    static real one[PRODUCTS * LARGEST], other[PRODUCTS * LARGEST];
+    pthread_t threads[2];
+    fill(7);
+    for (int math = 0; math < 2; math++) {
+        if (!use(math ? RT_MATH_BF16 : RT_MATH_FLOAT))
+            continue;
+        memset(one, 0, sizeof one);
+        memset(other, 0, sizeof other);
+        ck_assert(!pthread_create(&threads[0], NULL, multiply_all, one));
+        ck_assert(!pthread_create(&threads[1], NULL, multiply_all, other));
+        pthread_join(threads[0], NULL);
+        pthread_join(threads[1], NULL);
+        ck_assert(!memcmp(one, other, sizeof one));
+        memset(other, 0, sizeof other);
+        multiply_all(other);
+        ck_assert(!memcmp(one, other, sizeof one));
+    }
+    back();
+}
+END_TEST
+
+/* More shapes than a thread keeps. */
+START_TEST(any_number_of_shapes_can_be_multiplied)
+{
+    fill(8);
+    if (use(RT_MATH_BF16))
+        for (int round = 0; round < 2; round++)
+            for (int i = 0; i < 700; i++) {
+                const sizes s = {1 + i % 30, 1 + i / 30, 3, false, true, 1, 0, 0};
+                check_product(&s, RT_MATH_BF16);
+            }
+    back();
+}
+END_TEST
+
+#endif
+
+START_TEST(what_is_missing_is_said)
+{
+    const rt_status status = rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_BF16);
+    ck_assert_int_eq(status.code, RT_CONFIG);
+    ck_assert_ptr_nonnull(strstr(status.message, "oneDNN"));
+    ck_assert_str_eq(rt_engine_name(), "OpenBLAS");
+#ifdef RT_DOUBLE
+    const rt_status other = rt_engine_use(RT_ENGINE_ONEDNN, RT_MATH_FLOAT);
+    ck_assert_int_eq(other.code, RT_CONFIG);
+    ck_assert_ptr_nonnull(strstr(other.message, "double"));
+#endif
+    ck_assert(!strstr(rt_engine_kernels(), " "));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("engine");
+    TCase *tests = tcase_create("engine");
+#ifndef RT_DOUBLE
+    tcase_add_loop_test(tests, products_are_those_of_the_rounded_operands, 0, 2 * PRODUCTS);
+    tcase_add_test(tests, ties_go_to_the_even_number_and_nan_stays);
+    tcase_add_test(tests, threads_come_to_the_same_bits);
+    tcase_add_test(tests, any_number_of_shapes_can_be_multiplied);
+#endif
+    tcase_add_test(tests, what_is_missing_is_said);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
