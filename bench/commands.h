@@ -19,5 +19,6 @@ bench_command bench_xent;
 bench_command bench_adamw;
 bench_command bench_step;
 bench_command bench_world;
+bench_command bench_math;
 
 #endif

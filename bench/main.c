@@ -17,6 +17,8 @@ static const char usage[] =
     "                                          clipping, update\n"
     "  world CONFIG.ini [section.key=value ...] under mpirun: a step on several processes, what\n"
     "                                          they send, and a model of more of them\n"
+    "  math CONFIG.ini [section.key=value ...] the gradient with run.engine and run.math beside that\n"
+    "                                          of OpenBLAS in float, at steps 1 and 51\n"
     "  rope B=8 T=512 H=8 D=64                 theta learned, beside a copy of the tensor\n"
     "  attention B=1 T=4096 H=1 D=64           softmax attention\n"
     "  linear-attention H=4 D=64 from=512 to=16384\n"
@@ -42,12 +44,19 @@ static const struct {
     const char *name;
     bench_command *run;
 } commands[] = {
-    {"peak", bench_peak},           {"step", bench_step},
-    {"world", bench_world},         {"rope", bench_rope},
-    {"attention", bench_attention}, {"linear-attention", bench_linear_attention},
-    {"linear", bench_linear},       {"layernorm", bench_layernorm},
-    {"gelu", bench_gelu},           {"softmax", bench_softmax},
-    {"xent", bench_xent},           {"adamw", bench_adamw},
+    {"peak", bench_peak},
+    {"step", bench_step},
+    {"world", bench_world},
+    {"math", bench_math},
+    {"rope", bench_rope},
+    {"attention", bench_attention},
+    {"linear-attention", bench_linear_attention},
+    {"linear", bench_linear},
+    {"layernorm", bench_layernorm},
+    {"gelu", bench_gelu},
+    {"softmax", bench_softmax},
+    {"xent", bench_xent},
+    {"adamw", bench_adamw},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

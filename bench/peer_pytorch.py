@@ -2,10 +2,11 @@
 """A training step of the model of an INI file in PyTorch, as its users would write it.
 
     OMP_NUM_THREADS=N bench/peer_pytorch.py CONFIG.ini [--threads N] [--compile]
-                                            [--seconds S] [--cpu] [--csv]
+                                            [--autocast] [--seconds S] [--cpu] [--csv]
 
 Prints the median time of a step, its quartiles, the number of parameters, and the peak resident
-memory with the part of it that PyTorch takes before there is a model. --cpu times by the
+memory with the part of it that PyTorch takes before there is a model. --autocast computes the
+forward pass under torch.autocast("cpu", bfloat16). --cpu times by the
 processor's clock, for one thread on a busy machine.
 
 The model is the one that rotor trains: post-norm encoder, erf GELU, tied decoder, interleaved
@@ -134,6 +135,7 @@ def main():
     parser.add_argument("config")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--autocast", action="store_true")
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--csv", action="store_true")
@@ -154,7 +156,9 @@ def main():
 
     def step(i):
         optimizer.zero_grad(set_to_none=True)
-        step_model(*batches[i % len(batches)]).backward()
+        with torch.autocast("cpu", torch.bfloat16, enabled=o.autocast):
+            loss = step_model(*batches[i % len(batches)])
+        loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
 
