@@ -5,6 +5,7 @@
 #include "train/model_check.h"
 #include "train/report_command.h"
 #include "train/run/arguments.h"
+#include "train/run/compare_hosts.h"
 #include "train/run/found.h"
 #include "train/run/run.h"
 #include "train/step/memory_check.h"
@@ -161,8 +162,11 @@ static rt_exit obey(const rt_arguments *arguments)
     } else if (!code) {
         if (!arguments->quiet && arguments->override_count)
             print_text(stderr, rt_config_overrides(&config));
-        code = rt_sweep_asked(&sweep) ? obey_sweep(&config, &sweep, arguments)
-                                      : obey_one(&config, arguments);
+        if (arguments->world)
+            code = conclude_in(arguments->world, rt_compare_hosts(&config, &sweep, arguments));
+        if (!code)
+            code = rt_sweep_asked(&sweep) ? obey_sweep(&config, &sweep, arguments)
+                                          : obey_one(&config, arguments);
     }
     rt_sweep_free(&sweep);
     return code;
@@ -195,10 +199,11 @@ static rt_exit end(rt_exit code)
     return code;
 }
 
-/* Why there is no world: the first of the processes tells, or one that is alone. */
+/* Why there is no world: what all find is told by the first of the processes. */
 static rt_exit conclude_beginning(const rt_world *world, rt_status status)
 {
-    const bool tells = rt_world_launched_rank() == 0 || (world && rt_world_size(world) == 1);
+    const bool tells = rt_world_launched_rank() == 0 || status.code != RT_CONFIG ||
+                       (world && rt_world_size(world) == 1);
     return tells ? conclude(status) : rt_exit_of(status.code);
 }
 

@@ -62,6 +62,38 @@ START_TEST(results_that_nobody_can_read_are_a_failure)
 }
 END_TEST
 
+/* ---- what computes ---- */
+
+START_TEST(an_engine_that_is_not_there_is_refused)
+{
+    expect_exit(w, 2, "$TRAIN tiny.ini --quiet run.math=bf16");
+    expect_text(w->err, "tiny.ini: run.engine, run.math: OpenBLAS has no products in bf16");
+    expect_exit(w, 2, "$TRAIN tiny.ini --quiet --check run.math=bf16");
+    expect_exit(w, 2, "$TRAIN64 tiny.ini --quiet run.engine=onednn");
+    expect_text(w->err, "oneDNN computes in float; this program computes in double");
+    ck_assert(!exists("runs"));
+}
+END_TEST
+
+/* A run may go on with another engine, but not in other numbers. */
+START_TEST(a_change_of_the_engine_is_told)
+{
+    if (shell(w, "$TRAIN tiny.ini --quiet --check run.engine=onednn run.math=bf16")) {
+        printf("SKIP engines: needs oneDNN and a processor with bf16\n");
+        return;
+    }
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.engine=onednn train.steps=4");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --resume run.engine=openblas train.steps=6");
+    expect_text(w->err, "was computed with the BLAS kernels oneDNN-");
+    expect_exit(w, 2,
+                "$TRAIN tiny.ini --quiet --resume run.engine=onednn run.math=bf16 "
+                "train.steps=8");
+    expect_text(w->err, "run.math");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite run.engine=onednn run.math=bf16");
+    expect_text(w->out, "eval: loss ");
+}
+END_TEST
+
 /* ---- numbers ---- */
 
 static const struct {
@@ -212,6 +244,8 @@ int main(void)
     tcase_add_test(tests, what_training_refuses_check_refuses_alike);
     tcase_add_test(tests, another_model_to_start_from_is_found_by_check);
     tcase_add_test(tests, a_sweep_whose_runs_have_no_room_is_found_by_check);
+    tcase_add_test(tests, an_engine_that_is_not_there_is_refused);
+    tcase_add_test(tests, a_change_of_the_engine_is_told);
     tcase_add_test(tests, a_pipe_in_place_of_a_run_configuration_is_not_waited_for);
     tcase_add_test(tests, the_runs_of_a_sweep_are_checked_with_their_data);
 #ifdef LIMITS_ADDRESS_SPACE

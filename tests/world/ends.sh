@@ -44,6 +44,20 @@ expect_stop() { # expect_stop NAME SIGNAL RANK | expect_stop NAME SIGNAL mpirun
     [ "$(ls "$work/runs/$name/checkpoints" | wc -l)" = 1 ] || fail "$name: not one checkpoint"
     [ "$(grep -c 'stopped by a signal' "$work/err")" = 1 ] || fail "$name: not one message"
 }
+
+# The runs of a sweep are stopped as well, however early.
+printf '[sweep]\nrun.seed = 1, 2, 3, 4\n' | cat "$work/small.ini" - >"$work/seeds.ini"
+(cd "$work" && exec timeout 60 mpirun -n 2 "$train" seeds.ini run.threads=1 train.steps=1000000 \
+    train.checkpoint_every=1000000 train.eval_every=1000000 run.name=seeds) >"$work/out" 2>"$work/err" &
+job=$!
+until grep -q 'at a time' "$work/err"; do sleep 0.05; done
+name=seeds
+process=$(process_of 0 | head -1)
+[ -z "$process" ] || kill -TERM "$process"
+got=0
+wait "$job" || got=$?
+[ "$got" = 75 ] || fail "a sweep that is stopped: exit code $got: $(head -3 "$work/err")"
+
 expect_stop usr1 USR1 mpirun
 expect_stop term0 TERM 0
 expect_stop int2 INT 2
@@ -54,16 +68,30 @@ expect_error 2 "unknown key 'nam'" mpirun -n 3 "$train" small.ini run.nam=x
 printf '[sweep]\nrun.seed = 1, 2\njobs = 2\n' | cat "$work/small.ini" - >"$work/sweep.ini"
 expect_error 2 'sweep.jobs = 2' mpirun -n 2 "$train" sweep.ini
 
-# What only one process has otherwise.
+# What only one process has otherwise; of a sweep as well.
+expect_error 2 "process 1 on .*: the sweep is not the same" \
+    mpirun -n 1 "$train" sweep.ini sweep.jobs=1 --quiet : \
+    -n 1 "$train" sweep.ini sweep.jobs=1 sweep.run.seed=1,3 --quiet
+expect_error 2 "process 1 on .*: the configuration is not the same" \
+    mpirun -n 1 "$train" sweep.ini sweep.jobs=1 --quiet : -n 1 "$train" small.ini --quiet
 expect_error 2 "process 1 on .*: the configuration is not the same .*'lr = 0.5'" \
     mpirun -n 1 "$train" small.ini --quiet : -n 1 "$train" small.ini --quiet optimizer.lr=0.5
-mkdir "$work/a" "$work/b"
+
+# The same paths with other files behind them, as on another host.
+mkdir "$work/a" "$work/b" "$work/empty"
 { for i in 1 2 3 4; do cat "$root/LICENSE"; done; } >"$work/a/text.txt"
-for folder in a b; do
-    sed 's/^vocab = .*/task = text\nfile = text.txt/' "$work/small.ini" >"$work/$folder/text.ini"
-done
-expect_error 3 "process 1 on .*/b/text.txt: No such file" \
-    mpirun -n 1 "$train" a/text.ini --quiet : -n 1 "$train" b/text.ini --quiet
+tr a b <"$work/a/text.txt" >"$work/b/text.txt"
+sed 's/^vocab = .*/task = text\nfile = a\/text.txt/' "$work/small.ini" >"$work/text.ini"
+if unshare --mount true 2>/dev/null; then
+    expect_error 3 "process 1 on .*: the data is not the same" \
+        mpirun -n 1 "$train" text.ini --quiet : \
+        -n 1 unshare --mount sh -c "mount --bind b a && exec $train text.ini --quiet"
+    expect_error 3 "process 1 on .*: the data is not the same .*/a/text.txt (cannot be read)' here" \
+        mpirun -n 1 "$train" text.ini --quiet : \
+        -n 1 unshare --mount sh -c "mount --bind empty a && exec $train text.ini --quiet"
+else
+    echo "SKIP worlds of hosts: needs unshare --mount"
+fi
 if [ "$(uname -m)" = x86_64 ]; then
     expect_error 2 "process 1 on .*: the kernels of matrix products are not the same .*'Sandybridge' here" \
         mpirun -n 1 -x OPENBLAS_CORETYPE=Nehalem "$train" small.ini --quiet : \

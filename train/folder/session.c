@@ -53,6 +53,8 @@ static void add_file(rt_writer *w, const char *path)
     }
     if (file)
         fclose(file);
+    else
+        rt_writer_add(w, " (cannot be read)");
 }
 
 static void tell_data(rt_writer *w, const rt_data_options *data)
@@ -101,9 +103,9 @@ static void tell_program(rt_writer *w, const char *revision)
 {
     unsigned major, minor, patch;
     H5get_libversion(&major, &minor, &patch);
-    rt_writer_add(w, "rotor %s (%s)%s%s, HDF5 %u.%u.%u, %s kernels %s", ROTOR_VERSION,
-                  RT_PRECISION, *revision ? ", revision " : "", revision, major, minor, patch,
-                  rt_engine_name(), rt_engine_kernels());
+    rt_writer_add(w, "rotor %s (%s)%s%s, HDF5 %u.%u.%u, %s kernels %s", ROTOR_VERSION, RT_PRECISION,
+                  *revision ? ", revision " : "", revision, major, minor, patch, rt_engine_name(),
+                  rt_engine_kernels());
 }
 
 static void tell_host(rt_writer *w)

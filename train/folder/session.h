@@ -12,7 +12,7 @@
 /* The cells of the session that begins now: the time (UTC), the name of the machine, version and
  * `revision` ("" if unknown) of the program with its kernels, the command line, and of every file
  * of data its path, its size and XXH128, as `xxhsum -H2` prints it. The caller frees them
- * (rt_free); NULL when the heap is exhausted. A file that cannot be read has no digest, and one
+ * (rt_free); NULL when the heap is exhausted. A file that cannot be read is said to be one, and one
  * above 2 GiB is not read for it. */
 char *rt_session_cells(const rt_data_options *data, const char *revision, int argc,
                        char *const *argv);

@@ -1,13 +1,9 @@
 #include "train/run/hand_over.h"
 
 #include "core/memory.h"
-#include "ops/engine.h"
-#include "ops/ops.h"
-#include "train/folder/session.h"
 #include "train/run/stop.h"
 #include "train/step/memory_check.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- what is passed on ---- */
@@ -68,46 +64,6 @@ static void free_meaning(meaning *m)
     rt_free(m->labels);
 }
 
-/* ---- what must be the same ---- */
-
-static rt_status compare_programs(const rt_run *r)
-{
-    rt_world *world = r->world;
-    char program[256];
-    snprintf(program, sizeof program, "%s (%s) %s", ROTOR_VERSION, RT_PRECISION,
-             r->arguments->revision);
-    rt_status status = rt_world_compare(world, RT_CONFIG, "the program is", program, NULL);
-    if (!status.code)
-        status = rt_world_compare(world, RT_CONFIG, "the kernels of matrix products are",
-                                  rt_engine_kernels(),
-                                  "give all the same, as in mpirun -x OPENBLAS_CORETYPE=Haswell "
-                                  "for processors with AVX2");
-    if (!status.code)
-        status = rt_world_compare(world, RT_CONFIG, "the row kernels are", rt_row_kernels(),
-                                  "only processors of one kind compute the same bits");
-    return status;
-}
-
-static rt_status compare_text(rt_world *world, rt_code code, const char *what, char *text)
-{
-    rt_status status = rt_world_agree(world, text ? rt_ok() : rt_out_of_memory("a comparison"));
-    if (!status.code)
-        status = rt_world_compare(world, code, what, text, NULL);
-    rt_free(text);
-    return status;
-}
-
-static rt_status compare(const rt_run *r)
-{
-    rt_world *world = r->world;
-    rt_status status = compare_programs(r);
-    if (!status.code)
-        status = rt_world_compare(world, RT_CONFIG, "the configuration is", r->given, NULL);
-    return status.code
-               ? status
-               : compare_text(world, RT_DATA, "the data is", rt_session_data(&r->config->data));
-}
-
 /* ---- process 0 ---- */
 
 rt_status rt_run_hand_over(rt_run *r, rt_status status)
@@ -121,9 +77,7 @@ rt_status rt_run_hand_over(rt_run *r, rt_status status)
     if (!status.code)
         status = pass_meaning(world, &m);
     free_meaning(&m);
-    if (!status.code)
-        status = rt_world_agree(world, rt_ok()); /* the others have opened their data */
-    return status.code ? status : compare(r);
+    return status.code ? status : rt_world_agree(world, rt_ok()); /* the others' data is open */
 }
 
 /* ---- the others ---- */
@@ -166,8 +120,6 @@ static rt_status open_run(rt_run *r)
     if (!status.code)
         status = rt_world_agree(world, open_as_told(r, &m));
     free_meaning(&m);
-    if (!status.code)
-        status = compare(r);
     if (!status.code)
         status = rt_trainer_new_in(&r->trainer, r->config, r->data, world);
     return status;

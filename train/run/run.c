@@ -69,6 +69,7 @@ static rt_status begin(rt_run *r)
     }
     if (status.code)
         return status;
+    rt_trainer_on_stop(r->trainer, rt_stop_ask);
     rt_trainer_share(r->trainer);
     r->config_text = rt_config_ini(r->config);
     return r->config_text ? rt_ok() : rt_out_of_memory("a configuration");
@@ -174,7 +175,7 @@ static rt_status after_step(rt_run *r, const rt_step_result *result)
     if (lost)
         rt_progress_say(&r->progress, "warning: %s/%s cannot be written", r->folder.path, lost);
     r->finished = last || (!status.code && due && reached_target(c, &evaluation));
-    r->stopping = rt_stop_asked() || result->stop;
+    r->stopping = rt_stop_asked();
     rt_stop_watch(NULL, 0); /* a disk may take its time */
     if (!status.code)
         status = save_if_due(r, r->finished || r->stopping || best ||
@@ -383,9 +384,7 @@ rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments)
     rt_exit code = RT_EXIT_DONE;
     rt_stop_on_signals();
     r.world = arguments->world;
-    if (r.world && !(r.given = rt_config_ini(config)))
-        code = fail(&r, rt_out_of_memory("a configuration"));
-    else if (rt_world_rank(r.world))
+    if (rt_world_rank(r.world))
         rt_run_assist(&r);
     else
         code = train(&r);

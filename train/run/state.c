@@ -32,7 +32,6 @@ void rt_run_free(rt_run *r)
     rt_vocabulary_free(r->vocabulary);
     rt_labels_free(r->labels);
     rt_run_folder_close(&r->folder);
-    rt_free(r->given);
     rt_free(r->config_text);
     rt_free(r->session);
     rt_free(r->before);

@@ -27,7 +27,6 @@ typedef struct rt_run {
     rt_training_state *state;
     rt_metrics metrics;
     rt_progress progress;
-    char *given; /* the configuration as it was given, in a world of processes; or NULL */
     char *config_text;
     char *session; /* cells of timing.csv */
     double best_loss;

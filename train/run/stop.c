@@ -88,3 +88,8 @@ int rt_stop_asked(void)
 {
     return asked;
 }
+
+void rt_stop_ask(void)
+{
+    asked = asked ? asked : SIGTERM;
+}

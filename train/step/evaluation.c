@@ -54,6 +54,9 @@ static void evaluate_part(void *context, int job, int worker)
 
 static rt_status failure_of(const evaluation *e, int workers)
 {
+    const rt_trainer *t = e->trainer;
+    if (rt_world_any(t->world, t->stop && t->stop()) && t->on_stop)
+        t->on_stop();
     rt_status status = rt_data_status(e->trainer->data);
     for (int i = 0; i < workers && !status.code; i++)
         status = e->statuses[i];
@@ -95,7 +98,8 @@ static void share_parts(evaluation *e, int count)
         e->starts[i] = (size_t)((long)count * i / size);
 }
 
-static rt_status make_room(evaluation *e, int length, int workers, int count, bool confusion)
+static rt_status make_room(evaluation *e, int length, int workers, int count,
+                           const int64_t *confusion)
 {
     const rt_trainer *t = e->trainer;
     e->parts = rt_alloc((size_t)count, sizeof *e->parts);
@@ -105,7 +109,7 @@ static rt_status make_room(evaluation *e, int length, int workers, int count, bo
     if (confusion)
         e->confusions = rt_alloc((size_t)workers * confusion_size(t), sizeof *e->confusions);
     rt_status status =
-        e->parts && e->room && e->statuses && e->starts && confusion == (e->confusions != NULL)
+        e->parts && e->room && e->statuses && e->starts && !confusion == !e->confusions
             ? rt_ok()
             : rt_out_of_memory("an evaluation");
     for (int i = 0; i < workers && !status.code; i++) {
@@ -126,7 +130,7 @@ rt_status rt_trainer_take_evaluation(rt_trainer *t, rt_order_of_evaluation what,
     e.rows = t->config->train.batch_size / t->shards;
     const int count = (int)((e.sequences + e.rows - 1) / e.rows);
     *result = (rt_evaluation){.sequences = e.sequences};
-    rt_status status = make_room(&e, what.length, workers, count, what.confusion);
+    rt_status status = make_room(&e, what.length, workers, count, confusion);
     if (!status.code) {
         share_parts(&e, count);
         rt_workers_run(t->workers, evaluate_part, &e, (int)(e.starts[rank + 1] - e.starts[rank]));
@@ -134,7 +138,7 @@ rt_status rt_trainer_take_evaluation(rt_trainer *t, rt_order_of_evaluation what,
     }
     if (!status.code)
         status = sum_parts(&e, count, result);
-    if (!status.code && what.confusion) {
+    if (!status.code && confusion) {
         sum_confusions(&e, workers, confusion);
         rt_world_sum(t->world, confusion, confusion_size(t));
     }

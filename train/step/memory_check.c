@@ -19,6 +19,23 @@ static const double of_gate = 1; /* of the feed-forward width in every layer, if
 /* The buffer of a thread in OpenBLAS. One that gets none asks for it again, for ever. */
 static const double blas_buffer = 128 << 20;
 
+/* Blocks of gradients that a process gets from others: its share of each subtree. */
+static double received(int shards, const rt_world *world)
+{
+    const int size = rt_world_size(world);
+    int subtrees = 0;
+    for (int i = 0; i < size; i++) {
+        rt_subtrees own = {.shards = shards};
+        rt_summation sums[RT_MOST_SUBTREES];
+        if (i == rt_world_rank(world))
+            continue;
+        for (int k = (int)((long)shards * i / size); k < (int)((long)shards * (i + 1) / size); k++)
+            rt_subtrees_take(&own, rt_subtree_of_shard(k, 0), sums);
+        subtrees += own.count;
+    }
+    return (double)subtrees / size;
+}
+
 rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *c, const rt_data *data,
                              const rt_world *world)
 {
@@ -32,12 +49,14 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *c, const rt_
     rt_status status = rt_roformer_size(&o, &parameters);
     if (status.code)
         return status;
-    need->parameters = 3.0 * (double)parameters * sizeof(real);
+    /* Process 0 has all moments, for its checkpoints. */
+    const double moments = rank ? 2.0 / rt_world_size(world) : 2;
+    need->parameters = (1 + moments) * (double)parameters * sizeof(real);
     need->blocks =
         rt_summation_blocks(shards, first, end, rt_summation_group(end - first, workers));
     need->gradients = (double)parameters * need->blocks * sizeof(real);
-    if (rt_world_size(world) > 1) /* what is received of the others' sums */
-        need->gradients += (double)parameters * sizeof(real);
+    if (rt_world_size(world) > 1)
+        need->gradients += received(shards, world) * (double)parameters * sizeof(real);
     const double gate = o.ffn == RT_FFN_PLAIN ? 0 : of_gate;
     const double width = of_width + (o.dropout > 0 ? of_dropout : 0);
     need->activations = workers * tokens * sizeof(real) *

@@ -55,7 +55,9 @@ static rt_status evaluate(rt_trainer *t, int length, int batches, rt_evaluation 
     const rt_order_of_evaluation what = {length, batches, confusion != NULL};
     give(t, RT_ORDER_EVALUATE, what);
     share_theta(t);
-    return rt_trainer_take_evaluation(t, what, result, confusion);
+    rt_status status =
+        rt_world_agree(t->world, rt_ok()); /* the others have the room that it takes */
+    return status.code ? status : rt_trainer_take_evaluation(t, what, result, confusion);
 }
 
 rt_status rt_trainer_evaluate(rt_trainer *t, int length, rt_evaluation *result)
@@ -87,6 +89,8 @@ void rt_trainer_collect(rt_trainer *t)
 
 void rt_trainer_dismiss(rt_trainer *t)
 {
+    if (!t)
+        return;
     if (t->world && rt_world_rank(t->world) == 0)
         give(t, RT_ORDER_END, no_evaluation);
     t->world = NULL;
@@ -102,7 +106,11 @@ static rt_status evaluate_as_told(rt_trainer *t, rt_order_of_evaluation what)
     share_theta(t);
     if (what.confusion)
         confusion = rt_alloc(classes * classes, sizeof *confusion);
-    rt_status status = rt_trainer_take_evaluation(t, what, &result, confusion);
+    rt_status status =
+        rt_world_agree(t->world,
+                       what.confusion && !confusion ? rt_out_of_memory("an evaluation") : rt_ok());
+    if (!status.code)
+        status = rt_trainer_take_evaluation(t, what, &result, confusion);
     rt_free(confusion);
     return status;
 }

@@ -12,6 +12,8 @@
 
 #include "core/memory.h"
 
+#include <limits.h>
+
 static int rank_of(const rt_trainer *t)
 {
     return rt_world_rank(t->world);
@@ -116,6 +118,8 @@ rt_status rt_shares_new(rt_trainer *t)
 
 rt_status rt_shares_divide(rt_trainer *t)
 {
+    if (t->world && t->state.model->parameters.block_size > INT_MAX)
+        return rt_error(RT_CONFIG, "a model of more than %d numbers cannot be shared", INT_MAX);
     share_stretches(t);
     return make_room(t);
 }

@@ -191,7 +191,7 @@ static void sum_up(const rt_trainer *t, rt_step_result *result)
 }
 
 /* The sequences of the step, and how many labels and tokens all shards have. */
-static rt_status draw(rt_trainer *t, rt_step_result *result)
+static rt_status draw(rt_trainer *t)
 {
     int64_t counts[3] = {0}; /* labels, processes that have failed, processes asked to stop */
     const int first = rt_first_shard(t), end = rt_end_shard(t);
@@ -205,7 +205,8 @@ static rt_status draw(rt_trainer *t, rt_step_result *result)
     counts[1] = status.code != RT_OK;
     counts[2] = t->stop && t->stop();
     rt_world_sum(t->world, counts, 3);
-    result->stop = counts[2] > 0;
+    if (counts[2] && t->on_stop)
+        t->on_stop();
     if (counts[1])
         return rt_world_agree(t->world, status);
     if (!counts[0])
@@ -232,7 +233,7 @@ rt_status rt_trainer_take_step(rt_trainer *t, rt_step_result *result)
 {
     const rt_optimizer_options *o = &t->config->optimizer;
     *result = (rt_step_result){0};
-    rt_status status = draw(t, result);
+    rt_status status = draw(t);
     if (!status.code)
         status = find_gradient(t);
     if (status.code)
@@ -454,6 +455,11 @@ void rt_trainer_print_profile(FILE *to, const rt_trainer *t)
 const rt_data *rt_trainer_data(const rt_trainer *t)
 {
     return t->data;
+}
+
+void rt_trainer_on_stop(rt_trainer *t, void (*stop)(void))
+{
+    t->on_stop = stop;
 }
 
 int rt_trainer_threads(const rt_trainer *t)

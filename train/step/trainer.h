@@ -40,7 +40,6 @@ typedef struct rt_step_result {
     double theta_grad_norm; /* the share of theta in it; 0 if theta is fixed */
     double lr;
     long tokens;
-    bool stop; /* another process was asked to stop */
 } rt_step_result;
 
 typedef struct rt_evaluation {
@@ -73,12 +72,17 @@ rt_status rt_trainer_new_in(rt_trainer **trainer_new, const rt_config *config, c
                             rt_world *world) RT_MUST_CHECK;
 void rt_trainer_free(rt_trainer *trainer);
 
+/* What is called in a step or an evaluation when another process was asked to stop. */
+void rt_trainer_on_stop(rt_trainer *trainer, void (*stop)(void));
+
 /* Of every process but 0: does as process 0 does until it is done. `stop` tells whether this
- * process was asked to stop, for rt_step_result. */
+ * process was asked to stop. */
 void rt_trainer_serve(rt_trainer *trainer, int (*stop)(void));
 
 /* Of process 0, each nothing for a process alone: makes its step, parameters and moments those of
- * all; gets the moments of all, which are those of its own share before; goes on alone. */
+ * all; gets the moments of all, which are those of its own share before; lets the others go, after
+ * which it evaluates alone and takes no more steps. Whoever changes parameters between two steps
+ * shares them; an evaluation shares theta. */
 void rt_trainer_share(rt_trainer *trainer);
 void rt_trainer_collect(rt_trainer *trainer);
 void rt_trainer_dismiss(rt_trainer *trainer);

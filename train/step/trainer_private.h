@@ -22,7 +22,6 @@ typedef struct rt_stretch {
 typedef struct rt_shard_result {
     double loss; /* summed over the labels */
     int64_t correct;
-    int64_t labels;
     int64_t tokens;
 } rt_shard_result;
 
@@ -68,7 +67,8 @@ struct rt_trainer {
     rt_shares shares;
     rt_profile *profiles; /* of each worker; NULL: nothing is measured */
     rt_training_state state;
-    int (*stop)(void); /* whether this process was asked to stop; or NULL */
+    int (*stop)(void);     /* whether this process was asked to stop; or NULL */
+    void (*on_stop)(void); /* what process 0 does if another one was; or NULL */
 
     rt_update update; /* of the step under way */
     double lr;        /* likewise */

@@ -1,6 +1,7 @@
 #include "train/sweep/hands.h"
 
 #include "core/memory.h"
+#include "train/text/writer.h"
 
 #include <signal.h>
 #include <time.h>
@@ -9,21 +10,51 @@
 typedef struct report {
     int ended; /* the run, or RT_NO_RUN */
     int how;
-    int stop; /* it was asked to */
+    int stop;   /* it was asked to */
+    int broken; /* its helper starts nothing */
 } report;
 
 enum { WAIT_MS = 30 };
 enum { GO_ON, STOP, END }; /* what process 0 says beside who begins what */
 
-rt_status rt_hands_new(rt_hands *h, rt_world *world, rt_helper *helper)
+rt_status rt_hands_new(rt_hands *h, rt_world *world, rt_helper *helper, const rt_sweep *sweep,
+                       int threads)
 {
     const int size = rt_world_size(world);
-    *h = (rt_hands){.world = world, .helper = helper, .own = RT_NO_RUN};
+    *h = (rt_hands){
+        .world = world, .helper = helper, .sweep = sweep, .threads = threads, .own = RT_NO_RUN};
     h->runs = rt_alloc((size_t)size, sizeof *h->runs);
     h->next = rt_alloc((size_t)size + 1, sizeof *h->next);
     for (int i = 0; h->runs && h->next && i < size; i++)
         h->runs[i] = h->next[i] = RT_NO_RUN;
-    return rt_world_agree(world, h->runs && h->next ? rt_ok() : rt_out_of_memory("a sweep"));
+    rt_status status =
+        rt_world_agree(world, h->runs && h->next ? rt_ok() : rt_out_of_memory("a sweep"));
+    if (status.code)
+        h->world = NULL; /* in which nobody listens */
+    return status;
+}
+
+int rt_hands_count(const rt_hands *h)
+{
+    int count = 0;
+    for (int i = 0; i < rt_world_size(h->world); i++)
+        count += h->runs[i] != RT_NO_HAND;
+    return count;
+}
+
+/* What a run is: its name, its threads and its settings, a line each. */
+static bool start(rt_hands *h, int run)
+{
+    char name[RT_RUN_NAME_SIZE];
+    char *settings = rt_sweep_overrides(h->sweep, run);
+    rt_writer text = {0};
+    rt_sweep_name(h->sweep, run, name);
+    rt_writer_add(&text, "%s\n%d\n%s", name, h->threads, settings ? settings : "");
+    char *whole = rt_writer_take(&text);
+    const bool started = settings && whole && rt_helper_start(h->helper, whole);
+    rt_free(settings);
+    rt_free(whole);
+    return started;
 }
 
 bool rt_hands_give(rt_hands *h, int run)
@@ -46,10 +77,11 @@ static bool round_of_all(rt_hands *h, int what, bool stop, report *reports)
     if (h->next[size] == END)
         return false;
     report *mine = reports + rank;
-    *mine = (report){RT_NO_RUN, 1 << 8, stop}; /* exit code 1 */
+    *mine = (report){RT_NO_RUN, 1 << 8, stop, 0}; /* exit code 1 */
     if (h->next[rank] != RT_NO_RUN) {
         h->own = h->next[rank];
-        if (!rt_helper_start(h->helper, h->own))
+        mine->broken = !start(h, h->own);
+        if (mine->broken)
             mine->ended = h->own;
     }
     if (h->next[size] == STOP)
@@ -73,7 +105,7 @@ bool rt_hands_look(rt_hands *h, bool stop, void (*ended)(void *context, int run,
         h->next[i] = RT_NO_RUN;
         asked |= reports[i].stop != 0;
         if (reports[i].ended != RT_NO_RUN) {
-            h->runs[i] = RT_NO_RUN;
+            h->runs[i] = reports[i].broken ? RT_NO_HAND : RT_NO_RUN;
             ended(context, reports[i].ended, reports[i].how);
         }
     }

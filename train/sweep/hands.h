@@ -4,28 +4,37 @@
 /* The processes of a world train the runs of a sweep, one each at a time, in the helper of each:
  * every few milliseconds process 0 says who begins which run, and learns which have ended. */
 
+#include "train/config/sweep.h"
 #include "train/world/helper.h"
 #include "train/world/world.h"
 
 typedef struct rt_hands {
     rt_world *world;
     rt_helper *helper; /* of this process */
-    int own;           /* the run that it has, or RT_NO_RUN */
-    int *runs;         /* of each process: the run that it has */
-    int *next;         /* of each process: the run that it begins */
+    const rt_sweep *sweep;
+    int threads; /* of a run that this process trains */
+    int own;     /* the run that it has, or RT_NO_RUN */
+    int *runs;   /* of each process: the run that it has; or that it can start none */
+    int *next;   /* of each process: the run that it begins */
 } rt_hands;
-enum { RT_NO_RUN = -1 };
+enum { RT_NO_RUN = -1, RT_NO_HAND = -2 };
 
-rt_status rt_hands_new(rt_hands *h, rt_world *world, rt_helper *helper) RT_MUST_CHECK;
+/* The sweep is kept, not copied: a run is what it says, whatever becomes of its file. */
+rt_status rt_hands_new(rt_hands *h, rt_world *world, rt_helper *helper, const rt_sweep *sweep,
+                       int threads) RT_MUST_CHECK;
 
 /* Of process 0: ends rt_hands_serve of the others. */
 void rt_hands_free(rt_hands *h);
 
-/* Of process 0: whether a process has no run; gives it one. */
+/* Of process 0: gives a run to a process that has none, if there is one. */
 bool rt_hands_give(rt_hands *h, int run);
 
+/* Of process 0: how many processes can start runs. */
+int rt_hands_count(const rt_hands *h);
+
 /* Of process 0: what was given is begun, and `ended` told of every run that has ended, with the
- * status of waitpid. `stop` asks all runs to stop. Returns whether any process was asked to. */
+ * status of waitpid. As long as `stop` is given, all runs are asked to stop. Returns whether any
+ * process was asked to. */
 bool rt_hands_look(rt_hands *h, bool stop, void (*ended)(void *context, int run, int how),
                    void *context);
 

@@ -65,17 +65,18 @@ static int jobs_of(const rt_sweep *sweep, const rt_world *world)
     return world ? rt_world_size(world) : sweep->jobs ? sweep->jobs : 1;
 }
 
-/* Runs at a time that share the processors of this process. */
-static int jobs_here(const rt_sweep *sweep)
-{
-    return rt_world_launched_size() > 1 ? rt_world_launched_neighbours() : jobs_of(sweep, NULL);
-}
-
 /* The share of a run in the threads that the configuration asks for. */
 static int threads_of(const rt_sweep *sweep, const rt_config *config)
 {
     const int all = config->run.threads ? config->run.threads : rt_processors();
-    return all / jobs_here(sweep) > 1 ? all / jobs_here(sweep) : 1;
+    return all / jobs_of(sweep, NULL) > 1 ? all / jobs_of(sweep, NULL) : 1;
+}
+
+/* The threads of a run in a world, whose processes have the threads that are asked for each. */
+static int threads_in(const rt_world *world, const rt_config *config)
+{
+    const int share = rt_processors() / rt_world_neighbours(world);
+    return config->run.threads ? config->run.threads : share > 1 ? share : 1;
 }
 
 /* The configuration of one run as it is trained: its folder lies in that of the sweep. *errors as
@@ -172,38 +173,62 @@ static bool print_to_log(const sweep_run *r, const char *name)
     return printed;
 }
 
-/* The life of the process that trains it. */
-static rt_exit be_run(const sweep_run *r, int run)
+/* The life of the process that trains a run. */
+static rt_exit be_member(const sweep_run *r, rt_config *config)
 {
-    rt_config config;
     const rt_arguments arguments = member_arguments(r->arguments);
-    rt_status status = load_again(r, run, &config);
-    if (status.code || !print_to_log(r, config.run.name))
+    if (!print_to_log(r, config->run.name))
         return RT_EXIT_FAILURE;
-    rt_exit code = rt_run_train(&config, &arguments);
+    rt_exit code = rt_run_train(config, &arguments);
     if (fflush(stdout) && !code)
         code = RT_EXIT_FAILURE;
     return code;
 }
 
-int rt_sweep_member(const void *context, int run)
+static rt_exit be_run(const sweep_run *r, int run)
+{
+    rt_config config;
+    rt_status status = load_again(r, run, &config);
+    return status.code ? RT_EXIT_FAILURE : be_member(r, &config);
+}
+
+/* The text is that of rt_hands: name, threads, settings. */
+static bool read_member(const char *text, char name[RT_RUN_NAME_SIZE], int *threads,
+                        const char **settings)
+{
+    const size_t length = strcspn(text, "\n");
+    int used = 0;
+    if (length >= RT_RUN_NAME_SIZE || sscanf(text + length, "\n%d%n", threads, &used) != 1)
+        return false;
+    snprintf(name, RT_RUN_NAME_SIZE, "%.*s", (int)length, text);
+    *settings = text + length + used + 1;
+    return true;
+}
+
+int rt_sweep_member(const void *context, const char *text)
 {
     const rt_arguments *arguments = context;
-    rt_config base;
-    rt_sweep sweep = {0};
-    char *errors = NULL;
-    sweep_run r = {.sweep = &sweep, .arguments = arguments};
+    rt_config config;
+    char name[RT_RUN_NAME_SIZE], *errors = NULL;
+    const char *settings;
+    int threads;
+    sweep_run r = {.arguments = arguments};
+    if (!read_member(text, name, &threads, &settings))
+        return RT_EXIT_FAILURE;
     const rt_config_source source = {.path = arguments->config,
                                      .overrides = arguments->overrides,
                                      .override_count = arguments->override_count,
-                                     .sweep = &sweep};
-    rt_status status = rt_config_load(&base, &source, &errors);
-    if (!status.code)
-        status = rt_run_folder_name(&r.folder, base.run.dir, base.run.name);
-    const rt_exit code = status.code ? rt_exit_of(status.code) : be_run(&r, run);
+                                     .settings = settings};
+    rt_status status = rt_config_load(&config, &source, &errors);
     rt_free(errors);
-    rt_sweep_free(&sweep);
-    return (int)code;
+    if (!status.code)
+        status = rt_run_folder_name(&r.folder, config.run.dir, config.run.name);
+    if (status.code)
+        return RT_EXIT_FAILURE;
+    snprintf(config.run.dir, sizeof config.run.dir, "%s", r.folder.path);
+    snprintf(config.run.name, sizeof config.run.name, "%s", name);
+    config.run.threads = threads;
+    return (int)be_member(&r, &config);
 }
 
 static rt_status start_run(sweep_run *r, int run)
@@ -303,9 +328,8 @@ static bool must_stop(const sweep_run *r)
 static void collect(sweep_run *r)
 {
     if (r->arguments->world) {
-        const bool stop = must_stop(r) && !r->signalled;
-        r->signalled |= stop;
-        r->asked |= rt_hands_look(&r->hands, stop, end_run, r);
+        r->asked |= rt_hands_look(&r->hands, must_stop(r), end_run, r);
+        r->jobs = rt_hands_count(&r->hands);
         return;
     }
     for (int run = 0; run < r->count; run++) {
@@ -341,6 +365,8 @@ static rt_status make_runs(sweep_run *r)
         show_count(r);
         nanosleep(&moment, NULL);
         collect(r);
+        if (!r->jobs)
+            return rt_error(RT_IO, "no process can start a run");
     } while (r->running || (next < r->count && !must_stop(r) && !status.code));
     rt_progress_clear(&r->progress);
     return status;
@@ -352,7 +378,7 @@ static rt_status prepare(sweep_run *r, const rt_config *base)
 {
     r->count = rt_sweep_count(r->sweep);
     r->jobs = jobs_of(r->sweep, r->arguments->world);
-    r->threads = threads_of(r->sweep, base);
+    r->threads = r->arguments->world ? r->hands.threads : threads_of(r->sweep, base);
     r->results = rt_alloc((size_t)r->count, sizeof *r->results);
     r->states = rt_alloc((size_t)r->count, sizeof *r->states);
     r->processes = rt_alloc((size_t)r->count, sizeof *r->processes);
@@ -467,24 +493,40 @@ static rt_exit validate(const sweep_run *r)
     return RT_EXIT_CONFIG;
 }
 
+/* What process 0 does, or one that is alone. */
+static rt_exit train_validated(sweep_run *r, const rt_config *base)
+{
+    const rt_exit code = validate(r);
+    return code ? code : train_all(r, base);
+}
+
+static rt_exit train_in_world(sweep_run *r, const rt_config *base)
+{
+    const rt_arguments *a = r->arguments;
+    const bool first = rt_world_rank(a->world) == 0;
+    rt_exit code = RT_EXIT_DONE;
+    rt_status status =
+        rt_hands_new(&r->hands, a->world, a->helper, r->sweep, threads_in(a->world, base));
+    if (status.code) {
+        if (first)
+            rt_progress_say(&r->progress, "%s", status.message);
+        code = rt_exit_of(status.code);
+    } else if (first) {
+        code = train_validated(r, base);
+    } else {
+        rt_hands_serve(&r->hands, rt_stop_asked);
+    }
+    rt_hands_free(&r->hands);
+    return code;
+}
+
 rt_exit rt_sweep_train(const rt_config *base, const rt_sweep *sweep, const rt_arguments *arguments)
 {
     sweep_run r = {.sweep = sweep, .arguments = arguments, .start = rt_seconds()};
-    rt_exit code = RT_EXIT_DONE;
     r.folder.lock = -1;
     rt_progress_begin(&r.progress, base, 0, arguments->quiet, arguments->no_color);
     rt_stop_on_signals();
-    rt_status status =
-        arguments->world ? rt_hands_new(&r.hands, arguments->world, arguments->helper) : rt_ok();
-    if (status.code)
-        rt_progress_say(&r.progress, "%s", status.message);
-    else if (rt_world_rank(arguments->world))
-        rt_hands_serve(&r.hands, rt_stop_asked);
-    else
-        code = validate(&r);
-    if (!status.code && !code && !rt_world_rank(arguments->world))
-        code = train_all(&r, base);
-    rt_hands_free(&r.hands);
+    const rt_exit code = arguments->world ? train_in_world(&r, base) : train_validated(&r, base);
     rt_run_folder_close(&r.folder);
     for (int run = 0; r.results && run < r.count; run++)
         rt_results_free(&r.results[run].results);

@@ -14,7 +14,7 @@
 rt_exit rt_sweep_train(const rt_config *base, const rt_sweep *sweep, const rt_arguments *arguments);
 
 /* A rt_helper_job with the arguments as its context: the life of a process that trains a run. */
-int rt_sweep_member(const void *arguments, int run);
+int rt_sweep_member(const void *arguments, const char *text);
 
 /* Loads every run and checks its data, without training. RT_CONFIG lists what is wrong on
  * stderr. */

@@ -42,25 +42,33 @@ static void stay(void)
 
 static bool write_all(int fd, const void *data, size_t size)
 {
-    return write(fd, data, size) == (ssize_t)size; /* less than a pipe takes at once */
+    for (size_t done = 0; done < size;) {
+        const ssize_t got = write(fd, (const char *)data + done, size - done);
+        if (got < 0 && errno != EINTR)
+            return false;
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return true;
 }
 
 static bool read_all(int fd, void *data, size_t size)
 {
-    ssize_t got;
-    do
-        got = read(fd, data, size);
-    while (got < 0 && errno == EINTR);
-    return got == (ssize_t)size;
+    for (size_t done = 0; done < size;) {
+        const ssize_t got = read(fd, (char *)data + done, size - done);
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return false;
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return true;
 }
 
 /* The job of a process whose launcher has gone ends as one that is asked to stop. */
-static pid_t start_job(rt_helper_job *job, const void *context, int number)
+static pid_t start_job(rt_helper_job *job, const void *context, const char *text)
 {
     const pid_t process = fork();
     if (process == 0) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
-        _exit(job(context, number));
+        _exit(job(context, text));
     }
     return process;
 }
@@ -68,14 +76,21 @@ static pid_t start_job(rt_helper_job *job, const void *context, int number)
 /* The life of the helper. */
 static void serve(int from, int to, rt_helper_job *job, const void *context)
 {
-    int number, how;
+    size_t size;
+    int how;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     stay();
-    while (read_all(from, &number, sizeof number)) {
-        const pid_t process = start_job(job, context, number);
-        news started = {STARTED, (int)process};
-        if (process < 0 || !write_all(to, &started, sizeof started))
+    while (read_all(from, &size, sizeof size)) {
+        char *text = rt_alloc(size, 1);
+        if (!text || !read_all(from, text, size))
             return;
+        const pid_t process = start_job(job, context, text);
+        rt_free(text);
+        news started = {STARTED, (int)process};
+        if (!write_all(to, &started, sizeof started))
+            return;
+        if (process < 0)
+            continue;
         while (waitpid(process, &how, 0) < 0 && errno == EINTR) {
         }
         news ended = {ENDED, how};
@@ -131,10 +146,12 @@ void rt_helper_end(rt_helper *h)
     rt_free(h);
 }
 
-bool rt_helper_start(rt_helper *h, int number)
+bool rt_helper_start(rt_helper *h, const char *text)
 {
+    const size_t size = strlen(text) + 1;
     news started;
-    if (!write_all(h->to, &number, sizeof number) || !read_all(h->from, &started, sizeof started))
+    if (!write_all(h->to, &size, sizeof size) || !write_all(h->to, text, size) ||
+        !read_all(h->from, &started, sizeof started) || started.value < 0)
         return false;
     h->job = started.value;
     return true;

@@ -1,8 +1,8 @@
 #ifndef ROTOR_TRAIN_WORLD_HELPER_H
 #define ROTOR_TRAIN_WORLD_HELPER_H
 
-/* A child process that was made before MPI was started, and forks where a process of a world must
- * not: it does numbered jobs, one at a time, each in a process of its own. */
+/* A child process that was made before MPI was started, and so forks without its threads and its
+ * memory: it does jobs that are told by a text, one at a time, each in a process of its own. */
 
 #include "core/status.h"
 
@@ -11,7 +11,7 @@
 typedef struct rt_helper rt_helper;
 
 /* What a job's process does; its exit code is what is returned. */
-typedef int rt_helper_job(const void *context, int number);
+typedef int rt_helper_job(const void *context, const char *text);
 
 rt_status rt_helper_begin(rt_helper **helper_new, rt_helper_job *job,
                           const void *context) RT_MUST_CHECK;
@@ -20,7 +20,7 @@ rt_status rt_helper_begin(rt_helper **helper_new, rt_helper_job *job,
 void rt_helper_end(rt_helper *helper);
 
 /* Starts a job; false if that cannot be. */
-bool rt_helper_start(rt_helper *helper, int number);
+bool rt_helper_start(rt_helper *helper, const char *text);
 
 /* Sends a signal to the job under way. */
 void rt_helper_signal(rt_helper *helper, int number);

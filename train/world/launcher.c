@@ -1,11 +1,8 @@
-#define _GNU_SOURCE /* sched_getaffinity */
 /* What launchers leave in the environment: Open MPI's mpirun, those of PMI, and Slurm's srun. */
 
 #include "train/world/world.h"
 
-#include <sched.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static int number_of(const char *const *names, int fallback)
 {
@@ -33,15 +30,4 @@ int rt_world_launched_rank(void)
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                         "SLURM_PROCID", NULL};
     return rt_world_launched_size() > 1 ? number_of(names, 0) : 0;
-}
-
-/* Who is bound to fewer processors than the host has is taken to be the only one on them. */
-int rt_world_launched_neighbours(void)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
-                                        "SLURM_NTASKS_PER_NODE", NULL};
-    cpu_set_t set;
-    const bool bound =
-        !sched_getaffinity(0, sizeof set, &set) && CPU_COUNT(&set) < sysconf(_SC_NPROCESSORS_ONLN);
-    return bound ? 1 : number_of(names, 1);
 }

@@ -43,8 +43,11 @@ static place place_of_this_process(void)
 static rt_status start(rt_world *w)
 {
     const int launched = rt_world_launched_size();
-    if (MPI_Init(NULL, NULL))
+    int provided;
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided))
         return rt_error(RT_CONFIG, "MPI cannot be started");
+    if (provided < MPI_THREAD_FUNNELED)
+        return rt_error(RT_CONFIG, "MPI does not allow threads beside the one that calls it");
     MPI_Comm_rank(MPI_COMM_WORLD, &w->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &w->size);
     if (w->size != launched)

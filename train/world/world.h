@@ -21,9 +21,6 @@ typedef struct rt_world rt_world;
 int rt_world_launched_rank(void);
 int rt_world_launched_size(void);
 
-/* How many processes divide the processors that this one may use, 1 if it has some of its own. */
-int rt_world_launched_neighbours(void);
-
 /* NULL without a launcher, or with one that starts a single process. RT_CONFIG if a launcher
  * started several and this build has no MPI, or if the launcher is not there. */
 rt_status rt_world_begin(rt_world **world) RT_MUST_CHECK;
