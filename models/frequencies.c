@@ -5,17 +5,73 @@
 #include <math.h>
 #include <stdbool.h>
 
+static double or_else(double value, double fallback)
+{
+    return value > 0 ? value : fallback;
+}
+
+static rt_status check_factors(const rt_factors *factors, const char *name, int pairs)
+{
+    if (factors->count != pairs)
+        return rt_error(RT_ARGUMENT,
+                        "longrope needs %s, one for each of the %d rotated pairs; got %d", name,
+                        pairs, factors->count);
+    for (int i = 0; i < pairs; i++)
+        if (!(factors->at[i] > 0) || isinf(factors->at[i]))
+            return rt_error(RT_ARGUMENT, "%s must be above 0; number %d is %g", name, i + 1,
+                            factors->at[i]);
+    return rt_ok();
+}
+
+static rt_status check_longrope(const rt_frequency_options *o, int pairs)
+{
+    rt_status status = check_factors(&o->short_factors, "short_factors", pairs);
+    if (!status.code)
+        status = check_factors(&o->long_factors, "long_factors", pairs);
+    if (!status.code && o->scale > 1 && o->original_len < 2)
+        status = rt_error(RT_ARGUMENT, "longrope needs an original length of 2 at least");
+    return status;
+}
+
+/* Turns within the original length: the many must be more than the few. */
+static rt_status check_turns(const char *name, double few, double many)
+{
+    return few < many ? rt_ok()
+                      : rt_error(RT_ARGUMENT, "%s goes from fewer turns to more; got %g and %g",
+                                 name, few, many);
+}
+
+static bool needs_geometric(rt_scaling scaling)
+{
+    return scaling == RT_SCALING_NTK || scaling == RT_SCALING_YARN || scaling == RT_SCALING_DYNAMIC;
+}
+
+static bool needs_original(rt_scaling scaling)
+{
+    return scaling == RT_SCALING_YARN || scaling == RT_SCALING_DYNAMIC ||
+           scaling == RT_SCALING_LONGROPE || scaling == RT_SCALING_LLAMA3;
+}
+
 rt_status rt_frequencies_check(const rt_frequency_options *o, int pairs)
 {
-    const bool by_base = o->scaling == RT_SCALING_NTK || o->scaling == RT_SCALING_YARN;
+    static const char *const names[] = {RT_SCALINGS(RT_CHOICE_WORD)};
+    const bool by_power = o->scaling == RT_SCALING_NTK || o->scaling == RT_SCALING_DYNAMIC;
     if (o->scaling != RT_SCALING_NONE && !(o->scale >= 1))
         return rt_error(RT_ARGUMENT, "the scale must be at least 1; got %g", o->scale);
-    if (by_base && o->family != RT_FREQUENCIES_GEOMETRIC)
-        return rt_error(RT_ARGUMENT, "ntk and yarn scale geometric frequencies only");
-    if (o->scaling == RT_SCALING_NTK && pairs < 2)
-        return rt_error(RT_ARGUMENT, "ntk needs at least two rotated pairs; got %d", pairs);
-    if (o->scaling == RT_SCALING_YARN && o->original_len < 1)
-        return rt_error(RT_ARGUMENT, "yarn needs the original length");
+    if (needs_geometric(o->scaling) && o->family != RT_FREQUENCIES_GEOMETRIC)
+        return rt_error(RT_ARGUMENT, "%s scales geometric frequencies only", names[o->scaling]);
+    if (by_power && pairs < 2)
+        return rt_error(RT_ARGUMENT, "%s needs at least two rotated pairs; got %d",
+                        names[o->scaling], pairs);
+    if (needs_original(o->scaling) && o->original_len < 1)
+        return rt_error(RT_ARGUMENT, "%s needs the original length", names[o->scaling]);
+    if (o->scaling == RT_SCALING_LONGROPE)
+        return check_longrope(o, pairs);
+    if (o->scaling == RT_SCALING_YARN)
+        return check_turns("yarn", or_else(o->beta_slow, 1), or_else(o->beta_fast, 32));
+    if (o->scaling == RT_SCALING_LLAMA3)
+        return check_turns("llama3", or_else(o->low_freq_factor, 1),
+                           or_else(o->high_freq_factor, 4));
     return rt_ok();
 }
 
@@ -30,8 +86,8 @@ static double pair_that_turns(const rt_frequency_options *o, int pairs, double t
 
 void rt_yarn_ramp(const rt_frequency_options *o, int pairs, double *low, double *high)
 {
-    *low = fmax(floor(pair_that_turns(o, pairs, 32)), 0);
-    *high = fmin(ceil(pair_that_turns(o, pairs, 1)), 2 * pairs - 1);
+    *low = fmax(floor(pair_that_turns(o, pairs, or_else(o->beta_fast, 32))), 0);
+    *high = fmin(ceil(pair_that_turns(o, pairs, or_else(o->beta_slow, 1))), 2 * pairs - 1);
     if (*high <= *low)
         *high = *low + 0.001; /* a step: never a division by 0 */
 }
@@ -46,31 +102,74 @@ static void stretch_yarn(double *theta, int pairs, const rt_frequency_options *o
     }
 }
 
+/* ---- llama3 ---- */
+
+static void stretch_llama3(double *theta, int pairs, const rt_frequency_options *o)
+{
+    const double two_pi = 6.283185307179586;
+    const double low = or_else(o->low_freq_factor, 1), high = or_else(o->high_freq_factor, 4);
+    for (int i = 0; i < pairs; i++) {
+        const double turns = o->original_len * theta[i] / two_pi;
+        const double share = fmin(fmax((turns - low) / (high - low), 0), 1);
+        theta[i] = (1 - share) * theta[i] / o->scale + share * theta[i];
+    }
+}
+
 /* ---- all ---- */
 
 double rt_frequencies_magnitude(const rt_frequency_options *o)
 {
-    return o->scaling == RT_SCALING_YARN ? 0.1 * log(o->scale) + 1 : 1;
+    if (o->scaling == RT_SCALING_YARN)
+        return or_else(o->attention_factor, 0.1 * log(o->scale) + 1);
+    if (o->scaling == RT_SCALING_LONGROPE)
+        return or_else(o->attention_factor,
+                       o->scale > 1 ? sqrt(1 + log(o->scale) / log(o->original_len)) : 1);
+    return 1;
 }
 
-static double base_of(const rt_frequency_options *o, int pairs)
+static double base_of(const rt_frequency_options *o, int pairs, int T)
 {
-    return o->scaling == RT_SCALING_NTK ? o->base * pow(o->scale, (double)pairs / (pairs - 1))
-                                        : o->base;
+    const double power = (double)pairs / (pairs - 1);
+    if (o->scaling == RT_SCALING_NTK)
+        return o->base * pow(o->scale, power);
+    if (o->scaling == RT_SCALING_DYNAMIC && T > o->original_len)
+        return o->base * pow(o->scale * T / o->original_len - (o->scale - 1), power);
+    return o->base;
 }
 
-void rt_frequencies(double *theta, int pairs, const rt_frequency_options *o)
+int rt_frequencies_regime(const rt_frequency_options *o, int T)
 {
-    rt_theta_geometric(theta, pairs, base_of(o, pairs));
+    if (T <= o->original_len)
+        return 0;
+    return o->scaling == RT_SCALING_DYNAMIC ? T : o->scaling == RT_SCALING_LONGROPE;
+}
+
+static void divide(double *theta, int pairs, const rt_frequency_options *o, int T)
+{
+    const rt_factors *factors = T > o->original_len ? &o->long_factors : &o->short_factors;
+    for (int i = 0; i < pairs; i++)
+        theta[i] /= o->scaling == RT_SCALING_LONGROPE ? factors->at[i] : o->scale;
+}
+
+void rt_frequencies_at(double *theta, int pairs, const rt_frequency_options *o, int T)
+{
+    rt_theta_geometric(theta, pairs, base_of(o, pairs, T));
     const double last = pairs ? theta[pairs - 1] : 0;
     for (int i = 0; i < pairs; i++) {
         if (o->family == RT_FREQUENCIES_LINEAR && pairs > 1)
             theta[i] = 1 + (last - 1) * i / (pairs - 1);
         if (o->family == RT_FREQUENCIES_RECIPROCAL)
             theta[i] = 1.0 / (1 + i);
-        if (o->scaling == RT_SCALING_LINEAR)
-            theta[i] /= o->scale;
     }
+    if (o->scaling == RT_SCALING_LINEAR || o->scaling == RT_SCALING_LONGROPE)
+        divide(theta, pairs, o, T);
     if (o->scaling == RT_SCALING_YARN)
         stretch_yarn(theta, pairs, o);
+    if (o->scaling == RT_SCALING_LLAMA3)
+        stretch_llama3(theta, pairs, o);
+}
+
+void rt_frequencies(double *theta, int pairs, const rt_frequency_options *o)
+{
+    rt_frequencies_at(theta, pairs, o, 0);
 }

@@ -15,34 +15,64 @@
     X(RT_FREQUENCIES_RECIPROCAL, "reciprocal")
 typedef enum rt_frequency_family { RT_FREQUENCIES(RT_CHOICE_VALUE) } rt_frequency_family;
 
-/* With s the scale:
+/* With s the scale, L the original length, and T the length of the sequence:
  *
  *     linear  theta_i / s, which is position / s (Chen et al. 2023)
  *     ntk     base * s^(R/(R-2)) for the base: theta_0 stays, the last theta is divided by s
- *     yarn    theta_i for pairs that turn more than 32 times within the original length,
- *             theta_i / s for those that turn less than once, a linear ramp between; cosines
- *             and sines times 0.1 ln s + 1 (Peng et al. 2023) */
+ *     yarn    theta_i for pairs that turn more than beta_fast = 32 times within L, theta_i / s for
+ *             those that turn less than beta_slow = 1 times, a linear ramp between; cosines and
+ *             sines times 0.1 ln s + 1 (Peng et al. 2023)
+ *     dynamic for T > L, base * (s T/L - (s - 1))^(R/(R-2)) for the base
+ *     longrope  theta_i over a short factor of its own, for T > L over a long one; cosines and
+ *             sines times sqrt(1 + ln s / ln L), 1 for s = 1 (Ding et al. 2024)
+ *     llama3  theta_i for pairs that turn more than high_freq_factor = 4 times within L,
+ *             theta_i / s for those that turn less than low_freq_factor = 1 times, between
+ *             them a share of both that is linear in the turns (Llama 3, 2024)
+ *
+ * as transformers 5 computes them. */
 #define RT_SCALINGS(X)                                                                             \
     X(RT_SCALING_NONE, "none")                                                                     \
     X(RT_SCALING_LINEAR, "linear")                                                                 \
     X(RT_SCALING_NTK, "ntk")                                                                       \
-    X(RT_SCALING_YARN, "yarn")
+    X(RT_SCALING_YARN, "yarn")                                                                     \
+    X(RT_SCALING_DYNAMIC, "dynamic")                                                               \
+    X(RT_SCALING_LONGROPE, "longrope")                                                             \
+    X(RT_SCALING_LLAMA3, "llama3")
 typedef enum rt_scaling { RT_SCALINGS(RT_CHOICE_VALUE) } rt_scaling;
+
+/* One for each pair. */
+enum { RT_MOST_FACTORS = 256 };
+typedef struct rt_factors {
+    int count;
+    double at[RT_MOST_FACTORS];
+} rt_factors;
 
 typedef struct rt_frequency_options {
     rt_frequency_family family;
     double base;
     rt_scaling scaling;
     double scale;     /* s, at least 1 */
-    int original_len; /* yarn: tokens of the texts that the model was trained on */
+    int original_len; /* L of yarn, dynamic, longrope, llama3: tokens of the texts that the model
+                         was trained on */
+    double beta_fast, beta_slow; /* 0: as above, and so are the others */
+    double low_freq_factor, high_freq_factor;
+    double attention_factor; /* yarn, longrope: what cosines and sines are multiplied by */
+    rt_factors short_factors, long_factors; /* longrope */
 } rt_frequency_options;
 
 /* RT_ARGUMENT if the options contradict each other for that many pairs. */
 rt_status rt_frequencies_check(const rt_frequency_options *o, int pairs) RT_MUST_CHECK;
 
+/* For sequences of up to the original length. */
 void rt_frequencies(double *theta, int pairs, const rt_frequency_options *o);
 
-/* What cosines and sines are multiplied by: 1, but for yarn. */
+/* For sequences of T tokens: another theta beyond the original length with dynamic and longrope. */
+void rt_frequencies_at(double *theta, int pairs, const rt_frequency_options *o, int T);
+
+/* Two lengths for which that is the same have the same number. */
+int rt_frequencies_regime(const rt_frequency_options *o, int T);
+
+/* What cosines and sines are multiplied by: 1, but for yarn and longrope. */
 double rt_frequencies_magnitude(const rt_frequency_options *o);
 
 /* The pairs between which yarn's ramp lies, for R rotated features. */

@@ -49,6 +49,7 @@ typedef struct rt_roformer {
     rt_affine transform, transform_norm, decoder; /* of the lm head */
     rt_affine dense, classifier;                  /* of the others */
     rt_rotation_table rotation;                   /* of a fixed theta */
+    int regime;                                   /* rt_frequencies_regime that it is of */
     double *theta_start;                          /* of a learnable one, as rt_roformer_theta */
 
     rt_tensor *position_table; /* of learned */

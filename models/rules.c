@@ -178,6 +178,14 @@ static void check_fraction(rules r, int pairs)
                        position->fraction);
         return;
     }
+    const rt_scaling scaling = position->frequencies.scaling;
+    if (r.o->theta.learn && (scaling == RT_SCALING_DYNAMIC || scaling == RT_SCALING_LONGROPE)) {
+        rt_rule_broken(r.to, RT_OPTIONS("position.scaling", "theta.learn"),
+                       "position.scaling = %s has a theta for each length; theta.learn = yes "
+                       "learns one for all",
+                       scaling == RT_SCALING_DYNAMIC ? "dynamic" : "longrope");
+        return;
+    }
     rt_status status = rt_frequencies_check(&position->frequencies, rt_roformer_pairs(r.o));
     if (status.code)
         rt_rule_broken(r.to,

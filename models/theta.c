@@ -175,6 +175,28 @@ rt_status rt_theta_start(rt_roformer *m, uint64_t seed, bool own_values)
 
 /* ---- rotation ---- */
 
+/* The fixed theta of sequences of T tokens. */
+static rt_status rotate_for(rt_roformer *m, int T)
+{
+    const rt_frequency_options *o = &m->options.position.frequencies;
+    const int regime = rt_frequencies_regime(o, T), pairs = rt_roformer_pairs(&m->options);
+    if (regime == m->regime)
+        return rt_rotation_reserve(&m->rotation, T);
+    double *frequencies = rt_alloc((size_t)pairs, sizeof *frequencies);
+    if (!frequencies)
+        return rt_out_of_memory("theta");
+    rt_rotation_table_free(&m->rotation);
+    rt_frequencies_at(frequencies, pairs, o, T);
+    rt_status status =
+        rt_rotation_table_init(&m->rotation, frequencies, pairs, m->options.position.pairing,
+                               rt_frequencies_magnitude(o));
+    rt_free(frequencies);
+    if (status.code)
+        return status;
+    m->regime = regime;
+    return rt_rotation_reserve(&m->rotation, T);
+}
+
 const rt_rotation *rt_layer_rotation(rt_roformer *m, rt_graph *g, int l, int T)
 {
     const rt_roformer_options *o = &m->options;
@@ -182,7 +204,7 @@ const rt_rotation *rt_layer_rotation(rt_roformer *m, rt_graph *g, int l, int T)
         return rt_rotation_learned(g, parameter_of(m, l), o->theta.form, o->position.pairing,
                                    rt_frequencies_magnitude(&o->position.frequencies), 1, T,
                                    (rt_positions){0});
-    rt_status status = rt_rotation_reserve(&m->rotation, T);
+    rt_status status = rotate_for(m, T);
     if (status.code)
         return rt_graph_fail(g, status.code, "%s", status.message);
     return &m->rotation.rotation;

@@ -243,8 +243,8 @@ START_TEST(options_that_contradict_each_other_are_refused)
         o.family = RT_FREQUENCIES_RECIPROCAL;
         expect_refusal(&o, 8,
                        scaling == RT_SCALING_LINEAR ? ""
-                                                    : "ntk and yarn scale geometric frequencies "
-                                                      "only");
+                       : scaling == RT_SCALING_NTK  ? "ntk scales geometric frequencies only"
+                                                    : "yarn scales geometric frequencies only");
     }
     o = options(RT_SCALING_NONE, 0);
     expect_refusal(&o, 1, "");
@@ -254,6 +254,59 @@ START_TEST(options_that_contradict_each_other_are_refused)
     o = options(RT_SCALING_YARN, 2);
     o.original_len = 0;
     expect_refusal(&o, 8, "yarn needs the original length");
+    o.scaling = RT_SCALING_LLAMA3;
+    expect_refusal(&o, 8, "llama3 needs the original length");
+    o = options(RT_SCALING_LLAMA3, 2);
+    o.low_freq_factor = 4;
+    expect_refusal(&o, 8, "llama3 goes from fewer turns to more; got 4 and 4");
+    o = options(RT_SCALING_YARN, 2);
+    o.beta_slow = 33;
+    expect_refusal(&o, 8, "yarn goes from fewer turns to more; got 33 and 32");
+    o = options(RT_SCALING_DYNAMIC, 2);
+    expect_refusal(&o, 1, "dynamic needs at least two rotated pairs; got 1");
+    o = options(RT_SCALING_LONGROPE, 2);
+    expect_refusal(&o, 2,
+                   "longrope needs short_factors, one for each of the 2 rotated pairs; got 0");
+    o.short_factors = (rt_factors){2, {1, 1}};
+    o.long_factors = (rt_factors){2, {1, 0}};
+    expect_refusal(&o, 2, "long_factors must be above 0; number 2 is 0");
+    o.long_factors.at[1] = 3;
+    expect_refusal(&o, 2, "");
+}
+END_TEST
+
+/* By the formulas of transformers 5.23, whose own numbers, in float, are these to 1e-7. */
+START_TEST(what_depends_on_the_length_has_the_published_values)
+{
+    static const double dynamic[][4] = {{1, 0.1, 0.01, 0.001},
+                                        {1, 0.09705710012810347, 0.0094200806852767,
+                                         0.0009142857142857143},
+                                        {1, 0.05665163349427047, 0.0032094075775691484,
+                                         0.0001818181818181818}};
+    static const int lengths[] = {32, 33, 80}, regimes[] = {0, 33, 80};
+    double theta[4];
+    rt_frequency_options o = options(RT_SCALING_DYNAMIC, 3);
+    o.original_len = 32;
+    for (int n = 0; n < 3; n++) {
+        rt_frequencies_at(theta, 4, &o, lengths[n]);
+        ck_assert_int_eq(rt_frequencies_regime(&o, lengths[n]), regimes[n]);
+        for (int i = 0; i < 4; i++)
+            expect_near(theta[i] / dynamic[n][i], 1, 1e-14, "theta_%d at %d", i, lengths[n]);
+    }
+    o.scaling = RT_SCALING_LONGROPE;
+    o.scale = 2;
+    o.short_factors = (rt_factors){4, {1, 1.1, 1.2, 1.3}};
+    o.long_factors = (rt_factors){4, {2, 3, 4, 5}};
+    expect_near(rt_frequencies_magnitude(&o), 1.0954451150103321, 1e-15, "the magnitude");
+    for (int n = 0; n < 3; n++) {
+        rt_frequencies_at(theta, 4, &o, lengths[n]);
+        ck_assert_int_eq(rt_frequencies_regime(&o, lengths[n]), n > 0);
+        for (int i = 0; i < 4; i++)
+            expect_near(theta[i] * (n ? o.long_factors : o.short_factors).at[i] / dynamic[0][i], 1,
+                        1e-14, "theta_%d at %d", i, lengths[n]);
+    }
+    o.attention_factor = 1.5;
+    expect_near(rt_frequencies_magnitude(&o), 1.5, 0, "a magnitude that is given");
 }
 END_TEST
 
@@ -261,6 +314,7 @@ int main(void)
 {
     Suite *suite = suite_create("frequency laws");
     TCase *tests = leak_checked_case(suite, "frequencies");
+    tcase_add_test(tests, what_depends_on_the_length_has_the_published_values);
     tcase_add_test(tests, without_scaling_the_geometric_family_is_that_of_rope);
     tcase_add_test(tests, the_linear_family_is_evenly_spaced_between_the_ends_of_the_geometric);
     tcase_add_test(tests, the_reciprocal_family_is_1_over_1_plus_i);

@@ -55,6 +55,44 @@ START_TEST(theta_has_its_name_and_shape_by_scope)
 }
 END_TEST
 
+/* The logits of the last of T tokens. */
+static void last_logits(rt_roformer *m, int T, real *logits)
+{
+    static const int32_t ids[] = {3, 5, 1, 6, 2, 4, 3, 3, 6, 0};
+    const rt_roformer_input in = {.B = 1, .T = T, .ids = ids, .padding_id = RT_NO_PADDING};
+    rt_graph *g = rt_graph_new();
+    const rt_tensor *all = rt_roformer_logits(m, g, rt_roformer_encode(m, g, &in));
+    ck_assert_msg(all != NULL, "%s", rt_graph_status(g).message);
+    memcpy(logits, all->data + (T - 1) * 7, 7 * sizeof *logits);
+    rt_graph_free(g);
+}
+
+/* Beyond the original length there is another theta, and within it that of before. */
+START_TEST(a_theta_that_depends_on_the_length_follows_it)
+{
+    rt_roformer_options o = small();
+    real first[7], again[7], longer[7], fresh[7], plain[7];
+    o.theta.learn = false;
+    o.position.frequencies = (rt_frequency_options){.base = 10000, .original_len = 6, .scale = 2};
+    rt_roformer *unscaled = make(&o);
+    o.position.frequencies.scaling = _i ? RT_SCALING_DYNAMIC : RT_SCALING_LONGROPE;
+    o.position.frequencies.short_factors = (rt_factors){2, {1, 1.5}};
+    o.position.frequencies.long_factors = (rt_factors){2, {2, 3}};
+    rt_roformer *m = make(&o), *other = make(&o);
+    last_logits(m, 5, first);
+    last_logits(m, 9, longer);
+    last_logits(m, 5, again);
+    last_logits(other, 9, fresh);
+    last_logits(unscaled, 9, plain);
+    ck_assert(!memcmp(first, again, sizeof first));
+    ck_assert(!memcmp(longer, fresh, sizeof longer));
+    ck_assert(memcmp(longer, plain, sizeof longer) != 0);
+    rt_roformer_free(unscaled);
+    rt_roformer_free(other);
+    rt_roformer_free(m);
+}
+END_TEST
+
 START_TEST(theta_starts_at_the_geometric_series_in_both_forms)
 {
     double theta[4];
@@ -387,6 +425,7 @@ int main(void)
     Suite *suite = suite_create("roformer");
     TCase *tests = leak_checked_case(suite, "roformer");
     tcase_add_test(tests, theta_has_its_name_and_shape_by_scope);
+    tcase_add_loop_test(tests, a_theta_that_depends_on_the_length_follows_it, 0, 2);
     tcase_add_test(tests, theta_starts_at_the_geometric_series_in_both_forms);
     tcase_add_loop_test(tests, the_use_of_theta_is_what_goes_through_it, 0, 6);
     tcase_add_test(tests, the_other_parameters_have_public_names_and_shapes);

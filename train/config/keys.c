@@ -52,7 +52,8 @@ WORDS(schedule_word, RT_SCHEDULES)
 #define CHOICE(member, word)     RT_KEY_CHOICE, AT(member), ANY, word
 #define LENGTHS(member, low, high)                                                                 \
     RT_KEY_LENGTHS, TYPED(rt_lengths, member), {low, high, false, false}, NULL
-#define TEXT(member) RT_KEY_TEXT, AT(member), ANY, NULL
+#define FACTORS(member) RT_KEY_FACTORS, TYPED(rt_factors, member), ABOVE(0), NULL
+#define TEXT(member)    RT_KEY_TEXT, AT(member), ANY, NULL
 
 #define ABOVE(low)                                                                                 \
     {                                                                                              \
@@ -157,7 +158,22 @@ static const rt_key keys[] = {
     {"position", "scale", NUMBER(model.position.frequencies.scale, AT_LEAST(1)), "1",
      "for scaling: how many times longer", RT_FIXED},
     {"position", "original_len", WHOLE(model.position.frequencies.original_len, 0, MOST), "0",
-     "for yarn: the length that a model was trained on; 0 = data.length", RT_FIXED},
+     "for yarn, dynamic, longrope, llama3: the length that a model was trained on; 0 = data.length",
+     RT_FIXED},
+    {"position", "beta_fast", NUMBER(model.position.frequencies.beta_fast, ABOVE(0)), "32",
+     "for yarn: pairs that turn as often within original_len keep their theta", RT_FIXED},
+    {"position", "beta_slow", NUMBER(model.position.frequencies.beta_slow, ABOVE(0)), "1",
+     "for yarn: pairs that turn so seldom have theta / scale", RT_FIXED},
+    {"position", "high_freq_factor", NUMBER(model.position.frequencies.high_freq_factor, ABOVE(0)),
+     "4", "for llama3: pairs that turn as often within original_len keep their theta", RT_FIXED},
+    {"position", "low_freq_factor", NUMBER(model.position.frequencies.low_freq_factor, ABOVE(0)),
+     "1", "for llama3: pairs that turn so seldom have theta / scale", RT_FIXED},
+    {"position", "attention_factor", NUMBER(model.position.frequencies.attention_factor, AT_LEAST(0)),
+     "0", "for yarn and longrope: what cosines and sines are multiplied by; 0 = as published", RT_FIXED},
+    {"position", "short_factors", FACTORS(model.position.frequencies.short_factors), "",
+     "for longrope: what the theta of each pair is divided by up to original_len", RT_FIXED},
+    {"position", "long_factors", FACTORS(model.position.frequencies.long_factors), "",
+     "for longrope: the same for longer sequences", RT_FIXED},
     {"position", "init_std", NUMBER(model.position.init_std, AT_LEAST(0)), "0",
      "for learned, t5 and shaw: that of what is learned of positions; 0 = model.init_std", RT_FIXED},
     {"position", "max_len", WHOLE(model.position.max_len, 0, MOST), "0",

@@ -15,6 +15,7 @@ typedef enum rt_key_type {
     RT_KEY_YES_NO,  /* bool */
     RT_KEY_CHOICE,  /* an enumeration that counts from 0 */
     RT_KEY_LENGTHS, /* rt_lengths */
+    RT_KEY_FACTORS, /* rt_factors */
     RT_KEY_TEXT     /* an array of char */
 } rt_key_type;
 

@@ -50,7 +50,9 @@ const char *rt_key_values(const rt_key *key, char text[RT_VALUES_SIZE])
         write_range(&key->range, range, sizeof range);
         snprintf(text, RT_VALUES_SIZE, "up to %d whole numbers %s with commas between",
                  RT_MOST_LENGTHS, range);
-    } else if (!word)
+    } else if (key->type == RT_KEY_FACTORS)
+        snprintf(text, RT_VALUES_SIZE, "up to %d numbers > 0 with commas between", RT_MOST_FACTORS);
+    else if (!word)
         write_range(&key->range, text, RT_VALUES_SIZE);
     else
         for (int i = 0; word(i) && length < RT_VALUES_SIZE; i++)
@@ -162,21 +164,40 @@ static bool read_text(const rt_key *key, const char *value, rt_config *config)
 }
 
 /* One number of a list; *rest is what follows its comma, NULL after the last. */
+static bool take_item(const char *list, char text[RT_NUMBER_SIZE], const char **rest)
+{
+    const size_t length = strcspn(list, ",");
+    const char *start = list + strspn(list, " ");
+    const int written = snprintf(text, RT_NUMBER_SIZE, "%.*s", (int)(list + length - start), start);
+    if (written >= RT_NUMBER_SIZE)
+        return false;
+    for (int end = written; end > 0 && text[end - 1] == ' '; end--)
+        text[end - 1] = '\0';
+    *rest = list[length] ? list + length + 1 : NULL;
+    return true;
+}
+
 static bool read_item(const rt_key *key, const char *list, int *item, const char **rest)
 {
     char text[RT_NUMBER_SIZE];
     int64_t whole;
-    const size_t length = strcspn(list, ",");
-    const char *start = list + strspn(list, " ");
-    const int written = snprintf(text, sizeof text, "%.*s", (int)(list + length - start), start);
-    if (written >= (int)sizeof text)
-        return false;
-    for (int end = written; end > 0 && text[end - 1] == ' '; end--)
-        text[end - 1] = '\0';
-    if (!rt_whole_read(text, &whole) || !in_range(&key->range, (double)whole))
+    if (!take_item(list, text, rest) || !rt_whole_read(text, &whole) ||
+        !in_range(&key->range, (double)whole))
         return false;
     *item = (int)whole;
-    *rest = list[length] ? list + length + 1 : NULL;
+    return true;
+}
+
+static bool read_factors(const rt_key *key, const char *value, rt_config *config)
+{
+    rt_factors factors = {0};
+    char text[RT_NUMBER_SIZE];
+    for (const char *rest = *value ? value : NULL; rest; factors.count++)
+        if (factors.count == RT_MOST_FACTORS || !take_item(rest, text, &rest) ||
+            !rt_number_read(text, &factors.at[factors.count]) ||
+            !in_range(&key->range, factors.at[factors.count]))
+            return false;
+    memcpy(place_of(key, config), &factors, sizeof factors);
     return true;
 }
 
@@ -192,10 +213,13 @@ static bool read_lengths(const rt_key *key, const char *value, rt_config *config
     return true;
 }
 
-static const char *const type_names[] = {
-    [RT_KEY_WHOLE] = "a whole number ", [RT_KEY_SEED] = "a whole number ",
-    [RT_KEY_NUMBER] = "a number ",      [RT_KEY_LENGTHS] = "",
-    [RT_KEY_YES_NO] = "one of ",        [RT_KEY_CHOICE] = "one of "};
+static const char *const type_names[] = {[RT_KEY_WHOLE] = "a whole number ",
+                                         [RT_KEY_SEED] = "a whole number ",
+                                         [RT_KEY_NUMBER] = "a number ",
+                                         [RT_KEY_LENGTHS] = "",
+                                         [RT_KEY_FACTORS] = "",
+                                         [RT_KEY_YES_NO] = "one of ",
+                                         [RT_KEY_CHOICE] = "one of "};
 
 static void tell_wish(const rt_key *key, rt_writer *problem)
 {
@@ -226,9 +250,10 @@ static void tell_hint(const rt_key *key, const char *value, rt_writer *problem)
 bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_writer *problem)
 {
     static bool (*const readers[])(const rt_key *, const char *, rt_config *) = {
-        [RT_KEY_WHOLE] = read_whole, [RT_KEY_SEED] = read_seed,   [RT_KEY_NUMBER] = read_number,
-        [RT_KEY_YES_NO] = read_word, [RT_KEY_CHOICE] = read_word, [RT_KEY_LENGTHS] = read_lengths,
-        [RT_KEY_TEXT] = read_text};
+        [RT_KEY_WHOLE] = read_whole,     [RT_KEY_SEED] = read_seed,
+        [RT_KEY_NUMBER] = read_number,   [RT_KEY_YES_NO] = read_word,
+        [RT_KEY_CHOICE] = read_word,     [RT_KEY_LENGTHS] = read_lengths,
+        [RT_KEY_FACTORS] = read_factors, [RT_KEY_TEXT] = read_text};
     char quoted[RT_QUOTE_SIZE];
     if (readers[key->type](key, value, config))
         return true;
@@ -245,6 +270,16 @@ static void write_lengths(const rt_lengths *lengths, char text[RT_VALUE_SIZE])
     for (int i = 0; i < lengths->count; i++)
         length += (size_t)snprintf(text + length, RT_VALUE_SIZE - length, "%s%d", i ? "," : "",
                                    lengths->at[i]);
+}
+
+static void write_factors(const rt_factors *factors, char text[RT_VALUE_SIZE])
+{
+    size_t length = 0;
+    char number[RT_NUMBER_SIZE];
+    text[0] = '\0';
+    for (int i = 0; i < factors->count; i++)
+        length += (size_t)snprintf(text + length, RT_VALUE_SIZE - length, "%s%s", i ? "," : "",
+                                   rt_number_write(number, factors->at[i]));
 }
 
 const char *rt_key_write(const rt_key *key, const rt_config *config, char text[RT_VALUE_SIZE])
@@ -275,6 +310,9 @@ const char *rt_key_write(const rt_key *key, const rt_config *config, char text[R
         break;
     case RT_KEY_LENGTHS:
         write_lengths(place, text);
+        break;
+    case RT_KEY_FACTORS:
+        write_factors(place, text);
         break;
     case RT_KEY_TEXT:
         snprintf(text, RT_VALUE_SIZE, "%s", (const char *)place);

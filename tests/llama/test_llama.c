@@ -1,6 +1,6 @@
 /* Decoders of Hugging Face, whose parameters are put in by name, against what its transformers
- * compute of them: the blocks that model.kind = decoder is made of. ROTOR_LLAMA=DIR goes through
- * another folder of the same layout; theta and its scaling are those of reference.h5. */
+ * compute of them: the blocks that model.kind = decoder is made of, with every scaling of theta.
+ * ROTOR_LLAMA=DIR goes through another folder of the same layout. */
 
 #define FIXTURES_VARIABLE "ROTOR_LLAMA"
 #define FIXTURES_FOLDER   "llama"
@@ -13,6 +13,7 @@
 #include "train/huggingface/safetensors.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
 typedef struct decoder_case {
@@ -34,6 +35,52 @@ static int whole(const json_t *config, const char *name)
 static bool is_true(const json_t *config, const char *name)
 {
     return json_is_true(json_object_get(config, name));
+}
+
+static double number(const json_t *config, const char *name)
+{
+    const json_t *value = json_object_get(config, name);
+    return json_is_number(value) ? json_number_value(value) : 0;
+}
+
+static rt_factors factors(const json_t *config, const char *name)
+{
+    const json_t *list = json_object_get(config, name);
+    rt_factors all = {.count = (int)json_array_size(list)};
+    for (int i = 0; i < all.count && i < RT_MOST_FACTORS; i++)
+        all.at[i] = json_number_value(json_array_get(list, (size_t)i));
+    return all;
+}
+
+/* rope_parameters, or rope_theta and rope_scaling as versions before 5 have them. */
+static rt_frequency_options read_frequencies(const json_t *c)
+{
+    static const char *const names[] = {RT_SCALINGS(RT_CHOICE_WORD)};
+    const json_t *rope = json_object_get(c, "rope_parameters");
+    const json_t *scaling = rope ? rope : json_object_get(c, "rope_scaling");
+    const double base = number(rope ? rope : c, "rope_theta");
+    const char *type = json_string_value(json_object_get(scaling, "rope_type"));
+    const int original = whole(scaling, "original_max_position_embeddings");
+    rt_frequency_options o = {
+        .base = base > 0 ? base : 10000,
+        .scale = number(scaling, "factor") > 0 ? number(scaling, "factor") : 1,
+        .original_len = original ? original : whole(c, "max_position_embeddings"),
+        .beta_fast = number(scaling, "beta_fast"),
+        .beta_slow = number(scaling, "beta_slow"),
+        .low_freq_factor = number(scaling, "low_freq_factor"),
+        .high_freq_factor = number(scaling, "high_freq_factor"),
+        .attention_factor = number(scaling, "attention_factor"),
+        .short_factors = factors(scaling, "short_factor"),
+        .long_factors = factors(scaling, "long_factor"),
+    };
+    bool known = !type || !strcmp(type, "default");
+    for (int i = 0; type && i < (int)(sizeof names / sizeof *names); i++)
+        if (!strcmp(type, names[i])) {
+            o.scaling = (rt_scaling)i;
+            known = true;
+        }
+    ck_assert_msg(known, "scaling %s", type);
+    return o;
 }
 
 static rt_roformer_options read_options(const char *name)
@@ -59,7 +106,7 @@ static rt_roformer_options read_options(const char *name)
         .causal = true,
         .window = whole(c, "sliding_window"),
         .tie_embeddings = is_true(c, "tie_word_embeddings"),
-        .position = {.pairing = RT_HALF, .frequencies = {.base = 10000}, .fraction = 1},
+        .position = {.pairing = RT_HALF, .frequencies = read_frequencies(c), .fraction = 1},
     };
     json_decref(c);
     return o;
@@ -117,16 +164,19 @@ static void load_weights(const decoder_case *c, const char *name)
     rt_safetensors_close(file);
 }
 
-static void take_theta(const decoder_case *c)
+/* To 1e-12 of the published formulas, whatever the precision of the build. */
+static void check_theta(const decoder_case *c, int T)
 {
     const array theta = reference_array(c->r, "theta");
-    const double magnitude = reference_array(c->r, "attention_scaling").values[0];
+    const double factor = reference_array(c->r, "attention_scaling").values[0];
+    const rt_frequency_options *o = &c->model->options.position.frequencies;
+    double own[RT_MOST_FACTORS];
     ck_assert_int_eq((int)theta.size, rt_roformer_pairs(&c->model->options));
-    rt_rotation_table_free(&c->model->rotation);
-    check_status(c->r,
-                 rt_rotation_table_init(&c->model->rotation, theta.values, (int)theta.size, RT_HALF,
-                                        magnitude),
-                 "theta");
+    rt_frequencies_at(own, (int)theta.size, o, T);
+    for (size_t i = 0; i < theta.size; i++)
+        ck_assert_msg(fabs(own[i] - theta.values[i]) <= 1e-12 * theta.values[i],
+                      "theta %zu is %.17g instead of %.17g", i, own[i], theta.values[i]);
+    ck_assert_double_eq_tol(rt_frequencies_magnitude(o), factor, 1e-12 * factor);
 }
 
 static decoder_case make_case(reference *r, const char *name)
@@ -135,8 +185,8 @@ static decoder_case make_case(reference *r, const char *name)
     const rt_roformer_options options = read_options(name);
     check_status(r, rt_roformer_new(&c.model, &options, 1, NULL), name);
     load_weights(&c, name);
-    take_theta(&c);
     const array ids = reference_array(r, "inputs/input_ids");
+    check_theta(&c, ids.axis[1]);
     const array labels = reference_array(r, "inputs/labels");
     check_size(r, labels, ids.size, "inputs/labels");
     const int T = ids.axis[1];
@@ -192,7 +242,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("decoder");
+    Suite *suite = suite_create("llama");
     TCase *tests = leak_checked_case(suite, "decoder");
     tcase_add_test(tests, a_decoder_is_what_transformers_compute);
     return run_suite(suite);
