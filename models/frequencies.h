@@ -47,6 +47,11 @@ typedef struct rt_factors {
     double at[RT_MOST_FACTORS];
 } rt_factors;
 
+/* What is not given of a scaling, as the keys of position.* have it. */
+#define RT_FREQUENCY_DEFAULTS                                                                      \
+    .base = 10000, .scale = 1, .beta_fast = 32, .beta_slow = 1, .low_freq_factor = 1,              \
+    .high_freq_factor = 4
+
 typedef struct rt_frequency_options {
     rt_frequency_family family;
     double base;

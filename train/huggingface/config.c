@@ -189,7 +189,7 @@ static rt_roformer_options read_options(reading *r, rt_roformer_class architectu
         .causal = flag(r, "is_decoder", false),
         .head = head_of(architecture),
         .tie_embeddings = flag(r, "tie_word_embeddings", true),
-        .position = {.frequencies = {.base = 10000, .scale = 1},
+        .position = {.frequencies = {RT_FREQUENCY_DEFAULTS},
                      .fraction = 1,
                      .rotate_value = flag(r, "rotary_value", false),
                      .every = 1},
