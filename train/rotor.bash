@@ -49,7 +49,7 @@ _rotor() {
         mapfile -t COMPREPLY < <(compgen -W 'start base' -- "$word"; compgen -f -- "$word")
         compopt -o filenames 2>/dev/null
         return ;;
-    --predict | --temperature | --seed | --tokens | --threads | --vocab)
+    --predict | --temperature | --top-k | --top-p | --stop | --seed | --tokens | --threads | --vocab)
         return ;;
     esac
     if [[ $word != -* && " ${COMP_WORDS[*]:1:COMP_CWORD-1} " = *' --vocab '* ]]; then

@@ -124,6 +124,52 @@ START_TEST(a_continuation_is_drawn_from_the_probabilities)
 }
 END_TEST
 
+/* The K most likely bytes, and of those as many as make up P, by their definition: whoever is left
+ * out is smaller than everybody that is kept. */
+static void keep(double p[VOCAB], int top_k, double top_p)
+{
+    double kept[VOCAB] = {0}, sum = 0;
+    for (int n = 0;
+         (!top_k || n < top_k) && (!(top_p > 0) || sum < top_p) && n < VOCAB - FIRST_BYTE; n++) {
+        const int32_t id = largest(p);
+        sum += kept[id] = p[id];
+        p[id] = -1;
+    }
+    for (int id = FIRST_BYTE; id < VOCAB; id++)
+        p[id] = kept[id] / sum;
+}
+
+START_TEST(choices_are_among_the_most_likely)
+{
+    static const struct {
+        int top_k;
+        double top_p;
+    } rows[] = {{1, 0}, {3, 0}, {0, 0.4}, {0, 1e-9}, {5, 0.5}, {1000, 1}};
+    int32_t ids[LENGTH] = {RT_ID_CLS, FIRST_BYTE + 'a', FIRST_BYTE + 'b'};
+    char printed[256] = "";
+    double p[VOCAB];
+    make_model(true);
+    const rt_predict_options o = {.text = "ab",
+                                  .temperature = 2.5,
+                                  .top_k = rows[_i].top_k,
+                                  .top_p = rows[_i].top_p,
+                                  .seed = SEED,
+                                  .count = ADDED};
+    rt_predicted predicted;
+    FILE *to = fmemopen(printed, sizeof printed, "w");
+    rt_status status = rt_predict(to, model, data, &config, &o, &predicted);
+    ck_assert_msg(!status.code, "%s", status.message);
+    fclose(to);
+    for (int n = 0; n < ADDED; n++) {
+        probabilities_at(ids, 3 + n, 2 + n, 2.5, p);
+        keep(p, rows[_i].top_k, rows[_i].top_p);
+        ids[3 + n] = drawn(p, n);
+        ck_assert_int_eq((unsigned char)printed[2 + n], ids[3 + n] - FIRST_BYTE);
+    }
+    free_model();
+}
+END_TEST
+
 /* The choices differ from place to place, or one draw would serve for all. */
 START_TEST(every_unit_has_a_draw_of_its_own)
 {
@@ -171,6 +217,7 @@ int main(void)
     Suite *suite = suite_create("predict");
     TCase *tests = leak_checked_case(suite, "predict");
     tcase_add_loop_test(tests, a_continuation_is_drawn_from_the_probabilities, 0, 4);
+    tcase_add_loop_test(tests, choices_are_among_the_most_likely, 0, 6);
     tcase_add_test(tests, every_unit_has_a_draw_of_its_own);
     tcase_add_test(tests, a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals);
     return run_suite(suite);

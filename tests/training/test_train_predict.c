@@ -24,6 +24,14 @@ START_TEST(a_causal_model_continues_a_text)
     expect_exit(w, 0, "$TRAIN " LM "--predict efgh --tokens 20 --temperature 0");
     ck_assert_str_eq(w->out, "efgh"
                              "ijklmnopabcdefghijkl\n");
+    expect_exit(w, 0, "$TRAIN " LM "--predict efgh --tokens 20 --temperature 0 --stop klm");
+    ck_assert_str_eq(w->out, "efghijklm\n");
+    expect_exit(w, 0, "$TRAIN " LM "--predict efgh --tokens 5 --temperature 0 --stop gh");
+    ck_assert_str_eq(w->out, "efghijklm\n"); /* what was given does not count */
+    expect_exit(w, 2, "$TRAIN " LM "--predict a --top-k 0");
+    expect_text(w->err, "--top-k must be a whole number above 0; got '0'");
+    expect_exit(w, 2, "$TRAIN " LM "--predict a --top-p 1.5");
+    expect_text(w->err, "--top-p must be a number above 0, up to 1; got '1.5'");
     expect_exit(w, 0, "$TRAIN " LM "--predict '' --tokens 3");
     ck_assert_int_eq(strlen(w->out), 4);
 }

@@ -6,11 +6,13 @@
 
 START_TEST(options_of_a_prediction_need_one)
 {
-    static const char *const given[] = {"--tokens 200", "--tokens 100", "--seed 0",
-                                        "--temperature 0"};
+    static const char *const given[] = {"--tokens 200",    "--tokens 100", "--seed 0",
+                                        "--temperature 0", "--top-k 3",    "--top-p 0.5",
+                                        "--stop x"};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
         expect_exit(w, 2, "$TRAIN tiny.ini %s", given[i]);
-        ck_assert_str_eq(w->err, "train: --temperature, --seed and --tokens go with --predict\n");
+        ck_assert_str_eq(w->err, "train: --temperature, --top-k, --top-p, --seed, --tokens and "
+                                 "--stop go with --predict\n");
     }
     ck_assert(!exists("runs"));
 }

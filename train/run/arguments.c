@@ -5,6 +5,7 @@
 #include "train/text/suggest.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +23,9 @@ enum {
     OPTION_TEMPERATURE,
     OPTION_SEED,
     OPTION_TOKENS,
+    OPTION_TOP_K,
+    OPTION_TOP_P,
+    OPTION_STOP,
     OPTION_THREADS,
     OPTION_FLAG
 };
@@ -64,7 +68,11 @@ static const char usage[] =
     "  --temperature T    for --predict: the sampling temperature; 0 = always the most likely\n"
     "                     (default: 0 for mlm, 1 for lm)\n"
     "  --seed N           for --predict: seed of the choices (default: run.seed)\n"
+    "  --top-k K          for --predict: choose among the K most likely units\n"
+    "  --top-p P          for --predict: choose among the most likely units that make up P of the\n"
+    "                     probability\n"
     "  --tokens N         for --predict: how many units continue a text (default: 200)\n"
+    "  --stop TEXT        for --predict: end a continuation that has come to this text\n"
     "  --check            validate configuration and data, and stop\n"
     "  --print-config     print every key, its value and where it came from, and stop; of a sweep\n"
     "                     without what it varies\n"
@@ -118,7 +126,10 @@ static const struct option options[] = {
     {"theta", required_argument, NULL, OPTION_THETA},
     {"temperature", required_argument, NULL, OPTION_TEMPERATURE},
     {"seed", required_argument, NULL, OPTION_SEED},
+    {"top-k", required_argument, NULL, OPTION_TOP_K},
+    {"top-p", required_argument, NULL, OPTION_TOP_P},
     {"tokens", required_argument, NULL, OPTION_TOKENS},
+    {"stop", required_argument, NULL, OPTION_STOP},
     {"threads", required_argument, NULL, OPTION_THREADS},
     {"trap", no_argument, NULL, OPTION_FLAG},
     {"profile", no_argument, NULL, OPTION_FLAG},
@@ -228,6 +239,17 @@ static rt_status take_number(rt_arguments *a, int found, const char *text)
             return rt_error(RT_CONFIG, "--temperature must be a number >= 0; got '%s'", text);
         return rt_ok();
     }
+    if (found == OPTION_TOP_P) {
+        if (!rt_number_read(text, &a->top_p) || !(a->top_p > 0 && a->top_p <= 1))
+            return rt_error(RT_CONFIG, "--top-p must be a number above 0, up to 1; got '%s'", text);
+        return rt_ok();
+    }
+    if (found == OPTION_TOP_K) {
+        if (!rt_whole_read(text, &whole) || whole < 1 || whole > INT_MAX)
+            return rt_error(RT_CONFIG, "--top-k must be a whole number above 0; got '%s'", text);
+        a->top_k = (int)whole;
+        return rt_ok();
+    }
     const bool good = rt_whole_read(text, &whole) && whole >= (found == OPTION_TOKENS);
     if (found == OPTION_SEED && good) {
         a->seed = whole;
@@ -272,6 +294,10 @@ static rt_status take_option(rt_arguments *a, int found, int index, const char *
         a->export = optarg;
         return set_command(a, RT_COMMAND_EXPORT, "export");
     }
+    if (found == OPTION_STOP) {
+        a->stop = optarg;
+        return rt_ok();
+    }
     if (found == OPTION_OUTPUT) {
         a->output = optarg;
         return rt_ok();
@@ -286,7 +312,8 @@ static rt_status take_option(rt_arguments *a, int found, int index, const char *
     }
     if (found == OPTION_VOCAB)
         return take_vocab(a, optarg);
-    if (found == OPTION_TEMPERATURE || found == OPTION_SEED || found == OPTION_TOKENS)
+    if (found == OPTION_TEMPERATURE || found == OPTION_SEED || found == OPTION_TOKENS ||
+        found == OPTION_TOP_K || found == OPTION_TOP_P)
         return take_number(a, found, optarg);
     if (found == OPTION_THREADS) {
         int length = snprintf(a->threads, sizeof a->threads, "run.threads=%s", optarg);
@@ -327,8 +354,11 @@ static rt_status check_together(const rt_arguments *a)
         return rt_error(RT_CONFIG, "--output goes with --report and several runs");
     if (a->best && !uses_checkpoint)
         return rt_error(RT_CONFIG, "--best goes with --eval, --predict, --export and --decay");
-    if ((a->temperature >= 0 || a->seed >= 0 || a->tokens) && !a->predict)
-        return rt_error(RT_CONFIG, "--temperature, --seed and --tokens go with --predict");
+    if ((a->temperature >= 0 || a->seed >= 0 || a->tokens || a->top_k || a->top_p > 0 || a->stop) &&
+        !a->predict)
+        return rt_error(RT_CONFIG,
+                        "--temperature, --top-k, --top-p, --seed, --tokens and --stop go "
+                        "with --predict");
     if (a->theta && a->command != RT_COMMAND_EVAL)
         return rt_error(RT_CONFIG, "--theta goes with --eval");
     if (a->trap && a->profile)

@@ -46,6 +46,9 @@ typedef struct rt_arguments {
     const char *export;  /* the folder of --export, or NULL */
     const char *theta;   /* of --theta: "start", "base" or a path; or NULL */
     double temperature;  /* below 0: not given */
+    double top_p;        /* 0: not given */
+    int top_k;           /* 0: not given */
+    const char *stop;    /* of --stop, or NULL */
     int64_t seed;        /* below 0: not given */
     int tokens;          /* that --predict adds */
     bool best;           /* of a folder the checkpoint of the best evaluation */

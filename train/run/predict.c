@@ -74,7 +74,8 @@ static rt_status prepare(rt_prediction *p)
 {
     p->g = rt_graph_new();
     p->weights = rt_alloc((size_t)p->vocabulary->count, sizeof *p->weights);
-    if (!p->g || !p->weights)
+    p->order = rt_alloc((size_t)p->vocabulary->count, sizeof *p->order);
+    if (!p->g || !p->weights || !p->order)
         return rt_out_of_memory("a prediction");
     return rt_data_labels(p->data) ? rt_labelled_batch_new(&p->row, 1, rt_data_length(p->data))
                                    : rt_ok();
@@ -99,6 +100,7 @@ rt_status rt_predict(FILE *to, rt_roformer *model, const rt_data *data, const rt
                       : answer_lines(&p, answer, predicted);
     rt_graph_free(p.g);
     rt_free(p.weights);
+    rt_free(p.order);
     rt_free(p.s.ids);
     rt_labelled_batch_free(&p.row);
     return status;

@@ -20,6 +20,9 @@ typedef struct rt_predict_options {
     const char *text;   /* or NULL: every line of */
     FILE *from;         /* this stream */
     double temperature; /* logits are divided by it; 0: always the most likely unit */
+    int top_k;          /* choices are among so many of the most likely units; 0: all */
+    double top_p;       /* and then among the most likely that have this share; 0: all */
+    const char *stop;   /* lm: ends what has come to this text; or NULL */
     uint64_t seed;      /* of the choices */
     int count;          /* lm: units to add */
 } rt_predict_options;

@@ -7,6 +7,7 @@
 #include "core/random.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 rt_status rt_prediction_append(rt_prediction_ids *s, const int32_t *ids, int count)
@@ -76,11 +77,39 @@ void rt_prediction_probabilities(rt_prediction *p, double temperature)
         p->weights[id] = (real)((double)p->weights[id] / sum);
 }
 
+/* qsort has no context; predictions are made by one thread. */
+static const real *compared;
+
+static int compare_units(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    if (compared[x] != compared[y])
+        return compared[x] > compared[y] ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+void rt_prediction_keep(rt_prediction *p, int top_k, double top_p)
+{
+    const int count = p->vocabulary->count;
+    double sum = 0;
+    int kept = 0;
+    for (int32_t id = 0; id < count; id++)
+        p->order[id] = id;
+    compared = p->weights;
+    qsort(p->order, (size_t)count, sizeof *p->order, compare_units);
+    while (kept < count && (!top_k || kept < top_k) && (!(top_p > 0) || sum < top_p))
+        sum += (double)p->weights[p->order[kept++]];
+    for (int i = 0; i < count; i++)
+        p->weights[p->order[i]] = i < kept ? (real)((double)p->weights[p->order[i]] / sum) : 0;
+}
+
 int32_t rt_prediction_choose(rt_prediction *p, int n)
 {
     if (p->o->temperature == 0)
         return rt_prediction_most_likely(p);
     rt_prediction_probabilities(p, p->o->temperature);
+    if (p->o->top_k || p->o->top_p > 0)
+        rt_prediction_keep(p, p->o->top_k, p->o->top_p);
     double left = rt_random_uniform((rt_random){p->o->seed, (uint32_t)n, RT_STREAM_SAMPLE}, 0);
     for (int32_t id = 0; id < p->vocabulary->count; id++)
         if ((left -= (double)p->weights[id]) < 0)

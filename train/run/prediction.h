@@ -26,6 +26,7 @@ typedef struct rt_prediction {
     bool cut;
     rt_prediction_ids s;   /* masks, continuation */
     real *weights;         /* (V), likewise */
+    int32_t *order;        /* (V): ids, the most likely first */
     rt_labelled_batch row; /* classes, tags */
 } rt_prediction;
 
@@ -50,6 +51,10 @@ int32_t rt_prediction_most_likely(const rt_prediction *p);
 
 /* Logits to probabilities of units. */
 void rt_prediction_probabilities(rt_prediction *p, double temperature);
+
+/* Leaves of the probabilities those of top_k and top_p, which then add up to 1. Of units that are
+ * as likely, the one with the smaller id comes first. */
+void rt_prediction_keep(rt_prediction *p, int top_k, double top_p);
 
 /* The choice number `n`, from logits. */
 int32_t rt_prediction_choose(rt_prediction *p, int n);

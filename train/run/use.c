@@ -96,6 +96,9 @@ static rt_status predict(rt_run *r)
     const rt_predict_options o = {.text = strcmp(a->predict, "-") ? a->predict : NULL,
                                   .from = stdin,
                                   .temperature = a->temperature >= 0 ? a->temperature : lm,
+                                  .top_k = a->top_k,
+                                  .top_p = a->top_p,
+                                  .stop = a->stop,
                                   .seed = a->seed >= 0 ? (uint64_t)a->seed : c->run.seed,
                                   .count = a->tokens};
     rt_predicted predicted;
