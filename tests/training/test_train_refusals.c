@@ -208,8 +208,8 @@ END_TEST
 #if !defined(__SANITIZE_ADDRESS__) && !defined(SANITIZED) /* which reserves terabytes */
 START_TEST(too_little_address_space_is_said_and_ends_the_program)
 {
-    expect_exit(w, 0, "ulimit -v 100000; timeout -s KILL 60 $TRAIN --version");
-    expect_exit(w, 2, "ulimit -v 100000; timeout -s KILL 60 $TRAIN --quiet tiny.ini");
+    expect_exit(w, 0, "ulimit -v 200000; timeout -s KILL 60 $TRAIN --version");
+    expect_exit(w, 2, "ulimit -v 200000; timeout -s KILL 60 $TRAIN --quiet tiny.ini");
     expect_text(w->err, " GB of address space (buffers of OpenBLAS 0.13); the limit (ulimit -v) "
                         "leaves ");
     ck_assert(!exists("runs"));
@@ -221,7 +221,7 @@ START_TEST(too_little_address_space_is_said_and_ends_the_program)
         "tiny.ini --eval", "tiny.ini --eval --checkpoint runs/tiny/checkpoints/step-00000060.h5",
         "--report runs/tiny", "tiny.ini sweep.run.seed=1,2 run.name=sweep"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        expect_exit(w, 2, "ulimit -v 150000; timeout -s KILL 60 $TRAIN --quiet %s", commands[i]);
+        expect_exit(w, 2, "ulimit -v 220000; timeout -s KILL 60 $TRAIN --quiet %s", commands[i]);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         expect_exit(w, 0,
                     "export OPENBLAS_NUM_THREADS=1; ulimit -v 4000000; timeout -s KILL 60 $TRAIN "
