@@ -26,7 +26,9 @@ static const example bad_files[] = {
      "theta.ini:2: unknown key 'warmup' in [train]; did you mean 'warmup_steps' in [optimizer]?\n"},
     {"[position]\nwombat = 1\n",
      "theta.ini:2: unknown key 'wombat' in [position]; its keys are kind, pairing, base, fraction, "
-     "rotate_value, every, frequencies, scaling, scale, original_len, init_std, max_len\n"},
+     "rotate_value, every, frequencies, scaling, scale, original_len, beta_fast, beta_slow, "
+     "high_freq_factor, low_freq_factor, attention_factor, short_factors, long_factors, init_std, "
+     "max_len\n"},
     {"[model]\nLayers = 1\n",
      "theta.ini:2: unknown key 'Layers' in [model]; did you mean 'layers'?\n"},
     {"[optimizer]\nlr = 1\nkind = sgd\nlr = 1\n",
@@ -156,7 +158,7 @@ static const example contradictions[] = {
     {"[position]\nkind = alibi\nscaling = ntk\n",
      "theta.ini:3: position.scaling needs position.kind = rope; got alibi\n"},
     {"[position]\nfrequencies = linear\nscaling = yarn\n",
-     "theta.ini:3: position.scaling: ntk and yarn scale geometric frequencies only\n"},
+     "theta.ini:3: position.scaling: yarn scales geometric frequencies only\n"},
     {"[model]\ndim = 8\n[position]\nscaling = ntk\n",
      "theta.ini:4: position.scaling: ntk needs at least two rotated pairs; got 1\n"},
     {"[theta]\ninit = uniform\n",
