@@ -104,8 +104,6 @@ static rt_status open_as_told(rt_run *r, const meaning *m)
     rt_status status = read_meaning(r, m);
     const rt_data_meaning known = {r->vocabulary, r->labels, r->words, r->types};
     if (!status.code)
-        status = rt_run_use_engine(r->config);
-    if (!status.code)
         status = rt_data_open_as(&r->data, &o, known);
     return status.code ? status : rt_memory_check(r->config, r->data, r->world);
 }

@@ -384,6 +384,7 @@ rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments)
     rt_exit code = RT_EXIT_DONE;
     rt_stop_on_signals();
     r.world = arguments->world;
+    r.hand_over = rt_run_hand_over;
     if (rt_world_rank(r.world))
         rt_run_assist(&r);
     else

@@ -4,7 +4,6 @@
 #include "data/units.h"
 #include "train/config/past_schedules.h"
 #include "train/folder/results.h"
-#include "train/run/hand_over.h"
 #include "train/step/memory_check.h"
 #include "train/step/theta_swap.h"
 
@@ -158,7 +157,7 @@ static rt_status make_trainer(rt_run *r)
     if (!status.code)
         status = rt_memory_check(r->config, r->data, world);
     if (world)
-        status = rt_run_hand_over(r, status);
+        status = r->hand_over(r, status);
     if (!status.code)
         status = rt_trainer_new_in(&r->trainer, r->config, r->data, world);
     if (!status.code)

@@ -33,6 +33,7 @@ typedef struct rt_run {
     int best_step;
     rt_config *before; /* of the run that is extended, at the step `extended`; or NULL */
     int extended;
+    rt_status (*hand_over)(struct rt_run *r, rt_status status); /* in a world: see hand_over.h */
     bool handed_over;  /* the other processes know what becomes of the run */
     bool unsaved;      /* the newest checkpoint that was due could not be written */
     bool stopping;     /* a signal has asked for it */

@@ -21,6 +21,14 @@ static void share_theta(rt_trainer *t)
                                rt_size(&p->list[i]->tensor) * sizeof(real));
 }
 
+static void move_moments(rt_trainer *t, bool to_first)
+{
+    if (!t->world)
+        return;
+    rt_shares_move(&t->shares, t->state.first_moment, to_first);
+    rt_shares_move(&t->shares, t->state.second_moment, to_first);
+}
+
 static void share_state(rt_trainer *t)
 {
     const rt_parameters *p = &t->state.model->parameters;
@@ -29,7 +37,7 @@ static void share_state(rt_trainer *t)
     t->state.step = (int)counts[0];
     t->state.sequences = counts[1];
     rt_world_broadcast(t->world, p->values, p->block_size * sizeof(real));
-    rt_shares_move_moments(t, false);
+    move_moments(t, false);
 }
 
 static void give(rt_trainer *t, rt_order order, rt_order_of_evaluation what)
@@ -84,7 +92,7 @@ void rt_trainer_share(rt_trainer *t)
 void rt_trainer_collect(rt_trainer *t)
 {
     give(t, RT_ORDER_COLLECT, no_evaluation);
-    rt_shares_move_moments(t, true);
+    move_moments(t, true);
 }
 
 void rt_trainer_dismiss(rt_trainer *t)
@@ -94,6 +102,12 @@ void rt_trainer_dismiss(rt_trainer *t)
     if (t->world && rt_world_rank(t->world) == 0)
         give(t, RT_ORDER_END, no_evaluation);
     t->world = NULL;
+}
+
+void rt_trainer_free(rt_trainer *t)
+{
+    rt_trainer_dismiss(t);
+    rt_trainer_end(t);
 }
 
 /* ---- the others ---- */
@@ -136,7 +150,7 @@ void rt_trainer_serve(rt_trainer *t, int (*stop)(void))
             share_state(t);
             break;
         case RT_ORDER_COLLECT:
-            rt_shares_move_moments(t, true);
+            move_moments(t, true);
             break;
         case RT_ORDER_END:
             break;

@@ -24,7 +24,17 @@ int rt_shard_count(const rt_config *c)
 
 int rt_first_shard_of(const rt_config *c, const rt_world *world, int rank)
 {
-    return (int)((long)rt_shard_count(c) * rank / rt_world_size(world));
+    return rt_share_of_shards(rt_shard_count(c), rt_world_size(world), rank);
+}
+
+int rt_first_shard(const rt_trainer *t)
+{
+    return (int)t->shares.shards[rt_world_rank(t->world)];
+}
+
+int rt_end_shard(const rt_trainer *t)
+{
+    return (int)t->shares.shards[rt_world_rank(t->world) + 1];
 }
 
 static int shards_here(const rt_config *c, const rt_world *world)
@@ -106,15 +116,16 @@ static void sum_stretch(void *context, int job, int worker)
 static void update_stretch(void *context, int job, int worker)
 {
     rt_trainer *t = context;
-    const rt_stretch *part = t->stretches + t->shares.stretches[rt_world_rank(t->world)] + job;
+    const rt_stretch *part = t->stretches + rt_shares_first(&t->shares) + job;
     const rt_parameters *p = &t->state.model->parameters;
     const rt_optimizer_options *o = &t->config->optimizer;
     const rt_update u =
         rt_update_of_role(t->update, p->list[part->parameter]->role, o->theta_lr_scale);
-    const size_t moment = rt_share_moment(t, part);
+    const size_t moment = rt_share_moment(&t->shares, part);
     (void)worker;
     rt_update_apply(&u, p->values + part->offset, t->state.first_moment + moment,
-                    t->state.second_moment + moment, rt_share_gradient(t, part), part->size);
+                    t->state.second_moment + moment, rt_share_gradient(&t->shares, part),
+                    part->size);
 }
 
 /* ---- a step ---- */
@@ -225,7 +236,9 @@ static rt_status find_gradient(rt_trainer *t)
     if (status.code)
         return status;
     rt_world_gather(t->world, t->results, t->shares.shards, sizeof *t->results);
-    rt_shares_sum(t);
+    for (int i = 0; i < t->nodes.count; i++)
+        t->left[i] = t->models[t->nodes.at[i].block]->parameters.grads;
+    rt_shares_sum(&t->shares, t->left, t->workers, t->squares);
     return rt_ok();
 }
 
@@ -253,9 +266,8 @@ rt_status rt_trainer_take_step(rt_trainer *t, rt_step_result *result)
                             .decay = o->weight_decay,
                             .gradient_scale = rt_clip_factor(result->grad_norm, o->clip_norm),
                             .step = t->state.step + 1};
-    const size_t *own = t->shares.stretches + rt_world_rank(t->world);
-    rt_workers_run(t->workers, update_stretch, t, (int)(own[1] - own[0]));
-    rt_shares_spread(t);
+    rt_workers_run(t->workers, update_stretch, t, rt_shares_count(&t->shares));
+    rt_shares_spread(&t->shares, t->state.model->parameters.values);
     t->state.step++;
     t->state.sequences += t->config->train.batch_size;
     return rt_ok();
@@ -313,15 +325,14 @@ static rt_status make_stretches(rt_trainer *t)
                 (rt_stretch){p->list[i]->offset + start,
                              size - start < RT_STRETCH ? size - start : RT_STRETCH, i};
     }
-    return rt_shares_divide(t);
+    return rt_shares_divide(&t->shares, t->stretches, t->stretch_count, p->block_size);
 }
 
 /* Process 0 has all of them, for the checkpoints that it writes. */
 static rt_status make_moments(rt_trainer *t)
 {
-    const int rank = rt_world_rank(t->world);
-    const size_t *numbers = t->shares.numbers + rank;
-    const size_t size = rank ? numbers[1] - numbers[0] : t->state.model->parameters.block_size;
+    const size_t size =
+        rt_world_rank(t->world) ? rt_share_size(&t->shares) : t->state.model->parameters.block_size;
     t->state.first_moment = rt_alloc(size, sizeof(real));
     t->state.second_moment = rt_alloc(size, sizeof(real));
     return t->state.first_moment && t->state.second_moment
@@ -335,9 +346,10 @@ static rt_status make_state(rt_trainer *t)
     t->results = rt_alloc((size_t)t->shards, sizeof *t->results);
     t->block_of = rt_alloc((size_t)t->group, sizeof *t->block_of);
     t->sums = rt_alloc((size_t)t->shards, sizeof *t->sums);
-    if (!t->shard || !t->results || !t->block_of || !t->sums)
+    t->left = rt_alloc(RT_MOST_SUBTREES, sizeof(real *));
+    if (!t->shard || !t->results || !t->block_of || !t->sums || !t->left)
         return rt_out_of_memory("a trainer");
-    rt_status status = rt_shares_new(t);
+    rt_status status = rt_shares_new(&t->shares, t->world, t->shards);
     if (status.code)
         return status;
     t->blocks = rt_summation_blocks(t->shards, rt_first_shard(t), rt_end_shard(t), t->group);
@@ -392,8 +404,7 @@ rt_status rt_trainer_new_in(rt_trainer **trainer_new, const rt_config *config, c
     if (!status.code) {
         *trainer_new = t;
     } else if (t) {
-        t->world = NULL; /* which is not waiting for this trainer */
-        rt_trainer_free(t);
+        rt_trainer_end(t);
     }
     return status;
 }
@@ -403,11 +414,10 @@ rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, cons
     return rt_trainer_new_in(trainer_new, config, data, NULL);
 }
 
-void rt_trainer_free(rt_trainer *t)
+void rt_trainer_end(rt_trainer *t)
 {
     if (!t)
         return;
-    rt_trainer_dismiss(t);
     for (int i = 0; t->graphs && i < rt_workers_count(t->workers); i++)
         rt_graph_free(t->graphs[i]);
     rt_workers_free(t->workers);
@@ -418,6 +428,7 @@ void rt_trainer_free(rt_trainer *t)
     rt_free(t->state.first_moment);
     rt_free(t->state.second_moment);
     rt_shares_free(&t->shares);
+    rt_free(t->left);
     rt_free(t->stretches);
     rt_free(t->squares);
     rt_free(t->results);
