@@ -39,7 +39,7 @@ static void print_filled(const rt_prediction *p, const int32_t *filled)
         while (p->s.ids[t] != p->vocabulary->special.mask)
             t++;
         fwrite(rest, 1, (size_t)(found - rest), p->to);
-        rt_prediction_print(p, filled[t], false); /* the text has its own spaces */
+        rt_prediction_print(p, filled[t]); /* the text has its own spaces */
         rest = found + strlen(RT_MASK_WORD);
     }
     fprintf(p->to, "%s\n", rest);

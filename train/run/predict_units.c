@@ -117,10 +117,8 @@ int32_t rt_prediction_choose(rt_prediction *p, int n)
     return rt_prediction_most_likely(p);
 }
 
-void rt_prediction_print(const rt_prediction *p, int32_t id, bool space)
+void rt_prediction_print(const rt_prediction *p, int32_t id)
 {
     const rt_spelling s = rt_vocabulary_spell(p->vocabulary, id);
-    if (s.space && space)
-        fputc(' ', p->to);
     fwrite(s.bytes, 1, s.size, p->to);
 }

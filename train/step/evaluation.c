@@ -95,7 +95,7 @@ static void share_parts(evaluation *e, int count)
 {
     const int size = rt_world_size(e->trainer->world);
     for (int i = 0; i <= size; i++)
-        e->starts[i] = (size_t)((long)count * i / size);
+        e->starts[i] = (size_t)rt_share_start(count, size, i);
 }
 
 static rt_status make_room(evaluation *e, int length, int workers, int count,

@@ -1,7 +1,7 @@
 #include "train/step/memory_check.h"
 
 #include "train/step/batch_loss.h"
-#include "train/step/summation.h"
+#include "train/step/shares.h"
 #include "train/step/trainer.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static double received(int shards, const rt_world *world)
         rt_summation sums[RT_MOST_SUBTREES];
         if (i == rt_world_rank(world))
             continue;
-        for (int k = (int)((long)shards * i / size); k < (int)((long)shards * (i + 1) / size); k++)
+        for (int k = rt_share_start(shards, size, i); k < rt_share_start(shards, size, i + 1); k++)
             rt_subtrees_take(&own, rt_subtree_of_shard(k, 0), sums);
         subtrees += own.count;
     }

@@ -10,9 +10,9 @@ static int rank_of(const rt_shares *s)
     return rt_world_rank(s->world);
 }
 
-int rt_share_of_shards(int shards, int size, int rank)
+int rt_share_start(int count, int size, int rank)
 {
-    return (int)((long)shards * rank / size);
+    return (int)((long)count * rank / size);
 }
 
 /* ---- sharing out ---- */
@@ -85,7 +85,7 @@ rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards)
     if (!s->shards || !s->stretches || !s->numbers || !s->owners || !s->nodes || !s->sums)
         return rt_out_of_memory("the shares of processes");
     for (int i = 0; i <= size; i++)
-        s->shards[i] = (size_t)rt_share_of_shards(shards, size, i);
+        s->shards[i] = (size_t)rt_share_start(shards, size, i);
     plan_nodes(s, shards);
     return rt_ok();
 }

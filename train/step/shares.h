@@ -45,8 +45,8 @@ rt_status rt_shares_divide(rt_shares *s, const rt_stretch *stretches, int count,
                            size_t numbers) RT_MUST_CHECK;
 void rt_shares_free(rt_shares *s);
 
-/* The first shard of a process of `size`. */
-int rt_share_of_shards(int shards, int size, int rank);
+/* The first of `count` things that a process of `size` has, which follow each other. */
+int rt_share_start(int count, int size, int rank);
 
 /* From the subtrees of all processes, of which `left` are the gradients of this one in their order,
  * to the gradient of this process's share, and the squares of all stretches; of a process alone

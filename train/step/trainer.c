@@ -24,7 +24,7 @@ int rt_shard_count(const rt_config *c)
 
 int rt_first_shard_of(const rt_config *c, const rt_world *world, int rank)
 {
-    return rt_share_of_shards(rt_shard_count(c), rt_world_size(world), rank);
+    return rt_share_start(rt_shard_count(c), rt_world_size(world), rank);
 }
 
 int rt_first_shard(const rt_trainer *t)
@@ -43,12 +43,16 @@ static int shards_here(const rt_config *c, const rt_world *world)
     return rt_first_shard_of(c, world, rank + 1) - rt_first_shard_of(c, world, rank);
 }
 
-int rt_trainer_workers(const rt_config *c, const rt_world *world)
+int rt_threads_of(const rt_config *c, const rt_world *world)
 {
     const int share = rt_processors() / rt_world_neighbours(world);
-    const int asked = c->run.threads ? c->run.threads : share > 1 ? share : 1;
-    const int shards = shards_here(c, world);
-    return asked < shards ? asked : shards;
+    return c->run.threads ? c->run.threads : share > 1 ? share : 1;
+}
+
+int rt_trainer_workers(const rt_config *c, const rt_world *world)
+{
+    const int threads = rt_threads_of(c, world), shards = shards_here(c, world);
+    return threads < shards ? threads : shards;
 }
 
 rt_status rt_world_check(const rt_config *c, const rt_world *world)

@@ -55,8 +55,11 @@ int rt_shard_count(const rt_config *config);
 /* The first shard of a process; the shards are shared out in their order. */
 int rt_first_shard_of(const rt_config *config, const rt_world *world, int rank);
 
-/* The threads that will work at it here: more than shards would have nothing to do. Where
- * run.threads is 0, processes that share processors divide them. */
+/* The threads that a process of a world may have: run.threads or, where that is 0, its share of the
+ * processors that it may use. */
+int rt_threads_of(const rt_config *config, const rt_world *world);
+
+/* Those that will work at it here: more than shards would have nothing to do. */
 int rt_trainer_workers(const rt_config *config, const rt_world *world);
 
 /* RT_CONFIG if there are more processes than shards. */

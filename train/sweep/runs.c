@@ -7,7 +7,7 @@
 #include "train/run/progress.h"
 #include "train/run/stop.h"
 #include "train/step/clock.h"
-#include "train/step/workers.h"
+#include "train/step/trainer.h"
 #include "train/sweep/growth.h"
 #include "train/sweep/hands.h"
 #include "train/sweep/table.h"
@@ -70,13 +70,6 @@ static int threads_of(const rt_sweep *sweep, const rt_config *config)
 {
     const int all = config->run.threads ? config->run.threads : rt_processors();
     return all / jobs_of(sweep, NULL) > 1 ? all / jobs_of(sweep, NULL) : 1;
-}
-
-/* The threads of a run in a world, whose processes have the threads that are asked for each. */
-static int threads_in(const rt_world *world, const rt_config *config)
-{
-    const int share = rt_processors() / rt_world_neighbours(world);
-    return config->run.threads ? config->run.threads : share > 1 ? share : 1;
 }
 
 /* The configuration of one run as it is trained: its folder lies in that of the sweep. *errors as
@@ -506,7 +499,7 @@ static rt_exit train_in_world(sweep_run *r, const rt_config *base)
     const bool first = rt_world_rank(a->world) == 0;
     rt_exit code = RT_EXIT_DONE;
     rt_status status =
-        rt_hands_new(&r->hands, a->world, a->helper, r->sweep, threads_in(a->world, base));
+        rt_hands_new(&r->hands, a->world, a->helper, r->sweep, rt_threads_of(base, a->world));
     if (status.code) {
         if (first)
             rt_progress_say(&r->progress, "%s", status.message);

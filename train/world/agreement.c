@@ -30,7 +30,7 @@ rt_status rt_world_agree(rt_world *world, rt_status mine)
     const int size = rt_world_size(world), rank = rt_world_rank(world);
     if (size == 1)
         return mine;
-    /* The sum of one bit a process tells of a failure; who is first matters only then. */
+    /* Who failed first is asked only if anybody did. */
     if (!rt_world_any(world, mine.code != RT_OK))
         return rt_ok();
     int64_t failed[size];
