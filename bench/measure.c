@@ -108,8 +108,13 @@ static void multiply(void *context, int job, int worker)
     real *a = p->yardstick->memory + (size_t)job * p->yardstick->size;
     real *b = a + m * k, *c = b + k * n;
     (void)worker;
-    rt_gemm(p->m, p->n, p->k, 1, (rt_operand){a, p->a_turned ? p->m : p->k, p->a_turned},
-            (rt_operand){b, p->b_turned ? p->k : p->n, p->b_turned}, 0, c, p->n);
+    const rt_operand x = {.data = a,
+                          .stride = p->a_turned ? p->m : p->k,
+                          .transposed = p->a_turned};
+    const rt_operand y = {.data = b,
+                          .stride = p->b_turned ? p->k : p->n,
+                          .transposed = p->b_turned};
+    rt_gemm(p->m, p->n, p->k, 1, x, y, 0, c, p->n);
 }
 
 double bench_product(bench_yardstick *y, int m, int n, int k, bool a_turned, bool b_turned)

@@ -52,7 +52,11 @@ typedef struct head {
 typedef struct tile {
     int i, rows;
     int j, columns;
+    rt_operand q, k; /* (rows, D), (columns, D) */
 } tile;
+
+/* Places of what several products read. */
+enum { QUERIES, KEYS, GRADIENTS, SCORE_GRADIENTS };
 
 static head head_of(const rt_attention_options *o, const rt_tensor *q, const rt_tensor *k,
                     const rt_tensor *v, int b, int h)
@@ -81,6 +85,21 @@ static head head_of(const rt_attention_options *o, const rt_tensor *q, const rt_
 static int smaller(int a, int b)
 {
     return a < b ? a : b;
+}
+
+static rt_operand queries_at(const head *a, int i)
+{
+    return rt_rows_at(a->q + (size_t)i * (size_t)a->q_stride, a->q_stride);
+}
+
+static rt_operand keys_at(const head *a, int j)
+{
+    return rt_rows_at(a->k + (size_t)j * (size_t)a->k_stride, a->k_stride);
+}
+
+static rt_operand values_at(const head *a, int j)
+{
+    return rt_rows_at(a->v + (size_t)j * (size_t)a->v_stride, a->v_stride);
 }
 
 /* ---- scores ---- */
@@ -130,10 +149,7 @@ static rt_distance_tile distances_of(const head *a, tile t)
 static void score(real *s, real *room, const head *a, tile t)
 {
     const rt_attention_options *o = a->o;
-    rt_gemm(t.rows, t.columns, a->D, (real)o->scale,
-            (rt_operand){a->q + (size_t)t.i * (size_t)a->q_stride, a->q_stride, false},
-            (rt_operand){a->k + (size_t)t.j * (size_t)a->k_stride, a->k_stride, true}, 0, s,
-            t.columns);
+    rt_gemm(t.rows, t.columns, a->D, (real)o->scale, t.q, rt_transposed(t.k), 0, s, t.columns);
     if (o->distances)
         rt_distance_add(s, room, &a->distance, distances_of(a, t));
     if (!o->slopes && !o->causal && !o->window && !o->key_mask)
@@ -264,9 +280,8 @@ static void forward_tile(real *out, real *s, real *m, real *l, const attention_a
     if (!first)
         scale_rows(out, a->out_stride, t.rows, a->E, factor);
     drop(s, args, a, t);
-    rt_gemm(t.rows, a->E, t.columns, 1, (rt_operand){s, t.columns, false},
-            (rt_operand){a->v + (size_t)t.j * (size_t)a->v_stride, a->v_stride, false},
-            first ? 0 : 1, out, a->out_stride);
+    rt_gemm(t.rows, a->E, t.columns, 1, rt_rows_at(s, t.columns), values_at(a, t.j), first ? 0 : 1,
+            out, a->out_stride);
 }
 
 static void clear_rows(real *x, int stride, int rows, int size)
@@ -285,9 +300,10 @@ static void forward_head(real *out, real *s, const attention_args *args, const h
             m[r] = -INFINITY;
             l[r] = 0;
         }
+        const rt_operand q = rt_gemm_share(queries_at(a, i), rows, a->D, QUERIES);
         bool first = true;
         for (int j = 0; j < a->Tk; j += TILE) {
-            tile t = {i, rows, j, smaller(TILE, a->Tk - j)};
+            const tile t = {i, rows, j, smaller(TILE, a->Tk - j), q, keys_at(a, j)};
             if (unseen(args, t))
                 continue;
             forward_tile(block, s, m, l, args, a, t, first);
@@ -308,7 +324,7 @@ static void show(const head *a, real *room, const attention_args *args)
 {
     real *p = a->o->probabilities + a->row * (size_t)a->Tk;
     for (int i = 0; i < a->Tq; i += TILE) {
-        const tile t = {i, smaller(TILE, a->Tq - i), 0, a->Tk};
+        const tile t = {i, smaller(TILE, a->Tq - i), 0, a->Tk, queries_at(a, i), keys_at(a, 0)};
         real *rows = p + (size_t)i * (size_t)a->Tk;
         score(rows, room, a, t);
         weigh_rows(rows, t.rows, t.columns, args->shift + a->row + i, args->inverse + a->row + i);
@@ -349,10 +365,9 @@ typedef struct head_gradient {
 } head_gradient;
 
 static void backward_tile(real *p, real *ds, const real *delta, const attention_args *args,
-                          const head *a, const head_gradient *d, tile t)
+                          const head *a, const head_gradient *d, rt_operand dout, tile t)
 {
     const size_t i = (size_t)t.i, j = (size_t)t.j;
-    const rt_operand dout = {d->dout + i * (size_t)a->out_stride, a->out_stride, false};
     real *room = ds + TILE * TILE;
     score(p, room, a, t);
     weigh_rows(p, t.rows, t.columns, args->shift + a->row + i, args->inverse + a->row + i);
@@ -363,13 +378,12 @@ static void backward_tile(real *p, real *ds, const real *delta, const attention_
             weights = memcpy(ds, p, (size_t)t.rows * (size_t)t.columns * sizeof *ds);
             drop(ds, args, a, t);
         }
-        rt_gemm(t.columns, a->E, t.rows, 1, (rt_operand){weights, t.columns, true}, dout, 1,
+        rt_gemm(t.columns, a->E, t.rows, 1, rt_transposed(rt_rows_at(weights, t.columns)), dout, 1,
                 d->dv + j * (size_t)a->v_stride, a->v_stride);
     }
     if (!d->dq && !d->dk && !a->distance.dbias && !a->distance.dkeys)
         return;
-    rt_gemm(t.rows, t.columns, a->E, 1, dout,
-            (rt_operand){a->v + j * (size_t)a->v_stride, a->v_stride, true}, 0, ds, t.columns);
+    rt_gemm(t.rows, t.columns, a->E, 1, dout, rt_transposed(values_at(a, t.j)), 0, ds, t.columns);
     drop(ds, args, a, t);
     score_gradient_of_rows(ds, p, t.rows, t.columns, delta);
     if (a->o->distances) {
@@ -377,13 +391,13 @@ static void backward_tile(real *p, real *ds, const real *delta, const attention_
         distances.dq = d->dq ? d->dq + i * (size_t)a->q_stride : NULL;
         rt_distance_backward(ds, room, &a->distance, distances);
     }
+    const rt_operand dscores =
+        rt_gemm_share(rt_rows_at(ds, t.columns), t.rows, t.columns, SCORE_GRADIENTS);
     if (d->dq)
-        rt_gemm(t.rows, a->D, t.columns, (real)a->o->scale, (rt_operand){ds, t.columns, false},
-                (rt_operand){a->k + j * (size_t)a->k_stride, a->k_stride, false}, 1,
+        rt_gemm(t.rows, a->D, t.columns, (real)a->o->scale, dscores, t.k, 1,
                 d->dq + i * (size_t)a->q_stride, a->q_stride);
     if (d->dk)
-        rt_gemm(t.columns, a->D, t.rows, (real)a->o->scale, (rt_operand){ds, t.columns, true},
-                (rt_operand){a->q + i * (size_t)a->q_stride, a->q_stride, false}, 1,
+        rt_gemm(t.columns, a->D, t.rows, (real)a->o->scale, rt_transposed(dscores), t.q, 1,
                 d->dk + j * (size_t)a->k_stride, a->k_stride);
 }
 
@@ -394,11 +408,16 @@ static void backward_head(real *work, const attention_args *args, const head *a,
     for (int i = 0; i < a->Tq; i += TILE) {
         const int rows = smaller(TILE, a->Tq - i);
         const size_t start = (size_t)i * (size_t)a->out_stride;
+        const rt_operand dout =
+            rt_gemm_share(rt_rows_at(d->dout + start, a->out_stride), rows, a->E, GRADIENTS);
+        const rt_operand q = rt_gemm_share(queries_at(a, i), rows, a->D, QUERIES);
         multiply_rows(delta, d->dout + start, d->out + start, a->out_stride, rows, a->E);
         for (int j = 0; j < a->Tk; j += TILE) {
-            tile t = {i, rows, j, smaller(TILE, a->Tk - j)};
-            if (!unseen(args, t))
-                backward_tile(work, work + TILE * TILE, delta, args, a, d, t);
+            tile t = {i, rows, j, smaller(TILE, a->Tk - j), q, keys_at(a, j)};
+            if (unseen(args, t))
+                continue;
+            t.k = rt_gemm_share(t.k, t.columns, a->D, KEYS);
+            backward_tile(work, work + TILE * TILE, delta, args, a, d, dout, t);
         }
     }
 }

@@ -28,15 +28,16 @@ static int class_of(const rt_distances *d, double query, double key)
 
 static rt_operand keys_of(const rt_distance_head *h, bool transposed)
 {
-    return (rt_operand){h->keys, h->D, transposed};
+    const rt_operand keys = rt_rows_at(h->keys, h->D);
+    return transposed ? rt_transposed(keys) : keys;
 }
 
 void rt_distance_add(real *s, real *room, const rt_distance_head *h, rt_distance_tile t)
 {
     const int classes = h->distances->classes;
     if (h->keys)
-        rt_gemm(t.rows, classes, h->D, h->scale, (rt_operand){t.q, t.q_stride, false},
-                keys_of(h, true), 0, room, classes);
+        rt_gemm(t.rows, classes, h->D, h->scale, rt_rows_at(t.q, t.q_stride), keys_of(h, true), 0,
+                room, classes);
     else
         memset(room, 0, (size_t)t.rows * (size_t)classes * sizeof *room);
     for (int i = 0; i < t.rows; i++) {
@@ -52,7 +53,7 @@ void rt_distance_add(real *s, real *room, const rt_distance_head *h, rt_distance
 void rt_distance_backward(const real *ds, real *room, const rt_distance_head *h, rt_distance_tile t)
 {
     const int classes = h->distances->classes;
-    const rt_operand dterm = {room, classes, false}, dterm_turned = {room, classes, true};
+    const rt_operand dterm = rt_rows_at(room, classes);
     memset(room, 0, (size_t)t.rows * (size_t)classes * sizeof *room);
     for (int i = 0; i < t.rows; i++) {
         real *term = room + (size_t)i * (size_t)classes;
@@ -65,6 +66,6 @@ void rt_distance_backward(const real *ds, real *room, const rt_distance_head *h,
     if (h->keys && t.dq)
         rt_gemm(t.rows, h->D, classes, h->scale, dterm, keys_of(h, false), 1, t.dq, t.q_stride);
     if (h->dkeys)
-        rt_gemm(classes, h->D, t.rows, h->scale, dterm_turned, (rt_operand){t.q, t.q_stride, false},
+        rt_gemm(classes, h->D, t.rows, h->scale, rt_transposed(dterm), rt_rows_at(t.q, t.q_stride),
                 1, h->dkeys, h->D);
 }

@@ -10,7 +10,11 @@
  */
 
 #include "core/choice.h"
+#include "core/real.h"
 #include "core/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 #define RT_ENGINES(X) X(RT_ENGINE_OPENBLAS, "openblas") X(RT_ENGINE_ONEDNN, "onednn")
 typedef enum rt_engine { RT_ENGINES(RT_CHOICE_VALUE) } rt_engine;
@@ -27,6 +31,12 @@ rt_status rt_engine_use(rt_engine engine, rt_math math) RT_MUST_CHECK;
  * order. */
 const char *rt_engine_name(void);
 const char *rt_engine_kernels(void);
+
+/* Parameters that do not change for a while, and room for as many numbers in bf16, or NULL for both
+ * when they may change again: with bf16, products then read them from `rounded`, where they have
+ * been put by rt_engine_round. To be called while no other thread computes. */
+void rt_engine_hold(const real *values, const uint16_t *rounded, size_t size);
+void rt_engine_round(uint16_t *rounded, const real *values, size_t size);
 
 /* RT_MEMORY if a product could not be computed since this was asked last; what it should have
  * filled is NaN. */

@@ -1,6 +1,6 @@
 #include "ops/gemm.h"
 
-#include "ops/ops.h"
+#include "ops/bf16.h"
 #include "ops/products.h"
 
 #include <math.h>
@@ -56,4 +56,12 @@ void rt_gemm(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real b
         rt_openblas_multiply(&p);
     else if (!rt_onednn_multiply(&p, math))
         spoil(&p);
+}
+
+/* Without memory the product finds that there is none. */
+rt_operand rt_gemm_share(rt_operand x, int rows, int columns, int place)
+{
+    if (math == RT_MATH_BF16 && rows && columns)
+        x.rounded = rt_bf16_operand(x, rows, columns, place);
+    return x;
 }

@@ -14,11 +14,29 @@ typedef struct rt_operand {
     const real *data;
     int stride;
     bool transposed;
+    const void *rounded; /* by rt_gemm_share; or NULL */
 } rt_operand;
+
+static inline rt_operand rt_rows_at(const real *data, int stride)
+{
+    return (rt_operand){.data = data, .stride = stride};
+}
+
+static inline rt_operand rt_transposed(rt_operand x)
+{
+    x.transposed = !x.transposed;
+    return x;
+}
 
 /* C = alpha A B + beta C, with A (m, k), B (k, n), C (m, n) after transposition.
  * With beta = 0, C is not read. */
 void rt_gemm(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real beta, real *c,
              int c_stride);
+
+/* The operand (rows, columns), neither yet transposed, for several products of this thread: where
+ * they are made of rounded numbers (see engine.h), it is rounded here and not in each of them. It
+ * must not change before the last of them, and holds until the place is used again. */
+enum { RT_GEMM_PLACES = 5 };
+rt_operand rt_gemm_share(rt_operand x, int rows, int columns, int place);
 
 #endif

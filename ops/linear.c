@@ -9,8 +9,8 @@ static void multiply(const rt_node *n, real beta, real *y)
 {
     const rt_tensor *x = n->in[0], *weight = n->in[1];
     const int in = weight->shape[1], out = weight->shape[0];
-    rt_gemm((int)rt_rows(x), out, in, 1, (rt_operand){x->data, in, false},
-            (rt_operand){weight->data, in, true}, beta, y, out);
+    rt_gemm((int)rt_rows(x), out, in, 1, rt_rows_at(x->data, in),
+            rt_transposed(rt_rows_at(weight->data, in)), beta, y, out);
 }
 
 /* The product is added to what needs no pass of its own. */
@@ -34,13 +34,12 @@ static void linear_backward(const rt_node *n)
     const real *g = n->out->grad;
     real beta;
     real *dx = rt_grad_or_fresh(n, 0, &beta);
+    const rt_operand dy = rt_gemm_share(rt_rows_at(g, out), rows, out, 0);
     if (dx)
-        rt_gemm(rows, in, out, 1, (rt_operand){g, out, false},
-                (rt_operand){weight->data, in, false}, beta, dx, in);
+        rt_gemm(rows, in, out, 1, dy, rt_rows_at(weight->data, in), beta, dx, in);
     real *dweight = rt_grad_or_fresh(n, 1, &beta);
     if (dweight)
-        rt_gemm(out, in, rows, 1, (rt_operand){g, out, true}, (rt_operand){x->data, in, false},
-                beta, dweight, in);
+        rt_gemm(out, in, rows, 1, rt_transposed(dy), rt_rows_at(x->data, in), beta, dweight, in);
     real *dbias = rt_grad(n, 2);
     if (dbias)
         rt_rows_sum(dbias, g, (size_t)rows, (size_t)out);

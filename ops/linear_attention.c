@@ -88,18 +88,12 @@ static real fade(const head *a, int from, int to)
 
 static rt_operand rows_at(const real *x, int t, int stride)
 {
-    return (rt_operand){row_of(x, t, stride), stride, false};
-}
-
-static rt_operand turned(rt_operand x)
-{
-    x.transposed = true;
-    return x;
+    return rt_rows_at(row_of(x, t, stride), stride);
 }
 
 static rt_operand packed(const real *x, int columns)
 {
-    return (rt_operand){x, columns, false};
+    return rt_rows_at(x, columns);
 }
 
 static void add_row(real *restrict y, const real *restrict x, real factor, int size)
@@ -214,7 +208,7 @@ static void sum_chunk(const head *a, room w, chunk c)
         if (visible(a, c.start + j))
             add_row(s, row_of(a->v, c.start + j, a->v_stride), share * (real)a->o->constant, a->E);
     }
-    rt_gemm(a->D, a->E, c.size, 1, turned(packed(w.scaled, a->D)),
+    rt_gemm(a->D, a->E, c.size, 1, rt_transposed(packed(w.scaled, a->D)),
             rows_at(a->v, c.start, a->v_stride), faded, w.sum, a->E);
 }
 
@@ -236,8 +230,8 @@ static void mask_weights(const head *a, real *x, chunk c, real constant)
 /* w.weight = what each query of a chunk gives to each key of it. */
 static void weigh_chunk(const head *a, room w, chunk c)
 {
-    rt_gemm(c.size, c.size, a->D, 1, rows_at(a->q, c.start, a->stride), turned(packed(w.key, a->D)),
-            0, w.weight, c.size);
+    rt_gemm(c.size, c.size, a->D, 1, rows_at(a->q, c.start, a->stride),
+            rt_transposed(packed(w.key, a->D)), 0, w.weight, c.size);
     mask_weights(a, w.weight, c, (real)a->o->constant);
 }
 
@@ -288,8 +282,8 @@ static void take_gradients(const head *a, room w, chunk c)
 /* w.dweight = the gradients of the weights inside a chunk, given w.g. */
 static void weigh_gradients(const head *a, room w, chunk c)
 {
-    rt_gemm(c.size, c.size, a->E, 1, packed(w.g, a->E), turned(rows_at(a->v, c.start, a->v_stride)),
-            0, w.dweight, c.size);
+    rt_gemm(c.size, c.size, a->E, 1, packed(w.g, a->E),
+            rt_transposed(rows_at(a->v, c.start, a->v_stride)), 0, w.dweight, c.size);
     mask_weights(a, w.dweight, c, 0);
 }
 
@@ -298,7 +292,7 @@ static void queries_of_sum(const head *a, room w, chunk c, int last)
 {
     for (int i = 0; i < c.size; i++)
         multiply_row(w.g + (size_t)i * (size_t)a->E, fade(a, last, c.start + i), a->E);
-    rt_gemm(c.size, a->D, a->E, 1, packed(w.g, a->E), turned(packed(w.sum, a->E)), 1,
+    rt_gemm(c.size, a->D, a->E, 1, packed(w.g, a->E), rt_transposed(packed(w.sum, a->E)), 1,
             a->dq + (size_t)c.start * (size_t)a->stride, a->stride);
 }
 
@@ -337,16 +331,16 @@ static void sum_queries(const head *a, room w, chunk c, int last)
         multiply_row(scaled, share, a->D);
         add_row(r, w.g + (size_t)i * (size_t)a->E, share * (real)a->o->constant, a->E);
     }
-    rt_gemm(a->D, a->E, c.size, 1, turned(packed(w.scaled, a->D)), packed(w.g, a->E), faded, w.sum,
-            a->E);
+    rt_gemm(a->D, a->E, c.size, 1, rt_transposed(packed(w.scaled, a->D)), packed(w.g, a->E), faded,
+            w.sum, a->E);
 }
 
 /* dk += V R^T and dv += k R + r for the keys of a chunk; w.key has the keys. */
 static void keys_of_sum(const head *a, room w, chunk c)
 {
     const real *r = w.sum + (size_t)a->D * (size_t)a->E;
-    rt_gemm(c.size, a->D, a->E, 1, rows_at(a->v, c.start, a->v_stride), turned(packed(w.sum, a->E)),
-            0, w.scaled, a->D);
+    rt_gemm(c.size, a->D, a->E, 1, rows_at(a->v, c.start, a->v_stride),
+            rt_transposed(packed(w.sum, a->E)), 0, w.scaled, a->D);
     for (int j = 0; j < c.size; j++) {
         const int t = c.start + j;
         const real share = a->o->causal ? fade(a, t, last_of(c)) : 1;
@@ -367,12 +361,12 @@ static void keys_of_chunk(const head *a, room w, chunk c)
 {
     if (a->dv) {
         weigh_chunk(a, w, c);
-        rt_gemm(c.size, a->E, c.size, 1, turned(packed(w.weight, c.size)), packed(w.g, a->E), 1,
-                a->dv + (size_t)c.start * (size_t)a->v_stride, a->v_stride);
+        rt_gemm(c.size, a->E, c.size, 1, rt_transposed(packed(w.weight, c.size)), packed(w.g, a->E),
+                1, a->dv + (size_t)c.start * (size_t)a->v_stride, a->v_stride);
     }
     if (a->dk) {
         weigh_gradients(a, w, c);
-        rt_gemm(c.size, a->D, c.size, 1, turned(packed(w.dweight, c.size)),
+        rt_gemm(c.size, a->D, c.size, 1, rt_transposed(packed(w.dweight, c.size)),
                 rows_at(a->q, c.start, a->stride), 1, a->dk + (size_t)c.start * (size_t)a->stride,
                 a->stride);
     }

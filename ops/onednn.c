@@ -1,6 +1,7 @@
 #include "ops/products.h"
 
 #include "core/memory.h"
+#include "ops/bf16.h"
 
 #include <dnnl.h>
 #include <pthread.h>
@@ -13,13 +14,10 @@
 
 enum { KEPT = 512, PLACES = 2 * KEPT };
 
-typedef uint16_t bf16;
-
 /* What a primitive is made for. */
 typedef struct shape {
-    int m, n, k, c_stride;
+    int m, n, k;
     bool a_transposed, b_transposed, adds;
-    float alpha;
 } shape;
 
 typedef struct primitive {
@@ -33,8 +31,8 @@ typedef struct thread {
     dnnl_stream_t stream;
     int kept;
     primitive places[PLACES];
-    bf16 *operands[2];
-    size_t sizes[2];
+    real *room; /* for a product that goes elsewhere afterwards */
+    size_t room_size;
 } thread;
 
 static dnnl_engine_t cpu;
@@ -65,8 +63,7 @@ static void end_thread(void *context)
     forget(t);
     if (t->stream)
         dnnl_stream_destroy(t->stream);
-    rt_free(t->operands[0]);
-    rt_free(t->operands[1]);
+    rt_free(t->room);
     rt_free(t);
 }
 
@@ -87,59 +84,28 @@ static thread *this_thread(void)
     return t;
 }
 
-/* ---- bf16 ---- */
-
-/* To nearest, ties to even; a NaN stays one. */
-RT_ROW_KERNEL void round_to_bf16(bf16 *restrict to, const real *restrict from, size_t size)
+static real *room_for(thread *t, size_t size)
 {
-    for (size_t i = 0; i < size; i++) {
-        uint32_t bits;
-        memcpy(&bits, from + i, sizeof bits);
-        const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-        const uint32_t nan = bits >> 16 | 0x40;
-        to[i] = (bf16)((bits & 0x7fffffff) > 0x7f800000 ? nan : rounded);
-    }
-}
-
-static int rows_in_memory(rt_operand x, int rows, int columns)
-{
-    return x.transposed ? columns : rows;
-}
-
-/* An operand with its rows one after the other. */
-static const bf16 *round_operand(thread *t, int which, rt_operand x, int rows, int columns)
-{
-    const size_t height = (size_t)rows_in_memory(x, rows, columns);
-    const size_t width = (size_t)(x.transposed ? rows : columns);
-    if (t->sizes[which] < height * width) {
-        rt_free(t->operands[which]);
-        t->operands[which] = rt_alloc_unset(height * width, sizeof(bf16));
-        t->sizes[which] = t->operands[which] ? height * width : 0;
-        if (!t->operands[which])
-            return NULL;
-    }
-    bf16 *to = t->operands[which];
-    if (width == (size_t)x.stride)
-        round_to_bf16(to, x.data, height * width);
-    else
-        for (size_t i = 0; i < height; i++)
-            round_to_bf16(to + i * width, x.data + i * (size_t)x.stride, width);
-    return to;
+    if (t->room_size >= size)
+        return t->room;
+    rt_free(t->room);
+    t->room = rt_alloc_unset(size, sizeof *t->room);
+    t->room_size = t->room ? size : 0;
+    return t->room;
 }
 
 /* ---- primitives ---- */
 
 static bool same(const shape *a, const shape *b)
 {
-    return a->m == b->m && a->n == b->n && a->k == b->k && a->c_stride == b->c_stride &&
-           a->a_transposed == b->a_transposed && a->b_transposed == b->b_transposed &&
-           a->adds == b->adds && a->alpha == b->alpha;
+    return a->m == b->m && a->n == b->n && a->k == b->k && a->a_transposed == b->a_transposed &&
+           a->b_transposed == b->b_transposed && a->adds == b->adds;
 }
 
 static unsigned place_of(const shape *s)
 {
     uint64_t hash = 0;
-    const int parts[] = {s->m, s->n, s->k, s->c_stride, s->a_transposed, s->b_transposed, s->adds};
+    const int parts[] = {s->m, s->n, s->k, s->a_transposed, s->b_transposed, s->adds};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         hash = (hash ^ (uint64_t)parts[i]) * UINT64_C(0x9e3779b97f4a7c15);
     return (unsigned)(hash >> 40) % PLACES;
@@ -157,8 +123,6 @@ static dnnl_status_t make_attributes(dnnl_primitive_attr_t *attributes, const sh
 {
     dnnl_post_ops_t after = NULL;
     dnnl_status_t bad = dnnl_primitive_attr_create(attributes);
-    if (!bad && s->alpha != 1)
-        bad = dnnl_primitive_attr_set_output_scales(*attributes, 1, 0, &s->alpha);
     if (!bad && s->adds) {
         bad = dnnl_post_ops_create(&after);
         if (!bad)
@@ -176,12 +140,11 @@ static dnnl_status_t make_primitive(primitive *p, const shape *s)
     dnnl_matmul_desc_t product;
     dnnl_primitive_attr_t attributes = NULL;
     dnnl_primitive_desc_t description = NULL;
-    const dnnl_dims_t sizes = {s->m, s->n}, strides = {s->c_stride, 1};
     dnnl_status_t bad = describe(&a, s->m, s->k, s->a_transposed, dnnl_bf16);
     if (!bad)
         bad = describe(&b, s->k, s->n, s->b_transposed, dnnl_bf16);
     if (!bad)
-        bad = dnnl_memory_desc_init_by_strides(&c, 2, sizes, dnnl_f32, strides);
+        bad = describe(&c, s->m, s->n, false, dnnl_f32);
     if (!bad)
         bad = dnnl_matmul_desc_init(&product, &a, &b, NULL, &c);
     if (!bad)
@@ -233,34 +196,57 @@ static primitive *primitive_for(thread *t, const shape *s)
 
 /* ---- products ---- */
 
-static void scale(const rt_product *p)
+/* c = alpha x + beta c, where x has its rows one after the other. */
+RT_ROW_KERNEL void add_product(const rt_product *p, const real *restrict x)
 {
-    for (int i = 0; i < p->m; i++)
+    for (int i = 0; i < p->m; i++) {
+        real *restrict c = p->c + (size_t)i * (size_t)p->c_stride;
+        const real *restrict row = x + (size_t)i * (size_t)p->n;
         for (int j = 0; j < p->n; j++)
-            p->c[(size_t)i * (size_t)p->c_stride + (size_t)j] *= p->beta;
+            c[j] = p->beta == 0 ? p->alpha * row[j] : p->alpha * row[j] + p->beta * c[j];
+    }
 }
 
-/* A primitive adds to c as it stands, or replaces it. */
-static bool multiply_bf16(const rt_product *p)
+/* What stands there in bf16 already, or is rounded for this product alone. */
+static const rt_bf16 *rounded(rt_operand x, int rows, int columns, int place)
 {
-    const shape s = {
-        p->m,         p->n,           p->k, p->c_stride, p->a.transposed, p->b.transposed,
-        p->beta != 0, (float)p->alpha};
-    thread *t = this_thread();
-    primitive *made = t ? primitive_for(t, &s) : NULL;
-    const bf16 *a = made ? round_operand(t, 0, p->a, p->m, p->k) : NULL;
-    const bf16 *b = a ? round_operand(t, 1, p->b, p->k, p->n) : NULL;
+    const rt_bf16 *there = x.rounded ? x.rounded : rt_bf16_parameters(x, rows, columns);
+    return there ? there : rt_bf16_operand(x, rows, columns, place);
+}
+
+static bool execute(thread *t, const rt_product *p, const shape *s, real *c)
+{
+    primitive *made = primitive_for(t, s);
+    const rt_bf16 *a = made ? rounded(p->a, p->m, p->k, RT_BF16_OF_A) : NULL;
+    const rt_bf16 *b = a ? rounded(p->b, p->k, p->n, RT_BF16_OF_B) : NULL;
     if (!b)
         return false;
-    if (s.adds && p->beta != 1)
-        scale(p);
     const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, made->a},
                                          {DNNL_ARG_WEIGHTS, made->b},
                                          {DNNL_ARG_DST, made->c}};
     return !dnnl_memory_set_data_handle(made->a, (void *)a) &&
            !dnnl_memory_set_data_handle(made->b, (void *)b) &&
-           !dnnl_memory_set_data_handle(made->c, p->c) &&
+           !dnnl_memory_set_data_handle(made->c, c) &&
            !dnnl_primitive_execute(made->run, t->stream, 3, arguments);
+}
+
+/* A primitive can put its sums on top of what is in c, or in its place, if the rows of c follow one
+ * another: for others oneDNN has kernels that are ten times slower. */
+static bool multiply_bf16(const rt_product *p)
+{
+    const bool dense = p->c_stride == p->n || p->m == 1;
+    const bool direct = dense && p->alpha == 1 && (p->beta == 0 || p->beta == 1);
+    const shape s = {p->m, p->n, p->k, p->a.transposed, p->b.transposed, direct && p->beta == 1};
+    thread *t = this_thread();
+    if (!t)
+        return false;
+    if (direct)
+        return execute(t, p, &s, p->c);
+    real *product = room_for(t, (size_t)p->m * (size_t)p->n);
+    if (!product || !execute(t, p, &s, product))
+        return false;
+    add_product(p, product);
+    return true;
 }
 
 static char letter(rt_operand x)

@@ -69,12 +69,17 @@ static int stride_of(int rows, int columns, bool transposed, int more)
     return (transposed ? rows : columns) + more;
 }
 
+static rt_operand operand(const real *x, int rows, int columns, bool transposed, int more)
+{
+    return (rt_operand){.data = x,
+                        .stride = stride_of(rows, columns, transposed, more),
+                        .transposed = transposed};
+}
+
 static void multiply(const sizes *s, real *result)
 {
-    rt_gemm(s->m, s->n, s->k, s->alpha,
-            (rt_operand){a, stride_of(s->m, s->k, s->a_transposed, s->more), s->a_transposed},
-            (rt_operand){b, stride_of(s->k, s->n, s->b_transposed, s->more), s->b_transposed},
-            s->beta, result, s->n + s->more);
+    rt_gemm(s->m, s->n, s->k, s->alpha, operand(a, s->m, s->k, s->a_transposed, s->more),
+            operand(b, s->k, s->n, s->b_transposed, s->more), s->beta, result, s->n + s->more);
 }
 
 /* Not reading c means that a NaN there does no harm. */
@@ -147,7 +152,7 @@ START_TEST(ties_go_to_the_even_number_and_nan_stays)
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             const real x = (real)rows[i][0], one = 1;
             real y = 5;
-            rt_gemm(1, 1, 1, 1, (rt_operand){&x, 1, false}, (rt_operand){&one, 1, false}, 0, &y, 1);
+            rt_gemm(1, 1, 1, 1, rt_rows_at(&x, 1), rt_rows_at(&one, 1), 0, &y, 1);
             ck_assert_msg((double)y == rows[i][1] || (isnan(y) && isnan(rows[i][1])),
                           "%.9g becomes %.9g", rows[i][0], (double)y);
         }

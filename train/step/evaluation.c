@@ -133,7 +133,9 @@ rt_status rt_trainer_take_evaluation(rt_trainer *t, rt_order_of_evaluation what,
     rt_status status = make_room(&e, what.length, workers, count, confusion);
     if (!status.code) {
         share_parts(&e, count);
+        rt_trainer_hold(t);
         rt_workers_run(t->workers, evaluate_part, &e, (int)(e.starts[rank + 1] - e.starts[rank]));
+        rt_trainer_let_go();
         status = failure_of(&e, workers);
     }
     if (!status.code)

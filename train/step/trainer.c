@@ -132,6 +132,30 @@ static void update_stretch(void *context, int job, int worker)
                     part->size);
 }
 
+/* Of all parameters: those that are frozen are in no stretch. */
+static void round_parameter(void *context, int job, int worker)
+{
+    const rt_trainer *t = context;
+    const rt_parameters *p = &t->state.model->parameters;
+    const size_t offset = p->list[job]->offset;
+    (void)worker;
+    rt_engine_round(t->rounded + offset, p->values + offset, rt_size(&p->list[job]->tensor));
+}
+
+void rt_trainer_hold(rt_trainer *t)
+{
+    const rt_parameters *p = &t->state.model->parameters;
+    if (!t->rounded)
+        return;
+    rt_workers_run(t->workers, round_parameter, t, p->count);
+    rt_engine_hold(p->values, t->rounded, p->block_size);
+}
+
+void rt_trainer_let_go(void)
+{
+    rt_engine_hold(NULL, NULL, 0);
+}
+
 /* ---- a step ---- */
 
 static rt_status failure_of(const rt_trainer *t, int first, int count)
@@ -233,7 +257,9 @@ static rt_status draw(rt_trainer *t)
 /* The loss and the gradient of the step, of which each process has its share. */
 static rt_status find_gradient(rt_trainer *t)
 {
+    rt_trainer_hold(t);
     rt_status status = differentiate(t);
+    rt_trainer_let_go();
     if (!status.code)
         status = rt_engine_status();
     status = rt_world_agree(t->world, status);
@@ -370,6 +396,9 @@ static rt_status make_state(rt_trainer *t)
         return status;
     t->state.model = t->models[0];
     freeze(t);
+    if (t->config->run.math == RT_MATH_BF16 &&
+        !(t->rounded = rt_alloc(t->state.model->parameters.block_size, sizeof *t->rounded)))
+        return rt_out_of_memory("parameters in bf16");
     status = make_stretches(t);
     return status.code ? status : make_moments(t);
 }
@@ -433,6 +462,7 @@ void rt_trainer_end(rt_trainer *t)
     rt_free(t->state.second_moment);
     rt_shares_free(&t->shares);
     rt_free(t->left);
+    rt_free(t->rounded);
     rt_free(t->stretches);
     rt_free(t->squares);
     rt_free(t->results);

@@ -47,6 +47,7 @@ struct rt_trainer {
     real **left;          /* gradients of the blocks that hold the subtrees of this process */
     rt_profile *profiles; /* of each worker; NULL: nothing is measured */
     rt_training_state state;
+    uint16_t *rounded;     /* the parameters in bf16, with run.math = bf16 */
     int (*stop)(void);     /* whether this process was asked to stop; or NULL */
     void (*on_stop)(void); /* what process 0 does if another one was; or NULL */
 
@@ -61,6 +62,10 @@ struct rt_trainer {
 /* The shards of this process. */
 int rt_first_shard(const rt_trainer *t);
 int rt_end_shard(const rt_trainer *t);
+
+/* The parameters do not change between these two: products may read what they were rounded to. */
+void rt_trainer_hold(rt_trainer *t);
+void rt_trainer_let_go(void);
 
 /* As rt_trainer_free, when the others need not be told. */
 void rt_trainer_end(rt_trainer *t);

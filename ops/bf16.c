@@ -1,0 +1,127 @@
+#include "ops/bf16.h"
+
+#include "core/memory.h"
+#include "ops/engine.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/* ---- rounding ---- */
+
+/* Adding just below half of what is cut off carries into what stays; of an odd number, half. */
+RT_ROW_KERNEL void round_row(rt_bf16 *restrict to, const real *restrict from, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        const float x = (float)from[i];
+        uint32_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        const uint32_t half = x == x ? 0x7fff + (bits >> 16 & 1) : 0;
+        const uint32_t quiet = x == x ? 0 : 0x400000;
+        to[i] = (rt_bf16)(((bits + half) | quiet) >> 16);
+    }
+}
+
+void rt_bf16_round(rt_bf16 *to, const real *from, size_t size)
+{
+    round_row(to, from, size);
+}
+
+void rt_engine_round(uint16_t *rounded, const real *values, size_t size)
+{
+    round_row(rounded, values, size);
+}
+
+static size_t height_of(rt_operand x, int rows, int columns)
+{
+    return (size_t)(x.transposed ? columns : rows);
+}
+
+static size_t width_of(rt_operand x, int rows, int columns)
+{
+    return (size_t)(x.transposed ? rows : columns);
+}
+
+/* ---- a thread's ---- */
+
+typedef struct places {
+    rt_bf16 *at[RT_BF16_PLACES];
+    size_t sizes[RT_BF16_PLACES];
+} places;
+
+static pthread_key_t key;
+static bool has_key;
+
+static void end_thread(void *context)
+{
+    places *p = context;
+    for (int i = 0; i < RT_BF16_PLACES; i++)
+        rt_free(p->at[i]);
+    rt_free(p);
+}
+
+static void make_key(void)
+{
+    has_key = !pthread_key_create(&key, end_thread);
+}
+
+static places *this_thread(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_key);
+    places *p = has_key ? pthread_getspecific(key) : NULL;
+    if (p || !has_key)
+        return p;
+    p = rt_alloc(1, sizeof *p);
+    if (p && pthread_setspecific(key, p)) {
+        rt_free(p);
+        p = NULL;
+    }
+    return p;
+}
+
+static rt_bf16 *room_for(int place, size_t size)
+{
+    places *p = this_thread();
+    if (!p || p->sizes[place] >= size)
+        return p ? p->at[place] : NULL;
+    rt_free(p->at[place]);
+    p->at[place] = rt_alloc_unset(size, sizeof(rt_bf16));
+    p->sizes[place] = p->at[place] ? size : 0;
+    return p->at[place];
+}
+
+const rt_bf16 *rt_bf16_operand(rt_operand x, int rows, int columns, int place)
+{
+    const size_t height = height_of(x, rows, columns), width = width_of(x, rows, columns);
+    rt_bf16 *to = room_for(place, height * width);
+    if (to && width == (size_t)x.stride)
+        round_row(to, x.data, height * width);
+    else
+        for (size_t i = 0; to && i < height; i++)
+            round_row(to + i * width, x.data + i * (size_t)x.stride, width);
+    return to;
+}
+
+/* ---- of all threads ---- */
+
+static struct {
+    const real *values;
+    const rt_bf16 *rounded;
+    size_t size;
+} held;
+
+void rt_engine_hold(const real *values, const uint16_t *rounded, size_t size)
+{
+    held.values = values;
+    held.rounded = rounded;
+    held.size = rounded ? size : 0;
+}
+
+const rt_bf16 *rt_bf16_parameters(rt_operand x, int rows, int columns)
+{
+    const size_t height = height_of(x, rows, columns), width = width_of(x, rows, columns);
+    const uintptr_t first = (uintptr_t)held.values, at = (uintptr_t)x.data;
+    if (at < first || at >= first + held.size * sizeof(real))
+        return NULL;
+    return height == 1 || width == (size_t)x.stride ? held.rounded + (x.data - held.values) : NULL;
+}

@@ -1,0 +1,29 @@
+#ifndef ROTOR_OPS_BF16_H
+#define ROTOR_OPS_BF16_H
+
+/* Operands of products in bfloat16 (8 bits of fraction), rounded to nearest, ties to even; a NaN
+ * stays one. What several products read is rounded once: by a thread for itself, into one of its
+ * places, or for all threads, as the parameters of a model are for a step. */
+
+#include "ops/gemm.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint16_t rt_bf16;
+
+/* Those of rt_gemm_share, and one for each operand of a product. */
+enum { RT_BF16_OF_A = RT_GEMM_PLACES, RT_BF16_OF_B, RT_BF16_PLACES };
+
+void rt_bf16_round(rt_bf16 *to, const real *from, size_t size);
+
+/* The operand with its rows one after the other, in memory of the calling thread: that of the same
+ * place is used again. NULL if memory is short. */
+const rt_bf16 *rt_bf16_operand(rt_operand x, int rows, int columns, int place);
+
+/* The same of parameters that are held (rt_engine_hold); NULL if the operand is none of them or its
+ * rows do not follow one another. */
+const rt_bf16 *rt_bf16_parameters(rt_operand x, int rows, int columns);
+
+#endif
