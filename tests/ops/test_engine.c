@@ -190,6 +190,52 @@ START_TEST(threads_come_to_the_same_bits)
 }
 END_TEST
 
+/* An operand that is shared is read as it was when it was shared, whole or transposed. */
+START_TEST(an_operand_is_rounded_once_for_several_products)
+{
+    enum { ROWS = 20, COLUMNS = 12, STRIDE = 15 };
+    static real expected[2][ROWS * ROWS], got[2][ROWS * ROWS];
+    const rt_operand x = rt_rows_at(a, STRIDE), y = rt_rows_at(b, ROWS);
+    fill(9);
+    if (use(RT_MATH_BF16)) {
+        rt_gemm(ROWS, ROWS, COLUMNS, 1, x, y, 0, expected[0], ROWS);
+        rt_gemm(COLUMNS, COLUMNS, ROWS, 1, rt_transposed(x), x, 0, expected[1], ROWS);
+        const rt_operand shared = rt_gemm_share(x, ROWS, COLUMNS, 3);
+        rt_gemm(ROWS, ROWS, COLUMNS, 1, shared, y, 0, got[0], ROWS);
+        a[0] = 100;
+        rt_gemm(COLUMNS, COLUMNS, ROWS, 1, rt_transposed(shared), shared, 0, got[1], ROWS);
+        ck_assert(!memcmp(expected, got, sizeof got));
+    }
+    back();
+    ck_assert_ptr_null(rt_gemm_share(x, ROWS, COLUMNS, 0).rounded);
+}
+END_TEST
+
+/* Of what is held, products read what was rounded; of what lies beside it, what stands there. */
+START_TEST(parameters_that_are_held_are_read_rounded)
+{
+    enum { N = 8, HELD = 2 * N * N };
+    static uint16_t rounded[HELD];
+    real whole[N * N], other[N * N];
+    fill(10);
+    if (use(RT_MATH_BF16)) {
+        rt_engine_round(rounded, b, HELD);
+        rt_gemm(N, N, N, 1, rt_rows_at(a, N), rt_rows_at(b + N * N, N), 0, whole, N);
+        rt_engine_hold(b, rounded, HELD);
+        b[N * N] = 100;
+        rt_gemm(N, N, N, 1, rt_rows_at(a, N), rt_rows_at(b + N * N, N), 0, other, N);
+        ck_assert(!memcmp(whole, other, sizeof whole));
+        b[HELD] = 100;
+        rt_gemm(1, N, 1, 1, rt_rows_at(b + HELD, 1), rt_rows_at(a, N), 0, other, N);
+        ck_assert(fabs((double)other[0]) > 50 * fabs((double)a[0]));
+        rt_engine_hold(NULL, NULL, 0);
+        rt_gemm(N, N, N, 1, rt_rows_at(a, N), rt_rows_at(b + N * N, N), 0, other, N);
+        ck_assert(memcmp(whole, other, sizeof whole) != 0);
+    }
+    back();
+}
+END_TEST
+
 /* More shapes than a thread keeps. */
 START_TEST(any_number_of_shapes_can_be_multiplied)
 {
@@ -229,6 +275,8 @@ int main(void)
     tcase_add_loop_test(tests, products_are_those_of_the_rounded_operands, 0, 2 * PRODUCTS);
     tcase_add_test(tests, ties_go_to_the_even_number_and_nan_stays);
     tcase_add_test(tests, threads_come_to_the_same_bits);
+    tcase_add_test(tests, an_operand_is_rounded_once_for_several_products);
+    tcase_add_test(tests, parameters_that_are_held_are_read_rounded);
     tcase_add_test(tests, any_number_of_shapes_can_be_multiplied);
 #endif
     tcase_add_test(tests, what_is_missing_is_said);

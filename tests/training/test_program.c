@@ -98,6 +98,28 @@ START_TEST(a_run_that_stops_and_resumes_equals_the_straight_run)
 }
 END_TEST
 
+/* Parameters are rounded at every step and every evaluation. */
+START_TEST(bf16_gives_the_same_bytes_for_any_number_of_threads_and_when_resumed)
+{
+    const char *options = "run.engine=onednn run.math=bf16 model.dropout=0.1 train.shards=4";
+    if (shell(w, "$TRAIN tiny.ini --check %s", options)) {
+        printf("SKIP training in bf16: needs oneDNN and a processor that has it (%s)\n", w->err);
+        return;
+    }
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=one %s --threads 1", options);
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=three %s --threads 3", options);
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=halves %s train.steps=33", options);
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=halves %s --resume", options);
+    expect_same_files("runs/one/metrics.csv", "runs/three/metrics.csv");
+    expect_same_files("runs/one/metrics.csv", "runs/halves/metrics.csv");
+    expect_same_files("runs/one/theta.csv", "runs/halves/theta.csv");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini run.name=float run.engine=onednn model.dropout=0.1 "
+                "train.shards=4");
+    expect_exit(w, 1, "cmp -s runs/one/metrics.csv runs/float/metrics.csv");
+}
+END_TEST
+
 START_TEST(dropout_is_off_in_evaluation)
 {
     char line[256];
@@ -422,6 +444,7 @@ int main(void)
     tcase_add_test(tests, a_closed_pipe_does_not_end_training);
     tcase_add_test(tests, the_same_seed_gives_the_same_bytes_for_any_number_of_threads);
     tcase_add_loop_test(tests, a_run_that_stops_and_resumes_equals_the_straight_run, 0, 6);
+    tcase_add_test(tests, bf16_gives_the_same_bytes_for_any_number_of_threads_and_when_resumed);
     tcase_add_test(tests, dropout_is_off_in_evaluation);
     tcase_add_test(tests, evaluation_repeats_the_last_line_and_precision_is_free);
     tcase_add_loop_test(tests, bad_input_is_refused_and_creates_nothing, 0, REFUSALS);
