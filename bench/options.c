@@ -9,7 +9,7 @@ enum { MOST_THREADS = 256, LARGEST_SIZE = 1 << 26 };
 
 static bool takes_value(const char *name)
 {
-    return !strcmp(name, "--threads") || !strcmp(name, "--seconds");
+    return !strcmp(name, "--threads") || !strcmp(name, "--seconds") || !strcmp(name, "--since");
 }
 
 static bool set_value(bench_options *o, const char *name, const char *text)
@@ -17,6 +17,8 @@ static bool set_value(bench_options *o, const char *name, const char *text)
     int64_t whole;
     if (!strcmp(name, "--seconds"))
         return rt_number_read(text, &o->seconds) && o->seconds > 0;
+    if (!strcmp(name, "--since"))
+        return rt_number_read(text, &o->since) && o->since > 0;
     if (!rt_whole_read(text, &whole) || whole < 1 || whole > MOST_THREADS)
         return false;
     o->threads = (int)whole;

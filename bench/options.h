@@ -13,6 +13,7 @@ typedef struct bench_options {
     int threads;            /* 0: not said */
     struct rt_world *world; /* of processes; NULL: one alone */
     double seconds;         /* how long a measurement lasts at least; 0: not said */
+    double since; /* step: when the program was started, by CLOCK_MONOTONIC; 0: not said */
 } bench_options;
 
 /* Takes the options out of the arguments and leaves the others, in their order, in front.

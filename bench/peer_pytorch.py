@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """A training step of the model of an INI file in PyTorch, as its users would write it.
 
-    OMP_NUM_THREADS=N bench/peer_pytorch.py CONFIG.ini [--threads N] [--compile]
-                                            [--autocast] [--seconds S] [--cpu] [--csv]
+    OMP_NUM_THREADS=N bench/peer_pytorch.py CONFIG.ini [--threads N] [--compile] [--joint]
+                                            [--autocast] [--seconds S] [--since T] [--cpu] [--csv]
 
 Prints the median time of a step, its quartiles, the number of parameters, and the peak resident
-memory with the part of it that PyTorch takes before there is a model. --autocast computes the
+memory with the part of it that PyTorch takes before there is a model. --joint makes q, k and v of
+one linear map. --since T adds the time to the end of the first step, if the program was started at
+T seconds of CLOCK_MONOTONIC. --autocast computes the
 forward pass under torch.autocast("cpu", bfloat16). --cpu times by the
 processor's clock, for one thread on a busy machine.
 
@@ -49,10 +51,14 @@ def rotate(x, cos, sin):  # (B, H, T, D)
 
 
 class Layer(nn.Module):
-    def __init__(self, dim, heads, learn):
+    def __init__(self, dim, heads, learn, joint):
         super().__init__()
         self.heads = heads
-        self.query, self.key, self.value = (nn.Linear(dim, dim) for _ in range(3))
+        if joint:
+            self.joint = nn.Linear(dim, 3 * dim)
+        else:
+            self.joint = None
+            self.query, self.key, self.value = (nn.Linear(dim, dim) for _ in range(3))
         self.output = nn.Linear(dim, dim)
         self.output_norm = nn.LayerNorm(dim, eps=1e-12)
         self.intermediate = nn.Linear(dim, 4 * dim)
@@ -62,8 +68,9 @@ class Layer(nn.Module):
 
     def forward(self, x, rotation):
         B, T, C = x.shape
-        q, k, v = (f(x).view(B, T, self.heads, -1).transpose(1, 2)
-                   for f in (self.query, self.key, self.value))
+        projected = (self.joint(x).split(C, -1) if self.joint else
+                     (self.query(x), self.key(x), self.value(x)))
+        q, k, v = (y.view(B, T, self.heads, -1).transpose(1, 2) for y in projected)
         cos, sin = self.rotary(T) if self.rotary else rotation
         context = F.scaled_dot_product_attention(rotate(q, cos, sin), rotate(k, cos, sin), v)
         x = self.output_norm(x + self.output(context.transpose(1, 2).reshape(B, T, C)))
@@ -71,11 +78,11 @@ class Layer(nn.Module):
 
 
 class Model(nn.Module):
-    def __init__(self, vocab, dim, heads, layers, length, learn):
+    def __init__(self, vocab, dim, heads, layers, length, learn, joint):
         super().__init__()
         self.words = nn.Embedding(vocab, dim)
         self.norm = nn.LayerNorm(dim, eps=1e-12)
-        self.layers = nn.ModuleList(Layer(dim, heads, learn) for _ in range(layers))
+        self.layers = nn.ModuleList(Layer(dim, heads, learn, joint) for _ in range(layers))
         self.transform = nn.Linear(dim, dim)
         self.transform_norm = nn.LayerNorm(dim, eps=1e-12)
         self.bias = nn.Parameter(torch.zeros(vocab))
@@ -135,7 +142,9 @@ def main():
     parser.add_argument("config")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--joint", action="store_true")
     parser.add_argument("--autocast", action="store_true")
+    parser.add_argument("--since", type=float)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--csv", action="store_true")
@@ -148,7 +157,7 @@ def main():
     torch.manual_seed(1)
     empty = resident()
 
-    model = Model(vocab, dim, heads, layers, length, learn)
+    model = Model(vocab, dim, heads, layers, length, learn, o.joint)
     count = sum(p.numel() for p in model.parameters())
     step_model = torch.compile(model) if o.compile else model
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01, fused=True)
@@ -162,8 +171,11 @@ def main():
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
 
+    first = 0.0
     for i in range(3):
         step(i)
+        if i == 0 and o.since:
+            first = time.monotonic() - o.since
     times, begin = [], time.perf_counter()
     while len(times) < 5 or time.perf_counter() - begin < o.seconds:
         start = now()
@@ -171,9 +183,9 @@ def main():
         times.append(now() - start)
     low, middle, high = (1e3 * q for q in statistics.quantiles(times, n=4))
     if o.csv:
-        print("threads,parameters,steps,ms,low,high,MB,MB empty")
+        print("threads,parameters,steps,ms,low,high,MB,MB empty,first s")
         print(f"{torch.get_num_threads()},{count},{len(times)},{middle:.4f},{low:.4f},{high:.4f},"
-              f"{resident():.1f},{empty:.1f}")
+              f"{resident():.1f},{empty:.1f},{first:.3f}")
     else:
         print(f"step: {middle:.3f} ms ({low:.3f} to {high:.3f}, the middle half of {len(times)}), "
               f"{torch.get_num_threads()} threads, {count} parameters\n"

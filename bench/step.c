@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 /* A training step: forward, loss, backward, clipping, update. The arithmetic counted is that of
  * the matrix products of the model as written down: 6 for each weight of a linear map and each
@@ -67,6 +68,7 @@ typedef struct result {
     size_t requests;
     long faults;
     double resident;
+    double first; /* seconds from the start of the program to the end of the first step */
     rt_step_result last;
 } result;
 
@@ -96,13 +98,23 @@ static rt_status steps_of_round(const bench_options *o, rt_trainer *trainer, res
     return status;
 }
 
+static double monotonic_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 static rt_status measure(const bench_options *o, rt_trainer *trainer, result *r)
 {
     bench_rounds rounds = {.fewest = FEWEST_ROUNDS};
     bench_yardstick y = {0};
     rt_status status = rt_ok();
-    for (int i = 0; i < WARM_UP_STEPS && !status.code; i++)
+    for (int i = 0; i < WARM_UP_STEPS && !status.code; i++) {
         status = rt_trainer_step(trainer, &r->last);
+        if (!i && o->since > 0)
+            r->first = monotonic_now() - o->since;
+    }
     r->resident = usage_now().resident; /* before the yardstick takes its own */
     if (!status.code)
         status = bench_yardstick_new(&y, o, rt_trainer_threads(trainer), bench_peak_memory());
@@ -140,7 +152,7 @@ static void print(const bench_options *o, const rt_config *c, rt_trainer *traine
                   BENCH_NUMBER("share %", 0, 1, share),
                   BENCH_NUMBER("head %", 0, 1, 100 * a.head / a.all),
                   BENCH_NUMBER("MB", 0, 1, r->resident), BENCH_NUMBER("requests", 0, 2, requests),
-                  BENCH_NUMBER("faults", 0, 2, faults));
+                  BENCH_NUMBER("faults", 0, 2, faults), BENCH_NUMBER("first s", 0, 4, r->first));
         return;
     }
     printf("step: %.3f ms (%.3f to %.3f, the middle half of %d), %.0f tokens/s, %d thread%s, "
@@ -156,6 +168,9 @@ static void print(const bench_options *o, const rt_config *c, rt_trainer *traine
     printf("memory: %.1f MB resident at most; %.2f requests to the heap and %.2f page faults a "
            "step\n",
            r->resident, requests, faults);
+    if (r->first > 0)
+        printf("start: %.3f s from the start of the program to the end of the first step\n",
+               r->first);
 }
 
 rt_status bench_step(const bench_options *o, int argc, char **argv)
