@@ -66,6 +66,11 @@ void rt_graph_record(rt_graph *g, bool on)
     g->record = on;
 }
 
+bool rt_graph_records(const rt_graph *g)
+{
+    return g->record;
+}
+
 void rt_graph_observe(rt_graph *g, rt_observer observer)
 {
     g->observer = observer;

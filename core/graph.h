@@ -33,6 +33,7 @@ void rt_graph_clear(rt_graph *g);
 
 /* Off: ops leave no node, as evaluation wants. On at the start. */
 void rt_graph_record(rt_graph *g, bool on);
+bool rt_graph_records(const rt_graph *g);
 
 /* Turns dropout on until the next clear, and says what it draws from; `shard` tells apart
  * graphs that share a step. Without this, as evaluation wants, dropout does nothing. */

@@ -12,7 +12,8 @@ rt_tensor *rt_linear_form(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
         return NULL;
     rt_linear_attention_options options = {.causal = o->causal,
                                            .key_mask = o->key_mask,
-                                           .eps = o->eps};
+                                           .eps = o->eps,
+                                           .state = o->state};
     switch (o->kind) {
     case RT_ATTENTION_SOFTMAX:
     default:
@@ -24,7 +25,8 @@ rt_tensor *rt_linear_form(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
         break;
     case RT_ATTENTION_LINEAR_SOFTMAX:
         q = rt_softmax(g, q);
-        k = rt_key_exp(g, k, o->key_mask, o->causal, &options.level);
+        k = rt_key_exp(g, k, o->key_mask, o->causal, o->state ? o->state->level : NULL,
+                       &options.level);
         break;
     case RT_ATTENTION_LINEAR_COSINE:
         q = rotate(g, rt_normalize(g, q), o->query_rotation);

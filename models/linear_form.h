@@ -22,6 +22,7 @@ typedef struct rt_linear_form_options {
     bool causal;
     const uint8_t *key_mask; /* (B, Tk): 1 = visible; NULL: all are */
     double eps;              /* added to the denominator */
+    rt_linear_state *state;  /* of the tokens before, as for rt_linear_attention; NULL */
 } rt_linear_form_options;
 
 /* Shapes as for rt_linear_attention. */

@@ -6,11 +6,9 @@
 typedef struct key_exp_args {
     const uint8_t *mask;
     bool causal;
-    real *level; /* (B, T, H) */
+    const real *before; /* (B, H), or NULL */
+    real *level;        /* (B, T, H) */
 } key_exp_args;
-
-/* Below every feature, and far enough from the end of the range that differences stay in it. */
-static const real lowest = -RT_REAL_MAX / 4;
 
 static bool visible(const key_exp_args *args, size_t token)
 {
@@ -21,7 +19,8 @@ static bool visible(const key_exp_args *args, size_t token)
 static void find_levels(const key_exp_args *args, const rt_tensor *x, size_t first, int h)
 {
     const int T = x->shape[1], H = x->shape[2], D = x->shape[3];
-    real largest = lowest;
+    const size_t b = first / (size_t)T;
+    real largest = args->before ? args->before[b * (size_t)H + (size_t)h] : RT_NO_LEVEL;
     for (int t = 0; t < T; t++) {
         const size_t row = (first + (size_t)t) * (size_t)H + (size_t)h;
         for (int d = 0; visible(args, first + (size_t)t) && d < D; d++) {
@@ -57,7 +56,7 @@ static void key_exp_backward(const rt_node *n)
 const rt_op rt_op_key_exp = {"key_exp", key_exp_forward, key_exp_backward};
 
 rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool causal,
-                      const real **level)
+                      const real *before, const real **level)
 {
     if (level)
         *level = NULL;
@@ -66,7 +65,9 @@ rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool c
     if (x->ndim != 4)
         return rt_graph_fail(g, RT_SHAPE, "[key_exp] x must be (B, T, H, D); got %s",
                              rt_shape_text(x));
-    key_exp_args args = {key_mask, causal, rt_graph_memory(g, rt_rows(x), sizeof(real))};
+    if (before && !causal)
+        return rt_graph_fail(g, RT_ARGUMENT, "[key_exp] a level before is for causal attention");
+    key_exp_args args = {key_mask, causal, before, rt_graph_memory(g, rt_rows(x), sizeof(real))};
     if (causal)
         *level = args.level;
     return RT_APPLY(g, &rt_op_key_exp, rt_tensor_shape(x), &args, x);

@@ -35,6 +35,9 @@ typedef struct head {
     const real *inverse;
     const uint8_t *mask; /* NULL: all keys are visible */
     const real *level;   /* NULL: none */
+    real *known;         /* S and s of the tokens before; NULL: none, and so are the next */
+    real *known_below;   /* their sum and number in the denominator */
+    real *known_level;   /* NULL also without levels */
     int Tq, Tk, D, E;
     int stride;       /* of q and k, from one token to the next */
     int v_stride;     /* of v and y */
@@ -77,13 +80,17 @@ static bool visible(const head *a, int j)
     return !a->mask || a->mask[j];
 }
 
-/* e^(level of `from` - level of `to`), `from` not after `to`. */
+static real level_at(const head *a, int t)
+{
+    return t < 0 ? *a->known_level : a->level[(size_t)t * (size_t)a->level_stride];
+}
+
+/* e^(level of `from` - level of `to`), `from` not after `to`; -1 is the last token before. */
 static real fade(const head *a, int from, int to)
 {
-    if (!a->level || from < 0)
+    if (!a->level || (from < 0 && !a->known_level))
         return 1;
-    return rt_exp_of(a->level[(size_t)from * (size_t)a->level_stride] -
-                     a->level[(size_t)to * (size_t)a->level_stride]);
+    return rt_exp_of(level_at(a, from) - level_at(a, to));
 }
 
 static rt_operand rows_at(const real *x, int t, int stride)
@@ -118,6 +125,15 @@ static void multiply_row(real *x, real factor, int size)
 
 /* ---- the denominator ---- */
 
+/* sum = what is known of the tokens before, or nothing. */
+static void begin_sum(real *sum, const real *known, size_t size)
+{
+    if (known)
+        memcpy(sum, known, size * sizeof *sum);
+    else
+        memset(sum, 0, size * sizeof *sum);
+}
+
 /* z = the sum of the keys up to and including token j, as its query sees them; returns the
  * number of them, counted in the same way. */
 static real sum_keys(const head *a, real *z, real count, int j)
@@ -133,8 +149,8 @@ static real sum_keys(const head *a, real *z, real count, int j)
 
 static void divide_by_denominator(const head *a, room w, real *y, real *inverse)
 {
-    real count = 0;
-    memset(w.row, 0, (size_t)a->D * sizeof *w.row);
+    real count = a->known ? a->known_below[a->D] : 0;
+    begin_sum(w.row, a->known ? a->known_below : NULL, (size_t)a->D);
     for (int j = 0; !a->o->causal && j < a->Tk; j++)
         count = sum_keys(a, w.row, count, j);
     for (int i = 0; i < a->Tq; i++) {
@@ -145,6 +161,10 @@ static void divide_by_denominator(const head *a, room w, real *y, real *inverse)
         inverse[i] = denominator != 0 ? 1 / denominator : 0;
         multiply_row(y + (size_t)i * (size_t)a->v_stride, inverse[i], a->E);
     }
+    if (!a->known)
+        return;
+    memcpy(a->known_below, w.row, (size_t)a->D * sizeof *w.row);
+    a->known_below[a->D] = count;
 }
 
 /* The gradient of query i's denominator. */
@@ -251,7 +271,8 @@ static void apply_sum(const head *a, room w, real *y, chunk c, int last)
 
 static void forward_head(const head *a, room w, real *y, real *inverse)
 {
-    memset(w.sum, 0, (size_t)(a->D + 1) * (size_t)a->E * sizeof *w.sum);
+    const size_t size = (size_t)(a->D + 1) * (size_t)a->E;
+    begin_sum(w.sum, a->known, size);
     for (int start = 0; start < a->Tk; start += CHUNK) {
         const chunk c = chunk_at(start, a->Tk);
         take_keys(a, w, c);
@@ -267,6 +288,10 @@ static void forward_head(const head *a, room w, real *y, real *inverse)
     for (int start = 0; !a->o->causal && start < a->Tq; start += CHUNK)
         apply_sum(a, w, y, chunk_at(start, a->Tq), -1);
     divide_by_denominator(a, w, y, inverse);
+    if (a->known)
+        memcpy(a->known, w.sum, size * sizeof *w.sum);
+    if (a->known_level)
+        *a->known_level = level_at(a, a->Tk - 1);
 }
 
 /* w.g = G of a chunk's queries. */
@@ -411,8 +436,13 @@ static head head_of(const rt_node *n, int b, int h)
     const linear_args *args = n->args;
     const rt_tensor *q = n->in[0], *k = n->in[1], *v = n->in[2];
     const int H = q->shape[2], Tk = k->shape[1];
-    const size_t token = (size_t)b * (size_t)Tk;
+    const size_t token = (size_t)b * (size_t)Tk, row = (size_t)b * (size_t)H + (size_t)h;
+    const size_t D = (size_t)q->shape[3], E = (size_t)v->shape[3];
+    const rt_linear_state *state = args->o.state;
     return (head){.o = &args->o,
+                  .known = state ? state->sum + row * (D + 1) * E : NULL,
+                  .known_below = state ? state->below + row * (D + 1) : NULL,
+                  .known_level = state && args->o.level ? state->level + row : NULL,
                   .q = at(q, b, h),
                   .k = at(k, b, h),
                   .v = at(v, b, h),
@@ -507,6 +537,22 @@ static bool fit(const rt_tensor *q, const rt_tensor *k, const rt_tensor *v, bool
            (!causal || q->shape[1] == k->shape[1]);
 }
 
+static bool state_fits(rt_graph *g, const rt_linear_attention_options *o)
+{
+    const rt_linear_state *state = o->state;
+    if (!state)
+        return true;
+    if (!o->causal || rt_graph_records(g))
+        rt_graph_fail(g, RT_ARGUMENT,
+                      "[linear_attention] a state is for causal attention in a graph that does not "
+                      "record");
+    else if (!state->sum || !state->below || (o->level && !state->level))
+        rt_graph_fail(g, RT_ARGUMENT,
+                      "[linear_attention] a state has sums above and below, and levels if the keys "
+                      "have");
+    return !rt_graph_failed(g);
+}
+
 rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                                rt_tensor *denominator_q, rt_tensor *denominator_k,
                                const rt_linear_attention_options *options)
@@ -526,6 +572,8 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
                              rt_shape_text(denominator_k));
     if (options->level && !options->causal)
         return rt_graph_fail(g, RT_ARGUMENT, "[linear_attention] levels are for causal attention");
+    if (!state_fits(g, options))
+        return NULL;
     if (!(options->eps >= 0 && options->eps < INFINITY))
         return rt_graph_fail(g, RT_ARGUMENT, "[linear_attention] eps must be >= 0; got %g",
                              options->eps);

@@ -195,6 +195,11 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
                                  rt_pairing pairing, double magnitude, int B, int T,
                                  rt_positions positions);
 
+/* A rotation by a fixed theta at positions offset, offset + 1, ..., offset + T - 1, in the memory
+ * of the graph: what a table has in these rows, without those before them. */
+rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, int pairs, rt_pairing pairing,
+                               double magnitude, int T, double offset);
+
 /* A rotation by a fixed theta, kept in double: a table that grows on demand, positions
  * 0, 1, 2, ... Belongs to one thread at a time. */
 typedef struct rt_rotation_table {
@@ -262,6 +267,18 @@ typedef struct rt_attention_options {
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options);
 
+/* What causal linear attention knows of the tokens before those at hand, whatever their number:
+ * zeros before the first, `level` apart. An op that is given one reads it and leaves it as it is
+ * after its own tokens, so that a text can be read piece by piece. It is for graphs that do not
+ * record: nothing goes back into what was read before. */
+typedef struct rt_linear_state {
+    real *sum; /* (B, H, D + 1, E): sums of k v^T, and in the last row constant times those of v */
+    real *below; /* (B, H, D + 1): sums of k', and at the end the number of keys */
+    real *level; /* (B, H): of the last token; RT_NO_LEVEL before the first. NULL without levels */
+} rt_linear_state;
+#define RT_NO_LEVEL (-RT_REAL_MAX / 4) /* below every feature, and differences stay in the range   \
+                                        */
+
 typedef struct rt_linear_attention_options {
     bool causal;             /* a key is visible if it does not come after the query */
     const uint8_t *key_mask; /* (B, Tk): 1 = visible; NULL: all are */
@@ -269,6 +286,7 @@ typedef struct rt_linear_attention_options {
     double eps;              /* added to the denominator */
     const real *level;       /* (B, Tk, H): a key counts e^(level of key - level of query) times,
                                 levels never fall (rt_key_exp); NULL: once */
+    rt_linear_state *state;  /* of the tokens before, causal only; NULL: there are none */
 } rt_linear_attention_options;
 
 /* Attention whose weights are products of features, not exponentials of scores, so that its
@@ -295,13 +313,15 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
  *
  *   x         (B, T, H, D)
  *   key_mask  (B, T): 1 = visible; NULL: all are
+ *   before    (B, H), causal only: the largest feature before these tokens (rt_linear_state);
+ *             NULL: there are none before
  *   *level    receives m, (B, T, H), which lives until the graph is cleared; NULL if not
  *             causal, since what all keys have in common cancels
  *
  * Linear attention that is given the levels does not depend on them, so no gradient flows
  * through m. */
 rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool causal,
-                      const real **level);
+                      const real *before, const real **level);
 
 /* The instruction set that the row kernels were picked for: "x86-64-v4", "x86-64-v3", "default". */
 const char *rt_row_kernels(void);

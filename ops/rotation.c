@@ -161,6 +161,41 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
 
 /* ---- fixed ---- */
 
+rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, int pairs, rt_pairing pairing,
+                               double magnitude, int T, double offset)
+{
+    if (!rt_graph_given(g, "rope", "theta", theta))
+        return NULL;
+    if (pairs < 0 || T < 1 || !are_choices(RT_THETA_RAW, pairing) || !isfinite(magnitude) ||
+        !isfinite(offset) || (pairs && !rt_shape_size(RT_SHAPE_OF(T, pairs))))
+        return rt_graph_fail(g, RT_ARGUMENT,
+                             "[rope] a rotation needs a number of pairs and of tokens, a pairing, "
+                             "a finite magnitude and offset; got %d, %d, %d, %g and %g",
+                             pairs, T, (int)pairing, magnitude, offset);
+    const size_t rows = (size_t)T, columns = (size_t)pairs;
+    rt_rotation *r = rt_graph_memory(g, 1, sizeof *r);
+    double *position = rt_graph_memory(g, rows, sizeof *position);
+    real *cosine = rt_graph_memory(g, 2 * rows * columns + 1, sizeof *cosine);
+    if (!r || !position || !cosine)
+        return NULL;
+    real *sine = cosine + rows * columns;
+    for (size_t row = 0; row < rows; row++) {
+        position[row] = offset + (double)row;
+        fill_row(cosine + row * columns, sine + row * columns, position[row], theta, pairs,
+                 magnitude);
+    }
+    *r = (rt_rotation){.sequences = 1,
+                       .length = T,
+                       .heads = 1,
+                       .pairs = pairs,
+                       .pairing = pairing,
+                       .position = position,
+                       .cosine = cosine,
+                       .sine = sine,
+                       .magnitude = magnitude};
+    return r;
+}
+
 rt_status rt_rotation_table_init(rt_rotation_table *table, const double *theta, int pairs,
                                  rt_pairing pairing, double magnitude)
 {

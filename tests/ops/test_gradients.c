@@ -375,7 +375,7 @@ static rt_tensor *with_key_exp(rt_graph *g, rt_tensor *const *in, const uint8_t 
                                bool causal)
 {
     rt_linear_attention_options o = {.causal = causal, .key_mask = key_mask};
-    rt_tensor *k = rt_key_exp(g, in[1], key_mask, causal, &o.level);
+    rt_tensor *k = rt_key_exp(g, in[1], key_mask, causal, NULL, &o.level);
     return rt_linear_attention(g, in[0], k, in[2], in[0], k, &o);
 }
 BUILDER(key_exp)

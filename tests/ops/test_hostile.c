@@ -313,18 +313,23 @@ CALL(attention)
 CALL(key_exp)
 {
     const real *level = levels;
-    rt_tensor *y = rt_key_exp(g, in[0], mask, true, fault == 1 ? NULL : &level);
-    ck_assert(fault == 1 || !y == !level);
+    rt_tensor *y = rt_key_exp(g, in[0], mask, fault != 2, fault == 2 ? levels : NULL,
+                              fault == 1 ? NULL : &level);
+    ck_assert(fault || !y == !level);
     return y;
 }
 
 CALL(linear_attention)
 {
     static const double eps[] = {0.5, -0.5, NAN, INFINITY};
-    rt_linear_attention_options o = {.causal = fault != 4,
+    rt_linear_state state = {levels, fault == 8 ? NULL : levels, fault == 9 ? NULL : levels};
+    rt_linear_attention_options o = {.causal = fault != 4 && fault != 7,
                                      .key_mask = mask,
                                      .eps = eps[fault < 4 ? fault : 0],
-                                     .level = levels};
+                                     .level = fault == 7 ? NULL : levels,
+                                     .state = fault > 5 ? &state : NULL};
+    if (fault > 6)
+        rt_graph_record(g, false); /* fault 6: a state while it records */
     return rt_linear_attention(g, in[0], in[1], in[2], in[3], in[4], fault == 5 ? NULL : &o);
 }
 
@@ -369,8 +374,8 @@ static const row rows[] = {
     {&rt_op_attention, attention,
      SHAPES(AXES(2, 4, 2, 4), AXES(2, 4, 1, 4), AXES(2, 4, 1, 4), AXES(3, 2), AXES(3, 4)),
      .optional = 3 << 3},
-    {&rt_op_key_exp, key_exp, SHAPES(AXES(2, 3, 2, 4)), .faults = 1},
-    {&rt_op_linear_attention, linear_attention, SHAPES(Q, Q, Q, Q, Q), .faults = 5},
+    {&rt_op_key_exp, key_exp, SHAPES(AXES(2, 3, 2, 4)), .faults = 2},
+    {&rt_op_linear_attention, linear_attention, SHAPES(Q, Q, Q, Q, Q), .faults = 9},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

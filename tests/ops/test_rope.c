@@ -32,6 +32,32 @@ START_TEST(a_fixed_table_grows_and_keeps_its_bits)
 }
 END_TEST
 
+START_TEST(some_rows_have_the_bits_of_a_table)
+{
+    enum { PAIRS = 4, T = 5, OFFSET = 3 };
+    double theta[PAIRS];
+    rt_rotation_table table;
+    rt_graph *g = rt_graph_new();
+    rt_theta_geometric(theta, PAIRS, 100);
+    ck_assert(!rt_rotation_table_init(&table, theta, PAIRS, RT_HALF, 1.5).code);
+    ck_assert(!rt_rotation_reserve(&table, OFFSET + T).code);
+    const rt_rotation *r = rt_rotation_fixed(g, theta, PAIRS, RT_HALF, 1.5, T, OFFSET);
+    const size_t size = (size_t)T * PAIRS * sizeof(real);
+    ck_assert_int_eq(r->length, T);
+    ck_assert(!memcmp(r->cosine, table.rotation.cosine + OFFSET * PAIRS, size));
+    ck_assert(!memcmp(r->sine, table.rotation.sine + OFFSET * PAIRS, size));
+    ck_assert(!memcmp(r->position, table.rotation.position + OFFSET, T * sizeof(double)));
+    ck_assert_ptr_null(rt_rotation_fixed(g, theta, PAIRS, RT_HALF, NAN, T, OFFSET));
+    ck_assert_ptr_nonnull(strstr(rt_graph_status(g).message, "a finite magnitude"));
+    rt_graph_clear(g);
+    ck_assert_ptr_null(rt_rotation_fixed(g, NULL, PAIRS, RT_HALF, 1, T, OFFSET));
+    rt_graph_clear(g);
+    ck_assert_ptr_null(rt_rotation_fixed(g, theta, PAIRS, RT_HALF, 1, 0, OFFSET));
+    rt_rotation_table_free(&table);
+    rt_graph_free(g);
+}
+END_TEST
+
 START_TEST(position_0_and_features_that_are_not_rotated_are_left_alone)
 {
     enum { T = 3, D = 6 };
@@ -88,6 +114,7 @@ int main(void)
     Suite *suite = suite_create("rope");
     TCase *tests = leak_checked_case(suite, "rope");
     tcase_add_test(tests, a_fixed_table_grows_and_keeps_its_bits);
+    tcase_add_test(tests, some_rows_have_the_bits_of_a_table);
     tcase_add_test(tests, position_0_and_features_that_are_not_rotated_are_left_alone);
     tcase_add_test(tests, what_does_not_fit_is_refused_with_the_shapes);
     return run_suite(suite);

@@ -287,7 +287,7 @@ static rt_tensor *call_linear_attention(program *p, arrays *a)
                                      .constant = share(p),
                                      .eps = share(p)};
     if (chance(p, 40))
-        k = rt_key_exp(p->g, k, o.key_mask, causal, hostile(p, 5) ? NULL : &o.level);
+        k = rt_key_exp(p->g, k, o.key_mask, causal, NULL, hostile(p, 5) ? NULL : &o.level);
     rt_tensor *other_q = chance(p, 60) ? q : fitting(p, shape_of(q));
     rt_tensor *other_k = chance(p, 60) ? k : fitting(p, shape_of(k));
     return rt_linear_attention(p->g, q, k, v, other_q, other_k, hostile(p, 5) ? NULL : &o);
