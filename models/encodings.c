@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "models/positions.h"
 
+#include <limits.h>
 #include <math.h>
 
 /* A weight that holds what is learned of positions, which start with a deviation of their own. */
@@ -72,12 +73,14 @@ void rt_encoding_free(rt_roformer *m)
 
 /* ---- embeddings ---- */
 
-/* The sinusoidal table of at least T rows; it grows on demand. */
+/* The sinusoidal table of at least T rows. It grows on demand, by as much again, since a text may
+ * come token by token. */
 static const real *sines_for(rt_roformer *m, rt_graph *g, int T)
 {
-    const size_t E = (size_t)m->options.embedding_dim, size = (size_t)T * E;
     if (T <= m->sine_rows)
         return m->sines;
+    T = T < INT_MAX / 2 && T < 2 * m->sine_rows ? 2 * m->sine_rows : T;
+    const size_t E = (size_t)m->options.embedding_dim, size = (size_t)T * E;
     double *exact = rt_alloc(size, sizeof *exact);
     real *sines = rt_alloc(size, sizeof *sines);
     if (exact && sines) {
@@ -97,38 +100,39 @@ static const real *sines_for(rt_roformer *m, rt_graph *g, int T)
 
 /* x sqrt(E) + sines, as Vaswani et al. (2017) have it: at their start the embeddings are far
  * smaller than the sines. */
-static rt_tensor *add_sines(rt_roformer *m, rt_graph *g, rt_tensor *x)
+static rt_tensor *add_sines(rt_roformer *m, rt_graph *g, rt_tensor *x, int first)
 {
     const int T = x->shape[1], E = x->shape[2];
-    const real *sines = sines_for(m, g, T);
+    const real *sines = sines_for(m, g, first + T);
     rt_tensor *table = rt_graph_memory(g, 1, sizeof *table);
     if (!sines || !table)
         return NULL;
+    sines += (size_t)first * (size_t)E;
     *table = rt_tensor_of((real *)sines, NULL, RT_SHAPE_OF(T, E));
     return rt_add(g, rt_scale(g, x, sqrt(E)), table);
 }
 
-static rt_tensor *add_learned(rt_roformer *m, rt_graph *g, rt_tensor *x)
+static rt_tensor *add_learned(rt_roformer *m, rt_graph *g, rt_tensor *x, int first)
 {
     const int T = x->shape[1], most = m->options.position.max_len;
-    if (T > most)
-        return rt_graph_fail(g, RT_ARGUMENT, "[positions] %d tokens do not fit %d learned ones", T,
-                             most);
+    if (T > most - first)
+        return rt_graph_fail(g, RT_ARGUMENT, "[positions] %d tokens do not fit %d learned ones",
+                             first + T, most);
     int32_t *at = rt_graph_memory(g, (size_t)T, sizeof *at);
     for (int t = 0; at && t < T; t++)
-        at[t] = t;
+        at[t] = first + t;
     return at ? rt_add(g, x, rt_embedding(g, m->position_table, at, RT_SHAPE_OF(T), RT_NO_PADDING))
               : NULL;
 }
 
-rt_tensor *rt_encode_embeddings(rt_roformer *m, rt_graph *g, rt_tensor *x)
+rt_tensor *rt_encode_embeddings(rt_roformer *m, rt_graph *g, rt_tensor *x, rt_stretch at)
 {
     if (!RT_TAKES(g, "positions", RT_INPUT(x)))
         return NULL;
     if (m->options.position.kind == RT_POSITION_SINUSOIDAL)
-        return add_sines(m, g, x);
+        return add_sines(m, g, x, at.first);
     if (m->options.position.kind == RT_POSITION_LEARNED)
-        return add_learned(m, g, x);
+        return add_learned(m, g, x, at.first);
     return x;
 }
 

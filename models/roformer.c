@@ -1,6 +1,7 @@
 #include "models/parts.h"
 
 #include "core/memory.h"
+#include "models/kv_cache.h"
 #include "models/linear_form.h"
 #include "models/rules.h"
 
@@ -79,6 +80,25 @@ static void add_encoder(rt_roformer *m)
 
 /* ---- forward ---- */
 
+static rt_stretch stretch_of(const rt_roformer_input *in)
+{
+    if (!in->cache)
+        return (rt_stretch){0, in->T, in->T};
+    const int end = in->cache->count + in->T;
+    return (rt_stretch){in->cache->count, in->T, in->cache->length > end ? in->cache->length : end};
+}
+
+/* What is kept has no gradient, and no place for padding. */
+static bool cache_fits(const rt_roformer *m, rt_graph *g, const rt_roformer_input *in)
+{
+    if (in->cache && (!m->options.causal || rt_graph_records(g) || in->B != 1 || in->key_mask ||
+                      in->attentions || in->cache->layer_count != m->options.layers))
+        rt_graph_fail(g, RT_ARGUMENT,
+                      "[roformer] keys and values are kept of one sequence without padding, of a "
+                      "causal model, in a graph that does not record");
+    return !rt_graph_failed(g);
+}
+
 static rt_tensor *norm(const rt_roformer *m, rt_graph *g, rt_tensor *x, rt_affine a)
 {
     return rt_affine_norm(g, x, a, m->options.norm_eps);
@@ -102,7 +122,7 @@ static rt_tensor *embed(rt_roformer *m, rt_graph *g, const rt_roformer_input *in
 {
     rt_shape shape = RT_SHAPE_OF(in->B, in->T);
     rt_tensor *x = rt_embedding(g, m->words, in->ids, shape, in->padding_id);
-    x = rt_encode_embeddings(m, g, x);
+    x = rt_encode_embeddings(m, g, x, stretch_of(in));
     if (m->types) {
         const int32_t *types = in->token_types;
         size_t count = (size_t)in->B * (size_t)in->T;
@@ -132,18 +152,25 @@ static rt_tensor *softmax_context(rt_roformer *m, rt_graph *g, rt_tensor *q, rt_
         k = rt_rope(g, k, rotation);
     }
     rt_encode_scores(m, l, &options);
+    if (in->cache) {
+        if (!rt_kv_cache_append(in->cache, g, l, &k, &v, &options.key_positions))
+            return NULL;
+        options.query_positions = options.key_positions + (k->shape[1] - in->T);
+    }
     return rt_attention(g, q, k, v, &options);
 }
 
 static rt_tensor *linear_context(rt_roformer *m, rt_graph *g, rt_tensor *q, rt_tensor *k,
-                                 rt_tensor *v, const rt_rotation *rotation,
+                                 rt_tensor *v, int l, const rt_rotation *rotation,
                                  const rt_roformer_input *in)
 {
     const rt_linear_form_options options = {.kind = m->options.attention,
                                             .query_rotation = rotation,
                                             .key_rotation = rotation,
                                             .causal = m->options.causal,
-                                            .key_mask = in->key_mask};
+                                            .key_mask = in->key_mask,
+                                            .state =
+                                                in->cache ? &in->cache->layers[l].state : NULL};
     return rt_linear_form(g, q, k, v, &options);
 }
 
@@ -162,7 +189,7 @@ static rt_tensor *attend(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
         v = rt_rope(g, v, rotation);
     rt_tensor *context = o->attention == RT_ATTENTION_SOFTMAX
                              ? softmax_context(m, g, q, k, v, l, rotation, in)
-                             : linear_context(m, g, q, k, v, rotation, in);
+                             : linear_context(m, g, q, k, v, l, rotation, in);
     return rt_reshape(g, context, RT_SHAPE_OF(in->B, in->T, o->dim));
 }
 
@@ -201,7 +228,7 @@ rt_tensor *rt_roformer_encode(rt_roformer *m, rt_graph *g, const rt_roformer_inp
 {
     const rt_roformer_options *o = &m->options;
     const rt_rotation *rotation = NULL;
-    if (!rt_graph_given(g, "roformer", "input", in))
+    if (!rt_graph_given(g, "roformer", "input", in) || !cache_fits(m, g, in))
         return NULL;
     const bool rope = o->position.kind == RT_POSITION_ROPE;
     rt_tensor *x = embed(m, g, in);
@@ -209,7 +236,7 @@ rt_tensor *rt_roformer_encode(rt_roformer *m, rt_graph *g, const rt_roformer_inp
         if (in->hidden_states)
             in->hidden_states[l] = x;
         if (rope && (l == 0 || (o->theta.learn && o->theta.scope != RT_THETA_MODEL)))
-            rotation = rt_layer_rotation(m, g, l, in->T);
+            rotation = rt_layer_rotation(m, g, l, stretch_of(in));
         x = apply_layer(m, g, x, l, rt_layer_has_positions(o, l) ? rotation : NULL, in);
     }
     if (o->norm == RT_NORM_PRE)

@@ -197,14 +197,29 @@ static rt_status rotate_for(rt_roformer *m, int T)
     return rt_rotation_reserve(&m->rotation, T);
 }
 
-const rt_rotation *rt_layer_rotation(rt_roformer *m, rt_graph *g, int l, int T)
+/* Of some tokens of a text, which need no rows of a table for those before them. */
+static const rt_rotation *rotate_part(const rt_roformer *m, rt_graph *g, rt_stretch at)
+{
+    const rt_frequency_options *o = &m->options.position.frequencies;
+    const int pairs = rt_roformer_pairs(&m->options);
+    double *frequencies = rt_graph_memory(g, (size_t)pairs, sizeof *frequencies);
+    if (!frequencies)
+        return NULL;
+    rt_frequencies_at(frequencies, pairs, o, at.length);
+    return rt_rotation_fixed(g, frequencies, pairs, m->options.position.pairing,
+                             rt_frequencies_magnitude(o), at.count, at.first);
+}
+
+const rt_rotation *rt_layer_rotation(rt_roformer *m, rt_graph *g, int l, rt_stretch at)
 {
     const rt_roformer_options *o = &m->options;
     if (o->theta.learn)
         return rt_rotation_learned(g, parameter_of(m, l), o->theta.form, o->position.pairing,
-                                   rt_frequencies_magnitude(&o->position.frequencies), 1, T,
-                                   (rt_positions){0});
-    rt_status status = rotate_for(m, T);
+                                   rt_frequencies_magnitude(&o->position.frequencies), 1, at.count,
+                                   (rt_positions){.offset = at.first});
+    if (at.count < at.length)
+        return rotate_part(m, g, at);
+    rt_status status = rotate_for(m, at.length);
     if (status.code)
         return rt_graph_fail(g, status.code, "%s", status.message);
     return &m->rotation.rotation;

@@ -1,0 +1,151 @@
+#include "models/kv_cache.h"
+
+#include "core/memory.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* ---- life ---- */
+
+static void clear_state(const rt_kv_cache *c, const rt_linear_state *state)
+{
+    if (!c->state_size)
+        return;
+    memset(state->sum, 0, c->state_size * sizeof(real));
+    for (size_t h = 0; h < c->levels; h++)
+        state->level[h] = RT_NO_LEVEL;
+}
+
+/* Sums of k v^T and of v, sums of k and their number, and a level, for every head. */
+static rt_status add_states(rt_kv_cache *c, size_t D)
+{
+    const size_t H = c->levels, above = H * (D + 1) * D, below = H * (D + 1);
+    c->state_size = above + below + H;
+    for (int l = 0; l < c->layer_count; l++) {
+        rt_linear_state *state = &c->layers[l].state;
+        state->sum = rt_alloc(c->state_size, sizeof(real));
+        if (!state->sum)
+            return rt_out_of_memory("the sums of linear attention");
+        state->below = state->sum + above;
+        state->level = state->below + below;
+        clear_state(c, state);
+    }
+    return rt_ok();
+}
+
+rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_roformer_options *o)
+{
+    const size_t D = (size_t)(o->dim / o->heads);
+    const int kv_heads = o->kv_heads ? o->kv_heads : o->heads;
+    *c = (rt_kv_cache){.window = o->window,
+                       .layer_count = o->layers,
+                       .row = (size_t)kv_heads * D,
+                       .levels = (size_t)o->heads,
+                       .layers = rt_alloc((size_t)o->layers, sizeof *c->layers)};
+    if (!c->layers)
+        return rt_out_of_memory("keys and values");
+    return o->attention == RT_ATTENTION_SOFTMAX ? rt_ok() : add_states(c, D);
+}
+
+void rt_kv_cache_free(rt_kv_cache *c)
+{
+    for (int l = 0; c->layers && l < c->layer_count; l++) {
+        rt_free(c->layers[l].keys);
+        rt_free(c->layers[l].state.sum);
+    }
+    rt_free(c->layers);
+    *c = (rt_kv_cache){0};
+}
+
+void rt_kv_cache_clear(rt_kv_cache *c)
+{
+    c->count = c->length = 0;
+    for (int l = 0; l < c->layer_count; l++) {
+        c->layers[l].first = 0;
+        clear_state(c, &c->layers[l].state);
+    }
+}
+
+/* ---- keys and values ---- */
+
+/* How many of the first `count` tokens the next one can see. */
+static int seen(const rt_kv_cache *c, int count)
+{
+    return c->window && c->window - 1 < count ? c->window - 1 : count;
+}
+
+bool rt_kv_cache_reaches(const rt_kv_cache *c, int count)
+{
+    return c->layers[0].first <= count - seen(c, count);
+}
+
+/* The last `count` of the tokens read go to the beginning of `keys` and `values`. */
+static void move_last(const rt_kv_cache *c, rt_kv_layer *layer, real *keys, real *values, int count)
+{
+    const size_t from = (size_t)(c->count - count - layer->first) * c->row;
+    const size_t size = (size_t)count * c->row * sizeof *keys;
+    if (size) {
+        memmove(keys, layer->keys + from, size);
+        memmove(values, layer->values + from, size);
+    }
+    layer->first = c->count - count;
+}
+
+/* Memory for T tokens behind those read. It doubles as it grows; a window has twice what it sees,
+ * so that tokens move to the beginning once in as many tokens as that is. */
+static bool make_room(const rt_kv_cache *c, rt_kv_layer *layer, int T)
+{
+    const int behind = seen(c, c->count);
+    if (c->count - layer->first <= layer->room - T)
+        return true;
+    if (c->window && layer->room - T >= 2 * behind) {
+        move_last(c, layer, layer->keys, layer->values, behind);
+        return true;
+    }
+    const int room = behind < INT_MAX / 2 - T ? 2 * (behind + T) : INT_MAX;
+    real *keys = rt_alloc_unset((size_t)room, 2 * c->row * sizeof *keys);
+    if (!keys)
+        return false;
+    real *values = keys + (size_t)room * c->row;
+    move_last(c, layer, keys, values, behind);
+    rt_free(layer->keys);
+    layer->keys = keys;
+    layer->values = values;
+    layer->room = room;
+    return true;
+}
+
+/* A leaf over the tokens from `first` on. */
+static rt_tensor *leaf(rt_graph *g, real *rows, const rt_tensor *like, int count)
+{
+    rt_tensor *x = rt_graph_memory(g, 1, sizeof *x);
+    if (x)
+        *x = rt_tensor_of(rows, NULL, RT_SHAPE_OF(1, count, like->shape[2], like->shape[3]));
+    return x;
+}
+
+bool rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v,
+                        const double **positions)
+{
+    rt_kv_layer *layer = c->layers + l;
+    if (!RT_TAKES(g, "cache", RT_INPUT(*k), RT_INPUT(*v)))
+        return false;
+    const int T = (*k)->shape[1];
+    if (!make_room(c, layer, T)) {
+        rt_graph_fail(g, RT_MEMORY, "out of memory for the keys and values of %d tokens",
+                      c->count + T);
+        return false;
+    }
+    const size_t end = (size_t)(c->count - layer->first) * c->row;
+    memcpy(layer->keys + end, (*k)->data, rt_size(*k) * sizeof(real));
+    memcpy(layer->values + end, (*v)->data, rt_size(*v) * sizeof(real));
+    const int behind = seen(c, c->count), start = c->count - behind;
+    const size_t begin = (size_t)(start - layer->first) * c->row;
+    double *at = rt_graph_memory(g, (size_t)(behind + T), sizeof *at);
+    for (int t = 0; at && t < behind + T; t++)
+        at[t] = start + t;
+    *positions = at;
+    *k = leaf(g, layer->keys + begin, *k, behind + T);
+    *v = leaf(g, layer->values + begin, *v, behind + T);
+    return at && *k && *v;
+}

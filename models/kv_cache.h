@@ -1,0 +1,45 @@
+#ifndef ROTOR_MODELS_KV_CACHE_H
+#define ROTOR_MODELS_KV_CACHE_H
+
+/* What a causal model keeps of the tokens that it has read, so that a new one costs one row: keys
+ * and values as attention takes them, rotated; of those that no window of tokens to come can see,
+ * none; with linear attention their sums, whose size is constant. One sequence; rt_session is what
+ * feeds it.
+ */
+
+#include "models/options.h"
+
+typedef struct rt_kv_layer {
+    real *keys, *values;   /* (room, G, D) each: of the tokens `first`, first + 1, ... */
+    int first, room;       /* tokens */
+    rt_linear_state state; /* of linear attention */
+} rt_kv_layer;
+
+typedef struct rt_kv_cache {
+    int count;  /* tokens read */
+    int length; /* of the text that is being read: theta may depend on it */
+    int window; /* 0 = none */
+    int layer_count;
+    size_t row;        /* G D, numbers a token has */
+    size_t state_size; /* numbers in the state of a layer; 0 with softmax */
+    size_t levels;     /* H, likewise */
+    rt_kv_layer *layers;
+} rt_kv_cache;
+
+/* Zeroed at first, to be freed in any case. Keys and values find memory as they come. */
+rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_roformer_options *options) RT_MUST_CHECK;
+void rt_kv_cache_free(rt_kv_cache *c);
+
+/* As if nothing had been read. */
+void rt_kv_cache_clear(rt_kv_cache *c);
+
+/* Whether all is there that the token after the first `count` can see. */
+bool rt_kv_cache_reaches(const rt_kv_cache *c, int count);
+
+/* Puts the keys and values of T tokens, (1, T, G, D), behind those of layer l, and makes them all
+ * that these tokens can see, (1, Tk, G, D), with their positions: they live until the graph is
+ * cleared. The tokens count as read when c->count says so. False if the graph has failed. */
+bool rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v,
+                        const double **positions);
+
+#endif

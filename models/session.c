@@ -1,0 +1,212 @@
+#include "models/session.h"
+
+#include "core/memory.h"
+#include "models/kv_cache.h"
+
+#include <string.h>
+
+/* Tokens that are read at once. More make products that are hardly faster, and take memory in
+ * every layer. */
+enum { CHUNK = 128, MOST_TOKENS = 1 << 29 };
+
+struct rt_session {
+    rt_roformer *model;
+    rt_graph *g;
+    rt_kv_cache cache;
+    int capacity;
+    int regime;   /* rt_frequencies_regime of what is kept */
+    int32_t *ids; /* of longrope: all that was read */
+    int room;
+};
+
+/* ---- life ---- */
+
+static rt_status check_model(const rt_roformer_options *o, int capacity)
+{
+    const bool learned = o->position.kind == RT_POSITION_LEARNED;
+    if (!o->causal || o->head != RT_HEAD_LM)
+        return rt_error(RT_ARGUMENT, "a session needs a causal model with an lm head");
+    if (capacity < 0 || capacity > MOST_TOKENS)
+        return rt_error(RT_ARGUMENT, "a session can have from 0 to %d tokens; got %d", MOST_TOKENS,
+                        capacity);
+    if (learned && capacity > o->position.max_len)
+        return rt_error(RT_ARGUMENT, "the model has learned positions for %d tokens; got %d",
+                        o->position.max_len, capacity);
+    return rt_ok();
+}
+
+static int most_tokens(const rt_roformer_options *o)
+{
+    return o->position.kind == RT_POSITION_LEARNED ? o->position.max_len : MOST_TOKENS;
+}
+
+rt_status rt_session_new(rt_session **session_new, rt_roformer *model, int capacity)
+{
+    *session_new = NULL;
+    rt_status status = check_model(&model->options, capacity);
+    if (status.code)
+        return status;
+    rt_session *s = rt_alloc(1, sizeof *s);
+    if (!s)
+        return rt_out_of_memory("a session");
+    s->model = model;
+    s->capacity = capacity ? capacity : most_tokens(&model->options);
+    s->g = rt_graph_new();
+    status = s->g ? rt_kv_cache_init(&s->cache, &model->options) : rt_out_of_memory("a session");
+    if (status.code)
+        rt_session_free(s);
+    else
+        *session_new = s;
+    return status;
+}
+
+void rt_session_free(rt_session *s)
+{
+    if (!s)
+        return;
+    rt_kv_cache_free(&s->cache);
+    rt_graph_free(s->g);
+    rt_free(s->ids);
+    rt_free(s);
+}
+
+int rt_session_count(const rt_session *s)
+{
+    return s->cache.count;
+}
+
+int rt_session_capacity(const rt_session *s)
+{
+    return s->capacity;
+}
+
+/* ---- reading ---- */
+
+/* The last `wanted` rows of hidden states (1, T, C) become logits. */
+static void take_logits(rt_session *s, rt_tensor *hidden, int T, int wanted, real *logits)
+{
+    int32_t *rows = rt_graph_memory(s->g, (size_t)wanted, sizeof *rows);
+    for (int i = 0; rows && i < wanted; i++)
+        rows[i] = T - wanted + i;
+    if (!rows)
+        return;
+    hidden = rt_reshape(s->g, hidden, RT_SHAPE_OF(T, s->model->options.dim));
+    hidden = rt_embedding(s->g, hidden, rows, RT_SHAPE_OF(wanted), RT_NO_PADDING);
+    const rt_tensor *found = rt_roformer_logits(s->model, s->g, hidden);
+    if (found)
+        memcpy(logits, found->data, rt_size(found) * sizeof *logits);
+}
+
+static rt_status read_chunk(rt_session *s, const int32_t *ids, int T, int wanted, real *logits)
+{
+    const rt_roformer_input in = {
+        .B = 1, .T = T, .ids = ids, .padding_id = RT_NO_PADDING, .cache = &s->cache};
+    rt_graph_clear(s->g);
+    rt_graph_record(s->g, false);
+    rt_tensor *hidden = rt_roformer_encode(s->model, s->g, &in);
+    if (wanted)
+        take_logits(s, hidden, T, wanted, logits);
+    s->cache.count += T;
+    return rt_graph_status(s->g);
+}
+
+static rt_status read_all(rt_session *s, const int32_t *ids, int count, int wanted, real *logits)
+{
+    const size_t V = (size_t)s->model->options.vocab;
+    rt_status status = rt_ok();
+    for (int start = 0; start < count && !status.code; start += CHUNK) {
+        const int T = count - start < CHUNK ? count - start : CHUNK;
+        const int unwanted = count - wanted - start;
+        const int rows = unwanted <= 0 ? T : unwanted < T ? T - unwanted : 0;
+        status = read_chunk(s, ids + start, T, rows, logits);
+        if (rows)
+            logits += (size_t)rows * V;
+    }
+    return status;
+}
+
+/* ---- longrope ---- */
+
+static bool rereads(const rt_session *s)
+{
+    return s->model->options.position.frequencies.scaling == RT_SCALING_LONGROPE;
+}
+
+static rt_status remember(rt_session *s, const int32_t *ids, int count)
+{
+    const int all = s->cache.count + count;
+    if (all > s->room) {
+        int32_t *larger = rt_alloc_unset(2 * (size_t)all, sizeof *larger);
+        if (!larger)
+            return rt_out_of_memory("the tokens of a session");
+        if (s->cache.count)
+            memcpy(larger, s->ids, (size_t)s->cache.count * sizeof *larger);
+        rt_free(s->ids);
+        s->ids = larger;
+        s->room = 2 * all;
+    }
+    memcpy(s->ids + s->cache.count, ids, (size_t)count * sizeof *ids);
+    return rt_ok();
+}
+
+/* ---- feeding ---- */
+
+static rt_status check_tokens(const rt_session *s, const int32_t *ids, int count, int wanted)
+{
+    const int V = s->model->options.vocab, left = s->capacity - s->cache.count;
+    if (count < 1 || wanted < 0 || wanted > count)
+        return rt_error(RT_ARGUMENT,
+                        "a session is fed at least one token, and asked for the logits of some; "
+                        "got %d, and %d",
+                        count, wanted);
+    if (count > left)
+        return rt_error(RT_ARGUMENT, "the text would have %lld tokens; there is room for %d",
+                        (long long)s->cache.count + count, s->capacity);
+    for (int t = 0; t < count; t++)
+        if (ids[t] < 0 || ids[t] >= V)
+            return rt_error(RT_ARGUMENT, "token %d is %d; the model has 0 to %d", t, (int)ids[t],
+                            V - 1);
+    return rt_ok();
+}
+
+rt_status rt_session_feed(rt_session *s, const int32_t *ids, int count, int wanted, real *logits)
+{
+    rt_status status = check_tokens(s, ids, count, wanted);
+    if (!status.code && rereads(s))
+        status = remember(s, ids, count);
+    if (status.code)
+        return status;
+    const int length = s->cache.count + count;
+    const int regime = rt_frequencies_regime(&s->model->options.position.frequencies, length);
+    if (rereads(s) && regime != s->regime && s->cache.count) {
+        rt_kv_cache_clear(&s->cache);
+        ids = s->ids;
+        count = length;
+    }
+    s->regime = regime;
+    s->cache.length = length;
+    status = read_all(s, ids, count, wanted, logits);
+    if (status.code)
+        rt_kv_cache_clear(&s->cache);
+    return status;
+}
+
+rt_status rt_session_keep(rt_session *s, int count)
+{
+    if (count < 0 || count > s->cache.count)
+        return rt_error(RT_ARGUMENT, "the session has %d tokens; %d cannot be kept", s->cache.count,
+                        count);
+    if (count == s->cache.count)
+        return rt_ok();
+    if (!count) {
+        rt_kv_cache_clear(&s->cache);
+        return rt_ok();
+    }
+    if (s->cache.state_size)
+        return rt_error(RT_ARGUMENT, "linear attention keeps sums: all tokens are kept, or none");
+    if (!rt_kv_cache_reaches(&s->cache, count))
+        return rt_error(RT_ARGUMENT, "what the first %d tokens see is outside the window by now",
+                        count);
+    s->cache.count = count;
+    return rt_ok();
+}

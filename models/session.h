@@ -1,0 +1,47 @@
+#ifndef ROTOR_MODELS_SESSION_H
+#define ROTOR_MODELS_SESSION_H
+
+/* A session: a causal language model that is fed the tokens of one text as they come, and gives
+ * the logits of what follows. What it has computed for the tokens before is kept (kv_cache.h), so
+ * that a token more costs one row; many tokens at once cost products of matrices, in pieces, so
+ * that memory grows with the text by its keys and values alone.
+ *
+ * The logits are those of rt_roformer_encode over the whole text, to rounding (1e-12 in double),
+ * however the text was cut. One scaling is outside of this law: with `dynamic`, whose theta depends
+ * on the length, what was kept stays as it was rotated when it was read, as in transformers. With
+ * longrope a text that grows beyond the original length is read once more, by the session.
+ *
+ * The model is borrowed, and its parameters must not change while something is kept. Both belong
+ * to one thread at a time; a model can have several sessions.
+ */
+
+#include "models/roformer.h"
+
+typedef struct rt_session rt_session;
+
+/* `capacity` is the most tokens that the text can have; 0 = as many as the model has positions for,
+ * which is without limit but for learned ones. RT_ARGUMENT if the model is not causal or has no lm
+ * head, or learned positions for fewer. */
+rt_status rt_session_new(rt_session **session_new, rt_roformer *model, int capacity) RT_MUST_CHECK;
+void rt_session_free(rt_session *session);
+
+/* Reads tokens behind those read before, and leaves the logits of the last `wanted` of them:
+ *
+ *   ids     (count), each 0 ... V-1, count > 0
+ *   logits  (wanted, V); wanted may be 0
+ *
+ * RT_ARGUMENT if an id is none of the model's or the text would be longer than the capacity: then
+ * nothing was read. RT_MEMORY: then the session is empty. */
+rt_status rt_session_feed(rt_session *session, const int32_t *ids, int count, int wanted,
+                          real *logits) RT_MUST_CHECK;
+
+/* Forgets all tokens but the first `count`. RT_ARGUMENT if there are fewer, or if they are not
+ * known any more: linear attention can forget all tokens or none, a window only as far as it still
+ * sees. */
+rt_status rt_session_keep(rt_session *session, int count) RT_MUST_CHECK;
+
+/* Tokens read, and the most that there can be. */
+int rt_session_count(const rt_session *session);
+int rt_session_capacity(const rt_session *session);
+
+#endif

@@ -1,0 +1,457 @@
+/* What a session gives for a text that it is fed in pieces is what the model gives for the whole
+ * text. */
+
+#include "laws.h"
+
+#include "core/memory.h"
+#include "models/kv_cache.h"
+#include "models/session.h"
+
+enum { V = 41, T = 150, MOST_PIECES = 200 };
+
+#ifdef RT_DOUBLE
+static const double tolerance = 1e-12;
+#else
+static const double tolerance = 2e-4; /* sums of floats in another order, through two layers */
+#endif
+
+/* ---- models ---- */
+
+typedef struct row {
+    const char *name;
+    rt_roformer_options o; /* what differs from the plain one */
+} row;
+
+#define ROPE_OF(share) .kind = RT_POSITION_ROPE, .fraction = share
+#define ROPE           ROPE_OF(1)
+#define SCALED(...)                                                                                \
+    .position = {ROPE, .frequencies = {.base = 100, .original_len = 60, __VA_ARGS__}}
+#define LEARNED(...)                                                                               \
+    .position = {ROPE, .frequencies = {.base = 100}}, .theta = {.learn = true, __VA_ARGS__}
+
+/* clang-format off */
+static const row rows[] = {
+    {"rope", {.position = {ROPE}}},
+    {"rope, half", {.position = {ROPE, .pairing = RT_HALF}}},
+    {"part of rope", {.position = {ROPE_OF(0.5)}}},
+    {"nothing of rope", {.position = {ROPE_OF(0)}}},
+    {"values that turn", {.position = {ROPE, .rotate_value = true}}},
+    {"sinusoidal", {.position = {.kind = RT_POSITION_SINUSOIDAL}}},
+    {"learned", {.position = {.kind = RT_POSITION_LEARNED}}},
+    {"alibi", {.position = {.kind = RT_POSITION_ALIBI}}},
+    {"t5", {.position = {.kind = RT_POSITION_T5}}},
+    {"shaw", {.position = {.kind = RT_POSITION_SHAW}}},
+    {"none", {.position = {.kind = RT_POSITION_NONE}}},
+    {"theta of the model", {LEARNED(.scope = RT_THETA_MODEL)}},
+    {"theta of layers", {LEARNED(.scope = RT_THETA_LAYER, .init = RT_THETA_PERTURBED,
+                                 .init_sigma = 0.5)}},
+    {"theta of heads", {LEARNED(.scope = RT_THETA_HEAD, .form = RT_THETA_RAW,
+                                .init = RT_THETA_PERTURBED, .init_sigma = 0.5)}},
+    {"linear", {SCALED(.scaling = RT_SCALING_LINEAR, .scale = 3)}},
+    {"ntk", {SCALED(.scaling = RT_SCALING_NTK, .scale = 3)}},
+    {"yarn", {SCALED(.scaling = RT_SCALING_YARN, .scale = 3)}},
+    {"llama3", {SCALED(.scaling = RT_SCALING_LLAMA3, .scale = 3)}},
+    {"longrope", {SCALED(.scaling = RT_SCALING_LONGROPE, .scale = 3,
+                         .short_factors = {4, {1, 1.1, 1.2, 1.3}},
+                         .long_factors = {4, {1, 2, 3, 4}})}},
+    {"layers without positions", {.position = {ROPE, .every = 2}}},
+    {"t5 in every second layer", {.position = {.kind = RT_POSITION_T5, .every = 2}}},
+    {"shared keys", {.kv_heads = 2, .position = {ROPE}}},
+    {"one head of keys, shaw", {.kv_heads = 1, .position = {.kind = RT_POSITION_SHAW}}},
+    {"a window of 1", {.window = 1, .position = {ROPE}}},
+    {"a window of 7", {.window = 7, .position = {ROPE}}},
+    {"a window of 40, alibi", {.window = 40, .kv_heads = 2, .position = {.kind = RT_POSITION_ALIBI}}},
+    {"a window of all", {.window = T + 1, .position = {ROPE}}},
+    {"a norm before", {.norm = RT_NORM_PRE, .position = {ROPE}}},
+    {"rms and a gate", {.norm = RT_NORM_PRE, .norm_kind = RT_NORM_RMS, .ffn = RT_FFN_GEGLU,
+                        .bias = RT_BIAS_NO, .position = {ROPE}}},
+    {"types of tokens", {.token_types = 2, .position = {ROPE}}},
+    {"embeddings of their own width", {.embedding_dim = 12, .position = {ROPE}}},
+};
+/* clang-format on */
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static rt_roformer_options options_of(const row *r, rt_model_kind kind, rt_attention_kind attention)
+{
+    rt_roformer_options o = r->o;
+    o.kind = kind;
+    o.attention = attention;
+    o.vocab = V;
+    o.layers = 2;
+    o.dim = 32;
+    o.heads = 4;
+    o.norm_eps = 1e-12;
+    o.causal = true;
+    o.tie_embeddings = !o.embedding_dim;
+    o.position.max_len = T;
+    if (!(o.position.frequencies.base > 0))
+        o.position.frequencies.base = 10000;
+    return o;
+}
+
+/* Whether the options have such a model; linear attention has no scores to change. */
+static bool exists(const rt_roformer_options *o)
+{
+    const rt_position_kind kind = o->position.kind;
+    const bool scores =
+        kind == RT_POSITION_ALIBI || kind == RT_POSITION_T5 || kind == RT_POSITION_SHAW;
+    return o->attention == RT_ATTENTION_SOFTMAX || !(scores || o->window || o->kv_heads);
+}
+
+/* Weights large enough that attention is far from uniform. */
+static rt_roformer *make(const rt_roformer_options *o)
+{
+    rt_roformer *m;
+    const rt_status status = rt_roformer_new(&m, o, 1, NULL);
+    ck_assert_msg(!status.code, "%s", status.message);
+    for (int i = 0; i < m->parameters.count; i++) {
+        rt_parameter *p = m->parameters.list[i];
+        for (size_t k = 0; p->init == RT_INIT_NORMAL && k < rt_size(&p->tensor); k++)
+            p->tensor.data[k] *= 10;
+    }
+    return m;
+}
+
+static void draw_text(int32_t ids[T])
+{
+    uint64_t next = 0;
+    for (int t = 0; t < T; t++)
+        ids[t] = draw_below(&next, V);
+}
+
+/* The logits of the first `count` tokens from the whole text at once, (count, V). */
+static void whole(real *logits, rt_roformer *m, const int32_t *ids, int count)
+{
+    rt_graph *g = rt_graph_new();
+    const rt_roformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
+    rt_graph_record(g, false);
+    const rt_tensor *found = rt_roformer_logits(m, g, rt_roformer_encode(m, g, &in));
+    ck_assert_msg(found != NULL, "%s", rt_graph_status(g).message);
+    memcpy(logits, found->data, (size_t)count * V * sizeof *logits);
+    rt_graph_free(g);
+}
+
+static void expect_same(const real *got, const real *expected, int count, const char *name, int way)
+{
+    double largest = 1;
+    for (int i = 0; i < count * V; i++)
+        largest = fmax(largest, fabs((double)expected[i]));
+    expect_near(largest_difference(got, expected, (size_t)count * V) / largest, 0, tolerance,
+                "%s, way %d of feeding", name, way);
+}
+
+/* ---- the law ---- */
+
+/* Sizes of pieces, over and over: one by one; in pieces of several sizes; all at once, which is
+ * more than a session reads at once; a prompt, then one by one. */
+static const int pieces[][4] = {{1, 1, 1, 1}, {3, 1, 64, 2}, {T, T, T, T}, {70, 1, 1, 1}};
+enum { WAYS = sizeof pieces / sizeof *pieces };
+
+/* How many tokens the next piece has. */
+static int next_piece(int way, int n, int t)
+{
+    const int piece = pieces[way][n < 4 ? n : way == 1 ? n % 4 : 3];
+    return piece < T - t ? piece : T - t;
+}
+
+static void feed_all(real *logits, rt_session *s, const int32_t *ids, int way)
+{
+    for (int t = 0, n = 0; t < T; n++) {
+        const int count = next_piece(way, n, t);
+        const rt_status status = rt_session_feed(s, ids + t, count, count, logits + (size_t)t * V);
+        ck_assert_msg(!status.code, "%s", status.message);
+        t += count;
+        ck_assert_int_eq(rt_session_count(s), t);
+    }
+}
+
+/* With longrope a text has one theta up to its original length, and another beyond: what a piece
+ * gives is the model's for the text up to its end. */
+static void expect_law(const rt_roformer_options *o, const char *name)
+{
+    static real expected[2][T * V], got[T * V];
+    const rt_frequency_options *frequencies = &o->position.frequencies;
+    const bool changes = frequencies->scaling == RT_SCALING_LONGROPE;
+    int32_t ids[T];
+    rt_roformer *m = make(o);
+    rt_session *s;
+    draw_text(ids);
+    whole(expected[0], m, ids, changes ? frequencies->original_len : T);
+    whole(expected[1], m, ids, T);
+    ck_assert(!rt_session_new(&s, m, 0).code);
+    for (int way = 0; way < WAYS; way++) {
+        ck_assert(!rt_session_keep(s, 0).code);
+        feed_all(got, s, ids, way);
+        for (int t = 0, n = 0, count; t < T; n++, t += count) {
+            count = next_piece(way, n, t);
+            const real *all = expected[!changes || t + count > frequencies->original_len];
+            expect_same(got + t * V, all + t * V, count, name, way);
+        }
+    }
+    rt_session_free(s);
+    rt_roformer_free(m);
+}
+
+START_TEST(pieces_give_what_the_whole_gives)
+{
+    const row *r = rows + _i;
+    int tried = 0;
+    for (int kind = 0; kind < 2; kind++)
+        for (int attention = 0; attention < 4; attention++) {
+            const rt_roformer_options o =
+                options_of(r, (rt_model_kind)kind, (rt_attention_kind)attention);
+            if (!exists(&o) || (o.embedding_dim && o.tie_embeddings))
+                continue;
+            expect_law(&o, r->name);
+            tried++;
+        }
+    ck_assert_int_ge(tried, 2);
+}
+END_TEST
+
+/* ---- lengths that change theta ---- */
+
+/* The kept keys stay as they were: one by one is not the whole, and the first token after a prompt
+ * that was fed at once is its own whole. */
+START_TEST(dynamic_keeps_what_it_has_turned)
+{
+    const row r = {"dynamic", {SCALED(.scaling = RT_SCALING_DYNAMIC, .scale = 2)}};
+    static real expected[T * V], got[T * V];
+    const rt_roformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
+    int32_t ids[T];
+    rt_roformer *m = make(&o);
+    rt_session *s;
+    draw_text(ids);
+    whole(expected, m, ids, T);
+    ck_assert(!rt_session_new(&s, m, 0).code);
+    feed_all(got, s, ids, 2);
+    expect_same(got, expected, T, "dynamic at once", 2);
+    ck_assert(!rt_session_keep(s, 0).code);
+    feed_all(got, s, ids, 0);
+    expect_above(largest_difference(got + (T - 1) * V, expected + (T - 1) * V, V), 1e-3,
+                 "dynamic one by one");
+    whole(expected, m, ids, 60);
+    expect_same(got, expected, 60, "dynamic within its length", 0);
+    rt_session_free(s);
+    rt_roformer_free(m);
+}
+END_TEST
+
+/* ---- cutting back ---- */
+
+START_TEST(a_text_that_was_cut_back_goes_on_as_if_it_had_ended_there)
+{
+    static const int windows[] = {0, 30};
+    static real expected[T * V], got[T * V];
+    const row r = {"window", {.window = windows[_i], .position = {ROPE}}};
+    const rt_roformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    int32_t ids[T], other[T];
+    rt_roformer *m = make(&o);
+    rt_session *s;
+    draw_text(ids);
+    for (int t = 0; t < T; t++)
+        other[t] = t < 20 ? ids[t] : (ids[t] + 1) % V;
+    whole(expected, m, ids, T);
+    ck_assert(!rt_session_new(&s, m, T).code);
+    ck_assert(!rt_session_feed(s, other, 30, 0, NULL).code);
+    ck_assert(!rt_session_keep(s, 20).code);
+    ck_assert_int_eq(rt_session_count(s), 20);
+    ck_assert(!rt_session_feed(s, ids + 20, T - 20, T - 20, got).code);
+    expect_same(got, expected + 20 * V, T - 20, "after 20 tokens", _i);
+    for (int t = T - 1; t >= 0 && _i; t--)
+        if (rt_session_keep(s, t).code) { /* a window forgets, and says so */
+            ck_assert_int_lt(t, T - 1);
+            ck_assert_int_gt(t, 0);
+            break;
+        }
+    ck_assert_int_eq(rt_session_keep(s, T + 1).code, RT_ARGUMENT);
+    ck_assert_int_eq(rt_session_keep(s, -1).code, RT_ARGUMENT);
+    rt_session_free(s);
+    rt_roformer_free(m);
+}
+END_TEST
+
+START_TEST(sums_are_not_cut_back)
+{
+    const row r = {"linear", {.position = {ROPE}}};
+    const rt_roformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_LINEAR_ELU);
+    int32_t ids[T];
+    rt_roformer *m = make(&o);
+    rt_session *s;
+    draw_text(ids);
+    ck_assert(!rt_session_new(&s, m, 0).code);
+    ck_assert(!rt_session_feed(s, ids, 9, 0, NULL).code);
+    ck_assert_int_eq(rt_session_keep(s, 5).code, RT_ARGUMENT);
+    ck_assert_int_eq(rt_session_count(s), 9);
+    ck_assert(!rt_session_keep(s, 9).code);
+    ck_assert(!rt_session_keep(s, 0).code);
+    ck_assert_int_eq(rt_session_count(s), 0);
+    rt_session_free(s);
+    rt_roformer_free(m);
+}
+END_TEST
+
+/* ---- memory ---- */
+
+/* After a first text, a second of the same length finds all memory there; a window and linear
+ * attention find it after a short one. */
+START_TEST(a_long_text_takes_no_more_than_it_must)
+{
+    static const row models[] = {{"rope", {.position = {ROPE}}},
+                                 {"window", {.window = 10, .position = {ROPE}}},
+                                 {"linear", {.position = {ROPE}}}};
+    const rt_roformer_options o =
+        options_of(models + _i, RT_KIND_DECODER,
+                   _i == 2 ? RT_ATTENTION_LINEAR_ELU : RT_ATTENTION_SOFTMAX);
+    int32_t ids[T];
+    real logits[V];
+    rt_roformer *m = make(&o);
+    rt_session *s;
+    draw_text(ids);
+    ck_assert(!rt_session_new(&s, m, 0).code);
+    for (int t = 0; t < (_i ? 40 : T); t++)
+        ck_assert(!rt_session_feed(s, ids + t, 1, 1, logits).code);
+    if (!_i)
+        ck_assert(!rt_session_keep(s, 0).code);
+    const size_t before = rt_memory_requests();
+    for (int t = 0; t < (_i ? 10 : 1) * T; t++)
+        ck_assert(!rt_session_feed(s, ids + t % T, 1, 1, logits).code);
+    ck_assert_uint_eq(rt_memory_requests(), before);
+    rt_session_free(s);
+    rt_roformer_free(m);
+}
+END_TEST
+
+/* Whatever request fails, the session says so, is empty, and can be used again. */
+START_TEST(a_failed_request_empties_the_session)
+{
+    static const row models[] = {
+        {"rope", {.position = {ROPE}}},
+        {"sinusoidal, window", {.window = 5, .position = {.kind = RT_POSITION_SINUSOIDAL}}},
+        {"linear", {.position = {ROPE}}},
+        {"longrope",
+         {SCALED(.scaling = RT_SCALING_LONGROPE, .scale = 3, .short_factors = {4, {1, 1, 1, 1}},
+                 .long_factors = {4, {1, 2, 3, 4}})}}};
+    const rt_roformer_options o =
+        options_of(models + _i, RT_KIND_DECODER,
+                   _i == 2 ? RT_ATTENTION_LINEAR_SOFTMAX : RT_ATTENTION_SOFTMAX);
+    static real expected[T * V], got[V];
+    int32_t ids[T];
+    rt_roformer *m = make(&o);
+    draw_text(ids);
+    whole(expected, m, ids, T);
+    int failures = 0;
+    for (size_t n = 1; n < 200; n++) {
+        rt_session *s;
+        rt_memory_fail_at(n);
+        rt_status status = rt_session_new(&s, m, 0);
+        if (!status.code)
+            status = rt_session_feed(s, ids, 50, 1, got);
+        if (!status.code)
+            status = rt_session_feed(s, ids + 50, T - 50, 1, got);
+        rt_memory_fail_at(0);
+        if (status.code) {
+            ck_assert_int_eq(status.code, RT_MEMORY);
+            failures++;
+        }
+        if (status.code && s) {
+            if (rt_session_count(s)) /* an argument was refused before anything was read */
+                ck_assert(!rt_session_keep(s, 0).code);
+            ck_assert(!rt_session_feed(s, ids, T, 1, got).code);
+            expect_same(got, expected + (T - 1) * V, 1, models[_i].name, (int)n);
+        }
+        rt_session_free(s);
+        if (!status.code)
+            break;
+    }
+    ck_assert_int_gt(failures, 5);
+    rt_roformer_free(m);
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+static void expect_refusal(rt_status status, const char *message)
+{
+    ck_assert_int_eq(status.code, RT_ARGUMENT);
+    ck_assert_msg(strstr(status.message, message) != NULL, "'%s' is not in: %s", message,
+                  status.message);
+}
+
+START_TEST(what_does_not_fit_is_refused_and_changes_nothing)
+{
+    const row r = {"learned", {.position = {.kind = RT_POSITION_LEARNED}}};
+    rt_roformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    static real expected[T * V], got[V];
+    int32_t ids[T], bad[] = {3, V, -1};
+    rt_roformer *m = make(&o);
+    rt_session *s;
+    draw_text(ids);
+    whole(expected, m, ids, T);
+    expect_refusal(rt_session_new(&s, m, T + 1), "learned positions for 150 tokens; got 151");
+    ck_assert_ptr_null(s);
+    expect_refusal(rt_session_new(&s, m, -1), "got -1");
+    ck_assert(!rt_session_new(&s, m, 0).code);
+    ck_assert_int_eq(rt_session_capacity(s), T);
+    ck_assert(!rt_session_feed(s, ids, 100, 0, NULL).code);
+    expect_refusal(rt_session_feed(s, bad, 2, 0, NULL), "token 1 is 41; the model has 0 to 40");
+    expect_refusal(rt_session_feed(s, bad + 2, 1, 0, NULL), "token 0 is -1");
+    expect_refusal(rt_session_feed(s, ids, 0, 0, NULL), "at least one token");
+    expect_refusal(rt_session_feed(s, ids, 2, 3, got), "got 2, and 3");
+    expect_refusal(rt_session_feed(s, ids, 51, 0, NULL), "151 tokens; there is room for 150");
+    ck_assert_int_eq(rt_session_count(s), 100);
+    ck_assert(!rt_session_feed(s, ids + 100, T - 100, 1, got).code);
+    expect_same(got, expected + (T - 1) * V, 1, "after refusals", 0);
+    rt_session_free(s);
+    rt_roformer_free(m);
+    o.causal = false;
+    m = make(&o);
+    expect_refusal(rt_session_new(&s, m, 0), "a causal model");
+    rt_roformer_free(m);
+}
+END_TEST
+
+/* Nothing could go back into what was kept; padding has no place in it. */
+START_TEST(keys_are_kept_where_nothing_is_recorded)
+{
+    const row r = {"rope", {.position = {ROPE}}};
+    const rt_roformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    const uint8_t mask[3] = {1, 1, 1};
+    const int32_t ids[6] = {0};
+    rt_kv_cache cache;
+    rt_roformer *m = make(&o);
+    rt_graph *g = rt_graph_new();
+    ck_assert(!rt_kv_cache_init(&cache, &o).code);
+    for (int fault = 0; fault < 4; fault++) {
+        const rt_roformer_input in = {.B = fault == 1 ? 2 : 1,
+                                      .T = 3,
+                                      .ids = ids,
+                                      .key_mask = fault == 2 ? mask : NULL,
+                                      .padding_id = RT_NO_PADDING,
+                                      .cache = &cache};
+        rt_graph_clear(g);
+        rt_graph_record(g, fault == 0);
+        ck_assert((rt_roformer_encode(m, g, &in) != NULL) == (fault == 3));
+        if (fault < 3)
+            expect_refusal(rt_graph_status(g), "[roformer] keys and values are kept of one");
+    }
+    rt_kv_cache_free(&cache);
+    rt_graph_free(g);
+    rt_roformer_free(m);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("session laws");
+    TCase *tests = leak_checked_case(suite, "laws");
+    tcase_add_loop_test(tests, pieces_give_what_the_whole_gives, 0, ROWS);
+    tcase_add_test(tests, dynamic_keeps_what_it_has_turned);
+    tcase_add_loop_test(tests, a_text_that_was_cut_back_goes_on_as_if_it_had_ended_there, 0, 2);
+    tcase_add_test(tests, sums_are_not_cut_back);
+    tcase_add_loop_test(tests, a_long_text_takes_no_more_than_it_must, 0, 3);
+    tcase_add_loop_test(tests, a_failed_request_empties_the_session, 0, 4);
+    tcase_add_test(tests, what_does_not_fit_is_refused_and_changes_nothing);
+    tcase_add_test(tests, keys_are_kept_where_nothing_is_recorded);
+    return run_suite(suite);
+}
