@@ -10,25 +10,30 @@
 #include <math.h>
 #include <unistd.h>
 
-enum { LENGTH = 32, FIRST_BYTE = 4, VOCAB = 260, ADDED = 20, SEED = 7 };
+enum { LENGTH = 32, FIRST_UNIT = 5, VOCAB = 100, ADDED = 20, SEED = 7 };
+
+/* The units are the characters of ASCII from the blank on. */
+#define ID_OF(character) (FIRST_UNIT + (character) - ' ')
+#define CHARACTER_OF(id) (' ' + (id) - FIRST_UNIT)
 
 static const char text_config[] = "[model]\nlayers = 1\ndim = 16\nheads = 2\ncausal = %s\n"
-                                  "[data]\ntask = text\nlength = 32\nfile = %s\nobjective = %s\n";
+                                  "[data]\ntask = text\nlevel = char\nlength = 32\nfile = %s\nobjective = %s\n";
 
 static rt_config config;
 static rt_data *data;
 static rt_roformer *model;
 static char file[] = "/tmp/rotor-predict-XXXXXX";
 
-/* A model of bytes whose preferences are far from equal. */
+/* A model of characters whose preferences are far from equal. */
 static void make_model(bool lm)
 {
     char text[512];
     strcpy(file, "/tmp/rotor-predict-XXXXXX");
     const int descriptor = mkstemp(file);
     ck_assert(descriptor >= 0);
-    for (int i = 0; i < 100; i++)
-        ck_assert_int_eq(write(descriptor, "a text that is long enough\n", 27), 27);
+    for (int i = 0; i < 50; i++)
+        for (char c = ' '; c <= '~'; c++)
+            ck_assert_int_eq(write(descriptor, &c, 1), 1);
     close(descriptor);
     snprintf(text, sizeof text, text_config, lm ? "yes" : "no", file, lm ? "lm" : "mlm");
     load_sound(&config, text, NULL);
@@ -47,7 +52,7 @@ static void free_model(void)
     unlink(file);
 }
 
-/* Probabilities of the bytes at one place, their logits divided by the temperature. */
+/* Probabilities of the characters at one place, their logits divided by the temperature. */
 static void probabilities_at(const int32_t *ids, int count, int place, double temperature,
                              double p[VOCAB])
 {
@@ -57,20 +62,20 @@ static void probabilities_at(const int32_t *ids, int count, int place, double te
     const rt_tensor *logits = rt_roformer_logits(model, g, rt_roformer_encode(model, g, &in));
     ck_assert_ptr_nonnull(logits);
     double sum = 0;
-    for (int id = FIRST_BYTE; id < VOCAB; id++)
+    for (int id = FIRST_UNIT; id < VOCAB; id++)
         sum += p[id] = exp((double)logits->data[place * VOCAB + id] / temperature);
-    for (int id = FIRST_BYTE; id < VOCAB; id++)
+    for (int id = FIRST_UNIT; id < VOCAB; id++)
         p[id] /= sum;
     rt_graph_free(g);
 }
 
-/* The first byte up to which the probabilities sum to more than the number drawn. */
+/* The first character up to which the probabilities sum to more than the number drawn. */
 static int32_t drawn(const double p[VOCAB], int number)
 {
     const rt_random random = {SEED, (uint32_t)number, RT_STREAM_SAMPLE};
     const double u = rt_random_uniform(random, 0);
     double sum = 0;
-    for (int id = FIRST_BYTE; id < VOCAB; id++)
+    for (int id = FIRST_UNIT; id < VOCAB; id++)
         if ((sum += p[id]) > u)
             return id;
     return VOCAB - 1;
@@ -78,8 +83,8 @@ static int32_t drawn(const double p[VOCAB], int number)
 
 static int32_t largest(const double p[VOCAB])
 {
-    int32_t best = FIRST_BYTE;
-    for (int id = FIRST_BYTE; id < VOCAB; id++)
+    int32_t best = FIRST_UNIT;
+    for (int id = FIRST_UNIT; id < VOCAB; id++)
         best = p[id] > p[best] ? id : best;
     return best;
 }
@@ -103,7 +108,7 @@ static const double temperatures[] = {0, 0.3, 1, 2.5};
 START_TEST(a_continuation_is_drawn_from_the_probabilities)
 {
     const double temperature = temperatures[_i];
-    int32_t ids[LENGTH] = {RT_ID_CLS, FIRST_BYTE + 'a', FIRST_BYTE + 'b'};
+    int32_t ids[LENGTH] = {RT_ID_CLS, ID_OF('a'), ID_OF('b')};
     unsigned char expected[ADDED];
     char printed[256] = "";
     double p[VOCAB];
@@ -111,31 +116,31 @@ START_TEST(a_continuation_is_drawn_from_the_probabilities)
     for (int n = 0; n < ADDED; n++) {
         probabilities_at(ids, 3 + n, 2 + n, temperature > 0 ? temperature : 1, p);
         ids[3 + n] = temperature > 0 ? drawn(p, n) : largest(p);
-        expected[n] = (unsigned char)(ids[3 + n] - FIRST_BYTE);
+        expected[n] = (unsigned char)CHARACTER_OF(ids[3 + n]);
     }
     predict("ab", temperature, printed, sizeof printed);
     ck_assert_int_eq(memcmp(printed, "ab", 2), 0);
     for (int n = 0; n < ADDED; n++)
         ck_assert_msg((unsigned char)printed[2 + n] == expected[n],
-                      "byte %d is 0x%02x, expected 0x%02x", n, (unsigned char)printed[2 + n],
+                      "character %d is 0x%02x, expected 0x%02x", n, (unsigned char)printed[2 + n],
                       expected[n]);
     ck_assert_int_eq(printed[2 + ADDED], '\n');
     free_model();
 }
 END_TEST
 
-/* The K most likely bytes, and of those as many as make up P, by their definition: whoever is left
+/* The K most likely characters, and of those as many as make up P, by their definition: whoever is left
  * out is smaller than everybody that is kept. */
 static void keep(double p[VOCAB], int top_k, double top_p)
 {
     double kept[VOCAB] = {0}, sum = 0;
     for (int n = 0;
-         (!top_k || n < top_k) && (!(top_p > 0) || sum < top_p) && n < VOCAB - FIRST_BYTE; n++) {
+         (!top_k || n < top_k) && (!(top_p > 0) || sum < top_p) && n < VOCAB - FIRST_UNIT; n++) {
         const int32_t id = largest(p);
         sum += kept[id] = p[id];
         p[id] = -1;
     }
-    for (int id = FIRST_BYTE; id < VOCAB; id++)
+    for (int id = FIRST_UNIT; id < VOCAB; id++)
         p[id] = kept[id] / sum;
 }
 
@@ -145,7 +150,7 @@ START_TEST(choices_are_among_the_most_likely)
         int top_k;
         double top_p;
     } rows[] = {{1, 0}, {3, 0}, {0, 0.4}, {0, 1e-9}, {5, 0.5}, {1000, 1}};
-    int32_t ids[LENGTH] = {RT_ID_CLS, FIRST_BYTE + 'a', FIRST_BYTE + 'b'};
+    int32_t ids[LENGTH] = {RT_ID_CLS, ID_OF('a'), ID_OF('b')};
     char printed[256] = "";
     double p[VOCAB];
     make_model(true);
@@ -164,7 +169,7 @@ START_TEST(choices_are_among_the_most_likely)
         probabilities_at(ids, 3 + n, 2 + n, 2.5, p);
         keep(p, rows[_i].top_k, rows[_i].top_p);
         ids[3 + n] = drawn(p, n);
-        ck_assert_int_eq((unsigned char)printed[2 + n], ids[3 + n] - FIRST_BYTE);
+        ck_assert_int_eq((unsigned char)printed[2 + n], CHARACTER_OF(ids[3 + n]));
     }
     free_model();
 }
@@ -184,17 +189,17 @@ START_TEST(every_unit_has_a_draw_of_its_own)
 }
 END_TEST
 
-/* "mask 1: 'x' 0.123, ..." has the most likely bytes with their probabilities. */
+/* "mask 1: 'x' 0.123, ..." has the most likely characters with their probabilities. */
 START_TEST(a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals)
 {
-    const int32_t ids[] = {RT_ID_CLS, FIRST_BYTE + 'a', RT_ID_MASK, FIRST_BYTE + 'b'};
+    const int32_t ids[] = {RT_ID_CLS, ID_OF('a'), RT_ID_MASK, ID_OF('b')};
     char printed[512] = "", expected[64];
     double p[VOCAB];
     make_model(false);
     probabilities_at(ids, 4, 2, 1, p);
     predict("a[MASK]b", 0, printed, sizeof printed);
     const int32_t best = largest(p);
-    ck_assert_int_eq((unsigned char)printed[1], best - FIRST_BYTE);
+    ck_assert_int_eq((unsigned char)printed[1], CHARACTER_OF(best));
     const char *line = strstr(printed + 3, "mask 1:");
     ck_assert_ptr_nonnull(line);
     line += strlen("mask 1:");
@@ -202,7 +207,7 @@ START_TEST(a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals)
         const int32_t id = largest(p);
         snprintf(expected, sizeof expected, "%s 'x' %.3f", i ? "," : "", p[id]);
         char *at = strchr(expected, 'x');
-        *at = (char)(id - FIRST_BYTE);
+        *at = (char)CHARACTER_OF(id);
         ck_assert_msg(!memcmp(line, expected, strlen(expected)), "rival %d in: %s", i, line);
         line += strlen(expected);
         p[id] = 0;

@@ -2,8 +2,10 @@
 
 #include "core/memory.h"
 #include "data/vocabulary.h"
+#include "models/session.h"
 #include "train/report/unit_label.h"
 #include "train/step/batch_loss.h"
+#include "train/step/most_likely.h"
 
 enum { SAMPLES = 3, MOST_CONTINUED = 128 };
 
@@ -14,6 +16,8 @@ typedef struct sampling {
     rt_graph *g;
     rt_labelled_batch b; /* one sequence */
     int32_t *predicted;  /* for each of its labels */
+    rt_session *session; /* of continuations */
+    real *next;          /* (V): their logits */
 } sampling;
 
 /* The most likely unit for every label; no special token. */
@@ -23,13 +27,8 @@ static rt_status predict(sampling *s)
     rt_graph_clear(s->g);
     rt_graph_record(s->g, false);
     const rt_tensor *logits = s->b.labels ? rt_batch_logits(s->model, s->g, &s->b) : NULL;
-    for (int i = 0; logits && i < s->b.labels; i++) {
-        const real *row = logits->data + (size_t)i * rt_columns(logits);
-        s->predicted[i] = rt_vocabulary_unit(v, 0);
-        for (int32_t id = 0; id < v->count; id++)
-            if (rt_vocabulary_is_unit(v, id) && row[id] > row[s->predicted[i]])
-                s->predicted[i] = id;
-    }
+    for (int i = 0; logits && i < s->b.labels; i++)
+        s->predicted[i] = rt_most_likely_unit(v, logits->data + (size_t)i * rt_columns(logits));
     return rt_graph_status(s->g);
 }
 
@@ -68,17 +67,15 @@ static rt_status go_on(sampling *s)
 {
     const int half = s->b.batch.length / 2, rest = s->b.batch.length - half;
     const int end = half + (rest < MOST_CONTINUED ? rest : MOST_CONTINUED);
-    rt_status status = rt_ok();
-    for (int t = half; t < end && !status.code; t++) {
-        s->b.batch.length = t;
-        s->b.where[0] = t - 1;
-        s->b.labels = 1;
-        status = predict(s);
-        s->b.batch.ids[t] = s->predicted[0];
+    int32_t *ids = s->b.batch.ids;
+    rt_status status = rt_session_keep(s->session, 0);
+    for (int t = half, read = 0; t < end && !status.code; read = t++) {
+        status = rt_session_feed(s->session, ids + read, t - read, 1, s->next);
+        ids[t] = rt_most_likely_unit(rt_data_vocabulary(s->data), s->next);
     }
     rt_writer_add(s->page, "<p class=\"sample\">");
-    rt_unit_text(s->page, s->data, s->b.batch.ids, half);
-    add_in(s, "ins", s->b.batch.ids + half, end - half);
+    rt_unit_text(s->page, s->data, ids, half);
+    add_in(s, "ins", ids + half, end - half);
     rt_writer_add(s->page, "</p>\n");
     return status;
 }
@@ -106,8 +103,11 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
     s.g = rt_graph_new();
     s.predicted = rt_alloc((size_t)length, sizeof *s.predicted);
     rt_status status = rt_labelled_batch_new(&s.b, 1, length);
-    if (!status.code && (!s.g || !s.predicted))
+    s.next = rt_alloc((size_t)s.model->options.vocab, sizeof *s.next);
+    if (!status.code && (!s.g || !s.predicted || !s.next))
         status = rt_out_of_memory("a sample");
+    if (!status.code && lm)
+        status = rt_session_new(&s.session, s.model, 0);
     const long rows = rt_data_evaluation_rows(s.data, length);
     if (!status.code)
         begin(page, lm);
@@ -117,6 +117,8 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
     }
     rt_labelled_batch_free(&s.b);
     rt_free(s.predicted);
+    rt_free(s.next);
+    rt_session_free(s.session);
     rt_graph_free(s.g);
     return status;
 }

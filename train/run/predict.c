@@ -32,10 +32,12 @@ static rt_status answer_text(rt_prediction *p, rt_answer *answer, const char *te
     p->text = text;
     p->size = size;
     p->unknown = (rt_unknown){0};
-    p->cut = false;
+    p->cut = p->full = p->ended = false;
     rt_status status = answer(p);
     told->texts++;
     told->cut += p->cut;
+    told->full += p->full;
+    told->ended += p->ended;
     rt_unknown_add(&told->unknown, &p->unknown, before);
     return status;
 }
@@ -73,7 +75,7 @@ static rt_status answer_lines(rt_prediction *p, rt_answer *answer, rt_predicted 
 static rt_status prepare(rt_prediction *p)
 {
     p->g = rt_graph_new();
-    p->weights = rt_alloc((size_t)p->vocabulary->count, sizeof *p->weights);
+    p->weights = rt_alloc((size_t)p->model->options.vocab, sizeof *p->weights);
     p->order = rt_alloc((size_t)p->vocabulary->count, sizeof *p->order);
     if (!p->g || !p->weights || !p->order)
         return rt_out_of_memory("a prediction");
@@ -102,6 +104,7 @@ rt_status rt_predict(FILE *to, rt_roformer *model, const rt_data *data, const rt
     rt_free(p.weights);
     rt_free(p.order);
     rt_free(p.s.ids);
+    rt_session_free(p.session);
     rt_labelled_batch_free(&p.row);
     return status;
 }

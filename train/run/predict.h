@@ -4,7 +4,10 @@
 /* --predict: what a trained model makes of a text, or of every line of a stream.
  *
  *     mlm        fills every [MASK]: the filled text, and a line with the most likely units of each
- *     lm         continues the text
+ *     lm         continues the text, unit by unit, each written as soon as it is chosen (UTF-8 is
+ *                never broken). At data.length tokens the model goes on from the newest half of
+ *                them; at the end of its positions the text ends; position.scaling = dynamic has no
+ *                such limit
  *     classify   label<TAB>probability, of the most likely label; of pairs the text is
  *                text<TAB>text_b
  *     tag        token<TAB>label<TAB>probability for every token, and an empty line; the text is
@@ -25,19 +28,23 @@ typedef struct rt_predict_options {
     const char *stop;   /* lm: ends what has come to this text; or NULL */
     uint64_t seed;      /* of the choices */
     int count;          /* lm: units to add */
+    int positions;      /* lm: the most tokens that the model has positions for; 0: no limit */
 } rt_predict_options;
 
 /* What there is to say of the texts. */
 typedef struct rt_predicted {
     long texts;
     long cut;           /* classify, tag: longer than data.length */
+    long full;          /* lm: did not fit into the context; data.length, or the positions */
+    long ended;         /* lm: of these, where there were no more positions */
     rt_unknown unknown; /* what was read as [UNK]; its bytes are counted in all lines of a stream */
 } rt_predicted;
 
 /* Prints what the model makes of the text, or of the lines up to the first that is bad. RT_CONFIG
  * if the data has no text. RT_ARGUMENT, for a line with its number, if the text cannot be read with
- * the vocabulary of the model; has no [MASK] to fill, or one where there is none to fill; is too
- * long for learned positions; or is no row of labelled data (see data/example_text.h). */
+ * the vocabulary of the model; has no [MASK] to fill, or one where there is none to fill; has
+ * more tokens than the model has positions; or is no row of labelled data (see
+ * data/example_text.h). */
 rt_status rt_predict(FILE *to, rt_roformer *model, const rt_data *data, const rt_config *config,
                      const rt_predict_options *options, rt_predicted *predicted) RT_MUST_CHECK;
 

@@ -3,6 +3,7 @@
 #include "train/run/prediction.h"
 
 #include "core/memory.h"
+#include "train/step/most_likely.h"
 
 #include <string.h>
 
@@ -22,7 +23,7 @@ static void print_likely(rt_prediction *p, int number)
     rt_prediction_probabilities(p, 1);
     fprintf(p->to, "mask %d:", number);
     for (int i = 0; i < SHOWN && i < rt_vocabulary_units(p->vocabulary); i++) {
-        const int32_t id = rt_prediction_most_likely(p);
+        const int32_t id = rt_most_likely_unit(p->vocabulary, p->weights);
         fprintf(p->to, "%s '", i ? "," : "");
         print_unit(p, id);
         fprintf(p->to, "' %.3f", (double)p->weights[id]);

@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "core/random.h"
+#include "train/step/most_likely.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -54,19 +55,10 @@ rt_status rt_prediction_logits(rt_prediction *p, const int32_t *ids, int length,
     return rt_graph_status(p->g);
 }
 
-int32_t rt_prediction_most_likely(const rt_prediction *p)
-{
-    int32_t best = rt_vocabulary_unit(p->vocabulary, 0);
-    for (int32_t id = 0; id < p->vocabulary->count; id++)
-        if (rt_vocabulary_is_unit(p->vocabulary, id) && p->weights[id] > p->weights[best])
-            best = id;
-    return best;
-}
-
 void rt_prediction_probabilities(rt_prediction *p, double temperature)
 {
     const int count = p->vocabulary->count;
-    const double largest = (double)p->weights[rt_prediction_most_likely(p)];
+    const double largest = (double)p->weights[rt_most_likely_unit(p->vocabulary, p->weights)];
     double sum = 0;
     for (int32_t id = 0; id < count; id++) {
         const double x = ((double)p->weights[id] - largest) / temperature;
@@ -106,7 +98,7 @@ void rt_prediction_keep(rt_prediction *p, int top_k, double top_p)
 int32_t rt_prediction_choose(rt_prediction *p, int n)
 {
     if (p->o->temperature == 0)
-        return rt_prediction_most_likely(p);
+        return rt_most_likely_unit(p->vocabulary, p->weights);
     rt_prediction_probabilities(p, p->o->temperature);
     if (p->o->top_k || p->o->top_p > 0)
         rt_prediction_keep(p, p->o->top_k, p->o->top_p);
@@ -114,7 +106,7 @@ int32_t rt_prediction_choose(rt_prediction *p, int n)
     for (int32_t id = 0; id < p->vocabulary->count; id++)
         if ((left -= (double)p->weights[id]) < 0)
             return id;
-    return rt_prediction_most_likely(p);
+    return rt_most_likely_unit(p->vocabulary, p->weights);
 }
 
 void rt_prediction_print(const rt_prediction *p, int32_t id)

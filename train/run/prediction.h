@@ -4,6 +4,7 @@
 /* What the kinds of --predict share, and nobody else: predict.c chooses among them. */
 
 #include "data/masked_text.h"
+#include "models/session.h"
 #include "train/run/predict.h"
 
 /* Ids of a text under way, [CLS] first. */
@@ -24,9 +25,11 @@ typedef struct rt_prediction {
     size_t size;
     rt_unknown unknown; /* of it, which counts its bytes */
     bool cut;
+    bool full, ended;      /* continuation: has come to the end of the context; and stopped there */
     rt_prediction_ids s;   /* masks, continuation */
-    real *weights;         /* (V), likewise */
+    real *weights;         /* (V), likewise: logits, then probabilities */
     int32_t *order;        /* (V): ids, the most likely first */
+    rt_session *session;   /* continuation; one for all texts */
     rt_labelled_batch row; /* classes, tags */
 } rt_prediction;
 
@@ -46,10 +49,7 @@ rt_status rt_prediction_append(rt_prediction_ids *s, const int32_t *ids, int cou
 rt_status rt_prediction_logits(rt_prediction *p, const int32_t *ids, int length,
                                int place) RT_MUST_CHECK;
 
-/* The most likely unit, of logits or probabilities: special tokens are never chosen. */
-int32_t rt_prediction_most_likely(const rt_prediction *p);
-
-/* Logits to probabilities of units. */
+/* Logits to probabilities of units: those of special tokens become 0. */
 void rt_prediction_probabilities(rt_prediction *p, double temperature);
 
 /* Leaves of the probabilities those of top_k and top_p, which then add up to 1. Of units that are

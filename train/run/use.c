@@ -72,6 +72,31 @@ static rt_status open_checkpoint(rt_run *r, rt_found *found)
     return status.code ? status : rt_run_load(r, found->path);
 }
 
+/* The most tokens that the model has positions for; 0 = no limit. */
+static int positions_of(const rt_run *r)
+{
+    const rt_position_options *o = &r->state->model->options.position;
+    if (o->kind == RT_POSITION_LEARNED)
+        return o->max_len;
+    return r->imported ? r->imported->there->max_positions : 0;
+}
+
+/* Where continued texts did not fit. */
+static void report_context(rt_run *r, const rt_predicted *p)
+{
+    const long went_on = p->full - p->ended;
+    if (p->ended)
+        rt_progress_say(&r->progress,
+                        "warning: %ld of %ld texts ended where the model has no more positions, at "
+                        "%d tokens",
+                        p->ended, p->texts, positions_of(r));
+    if (went_on && !r->arguments->quiet)
+        rt_progress_say(&r->progress,
+                        "%ld of %ld texts grew beyond data.length = %d tokens: the model went on "
+                        "from the newest of them",
+                        went_on, p->texts, r->config->data.length);
+}
+
 /* What could not be read as it was given. */
 static void report_predicted(rt_run *r, const rt_predicted *p)
 {
@@ -86,6 +111,7 @@ static void report_predicted(rt_run *r, const rt_predicted *p)
                         "warning: of %ld texts %ld are longer than data.length = %d and are cut at "
                         "the end",
                         p->texts, p->cut, r->config->data.length);
+    report_context(r, p);
 }
 
 static rt_status predict(rt_run *r)
@@ -100,7 +126,8 @@ static rt_status predict(rt_run *r)
                                   .top_p = a->top_p,
                                   .stop = a->stop,
                                   .seed = a->seed >= 0 ? (uint64_t)a->seed : c->run.seed,
-                                  .count = a->tokens};
+                                  .count = a->tokens,
+                                  .positions = positions_of(r)};
     rt_predicted predicted;
     rt_status status = rt_predict(stdout, r->state->model, r->data, c, &o, &predicted);
     if (!status.code)
