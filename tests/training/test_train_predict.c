@@ -73,7 +73,8 @@ START_TEST(what_cannot_be_predicted_is_refused)
     expect_exit(w, 2, "$TRAIN " LM "--predict a --tokens 0");
     expect_text(w->err, "--tokens must be a whole number from 1 to 1000000; got '0'");
     expect_exit(w, 2, "$TRAIN " LM "--seed 1");
-    expect_text(w->err, "--temperature, --top-k, --top-p, --seed, --tokens and --stop go with --predict");
+    expect_text(w->err,
+                "--temperature, --top-k, --top-p, --seed, --tokens and --stop go with --predict");
     expect_exit(w, 0,
                 "$TRAIN tiny.ini --quiet --overwrite train.steps=1 "
                 "optimizer.schedule_steps=0");
@@ -116,6 +117,114 @@ START_TEST(special_tokens_are_never_predicted)
     ck_assert_int_eq(count_of(w->out, "'"), 4);
     expect_text(w->out, "'a' 0.");
     expect_text(w->out, "'b' 0.");
+}
+END_TEST
+
+/* The alphabet shows that nothing was lost on the way: a unit follows from the one before, whatever
+ * the model still has of the others. dynamic, which was trained on 8, may err beyond. */
+START_TEST(a_text_beyond_the_context_goes_on_and_says_so)
+{
+    static const char *const scalings[] = {
+        "", "position.kind=alibi ", "model.attention=linear_elu ", "model.window=3 ",
+        "position.scaling=dynamic position.original_len=8 position.scale=2 "};
+    char options[512];
+    snprintf(options, sizeof options, LM "data.length=8 %s", scalings[_i]);
+    make_text();
+    expect_exit(w, 0, "$TRAIN %s train.steps=200", options);
+    expect_exit(w, 0, "$TRAIN %s --predict efgh --tokens 40 --temperature 0 2>&1 >out", options);
+    ck_assert_str_eq(w->out, "");
+    expect_exit(w, 0, "$TRAIN %s --predict efgh --tokens 4 --temperature 0", options);
+    ck_assert_str_eq(w->out, "efghijkl\n");
+    snprintf(options, sizeof options, "runs/tiny/config.ini --predict efgh --temperature 0");
+    expect_exit(w, 0, "$TRAIN %s --tokens 4", options);
+    ck_assert_ptr_null(strstr(w->err, "tokens"));
+    expect_exit(w, 0, "$TRAIN %s --tokens 5 --stop x", options);
+    if (_i < 4)
+        expect_text(w->err, "1 of 1 texts grew beyond data.length = 8 tokens: the model went on "
+                            "from the newest of them\n");
+    else
+        ck_assert_ptr_null(strstr(w->err, "newest"));
+    if (_i < 4) {
+        expect_exit(w, 0, "cat out");
+        ck_assert_str_eq(w->out, "efghijklmnop" ALPHABET ALPHABET "\n");
+    }
+}
+END_TEST
+
+/* The first unit after a text that is too long from the start is that of its newest tokens. */
+START_TEST(of_a_text_that_is_too_long_the_newest_tokens_are_read)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "data.length=8 train.steps=200");
+    expect_exit(w, 0,
+                "printf 'abcdefghijklmnopabcdefg\\nabc\\n' | "
+                "$TRAIN runs/tiny/config.ini --predict - --tokens 1 --temperature 0");
+    ck_assert_str_eq(w->out, "abcdefghijklmnopabcdefgh\nabcd\n");
+    expect_text(w->err, "1 of 2 texts grew beyond data.length = 8 tokens");
+}
+END_TEST
+
+START_TEST(a_text_ends_where_the_model_has_no_more_positions)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "data.length=8 position.kind=learned train.steps=100");
+    expect_exit(w, 0,
+                "$TRAIN " LM "data.length=8 position.kind=learned --predict abcd --tokens 99");
+    ck_assert_uint_eq(strlen(w->out), 4 + 4 + 1); /* [CLS] has a position, the last unit none */
+    ck_assert_str_eq(w->err, "train: warning: 1 of 1 texts ended where the model has no more "
+                             "positions, at 8 tokens\n");
+    expect_exit(w, 0, "$TRAIN " LM "data.length=8 position.kind=learned --predict abcdefg");
+    ck_assert_uint_eq(strlen(w->out), 7 + 1 + 1);
+    expect_exit(w, 2,
+                "printf 'abc\\nabcdefgh\\nabc\\n' | $TRAIN " LM
+                "data.length=8 position.kind=learned --predict -");
+    ck_assert_str_eq(w->err, "train: line 2: the text has 9 tokens; the model has positions for "
+                             "8\n");
+    ck_assert_int_eq(count_of(w->out, "\n"), 1);
+}
+END_TEST
+
+#define BYTES                                                                                      \
+    "tiny.ini --quiet theta.learn=no data.task=text data.file=text.txt data.level=byte "           \
+    "model.dim=32 optimizer.lr=5e-3 optimizer.schedule_steps=200 train.batch_size=16 "             \
+    "data.objective=lm model.causal=yes "
+
+/* At level byte the units are parts of characters. */
+START_TEST(characters_are_never_broken)
+{
+    expect_exit(w, 0,
+                "for i in $(seq 200); do printf '\\303\\244\\342\\202\\254'; done "
+                ">text.txt");
+    expect_exit(w, 0, "$TRAIN " BYTES "train.steps=150");
+    for (int tokens = 1; tokens < 8; tokens++)
+        expect_exit(w, 0,
+                    "$TRAIN " BYTES "--predict '' --tokens %d | "
+                    "iconv -f UTF-8 -t UTF-8 >/dev/null",
+                    tokens);
+    expect_exit(w, 0,
+                "$TRAIN " BYTES "--predict '' --tokens 400 --temperature 9 | "
+                "iconv -f UTF-8 -t UTF-8 >/dev/null");
+    expect_exit(w, 0,
+                "$TRAIN " BYTES "--predict \"$(printf '\\303')\" --tokens 1 "
+                "--temperature 0");
+    ck_assert_str_eq(w->out, "\xc3\xa4\n");
+    expect_exit(w, 0,
+                "$TRAIN " BYTES "--predict \"$(printf '\\303\\244\\342')\" "
+                "--tokens 1 --temperature 0");
+    ck_assert_str_eq(w->out, "\xc3\xa4\xef\xbf\xbd\n");
+}
+END_TEST
+
+/* Who reads no further ends the program long before a million units. */
+START_TEST(units_are_shown_as_they_are_chosen)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
+    expect_exit(w, 0, "timeout 20 $TRAIN " LM "--predict a --tokens 1000000 | head -c 10 | wc -c");
+    ck_assert_int_eq(atoi(w->out), 10);
+    NEEDS(!access("/dev/full", W_OK), "/dev/full");
+    expect_exit(w, 1, "timeout 20 $TRAIN " LM "--predict a --tokens 1000000 >/dev/full");
+    ck_assert_str_eq(w->err, "train: the results could not be printed\n");
 }
 END_TEST
 
@@ -191,6 +300,11 @@ int main(void)
     tcase_add_test(tests, characters_that_are_not_known_are_read_as_unknown);
     tcase_add_test(tests, special_tokens_are_never_predicted);
     tcase_add_test(tests, a_masked_text_needs_a_mask);
+    tcase_add_loop_test(tests, a_text_beyond_the_context_goes_on_and_says_so, 0, 5);
+    tcase_add_test(tests, of_a_text_that_is_too_long_the_newest_tokens_are_read);
+    tcase_add_test(tests, a_text_ends_where_the_model_has_no_more_positions);
+    tcase_add_test(tests, characters_are_never_broken);
+    tcase_add_test(tests, units_are_shown_as_they_are_chosen);
     tcase_add_loop_test(tests, lines_of_standard_input_are_answered_one_by_one, 0, 2);
     tcase_add_test(tests, a_line_that_cannot_be_read_is_exit_2_and_named);
     tcase_add_test(tests, answers_that_cannot_be_printed_are_a_failure);

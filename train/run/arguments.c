@@ -53,7 +53,12 @@ static const char usage[] =
     "                     i and theta, as theta.csv and theta_final.csv of a run\n"
     "  --predict TEXT     fill every [MASK] of a text (mlm), continue it (lm), or tell its label\n"
     "                     (classify; a pair is text<TAB>text_b) or those of its words (tag), with\n"
-    "                     their probability, and stop; - is every line of standard input\n"
+    "                     their probability, and stop; - is every line of standard input.\n"
+    "                     A continuation is shown as it grows. Beyond data.length tokens it goes "
+    "on\n"
+    "                     from the newest half of them (position.scaling = dynamic: from all), "
+    "and\n"
+    "                     ends where the model has no more positions\n"
     "  --export DIR       write the model as a folder that transformers of Hugging Face\n"
     "                     loads, and stop\n"
     "  --report RUN ...   draw the report of a run or a sweep again, from its folder, and stop; "
@@ -89,7 +94,9 @@ static const char usage[] =
     "  --quiet            no progress\n"
     "  --no-color         no colours (nor with NO_COLOR set, nor off a terminal)\n"
     "  --version          print the version and stop\n"
-    "  -h, --help         print this and all configuration keys, and stop\n"
+    "  -h, --help         print this and all configuration keys, and stop\n";
+
+static const char ends[] =
     "\n"
     "A run ends with report.html in its folder, if gnuplot is there; ROTOR_NO_REPORT=1 in the\n"
     "environment leaves it out.\n"
@@ -104,6 +111,7 @@ void rt_arguments_print_usage(FILE *to)
     const char *name = rt_program_name();
     fprintf(to, synopsis, name, name, name, name);
     fputs(usage, to);
+    fputs(ends, to);
 }
 
 static const struct option options[] = {

@@ -39,15 +39,14 @@ static bool write_byte(written *w, char byte)
     return w->used == length && !memcmp(w->last, w->stop, length);
 }
 
-/* Returns whether the text ends here, maybe within the unit. */
+/* Returns whether the text ends here, maybe within the unit, or can be written no further. */
 static bool write_unit(rt_prediction *p, written *w, int32_t id)
 {
     const rt_spelling s = rt_vocabulary_spell(p->vocabulary, id);
     bool stop = s.space && p->s.count > 1 && write_byte(w, ' ');
     for (size_t i = 0; i < s.size && !stop; i++)
         stop = write_byte(w, s.bytes[i]);
-    fflush(p->to);
-    return stop;
+    return fflush(p->to) || stop;
 }
 
 /* ---- what is read ---- */

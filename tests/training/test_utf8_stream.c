@@ -1,0 +1,96 @@
+/* Characters that come in pieces. The expected replacements are those of the Unicode Standard,
+ * chapter 3 (tables 3-7 to 3-11). */
+
+#include "core/memory.h"
+#include "suite.h"
+#include "train/text/utf8_stream.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define R "\xef\xbf\xbd"
+
+static const struct {
+    const char *bytes, *text;
+} rows[] = {
+    {"", ""},
+    {"plain\n\t\x01\x7f", "plain\n\t\x01\x7f"},
+    {"a\xc3\xa9z", "a\xc3\xa9z"},
+    {"\xe2\x82\xac\xf0\x9f\x98\x80", "\xe2\x82\xac\xf0\x9f\x98\x80"},
+    {"\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf", "\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf"},
+    {"\xed\x9f\xbf\xee\x80\x80\xf0\x90\x80\x80\xf4\x8f\xbf\xbf",
+     "\xed\x9f\xbf\xee\x80\x80\xf0\x90\x80\x80\xf4\x8f\xbf\xbf"},
+    {"\x80", R},
+    {"\xff\xfe", R R},
+    {"\xc3", R},
+    {"\xc3z", R "z"},
+    {"\xe2\x82z\xe2\x82", R "z" R},
+    {"\xe2\x82\xc3\xa9", R "\xc3\xa9"},
+    {"\xf0\x9f\x98\xf0\x9f\x98\x80", R "\xf0\x9f\x98\x80"},
+    /* table 3-8: longer than they must be */
+    {"\xc0\xaf\xe0\x80\xbf\xf0\x81\x82"
+     "A",
+     R R R R R R R R "A"},
+    /* table 3-9: surrogates */
+    {"\xed\xa0\x80\xed\xbf\xbf\xed\xaf"
+     "A",
+     R R R R R R R R "A"},
+    /* table 3-10: other bytes */
+    {"\xf4\x91\x92\x93\xff"
+     "A\x80\xbf"
+     "B",
+     R R R R R "A" R R "B"},
+    /* table 3-11: beginnings of characters */
+    {"\xe1\x80\xe2\xf0\x91\x92\xf1\xbf"
+     "A",
+     R R R R "A"},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+/* What has been written when that many bytes have been put, `piece` at a time. */
+static char *written(const char *bytes, size_t size, size_t piece, bool end)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *to = open_memstream(&text, &length);
+    rt_utf8_stream s = {.to = to};
+    for (size_t i = 0; i < size; i += piece)
+        rt_utf8_stream_put(&s, bytes + i, size - i < piece ? size - i : piece);
+    if (end)
+        rt_utf8_stream_end(&s);
+    fclose(to);
+    return text;
+}
+
+START_TEST(characters_are_whole_whatever_the_pieces)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t piece = 1; piece < 6; piece++) {
+            char *text = written(rows[i].bytes, strlen(rows[i].bytes), piece, true);
+            ck_assert_msg(!strcmp(text, rows[i].text), "row %zu in pieces of %zu: got '%s'", i,
+                          piece, text);
+            free(text);
+        }
+}
+END_TEST
+
+START_TEST(a_beginning_waits_for_its_end)
+{
+    static const char *const at_each[] = {"", "a", "a", "a", "a\xe2\x82\xac", "a\xe2\x82\xac"};
+    for (size_t n = 0; n < 6; n++) {
+        char *text = written("a\xe2\x82\xac\xc3", n, 1, false);
+        ck_assert_str_eq(text, at_each[n]);
+        free(text);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("utf8 stream");
+    TCase *tests = leak_checked_case(suite, "utf8 stream");
+    tcase_add_test(tests, characters_are_whole_whatever_the_pieces);
+    tcase_add_test(tests, a_beginning_waits_for_its_end);
+    return run_suite(suite);
+}
