@@ -20,5 +20,6 @@ bench_command bench_adamw;
 bench_command bench_step;
 bench_command bench_world;
 bench_command bench_math;
+bench_command bench_generate;
 
 #endif

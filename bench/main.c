@@ -20,6 +20,8 @@ static const char usage[] =
     "  math CONFIG.ini [section.key=value ...] the gradient with run.engine and run.math beside "
     "that\n"
     "                                          of OpenBLAS in float, at steps 1 and 51\n"
+    "  generate layers=6 dim=288 heads=6 kv_heads=6 ffn=768 vocab=32000 prompt=256 tokens=64\n"
+    "                                          a decoder reads a prompt and goes on\n"
     "  rope B=8 T=512 H=8 D=64                 theta learned, beside a copy of the tensor\n"
     "  attention B=1 T=4096 H=1 D=64           softmax attention\n"
     "  linear-attention H=4 D=64 from=512 to=16384\n"
@@ -47,19 +49,13 @@ static const struct {
     const char *name;
     bench_command *run;
 } commands[] = {
-    {"peak", bench_peak},
-    {"step", bench_step},
-    {"world", bench_world},
-    {"math", bench_math},
-    {"rope", bench_rope},
-    {"attention", bench_attention},
-    {"linear-attention", bench_linear_attention},
-    {"linear", bench_linear},
-    {"layernorm", bench_layernorm},
-    {"gelu", bench_gelu},
-    {"softmax", bench_softmax},
-    {"xent", bench_xent},
-    {"adamw", bench_adamw},
+    {"peak", bench_peak},           {"step", bench_step},
+    {"world", bench_world},         {"math", bench_math},
+    {"generate", bench_generate},   {"rope", bench_rope},
+    {"attention", bench_attention}, {"linear-attention", bench_linear_attention},
+    {"linear", bench_linear},       {"layernorm", bench_layernorm},
+    {"gelu", bench_gelu},           {"softmax", bench_softmax},
+    {"xent", bench_xent},           {"adamw", bench_adamw},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -65,3 +65,11 @@ rt_operand rt_gemm_share(rt_operand x, int rows, int columns, int place)
         x.rounded = rt_bf16_operand(x, rows, columns, place);
     return x;
 }
+
+void rt_gemv(int n, int k, const real *w, const real *x, real beta, real *y)
+{
+    if (engine == RT_ENGINE_OPENBLAS)
+        rt_openblas_multiply_row(n, k, w, x, beta, y);
+    else
+        rt_gemm(1, n, k, 1, rt_rows_at(x, k), rt_transposed(rt_rows_at(w, k)), beta, y, n);
+}

@@ -39,4 +39,8 @@ void rt_gemm(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real b
 enum { RT_GEMM_PLACES = 5 };
 rt_operand rt_gemm_share(rt_operand x, int rows, int columns, int place);
 
+/* y = W x + beta y, W (n, k): a product with one row, which reads W as fast as the memory gives it.
+ * Rounded in another order than rt_gemm with m = 1. */
+void rt_gemv(int n, int k, const real *w, const real *x, real beta, real *y);
+
 #endif

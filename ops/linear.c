@@ -4,11 +4,16 @@
 
 #include <string.h>
 
-/* y = x weight^T + beta y */
+/* y = x weight^T + beta y. One row that nothing goes back through is a token of a text that
+ * grows. */
 static void multiply(const rt_node *n, real beta, real *y)
 {
     const rt_tensor *x = n->in[0], *weight = n->in[1];
     const int in = weight->shape[1], out = weight->shape[0];
+    if (rt_rows(x) == 1 && !rt_graph_records(n->graph)) {
+        rt_gemv(out, in, weight->data, x->data, beta, y);
+        return;
+    }
     rt_gemm((int)rt_rows(x), out, in, 1, rt_rows_at(x->data, in),
             rt_transposed(rt_rows_at(weight->data, in)), beta, y, out);
 }

@@ -5,8 +5,10 @@
 
 #ifdef RT_DOUBLE
 #define cblas_gemm cblas_dgemm
+#define cblas_gemv cblas_dgemv
 #else
 #define cblas_gemm cblas_sgemm
+#define cblas_gemv cblas_sgemv
 #endif
 
 static void use_one_thread(void)
@@ -24,10 +26,17 @@ static CBLAS_TRANSPOSE order(rt_operand x)
     return x.transposed ? CblasTrans : CblasNoTrans;
 }
 
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
 void rt_openblas_multiply(const rt_product *p)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, use_one_thread);
     cblas_gemm(CblasRowMajor, order(p->a), order(p->b), p->m, p->n, p->k, p->alpha, p->a.data,
                p->a.stride, p->b.data, p->b.stride, p->beta, p->c, p->c_stride);
+}
+
+void rt_openblas_multiply_row(int n, int k, const real *w, const real *x, real beta, real *y)
+{
+    pthread_once(&once, use_one_thread);
+    cblas_gemv(CblasRowMajor, CblasNoTrans, n, k, 1, w, k, x, 1, beta, y, 1);
 }

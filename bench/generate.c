@@ -1,0 +1,159 @@
+#include "bench/commands.h"
+#include "bench/measure.h"
+#include "bench/table.h"
+#include "core/memory.h"
+#include "models/session.h"
+
+/* A decoder that reads a prompt and goes on, always with the most likely token, on one thread. A
+ * token needs every weight once, so the yardstick is a loop that reads them all: what the memory
+ * gives, if they do not fit the caches. Random weights; the head is tied. */
+
+enum { FEWEST = 5, WARM_UP = 1 };
+
+static const double long_enough = 10;
+
+enum { LAYERS, DIM, HEADS, KV_HEADS, FFN, VOCAB, PROMPT, TOKENS, SIZES };
+
+typedef struct generation {
+    rt_roformer *model;
+    rt_session *session;
+    int32_t *ids; /* (prompt) */
+    real *logits; /* (V) */
+    int prompt, tokens;
+    real sum; /* of the weights, so that reading them is not left out */
+} generation;
+
+RT_ROW_KERNEL real sum_weights(const real *restrict x, size_t size)
+{
+    real sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < size; i++)
+        sum += x[i];
+    return sum;
+}
+
+static double read_weights(const bench_options *o, generation *w)
+{
+    const double start = bench_now(o);
+    w->sum += sum_weights(w->model->parameters.values, w->model->parameters.block_size);
+    return bench_now(o) - start;
+}
+
+static int32_t most_likely(const generation *w)
+{
+    const rt_tensor logits = rt_tensor_of(w->logits, NULL, RT_SHAPE_OF(1, w->model->options.vocab));
+    return rt_largest(&logits, 0);
+}
+
+static rt_status read_prompt(const bench_options *o, generation *w, double *seconds)
+{
+    rt_status status = rt_session_keep(w->session, 0);
+    const double start = bench_now(o);
+    if (!status.code)
+        status = rt_session_feed(w->session, w->ids, w->prompt, 1, w->logits);
+    *seconds = bench_now(o) - start;
+    return status;
+}
+
+/* Seconds a token. */
+static rt_status go_on(const bench_options *o, generation *w, double *seconds)
+{
+    rt_status status = rt_ok();
+    const double start = bench_now(o);
+    for (int n = 0; n < w->tokens && !status.code; n++) {
+        const int32_t id = most_likely(w);
+        status = rt_session_feed(w->session, &id, 1, 1, w->logits);
+    }
+    *seconds = (bench_now(o) - start) / w->tokens;
+    return status;
+}
+
+static void print(const bench_options *o, const generation *w, const bench_times times[3])
+{
+    const double prompt = bench_median(&times[1]), token = bench_median(&times[2]);
+    const double bytes = (double)w->model->parameters.block_size * sizeof(real);
+    BENCH_ROW(o, true, BENCH_NUMBER("runs", 4, 0, times[0].count),
+              BENCH_NUMBER("MB", 6, 0, 1e-6 * bytes),
+              BENCH_NUMBER("GB/s", 6, 1, 1e-9 * bytes / bench_median(&times[0])),
+              BENCH_NUMBER("prompt tokens/s", 15, 1, w->prompt / prompt),
+              BENCH_NUMBER("ms/token", 9, 3, 1e3 * token),
+              BENCH_NUMBER("low", 9, 3, 1e3 * bench_quartile(&times[2], 1)),
+              BENCH_NUMBER("high", 9, 3, 1e3 * bench_quartile(&times[2], 3)),
+              BENCH_NUMBER("tokens/s", 9, 1, 1 / token),
+              BENCH_NUMBER("token/reading", 13, 2, bench_ratio(&times[2], &times[0])));
+}
+
+static rt_status measure(const bench_options *o, generation *w)
+{
+    static bench_times times[3];
+    bench_rounds rounds = {.warm_up = WARM_UP, .fewest = FEWEST};
+    rt_status status = rt_ok();
+    while (!status.code && bench_next(&rounds, o, long_enough)) {
+        double seconds[3] = {read_weights(o, w), 0, 0};
+        status = read_prompt(o, w, &seconds[1]);
+        if (!status.code)
+            status = go_on(o, w, &seconds[2]);
+        for (int i = 0; i < 3 && bench_counts(&rounds); i++)
+            bench_add(&times[i], seconds[i]);
+    }
+    if (!status.code)
+        print(o, w, times);
+    return status;
+}
+
+static rt_status generation_new(generation *w, const int n[SIZES])
+{
+    const rt_roformer_options options = {.kind = RT_KIND_DECODER,
+                                         .vocab = n[VOCAB],
+                                         .layers = n[LAYERS],
+                                         .dim = n[DIM],
+                                         .heads = n[HEADS],
+                                         .kv_heads = n[KV_HEADS],
+                                         .ffn_dim = n[FFN],
+                                         .norm = RT_NORM_PRE,
+                                         .norm_kind = RT_NORM_RMS,
+                                         .ffn = RT_FFN_SWIGLU,
+                                         .bias = RT_BIAS_NO,
+                                         .norm_eps = 1e-5,
+                                         .causal = true,
+                                         .tie_embeddings = true,
+                                         .position = {.pairing = RT_HALF,
+                                                      .fraction = 1,
+                                                      .frequencies = {.base = 10000}}};
+    if (n[PROMPT] < 1 || n[TOKENS] < 1)
+        return rt_error(RT_CONFIG, "prompt and tokens must be at least 1");
+    rt_status status = rt_roformer_new(&w->model, &options, 1, NULL);
+    if (!status.code)
+        status = rt_session_new(&w->session, w->model, 0);
+    if (status.code)
+        return status;
+    w->prompt = n[PROMPT];
+    w->tokens = n[TOKENS];
+    w->ids = rt_alloc((size_t)w->prompt, sizeof *w->ids);
+    w->logits = rt_alloc((size_t)n[VOCAB], sizeof *w->logits);
+    if (!w->ids || !w->logits)
+        return rt_out_of_memory("a benchmark");
+    for (int t = 0; t < w->prompt; t++)
+        w->ids[t] = (int32_t)((1009LL * t + 17) % n[VOCAB]);
+    return rt_ok();
+}
+
+rt_status bench_generate(const bench_options *o, int argc, char **argv)
+{
+    static const char *const names[] = {"layers", "dim",    "heads",  "kv_heads", "ffn",
+                                        "vocab",  "prompt", "tokens", NULL};
+    int n[SIZES] = {6, 288, 6, 6, 768, 32000, 256, 64};
+    generation w = {.model = NULL};
+    rt_status status = bench_sizes(argc, argv, names, n);
+    if (!status.code)
+        status = bench_one_thread(o);
+    if (!status.code)
+        status = generation_new(&w, n);
+    if (!status.code)
+        status = measure(o, &w);
+    rt_session_free(w.session);
+    rt_roformer_free(w.model);
+    rt_free(w.ids);
+    rt_free(w.logits);
+    return status;
+}
