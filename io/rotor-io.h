@@ -90,7 +90,8 @@ void rt_row_free(rt_row *row);
  *
  *     head sequence   (rows, labels)
  *     head token      (rows, T, labels)
- *     head lm         (rows, T, V) */
+ *     head lm         (rows, T, V); a text that grows token by token is for a session
+ *                     (models/session.h), which keeps what it has computed */
 rt_tensor *rt_model_logits(rt_model *model, rt_graph *g, const rt_row *rows, int count);
 
 /* The softmax of one row of logits, as many numbers as it has columns. */
