@@ -3,12 +3,13 @@
 #include "bench/table.h"
 #include "core/memory.h"
 #include "models/session.h"
+#include "train/step/workers.h"
 
-/* A decoder that reads a prompt and goes on, always with the most likely token, on one thread. A
- * token needs every weight once, so the yardstick is a loop that reads them all: what the memory
+/* A decoder that reads a prompt and goes on, always with the most likely token. A token needs every
+ * weight once, so the yardstick is a loop in which as many threads read them all: what the memory
  * gives, if they do not fit the caches. Random weights; the head is tied. */
 
-enum { FEWEST = 5, WARM_UP = 1 };
+enum { FEWEST = 5, WARM_UP = 1, PARTS = 64 };
 
 static const double long_enough = 10;
 
@@ -20,7 +21,8 @@ typedef struct generation {
     int32_t *ids; /* (prompt) */
     real *logits; /* (V) */
     int prompt, tokens;
-    real sum; /* of the weights, so that reading them is not left out */
+    rt_workers *workers;
+    real sum[PARTS]; /* of the weights, so that reading them is not left out */
 } generation;
 
 RT_ROW_KERNEL real sum_weights(const real *restrict x, size_t size)
@@ -32,10 +34,19 @@ RT_ROW_KERNEL real sum_weights(const real *restrict x, size_t size)
     return sum;
 }
 
+static void read_part(void *context, int part, int worker)
+{
+    generation *w = context;
+    const rt_parameters *p = &w->model->parameters;
+    const size_t size = p->block_size / PARTS;
+    (void)worker;
+    w->sum[part] += sum_weights(p->values + (size_t)part * size, size);
+}
+
 static double read_weights(const bench_options *o, generation *w)
 {
     const double start = bench_now(o);
-    w->sum += sum_weights(w->model->parameters.values, w->model->parameters.block_size);
+    rt_workers_run(w->workers, read_part, w, PARTS);
     return bench_now(o) - start;
 }
 
@@ -72,8 +83,8 @@ static void print(const bench_options *o, const generation *w, const bench_times
 {
     const double prompt = bench_median(&times[1]), token = bench_median(&times[2]);
     const double bytes = (double)w->model->parameters.block_size * sizeof(real);
-    BENCH_ROW(o, true, BENCH_NUMBER("runs", 4, 0, times[0].count),
-              BENCH_NUMBER("MB", 6, 0, 1e-6 * bytes),
+    BENCH_ROW(o, true, BENCH_NUMBER("threads", 7, 0, rt_workers_count(w->workers)),
+              BENCH_NUMBER("runs", 4, 0, times[0].count), BENCH_NUMBER("MB", 6, 0, 1e-6 * bytes),
               BENCH_NUMBER("GB/s", 6, 1, 1e-9 * bytes / bench_median(&times[0])),
               BENCH_NUMBER("prompt tokens/s", 15, 1, w->prompt / prompt),
               BENCH_NUMBER("ms/token", 9, 3, 1e3 * token),
@@ -127,6 +138,7 @@ static rt_status generation_new(generation *w, const int n[SIZES])
         status = rt_session_new(&w->session, w->model, 0);
     if (status.code)
         return status;
+    rt_session_set_crew(w->session, rt_workers_crew(w->workers));
     w->prompt = n[PROMPT];
     w->tokens = n[TOKENS];
     w->ids = rt_alloc((size_t)w->prompt, sizeof *w->ids);
@@ -146,13 +158,14 @@ rt_status bench_generate(const bench_options *o, int argc, char **argv)
     generation w = {.model = NULL};
     rt_status status = bench_sizes(argc, argv, names, n);
     if (!status.code)
-        status = bench_one_thread(o);
+        status = rt_workers_new(&w.workers, o->threads ? o->threads : 1);
     if (!status.code)
         status = generation_new(&w, n);
     if (!status.code)
         status = measure(o, &w);
     rt_session_free(w.session);
     rt_roformer_free(w.model);
+    rt_workers_free(w.workers);
     rt_free(w.ids);
     rt_free(w.logits);
     return status;

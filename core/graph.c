@@ -27,6 +27,7 @@ struct rt_graph {
     uint32_t shard;
     bool record;
     bool drops; /* dropout is on */
+    const rt_crew *crew;
     rt_observer observer;
 };
 
@@ -69,6 +70,16 @@ void rt_graph_record(rt_graph *g, bool on)
 bool rt_graph_records(const rt_graph *g)
 {
     return g->record;
+}
+
+void rt_graph_set_crew(rt_graph *g, const rt_crew *crew)
+{
+    g->crew = crew;
+}
+
+const rt_crew *rt_graph_crew(const rt_graph *g)
+{
+    return g->crew;
 }
 
 void rt_graph_observe(rt_graph *g, rt_observer observer)

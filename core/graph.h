@@ -17,6 +17,7 @@
  * A graph belongs to one thread at a time.
  */
 
+#include "core/crew.h"
 #include "core/random.h"
 #include "core/status.h"
 #include "core/tensor.h"
@@ -34,6 +35,11 @@ void rt_graph_clear(rt_graph *g);
 /* Off: ops leave no node, as evaluation wants. On at the start. */
 void rt_graph_record(rt_graph *g, bool on);
 bool rt_graph_records(const rt_graph *g);
+
+/* Who runs the parts of large products of weights; borrowed. NULL, as at the start: they are not
+ * cut, which is rounded otherwise. */
+void rt_graph_set_crew(rt_graph *g, const rt_crew *crew);
+const rt_crew *rt_graph_crew(const rt_graph *g);
 
 /* Turns dropout on until the next clear, and says what it draws from; `shard` tells apart
  * graphs that share a step. Without this, as evaluation wants, dropout does nothing. */

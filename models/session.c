@@ -21,6 +21,21 @@ struct rt_session {
 
 /* ---- life ---- */
 
+/* Parts one after the other. */
+static void run_alone(void *threads, rt_part *part, void *context, int parts)
+{
+    (void)threads;
+    for (int i = 0; i < parts; i++)
+        part(context, i);
+}
+
+static const rt_crew alone = {.run = run_alone};
+
+void rt_session_set_crew(rt_session *s, const rt_crew *crew)
+{
+    rt_graph_set_crew(s->g, crew ? crew : &alone);
+}
+
 static rt_status check_model(const rt_roformer_options *o, int capacity)
 {
     const bool learned = o->position.kind == RT_POSITION_LEARNED;
@@ -53,10 +68,12 @@ rt_status rt_session_new(rt_session **session_new, rt_roformer *model, int capac
     s->capacity = capacity ? capacity : most_tokens(&model->options);
     s->g = rt_graph_new();
     status = s->g ? rt_kv_cache_init(&s->cache, &model->options) : rt_out_of_memory("a session");
-    if (status.code)
+    if (status.code) {
         rt_session_free(s);
-    else
-        *session_new = s;
+        return status;
+    }
+    rt_session_set_crew(s, NULL);
+    *session_new = s;
     return status;
 }
 

@@ -25,6 +25,10 @@ typedef struct rt_session rt_session;
 rt_status rt_session_new(rt_session **session_new, rt_roformer *model, int capacity) RT_MUST_CHECK;
 void rt_session_free(rt_session *session);
 
+/* Who multiplies by the weights, from now on; NULL: the calling thread. Bits do not depend on it.
+ */
+void rt_session_set_crew(rt_session *session, const rt_crew *crew);
+
 /* Reads tokens behind those read before, and leaves the logits of the last `wanted` of them:
  *
  *   ids     (count), each 0 ... V-1, count > 0

@@ -4,18 +4,57 @@
 
 #include <string.h>
 
-/* y = x weight^T + beta y. One row that nothing goes back through is a token of a text that
- * grows. */
-static void multiply(const rt_node *n, real beta, real *y)
+/* Rows of a weight, columns of the result. */
+typedef struct span {
+    int first, count;
+} span;
+
+/* y = x weight^T + beta y in some columns. One row that nothing goes back through is a token of a
+ * text that grows. */
+static void multiply_columns(const rt_node *n, real beta, real *y, span columns)
 {
     const rt_tensor *x = n->in[0], *weight = n->in[1];
     const int in = weight->shape[1], out = weight->shape[0];
-    if (rt_rows(x) == 1 && !rt_graph_records(n->graph)) {
-        rt_gemv(out, in, weight->data, x->data, beta, y);
+    const real *w = weight->data + (size_t)columns.first * (size_t)in;
+    if (rt_rows(x) == 1 && !rt_graph_records(n->graph))
+        rt_gemv(columns.count, in, w, x->data, beta, y + columns.first);
+    else
+        rt_gemm((int)rt_rows(x), columns.count, in, 1, rt_rows_at(x->data, in),
+                rt_transposed(rt_rows_at(w, in)), beta, y + columns.first, out);
+}
+
+/* ---- in parts ---- */
+
+enum { PART = 128, MOST_PARTS = 32, SMALLEST_CUT = 1 << 16 };
+
+typedef struct cut {
+    const rt_node *node;
+    real beta;
+    real *y;
+    int columns; /* of a part; the last may have fewer */
+} cut;
+
+static void multiply_part(void *context, int part)
+{
+    const cut *c = context;
+    const int first = part * c->columns, left = c->node->in[1]->shape[0] - first;
+    const span columns = {first, left < c->columns ? left : c->columns};
+    multiply_columns(c->node, c->beta, c->y, columns);
+}
+
+/* Parts depend on the shape of the weight alone, so that bits do not depend on who runs them. */
+static void multiply(const rt_node *n, real beta, real *y)
+{
+    const rt_crew *crew = rt_graph_crew(n->graph);
+    const int out = n->in[1]->shape[0];
+    if (!crew || rt_size(n->in[1]) < SMALLEST_CUT) {
+        multiply_columns(n, beta, y, (span){0, out});
         return;
     }
-    rt_gemm((int)rt_rows(x), out, in, 1, rt_rows_at(x->data, in),
-            rt_transposed(rt_rows_at(weight->data, in)), beta, y, out);
+    const int wanted = out / PART < MOST_PARTS ? out / PART : MOST_PARTS;
+    const int each = wanted > 1 ? (out + wanted - 1) / wanted : out;
+    cut c = {n, beta, y, (each + 15) / 16 * 16};
+    crew->run(crew->threads, multiply_part, &c, (out + c.columns - 1) / c.columns);
 }
 
 /* The product is added to what needs no pass of its own. */

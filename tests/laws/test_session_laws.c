@@ -209,6 +209,45 @@ START_TEST(pieces_give_what_the_whole_gives)
 }
 END_TEST
 
+/* ---- crews ---- */
+
+/* Runs the last part first, as threads might. */
+static void run_backwards(void *threads, rt_part *part, void *context, int parts)
+{
+    ++*(int *)threads;
+    while (parts--)
+        part(context, parts);
+}
+
+START_TEST(who_multiplies_changes_no_bit)
+{
+    static real expected[20 * V], got[20 * V];
+    const row r = {"rope", {.ffn_dim = 2100, .position = {ROPE}}};
+    const rt_roformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    int32_t ids[T];
+    int rounds = 0;
+    const rt_crew crew = {run_backwards, &rounds};
+    rt_roformer *m = make(&o);
+    rt_session *s;
+    draw_text(ids);
+    ck_assert(!rt_session_new(&s, m, 0).code);
+    for (int way = 0; way < 2; way++) {
+        real *logits = way ? got : expected;
+        rt_session_set_crew(s, way ? &crew : NULL);
+        ck_assert(!rt_session_keep(s, 0).code);
+        ck_assert(!rt_session_feed(s, ids, 10, 10, logits).code);
+        for (int t = 10; t < 20; t++)
+            ck_assert(!rt_session_feed(s, ids + t, 1, 1, logits + t * V).code);
+    }
+    ck_assert_int_eq(rounds, 11 * o.layers * 2);
+    ck_assert(!memcmp(got, expected, sizeof got));
+    whole(expected, m, ids, 20);
+    expect_same(got, expected, 20, "in parts", 0);
+    rt_session_free(s);
+    rt_roformer_free(m);
+}
+END_TEST
+
 /* ---- lengths that change theta ---- */
 
 /* The kept keys stay as they were: one by one is not the whole, and the first token after a prompt
@@ -446,6 +485,7 @@ int main(void)
     Suite *suite = suite_create("session laws");
     TCase *tests = leak_checked_case(suite, "laws");
     tcase_add_loop_test(tests, pieces_give_what_the_whole_gives, 0, ROWS);
+    tcase_add_test(tests, who_multiplies_changes_no_bit);
     tcase_add_test(tests, dynamic_keeps_what_it_has_turned);
     tcase_add_loop_test(tests, a_text_that_was_cut_back_goes_on_as_if_it_had_ended_there, 0, 2);
     tcase_add_test(tests, sums_are_not_cut_back);

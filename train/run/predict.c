@@ -105,6 +105,7 @@ rt_status rt_predict(FILE *to, rt_roformer *model, const rt_data *data, const rt
     rt_free(p.order);
     rt_free(p.s.ids);
     rt_session_free(p.session);
+    rt_workers_free(p.workers);
     rt_labelled_batch_free(&p.row);
     return status;
 }

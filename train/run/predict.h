@@ -28,6 +28,7 @@ typedef struct rt_predict_options {
     const char *stop;   /* lm: ends what has come to this text; or NULL */
     uint64_t seed;      /* of the choices */
     int count;          /* lm: units to add */
+    int threads;        /* lm: that multiply by the weights */
     int positions;      /* lm: the most tokens that the model has positions for; 0: no limit */
 } rt_predict_options;
 

@@ -123,13 +123,22 @@ static rt_status add_units(rt_prediction *p, written *w)
     return status;
 }
 
+static rt_status open_session(rt_prediction *p)
+{
+    rt_status status = rt_workers_new(&p->workers, p->o->threads > 1 ? p->o->threads : 1);
+    if (!status.code)
+        status = rt_session_new(&p->session, p->model, 0);
+    if (!status.code)
+        rt_session_set_crew(p->session, rt_workers_crew(p->workers));
+    return status;
+}
+
 static rt_status go_on(rt_prediction *p)
 {
     written w;
     rt_status status = begin(&w, p);
     if (!status.code)
-        status =
-            p->session ? rt_session_keep(p->session, 0) : rt_session_new(&p->session, p->model, 0);
+        status = p->session ? rt_session_keep(p->session, 0) : open_session(p);
     if (!status.code)
         status = add_units(p, &w);
     rt_free(w.last);

@@ -127,6 +127,7 @@ static rt_status predict(rt_run *r)
                                   .stop = a->stop,
                                   .seed = a->seed >= 0 ? (uint64_t)a->seed : c->run.seed,
                                   .count = a->tokens,
+                                  .threads = rt_threads_of(c, a->world),
                                   .positions = positions_of(r)};
     rt_predicted predicted;
     rt_status status = rt_predict(stdout, r->state->model, r->data, c, &o, &predicted);

@@ -28,6 +28,8 @@ struct rt_workers {
     atomic_int numbers;   /* given to threads as they start */
     bool stop;
 
+    rt_crew crew;
+
     pthread_mutex_t mutex; /* guards sleeping only */
     pthread_cond_t wake;   /* a round has begun */
     pthread_cond_t done;   /* a round has ended */
@@ -100,6 +102,29 @@ void rt_workers_run(rt_workers *w, rt_job run, void *context, int jobs)
     pthread_mutex_unlock(&w->mutex);
 }
 
+typedef struct parts {
+    rt_part *part;
+    void *context;
+} parts;
+
+static void run_part(void *context, int job, int worker)
+{
+    const parts *p = context;
+    (void)worker;
+    p->part(p->context, job);
+}
+
+static void run_parts(void *threads, rt_part *part, void *context, int count)
+{
+    parts p = {part, context};
+    rt_workers_run(threads, run_part, &p, count);
+}
+
+const rt_crew *rt_workers_crew(rt_workers *w)
+{
+    return &w->crew;
+}
+
 int rt_workers_count(const rt_workers *w)
 {
     return w->count;
@@ -138,6 +163,7 @@ rt_status rt_workers_new(rt_workers **workers_new, int count)
     if (!w)
         return rt_out_of_memory("workers");
     w->count = count;
+    w->crew = (rt_crew){run_parts, w};
     pthread_mutex_init(&w->mutex, NULL);
     pthread_cond_init(&w->wake, NULL);
     pthread_cond_init(&w->done, NULL);

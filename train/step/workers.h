@@ -8,6 +8,7 @@
  * alone, and use what it is given by worker only as room to work in.
  */
 
+#include "core/crew.h"
 #include "core/status.h"
 
 #include <stdatomic.h>
@@ -25,6 +26,9 @@ int rt_workers_count(const rt_workers *workers);
 
 /* Runs job 0 ... jobs - 1 and returns when all are done. */
 void rt_workers_run(rt_workers *workers, rt_job run, void *context, int jobs);
+
+/* The workers as a crew for the parts of a graph's products; lives as long as they do. */
+const rt_crew *rt_workers_crew(rt_workers *workers);
 
 /* Counts the jobs that are done: as long as it changes, something moves on. */
 const atomic_long *rt_workers_progress(const rt_workers *workers);
