@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-/* Tokens that are read at once. More make products that are hardly faster, and take memory in
- * every layer. */
-enum { CHUNK = 128, MOST_TOKENS = 1 << 29 };
+/* Tokens that are read at once: more make products that are hardly faster, and take memory in
+ * every layer. The most that a text can have. */
+enum { CHUNK = 256, MOST_TOKENS = 1 << 29 };
 
 struct rt_session {
     rt_roformer *model;

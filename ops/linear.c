@@ -25,7 +25,9 @@ static void multiply_columns(const rt_node *n, real beta, real *y, span columns)
 
 /* ---- in parts ---- */
 
-enum { PART = 128, MOST_PARTS = 32, SMALLEST_CUT = 1 << 16 };
+/* Columns that a part has at least, of one row and of several, for which the library copies more;
+ * and numbers of a weight that is cut. */
+enum { PART_OF_ROW = 128, PART_OF_ROWS = 256, MOST_PARTS = 32, SMALLEST_CUT = 1 << 16 };
 
 typedef struct cut {
     const rt_node *node;
@@ -42,7 +44,7 @@ static void multiply_part(void *context, int part)
     multiply_columns(c->node, c->beta, c->y, columns);
 }
 
-/* Parts depend on the shape of the weight alone, so that bits do not depend on who runs them. */
+/* Parts depend on shapes alone, so that bits do not depend on who runs them. */
 static void multiply(const rt_node *n, real beta, real *y)
 {
     const rt_crew *crew = rt_graph_crew(n->graph);
@@ -51,7 +53,8 @@ static void multiply(const rt_node *n, real beta, real *y)
         multiply_columns(n, beta, y, (span){0, out});
         return;
     }
-    const int wanted = out / PART < MOST_PARTS ? out / PART : MOST_PARTS;
+    const int least = rt_rows(n->in[0]) == 1 ? PART_OF_ROW : PART_OF_ROWS;
+    const int wanted = out / least < MOST_PARTS ? out / least : MOST_PARTS;
     const int each = wanted > 1 ? (out + wanted - 1) / wanted : out;
     cut c = {n, beta, y, (each + 15) / 16 * 16};
     crew->run(crew->threads, multiply_part, &c, (out + c.columns - 1) / c.columns);

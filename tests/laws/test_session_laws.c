@@ -7,7 +7,7 @@
 #include "models/kv_cache.h"
 #include "models/session.h"
 
-enum { V = 41, T = 150, MOST_PIECES = 200 };
+enum { V = 41, T = 270, MOST_PIECES = 200 };
 
 #ifdef RT_DOUBLE
 static const double tolerance = 1e-12;
@@ -427,7 +427,7 @@ START_TEST(what_does_not_fit_is_refused_and_changes_nothing)
     rt_session *s;
     draw_text(ids);
     whole(expected, m, ids, T);
-    expect_refusal(rt_session_new(&s, m, T + 1), "learned positions for 150 tokens; got 151");
+    expect_refusal(rt_session_new(&s, m, T + 1), "learned positions for 270 tokens; got 271");
     ck_assert_ptr_null(s);
     expect_refusal(rt_session_new(&s, m, -1), "got -1");
     ck_assert(!rt_session_new(&s, m, 0).code);
@@ -437,7 +437,7 @@ START_TEST(what_does_not_fit_is_refused_and_changes_nothing)
     expect_refusal(rt_session_feed(s, bad + 2, 1, 0, NULL), "token 0 is -1");
     expect_refusal(rt_session_feed(s, ids, 0, 0, NULL), "at least one token");
     expect_refusal(rt_session_feed(s, ids, 2, 3, got), "got 2, and 3");
-    expect_refusal(rt_session_feed(s, ids, 51, 0, NULL), "151 tokens; there is room for 150");
+    expect_refusal(rt_session_feed(s, ids, T - 99, 0, NULL), "271 tokens; there is room for 270");
     ck_assert_int_eq(rt_session_count(s), 100);
     ck_assert(!rt_session_feed(s, ids + 100, T - 100, 1, got).code);
     expect_same(got, expected + (T - 1) * V, 1, "after refusals", 0);

@@ -10,8 +10,11 @@ static void make_text(void)
     expect_exit(w, 0, "for i in $(seq 200); do printf '" ALPHABET "'; done >text.txt");
 }
 
+#define LANGUAGE_OF                                                                                \
+    "tiny.ini --quiet theta.learn=no data.task=text data.file=text.txt data.level=char "
+
 #define LANGUAGE                                                                                   \
-    "tiny.ini --quiet theta.learn=no data.task=text data.file=text.txt data.level=char "           \
+    LANGUAGE_OF                                                                                    \
     "model.dim=32 "                                                                                \
     "optimizer.lr=5e-3 optimizer.schedule_steps=200 train.batch_size=16 "
 
@@ -44,6 +47,22 @@ START_TEST(choices_depend_on_the_seed_alone)
     expect_exit(w, 0, "$TRAIN " LM "--predict a --tokens 30 --seed 5 >first");
     expect_exit(w, 0, "$TRAIN " LM "--predict a --tokens 30 --seed 5 | cmp - first");
     expect_exit(w, 1, "$TRAIN " LM "--predict a --tokens 30 --seed 6 | cmp -s - first");
+}
+END_TEST
+
+/* Weights that are large enough to be shared out. */
+START_TEST(threads_change_no_choice)
+{
+    static const char large[] = "model.dim=256 model.heads=4 --overwrite";
+    make_text();
+    for (int threads = 1; threads <= 3; threads++)
+        expect_exit(w, 0,
+                    "$TRAIN " LANGUAGE_OF "data.objective=lm model.causal=yes %s train.steps=1 && "
+                    "$TRAIN runs/tiny/config.ini --predict abc --tokens 20 --seed 5 --quiet "
+                    "--threads %d >out%d",
+                    large, threads, threads);
+    expect_exit(w, 0, "cmp out1 out2 && cmp out1 out3 && wc -c <out1");
+    ck_assert_int_eq(atoi(w->out), 24);
 }
 END_TEST
 
@@ -295,6 +314,7 @@ int main(void)
     TCase *tests = program_case(suite);
     tcase_add_test(tests, a_causal_model_continues_a_text);
     tcase_add_test(tests, choices_depend_on_the_seed_alone);
+    tcase_add_test(tests, threads_change_no_choice);
     tcase_add_test(tests, a_masked_model_fills_the_masks);
     tcase_add_test(tests, what_cannot_be_predicted_is_refused);
     tcase_add_test(tests, characters_that_are_not_known_are_read_as_unknown);
