@@ -86,8 +86,9 @@ static void read_labels(hf_case *c)
         return;
     array a = reference_array(c->r, "inputs/labels");
     const int T = a.axis[a.ndim - 1];
+    const bool causal = !strcmp(c->there->architecture, "RoFormerForCausalLM");
     c->labels = reference_ids(c->r, a);
-    for (int i = 0; c->there->architecture == RT_CLASS_CAUSAL_LM && i < (int)a.size; i++)
+    for (int i = 0; causal && i < (int)a.size; i++)
         c->labels[i] = i % T + 1 < T ? c->labels[i + 1] : RT_IGNORE;
     for (size_t i = 0; i < a.size; i++)
         c->label_count += c->labels[i] != RT_IGNORE;
@@ -97,9 +98,7 @@ static rt_tensor *logits_of(hf_case *c)
 {
     rt_graph_clear(c->r->graph);
     rt_tensor *hidden = rt_roformer_encode(c->model, c->r->graph, &c->input);
-    return c->there->architecture == RT_CLASS_MODEL
-               ? hidden
-               : rt_roformer_logits(c->model, c->r->graph, hidden);
+    return !c->there->has_head ? hidden : rt_roformer_logits(c->model, c->r->graph, hidden);
 }
 
 static void check_logits(hf_case *c, const char *group, double tolerance)
@@ -239,7 +238,7 @@ static void set_exact_theta(hf_case *c)
     rt_roformer_free(c->model);
     check_status(c->r, rt_roformer_new(&c->model, &o, 1, NULL), "model with theta");
     check_status(c->r, rt_huggingface_load(c->there, c->model, &taken), "load");
-    ck_assert(taken.head == (c->there->architecture != RT_CLASS_MODEL));
+    ck_assert(taken.head == c->there->has_head);
     check_size(c->r, theta, rt_roformer_theta_count(&o), "theta");
     rt_roformer_set_theta(c->model, theta.values);
 }
@@ -314,19 +313,6 @@ START_TEST(the_configuration_of_a_folder_is_one_of_rotor)
     }
 }
 END_TEST
-
-static void remove_files(const char *folder)
-{
-    char path[2 * PATH_OF_FIXTURE];
-    DIR *stream = opendir(folder);
-    ck_assert_ptr_nonnull(stream);
-    for (struct dirent *entry; (entry = readdir(stream));) {
-        snprintf(path, sizeof path, "%s/%.255s", folder, entry->d_name);
-        remove(path);
-    }
-    closedir(stream);
-    rmdir(folder);
-}
 
 START_TEST(an_import_exported_and_imported_has_the_same_bits)
 {

@@ -98,7 +98,7 @@ static const char *const rules[] = {
     "frequencies",
     "model.activation = elu_plus_one cannot be exported: a RoFormer of Hugging Face has no such "
     "function",
-    "model.kind = decoder cannot be exported: a RoFormer of Hugging Face has an encoder",
+    "model.norm = post cannot be exported: a Llama of Hugging Face has its norms before the blocks",
     "model.norm_kind = rms cannot be exported: a RoFormer of Hugging Face has LayerNorm",
     "model.ffn = geglu cannot be exported: a RoFormer of Hugging Face has no gates",
     "model.bias = no cannot be exported: a RoFormer of Hugging Face has biases",

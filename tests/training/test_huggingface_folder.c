@@ -13,10 +13,12 @@ static const struct {
     const char *fixture, *from, *to, *message;
 } configs[] = {
     {"masked_lm", "\"roformer\"", "\"bert\"",
-     "config.json: model_type must be roformer: rotor reads no other family; got 'bert'"},
+     "config.json: model_type must be roformer, llama or mistral: rotor reads no other; got "
+     "'bert'"},
     {"masked_lm", "RoFormerForMaskedLM", "RoFormerForMultipleChoice",
-     "config.json: architectures must name RoFormerModel, or RoFormerFor with MaskedLM, CausalLM, "
-     "SequenceClassification or TokenClassification; got 'RoFormerForMultipleChoice'"},
+     "config.json: architectures must be RoFormerForMaskedLM, RoFormerForCausalLM, "
+     "RoFormerForSequenceClassification, RoFormerForTokenClassification or RoFormerModel: rotor "
+     "reads no other; got 'RoFormerForMultipleChoice'"},
     {"masked_lm", "\"add_cross_attention\": false", "\"add_cross_attention\": true",
      "config.json: add_cross_attention = true: rotor has no encoder and decoder in one model"},
     {"masked_lm", "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"mish\"",
@@ -111,7 +113,8 @@ START_TEST(labels_are_those_of_the_folder)
     ck_assert_int_eq(there->options.labels, 4);
     ck_assert_str_eq(there->labels[0], "LABEL_0");
     ck_assert_str_eq(there->labels[2], "B-\xc3\xa9");
-    ck_assert_int_eq(there->architecture, RT_CLASS_TOKEN);
+    ck_assert_str_eq(there->architecture, "RoFormerForTokenClassification");
+    ck_assert(there->has_head);
     rt_huggingface_close(there);
 }
 END_TEST

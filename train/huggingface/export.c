@@ -11,6 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The context of older transformers, so that a short training leaves room for longer texts. */
+enum { LEAST_POSITIONS = 1536 };
+
+int rt_huggingface_positions(const rt_huggingface_export *export)
+{
+    return export->length > LEAST_POSITIONS ? export->length : LEAST_POSITIONS;
+}
+
 /* ---- the folder ---- */
 
 static rt_status cannot_do(const char *verb, const char *path)
@@ -99,7 +107,7 @@ static rt_status write_files(const char *folder, const rt_roformer *model,
     char path[RT_PATH_SIZE], *text = NULL;
     rt_status status = rt_path_join(path, folder, RT_WEIGHTS_FILE);
     if (!status.code)
-        status = rt_huggingface_write_weights(path, model, rt_huggingface_positions(export));
+        status = rt_huggingface_write_weights(path, model, export);
     if (!status.code)
         status = write_vocabulary(folder, export);
     if (status.code)
@@ -116,7 +124,7 @@ static rt_status write_files(const char *folder, const rt_roformer *model,
 rt_status rt_huggingface_write(const char *folder, const rt_roformer *model,
                                const rt_huggingface_export *export)
 {
-    rt_status status = rt_huggingface_expressible(model);
+    rt_status status = rt_family_of(&model->options)->expressible(model);
     if (!status.code)
         status = make_folder(folder, export->overwrite);
     if (!status.code && export->overwrite)

@@ -29,26 +29,19 @@
 
 #include <stdbool.h>
 
-#define RT_ROFORMER_CLASSES(X)                                                                     \
-    X(RT_CLASS_MASKED_LM, "RoFormerForMaskedLM")                                                   \
-    X(RT_CLASS_CAUSAL_LM, "RoFormerForCausalLM")                                                   \
-    X(RT_CLASS_SEQUENCE, "RoFormerForSequenceClassification")                                      \
-    X(RT_CLASS_TOKEN, "RoFormerForTokenClassification")                                            \
-    X(RT_CLASS_MODEL, "RoFormerModel")
-typedef enum rt_roformer_class { RT_ROFORMER_CLASSES(RT_CHOICE_VALUE) } rt_roformer_class;
-
 enum { RT_LEVEL_WORD_SIZE = 16 };
 
 typedef struct rt_huggingface {
-    rt_roformer_class architecture;
-    rt_roformer_options options; /* the whole model; of RoFormerModel, which has no head, with the
-                                    lm head */
-    int max_positions;           /* rows of its table of sines: what it was trained on at most */
-    int length;                  /* tokens that it was trained on, if rotor wrote it; otherwise
-                                    max_positions */
-    int padding_id;              /* the id whose embedding was not trained; RT_NO_PADDING */
-    char **labels;               /* (options.labels), of the sequence and token heads; or NULL */
-    double *theta;               /* if options.theta.learn, laid out as rt_roformer_theta */
+    const char *architecture;       /* its class, such as RoFormerForMaskedLM */
+    bool has_head;                  /* false: of a RoFormerModel, LlamaModel or MistralModel */
+    rt_roformer_options options;    /* the whole model; of one without a head, with the lm head */
+    int max_positions;              /* max_position_embeddings; of a RoFormer, rows of its table of
+                                       sines */
+    int length;                     /* tokens that it was trained on, if rotor wrote it; otherwise
+                                       max_positions */
+    int padding_id;                 /* the id whose embedding was not trained; RT_NO_PADDING */
+    char **labels;                  /* (options.labels), of the sequence and token heads; or NULL */
+    double *theta;                  /* if options.theta.learn, laid out as rt_roformer_theta */
     char level[RT_LEVEL_WORD_SIZE]; /* data.level of the vocabulary, if rotor wrote it; or "" */
     char *warnings;                 /* lines for the user; "" if there is none */
     struct rt_huggingface_files *files;

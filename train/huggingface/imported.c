@@ -164,7 +164,7 @@ static rt_status keep_head(const rt_parameters *p, real **kept_new)
 static void put_head_back(const rt_parameters *p, const real *kept)
 {
     for (int i = 0; i < p->count; i++)
-        if (strncmp(p->list[i]->name, RT_HF_PREFIX, strlen(RT_HF_PREFIX)) != 0)
+        if (strncmp(p->list[i]->name, RT_HF_ENCODER, strlen(RT_HF_ENCODER)) != 0)
             memcpy(p->list[i]->tensor.data, kept + p->list[i]->offset,
                    rt_size(&p->list[i]->tensor) * sizeof *kept);
 }
@@ -201,8 +201,14 @@ const char *rt_imported_difference(const rt_imported *m, const rt_roformer_optio
         return "model.activation";
     if (there->attention != o->attention)
         return "model.attention";
+    if (there->ffn != o->ffn)
+        return "model.ffn";
     if (there->causal != o->causal)
         return "model.causal";
+    if (there->window != o->window)
+        return "model.window";
+    if (o->position.every > 1)
+        return "position.every";
     if (there->position.rotate_value != o->position.rotate_value)
         return "position.rotate_value";
     return theta || o->theta.learn ? NULL : "the fixed theta";

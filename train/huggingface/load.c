@@ -20,15 +20,24 @@ typedef struct loading {
 
 static rt_status compare_heads(const loading *l)
 {
+    static const char *const kinds[] = {RT_MODEL_KINDS(RT_CHOICE_WORD)};
+    static const char *const pairings[] = {RT_PAIRINGS(RT_CHOICE_WORD)};
     const rt_roformer_options *a = &l->there->options, *b = &l->model->options;
     if (a->heads != b->heads)
         return rt_error(RT_CHECKPOINT,
                         RT_HF_CONFIG ": num_attention_heads is %d, this model has %d", a->heads,
                         b->heads);
-    if (b->position.kind != RT_POSITION_ROPE || b->position.pairing != RT_INTERLEAVED)
-        return rt_error(RT_CHECKPOINT, RT_HF_CONFIG
-                        ": it is of a model with position.kind = rope and position.pairing = "
-                        "interleaved, which this model has not");
+    if (a->kind != b->kind)
+        return rt_error(RT_CHECKPOINT,
+                        RT_HF_CONFIG
+                        ": it is of a model with model.kind = %s, which this model is not",
+                        kinds[a->kind]);
+    if (b->position.kind != RT_POSITION_ROPE || b->position.pairing != a->position.pairing)
+        return rt_error(RT_CHECKPOINT,
+                        RT_HF_CONFIG
+                        ": it is of a model with position.kind = rope and position.pairing = %s, "
+                        "which this model has not",
+                        pairings[a->position.pairing]);
     if (l->head && b->head == RT_HEAD_LM && b->tie_embeddings && !a->tie_embeddings)
         return rt_error(RT_CHECKPOINT,
                         RT_HF_CONFIG ": its decoder is not tied to its embeddings; this model has "
@@ -39,7 +48,7 @@ static rt_status compare_heads(const loading *l)
 /* Whether a parameter is one of the head, which need not be taken. */
 static bool is_of_head(const char *name)
 {
-    return !strncmp(name, "cls.", 4) || !strncmp(name, "classifier.", 11);
+    return strncmp(name, RT_HF_ENCODER, strlen(RT_HF_ENCODER)) != 0;
 }
 
 static bool is_wanted(const loading *l, const rt_parameter *p)
@@ -59,16 +68,14 @@ static bool has_shape(const rt_safetensor *t, const rt_tensor *wanted)
 
 static rt_status check_tensor(const loading *l, const rt_parameter *p)
 {
-    char shape[RT_SHAPE_OF_FILE_SIZE];
+    char shape[RT_SHAPE_OF_FILE_SIZE], name[RT_NAME_SIZE];
     const rt_weight w = rt_huggingface_find(l->there, p->name);
     const rt_weights *weights = &l->there->files->weights;
-    const char *name =
-        p->name + (l->there->files->prefixed || is_of_head(p->name) ? 0 : strlen(RT_HF_PREFIX));
     if (!w.tensor)
         return rt_error(RT_CHECKPOINT, "%s: lacks %s %s",
                         weights->count == 1 ? rt_safetensors_name(weights->files[0])
                                             : RT_WEIGHTS_INDEX,
-                        name, rt_shape_text(&p->tensor));
+                        rt_huggingface_name(l->there, p->name, name), rt_shape_text(&p->tensor));
     if (!has_shape(w.tensor, &p->tensor))
         return rt_error(RT_CHECKPOINT, "%s: %s is %s, %s expected", rt_safetensors_name(w.file),
                         w.tensor->name, rt_safetensor_shape(w.tensor, shape),
@@ -79,19 +86,15 @@ static rt_status check_tensor(const loading *l, const rt_parameter *p)
 /* Whether a tensor of the folder has a place: in the model, or beside it. */
 static bool is_known(const loading *l, const char *name)
 {
-    static const char *const beside[] = {RT_HF_TABLE, RT_HF_DECODER, RT_HF_DECODER_BIAS,
-                                         RT_HF_BIAS};
-    char whole[RT_NAME_SIZE + sizeof RT_HF_PREFIX];
-    const bool bare = !l->there->files->prefixed && !is_of_head(name);
-    if (strlen(name) >= RT_NAME_SIZE)
+    const rt_family *f = l->there->files->family;
+    const bool bare = !l->there->files->prefixed && !rt_huggingface_of_head(f, name);
+    char whole[RT_NAME_SIZE], here[RT_NAME_SIZE];
+    const int length = snprintf(whole, sizeof whole, "%s%s", bare ? f->prefix : "", name);
+    if (length >= RT_NAME_SIZE)
         return false;
-    snprintf(whole, sizeof whole, "%s%s", bare ? RT_HF_PREFIX : "", name);
-    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
-        if (!strcmp(whole, beside[i]) && (i == 0 || l->there->options.head == RT_HEAD_LM))
-            return true;
-    if (is_of_head(name) && !l->head)
+    if (f->is_beside(l->there, whole) || (rt_huggingface_of_head(f, whole) && !l->head))
         return true;
-    return rt_parameters_find(&l->model->parameters, whole) != NULL;
+    return rt_name_here(f, whole, here) && rt_parameters_find(&l->model->parameters, here);
 }
 
 /* A name as a message has it: whole, unless it could do something to a terminal. */
@@ -129,6 +132,32 @@ static rt_status check_all(const loading *l)
 
 /* ---- values ---- */
 
+/* Whether the rows of a parameter are features that stand in the folder as in the model. */
+static bool is_in_order(const loading *l, const rt_parameter *p)
+{
+    const bool turns = strstr(p->name, ".self.query.") || strstr(p->name, ".self.key.");
+    return !turns || !rt_features_differ(l->there->files->family, &l->model->options);
+}
+
+/* Puts the rows of queries or keys, as they are in the folder, to where the model has them. */
+static rt_status order_rows(const loading *l, const rt_parameter *p, real *values)
+{
+    const rt_roformer_options *o = &l->model->options;
+    const size_t size = (size_t)(o->dim / o->heads), count = rt_size(&p->tensor);
+    const size_t columns = p->tensor.ndim > 1 ? (size_t)rt_columns(&p->tensor) : 1;
+    real *there = rt_alloc_unset(count, sizeof *there);
+    if (!there)
+        return rt_out_of_memory(p->name);
+    memcpy(there, values, count * sizeof *there);
+    for (size_t row = 0; row < count / columns; row++) {
+        const int place = rt_feature_here(l->there->files->family, o, (int)(row % size));
+        memcpy(values + (row / size * size + (size_t)place) * columns, there + row * columns,
+               columns * sizeof *there);
+    }
+    rt_free(there);
+    return rt_ok();
+}
+
 static rt_status read_values(const loading *l, const rt_parameter *p, real *values)
 {
     const size_t count = rt_size(&p->tensor);
@@ -138,7 +167,7 @@ static rt_status read_values(const loading *l, const rt_parameter *p, real *valu
         if (!isfinite(values[i]))
             status = rt_error(RT_CHECKPOINT, "%s: %s is not finite in " RT_PRECISION " precision",
                               rt_safetensors_name(w.file), w.tensor->name);
-    return status;
+    return status.code || is_in_order(l, p) ? status : order_rows(l, p, values);
 }
 
 static rt_status read_all(const loading *l, real *values)
@@ -151,22 +180,50 @@ static rt_status read_all(const loading *l, real *values)
     return status;
 }
 
+/* All but theta, which is taken by itself. */
+static void copy_all(const loading *l, const real *values)
+{
+    const rt_parameters *p = &l->model->parameters;
+    for (int i = 0; i < p->count; i++)
+        if (is_wanted(l, p->list[i]))
+            memcpy(p->list[i]->tensor.data, values + p->list[i]->offset,
+                   rt_size(&p->list[i]->tensor) * sizeof *values);
+}
+
 /* ---- theta ---- */
 
-/* Whether the model turns by the folder's theta, once `theta` has been given to it; NULL if they
- * are fixed. */
+/* Whether two fixed theta are the same for all lengths, by what they are at some. */
+static rt_status compare_fixed(const loading *l, bool *same)
+{
+    const rt_frequency_options *a = &l->there->options.position.frequencies;
+    const rt_frequency_options *b = &l->model->options.position.frequencies;
+    const int pairs = rt_roformer_pairs(&l->model->options);
+    const int lengths[] = {0, a->original_len + 1, b->original_len + 1, 1 << 24};
+    double *one = rt_alloc((size_t)pairs + 1, sizeof *one);
+    double *other = rt_alloc((size_t)pairs + 1, sizeof *other);
+    *same = pairs == rt_roformer_pairs(&l->there->options) &&
+            rt_frequencies_magnitude(a) == rt_frequencies_magnitude(b);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths && *same && one && other; i++) {
+        rt_frequencies_at(one, pairs, a, lengths[i]);
+        rt_frequencies_at(other, pairs, b, lengths[i]);
+        *same = !memcmp(one, other, (size_t)pairs * sizeof *one);
+    }
+    rt_free(one);
+    rt_free(other);
+    return one && other ? rt_ok() : rt_out_of_memory("theta");
+}
+
+/* Whether a model that learns theta can have the folder's, which is then in `theta`. */
 static bool spread_theta(const loading *l, double *theta)
 {
     const rt_roformer_options *a = &l->there->options, *b = &l->model->options;
+    const rt_frequency_options *from_options = &a->position.frequencies;
     const rt_shape from = rt_roformer_theta_shape(a), to = rt_roformer_theta_shape(b);
     const int pairs = to.axis[2];
     const bool one = !a->theta.learn || a->theta.scope == RT_THETA_MODEL;
-    if (!theta)
-        return !a->theta.learn && from.axis[2] == pairs &&
-               a->position.frequencies.base == b->position.frequencies.base &&
-               b->position.frequencies.family == RT_FREQUENCIES_GEOMETRIC &&
-               b->position.frequencies.scaling == RT_SCALING_NONE;
-    if (from.axis[2] != pairs || (!one && !rt_shapes_equal(from, to)))
+    if (from.axis[2] != pairs || (!one && !rt_shapes_equal(from, to)) ||
+        rt_frequencies_magnitude(from_options) !=
+            rt_frequencies_magnitude(&b->position.frequencies))
         return false;
     for (int n = 0; n < to.axis[0] * to.axis[1]; n++) {
         double *row = theta + (size_t)n * (size_t)pairs;
@@ -174,7 +231,7 @@ static bool spread_theta(const loading *l, double *theta)
             memcpy(row, l->there->theta + (one ? 0 : (size_t)n * (size_t)pairs),
                    (size_t)pairs * sizeof *row);
         else
-            rt_theta_geometric(row, pairs, a->position.frequencies.base);
+            rt_frequencies(row, pairs, from_options);
     }
     for (size_t i = 0; i < rt_shape_size(to); i++)
         if (b->theta.form == RT_THETA_LOG && !(theta[i] > 0))
@@ -182,11 +239,28 @@ static bool spread_theta(const loading *l, double *theta)
     return true;
 }
 
+/* Gives the model the folder's theta, if it can have it. */
+static rt_status take_theta(const loading *l, rt_roformer *model, bool *taken)
+{
+    const rt_roformer_options *b = &model->options;
+    *taken = false;
+    if (!b->theta.learn)
+        return l->there->options.theta.learn ? rt_ok() : compare_fixed(l, taken);
+    double *theta = rt_alloc(rt_roformer_theta_count(b), sizeof *theta);
+    if (!theta)
+        return rt_out_of_memory("theta");
+    *taken = spread_theta(l, theta);
+    if (*taken)
+        rt_roformer_set_theta(model, theta);
+    rt_free(theta);
+    return rt_ok();
+}
+
 /* ---- all ---- */
 
 static bool has_same_head(const rt_huggingface *there, const rt_roformer_options *o)
 {
-    return there->architecture != RT_CLASS_MODEL && there->options.head == o->head &&
+    return there->has_head && there->options.head == o->head &&
            (o->head == RT_HEAD_LM || there->options.labels == o->labels);
 }
 
@@ -195,28 +269,21 @@ rt_status rt_huggingface_load(const rt_huggingface *there, rt_roformer *model,
 {
     const rt_parameters *p = &model->parameters;
     const loading l = {there, model, has_same_head(there, &model->options)};
-    const bool learns = model->options.theta.learn;
     *taken = (rt_huggingface_taken){0};
     rt_status status = check_all(&l);
     if (status.code)
         return status;
-    real *fresh = rt_alloc(p->block_size, sizeof *fresh);
-    double *theta =
-        learns ? rt_alloc(rt_roformer_theta_count(&model->options), sizeof *theta) : NULL;
-    if (fresh && (theta || !learns)) {
-        memcpy(fresh, p->values, p->block_size * sizeof *fresh);
-        status = read_all(&l, fresh);
-    } else {
-        status = rt_out_of_memory("the parameters of a model");
-    }
+    real *fresh = rt_alloc_unset(p->block_size, sizeof *fresh);
+    if (!fresh)
+        return rt_out_of_memory("the parameters of a model");
+    status = read_all(&l, fresh);
+    if (!status.code)
+        status = take_theta(&l, model, &taken->theta);
     if (!status.code) {
-        memcpy(p->values, fresh, p->block_size * sizeof *fresh);
-        *taken = (rt_huggingface_taken){.head = l.head, .theta = spread_theta(&l, theta)};
+        copy_all(&l, fresh);
+        taken->head = l.head;
     }
-    if (taken->theta && learns)
-        rt_roformer_set_theta(model, theta);
     rt_free(fresh);
-    rt_free(theta);
     return status;
 }
 

@@ -30,16 +30,17 @@ bool rt_is_huggingface(const char *path)
  * encoder. */
 static rt_status check_size(const rt_huggingface *there)
 {
-    enum { TENSORS_OF_LAYER = 16, GAP = 16 };
+    enum { GAP = 16 };
     const rt_roformer_options *o = &there->options;
+    const int layer_tensors = there->files->family->layer_tensors;
     uint64_t tensors;
     size_t size;
     const uint64_t there_are = rt_weights_size(&there->files->weights, &tensors);
-    if (tensors / TENSORS_OF_LAYER < (uint64_t)o->layers)
+    if (tensors / (uint64_t)layer_tensors < (uint64_t)o->layers)
         return rt_error(RT_CHECKPOINT,
                         RT_HF_CONFIG ": num_hidden_layers = %d needs %d tensors; the folder has "
                                      "%" PRIu64,
-                        o->layers, TENSORS_OF_LAYER * o->layers, tensors);
+                        o->layers, layer_tensors * o->layers, tensors);
     rt_status status = rt_roformer_size(o, &size);
     if (status.code == RT_ARGUMENT)
         return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": %s", status.message);
@@ -53,13 +54,15 @@ static rt_status check_size(const rt_huggingface *there)
 static rt_status read_folder(rt_huggingface *there, const char *folder)
 {
     struct rt_huggingface_files *files = there->files;
+    char words[RT_NAME_SIZE];
     rt_status status = rt_huggingface_read_config(there, folder);
     if (!status.code)
         status = rt_weights_open(&files->weights, folder);
     if (status.code)
         return status;
-    files->prefixed = rt_weights_find(&files->weights, RT_HF_WORDS).tensor != NULL;
-    status = rt_huggingface_settle_theta(there);
+    files->prefixed = rt_name_there(files->family, RT_HF_WORDS, words) &&
+                      rt_weights_find(&files->weights, words).tensor;
+    status = files->family->settle_theta(there);
     if (!status.code)
         status = rt_huggingface_settle_decoder(there);
     if (!status.code)

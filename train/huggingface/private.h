@@ -3,24 +3,19 @@
 
 /* What the files that read and write Hugging Face folders share. */
 
-#include "train/huggingface/huggingface.h"
+#include "train/huggingface/family.h"
+#include "train/huggingface/put.h"
 #include "train/huggingface/weights.h"
-#include "train/text/writer.h"
-
-#include <jansson.h>
 
 #define RT_HF_CONFIG    "config.json"
 #define RT_HF_VOCAB     "vocab.txt"
 #define RT_HF_TOKENIZER "tokenizer_config.json"
 
-/* Names of tensors that are no parameters of rotor's. */
-#define RT_HF_PREFIX       "roformer."
-#define RT_HF_TABLE        "roformer.encoder.embed_positions.weight"
-#define RT_HF_TYPES        "roformer.embeddings.token_type_embeddings.weight"
-#define RT_HF_WORDS        "roformer.embeddings.word_embeddings.weight"
-#define RT_HF_DECODER      "cls.predictions.decoder.weight"
-#define RT_HF_DECODER_BIAS "cls.predictions.decoder.bias"
-#define RT_HF_BIAS         "cls.predictions.bias"
+/* Names of rotor's parameters. */
+#define RT_HF_ENCODER "roformer."
+#define RT_HF_WORDS   "roformer.embeddings.word_embeddings.weight"
+#define RT_HF_DECODER "cls.predictions.decoder.weight"
+#define RT_HF_BIAS    "cls.predictions.bias"
 
 /* Keys of config.json: data.level of the vocabulary, data.length. */
 #define RT_HF_LEVEL  "rotor_level"
@@ -40,56 +35,60 @@ typedef struct rt_written_theta {
 } rt_written_theta;
 
 struct rt_huggingface_files {
+    const rt_family *family;
     rt_weights weights;
-    bool prefixed; /* names of the encoder begin with RT_HF_PREFIX */
+    bool prefixed; /* the names of the base model begin with the family's prefix */
     rt_written_theta written;
     rt_writer warnings;
 };
 
-/* hidden_act and what it is in rotor; the first word of each is the one that is written. */
-typedef struct rt_activation_word {
-    const char *word;
-    rt_activation kind;
-} rt_activation_word;
-extern const rt_activation_word rt_activation_words[];
-extern const int rt_activation_word_count;
-
-extern const char *const rt_roformer_class_words[];
+/* ---- reading ---- */
 
 /* Fills what config.json says. */
 rt_status rt_huggingface_read_config(rt_huggingface *there, const char *folder) RT_MUST_CHECK;
 
-/* The tensor of that name, which may lack its prefix in the folder. */
+/* Reads rotor_theta, if it is there. */
+void rt_huggingface_read_theta(rt_reading *r, const rt_roformer_options *o, rt_written_theta *t);
+
+/* Whether a tensor is one of the head, by its name there or here. */
+bool rt_huggingface_of_head(const rt_family *family, const char *name);
+bool rt_parameter_of_head(const char *name);
+
+/* The name that the tensor of a parameter has in the folder; the parameter's own if it has none
+ * there. */
+const char *rt_huggingface_name(const rt_huggingface *there, const char *parameter,
+                                char name[RT_NAME_SIZE]);
+
+/* The tensor of that name there, which may lack its prefix in the folder. */
 rt_weight rt_huggingface_tensor(const rt_huggingface *there, const char *name);
 
 /* The tensor that holds a parameter of rotor's; none for theta and for what the folder lacks. A
  * decoder that is tied is the words, and its bias, where there are two, that which is used. */
 rt_weight rt_huggingface_find(const rt_huggingface *there, const char *parameter);
 
-/* Finds out by what theta the folder turns, and whether its decoder is tied. */
-rt_status rt_huggingface_settle_theta(rt_huggingface *there) RT_MUST_CHECK;
+/* Takes rotor_theta, which is then that of the model: learned, without a scaling. */
+void rt_huggingface_take_theta(rt_huggingface *there);
+
+/* Finds out whether the folder's decoder is tied to its embeddings. */
 rt_status rt_huggingface_settle_decoder(rt_huggingface *there) RT_MUST_CHECK;
 
 /* The mean over layers and heads of theta of that shape (layers, rows, R/2), with zeros for the
- * pairs that are not rotated: (pairs), which is what stands in the table. */
+ * pairs that are not rotated: (pairs). */
 void rt_mean_theta(const double *theta, rt_shape shape, int pairs, double *mean);
 
 /* ---- writing ---- */
 
-/* RT_CONFIG names the key of what cannot be expressed. */
-rt_status rt_huggingface_expressible(const rt_roformer *model) RT_MUST_CHECK;
+/* What a model turns by; to be freed in any case. The shape of a theta that is fixed is that of
+ * scope model. */
+rt_status rt_export_theta_of(const rt_roformer *model, rt_export_theta *theta) RT_MUST_CHECK;
+void rt_export_theta_free(rt_export_theta *theta);
 
-/* What a model turns by, laid out as rt_roformer_theta; the shape of a theta that is fixed is that
- * of scope model. The caller frees it. */
-rt_status rt_huggingface_theta_of(const rt_roformer *model, double **theta_new,
-                                  rt_shape *shape) RT_MUST_CHECK;
-
-/* The rows of the table of sines. */
+/* The positions that a model is said to be for: the length of its training, or more. */
 int rt_huggingface_positions(const rt_huggingface_export *export);
 
-/* The parameters and the table, to a file. */
+/* The parameters and what the family has beside them, to a file. */
 rt_status rt_huggingface_write_weights(const char *path, const rt_roformer *model,
-                                       int positions) RT_MUST_CHECK;
+                                       const rt_huggingface_export *export) RT_MUST_CHECK;
 
 /* Texts that the caller frees. */
 rt_status rt_huggingface_config_text(char **text_new, const rt_roformer *model,
@@ -98,5 +97,8 @@ rt_status rt_huggingface_tokenizer_text(char **text_new,
                                         const rt_huggingface_export *export) RT_MUST_CHECK;
 rt_status rt_huggingface_card_text(char **text_new, const rt_roformer *model,
                                    const rt_huggingface_export *export) RT_MUST_CHECK;
+
+/* The key rotor_theta. */
+void rt_put_theta(rt_writer *w, const rt_roformer_options *o, const rt_export_theta *theta);
 
 #endif
