@@ -68,16 +68,16 @@ static rt_roformer_options usual(void)
     };
 }
 
-enum { EXAMPLES = 14 };
+enum { ROFORMERS = 14, DECODERS = 20, EXAMPLES = ROFORMERS + DECODERS };
 
-static void make_examples(example list[EXAMPLES])
+static void make_roformers(example list[ROFORMERS])
 {
-    static const char *const names[EXAMPLES] = {"masked_lm",   "causal_lm",   "sequence",
-                                                "token",       "untied",      "half",
-                                                "fraction",    "base",        "linear",
-                                                "theta_model", "theta_layer", "theta_head",
-                                                "theta_half",  "words"};
-    for (int i = 0; i < EXAMPLES; i++)
+    static const char *const names[ROFORMERS] = {"masked_lm",   "causal_lm",   "sequence",
+                                                 "token",       "untied",      "half",
+                                                 "fraction",    "base",        "linear",
+                                                 "theta_model", "theta_layer", "theta_head",
+                                                 "theta_half",  "words"};
+    for (int i = 0; i < ROFORMERS; i++)
         list[i] = (example){.name = names[i], .options = usual()};
     rt_roformer_options *o = &list[1].options;
     o->causal = true;
@@ -121,6 +121,91 @@ static void make_examples(example list[EXAMPLES])
     o->position.pairing = RT_HALF;
     o->position.fraction = 0.5;
     list[13].vocabulary = true;
+}
+
+static rt_roformer_options usual_decoder(void)
+{
+    return (rt_roformer_options){
+        .kind = RT_KIND_DECODER,
+        .vocab = VOCAB,
+        .layers = 2,
+        .dim = 32,
+        .heads = 4,
+        .ffn_dim = 44,
+        .norm = RT_NORM_PRE,
+        .norm_kind = RT_NORM_RMS,
+        .ffn = RT_FFN_SWIGLU,
+        .bias = RT_BIAS_NO,
+        .norm_eps = 1e-5,
+        .init_std = 0.2,
+        .causal = true,
+        .position = {.pairing = RT_HALF, .frequencies = {RT_FREQUENCY_DEFAULTS}, .fraction = 1},
+    };
+}
+
+/* The scalings, with an original length that the sequences are longer than. */
+static void make_scaled(example list[], int first)
+{
+    static const rt_scaling scalings[] = {RT_SCALING_LINEAR,   RT_SCALING_NTK,
+                                          RT_SCALING_YARN,     RT_SCALING_DYNAMIC,
+                                          RT_SCALING_LONGROPE, RT_SCALING_LLAMA3};
+    static const char *const names[] = {"llama_linear",  "llama_ntk",      "llama_yarn",
+                                        "llama_dynamic", "llama_longrope", "llama_llama3"};
+    for (int i = 0; i < 6; i++) {
+        rt_frequency_options *f = &list[first + i].options.position.frequencies;
+        list[first + i].name = names[i];
+        f->scaling = scalings[i];
+        f->scale = 2.5;
+        f->original_len = 6;
+        f->base = 30;
+        f->short_factors = (rt_factors){4, {1, 1.1, 1.2, 1.5}};
+        f->long_factors = (rt_factors){4, {1.5, 2, 3, 4}};
+    }
+}
+
+static void make_learned(example list[], int first)
+{
+    static const char *const names[] = {"llama_theta_model", "llama_theta_layer",
+                                        "llama_theta_head", "llama_theta_fraction",
+                                        "llama_theta_yarn"};
+    for (int i = 0; i < 5; i++) {
+        rt_roformer_options *o = &list[first + i].options;
+        list[first + i].name = names[i];
+        o->theta = (rt_theta_options){.learn = true,
+                                      .scope = (rt_theta_scope)(i % 3),
+                                      .form = i > 2 ? RT_THETA_RAW : RT_THETA_LOG,
+                                      .init = RT_THETA_PERTURBED,
+                                      .init_sigma = 0.5};
+        o->position.frequencies.base = 30;
+    }
+    list[first + 3].options.position.fraction = 0.5;
+    rt_frequency_options *f = &list[first + 4].options.position.frequencies;
+    f->scaling = RT_SCALING_YARN;
+    f->scale = 4;
+    f->original_len = 6;
+}
+
+static void make_decoders(example list[DECODERS])
+{
+    static const char *const names[] = {
+        "llama",      "llama_tied",        "llama_kv",       "llama_window",    "llama_bias",
+        "llama_gelu", "llama_interleaved", "llama_fraction", "llama_reciprocal"};
+    for (int i = 0; i < DECODERS; i++)
+        list[i] = (example){.name = i < 9 ? names[i] : NULL, .options = usual_decoder()};
+    list[1].options.tie_embeddings = true;
+    list[2].options.kv_heads = 2;
+    list[2].options.position.pairing = RT_INTERLEAVED;
+    list[3].options.window = 4;
+    list[3].options.kv_heads = 1;
+    list[4].options.bias = RT_BIAS_YES;
+    list[5].options.ffn = RT_FFN_GEGLU;
+    list[6].options.position.pairing = RT_INTERLEAVED;
+    list[6].options.position.fraction = 0.75;
+    list[7].options.position.fraction = 0.5;
+    list[7].options.bias = RT_BIAS_YES;
+    list[8].options.position.frequencies.family = RT_FREQUENCIES_RECIPROCAL;
+    make_scaled(list, 9);
+    make_learned(list, 15);
 }
 
 /* ---- what they compute ---- */
@@ -245,7 +330,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s write|read DIR\n", argv[0]);
         return 2;
     }
-    make_examples(list);
+    make_roformers(list);
+    make_decoders(list + ROFORMERS);
     for (int i = 0; i < EXAMPLES; i++)
         if (!strcmp(argv[1], "write"))
             write_example(argv[2], list + i);
