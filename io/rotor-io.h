@@ -33,9 +33,9 @@ typedef struct rt_model {
     struct rt_model_origin *origin;
 } rt_model;
 
-/* Opens a checkpoint of rotor, or a folder of Hugging Face's RoFormer: config.json, its tensors and
- * its vocabulary. RT_CHECKPOINT, which names the file, for whatever is wrong with it; also if there
- * is none.
+/* Opens a checkpoint of rotor, or a folder of Hugging Face with a RoFormer, Llama or Mistral:
+ * config.json, its tensors and its vocabulary. RT_CHECKPOINT, which names the file, for whatever is
+ * wrong with it; also if there is none.
  *
  * Sizes are checked before memory is asked for. But HDF5, which parses the file of a checkpoint,
  * does so in this process: the checksum that every checkpoint has is held against damage, not
@@ -53,7 +53,7 @@ void rt_model_close(rt_model *model);
 rt_status rt_model_save(const rt_model *model, const char *path) RT_MUST_CHECK;
 
 /* Writes a folder that from_pretrained of Hugging Face's transformers reads. RT_CONFIG if it is not
- * empty, or names the key of what Hugging Face's RoFormer cannot express: then nothing is written.
+ * empty, or names the key of what no model there expresses: then nothing is written.
  * RT_IO; RT_NONFINITE. */
 rt_status rt_model_export(const rt_model *model, const char *folder) RT_MUST_CHECK;
 

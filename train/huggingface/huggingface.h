@@ -1,8 +1,8 @@
 #ifndef ROTOR_TRAIN_HUGGINGFACE_HUGGINGFACE_H
 #define ROTOR_TRAIN_HUGGINGFACE_HUGGINGFACE_H
 
-/* A RoFormer in a folder of Hugging Face's transformers: config.json and model.safetensors, or the
- * files that model.safetensors.index.json names.
+/* A RoFormer, Llama or Mistral in a folder of Hugging Face's transformers: config.json and
+ * model.safetensors, or the files that model.safetensors.index.json names.
  *
  *     rt_huggingface *there;
  *     rt_roformer *model = NULL;
@@ -18,11 +18,13 @@
  * it are RT_CHECKPOINT, begin with the name of the file and name its key or tensor; RT_MEMORY. A
  * path that is too long is RT_CONFIG.
  *
- * What a RoFormer of Hugging Face computes is computed by rotor in the same way, or the folder is
- * refused. It turns its heads by a table of sines that is among its tensors (see sine_table.h); if
- * its theta are base^(-2i/R), so are those of the imported model; otherwise the model learns theta,
- * of scope model, and starts with those of the table. A folder that rotor wrote also has its
- * learned theta as numbers (key rotor_theta), which hold as long as they fit the table. */
+ * What a model of Hugging Face computes is computed by rotor in the same way, or the folder is
+ * refused. A RoFormer turns its heads by a table of sines that is among its tensors (see
+ * sine_table.h); if its theta are base^(-2i/R), so are those of the imported model; otherwise the
+ * model learns theta, of scope model, and starts with those of the table. A Llama turns them by
+ * rope_parameters of config.json, which are keys of position.* here; its theta are fixed. A folder
+ * that rotor wrote also has its learned theta as numbers (key rotor_theta), which hold as long as
+ * they fit the table, or rope_parameters. */
 
 #include "data/vocabulary.h"
 #include "models/roformer.h"
@@ -68,7 +70,8 @@ rt_status rt_huggingface_model(const rt_huggingface *there, rt_roformer **model_
  * untied decoder cannot become a tied one. Theta is taken if the model learns it and can hold it:
  * one of scope model goes to every layer and head, one of another scope needs the same scope; the
  * fraction must be the same, and a form log holds what is above 0. If the model has a fixed theta,
- * taken.theta tells whether it is the folder's. On an error nothing is changed. */
+ * taken.theta tells whether it is the folder's. What does not fit is found before anything is
+ * changed; when a file cannot be read to its end, some values are the folder's and some are not. */
 typedef struct rt_huggingface_taken {
     bool head;
     bool theta;
@@ -94,7 +97,7 @@ typedef struct rt_huggingface_export {
  * vocab.txt and tokenizer_config.json if there is a vocabulary, README.md, and last config.json.
  * The folder is made if it is absent, in one that exists.
  *
- * RT_CONFIG names the key of what Hugging Face's RoFormer cannot express, or a folder that is not
+ * RT_CONFIG names the key of what no model of Hugging Face expresses here, or a folder that is not
  * empty; nothing is written then. RT_IO; RT_NONFINITE. */
 rt_status rt_huggingface_write(const char *folder, const rt_roformer *model,
                                const rt_huggingface_export *export) RT_MUST_CHECK;

@@ -170,24 +170,14 @@ static rt_status read_values(const loading *l, const rt_parameter *p, real *valu
     return status.code || is_in_order(l, p) ? status : order_rows(l, p, values);
 }
 
-static rt_status read_all(const loading *l, real *values)
+static rt_status read_all(const loading *l)
 {
     const rt_parameters *p = &l->model->parameters;
     rt_status status = rt_ok();
     for (int i = 0; i < p->count && !status.code; i++)
         if (is_wanted(l, p->list[i]))
-            status = read_values(l, p->list[i], values + p->list[i]->offset);
+            status = read_values(l, p->list[i], p->list[i]->tensor.data);
     return status;
-}
-
-/* All but theta, which is taken by itself. */
-static void copy_all(const loading *l, const real *values)
-{
-    const rt_parameters *p = &l->model->parameters;
-    for (int i = 0; i < p->count; i++)
-        if (is_wanted(l, p->list[i]))
-            memcpy(p->list[i]->tensor.data, values + p->list[i]->offset,
-                   rt_size(&p->list[i]->tensor) * sizeof *values);
 }
 
 /* ---- theta ---- */
@@ -267,23 +257,14 @@ static bool has_same_head(const rt_huggingface *there, const rt_roformer_options
 rt_status rt_huggingface_load(const rt_huggingface *there, rt_roformer *model,
                               rt_huggingface_taken *taken)
 {
-    const rt_parameters *p = &model->parameters;
     const loading l = {there, model, has_same_head(there, &model->options)};
     *taken = (rt_huggingface_taken){0};
     rt_status status = check_all(&l);
-    if (status.code)
-        return status;
-    real *fresh = rt_alloc_unset(p->block_size, sizeof *fresh);
-    if (!fresh)
-        return rt_out_of_memory("the parameters of a model");
-    status = read_all(&l, fresh);
+    if (!status.code)
+        status = read_all(&l);
     if (!status.code)
         status = take_theta(&l, model, &taken->theta);
-    if (!status.code) {
-        copy_all(&l, fresh);
-        taken->head = l.head;
-    }
-    rt_free(fresh);
+    taken->head = !status.code && l.head;
     return status;
 }
 

@@ -1,0 +1,617 @@
+/* Folders of Llama and Mistral: what is read, and what is refused by its key. */
+
+#include "suite.h"
+#include "training/hf_folder.h"
+
+#include "train/huggingface/imported.h"
+#include "train/huggingface/safetensors.h"
+
+#include <math.h>
+
+#define CHANGES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* A fixture's name from where those of the RoFormer are. */
+#define LLAMA(name) "../llama/" name
+
+/* ---- config.json ---- */
+
+#define TYPE "\"rope_type\": \"default\""
+#define BASE "\"rope_theta\": 10000.0"
+
+static const struct {
+    const char *fixture, *from, *to, *message;
+} configs[] = {
+    {"llama", "LlamaForCausalLM", "LlamaForSequenceClassification",
+     "config.json: architectures must be LlamaForCausalLM or LlamaModel: rotor reads no other; got "
+     "'LlamaForSequenceClassification'"},
+    {"llama", "LlamaForCausalLM", "MistralForCausalLM",
+     "config.json: architectures must be LlamaForCausalLM or LlamaModel: rotor reads no other; got "
+     "'MistralForCausalLM'"},
+    {"mistral_window", "MistralForCausalLM", "MistralForTokenClassification",
+     "config.json: architectures must be MistralForCausalLM or MistralModel: rotor reads no other; "
+     "got 'MistralForTokenClassification'"},
+    {"llama", "\"model_type\": \"llama\"", "\"model_type\": \"qwen2\"",
+     "config.json: model_type must be roformer, llama or mistral: rotor reads no other; got "
+     "'qwen2'"},
+    {"llama", "\"hidden_act\": \"silu\"", "\"hidden_act\": \"relu\"",
+     "config.json: hidden_act must be silu or gelu: rotor has no other gates; got 'relu'"},
+    {"llama", "\"hidden_act\": \"silu\"", "\"hidden_act\": \"gelu_new\"",
+     "config.json: hidden_act must be silu or gelu: rotor has no other gates; got 'gelu_new'"},
+    {"llama", "\"head_dim\": 6", "\"head_dim\": 8",
+     "config.json: head_dim = 8: heads of rotor have hidden_size / num_attention_heads = 6 "
+     "features"},
+    {"llama", "\"hidden_size\": 24", "\"hidden_size\": 25",
+     "config.json: hidden_size = 25 is not divisible by num_attention_heads = 4"},
+    {"llama", "\"head_dim\": 6,\n  \"hidden_act\": \"silu\",\n  \"hidden_size\": 24",
+     "\"hidden_size\": 20",
+     "config.json: hidden_size = 20 and num_attention_heads = 4 make heads of 5; a head must have "
+     "pairs to turn"},
+    {"llama", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3",
+     "config.json: num_key_value_heads = 3 does not divide num_attention_heads = 4"},
+    {"llama", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 0",
+     "config.json: num_key_value_heads must be a whole number from 1 to 1000000"},
+    {"mistral_window", "\"num_key_value_heads\": 2,", "",
+     "config.json: num_key_value_heads = 8 does not divide num_attention_heads = 4"},
+    {"llama", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 1",
+     "model.safetensors: model.layers.0.self_attn.k_proj.weight is (12, 24), (6, 24) expected"},
+    {"llama", "\"attention_bias\": false", "\"attention_bias\": true",
+     "config.json: attention_bias = true and mlp_bias = false: rotor has biases in all linear maps "
+     "of a model or in none"},
+    {"llama", "\"mlp_bias\": false", "\"mlp_bias\": true",
+     "config.json: attention_bias = false and mlp_bias = true: rotor has biases in all linear maps "
+     "of a model or in none"},
+    {"llama", "\"mlp_bias\": false", "\"mlp_bias\": 0",
+     "config.json: mlp_bias must be true or false"},
+    {"llama", "\"rms_norm_eps\": 1e-05", "\"rms_norm_eps\": 0",
+     "config.json: rms_norm_eps must be a number above 0"},
+    {"llama", "\"rms_norm_eps\": 1e-05", "\"rms_norm_eps\": \"1e-5\"",
+     "config.json: rms_norm_eps must be a number above 0"},
+    {"llama", "\"attention_dropout\": 0.0", "\"attention_dropout\": 1.0",
+     "config.json: attention_dropout must be a number from 0 to less than 1"},
+    {"llama", "\"pad_token_id\": null", "\"pad_token_id\": 41",
+     "config.json: pad_token_id must be a whole number from -1 to 40"},
+    {"llama", "\"vocab_size\": 41", "\"vocab_size\": 41, \"quantization_config\": {}",
+     "config.json: quantization_config: rotor reads no quantized weights"},
+    {"llama", "\"vocab_size\": 41", "\"vocab_size\": 1000000",
+     "config.json: the model would have 48010776 numbers; the folder has 12744"},
+    {"llama", "\"intermediate_size\": 50", "\"intermediate_size\": 1000000",
+     "config.json: the model would have 144005544 numbers; the folder has 12744"},
+    {"llama", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000",
+     "config.json: num_hidden_layers = 1000 needs 9000 tensors; the folder has 21"},
+    {"llama", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1001",
+     "config.json: num_hidden_layers must be a whole number from 1 to 1000"},
+    {"llama", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1",
+     "model.safetensors: has model.layers.1.input_layernorm.weight, which is no part of the "
+     "model"},
+    {"llama", "\"tie_word_embeddings\": false", "\"tie_word_embeddings\": 1",
+     "config.json: tie_word_embeddings must be true or false"},
+    /* the window */
+    {"llama", "\"vocab_size\": 41", "\"vocab_size\": 41, \"sliding_window\": 8",
+     "config.json: sliding_window: a window is for model_type mistral"},
+    {"mistral_window", "\"sliding_window\": 5", "\"sliding_window\": 0",
+     "config.json: sliding_window must be a whole number from 1 to 1000000"},
+    {"mistral_window", "\"sliding_window\": 5",
+     "\"sliding_window\": 5, \"use_sliding_window\": false",
+     "config.json: use_sliding_window = false, but sliding_window gives a window"},
+    {"mistral_window", "\"sliding_window\": 5",
+     "\"sliding_window\": 5, \"layer_types\": [\"sliding_attention\", \"full_attention\"]",
+     "config.json: layer_types must all be sliding_attention; got 'full_attention'"},
+    {"llama", "\"vocab_size\": 41", "\"vocab_size\": 41, \"layer_types\": [\"full_attention\", 1]",
+     "config.json: layer_types must all be full_attention; got 'something else'"},
+    /* theta */
+    {"llama", TYPE, "\"rope_type\": \"proportional\"",
+     "config.json: rope_parameters.rope_type must be default, linear, dynamic, yarn, longrope or "
+     "llama3: rotor reads no other; got 'proportional'"},
+    {"llama", TYPE, "\"type\": \"su\"",
+     "config.json: rope_parameters.type must be default, linear, dynamic, yarn, longrope or "
+     "llama3: rotor reads no other; got 'su'"},
+    {"llama", TYPE, "\"rope_type\": \"none\"",
+     "config.json: rope_parameters.rope_type must be default, linear, dynamic, yarn, longrope or "
+     "llama3: rotor reads no other; got 'none'"},
+    {"llama", TYPE, "\"rope_type\": \"linear\"", "config.json: rope_parameters.factor is missing"},
+    {"llama", TYPE, "\"rope_type\": \"linear\", \"factor\": 0.5",
+     "config.json: rope_parameters.factor must be at least 1; got 0.5"},
+    {"llama", TYPE, "\"rope_type\": \"linear\", \"factor\": \"2\"",
+     "config.json: rope_parameters.factor must be a number above 0"},
+    {"llama", BASE, "\"rope_theta\": 1.0",
+     "config.json: rope_parameters.rope_theta must be above 1; got 1"},
+    {"llama", BASE, "\"rope_theta\": -5",
+     "config.json: rope_parameters.rope_theta must be a number above 0"},
+    {"llama", BASE, BASE ", \"partial_rotary_factor\": 0.5",
+     "config.json: rope_parameters.partial_rotary_factor must be 1: a Llama turns its heads as a "
+     "whole"},
+    {"llama", "\"vocab_size\": 41", "\"vocab_size\": 41, \"partial_rotary_factor\": 0.25",
+     "config.json: partial_rotary_factor must be 1: a Llama turns its heads as a whole"},
+    {"llama", "\"rope_parameters\": {", "\"rope_parameters\": {\"full_attention\": {},",
+     "config.json: rope_parameters must be one for all layers"},
+    {"llama", "\"rope_parameters\": {", "\"rope_parameters\": [1], \"other\": {",
+     "config.json: rope_parameters must be an object"},
+    {"llama_yarn", "\"factor\": 4.0", "\"factor\": 4.0, \"truncate\": false",
+     "config.json: rope_parameters.truncate = false: yarn of rotor rounds the ends of its ramp"},
+    {"llama_yarn", "\"factor\": 4.0", "\"factor\": 4.0, \"attention_factor\": 0",
+     "config.json: rope_parameters.attention_factor must be a number above 0"},
+    {"llama_yarn", "\"factor\": 4.0", "\"factor\": 4.0, \"beta_fast\": 1",
+     "config.json: position.scaling: yarn goes from fewer turns to more; got 1 and 1"},
+    {"llama_yarn", "\"original_max_position_embeddings\": 16",
+     "\"original_max_position_embeddings\": 0",
+     "config.json: rope_parameters.original_max_position_embeddings must be a whole number from 1 "
+     "to 1000000"},
+    {"llama_llama3", "\"high_freq_factor\": 4.0", "\"high_freq_factor\": 1",
+     "config.json: position.scaling: llama3 goes from fewer turns to more; got 1 and 1"},
+    {"llama_longrope", "\"short_factor\": [", "\"short_factor\": [1.0, ",
+     "config.json: rope_parameters.short_factor must have a number for each of the 3 pairs of a "
+     "head, none of them 0, and there can be 256"},
+    {"llama_longrope", "\"long_factor\": [\n      2.0", "\"long_factor\": [\n      0",
+     "config.json: rope_parameters.long_factor must have a number for each of the 3 pairs of a "
+     "head, none of them 0, and there can be 256"},
+    {"llama_longrope", "\"long_factor\": [\n      2.0", "\"long_factor\": [\n      -2.0",
+     "config.json: position.scaling: long_factors must be above 0; number 1 is -2"},
+    {"llama_longrope", "\"long_factor\": [\n      2.0", "\"long_factor\": [\n      \"2\"",
+     "config.json: rope_parameters.long_factor must have a number for each of the 3 pairs of a "
+     "head, none of them 0, and there can be 256"},
+};
+enum { CONFIGS = sizeof configs / sizeof *configs };
+
+START_TEST(what_rotor_cannot_express_is_refused_by_its_key)
+{
+    char fixture[64];
+    snprintf(fixture, sizeof fixture, LLAMA("%s"), configs[_i].fixture);
+    copy_fixture(fixture, CHANGES(configs[_i].from, configs[_i].to), NULL);
+    expect_refused(configs[_i].message);
+}
+END_TEST
+
+static rt_huggingface *opened_llama(const char *name, const char *const *changes)
+{
+    copy_fixture(name, changes, NULL);
+    rt_huggingface *there = opened_folder(scratch);
+    rt_roformer_free(model_of_folder(there));
+    return there;
+}
+
+START_TEST(what_is_absent_is_as_transformers_has_it)
+{
+    rt_huggingface *there =
+        opened_llama(LLAMA("llama_tied"),
+                     CHANGES("\"num_key_value_heads\"", "\"n\"", "\"hidden_act\"", "\"h\"",
+                             "\"rms_norm_eps\"", "\"r\"", "\"rope_parameters\"", "\"p\"",
+                             "\"max_position_embeddings\"", "\"m\"", "\"head_dim\"", "\"d\"",
+                             "\"attention_bias\"", "\"b\"", "\"mlp_bias\"", "\"l\"",
+                             "\"attention_dropout\"", "\"a\"", "\"pad_token_id\"", "\"i\"",
+                             "\"initializer_range\"", "\"s\""));
+    const rt_roformer_options *o = &there->options;
+    ck_assert_int_eq(o->kv_heads, 4);
+    ck_assert_int_eq(o->ffn, RT_FFN_SWIGLU);
+    ck_assert_int_eq(o->bias, RT_BIAS_NO);
+    ck_assert_int_eq(o->position.frequencies.scaling, RT_SCALING_NONE);
+    ck_assert(o->norm_eps == 1e-6 && o->position.frequencies.base == 10000);
+    ck_assert(o->init_std == 0.02 && o->attention_dropout == 0 && o->window == 0);
+    ck_assert_int_eq(there->max_positions, 2048);
+    ck_assert_int_eq(there->length, 2048);
+    ck_assert_int_eq(there->padding_id, RT_NO_PADDING);
+    rt_huggingface_close(there);
+    there = opened_llama(LLAMA("mistral_window"), CHANGES("\"sliding_window\": 5", "\"other\": 5",
+                                                          "\"max_position_embeddings\"", "\"m\""));
+    ck_assert_int_eq(there->options.window, 4096);
+    ck_assert_int_eq(there->max_positions, 131072);
+    rt_huggingface_close(there);
+    there = opened_llama(LLAMA("mistral_window"),
+                         CHANGES("\"sliding_window\": 5", "\"sliding_window\": null"));
+    ck_assert_int_eq(there->options.window, 0);
+    rt_huggingface_close(there);
+}
+END_TEST
+
+START_TEST(the_keys_of_a_folder_are_those_of_the_model)
+{
+    rt_huggingface *there =
+        opened_llama(LLAMA("llama"),
+                     CHANGES("\"hidden_act\": \"silu\"", "\"hidden_act\": \"gelu\"",
+                             "\"pad_token_id\": null", "\"pad_token_id\": 7",
+                             "\"attention_dropout\": 0.0", "\"attention_dropout\": 0.25",
+                             "\"initializer_range\": 0.02", "\"initializer_range\": 0.5",
+                             "\"pretraining_tp\": 1", "\"pretraining_tp\": 2",
+                             "\"eos_token_id\": 2", "\"eos_token_id\": [2, 3]"));
+    const rt_roformer_options *o = &there->options;
+    ck_assert_int_eq(o->ffn, RT_FFN_GEGLU);
+    ck_assert_int_eq(o->kind, RT_KIND_DECODER);
+    ck_assert_int_eq(there->padding_id, 7);
+    ck_assert(o->attention_dropout == 0.25 && o->init_std == 0.5 && o->norm_eps == 1e-5);
+    ck_assert_str_eq(there->architecture, "LlamaForCausalLM");
+    rt_huggingface_close(there);
+    there = opened_llama(LLAMA("llama"), CHANGES("\"pad_token_id\": null", "\"pad_token_id\": -1"));
+    ck_assert_int_eq(there->padding_id, RT_NO_PADDING);
+    rt_huggingface_close(there);
+}
+END_TEST
+
+/* ---- theta ---- */
+
+static const struct {
+    const char *fixture, *from, *to;
+    rt_frequency_options expected;
+} ropes[] = {
+    /* as versions before 5 have it, with and without a scaling */
+    {"llama",
+     "\"rope_parameters\": {\n    " BASE,
+     "\"rope_theta\": 500.0, \"o\": {\"t\": 1",
+     {.base = 500}},
+    {"llama",
+     "\"rope_parameters\": {\n    " BASE ",\n    " TYPE,
+     "\"rope_theta\": 500.0, \"rope_scaling\": {\"type\": \"linear\", \"factor\": 2",
+     {.base = 500, .scaling = RT_SCALING_LINEAR, .scale = 2}},
+    {"llama",
+     "\"rope_parameters\": {\n    " BASE ",\n    " TYPE,
+     "\"rope_theta\": 500.0, \"rope_scaling\": null, \"rope_parameters\": {" BASE,
+     {.base = 10000}},
+    {"llama",
+     "\"rope_parameters\": {",
+     "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 3}, \"rope_parameters\": {",
+     {.base = 10000, .scaling = RT_SCALING_LINEAR, .scale = 3}},
+    {"llama",
+     "\"rope_parameters\": {",
+     "\"rope_scaling\": {}, \"rope_parameters\": {",
+     {.base = 10000}},
+    {"llama",
+     TYPE,
+     "\"rope_type\": \"dynamic\", \"factor\": 2.5",
+     {.base = 10000, .scaling = RT_SCALING_DYNAMIC, .scale = 2.5, .original_len = 64}},
+    /* the length before the scaling, and what follows from it */
+    {"llama_yarn",
+     "\"factor\": 4.0,",
+     "",
+     {.base = 10000, .scaling = RT_SCALING_YARN, .scale = 4, .original_len = 16}},
+    {"llama_yarn",
+     "\"vocab_size\": 41",
+     "\"vocab_size\": 41, \"original_max_position_embeddings\": 32",
+     {.base = 10000, .scaling = RT_SCALING_YARN, .scale = 4, .original_len = 32}},
+    {"llama_yarn",
+     "\"original_max_position_embeddings\": 16",
+     "\"beta_fast\": 20, \"beta_slow\": 2",
+     {.base = 10000,
+      .scaling = RT_SCALING_YARN,
+      .scale = 4,
+      .original_len = 64,
+      .beta_fast = 20,
+      .beta_slow = 2}},
+    {"llama_yarn",
+     "\"factor\": 4.0",
+     "\"factor\": 4.0, \"mscale\": 2, \"mscale_all_dim\": 0.5",
+     {.base = 10000,
+      .scaling = RT_SCALING_YARN,
+      .scale = 4,
+      .original_len = 16,
+      .attention_factor = 1.1944648761087142}},
+    {"llama_yarn",
+     "\"factor\": 4.0",
+     "\"factor\": 4.0, \"attention_factor\": 1.5, \"mscale\": 2",
+     {.base = 10000,
+      .scaling = RT_SCALING_YARN,
+      .scale = 4,
+      .original_len = 16,
+      .attention_factor = 1.5}},
+    {"llama_longrope",
+     "\"factor\": 2.0,",
+     "\"attention_factor\": 1.25,",
+     {.base = 10000,
+      .scaling = RT_SCALING_LONGROPE,
+      .scale = 2,
+      .original_len = 32,
+      .attention_factor = 1.25,
+      .short_factors = {3, {1, 1.1, 1.2}},
+      .long_factors = {3, {2, 3, 4}}}},
+    {"llama_llama3",
+     "\"low_freq_factor\": 1.0",
+     "\"low_freq_factor\": 2",
+     {.base = 10000,
+      .scaling = RT_SCALING_LLAMA3,
+      .scale = 8,
+      .original_len = 16,
+      .low_freq_factor = 2}},
+};
+enum { ROPES = sizeof ropes / sizeof *ropes };
+
+START_TEST(theta_is_what_the_parameters_make_it)
+{
+    const int lengths[] = {5, 16, 17, 33, 64, 65, 1000};
+    char fixture[64];
+    double own[3], expected[3];
+    snprintf(fixture, sizeof fixture, LLAMA("%s"), ropes[_i].fixture);
+    rt_huggingface *there = opened_llama(fixture, CHANGES(ropes[_i].from, ropes[_i].to));
+    const rt_frequency_options *f = &there->options.position.frequencies;
+    ck_assert_int_eq(f->scaling, ropes[_i].expected.scaling);
+    for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++) {
+        rt_frequencies_at(own, 3, f, lengths[n]);
+        rt_frequencies_at(expected, 3, &ropes[_i].expected, lengths[n]);
+        for (int i = 0; i < 3; i++)
+            ck_assert_msg(own[i] == expected[i], "theta %d for %d tokens: %.17g instead of %.17g",
+                          i, lengths[n], own[i], expected[i]);
+    }
+    ck_assert(fabs(rt_frequencies_magnitude(f) - rt_frequencies_magnitude(&ropes[_i].expected)) <
+              1e-15);
+    rt_huggingface_close(there);
+}
+END_TEST
+
+/* ---- tensors ---- */
+
+START_TEST(a_tensor_that_is_missing_is_named)
+{
+    static const struct {
+        const char *fixture, *from, *to, *message;
+    } tensors[] = {
+        {LLAMA("llama"), "model.layers.1.mlp.up_proj.weight", "model.layers.1.mlp.up_prox.weight",
+         "model.safetensors: lacks model.layers.1.mlp.up_proj.weight (50, 24)"},
+        {LLAMA("llama"), "lm_head.weight", "lm_heat.weight",
+         "model.safetensors: lacks lm_head.weight (41, 24)"},
+        {LLAMA("llama_bias"), "model.layers.0.self_attn.o_proj.bias",
+         "model.layers.0.self_attn.o_proj.boas",
+         "model.safetensors: lacks model.layers.0.self_attn.o_proj.bias (24)"},
+        {LLAMA("llama"), "model.norm.weight", "model.norx.weight",
+         "model.safetensors: lacks model.norm.weight (24)"},
+    };
+    copy_fixture(tensors[_i].fixture, NULL, CHANGES(tensors[_i].from, tensors[_i].to));
+    expect_refused(tensors[_i].message);
+}
+END_TEST
+
+static void fill_from(const void *context, size_t first, size_t count, float *values)
+{
+    const double *from = context;
+    for (size_t i = 0; i < count; i++)
+        values[i] = (float)from[first + i];
+}
+
+/* The tensors of the fixture in one file: those of one name again under another, and without what
+ * they begin with, or that do not begin with it. */
+static void write_tensors(const char *fixture, const char *again, const char *added,
+                          const char *prefix)
+{
+    enum { MOST = 64, ROOM = 2048 };
+    static double numbers[MOST][ROOM];
+    char path[512];
+    rt_safetensors_entry list[MOST];
+    rt_safetensors *whole;
+    const rt_safetensor *t;
+    int count = 0;
+    snprintf(path, sizeof path, HF_FIXTURES "/%s/hf/model.safetensors", fixture);
+    assert_status(rt_safetensors_open(&whole, path), RT_OK, "");
+    for (size_t i = 0; (t = rt_safetensors_at(whole, i)); i++) {
+        const char *name = t->name;
+        if (strncmp(name, prefix, strlen(prefix)) != 0)
+            continue;
+        ck_assert(t->count <= ROOM && count + 2 <= MOST && t->axes <= 2);
+        assert_status(rt_safetensors_doubles(whole, t, 0, (size_t)t->count, numbers[count]), RT_OK,
+                      "");
+        list[count] = (rt_safetensors_entry){.name = name + strlen(prefix),
+                                             .axes = t->axes,
+                                             .fill = fill_from,
+                                             .context = numbers[count]};
+        for (int k = 0; k < t->axes; k++)
+            list[count].shape[k] = (int)t->shape[k];
+        count++;
+        if (again && !strcmp(name, again)) {
+            list[count] = list[count - 1];
+            list[count++].name = added;
+        }
+    }
+    assert_status(rt_safetensors_write(in_scratch("model.safetensors"), list, count), RT_OK, "");
+    rt_safetensors_close(whole);
+}
+
+static void expect_values_of(const rt_huggingface *there, const char *fixture)
+{
+    char path[512];
+    snprintf(path, sizeof path, HF_FIXTURES "/%s/hf", fixture);
+    rt_huggingface *whole = opened_folder(path);
+    rt_roformer *a = model_of_folder(there), *b = model_of_folder(whole);
+    for (int i = 0; i < b->parameters.count; i++) {
+        const rt_parameter *p = b->parameters.list[i];
+        const rt_parameter *q = rt_parameters_find(&a->parameters, p->name);
+        ck_assert_msg(strncmp(p->name, "roformer.", 9) ||
+                          (q && !memcmp(q->tensor.data, p->tensor.data,
+                                        rt_size(&p->tensor) * sizeof(real))),
+                      "%s", p->name);
+    }
+    rt_roformer_free(a);
+    rt_roformer_free(b);
+    rt_huggingface_close(whole);
+}
+
+START_TEST(frequencies_of_older_files_and_a_tied_decoder_are_passed_over)
+{
+    static const char *const names[] = {"model.layers.0.self_attn.rotary_emb.inv_freq",
+                                        "lm_head.weight"};
+    copy_changed(LLAMA("llama_tied"), "config.json", NULL);
+    write_tensors(LLAMA("llama_tied"), _i ? "model.embed_tokens.weight" : "model.norm.weight",
+                  names[_i], "");
+    rt_huggingface *there = opened_folder(scratch);
+    ck_assert_str_eq(there->warnings, "");
+    ck_assert(there->options.tie_embeddings);
+    expect_values_of(there, LLAMA("llama_tied"));
+    rt_huggingface_close(there);
+}
+END_TEST
+
+START_TEST(a_surplus_tensor_is_named)
+{
+    static const char *const names[] = {"model.layers.0.self_attn.q_norm.weight",
+                                        "model.layers.0.self_attn.q_proj.bias",
+                                        "model.layers.0.mlp.rotary.inv_freq", "rotary_emb.inv_freq",
+                                        "score.weight"};
+    char message[256];
+    copy_changed(LLAMA("llama"), "config.json", NULL);
+    write_tensors(LLAMA("llama"), "model.norm.weight", names[_i], "");
+    snprintf(message, sizeof message, "model.safetensors: has %s, which is no part of the model",
+             names[_i]);
+    expect_refused(message);
+}
+END_TEST
+
+START_TEST(a_tied_decoder_that_differs_is_used_and_said)
+{
+    rt_huggingface *there = opened_llama(LLAMA("llama"), CHANGES("\"tie_word_embeddings\": false",
+                                                                 "\"tie_word_embeddings\": true"));
+    ck_assert_str_eq(there->warnings,
+                     "config.json: tie_word_embeddings = true, but lm_head.weight is not "
+                     "model.embed_tokens.weight; the former is used\n");
+    ck_assert(!there->options.tie_embeddings);
+    rt_huggingface_close(there);
+}
+END_TEST
+
+START_TEST(a_model_without_a_head_has_one_drawn)
+{
+    rt_huggingface_taken taken;
+    copy_changed(LLAMA("llama"), "config.json", CHANGES("LlamaForCausalLM", "LlamaModel"));
+    write_tensors(LLAMA("llama"), NULL, NULL, "model.");
+    rt_huggingface *there = opened_folder(scratch);
+    ck_assert(!there->has_head);
+    ck_assert_str_eq(there->architecture, "LlamaModel");
+    expect_values_of(there, LLAMA("llama"));
+    rt_roformer *model = model_of_folder(there);
+    assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
+    ck_assert(!taken.head && taken.theta);
+    rt_roformer_free(model);
+    rt_huggingface_close(there);
+    copy_changed(LLAMA("llama"), "config.json",
+                 CHANGES("LlamaForCausalLM", "LlamaModel", "\"intermediate_size\": 50",
+                         "\"intermediate_size\": 51"));
+    expect_refused(
+        "model.safetensors: layers.0.mlp.gate_proj.weight is (50, 24), (51, 24) expected");
+}
+END_TEST
+
+/* ---- other models ---- */
+
+START_TEST(what_does_not_fit_a_model_changes_nothing)
+{
+    static const char *const messages[] = {
+        "config.json: it is of a model with model.kind = decoder, which this model is not",
+        "config.json: it is of a model with position.kind = rope and position.pairing = half, "
+        "which this model has not",
+        "model.safetensors: model.layers.0.self_attn.k_proj.weight is (12, 24), (24, 24) expected",
+        "config.json: its decoder is not tied to its embeddings; this model has "
+        "model.tie_embeddings = yes",
+        "model.safetensors: lacks model.layers.0.self_attn.q_proj.bias (24)",
+    };
+    rt_huggingface_taken taken;
+    rt_roformer *model, *start;
+    rt_huggingface *there = opened_folder(HF_FIXTURES "/../llama/llama/hf");
+    rt_roformer_options o = there->options;
+    if (_i == 0)
+        o.kind = RT_KIND_ROFORMER;
+    if (_i == 1)
+        o.position.pairing = RT_INTERLEAVED;
+    if (_i == 2)
+        o.kv_heads = 4;
+    o.tie_embeddings = _i == 3;
+    if (_i == 4)
+        o.bias = RT_BIAS_YES;
+    assert_status(rt_roformer_new(&model, &o, 5, NULL), RT_OK, "");
+    assert_status(rt_roformer_new(&start, &o, 5, NULL), RT_OK, "");
+    assert_status(rt_huggingface_load(there, model, &taken), RT_CHECKPOINT, messages[_i]);
+    ck_assert(!memcmp(model->parameters.values, start->parameters.values,
+                      model->parameters.block_size * sizeof(real)));
+    rt_roformer_free(model);
+    rt_roformer_free(start);
+    rt_huggingface_close(there);
+}
+END_TEST
+
+/* What a model makes of the theta of the folder llama_yarn. */
+START_TEST(theta_is_taken_where_it_can_be)
+{
+    rt_huggingface_taken taken;
+    rt_roformer *model;
+    rt_huggingface *there = opened_folder(HF_FIXTURES "/../llama/llama_yarn/hf");
+    rt_roformer_options o = there->options;
+    o.theta.learn = _i < 3;
+    if (_i == 1)
+        o.theta.scope = RT_THETA_LAYER;
+    if (_i == 2) /* cosines and sines would be of another length */
+        o.position.frequencies.scaling = RT_SCALING_NONE;
+    if (_i == 4)
+        o.position.frequencies.original_len = 160;
+    if (_i == 5)
+        o.position.frequencies.attention_factor = 1;
+    const bool wanted = _i < 2 || _i == 3;
+    assert_status(rt_roformer_new(&model, &o, 5, NULL), RT_OK, "");
+    assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
+    ck_assert_int_eq(taken.theta, wanted);
+    if (_i < 2) {
+        double theta[6], expected[3];
+        rt_roformer_theta(model, theta);
+        rt_frequencies(expected, 3, &there->options.position.frequencies);
+        for (int i = 0; i < (_i ? 6 : 3); i++)
+            ck_assert(fabs(theta[i] / expected[i % 3] - 1) < 1e-6);
+    }
+    rt_roformer_free(model);
+    rt_huggingface_close(there);
+}
+END_TEST
+
+START_TEST(a_key_that_changes_what_is_computed_is_named)
+{
+    rt_imported *m;
+    copy_fixture(LLAMA("mistral_window"), NULL, NULL);
+    assert_status(rt_imported_open(&m, scratch), RT_OK, "");
+    rt_roformer_options o = m->there->options;
+    ck_assert_ptr_null(rt_imported_difference(m, &o, true));
+    o.position.every = 2;
+    ck_assert_str_eq(rt_imported_difference(m, &o, true), "position.every");
+    o.window = 4;
+    ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.window");
+    o.ffn = RT_FFN_GEGLU;
+    ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.ffn");
+    expect_in(m->config, "\n[data]\nlength = 64\nobjective = lm\ntask = tokens\nvocab = 41\n");
+    rt_imported_close(m);
+}
+END_TEST
+
+START_TEST(every_allocation_can_fail)
+{
+    rt_code code = RT_MEMORY;
+    size_t n = 0;
+    copy_fixture(LLAMA("llama_longrope"),
+                 CHANGES("\"vocab_size\"",
+                         "\"rotor_theta\": {\"base\": 10000, \"scope\": \"model\", \"form\": "
+                         "\"log\", \"theta\": [[[1, 0.04219917, 0.00179537]]]}, \"vocab_size\""),
+                 NULL);
+    while (code && n < 10000) {
+        rt_huggingface *there;
+        rt_roformer *model = NULL;
+        rt_memory_fail_at(++n);
+        code = rt_huggingface_open(&there, scratch).code;
+        if (!code)
+            code = rt_huggingface_model(there, &model).code;
+        rt_memory_fail_at(0);
+        ck_assert_msg(code == RT_OK || code == RT_MEMORY, "code %d at request %zu", (int)code, n);
+        ck_assert((code == RT_OK) == (model != NULL));
+        rt_roformer_free(model);
+        rt_huggingface_close(there);
+    }
+    ck_assert_uint_gt(n, 50);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("llama folder");
+    TCase *tests = leak_checked_case(suite, "folder");
+    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
+    tcase_add_loop_test(tests, what_rotor_cannot_express_is_refused_by_its_key, 0, CONFIGS);
+    tcase_add_test(tests, what_is_absent_is_as_transformers_has_it);
+    tcase_add_test(tests, the_keys_of_a_folder_are_those_of_the_model);
+    tcase_add_loop_test(tests, theta_is_what_the_parameters_make_it, 0, ROPES);
+    tcase_add_loop_test(tests, a_tensor_that_is_missing_is_named, 0, 4);
+    tcase_add_loop_test(tests, frequencies_of_older_files_and_a_tied_decoder_are_passed_over, 0, 2);
+    tcase_add_loop_test(tests, a_surplus_tensor_is_named, 0, 5);
+    tcase_add_test(tests, a_tied_decoder_that_differs_is_used_and_said);
+    tcase_add_test(tests, a_model_without_a_head_has_one_drawn);
+    tcase_add_loop_test(tests, what_does_not_fit_a_model_changes_nothing, 0, 5);
+    tcase_add_loop_test(tests, theta_is_taken_where_it_can_be, 0, 6);
+    tcase_add_test(tests, a_key_that_changes_what_is_computed_is_named);
+    tcase_add_test(tests, every_allocation_can_fail);
+    return run_suite(suite);
+}
