@@ -1,5 +1,6 @@
-/* A config.json of any bytes beside the tensors of a small model: the folder is opened, its
- * configuration is one that rotor loads, and its model is made; or it is refused. */
+/* A config.json of any bytes beside the tensors of a small RoFormer, and of a small Llama: the
+ * folder is opened, its configuration is one that rotor loads, and its model is made; or it is
+ * refused. */
 
 #include "fuzz.h"
 
@@ -13,63 +14,79 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[64], config[96];
+enum { FOLDERS = 2 };
+static char folders[FOLDERS][40];
 
-static void forget_folder(void)
+static void forget_folders(void)
 {
     char path[128];
     static const char *const names[] = {"config.json", "model.safetensors", "README.md"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        remove(path);
+    for (int n = 0; n < FOLDERS; n++) {
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            snprintf(path, sizeof path, "%s/%s", folders[n], names[i]);
+            remove(path);
+        }
+        rmdir(folders[n]);
     }
-    rmdir(folder);
 }
 
-/* The smallest RoFormer, with theta of its own in config.json, once for all inputs. */
-static void make_folder(void)
+/* The smallest model, with theta of its own in config.json. */
+static void make_folder(int n, const rt_roformer_options *o)
 {
-    const rt_roformer_options o = {.vocab = 5,
-                                   .layers = 1,
-                                   .dim = 4,
-                                   .heads = 1,
-                                   .ffn_dim = 4,
-                                   .norm_eps = 1e-12,
-                                   .tie_embeddings = true,
-                                   .position = {.frequencies = {.base = 10000, .scale = 1},
-                                                .fraction = 1},
-                                   .theta = {.learn = true, .scope = RT_THETA_LAYER}};
     rt_roformer *model;
-    snprintf(folder, sizeof folder, "/tmp/rotor-fuzz-%ld-folder", (long)getpid());
-    snprintf(config, sizeof config, "%s/config.json", folder);
-    if (rt_roformer_new(&model, &o, 1, NULL).code ||
-        rt_huggingface_write(folder, model,
+    snprintf(folders[n], sizeof folders[n], "/tmp/rotor-fuzz-%d-%c", (int)getpid(), "ab"[n]);
+    if (rt_roformer_new(&model, o, 1, NULL).code ||
+        rt_huggingface_write(folders[n], model,
                              &(rt_huggingface_export){.length = 8, .overwrite = true})
             .code)
         abort();
     rt_roformer_free(model);
-    atexit(forget_folder);
 }
 
-static void write_config(const uint8_t *bytes, size_t size)
+/* Once for all inputs. */
+static void make_folders(void)
 {
-    FILE *file = fopen(config, "wb");
+    rt_roformer_options o = {.vocab = 5,
+                             .layers = 1,
+                             .dim = 4,
+                             .heads = 1,
+                             .ffn_dim = 4,
+                             .norm_eps = 1e-12,
+                             .tie_embeddings = true,
+                             .position = {.frequencies = {.base = 10000, .scale = 1},
+                                          .fraction = 1},
+                             .theta = {.learn = true, .scope = RT_THETA_LAYER}};
+    make_folder(0, &o);
+    o.kind = RT_KIND_DECODER;
+    o.norm = RT_NORM_PRE;
+    o.norm_kind = RT_NORM_RMS;
+    o.ffn = RT_FFN_SWIGLU;
+    o.bias = RT_BIAS_NO;
+    o.causal = true;
+    o.position.pairing = RT_HALF;
+    make_folder(1, &o);
+    atexit(forget_folders);
+}
+
+static void write_config(const char *folder, const uint8_t *bytes, size_t size)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    FILE *file = fopen(path, "wb");
     if (!file || fwrite(bytes, 1, size, file) != size || fclose(file))
         abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+static void try_folder(const char *folder, const uint8_t *bytes, size_t size)
 {
     rt_huggingface *there;
     rt_roformer *model = NULL;
-    if (!*folder)
-        make_folder();
-    write_config(bytes, size);
+    write_config(folder, bytes, size);
     rt_status status = rt_huggingface_open(&there, folder);
     if ((status.code == RT_OK) != (there != NULL) || (status.code && status.code != RT_CHECKPOINT))
         abort();
     if (!there)
-        return 0;
+        return;
     status = rt_huggingface_model(there, &model);
     if ((status.code == RT_OK) != (model != NULL) || (status.code && status.code != RT_CHECKPOINT))
         abort();
@@ -81,5 +98,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     rt_free(ini);
     rt_roformer_free(model);
     rt_huggingface_close(there);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    if (!*folders[0])
+        make_folders();
+    for (int n = 0; n < FOLDERS; n++)
+        try_folder(folders[n], bytes, size);
     return 0;
 }

@@ -1,0 +1,128 @@
+/* Folders of Llama and Mistral through the program: evaluated, trained on, and written. */
+
+#include "train_program.h"
+
+static void enter_with_files(void)
+{
+    enter();
+    setenv("LLAMA", TEST_SOURCES "/fixtures/llama", 1);
+    expect_exit(w, 0,
+                "seq 3000 | awk '{ print 4 + ($1 * 7 + $1 %% 5) %% 37 }' >ids.txt; "
+                "h5import ids.txt -d 3000 -p /ids -t TEXTIN -s 32 -o ids.h5");
+    expect_exit(w, 0,
+                "printf '[data]\\ntask = tokens\\nfile = ids.h5:/ids\\nvocab = 41\\nlength = 16\\n"
+                "objective = lm\\n[model]\\nkind = decoder\\ndim = 24\\nheads = 4\\n"
+                "kv_heads = 2\\nffn_dim = 50\\n[optimizer]\\nlr = 0.002\\nschedule_steps = 20\\n"
+                "[train]\\nsteps = 20\\nbatch_size = 8\\neval_every = 20\\n"
+                "checkpoint_every = 10\\ninit_from = '$LLAMA'/llama/hf\\n' >d.ini");
+}
+
+/* The line of an evaluation, from the loss on. */
+static void evaluate(const char *arguments, char line[LINE_SIZE])
+{
+    expect_exit(w, 0, "$TRAIN --eval --quiet %s", arguments);
+    line_of(w->out, "eval: loss ", line);
+}
+
+#define IDS "data.file=ids.h5:/ids data.length=16 "
+
+START_TEST(a_folder_is_evaluated_on_ids)
+{
+    static const char *const names[] = {"llama", "llama_bias", "llama_longrope", "mistral_window"};
+    expect_exit(w, 0, "$TRAIN --checkpoint $LLAMA/%s/hf --eval " IDS, names[_i]);
+    expect_text(w->out, "eval: loss ");
+    expect_no_text(w->out, "diverged");
+    expect_no_text(w->err, "warning");
+    expect_exit(w, 4, "$TRAIN --checkpoint $LLAMA/%s/hf --predict 'a b'", names[_i]);
+    expect_text(w->err, "/hf has neither vocab.txt nor tokenizer.json: it reads ids, not texts\n");
+}
+END_TEST
+
+START_TEST(the_configuration_of_a_folder_is_shown)
+{
+    expect_exit(w, 0, "$TRAIN --checkpoint $LLAMA/mistral_window/hf --print-config | tr -s ' '");
+    expect_text(w->out, "\nmodel.kind decoder ");
+    expect_text(w->out, "\nmodel.kv_heads 2 ");
+    expect_text(w->out, "\nmodel.window 5 ");
+    expect_text(w->out, "\nmodel.norm_eps 1e-05 ");
+    expect_text(w->out, "\nposition.pairing half ");
+    expect_text(w->out, "\ndata.objective lm ");
+    expect_exit(w, 0, "$TRAIN --checkpoint $LLAMA/llama_yarn/hf --print-config | tr -s ' '");
+    expect_text(w->out, "\nposition.scaling yarn ");
+    expect_text(w->out, "\nposition.scale 4 ");
+    expect_text(w->out, "\nposition.original_len 16 ");
+}
+END_TEST
+
+START_TEST(training_goes_on_from_a_folder)
+{
+    expect_exit(w, 0, "$TRAIN d.ini run.name=a");
+    expect_text(w->err, "starting from ");
+    expect_no_text(w->err, "warning");
+    expect_no_text(w->err, "starts anew");
+    expect_exit(w, 0, "$TRAIN d.ini run.name=b train.steps=10");
+    expect_exit(w, 0, "$TRAIN d.ini run.name=b --resume");
+    expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
+    expect_exit(w, 0, "$TRAIN d.ini run.name=c train.steps=1 theta.learn=yes");
+    expect_text(w->err, ", theta included\n");
+    expect_exit(w, 0, "$TRAIN d.ini run.name=e train.steps=1 model.window=4");
+    expect_text(w->err, "train: warning: model.window is not that of the folder's model");
+    expect_exit(w, 4, "$TRAIN d.ini run.name=f model.kind=roformer model.causal=yes");
+    expect_text(w->err, "config.json: it is of a model with model.kind = decoder, which this model "
+                        "is not\n");
+}
+END_TEST
+
+/* Theta is written as radians; in the form log its logarithm can come back one digit off. */
+START_TEST(what_is_written_evaluates_as_the_run_does)
+{
+    static const char *const runs[] = {
+        "model.tie_embeddings=no",
+        "train.init_from= model.window=6 model.tie_embeddings=yes position.pairing=interleaved",
+        "theta.learn=yes theta.scope=model optimizer.clip_norm=0",
+        "theta.learn=yes theta.scope=layer",
+        "train.init_from= theta.learn=yes theta.scope=head model.kv_heads=4 position.fraction=1",
+        "train.init_from= model.bias=yes position.scaling=yarn position.scale=2",
+    };
+    char line[LINE_SIZE], again[LINE_SIZE];
+    double before, after;
+    expect_exit(w, 0, "$TRAIN d.ini %s", runs[_i]);
+    evaluate("--checkpoint runs/d", line);
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/d --export out");
+    ck_assert_str_eq(w->out, "export: out\n");
+    evaluate("--checkpoint out data.file=ids.h5:/ids", again);
+    ck_assert_int_eq(sscanf(line, "eval: loss %lf", &before), 1);
+    ck_assert_int_eq(sscanf(again, "eval: loss %lf", &after), 1);
+    expect_number(after / before, 1 - 2e-5, 1 + 2e-5);
+    ck_assert_str_eq(strchr(line, ','), strchr(again, ','));
+    /* and what is read and written again is the same */
+    expect_exit(w, 0, "$TRAIN --checkpoint out --export again");
+    expect_exit(w, 0, "cmp out/config.json again/config.json");
+    evaluate("--checkpoint again data.file=ids.h5:/ids", line);
+    ck_assert_str_eq(line, again);
+}
+END_TEST
+
+START_TEST(what_cannot_be_written_is_exit_2)
+{
+    expect_exit(w, 0, "$TRAIN d.ini --quiet train.steps=1 train.init_from= model.norm_kind=layer");
+    expect_exit(w, 2, "$TRAIN --checkpoint runs/d --export out");
+    expect_text(w->err, "model.norm_kind = layer cannot be exported: a Llama of Hugging Face has "
+                        "RMS norms\n");
+    ck_assert(!exists("out"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("train llama");
+    TCase *tests = leak_checked_case(suite, "llama");
+    tcase_add_checked_fixture(tests, enter_with_files, leave);
+    tcase_set_timeout(tests, 300);
+    tcase_add_loop_test(tests, a_folder_is_evaluated_on_ids, 0, 4);
+    tcase_add_test(tests, the_configuration_of_a_folder_is_shown);
+    tcase_add_test(tests, training_goes_on_from_a_folder);
+    tcase_add_loop_test(tests, what_is_written_evaluates_as_the_run_does, 0, 6);
+    tcase_add_test(tests, what_cannot_be_written_is_exit_2);
+    return run_suite(suite);
+}
