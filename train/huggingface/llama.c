@@ -141,7 +141,7 @@ static rt_roformer_options read_options(rt_reading *r, bool mistral)
         .norm_kind = RT_NORM_RMS,
         .ffn = read_ffn(r),
         .bias = read_bias(r, mistral),
-        .norm_eps = rt_reading_above_0(r, "rms_norm_eps", 1e-6),
+        .norm_eps = rt_reading_eps(r, "rms_norm_eps", 1e-6),
         .init_std = std > 0 ? std : RT_INIT_STD,
         .activation = RT_SILU,
         .attention_dropout = rt_reading_below(r, "attention_dropout", 0, 0, 1),

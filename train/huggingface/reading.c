@@ -65,6 +65,14 @@ double rt_reading_above_0(rt_reading *r, const char *key, double initial)
     return initial;
 }
 
+double rt_reading_eps(rt_reading *r, const char *key, double initial)
+{
+    const double eps = rt_reading_below(r, key, initial, 0, 1);
+    if (!(eps > 0))
+        rt_reading_refuse(r, "%s must be above 0", key);
+    return eps;
+}
+
 bool rt_reading_flag(rt_reading *r, const char *key, bool initial)
 {
     const json_t *value = rt_reading_find(r, key);

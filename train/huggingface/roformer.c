@@ -42,9 +42,6 @@ static rt_activation read_activation(rt_reading *r)
 static rt_roformer_options read_options(rt_reading *r)
 {
     const int dim = rt_reading_size(r, "hidden_size", 768);
-    const double eps = rt_reading_below(r, "layer_norm_eps", 1e-12, 0, 1);
-    if (!(eps > 0))
-        rt_reading_refuse(r, "layer_norm_eps must be above 0");
     return (rt_roformer_options){
         .vocab = rt_reading_size(r, "vocab_size", 50000),
         .token_types = rt_reading_size(r, "type_vocab_size", 2),
@@ -53,7 +50,7 @@ static rt_roformer_options read_options(rt_reading *r)
         .heads = rt_reading_size(r, "num_attention_heads", 12),
         .embedding_dim = rt_reading_size(r, "embedding_size", dim),
         .ffn_dim = rt_reading_size(r, "intermediate_size", 3072),
-        .norm_eps = eps,
+        .norm_eps = rt_reading_eps(r, "layer_norm_eps", 1e-12),
         .init_std = RT_INIT_STD,
         .activation = read_activation(r),
         .dropout = rt_reading_below(r, "hidden_dropout_prob", 0.1, 0, 1),
