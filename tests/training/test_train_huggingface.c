@@ -75,8 +75,8 @@ START_TEST(without_a_vocabulary_ids_are_read_and_texts_refused)
     expect_text(w->out, "eval: loss 7.");
     expect_no_text(w->out, "diverged");
     expect_exit(w, 4, "$TRAIN --checkpoint $HF/model/hf --predict 'a [MASK]'");
-    expect_text(w->err, "/model/hf has neither vocab.txt nor tokenizer.json: it reads ids, not "
-                        "texts\n");
+    expect_text(w->err, "/model/hf has no vocab.txt and no tokenizer.json that rotor reads: it "
+                        "reads ids, not texts\n");
     expect_exit(w, 4, "$TRAIN --checkpoint $HF/model/hf --eval data.task=text data.file=text.txt");
     expect_text(w->err, "the model was trained without a vocabulary of text");
     expect_exit(w, 0, "$TRAIN --checkpoint $HF/model/hf --print-config");

@@ -34,7 +34,22 @@ START_TEST(a_folder_is_evaluated_on_ids)
     expect_no_text(w->out, "diverged");
     expect_no_text(w->err, "warning");
     expect_exit(w, 4, "$TRAIN --checkpoint $LLAMA/%s/hf --predict 'a b'", names[_i]);
-    expect_text(w->err, "/hf has neither vocab.txt nor tokenizer.json: it reads ids, not texts\n");
+    expect_text(
+        w->err,
+        "/hf has no vocab.txt and no tokenizer.json that rotor reads: it reads ids, not texts\n");
+}
+END_TEST
+
+START_TEST(a_tokenizer_that_is_not_known_leaves_the_ids)
+{
+    expect_exit(w, 0,
+                "cp -r $LLAMA/llama/hf m; chmod -R u+w m; "
+                "echo '{\"model\": {\"type\": \"Unigram\"}}' >m/tokenizer.json; "
+                "$TRAIN --checkpoint m --eval " IDS);
+    expect_text(w->err, "train: warning: tokenizer.json: ");
+    expect_text(w->err, "; texts cannot be read, ids can\n");
+    expect_exit(w, 4, "$TRAIN --checkpoint m --predict 'a b'");
+    expect_text(w->err, "m has no vocab.txt and no tokenizer.json that rotor reads: it reads ids");
 }
 END_TEST
 
@@ -120,6 +135,7 @@ int main(void)
     tcase_add_checked_fixture(tests, enter_with_files, leave);
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, a_folder_is_evaluated_on_ids, 0, 4);
+    tcase_add_test(tests, a_tokenizer_that_is_not_known_leaves_the_ids);
     tcase_add_test(tests, the_configuration_of_a_folder_is_shown);
     tcase_add_test(tests, training_goes_on_from_a_folder);
     tcase_add_loop_test(tests, what_is_written_evaluates_as_the_run_does, 0, 6);

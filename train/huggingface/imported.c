@@ -4,6 +4,7 @@
 #include "train/huggingface/private.h"
 #include "train/huggingface/tokenizer.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- labels ---- */
@@ -92,6 +93,29 @@ static rt_status configure(rt_imported *m)
 
 /* ---- the folder ---- */
 
+static rt_status add_warning(rt_huggingface *there, const char *line)
+{
+    rt_writer w = {0};
+    rt_writer_add(&w, "%s%s\n", there->warnings, line);
+    char *warnings = rt_writer_take(&w);
+    if (!warnings)
+        return rt_out_of_memory("warnings");
+    rt_free(there->warnings);
+    there->warnings = warnings;
+    return rt_ok();
+}
+
+/* Tokenizers of decoders are of many kinds: one that rotor has not leaves the ids. */
+static rt_status read_vocabulary(rt_imported *m, const char *folder)
+{
+    char line[RT_MESSAGE_SIZE + 64];
+    rt_status status = rt_tokenizer_read(&m->vocabulary, folder, m->there->level, &m->warning);
+    if (status.code != RT_CHECKPOINT || m->there->options.kind != RT_KIND_DECODER)
+        return status;
+    snprintf(line, sizeof line, "%s; texts cannot be read, ids can", status.message);
+    return add_warning(m->there, line);
+}
+
 static rt_status check_vocabulary(const rt_imported *m)
 {
     const int words = m->there->options.vocab;
@@ -109,7 +133,7 @@ rt_status rt_imported_open(rt_imported **imported_new, const char *folder)
         return rt_out_of_memory("a folder of Hugging Face");
     rt_status status = rt_huggingface_open(&m->there, folder);
     if (!status.code)
-        status = rt_tokenizer_read(&m->vocabulary, folder, m->there->level, &m->warning);
+        status = read_vocabulary(m, folder);
     if (!status.code)
         status = check_vocabulary(m);
     if (!status.code)

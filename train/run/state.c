@@ -179,7 +179,8 @@ static rt_status check_readable(const rt_run *r)
     if (!r->imported || r->vocabulary || r->arguments->command != RT_COMMAND_PREDICT)
         return rt_ok();
     return rt_error(RT_CHECKPOINT,
-                    "%s has neither vocab.txt nor tokenizer.json: it reads ids, not texts",
+                    "%s has no vocab.txt and no tokenizer.json that rotor reads: it reads ids, not "
+                    "texts",
                     r->arguments->checkpoint);
 }
 
