@@ -6,8 +6,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, LARGE_BLOCK = 1 << 25 };
 
 const char rt_precision_guard = 0;
 
@@ -38,10 +42,35 @@ void *rt_alloc_unset(size_t count, size_t size)
     return memory;
 }
 
+#ifdef __linux__
+/* Gives the whole pages of a block back to the kernel, which puts zeroed ones in their place when
+ * they are next touched (madvise(2); private memory, as that of malloc is). */
+static int drop_pages(char *memory, size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t before = (page - (uintptr_t)memory % page) % page;
+    const size_t whole = (bytes - before) / page * page;
+    if (madvise(memory + before, whole, MADV_DONTNEED))
+        return 0;
+    memset(memory, 0, before);
+    memset(memory + before + whole, 0, bytes - before - whole);
+    return 1;
+}
+#else
+static int drop_pages(char *memory, size_t bytes)
+{
+    (void)memory, (void)bytes;
+    return 0;
+}
+#endif
+
 void *rt_alloc(size_t count, size_t size)
 {
     void *memory = rt_alloc_unset(count, size);
-    return memory ? memset(memory, 0, count * size) : NULL;
+    const size_t bytes = count * size;
+    if (memory && (bytes < LARGE_BLOCK || !drop_pages(memory, bytes)))
+        memset(memory, 0, bytes);
+    return memory;
 }
 
 char *rt_copy_text(const char *text)

@@ -78,6 +78,51 @@ START_TEST(memory_is_zeroed_aligned_and_counted)
 }
 END_TEST
 
+/* Sizes around that from which pages are dropped, in memory that others have written to. */
+START_TEST(large_memory_is_zeroed_again)
+{
+    static const size_t sizes[] = {(1u << 25) - 1, 1u << 25, (1u << 25) + 1, 100000001};
+    for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
+        for (int turn = 0; turn < 3; turn++) {
+            size_t written = 0;
+            unsigned char *block = rt_alloc(sizes[n], 1);
+            ck_assert_ptr_nonnull(block);
+            for (size_t i = 0; i < sizes[n]; i++)
+                written += block[i] != 0;
+            ck_assert_msg(!written, "%zu of %zu bytes are not 0", written, sizes[n]);
+            memset(block, 0xa5, sizes[n]);
+            rt_free(block);
+        }
+}
+END_TEST
+
+/* Pages of this process that are in memory; 0 where that is not known. */
+static long resident_pages(void)
+{
+    long size = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file && fscanf(file, "%ld %ld", &size, &resident) != 2)
+        resident = 0;
+    if (file)
+        fclose(file);
+    return resident;
+}
+
+START_TEST(large_memory_takes_none_until_it_is_written)
+{
+    const long before = resident_pages();
+    void *block = rt_alloc(1u << 28, 1); /* 65536 pages of 4 KiB */
+    const long taken = resident_pages() - before;
+    ck_assert_ptr_nonnull(block);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    ck_assert_msg(!before || taken < 1024, "%ld pages are taken", taken);
+#else
+    (void)taken;
+#endif
+    rt_free(block);
+}
+END_TEST
+
 START_TEST(the_nth_request_fails_once)
 {
     rt_memory_fail_at(2);
@@ -155,6 +200,8 @@ int main(void)
     tcase_add_test(tests, shapes_are_counted_and_written);
     tcase_add_test(tests, a_shape_of_too_many_axes_is_none);
     tcase_add_test(tests, memory_is_zeroed_aligned_and_counted);
+    tcase_add_test(tests, large_memory_is_zeroed_again);
+    tcase_add_test(tests, large_memory_takes_none_until_it_is_written);
     tcase_add_test(tests, the_nth_request_fails_once);
     tcase_add_test(tests, random_words_are_philox);
     tcase_add_test(tests, normal_numbers_have_their_distribution);
