@@ -138,6 +138,12 @@ static const struct {
      "\"original_max_position_embeddings\": 0",
      "config.json: rope_parameters.original_max_position_embeddings must be a whole number from 1 "
      "to 1000000"},
+    {"llama", "\"max_position_embeddings\": 64", "\"max_position_embeddings\": 1073741825",
+     "config.json: max_position_embeddings must be a whole number from 1 to 1073741824"},
+    {"llama", "\"max_position_embeddings\": 64",
+     "\"max_position_embeddings\": 2000000, \"rope_scaling\": {\"type\": \"dynamic\", \"factor\": "
+     "2}",
+     "config.json: max_position_embeddings = 2000000: a scaling of rotor is of 1000000 at most"},
     {"llama_llama3", "\"high_freq_factor\": 4.0", "\"high_freq_factor\": 1",
      "config.json: position.scaling: llama3 goes from fewer turns to more; got 1 and 1"},
     {"llama_longrope", "\"short_factor\": [", "\"short_factor\": [1.0, ",
@@ -221,8 +227,12 @@ START_TEST(the_keys_of_a_folder_are_those_of_the_model)
     ck_assert(o->attention_dropout == 0.25 && o->init_std == 0.5 && o->norm_eps == 1e-5);
     ck_assert_str_eq(there->architecture, "LlamaForCausalLM");
     rt_huggingface_close(there);
-    there = opened_llama(LLAMA("llama"), CHANGES("\"pad_token_id\": null", "\"pad_token_id\": -1"));
+    there = opened_llama(LLAMA("llama"), CHANGES("\"pad_token_id\": null", "\"pad_token_id\": -1",
+                                                 "\"max_position_embeddings\": 64",
+                                                 "\"max_position_embeddings\": 2000000"));
     ck_assert_int_eq(there->padding_id, RT_NO_PADDING);
+    ck_assert_int_eq(there->max_positions, 2000000);
+    ck_assert_int_eq(there->length, 1000000);
     rt_huggingface_close(there);
 }
 END_TEST

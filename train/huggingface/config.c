@@ -137,7 +137,9 @@ static void read_all(rt_reading *r, rt_huggingface *there)
     there->files->family->read(r, there);
     there->options.head = head;
     check_heads(r, &there->options);
-    there->length = rt_reading_size(r, RT_HF_LENGTH, there->max_positions);
+    there->length =
+        rt_reading_size(r, RT_HF_LENGTH,
+                        there->max_positions < RT_MOST_SIZE ? there->max_positions : RT_MOST_SIZE);
     snprintf(there->level, sizeof there->level, "%s", rt_reading_word(r, RT_HF_LEVEL));
     if (!r->status.code && head != RT_HEAD_LM)
         read_labels(r, there);

@@ -153,14 +153,17 @@ static rt_roformer_options read_options(rt_reading *r, bool mistral)
     };
 }
 
+/* For most models the number means nothing but a length to begin with. */
+enum { MOST_POSITIONS = 1 << 30 };
+
 static void read(rt_reading *r, rt_huggingface *there)
 {
     const bool mistral = !strcmp(rt_reading_word(r, "model_type"), "mistral");
     rt_roformer_options *o = &there->options;
     *o = read_options(r, mistral);
     check_head_dim(r, o);
-    there->max_positions =
-        rt_reading_size(r, "max_position_embeddings", mistral ? 4096 * 32 : 2048);
+    there->max_positions = rt_reading_whole(r, "max_position_embeddings",
+                                            mistral ? 4096 * 32 : 2048, 1, MOST_POSITIONS);
     there->padding_id = read_padding(r, o->vocab);
     o->position.frequencies =
         rt_llama_read_frequencies(r, o->dim / o->heads / 2, there->max_positions);

@@ -58,24 +58,31 @@ static rt_factors read_factors(rt_reading *p, const char *key, int pairs)
     return all;
 }
 
-/* What yarn multiplies cosines and sines by, if two more keys say so. */
-static double read_magnitude(rt_reading *p, double scale)
+/* What yarn and longrope multiply cosines and sines by; of yarn, two more keys can say so. */
+static double read_magnitude(rt_reading *p, rt_scaling scaling, double scale)
 {
     const double over = rt_reading_above_0(p, "mscale", 0);
     const double under = rt_reading_above_0(p, "mscale_all_dim", 0);
     const double given = rt_reading_above_0(p, "attention_factor", 0);
-    if (given > 0 || !(over > 0) || !(under > 0) || !(scale > 1))
+    if (given > 0 || scaling != RT_SCALING_YARN || !(over > 0) || !(under > 0) || !(scale > 1))
         return given;
     return (0.1 * over * log(scale) + 1) / (0.1 * under * log(scale) + 1);
 }
 
-/* The length before the scaling: a key of the model counts before that of the scaling. */
+/* The length before the scaling, if it matters: a key of the model counts before that of the
+ * scaling. */
 static int read_original(rt_reading *r, rt_reading *p, rt_scaling scaling, int max_positions)
 {
     static const char key[] = "original_max_position_embeddings";
-    if (scaling == RT_SCALING_DYNAMIC)
-        return max_positions;
-    return rt_reading_size(r, key, rt_reading_size(p, key, max_positions));
+    if (scaling == RT_SCALING_LINEAR)
+        return 0;
+    const int original = scaling == RT_SCALING_DYNAMIC
+                             ? max_positions
+                             : rt_reading_size(r, key, rt_reading_size(p, key, max_positions));
+    if (original > RT_MOST_SIZE)
+        rt_reading_refuse(r, "max_position_embeddings = %d: a scaling of rotor is of %d at most",
+                          max_positions, RT_MOST_SIZE);
+    return original;
 }
 
 static void read_scaling(rt_reading *r, rt_reading *p, rt_frequency_options *o, int pairs,
@@ -85,7 +92,8 @@ static void read_scaling(rt_reading *r, rt_reading *p, rt_frequency_options *o, 
     const bool implied = o->scaling == RT_SCALING_YARN || o->scaling == RT_SCALING_LONGROPE;
     if (!implied && !rt_reading_find(p, "factor"))
         rt_reading_refuse(p, "factor is missing");
-    o->scale = rt_reading_above_0(p, "factor", (double)max_positions / o->original_len);
+    o->scale =
+        rt_reading_above_0(p, "factor", implied ? (double)max_positions / o->original_len : 1);
     if (o->scaling == RT_SCALING_LONGROPE) {
         o->scale = fmax(o->scale, 1);
         o->short_factors = read_factors(p, "short_factor", pairs);
@@ -96,7 +104,7 @@ static void read_scaling(rt_reading *r, rt_reading *p, rt_frequency_options *o, 
     if (o->scaling == RT_SCALING_YARN && !rt_reading_flag(p, "truncate", true))
         rt_reading_refuse(p, "truncate = false: yarn of rotor rounds the ends of its ramp");
     if (implied)
-        o->attention_factor = read_magnitude(p, o->scale);
+        o->attention_factor = read_magnitude(p, o->scaling, o->scale);
     o->beta_fast = rt_reading_above_0(p, "beta_fast", o->beta_fast);
     o->beta_slow = rt_reading_above_0(p, "beta_slow", o->beta_slow);
     o->low_freq_factor = rt_reading_above_0(p, "low_freq_factor", o->low_freq_factor);
@@ -155,7 +163,7 @@ static void take_written(rt_huggingface *there)
     *o = (rt_frequency_options){RT_FREQUENCY_DEFAULTS};
     if (magnitude != 1) {
         o->scaling = RT_SCALING_YARN;
-        o->original_len = there->max_positions;
+        o->original_len = 1;
         o->attention_factor = magnitude;
     }
     rt_huggingface_take_theta(there);
