@@ -443,8 +443,7 @@ START_TEST(the_card_says_how_it_turns)
         "theta_i = 10000^(-2i/8), which is fixed.\n",
         "theta_i = 10000^(-2i/8), which is fixed and scaled (position.scaling = linear).\n",
         "was learned with the weights; `rope_parameters` in config.json has it",
-        "every layer has learned for itself. transformers has one theta for all: "
-        "`rope_parameters`",
+        "every layer has learned for itself. transformers has one theta for all: `rope_parame",
     };
     char card[8192];
     rt_roformer_options o = _i > 1 ? learning(_i - 2, RT_THETA_LOG) : usual();

@@ -128,6 +128,17 @@ START_TEST(what_cannot_be_written_is_exit_2)
 }
 END_TEST
 
+/* The length of a folder can be one that no training here has the memory for. */
+START_TEST(who_does_not_train_needs_no_memory_for_it)
+{
+    expect_exit(w, 0,
+                "cp -r $LLAMA/llama/hf m; chmod -R u+w m; "
+                "sed -i 's/\"max_position_embeddings\": 64/\"max_position_embeddings\": 1000000/' "
+                "m/config.json; $TRAIN --checkpoint m --export out");
+    expect_exit(w, 0, "grep -q '\"max_position_embeddings\": 1000000' out/config.json");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("train llama");
@@ -140,5 +151,6 @@ int main(void)
     tcase_add_test(tests, training_goes_on_from_a_folder);
     tcase_add_loop_test(tests, what_is_written_evaluates_as_the_run_does, 0, 6);
     tcase_add_test(tests, what_cannot_be_written_is_exit_2);
+    tcase_add_test(tests, who_does_not_train_needs_no_memory_for_it);
     return run_suite(suite);
 }

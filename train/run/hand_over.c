@@ -105,7 +105,7 @@ static rt_status open_as_told(rt_run *r, const meaning *m)
     const rt_data_meaning known = {r->vocabulary, r->labels, r->words, r->types};
     if (!status.code)
         status = rt_data_open_as(&r->data, &o, known);
-    return status.code ? status : rt_memory_check(r->config, r->data, r->world);
+    return status.code ? status : rt_memory_check(r->config, r->data, r->world, RT_USE_TRAIN);
 }
 
 static rt_status open_run(rt_run *r)

@@ -150,12 +150,26 @@ rt_status rt_run_use_engine(const rt_config *c)
                : status;
 }
 
+static rt_memory_use use_of(rt_command command)
+{
+    switch (command) {
+    case RT_COMMAND_EVAL:
+        return RT_USE_EVALUATE;
+    case RT_COMMAND_PREDICT:
+    case RT_COMMAND_EXPORT:
+    case RT_COMMAND_DECAY:
+        return RT_USE_MODEL;
+    default:
+        return RT_USE_TRAIN;
+    }
+}
+
 static rt_status make_trainer(rt_run *r)
 {
     rt_world *world = r->world;
     rt_status status = rt_run_use_engine(r->config);
     if (!status.code)
-        status = rt_memory_check(r->config, r->data, world);
+        status = rt_memory_check(r->config, r->data, world, use_of(r->arguments->command));
     if (world)
         status = r->hand_over(r, status);
     if (!status.code)

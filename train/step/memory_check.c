@@ -51,6 +51,7 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *c, const rt_
         return status;
     /* Process 0 has all moments, for its checkpoints. */
     const double moments = rank ? 2.0 / rt_world_size(world) : 2;
+    need->values = (double)parameters * sizeof(real);
     need->parameters = (1 + moments) * (double)parameters * sizeof(real);
     if (c->run.math == RT_MATH_BF16)
         need->parameters += (double)parameters * sizeof(uint16_t);
@@ -110,22 +111,40 @@ static rt_status check_limit(const rt_config *config, const rt_memory_need *need
                        need->products);
 }
 
-rt_status rt_memory_check(const rt_config *config, const rt_data *data, const rt_world *world)
+/* "parameters and moments 1.6, 6 blocks of gradients 3.2, activations 70.2", in gigabytes. */
+static void tell_parts(char *text, size_t size, const rt_memory_need *need, rt_memory_use use)
+{
+    const double giga = 1e9;
+    if (use == RT_USE_TRAIN)
+        snprintf(text, size,
+                 "parameters and moments %.1f, %d blocks of gradients %.1f, activations %.1f",
+                 need->parameters / giga, need->blocks, need->gradients / giga,
+                 need->activations / giga);
+    else
+        snprintf(text, size, "parameters %.1f, activations %.1f", need->values / giga,
+                 need->activations / giga);
+}
+
+rt_status rt_memory_check(const rt_config *config, const rt_data *data, const rt_world *world,
+                          rt_memory_use use)
 {
     const double giga = 1e9;
     const double there =
         (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / rt_world_on_host(world);
     rt_memory_need need;
+    char parts[128];
     rt_status status = rt_memory_estimate(&need, config, data, world);
     if (status.code)
         return rt_error(RT_CONFIG, "%s: the model is too large: %s", config->file, status.message);
-    const double all = need.parameters + need.gradients + need.activations;
+    if (use == RT_USE_MODEL)
+        need.activations = 0;
+    const double all =
+        need.activations + (use == RT_USE_TRAIN ? need.parameters + need.gradients : need.values);
     if (there <= 0 || all <= there)
         return check_limit(config, &need);
+    tell_parts(parts, sizeof parts, &need, use);
     return rt_error(RT_CONFIG,
-                    "%s: the run needs about %.1f GB of memory (parameters and moments %.1f, "
-                    "%d blocks of gradients %.1f, activations %.1f); this machine has %.1f GB%s",
-                    config->file, all / giga, need.parameters / giga, need.blocks,
-                    need.gradients / giga, need.activations / giga, there / giga,
+                    "%s: the run needs about %.1f GB of memory (%s); this machine has %.1f GB%s",
+                    config->file, all / giga, parts, there / giga,
                     rt_world_on_host(world) > 1 ? " for each process" : "");
 }
