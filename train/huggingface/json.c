@@ -2,148 +2,17 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "train/text/quote.h"
 #include "train/text/text_file.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* ---- before Jansson sees it ---- */
-
-typedef struct scanning {
-    const char *name;
-    int line;
-    int depth;
-    int values;
-} scanning;
-
-/* The byte behind a string, whose first quote is at `at`; `end` if it does not end. */
-static char *skip_string(char *at, const char *end)
-{
-    for (at++; at < end && *at != '"'; at++)
-        if (*at == '\\' && at + 1 < end)
-            at++;
-    return at < end ? at + 1 : at;
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* Whether that many digits are above 2^63-1, and whether they are above 2^64-1. */
-static bool is_above_63_bits(const char *digits, size_t count)
-{
-    static const char most[] = "9223372036854775807";
-    const size_t size = sizeof most - 1;
-    return count > size || (count == size && memcmp(digits, most, size) > 0);
-}
-
-static bool is_above_64_bits(const char *digits, size_t count)
-{
-    static const char most[] = "18446744073709551615";
-    const size_t size = sizeof most - 1;
-    return count > size || (count == size && memcmp(digits, most, size) > 0);
-}
-
-/* Changes a whole number as the header says. */
-static void settle_whole(char *digits, size_t count, bool negative)
-{
-    static const char most[] = "9223372036854775807";
-    const size_t size = sizeof most - 1;
-    if (negative && count == 1 && *digits == '0') {
-        *digits = '1';
-    } else if (is_above_63_bits(digits, count) &&
-               (negative || *digits == '0' || is_above_64_bits(digits, count))) {
-        memcpy(digits + count - 2, "e0", 2);
-    } else if (is_above_63_bits(digits, count)) {
-        memset(digits, ' ', count);
-        memcpy(digits + count - size, most, size);
-    }
-}
-
-/* Returns the byte behind a number, which may be changed. */
-static char *settle_number(char *at, const char *end)
-{
-    const bool negative = *at == '-';
-    char *const digits = at + negative;
-    char *behind = digits;
-    while (behind < end && is_digit(*behind))
-        behind++;
-    if (behind == end || (*behind != '.' && *behind != 'e' && *behind != 'E'))
-        settle_whole(digits, (size_t)(behind - digits), negative);
-    else
-        while (behind < end && (is_digit(*behind) || strchr("+-.eE", *behind)))
-            behind++;
-    return behind;
-}
-
-static rt_status count_value(scanning *s)
-{
-    if (++s->values <= RT_JSON_VALUES)
-        return rt_ok();
-    return rt_error(RT_CHECKPOINT, "%s:%d: has more than %d values", s->name, s->line,
-                    RT_JSON_VALUES);
-}
-
-static rt_status scan(scanning *s, char *at, const char *end)
-{
-    rt_status status = rt_ok();
-    while (at < end && !status.code) {
-        const char c = *at;
-        if (c == '"') {
-            char *const behind = skip_string(at, end);
-            for (; at < behind; at++)
-                s->line += *at == '\n';
-            continue;
-        }
-        if (c == '-' || is_digit(c)) {
-            at = settle_number(at, end);
-            continue;
-        }
-        if (c == '[' || c == '{') {
-            if (++s->depth > RT_JSON_DEPTH)
-                return rt_error(RT_CHECKPOINT, "%s:%d: has more than %d brackets within brackets",
-                                s->name, s->line, RT_JSON_DEPTH);
-            status = count_value(s);
-        }
-        s->depth -= c == ']' || c == '}';
-        if (c == ',')
-            status = count_value(s);
-        s->line += c == '\n';
-        at++;
-    }
-    return status;
-}
-
-/* ---- Jansson ---- */
-
-static rt_status cannot_parse(const char *name, const json_error_t *error)
-{
-    char quoted[RT_QUOTE_SIZE];
-    if (json_error_code(error) == json_error_out_of_memory)
-        return rt_out_of_memory(name);
-    return rt_error(RT_CHECKPOINT, "%s:%d: it is not as JSON must be: %s", name,
-                    error->line > 0 ? error->line : 1, rt_quote(quoted, error->text));
-}
-
 rt_status rt_json_read(json_t **object_new, const char *name, char *bytes, size_t size)
 {
-    scanning s = {.name = name, .line = 1};
-    json_error_t error;
-    *object_new = NULL;
-    rt_status status = scan(&s, bytes, bytes + size);
-    if (status.code)
-        return status;
-    json_t *json = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
-    if (!json)
-        return cannot_parse(name, &error);
-    if (!json_is_object(json)) {
-        json_decref(json);
-        return rt_error(RT_CHECKPOINT, "%s:1: must be an object, in braces", name);
-    }
-    *object_new = json;
-    return rt_ok();
+    rt_status status = rt_json_parse(object_new, RT_JSON_VALUES, name, bytes, size);
+    if (status.code == RT_DATA)
+        status.code = RT_CHECKPOINT;
+    return status;
 }
 
 rt_status rt_json_read_file(json_t **object_new, const char *folder, const char *name)

@@ -1,27 +1,14 @@
 #ifndef ROTOR_TRAIN_HUGGINGFACE_JSON_H
 #define ROTOR_TRAIN_HUGGINGFACE_JSON_H
 
-/* JSON of strangers, by Jansson: with limits on what it may take, and without what it lets pass
- * that is no JSON, or none that the formats here allow.
- *
- * Jansson keeps its own memory (malloc). Errors are RT_CHECKPOINT, begin with `name` and tell the
- * line; RT_MEMORY. */
+/* JSON in the folders of strangers, as data/json.h reads it; but errors are RT_CHECKPOINT. */
 
-#include "core/status.h"
+#include "data/json.h"
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+/* In one text. */
+enum { RT_JSON_VALUES = 1 << 20 };
 
-/* Brackets within brackets, as in serde_json, which Hugging Face reads with; and values in one
- * text, each of which takes up to 250 bytes. */
-enum { RT_JSON_DEPTH = 127, RT_JSON_VALUES = 1 << 20 };
-
-/* An object, to be given back with json_decref. A key that comes twice is refused, and so is NUL in
- * a string. The bytes are changed where Jansson and the formats differ on whole numbers: -0, which
- * it takes for 0, is read as -1; those from 2^63 to 2^64-1, which it does not take, as 2^63-1; and
- * larger ones as numbers that are not whole. */
+/* An object, to be given back with json_decref; the bytes are changed. */
 rt_status rt_json_read(json_t **object_new, const char *name, char *bytes,
                        size_t size) RT_MUST_CHECK;
 
