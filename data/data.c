@@ -137,8 +137,11 @@ rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o, rt_data_
 rt_status rt_data_open_without(rt_data **data_new, const rt_data_options *o,
                                rt_data_meaning meaning)
 {
-    rt_data *data = new_data(o, meaning);
-    *data_new = data;
+    *data_new = NULL;
+    rt_status status = meaning.vocabulary ? rt_text_check_special(o, meaning.vocabulary) : rt_ok();
+    if (status.code)
+        return status;
+    rt_data *data = *data_new = new_data(o, meaning);
     if (!data)
         return rt_out_of_memory("the source of data");
     if (meaning.vocabulary) {
@@ -277,9 +280,10 @@ rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_ne
     rt_status status = need_vocabulary(data);
     if (status.code)
         return status;
-    if (bytes > INT_MAX)
-        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", INT_MAX, bytes);
-    int32_t *ids = rt_alloc(bytes, sizeof *ids);
+    const int limit = rt_vocabulary_most_bytes(data->vocabulary);
+    if (bytes > (size_t)limit)
+        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", limit, bytes);
+    int32_t *ids = rt_alloc(rt_vocabulary_most_ids(data->vocabulary, bytes), sizeof *ids);
     if (!ids)
         return rt_out_of_memory("the ids of a text");
     status = rt_vocabulary_encode(data->vocabulary, text, bytes, ids, count, unknown);

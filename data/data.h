@@ -39,7 +39,8 @@ typedef struct rt_data_options {
                                       tokens: file.h5:/dataset; classify, tag: one path */
     char eval_file[RT_PATH_SIZE];  /* classify, tag: "": a share of the rows */
     char vocab_file[RT_PATH_SIZE]; /* text at level char: a vocab.txt; "": the text's characters;
-                                      at level wordpiece needed, unless a vocabulary is given */
+                                      at the levels wordpiece and bpe (tokenizer.json) needed,
+                                      unless a vocabulary is given */
     rt_level level;                /* text */
     bool lowercase;                /* text at level wordpiece: lower case without accents */
     rt_objective objective;        /* see rt_data_task_has_objective */
@@ -99,7 +100,8 @@ rt_status rt_data_check(const rt_data_options *o) RT_MUST_CHECK;
  * `vocabulary` is the one that a text must be read with, and is needed as long as the source;
  * only a text looks at it. RT_CONFIG if it is of another level, or is not that of
  * data.vocab_file. NULL: that of data.vocab_file or, without one, of the text, which is RT_CONFIG
- * at level wordpiece. */
+ * at the levels wordpiece and bpe; so is a vocabulary without a special token that the task needs.
+ */
 rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
                        const rt_vocabulary *vocabulary) RT_MUST_CHECK;
 

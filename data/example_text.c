@@ -117,7 +117,6 @@ static rt_status encode(rt_example_text *x, const rt_data *data, const char *lin
     return rt_ok();
 }
 
-/* A text has at most as many ids as bytes. */
 static rt_status encode_all(rt_example_text *x, const rt_data *data, const char *line,
                             rt_example *example, int32_t *ids, int32_t *labels)
 {
@@ -137,8 +136,9 @@ static rt_status fill(rt_example_text *x, const rt_data *data, const char *line,
                       rt_batch *row)
 {
     rt_example example = {.label = 0};
-    int32_t *ids = rt_alloc_unset(size, sizeof *ids);
-    int32_t *labels = is_tag(data) ? rt_alloc_unset(size, sizeof *labels) : NULL;
+    const size_t most = rt_vocabulary_most_ids(data->vocabulary, size);
+    int32_t *ids = rt_alloc_unset(most, sizeof *ids);
+    int32_t *labels = is_tag(data) ? rt_alloc_unset(most, sizeof *labels) : NULL;
     rt_status status = ids && (labels || !is_tag(data))
                            ? encode_all(x, data, line, &example, ids, labels)
                            : rt_out_of_memory("the ids of a text");
@@ -160,8 +160,9 @@ static rt_status check_use(const rt_data *data, size_t size, const rt_batch *row
     if (row->length < data->task->shortest)
         return rt_error(RT_ARGUMENT, "data.length must be at least %d for %s; got %d",
                         data->task->shortest, data->task->name, row->length);
-    if (size > INT_MAX)
-        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", INT_MAX, size);
+    const int limit = rt_vocabulary_most_bytes(data->vocabulary);
+    if (size > (size_t)limit)
+        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", limit, size);
     return rt_ok();
 }
 

@@ -181,8 +181,9 @@ static rt_status make_rows(rt_data *data, const sources *s)
             rows += s->file[i].texts[k].begins;
     x->pairs = training->pairs;
     x->rows = rt_alloc(rows, sizeof *x->rows);
-    x->ids = rt_alloc_unset(bytes, sizeof *x->ids);
-    x->labels = is_tag(data) ? rt_alloc_unset(bytes, sizeof *x->labels) : NULL;
+    const size_t most = rt_vocabulary_most_ids(data->vocabulary, bytes);
+    x->ids = rt_alloc_unset(most, sizeof *x->ids);
+    x->labels = is_tag(data) ? rt_alloc_unset(most, sizeof *x->labels) : NULL;
     if (!x->rows || !x->ids || (is_tag(data) && !x->labels))
         return rt_out_of_memory("the texts of data.file");
     rt_status status = add_file(data, training, 0);

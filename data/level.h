@@ -7,9 +7,11 @@
 
 #include <stddef.h>
 
-/* What a text is cut into: bytes, the code points of UTF-8, or pieces of words. */
+/* What a text is cut into: bytes, the code points of UTF-8, pieces of words as BERT has them, or
+ * runs of bytes that byte pair encoding has joined. */
 #define RT_LEVELS(X)                                                                               \
-    X(RT_LEVEL_BYTE, "byte") X(RT_LEVEL_CHAR, "char") X(RT_LEVEL_WORDPIECE, "wordpiece")
+    X(RT_LEVEL_BYTE, "byte")                                                                       \
+    X(RT_LEVEL_CHAR, "char") X(RT_LEVEL_WORDPIECE, "wordpiece") X(RT_LEVEL_BPE, "bpe")
 typedef enum rt_level { RT_LEVELS(RT_CHOICE_VALUE) } rt_level;
 
 /* Bytes for the name of a word or another unit in a message. */

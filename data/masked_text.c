@@ -25,7 +25,8 @@ static rt_status encode(const rt_vocabulary *vocabulary, const char *text, int32
     rt_status status = rt_ok();
     ids[(*count)++] = vocabulary->special.cls;
     while (rest && !status.code) {
-        const char *found = strstr(rest, RT_MASK_WORD);
+        const char *found =
+            vocabulary->special.mask != RT_NO_ID ? strstr(rest, RT_MASK_WORD) : NULL;
         int added;
         status = put_units(vocabulary, rest, found ? (size_t)(found - rest) : strlen(rest),
                            (size_t)(rest - text), ids + *count, &added, unknown);
@@ -46,9 +47,10 @@ rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, const char *tex
     *ids_new = NULL;
     *count = *masks = 0;
     *unknown = (rt_unknown){0};
-    if (bytes >= INT_MAX)
-        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", INT_MAX - 1, bytes);
-    int32_t *ids = rt_alloc_unset(bytes + 1, sizeof *ids); /* no unit is shorter than a byte */
+    const int limit = rt_vocabulary_most_bytes(vocabulary) - 1;
+    if (bytes > (size_t)limit)
+        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", limit, bytes);
+    int32_t *ids = rt_alloc_unset(rt_vocabulary_most_ids(vocabulary, bytes) + 1, sizeof *ids);
     if (!ids)
         return rt_out_of_memory("the ids of a text");
     rt_status status = encode(vocabulary, text, ids, count, masks, unknown);

@@ -79,10 +79,12 @@ extern const rt_source rt_labelled;
 void rt_text_check(const rt_data_options *o, rt_rule_sink to);
 void rt_tokens_check(const rt_data_options *o, rt_rule_sink to);
 
-/* What other texts have in common with the task text: the rules of data.vocab_file; and the
- * vocabulary of a text, the given one or that of data.vocab_file or else its own, which becomes the
- * source's. */
+/* What other texts have in common with the task text: the rules of data.vocab_file; whether a
+ * vocabulary has the special tokens that its task needs, RT_CONFIG if not; and the vocabulary of a
+ * text, the given one or that of data.vocab_file or else its own, which becomes the source's. */
 void rt_text_check_vocabulary(const rt_data_options *o, rt_rule_sink to);
+rt_status rt_text_check_special(const rt_data_options *o,
+                                const rt_vocabulary *vocabulary) RT_MUST_CHECK;
 rt_status rt_text_find_vocabulary(rt_data *data, const unsigned char *text,
                                   size_t bytes) RT_MUST_CHECK;
 

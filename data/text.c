@@ -12,8 +12,8 @@ void rt_text_check_vocabulary(const rt_data_options *o, rt_rule_sink to)
 {
     if (*o->vocab_file && o->level == RT_LEVEL_BYTE)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.vocab_file", "data.level"),
-                       "data.vocab_file is for data.level = char or wordpiece: level byte has all "
-                       "bytes as its vocabulary");
+                       "data.vocab_file is for data.level = char, wordpiece or bpe: level byte has "
+                       "all bytes as its vocabulary");
     if (o->lowercase && o->level != RT_LEVEL_WORDPIECE)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.lowercase", "data.level"),
                        "data.lowercase is for data.level = wordpiece");
@@ -30,9 +30,13 @@ void rt_text_check(const rt_data_options *o, rt_rule_sink to)
 
 /* ---- the vocabulary ---- */
 
-static rt_status read_vocabulary(rt_vocabulary **vocabulary_new, const rt_data_options *o)
+/* Whoever gave a vocabulary may know its special ids from other files. */
+static rt_status read_vocabulary(rt_vocabulary **vocabulary_new, const rt_data_options *o,
+                                 const rt_vocabulary *given)
 {
-    const rt_vocabulary_kind kind = {.level = o->level, .lowercase = o->lowercase};
+    rt_vocabulary_kind kind = {.level = o->level, .lowercase = o->lowercase};
+    if (given && given->bpe)
+        kind = rt_vocabulary_kind_of(given);
     unsigned char *bytes;
     size_t size;
     rt_status status = rt_file_read("data.vocab_file", o->vocab_file, &bytes, &size);
@@ -60,6 +64,27 @@ static rt_status check_given(const rt_data *data)
     return rt_ok();
 }
 
+rt_status rt_text_check_special(const rt_data_options *o, const rt_vocabulary *vocabulary)
+{
+    const rt_special_ids *special = &vocabulary->special;
+    const bool labelled = rt_data_task_labelled(o->task);
+    const bool begins = special->cls != RT_NO_ID, ends = special->sep != RT_NO_ID;
+    if (labelled && !(begins && ends))
+        return rt_error(RT_CONFIG,
+                        "data.task = %s needs tokens that begin and end a text, such as <s> and "
+                        "</s>; the vocabulary has no such special token",
+                        rt_data_task_name(o->task));
+    if (!begins)
+        return rt_error(RT_CONFIG,
+                        "data.task = %s needs a token that begins a sequence, such as <s> or "
+                        "<|endoftext|>; the vocabulary has no such special token",
+                        rt_data_task_name(o->task));
+    if (!labelled && o->objective == RT_OBJECTIVE_MLM && special->mask == RT_NO_ID)
+        return rt_error(RT_CONFIG, "data.objective = mlm needs a token that hides others, such as "
+                                   "<mask>; the vocabulary has no such special token");
+    return rt_ok();
+}
+
 /* The one that was given holds; that of data.vocab_file must be the same. */
 rt_status rt_text_find_vocabulary(rt_data *data, const unsigned char *text, size_t bytes)
 {
@@ -69,9 +94,12 @@ rt_status rt_text_find_vocabulary(rt_data *data, const unsigned char *text, size
     if (status.code)
         return status;
     if (*o->vocab_file)
-        status = read_vocabulary(&data->own, o);
+        status = read_vocabulary(&data->own, o, given);
     else if (!given && o->level == RT_LEVEL_BYTE)
         status = rt_vocabulary_of_bytes(&data->own);
+    else if (!given && o->level == RT_LEVEL_BPE)
+        status = rt_error(RT_CONFIG, "data.vocab_file must name a tokenizer.json for data.level = "
+                                     "bpe");
     else if (!given && o->level == RT_LEVEL_WORDPIECE)
         status = rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt for data.level = "
                                      "wordpiece; train --vocab makes one of a text");
@@ -86,6 +114,8 @@ rt_status rt_text_find_vocabulary(rt_data *data, const unsigned char *text, size
                           : o->lowercase                 ? ", in lower case,"
                                                          : ", cased,");
     data->vocabulary = given ? given : data->own;
+    if (!status.code)
+        status = rt_text_check_special(o, data->vocabulary);
     if (!status.code) {
         data->special = data->vocabulary->special;
         data->vocab = data->vocabulary->count;
@@ -105,10 +135,10 @@ static rt_status check_file(const void *context, const char *path, const unsigne
     return rt_units_check(data->options.level, path, bytes, count);
 }
 
-/* How many ids a text seems to have: at level wordpiece English has one for about four bytes. */
+/* How many ids a text seems to have: of pieces of words English has one for about four bytes. */
 static size_t estimate(const rt_vocabulary *v, const unsigned char *text, size_t bytes)
 {
-    return v->pieces ? bytes / 3 + 1 : rt_unit_count(v->level, text, bytes);
+    return v->pieces || v->bpe ? bytes / 3 + 1 : rt_unit_count(v->level, text, bytes);
 }
 
 /* The ids of a text under way, which are kept in as few bits as the vocabulary needs. */
@@ -163,7 +193,10 @@ static rt_status keep(rt_data *data, const unsigned char *text, size_t bytes)
         data->wide_text = s.ids;
     if (!s.ids || s.failed)
         return rt_out_of_memory("the text of data.file");
-    assert(!status.code);
+    assert(!status.code || v->bpe); /* whose memory grows with the words */
+    if (status.code)
+        return status.code == RT_ARGUMENT ? rt_error(RT_DATA, "data.file: %s", status.message)
+                                          : status;
     return rt_windows_open(data, s.count, rt_words_for_units(v->level).many);
 }
 

@@ -101,6 +101,7 @@ rt_unit_words rt_words_for_units(rt_level level)
         [RT_LEVEL_BYTE] = {"byte", "bytes", "bytes"},
         [RT_LEVEL_CHAR] = {"character", "characters", "characters"},
         [RT_LEVEL_WORDPIECE] = {"word piece", "word pieces", "words"},
+        [RT_LEVEL_BPE] = {"piece", "pieces", "bytes"},
     };
     return words[level];
 }
@@ -120,7 +121,8 @@ rt_status rt_utf8_check(const char *key, const char *path, const unsigned char *
 
 rt_status rt_units_check(rt_level level, const char *path, const unsigned char *text, size_t bytes)
 {
-    static const char *const keys[] = {
-        [RT_LEVEL_CHAR] = "data.level = char", [RT_LEVEL_WORDPIECE] = "data.level = wordpiece"};
+    static const char *const keys[] = {[RT_LEVEL_CHAR] = "data.level = char",
+                                       [RT_LEVEL_WORDPIECE] = "data.level = wordpiece",
+                                       [RT_LEVEL_BPE] = "data.level = bpe"};
     return level == RT_LEVEL_BYTE ? rt_ok() : rt_utf8_check(keys[level], path, text, bytes);
 }

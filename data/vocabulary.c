@@ -1,6 +1,7 @@
 #include "data/vocabulary.h"
 
 #include "core/memory.h"
+#include "data/bpe.h"
 #include "data/units.h"
 #include "data/wordpiece.h"
 
@@ -73,6 +74,7 @@ void rt_vocabulary_free(rt_vocabulary *vocabulary)
     if (!vocabulary)
         return;
     rt_pieces_free(vocabulary->pieces);
+    rt_bpe_free(vocabulary->bpe);
     rt_free(vocabulary->text);
     rt_free(vocabulary->starts);
     rt_free(vocabulary->units);
@@ -154,8 +156,12 @@ bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b)
         return false;
     if (a->units)
         return !memcmp(a->units, b->units, (size_t)a->count * sizeof *a->units);
-    return a->starts[a->count] == b->starts[b->count] &&
-           !memcmp(a->text, b->text, a->starts[a->count]);
+    if (a->starts[a->count] != b->starts[b->count] ||
+        memcmp(a->text, b->text, a->starts[a->count]) != 0)
+        return false;
+    return !a->bpe || (!memcmp(&a->special, &b->special, sizeof a->special) &&
+                       !memcmp(a->starts, b->starts, (size_t)a->count * sizeof *a->starts) &&
+                       rt_bpe_equal(a->bpe, b->bpe, a->count));
 }
 
 static bool is_special(const rt_vocabulary *v, int32_t id)
@@ -166,11 +172,16 @@ static bool is_special(const rt_vocabulary *v, int32_t id)
 
 bool rt_vocabulary_is_unit(const rt_vocabulary *vocabulary, int32_t id)
 {
-    return id >= 0 && id < vocabulary->count && !is_special(vocabulary, id);
+    if (id < 0 || id >= vocabulary->count)
+        return false;
+    return vocabulary->bpe ? vocabulary->bpe->kinds[id] == RT_BPE_UNIT
+                           : !is_special(vocabulary, id);
 }
 
 int rt_vocabulary_units(const rt_vocabulary *vocabulary)
 {
+    if (vocabulary->bpe)
+        return vocabulary->bpe->unit_count;
     return vocabulary->count - RT_SPECIAL_TOKENS + (vocabulary->special.unknown == RT_NO_ID);
 }
 
@@ -180,6 +191,8 @@ int32_t rt_vocabulary_unit(const rt_vocabulary *vocabulary, int rank)
 {
     rt_special_ids special = vocabulary->special;
     int32_t id = rank, before = -1;
+    if (vocabulary->bpe)
+        return vocabulary->bpe->units[rank];
     while (id != before) {
         before = id;
         id = rank;

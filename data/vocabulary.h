@@ -18,6 +18,15 @@
  * Refused with their line are empty lines, a line twice, a byte order mark, returns before
  * newlines, and what is not UTF-8; the last newline may be missing.
  *
+ * At level bpe a vocabulary is that of a tokenizer.json of Hugging Face's tokenizers with a
+ * byte-level BPE (bpe.h): the model's pieces and the added tokens with their ids, between which an
+ * id may mean nothing. [CLS] is the token that begins a text: what the post-processor puts there,
+ * or else <|begin_of_text|>, <s>, <bos> or the like; without any it is [SEP], the one that ends a
+ * text: what the post-processor puts there, or <|end_of_text|>, </s>, <eos>, <|endoftext|>. [PAD]
+ * is <pad> or the like, and [SEP] without one; [MASK] is <mask> or the like. What there is none for
+ * is RT_NO_ID, and so is [UNK] unless there is an unk_token: a byte that has no piece is left out
+ * then, and counted.
+ *
  * An alphabet is what checkpoints of version 1 have: the units that occur in the training
  * text, ascending, from id 4 on. It has no [UNK]: any other unit is an error.
  *
@@ -32,8 +41,8 @@
 enum { RT_NO_ID = -1 };
 
 typedef struct rt_special_ids {
-    int32_t pad, cls, mask, sep;
-    int32_t unknown; /* RT_NO_ID: a unit that is not in the vocabulary is an error */
+    int32_t pad, cls, mask, sep; /* RT_NO_ID at level bpe alone, pad never */
+    int32_t unknown;             /* RT_NO_ID: a unit that is not in the vocabulary is an error */
 } rt_special_ids;
 
 /* Also where there is no vocabulary: in toy tasks and files of token ids. */
@@ -44,11 +53,14 @@ enum { RT_SPECIAL_TOKENS = 5 };
 const char *rt_special_token(int i);
 int32_t *rt_special_id(rt_special_ids *ids, int i);
 
-/* What there is to know of a vocab.txt beside its bytes. */
+/* What there is to know of a vocab.txt or tokenizer.json beside its bytes. */
 typedef struct rt_vocabulary_kind {
     rt_level level;
     bool alphabet;  /* not at level wordpiece */
     bool lowercase; /* at level wordpiece */
+    bool has_known; /* at level bpe: somebody knows these ids, if not RT_NO_ID, which hold for what
+                       the file seems to have */
+    rt_special_ids known;
 } rt_vocabulary_kind;
 
 typedef struct rt_vocabulary {
@@ -62,6 +74,7 @@ typedef struct rt_vocabulary {
     int32_t *units;           /* (count): what each id means; RT_NO_UNIT for a special token */
     int32_t *ids;             /* of every unit; special.unknown for those that it lacks */
     struct rt_pieces *pieces; /* level wordpiece, which has no units and ids */
+    struct rt_bpe *bpe;       /* level bpe, which has none either */
     bool newline_at_end;      /* of the file; level wordpiece */
 } rt_vocabulary;
 enum { RT_NO_UNIT = -1 };
@@ -86,13 +99,21 @@ rt_status rt_vocabulary_of_units(rt_vocabulary **vocabulary_new, rt_level level,
                                  const int32_t *units, int count) RT_MUST_CHECK;
 void rt_vocabulary_free(rt_vocabulary *vocabulary);
 
-/* From the bytes of a vocab.txt, whose last newline may be missing. Errors name the line. */
+/* From the bytes of a vocab.txt, whose last newline may be missing, or of a tokenizer.json. Errors
+ * name the line, or the key. */
 rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
                              const char *name, const unsigned char *bytes,
                              size_t size) RT_MUST_CHECK;
 
-/* The vocab.txt, as a string that the caller frees; at level wordpiece the bytes that were read. */
+/* The vocab.txt or tokenizer.json, as a string that the caller frees; at the levels wordpiece and
+ * bpe the bytes that were read. */
 rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new) RT_MUST_CHECK;
+
+/* What rt_vocabulary_read needs to read what rt_vocabulary_write has written. */
+rt_vocabulary_kind rt_vocabulary_kind_of(const rt_vocabulary *vocabulary);
+
+/* What its file is called: vocab.txt or tokenizer.json. */
+const char *rt_vocabulary_file(const rt_vocabulary *vocabulary);
 
 /* Whether every id means the same, and texts have the same ids; NULL equals NULL alone. */
 bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b);
@@ -108,13 +129,22 @@ bool rt_vocabulary_is_unit(const rt_vocabulary *vocabulary, int32_t id);
 rt_status rt_vocabulary_check(const rt_vocabulary *vocabulary, const char *name,
                               const unsigned char *text, size_t bytes) RT_MUST_CHECK;
 
-/* The ids of a text, at most as many as it has bytes. What looks like a special token is text.
- * RT_ARGUMENT names what is not UTF-8 or not in the alphabet, and where it stands. */
+/* The most ids that a text of so many bytes can have; SIZE_MAX if there are more. At level bpe
+ * words may get a space before them, or other characters in NFC; at the other levels an id is a
+ * byte at least. */
+size_t rt_vocabulary_most_ids(const rt_vocabulary *vocabulary, size_t bytes);
+
+/* The most bytes of a text whose ids can be counted in an int. */
+int rt_vocabulary_most_bytes(const rt_vocabulary *vocabulary);
+
+/* The ids of a text, at most rt_vocabulary_most_ids. What looks like a special token is text.
+ * RT_ARGUMENT names what is not UTF-8 or not in the alphabet, and where it stands; RT_MEMORY. */
 rt_status rt_vocabulary_encode(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
                                int32_t *ids, int *count, rt_unknown *unknown) RT_MUST_CHECK;
 
-/* The same, but a special token in the text ("[SEP]", in capitals) is that token, as Hugging Face
- * reads it. Not for running text, which may talk about [MASK] without hiding anything. */
+/* The same, but a special token in the text ("[SEP]", in capitals; at level bpe those of the file)
+ * is that token, as Hugging Face reads it. Not for running text, which may talk about [MASK]
+ * without hiding anything. */
 rt_status rt_vocabulary_encode_special(const rt_vocabulary *vocabulary, const char *text,
                                        size_t bytes, int32_t *ids, int *count,
                                        rt_unknown *unknown) RT_MUST_CHECK;

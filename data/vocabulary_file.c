@@ -1,6 +1,7 @@
 #include "data/vocabulary.h"
 
 #include "core/memory.h"
+#include "data/bpe.h"
 #include "data/units.h"
 #include "data/wordpiece.h"
 
@@ -183,9 +184,6 @@ static rt_status read_units(rt_vocabulary **vocabulary_new, rt_vocabulary_kind k
 static rt_status read_pieces(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
                              const char *name, const unsigned char *bytes, size_t size)
 {
-    if (kind.alphabet)
-        return rt_error(RT_DATA, "%s: an alphabet is of bytes or characters, not of word pieces",
-                        name);
     rt_vocabulary *v = rt_alloc(1, sizeof *v);
     if (!v)
         return rt_out_of_memory("a vocabulary");
@@ -199,10 +197,44 @@ static rt_status read_pieces(rt_vocabulary **vocabulary_new, rt_vocabulary_kind 
     return status;
 }
 
+static rt_status read_bpe(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind, const char *name,
+                          const unsigned char *bytes, size_t size)
+{
+    rt_vocabulary *v = rt_alloc(1, sizeof *v);
+    if (!v)
+        return rt_out_of_memory("a vocabulary");
+    v->level = kind.level;
+    rt_status status = rt_bpe_read(v, kind.has_known ? &kind.known : NULL, name, bytes, size);
+    if (status.code)
+        rt_vocabulary_free(v);
+    else
+        *vocabulary_new = v;
+    return status;
+}
+
+rt_vocabulary_kind rt_vocabulary_kind_of(const rt_vocabulary *vocabulary)
+{
+    return (rt_vocabulary_kind){.level = vocabulary->level,
+                                .alphabet = vocabulary->alphabet,
+                                .lowercase = vocabulary->lowercase,
+                                .has_known = vocabulary->bpe != NULL,
+                                .known = vocabulary->special};
+}
+
+const char *rt_vocabulary_file(const rt_vocabulary *vocabulary)
+{
+    return vocabulary->bpe ? "tokenizer.json" : "vocab.txt";
+}
+
 rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
                              const char *name, const unsigned char *bytes, size_t size)
 {
     *vocabulary_new = NULL;
+    if (kind.alphabet && kind.level > RT_LEVEL_CHAR)
+        return rt_error(RT_DATA, "%s: an alphabet is of bytes or characters, not of word pieces",
+                        name);
+    if (kind.level == RT_LEVEL_BPE)
+        return read_bpe(vocabulary_new, kind, name, bytes, size);
     return kind.level == RT_LEVEL_WORDPIECE ? read_pieces(vocabulary_new, kind, name, bytes, size)
                                             : read_units(vocabulary_new, kind, name, bytes, size);
 }
@@ -253,6 +285,10 @@ static void write_pieces(const rt_vocabulary *vocabulary, char *text)
 rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new)
 {
     const size_t count = (size_t)vocabulary->count;
+    if (vocabulary->bpe) {
+        *text_new = rt_copy_text(vocabulary->bpe->file);
+        return *text_new ? rt_ok() : rt_out_of_memory("a vocabulary");
+    }
     *text_new = vocabulary->pieces ? rt_alloc((size_t)vocabulary->starts[count] + 1, 1)
                                    : rt_alloc(count + 1, LINE_SIZE);
     if (!*text_new)

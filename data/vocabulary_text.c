@@ -1,6 +1,7 @@
 /* Texts to ids and back. */
 
 #include "core/memory.h"
+#include "data/bpe.h"
 #include "data/units.h"
 #include "data/wordpiece.h"
 
@@ -117,6 +118,8 @@ static rt_status encode_words(const encoding *e, const unsigned char *text, size
 /* The bytes from `from` to `to` of a text; positions in messages are those of the text. */
 static rt_status encode_part(const encoding *e, const unsigned char *text, size_t from, size_t to)
 {
+    if (e->v->bpe)
+        return rt_bpe_encode(e->v, text, from, to, false, e->take, e->context, e->unknown);
     return e->v->pieces ? encode_words(e, text, from, to) : encode_units(e, text, from, to);
 }
 
@@ -126,6 +129,16 @@ rt_status rt_vocabulary_encode_to(const rt_vocabulary *vocabulary, const char *t
     const encoding e = {vocabulary, take, context, unknown};
     *unknown = (rt_unknown){0};
     return encode_part(&e, (const unsigned char *)text, 0, bytes);
+}
+
+size_t rt_vocabulary_most_ids(const rt_vocabulary *vocabulary, size_t bytes)
+{
+    return vocabulary->bpe ? rt_bpe_most_ids(vocabulary->bpe, bytes) : bytes;
+}
+
+int rt_vocabulary_most_bytes(const rt_vocabulary *vocabulary)
+{
+    return INT_MAX / (int)rt_vocabulary_most_ids(vocabulary, 1);
 }
 
 typedef struct id_list {
@@ -174,6 +187,9 @@ rt_status rt_vocabulary_encode_special(const rt_vocabulary *vocabulary, const ch
     size_t size = 0;
     *count = 0;
     *unknown = (rt_unknown){0};
+    if (vocabulary->bpe)
+        return rt_bpe_encode(vocabulary, (const unsigned char *)text, 0, bytes, true, append, &list,
+                             unknown);
     for (size_t from = 0, at; from < bytes && !status.code; from = at + size) {
         int32_t id = RT_NO_ID;
         at = find_special(vocabulary, text, from, bytes, &size, &id);

@@ -12,7 +12,7 @@
 
 static void read_again(const rt_vocabulary *v)
 {
-    const rt_vocabulary_kind kind = {v->level, v->alphabet, v->lowercase};
+    const rt_vocabulary_kind kind = rt_vocabulary_kind_of(v);
     rt_vocabulary *again;
     char *text;
     if (rt_vocabulary_write(v, &text).code ||
@@ -61,12 +61,12 @@ static void encode_text(const rt_vocabulary *v, const char *text, size_t size, b
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    static const rt_vocabulary_kind kinds[] = {{RT_LEVEL_BYTE, false, false},
-                                               {RT_LEVEL_CHAR, false, false},
-                                               {RT_LEVEL_BYTE, true, false},
-                                               {RT_LEVEL_CHAR, true, false},
-                                               {RT_LEVEL_WORDPIECE, false, false},
-                                               {RT_LEVEL_WORDPIECE, false, true}};
+    static const rt_vocabulary_kind kinds[] = {{.level = RT_LEVEL_BYTE},
+                                               {.level = RT_LEVEL_CHAR},
+                                               {.level = RT_LEVEL_BYTE, .alphabet = true},
+                                               {.level = RT_LEVEL_CHAR, .alphabet = true},
+                                               {.level = RT_LEVEL_WORDPIECE},
+                                               {.level = RT_LEVEL_WORDPIECE, .lowercase = true}};
     for (size_t n = 0; n < sizeof kinds / sizeof *kinds; n++) {
         rt_vocabulary *v;
         rt_status status = rt_vocabulary_read(&v, kinds[n], "vocab.txt", bytes, size);

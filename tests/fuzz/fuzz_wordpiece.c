@@ -46,7 +46,7 @@ static void use(const rt_vocabulary *v, const char *text, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     for (int n = 0; n < 6; n++) {
-        const rt_vocabulary_kind kind = {RT_LEVEL_WORDPIECE, false, n % 2};
+        const rt_vocabulary_kind kind = {.level = RT_LEVEL_WORDPIECE, .lowercase = n % 2};
         rt_word_counts counts = {.lowercase = kind.lowercase};
         char *text = NULL;
         int lines;

@@ -1,9 +1,10 @@
 /* Folders of Llama and Mistral against what transformers compute of them: the blocks that
- * model.kind = decoder is made of, with every scaling of theta. ROTOR_LLAMA=DIR goes through
- * another folder of the same layout. */
+ * model.kind = decoder is made of, with every scaling of theta; and texts, against what tokenizers
+ * makes of them. ROTOR_LLAMA=DIR goes through another folder of the same layout. */
 
 #define FIXTURES_VARIABLE "ROTOR_LLAMA"
 #define FIXTURES_FOLDER   "llama"
+#include "bpe_fixtures.h"
 #include "huggingface/fixtures.h"
 #include "reference/reference.h"
 #include "suite.h"
@@ -202,6 +203,12 @@ START_TEST(an_import_exported_and_imported_has_the_same_bits)
 }
 END_TEST
 
+START_TEST(texts_have_the_ids_of_tokenizers)
+{
+    ck_assert_int_ge(check_bpe_folders(fixture_folder()), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("llama");
@@ -209,5 +216,6 @@ int main(void)
     tcase_add_test(tests, a_decoder_is_what_transformers_compute);
     tcase_add_test(tests, the_configuration_of_a_folder_is_one_of_rotor);
     tcase_add_test(tests, an_import_exported_and_imported_has_the_same_bits);
+    tcase_add_test(tests, texts_have_the_ids_of_tokenizers);
     return run_suite(suite);
 }

@@ -9,6 +9,28 @@ static const char *const levels[] = {RT_LEVELS(RT_CHOICE_WORD) NULL};
 static const char *const kinds[] = {"vocabulary", "alphabet", NULL};
 static const char *const lowercase[] = {"no", "yes", NULL};
 
+/* What the special ids of a tokenizer.json are for, in the order of rt_special_ids; -1: there is
+ * none. */
+static const char *const roles[RT_SPECIAL_TOKENS] = {"pad", "cls", "mask", "sep", "unk"};
+
+static void put_special(rt_image *image, const rt_special_ids *special)
+{
+    rt_special_ids ids = *special;
+    for (int i = 0; i < RT_SPECIAL_TOKENS; i++)
+        rt_image_put_integer(image, "/vocabulary", roles[i], *rt_special_id(&ids, i));
+}
+
+/* A number that is no int32_t is no id either. */
+static rt_special_ids get_special(rt_image *image)
+{
+    rt_special_ids ids;
+    for (int i = 0; i < RT_SPECIAL_TOKENS; i++) {
+        const int64_t id = rt_image_integer(image, "/vocabulary", roles[i]);
+        *rt_special_id(&ids, i) = id >= RT_NO_ID && id < INT32_MAX ? (int32_t)id : INT32_MAX;
+    }
+    return ids;
+}
+
 void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabulary)
 {
     char *text;
@@ -20,6 +42,8 @@ void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabula
     rt_image_put_bytes(image, "/vocabulary", text, strlen(text));
     rt_image_put_word(image, "/vocabulary", "level", levels[vocabulary->level]);
     rt_image_put_word(image, "/vocabulary", "kind", kinds[vocabulary->alphabet]);
+    if (vocabulary->bpe)
+        put_special(image, &vocabulary->special);
     if (vocabulary->lowercase) /* a vocabulary without it is cased */
         rt_image_put_word(image, "/vocabulary", "lowercase", lowercase[true]);
     rt_free(text);
@@ -47,7 +71,7 @@ static rt_level level_of(rt_image *image, const char *config)
     if (status.code)
         rt_image_fail(image, status.code == RT_MEMORY ? RT_MEMORY : RT_CHECKPOINT, "%s",
                       status.message);
-    else if (c.data.level == RT_LEVEL_WORDPIECE)
+    else if (c.data.level > RT_LEVEL_CHAR)
         rt_image_fail(image, RT_CHECKPOINT, "version 1 has no vocabulary of word pieces");
     rt_free(errors);
     return c.data.level;
@@ -64,11 +88,13 @@ rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image, int64_t version, co
     unsigned char *bytes = rt_image_bytes(image, path, &size);
     rt_status status = rt_ok();
     if (version > 1) {
-        const rt_vocabulary_kind kind = {.level = (rt_level)get_choice(image, "level", levels),
-                                         .alphabet = get_choice(image, "kind", kinds),
-                                         .lowercase =
-                                             rt_image_has_attribute(image, path, "lowercase") &&
-                                             get_choice(image, "lowercase", lowercase)};
+        rt_vocabulary_kind kind = {.level = (rt_level)get_choice(image, "level", levels),
+                                   .alphabet = get_choice(image, "kind", kinds),
+                                   .lowercase = rt_image_has_attribute(image, path, "lowercase") &&
+                                                get_choice(image, "lowercase", lowercase)};
+        kind.has_known = kind.level == RT_LEVEL_BPE;
+        if (kind.has_known)
+            kind.known = get_special(image);
         if (!rt_image_failed(image))
             status = rt_vocabulary_read(&vocabulary, kind, path, bytes, size);
     } else if (size) {

@@ -222,8 +222,8 @@ static const rt_key keys[] = {
     {"data", "eval_file", TEXT(data.eval_file), "",
      "for classify and tag: a file to evaluate on; without one, eval_fraction of the rows", RT_FIXED},
     {"data", "vocab_file", TEXT(data.vocab_file), "",
-     "for levels char and wordpiece: a vocab.txt, relative as data.file is; without one, at level char, "
-     "the characters of the text",
+     "for levels char and wordpiece: a vocab.txt, for level bpe: a tokenizer.json, relative as data.file "
+     "is; without one, at level char, the characters of the text",
      RT_FIXED},
     {"data", "level", CHOICE(data.level, level_word), "byte", "what a text is cut into", RT_FIXED},
     {"data", "lowercase", YES_NO(data.lowercase), "no",

@@ -13,10 +13,11 @@
 
 /* What a run writes beside its checkpoints; the last one is written by sweeps as well, the others
  * tell that a folder is a run's. */
-static const char *const files[] = {"config.ini",  "vocab.txt",     "schedules.csv",
-                                    "metrics.csv", "timing.csv",    "theta.csv",
-                                    "lengths.csv", "result.csv",    "theta_final.csv",
-                                    "classes.csv", "confusion.csv", "report.html"};
+static const char *const files[] = {"config.ini",      "vocab.txt",   "tokenizer.json",
+                                    "schedules.csv",   "metrics.csv", "timing.csv",
+                                    "theta.csv",       "lengths.csv", "result.csv",
+                                    "theta_final.csv", "classes.csv", "confusion.csv",
+                                    "report.html"};
 enum { FILES = sizeof files / sizeof *files, OWN_FILES = FILES - 1 };
 
 /* What tells that a folder is a sweep's. */

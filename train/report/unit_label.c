@@ -45,14 +45,55 @@ static bool show(char label[RT_UNIT_LABEL_SIZE], const char *unit, size_t size)
     return size > 0;
 }
 
+/* What stands for a character of a piece, or for a byte; returns how many bytes it stands for. */
+static size_t sign(char shown[RT_UNIT_SIZE], const char *bytes, size_t size)
+{
+    size_t step;
+    if (*bytes == ' ' || *bytes == '\n' || *bytes == '\t') {
+        snprintf(shown, RT_UNIT_SIZE, "%s", *bytes == ' ' ? "␣" : *bytes == '\n' ? "↵" : "⇥");
+        return 1;
+    }
+    if (is_seen(bytes, size, &step))
+        snprintf(shown, RT_UNIT_SIZE, "%.*s", (int)step, bytes);
+    else if (step == 1 && (unsigned char)*bytes >= 0x80)
+        snprintf(shown, RT_UNIT_SIZE, "\\x%02x", (unsigned)(unsigned char)*bytes);
+    else
+        snprintf(shown, RT_UNIT_SIZE, HIDDEN);
+    return step;
+}
+
+/* A piece, or a special token as its file has it. */
+static const char *show_piece(char label[RT_UNIT_LABEL_SIZE], const char *bytes, size_t size)
+{
+    static const char more[] = "…";
+    size_t at = 0, used = 0;
+    while (at < size) {
+        char shown[RT_UNIT_SIZE];
+        const size_t step = sign(shown, bytes + at, size - at), length = strlen(shown);
+        if (used + length + sizeof more > RT_UNIT_LABEL_SIZE) {
+            memcpy(label + used, more, sizeof more);
+            return label;
+        }
+        memcpy(label + used, shown, length + 1);
+        used += length;
+        at += step;
+    }
+    return label;
+}
+
 const char *rt_unit_label(char label[RT_UNIT_LABEL_SIZE], const rt_data *data, int32_t id)
 {
     const char *unit;
     size_t size;
     rt_status status = rt_data_decode(data, id, &unit, &size);
     const char *text = HIDDEN;
+    const rt_vocabulary *vocabulary = rt_data_vocabulary(data);
+    const rt_spelling spelling =
+        vocabulary->bpe ? rt_vocabulary_spell(vocabulary, id) : (rt_spelling){.size = 0};
+    if (spelling.size)
+        return show_piece(label, spelling.bytes, spelling.size);
     if (status.code)
-        text = special_name(&rt_data_vocabulary(data)->special, id);
+        text = special_name(&vocabulary->special, id);
     else if (!strcmp(unit, " "))
         text = "␣";
     else if (!strcmp(unit, "\n"))
@@ -67,8 +108,13 @@ const char *rt_unit_label(char label[RT_UNIT_LABEL_SIZE], const rt_data *data, i
 
 /* At level wordpiece a word stands apart from the one before it; what goes on within a word begins
  * with ##. */
-static void add_unit(rt_writer *bytes, const rt_data *data, const char *unit)
+static void add_unit(rt_writer *bytes, const rt_data *data, const char *unit, size_t size)
 {
+    if (rt_data_vocabulary(data)->bpe) {
+        for (size_t i = 0; i < size; i++)
+            rt_writer_add(bytes, "%c", unit[i] ? unit[i] : '\1');
+        return;
+    }
     const bool pieces = rt_data_vocabulary(data)->level == RT_LEVEL_WORDPIECE;
     const bool inside = pieces && !strncmp(unit, "##", 2);
     if (inside)
@@ -86,7 +132,7 @@ void rt_unit_text(rt_writer *page, const rt_data *data, const int32_t *ids, int 
         size_t size;
         rt_status status = rt_data_decode(data, ids[i], &unit, &size);
         if (!status.code)
-            add_unit(&bytes, data, unit);
+            add_unit(&bytes, data, unit, size);
     }
     for (size_t at = 0, size; at < bytes.length; at += size) {
         char seen[RT_UNIT_SIZE] = HIDDEN;

@@ -9,7 +9,10 @@
 enum { RT_UNIT_LABEL_SIZE = 32 };
 
 /* A token by itself: its unit, a sign for a blank, a newline or a tab, the name of a special token,
- * or a point for what cannot be seen. Returns the label. */
+ * or a point for what cannot be seen. At level bpe, where a piece has blanks and parts of
+ * characters, these are signs within it, and a byte that is no character is \xe2. Returns the
+ * label.
+ */
 const char *rt_unit_label(char label[RT_UNIT_LABEL_SIZE], const rt_data *data, int32_t id);
 
 /* Adds the text that tokens make to a page. Special tokens are left out, and a point stands for

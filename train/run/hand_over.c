@@ -25,7 +25,7 @@ static rt_status pass_text(rt_world *world, char **text)
 typedef struct meaning {
     rt_vocabulary_kind kind;
     int words, types;
-    char *vocabulary; /* as a vocab.txt; NULL: there is none */
+    char *vocabulary; /* as its file; NULL: there is none */
     char *labels;     /* likewise */
 } meaning;
 
@@ -36,8 +36,7 @@ static rt_status meaning_of(const rt_run *r, meaning *m)
     rt_status status = rt_ok();
     *m = (meaning){.words = r->words, .types = r->types};
     if (vocabulary) {
-        m->kind =
-            (rt_vocabulary_kind){vocabulary->level, vocabulary->alphabet, vocabulary->lowercase};
+        m->kind = rt_vocabulary_kind_of(vocabulary);
         status = rt_vocabulary_write(vocabulary, &m->vocabulary);
     }
     if (!status.code && labels)

@@ -3,6 +3,7 @@
 #include "train/run/prediction.h"
 
 #include "core/memory.h"
+#include "train/text/utf8_stream.h"
 #include "train/step/most_likely.h"
 
 #include <string.h>
@@ -14,8 +15,10 @@ static void print_unit(const rt_prediction *p, int32_t id)
 {
     size_t size;
     const char *unit = rt_vocabulary_decode(p->vocabulary, id, &size);
+    rt_utf8_stream stream = {.to = p->to};
     if (unit)
-        fwrite(unit, 1, size, p->to);
+        rt_utf8_stream_put(&stream, unit, size);
+    rt_utf8_stream_end(&stream);
 }
 
 static void print_likely(rt_prediction *p, int number)
@@ -36,14 +39,18 @@ static void print_likely(rt_prediction *p, int number)
 static void print_filled(const rt_prediction *p, const int32_t *filled)
 {
     const char *rest = p->text, *found;
+    rt_utf8_stream stream = {.to = p->to};
     for (int t = 1; (found = strstr(rest, RT_MASK_WORD)); t++) {
         while (p->s.ids[t] != p->vocabulary->special.mask)
             t++;
-        fwrite(rest, 1, (size_t)(found - rest), p->to);
-        rt_prediction_print(p, filled[t]); /* the text has its own spaces */
+        const rt_spelling s = rt_vocabulary_spell(p->vocabulary, filled[t]);
+        rt_utf8_stream_put(&stream, rest, (size_t)(found - rest));
+        rt_utf8_stream_put(&stream, s.bytes, s.size); /* the text has its own spaces */
         rest = found + strlen(RT_MASK_WORD);
     }
-    fprintf(p->to, "%s\n", rest);
+    rt_utf8_stream_put(&stream, rest, strlen(rest));
+    rt_utf8_stream_end(&stream);
+    fputc('\n', p->to);
 }
 
 /* Every mask is filled from the text as it was given. */

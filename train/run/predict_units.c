@@ -108,9 +108,3 @@ int32_t rt_prediction_choose(rt_prediction *p, int n)
             return id;
     return rt_most_likely_unit(p->vocabulary, p->weights);
 }
-
-void rt_prediction_print(const rt_prediction *p, int32_t id)
-{
-    const rt_spelling s = rt_vocabulary_spell(p->vocabulary, id);
-    fwrite(s.bytes, 1, s.size, p->to);
-}

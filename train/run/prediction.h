@@ -61,7 +61,4 @@ void rt_prediction_keep(rt_prediction *p, int top_k, double top_p);
 /* The choice number `n`, from logits. */
 int32_t rt_prediction_choose(rt_prediction *p, int n);
 
-/* Prints a unit without the space before it. */
-void rt_prediction_print(const rt_prediction *p, int32_t id);
-
 #endif

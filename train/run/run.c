@@ -83,7 +83,7 @@ static rt_status write_vocabulary(const rt_run *r)
         return rt_ok();
     rt_status status = rt_vocabulary_write(vocabulary, &text);
     if (!status.code)
-        status = rt_write_text(r->folder.path, "vocab.txt", text);
+        status = rt_write_text(r->folder.path, rt_vocabulary_file(vocabulary), text);
     rt_free(text);
     return status;
 }

@@ -66,12 +66,15 @@ static rt_status check_labels(const rt_run *r, const rt_labels *labels, const ch
 
 void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *text)
 {
+    const rt_vocabulary *v = rt_data_vocabulary(r->data);
     if (unknown->count)
         rt_progress_say(&r->progress,
-                        "warning: %s of %s that are not in the vocabulary and are read as [UNK]: "
+                        "warning: %s of %s that are not in the vocabulary and are %s: "
                         "%zu, the first is %s at byte %zu",
-                        rt_words_for_units(r->config->data.level).unknown, text, unknown->count,
-                        unknown->name, unknown->at);
+                        rt_words_for_units(r->config->data.level).unknown, text,
+                        v && v->bpe && v->special.unknown == RT_NO_ID ? "left out"
+                                                                      : "read as [UNK]",
+                        unknown->count, unknown->name, unknown->at);
 }
 
 static void report_cut(rt_run *r)
