@@ -44,11 +44,15 @@ typedef struct rt_bpe {
 } rt_bpe;
 
 /* Takes apart a tokenizer.json; errors are those of rt_vocabulary_read. Fills in text, starts,
- * count, special and bpe of a vocabulary that is zero otherwise, also in part when it fails.
- * Special ids that are known, unless they are RT_NO_ID, hold for those that the file seems to have;
- * or NULL. */
-rt_status rt_bpe_read(rt_vocabulary *v, const rt_special_ids *known, const char *name,
-                      const unsigned char *bytes, size_t size) RT_MUST_CHECK;
+ * count, special and bpe of a vocabulary that is zero otherwise, also in part when it fails. */
+rt_status rt_bpe_read(rt_vocabulary *v, const char *name, const unsigned char *bytes,
+                      size_t size) RT_MUST_CHECK;
+
+/* Special ids that somebody knows, those that are not RT_NO_ID, instead of those that the file
+ * seems to have; that of [UNK] is always the file's. RT_DATA, which begins with `name`, for what is
+ * no id of the vocabulary. */
+rt_status rt_bpe_know(rt_vocabulary *v, const char *name,
+                      const rt_special_ids *known) RT_MUST_CHECK;
 void rt_bpe_free(rt_bpe *bpe);
 
 /* Whether two of as many ids, whose texts are the same, make the same ids of every text. */

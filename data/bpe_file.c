@@ -312,10 +312,9 @@ static rt_status take_apart(rt_bpe_reading *r, char *bytes, size_t size)
     return status;
 }
 
-rt_status rt_bpe_read(rt_vocabulary *v, const rt_special_ids *known, const char *name,
-                      const unsigned char *bytes, size_t size)
+rt_status rt_bpe_read(rt_vocabulary *v, const char *name, const unsigned char *bytes, size_t size)
 {
-    rt_bpe_reading r = {.v = v, .name = name, .known = known};
+    rt_bpe_reading r = {.v = v, .name = name};
     if (size > RT_BPE_BYTES)
         return rt_error(RT_DATA, "%s: a tokenizer.json can have up to %d bytes; it has %zu", name,
                         RT_BPE_BYTES, size);

@@ -11,8 +11,7 @@ typedef struct rt_bpe_reading {
     rt_vocabulary *v; /* being filled */
     const char *name; /* of the file */
     const json_t *json;
-    const rt_special_ids *known; /* or NULL; those that are RT_NO_ID are found */
-    json_t *vocab;               /* model.vocab */
+    json_t *vocab;             /* model.vocab */
     const char *begins, *ends; /* the tokens that the post-processor puts around a text; or NULL */
 } rt_bpe_reading;
 

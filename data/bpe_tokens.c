@@ -118,13 +118,6 @@ static rt_status read_added_tokens(rt_bpe_reading *r)
     return status.code ? status : complete(r, &bpe->composed);
 }
 
-static void find_units(rt_vocabulary *v)
-{
-    for (int32_t id = 0; id < v->count; id++)
-        if (v->bpe->kinds[id] == RT_BPE_UNIT)
-            v->bpe->units[v->bpe->unit_count++] = id;
-}
-
 /* ---- what they are for ---- */
 
 /* The id of a special token; RT_NO_ID if there is none of that text, which may be NULL. */
@@ -165,38 +158,12 @@ static rt_special_ids find_roles(const rt_bpe_reading *r)
                           .sep = find_special(bpe, r->ends),
                           .pad = find_first(bpe, pads),
                           .mask = find_first(bpe, masks),
-                          .unknown = bpe->unknown};
+                          .unknown = RT_NO_ID};
     if (ids.cls == RT_NO_ID)
         ids.cls = find_first(bpe, begins);
     if (ids.sep == RT_NO_ID)
         ids.sep = find_first(bpe, ends);
     return ids;
-}
-
-static void replace(int32_t *id, int32_t by)
-{
-    if (by != RT_NO_ID)
-        *id = by;
-}
-
-/* What somebody knows better, who has read more than this file. */
-static rt_status take_known(const rt_bpe_reading *r, rt_special_ids *ids)
-{
-    rt_special_ids known = *r->known;
-    for (int i = 0; i < RT_SPECIAL_TOKENS; i++) {
-        const int32_t id = *rt_special_id(&known, i);
-        if (id >= r->v->count || id < RT_NO_ID || (id >= 0 && r->v->bpe->kinds[id] == RT_BPE_NONE))
-            return rt_error(RT_DATA, "%s: has no id %d, which is to be %s", r->name, (int)id,
-                            rt_special_token(i));
-        replace(rt_special_id(ids, i), id);
-    }
-    return rt_ok();
-}
-
-static void mark_special(rt_bpe *bpe, int32_t id)
-{
-    if (id != RT_NO_ID)
-        bpe->kinds[id] = RT_BPE_SPECIAL;
 }
 
 /* Padding is never looked at: it may have any id. */
@@ -210,23 +177,43 @@ static void fill_roles(rt_special_ids *ids)
         ids->pad = 0;
 }
 
+static void find_units(rt_bpe *bpe, int32_t count)
+{
+    bpe->unit_count = 0;
+    for (int32_t id = 0; id < count; id++)
+        if (bpe->kinds[id] == RT_BPE_UNIT)
+            bpe->units[bpe->unit_count++] = id;
+}
+
+rt_status rt_bpe_know(rt_vocabulary *v, const char *name, const rt_special_ids *known)
+{
+    rt_special_ids ids = *known;
+    ids.unknown = v->bpe->unknown;
+    for (int i = 0; i < RT_SPECIAL_TOKENS; i++) {
+        const int32_t id = *rt_special_id(&ids, i);
+        const bool pad = rt_special_id(&ids, i) == &ids.pad;
+        if (id < RT_NO_ID || id >= v->count ||
+            (id >= 0 && !pad && v->bpe->kinds[id] == RT_BPE_NONE))
+            return rt_error(RT_DATA, "%s: has no id %d, which is to be %s", name, (int)id,
+                            rt_special_token(i));
+        if (id != RT_NO_ID)
+            *rt_special_id(&v->special, i) = id;
+        if (id != RT_NO_ID && !pad)
+            v->bpe->kinds[id] = RT_BPE_SPECIAL;
+    }
+    fill_roles(&v->special);
+    find_units(v->bpe, v->count);
+    return v->bpe->unit_count
+               ? rt_ok()
+               : rt_error(RT_DATA, "%s: has no unit beside the special tokens", name);
+}
+
 rt_status rt_bpe_read_tokens(rt_bpe_reading *r)
 {
     rt_status status = read_added_tokens(r);
     if (status.code)
         return status;
-    rt_special_ids *special = &r->v->special;
-    *special = find_roles(r);
-    status = r->known ? take_known(r, special) : rt_ok();
-    if (status.code)
-        return status;
-    mark_special(r->v->bpe, special->cls);
-    mark_special(r->v->bpe, special->sep);
-    mark_special(r->v->bpe, special->mask);
-    mark_special(r->v->bpe, special->unknown);
-    fill_roles(special);
-    find_units(r->v);
-    return r->v->bpe->unit_count
-               ? rt_ok()
-               : rt_error(RT_DATA, "%s: has no unit beside the special tokens", r->name);
+    const rt_special_ids found = find_roles(r);
+    r->v->special = (rt_special_ids){RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
+    return rt_bpe_know(r->v, r->name, &found);
 }

@@ -204,7 +204,9 @@ static rt_status read_bpe(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kin
     if (!v)
         return rt_out_of_memory("a vocabulary");
     v->level = kind.level;
-    rt_status status = rt_bpe_read(v, kind.has_known ? &kind.known : NULL, name, bytes, size);
+    rt_status status = rt_bpe_read(v, name, bytes, size);
+    if (!status.code && kind.has_known)
+        status = rt_bpe_know(v, name, &kind.known);
     if (status.code)
         rt_vocabulary_free(v);
     else

@@ -251,9 +251,10 @@ START_TEST(bytes_need_no_file)
     strcpy(o.vocab_file, "vocab.txt");
     rt_status status = rt_data_check(&o);
     ck_assert_int_eq(status.code, RT_CONFIG);
-    ck_assert_str_eq(status.message,
-                     "data.vocab_file is for data.level = char or wordpiece: level byte has all "
-                     "bytes as its vocabulary");
+    ck_assert_str_eq(
+        status.message,
+        "data.vocab_file is for data.level = char, wordpiece or bpe: level byte has all "
+        "bytes as its vocabulary");
     o.level = RT_LEVEL_CHAR;
     ck_assert_int_eq(rt_data_check(&o).code, RT_OK);
 }

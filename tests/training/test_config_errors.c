@@ -227,7 +227,7 @@ END_TEST
 START_TEST(refused_value_hides_no_contradiction_of_others)
 {
     expect_errors("[data]\nlevel = x\ntask = shift\ndistance = 31\n", NULL,
-                  "theta.ini:2: data.level must be one of byte, char, wordpiece; got 'x'\n"
+                  "theta.ini:2: data.level must be one of byte, char, wordpiece, bpe; got 'x'\n"
                   "theta.ini:4: data.distance must be from 1 to 30 for shift with data.length 32; "
                   "got 31\n");
 }

@@ -9,7 +9,7 @@
  *                              best_eval_loss, best_eval_step
  *   /vocabulary                of a model of text: the bytes of its vocab.txt or
  *                              tokenizer.json (see data/vocabulary.h); attributes level, kind, and
- *                              of a tokenizer.json pad, cls, mask, sep, unk, ids or -1
+ *                              of a tokenizer.json pad, cls, mask, sep: ids or -1
  *   /labels                    of a model of labelled data: the names of the classes, one a line
  *                              (data/labels.h)
  *   /config                    the configuration, an INI text

@@ -11,20 +11,21 @@ static const char *const lowercase[] = {"no", "yes", NULL};
 
 /* What the special ids of a tokenizer.json are for, in the order of rt_special_ids; -1: there is
  * none. */
-static const char *const roles[RT_SPECIAL_TOKENS] = {"pad", "cls", "mask", "sep", "unk"};
+static const char *const roles[] = {"pad", "cls", "mask", "sep"};
+enum { ROLES = sizeof roles / sizeof *roles };
 
 static void put_special(rt_image *image, const rt_special_ids *special)
 {
     rt_special_ids ids = *special;
-    for (int i = 0; i < RT_SPECIAL_TOKENS; i++)
+    for (int i = 0; i < ROLES; i++)
         rt_image_put_integer(image, "/vocabulary", roles[i], *rt_special_id(&ids, i));
 }
 
 /* A number that is no int32_t is no id either. */
 static rt_special_ids get_special(rt_image *image)
 {
-    rt_special_ids ids;
-    for (int i = 0; i < RT_SPECIAL_TOKENS; i++) {
+    rt_special_ids ids = {.unknown = RT_NO_ID};
+    for (int i = 0; i < ROLES; i++) {
         const int64_t id = rt_image_integer(image, "/vocabulary", roles[i]);
         *rt_special_id(&ids, i) = id >= RT_NO_ID && id < INT32_MAX ? (int32_t)id : INT32_MAX;
     }

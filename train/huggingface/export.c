@@ -62,7 +62,7 @@ static rt_status remove_older(const char *folder)
                                         RT_WEIGHTS_INDEX,
                                         RT_HF_VOCAB,
                                         RT_HF_TOKENIZER,
-                                        "tokenizer.json",
+                                        RT_HF_PIECES,
                                         "special_tokens_map.json",
                                         "added_tokens.json",
                                         "generation_config.json"};
@@ -93,7 +93,7 @@ static rt_status write_vocabulary(const char *folder, const rt_huggingface_expor
     if (!export->vocabulary)
         return rt_ok();
     rt_status made = rt_vocabulary_write(export->vocabulary, &text);
-    rt_status status = put_text(folder, RT_HF_VOCAB, made, text);
+    rt_status status = put_text(folder, rt_vocabulary_file(export->vocabulary), made, text);
     if (status.code)
         return status;
     text = NULL;

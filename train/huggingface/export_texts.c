@@ -1,6 +1,7 @@
 #include "train/huggingface/private.h"
 
 #include "core/memory.h"
+#include "train/huggingface/tokenizer_bpe.h"
 #include "train/text/number.h"
 
 #include <stdio.h>
@@ -74,10 +75,13 @@ rt_status rt_huggingface_config_text(char **text_new, const rt_roformer *model,
  */
 rt_status rt_huggingface_tokenizer_text(char **text_new, const rt_huggingface_export *export)
 {
+    const int length = rt_huggingface_positions(export);
     rt_writer w = {0};
+    if (export->vocabulary->level == RT_LEVEL_BPE)
+        return rt_tokenizer_bpe_text(text_new, export->vocabulary, length);
     rt_writer_add(&w, "{\n  \"tokenizer_class\": \"BertTokenizer\",\n");
     rt_put_flag(&w, "do_lower_case", export->lowercase);
-    rt_writer_add(&w, "  \"model_max_length\": %d\n}\n", rt_huggingface_positions(export));
+    rt_writer_add(&w, "  \"model_max_length\": %d\n}\n", length);
     return taken(&w, text_new, RT_HF_TOKENIZER);
 }
 

@@ -94,7 +94,8 @@ typedef struct rt_huggingface_export {
 } rt_huggingface_export;
 
 /* Writes a folder that from_pretrained of the same class reads: model.safetensors (always F32),
- * vocab.txt and tokenizer_config.json if there is a vocabulary, README.md, and last config.json.
+ * vocab.txt (of level bpe tokenizer.json) and tokenizer_config.json if there is a vocabulary,
+ * README.md, and last config.json.
  * The folder is made if it is absent, in one that exists.
  *
  * RT_CONFIG names the key of what no model of Hugging Face expresses here, or a folder that is not

@@ -10,6 +10,7 @@
 #define RT_HF_CONFIG    "config.json"
 #define RT_HF_VOCAB     "vocab.txt"
 #define RT_HF_TOKENIZER "tokenizer_config.json"
+#define RT_HF_PIECES    "tokenizer.json"
 
 /* Names of rotor's parameters. */
 #define RT_HF_ENCODER "roformer."

@@ -5,6 +5,7 @@
 #include "data/words.h"
 #include "train/huggingface/json.h"
 #include "train/huggingface/private.h"
+#include "train/huggingface/tokenizer_bpe.h"
 #include "train/text/quote.h"
 #include "train/text/text_file.h"
 
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define PIECES "tokenizer.json"
+#define PIECES RT_HF_PIECES
 
 static bool has_file(const char *folder, const char *name)
 {
@@ -219,7 +220,7 @@ static rt_status write_pieces(json_t *vocab, char **text_new)
 static rt_status read_pieces(const char *folder, char **text_new, settings *s)
 {
     json_t *tokenizer, *vocab;
-    rt_status status = rt_json_read_file(&tokenizer, folder, PIECES);
+    rt_status status = rt_tokenizer_read_json(&tokenizer, folder);
     if (!status.code)
         status = read_model(tokenizer, &vocab);
     if (!status.code)
@@ -263,6 +264,19 @@ static rt_status find_level(const char *word, rt_level *level)
                     rt_quote(quoted, word));
 }
 
+/* What tokenizer.json has, if it is needed to know. */
+static rt_status find_bpe(const char *folder, bool lines, const char *word, rt_level *level)
+{
+    json_t *tokenizer;
+    if (lines || *word)
+        return rt_ok();
+    rt_status status = rt_tokenizer_read_json(&tokenizer, folder);
+    if (!status.code && rt_tokenizer_is_bpe(tokenizer))
+        *level = RT_LEVEL_BPE;
+    json_decref(tokenizer);
+    return status;
+}
+
 rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, const char *level,
                             const char **warning)
 {
@@ -276,6 +290,10 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
     if (!lines && !has_file(folder, PIECES))
         return rt_ok();
     rt_status status = find_level(level, &kind.level);
+    if (!status.code)
+        status = find_bpe(folder, lines, level, &kind.level);
+    if (!status.code && kind.level == RT_LEVEL_BPE)
+        return rt_tokenizer_read_bpe(vocabulary_new, folder);
     if (!status.code && kind.level == RT_LEVEL_WORDPIECE)
         status = read_settings(folder, &s);
     if (!status.code)
