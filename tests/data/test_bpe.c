@@ -1,6 +1,10 @@
 /* Byte-level BPE: what texts become with it, its file, and what is wrong with one. */
 
+#include "data/bpe.h"
+
 #include "bpe_fixtures.h"
+#include "data/masked_text.h"
+#include "data/normal_form.h"
 #include "samples.h"
 
 /* ---- as tokenizers ---- */
@@ -13,10 +17,679 @@ START_TEST(texts_have_the_ids_of_tokenizers)
 }
 END_TEST
 
+/* ---- small files ---- */
+
+#define G "\xc4\xa0" /* U+0120, a space */
+
+#define TOKEN(id, content, flags)                                                                  \
+    "{\"id\":" id ",\"content\":\"" content "\",\"single_word\":false," flags "}"
+#define PLAIN   "\"lstrip\":false,\"rstrip\":false,\"normalized\":false,\"special\":false"
+#define SPECIAL "\"lstrip\":false,\"rstrip\":false,\"normalized\":false,\"special\":true"
+
+/* No piece of "de": bytes that are not in the vocabulary. */
+static const char small[] =
+    "{\"version\":\"1.0\",\"added_tokens\":[" TOKEN("7", "<s>", SPECIAL) "," TOKEN(
+        "8", "</s>", SPECIAL) "],\"normalizer\":null,"
+                              "\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":"
+                              "false,\"use_regex\":true},"
+                              "\"post_processor\":null,\"decoder\":{\"type\":\"ByteLevel\"},"
+                              "\"model\":{\"type\":\"BPE\",\"dropout\":null,\"unk_token\":null,"
+                              "\"byte_fallback\":false,\"ignore_merges\":false,"
+                              "\"vocab\":{\"a\":0,\"b\":1,\"c\":2,\"" G "\":3,\"ab\":4,\"abc\":5,"
+                              "\"" G "a\":6,\"<s>\":7},"
+                              "\"merges\":[[\"a\",\"b\"],\"ab c\",[\"" G "\",\"a\"]]}}";
+
+/* The small file with another text in the place of one. */
+static char *changed(const char *from, const char *to)
+{
+    const char *at = strstr(small, from);
+    const size_t before = at ? (size_t)(at - small) : 0;
+    char *text = malloc(sizeof small + strlen(to));
+    ck_assert_msg(at && text, "the file has no %s", from);
+    sprintf(text, "%.*s%s%s", (int)before, small, to, at + strlen(from));
+    return text;
+}
+
+static rt_status read_bpe(rt_vocabulary **v, const char *text)
+{
+    const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
+    return rt_vocabulary_read(v, kind, "t.json", (const unsigned char *)text, strlen(text));
+}
+
+static rt_vocabulary *bpe_of(const char *text)
+{
+    rt_vocabulary *v;
+    rt_status status = read_bpe(&v, text);
+    ck_assert_msg(!status.code, "%s", status.message);
+    return v;
+}
+
+static rt_vocabulary *with(const char *from, const char *to)
+{
+    char *text = changed(from, to);
+    rt_vocabulary *v = bpe_of(text);
+    free(text);
+    return v;
+}
+
+static void has_ids(const rt_vocabulary *v, bpe_encoder *encode, const char *text,
+                    const char *expected)
+{
+    char all[400] = "";
+    int32_t ids[200];
+    int count;
+    rt_unknown unknown;
+    ck_assert(rt_vocabulary_most_ids(v, strlen(text)) <= 200);
+    rt_status status = encode(v, text, strlen(text), ids, &count, &unknown);
+    ck_assert_msg(!status.code, "%s", status.message);
+    for (int i = 0; i < count; i++)
+        sprintf(all + strlen(all), i ? " %d" : "%d", ids[i]);
+    ck_assert_msg(!strcmp(all, expected), "'%s' is %s, %s expected", text, all, expected);
+}
+
+/* Of a vocabulary that is given back. */
+static void becomes(rt_vocabulary *v, const char *text, const char *expected)
+{
+    has_ids(v, rt_vocabulary_encode, text, expected);
+    rt_vocabulary_free(v);
+}
+
+START_TEST(merges_are_applied_in_their_order)
+{
+    becomes(bpe_of(small), "abc ab cab ac", "5 3 4 3 2 4 6 2");
+    becomes(with("[\"a\",\"b\"],\"ab c\",[\"" G "\",\"a\"]", "[\"" G "\",\"a\"],\"a b\""),
+            " abc ab", "6 1 2 6 1");
+    becomes(with("[\"a\",\"b\"],", "\"#version: 0.2\",\"a b\","), "abc", "5");
+    becomes(with("[\"a\",\"b\"],\"ab c\",", ""), "abc ab", "0 1 2 6 1");
+}
+END_TEST
+
+START_TEST(of_a_merge_that_comes_twice_the_later_place_holds)
+{
+    becomes(with("[\"" G "\",\"a\"]", "[\"" G "\",\"a\"],[\"a\",\"b\"]"), " abc", "6 1 2");
+}
+END_TEST
+
+START_TEST(a_word_that_is_a_piece_needs_no_merges)
+{
+    char *text = changed("\"merges\":[[\"a\",\"b\"],\"ab c\",", "\"merges\":[");
+    char *at = strstr(text, "\"ignore_merges\":false");
+    memcpy(at, "\"ignore_merges\":true ", strlen("\"ignore_merges\":true "));
+    becomes(bpe_of(text), "abc ab", "5 6 1");
+    free(text);
+}
+END_TEST
+
+START_TEST(special_tokens_in_a_text_are_text_or_tokens)
+{
+    rt_vocabulary *v = bpe_of(small);
+    has_ids(v, rt_vocabulary_encode_special, "ab<s>abc</s>", "4 7 5 8");
+    has_ids(v, rt_vocabulary_encode_special, "<s", "");
+    has_ids(v, rt_vocabulary_encode, "ab<s>abc</s>", "4 5");
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+/* With a token that is none of the special ones, of which the longest that fits is taken. */
+START_TEST(added_tokens_are_always_found)
+{
+    rt_vocabulary *v =
+        with(TOKEN("8", "</s>", SPECIAL), TOKEN("8", "ca", PLAIN) "," TOKEN("9", "cab", PLAIN));
+    has_ids(v, rt_vocabulary_encode, "acabca", "0 9 8");
+    ck_assert(rt_vocabulary_is_unit(v, 8) && !rt_vocabulary_is_unit(v, 7));
+    rt_vocabulary_free(v);
+    v = with(SPECIAL "}," TOKEN("8", "</s>", SPECIAL),
+             "\"lstrip\":true,\"rstrip\":true,\"normalized\":false,\"special\":true}");
+    has_ids(v, rt_vocabulary_encode_special, "a  <s> \xe2\x80\x83 a <s>", "0 7 0 7");
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+START_TEST(a_text_without_a_space_before_it_gets_one)
+{
+    rt_vocabulary *v = with("\"add_prefix_space\":false", "\"add_prefix_space\":true");
+    ck_assert_uint_eq(rt_vocabulary_most_ids(v, 10), 20);
+    ck_assert_uint_eq(rt_vocabulary_most_ids(v, SIZE_MAX / 2 + 1), SIZE_MAX);
+    has_ids(v, rt_vocabulary_encode, "ab", "3 4");
+    has_ids(v, rt_vocabulary_encode, " ab", "3 4");
+    has_ids(v, rt_vocabulary_encode, "c", "3 2");
+    has_ids(v, rt_vocabulary_encode_special, "<s>c", "7 3 2");
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+/* ---- what is not in the vocabulary ---- */
+
+START_TEST(a_byte_that_has_no_piece_is_left_out_and_counted)
+{
+    int32_t ids[20];
+    int count;
+    rt_unknown unknown;
+    rt_vocabulary *v = bpe_of(small);
+    ck_assert_int_eq(v->special.unknown, RT_NO_ID);
+    ck_assert(!rt_vocabulary_encode(v, "abxc\xc3\xa9", 6, ids, &count, &unknown).code);
+    ck_assert_int_eq(count, 1); /* without x, ab and c are neighbours */
+    ck_assert_int_eq(ids[0], 5);
+    ck_assert_uint_eq(unknown.count, 3);
+    ck_assert_uint_eq(unknown.at, 2);
+    ck_assert_str_eq(unknown.name, "'x'");
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+START_TEST(a_byte_that_has_no_piece_may_have_a_token)
+{
+    rt_vocabulary *v = with("\"unk_token\":null", "\"unk_token\":\"<s>\"");
+    ck_assert_int_eq(v->special.unknown, 7);
+    has_ids(v, rt_vocabulary_encode, "a xx b", "0 3 7 7 3 1");
+    rt_vocabulary_free(v);
+    v = with("\"unk_token\":null", "\"fuse_unk\":true,\"unk_token\":\"<s>\"");
+    has_ids(v, rt_vocabulary_encode, "a xx b", "0 3 7 3 1");
+    rt_vocabulary_free(v);
+    becomes(with("\"unk_token\":null", "\"unk_token\":\"nothing\""), "axb", "4");
+}
+END_TEST
+
+START_TEST(what_is_not_utf8_is_named_with_its_place)
+{
+    int32_t ids[20];
+    int count;
+    rt_unknown unknown;
+    rt_vocabulary *v = bpe_of(small);
+    rt_status status = rt_vocabulary_encode(v, "ab\xff", 3, ids, &count, &unknown);
+    ck_assert_int_eq(status.code, RT_ARGUMENT);
+    ck_assert_str_eq(status.message, "byte 0xff at byte 2 is not UTF-8");
+    is_data_error(rt_vocabulary_check(v, "name", (const unsigned char *)"a\xff", 2), "name",
+                  ": data.level = bpe needs UTF-8; byte 0xff at offset 1 is not");
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+/* ---- ids ---- */
+
+START_TEST(ids_may_have_gaps_which_are_no_units)
+{
+    static const int32_t units[] = {0, 1, 2, 3, 6, 14, 15};
+    rt_vocabulary *v = with("\"ab\":4,\"abc\":5", "\"ab\":14,\"abc\":15");
+    size_t size;
+    ck_assert_int_eq(v->count, 16);
+    ck_assert_int_eq(rt_vocabulary_units(v), 7);
+    for (int rank = 0; rank < 7; rank++)
+        ck_assert_int_eq(rt_vocabulary_unit(v, rank), units[rank]);
+    ck_assert(!rt_vocabulary_is_unit(v, 5) && !rt_vocabulary_decode(v, 5, &size));
+    ck_assert_uint_eq(rt_vocabulary_spell(v, 5).size, 0);
+    has_ids(v, rt_vocabulary_encode, "abc", "15");
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+START_TEST(ids_are_spelled_as_bytes)
+{
+    const int32_t ids[] = {7, 4, 6, -1, 2, 99, 8};
+    char *text;
+    size_t size;
+    rt_vocabulary *v = bpe_of(small);
+    ck_assert(!rt_vocabulary_decode_all(v, ids, 7, &text, &size).code);
+    ck_assert_str_eq(text, "<s>ab ac</s>");
+    rt_free(text);
+    ck_assert_str_eq(rt_vocabulary_decode(v, 6, &size), " a");
+    ck_assert_uint_eq(size, 2);
+    ck_assert(!rt_vocabulary_decode(v, 7, &size));
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+/* pad, cls, mask, sep */
+static void has_special(rt_vocabulary *v, int pad, int cls, int mask, int sep)
+{
+    ck_assert_int_eq(v->special.pad, pad);
+    ck_assert_int_eq(v->special.cls, cls);
+    ck_assert_int_eq(v->special.mask, mask);
+    ck_assert_int_eq(v->special.sep, sep);
+    rt_vocabulary_free(v);
+}
+
+START_TEST(special_ids_are_found_by_template_and_name)
+{
+    has_special(bpe_of(small), 8, 7, RT_NO_ID, 8);
+    has_special(with("\"</s>\"", "\"<mask>\""), 7, 7, 8, RT_NO_ID);
+    has_special(with("\"</s>\"", "\"<pad>\""), 8, 7, RT_NO_ID, RT_NO_ID);
+    has_special(with(TOKEN("7", "<s>", SPECIAL) ",", ""), 8, 8, RT_NO_ID, 8);
+    has_special(with(TOKEN("7", "<s>", SPECIAL) "," TOKEN("8", "</s>", SPECIAL), ""), 0, RT_NO_ID,
+                RT_NO_ID, RT_NO_ID);
+    has_special(with("\"post_processor\":null",
+                     "\"post_processor\":{\"type\":\"Sequence\",\"processors\":[{\"type\":"
+                     "\"ByteLevel\"},{\"type\":\"TemplateProcessing\",\"single\":[{"
+                     "\"SpecialToken\":{\"id\":\"</s>\"}},{\"Sequence\":{\"id\":\"A\"}},{"
+                     "\"SpecialToken\":{\"id\":\"<s>\"}}]}]}"),
+                7, 8, RT_NO_ID, 7);
+}
+END_TEST
+
+START_TEST(special_ids_that_somebody_knows_hold)
+{
+    rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE,
+                               .has_known = true,
+                               .known = {RT_NO_ID, 8, 3, 7, RT_NO_ID}};
+    rt_vocabulary *v;
+    ck_assert(!rt_vocabulary_read(&v, kind, "t", (const unsigned char *)small, strlen(small)).code);
+    ck_assert(!rt_vocabulary_is_unit(v, 3));
+    kind = rt_vocabulary_kind_of(v);
+    has_special(v, 8, 8, 3, 7);
+    ck_assert(!rt_vocabulary_read(&v, kind, "t", (const unsigned char *)small, strlen(small)).code);
+    has_special(v, 8, 8, 3, 7);
+    kind.known.mask = 9;
+    is_data_error(rt_vocabulary_read(&v, kind, "t", (const unsigned char *)small, strlen(small)),
+                  "t", ": has no id 9, which is to be [MASK]");
+}
+END_TEST
+
+/* ---- files ---- */
+
+START_TEST(the_file_is_written_as_it_was_read)
+{
+    char *text;
+    rt_vocabulary *v = bpe_of(small);
+    ck_assert(!rt_vocabulary_write(v, &text).code);
+    ck_assert_str_eq(text, small);
+    ck_assert_str_eq(rt_vocabulary_file(v), "tokenizer.json");
+    rt_free(text);
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+/* What another file differs in; the last is only written in another way. */
+static const char *const differences[][2] = {
+    {"\"add_prefix_space\":false", "\"add_prefix_space\":true"},
+    {"\"use_regex\":true", "\"use_regex\":false"},
+    {"\"normalizer\":null", "\"normalizer\":{\"type\":\"NFC\"}"},
+    {"\"ignore_merges\":false", "\"ignore_merges\":true"},
+    {"\"unk_token\":null", "\"unk_token\":\"<s>\""},
+    {"\"unk_token\":null", "\"fuse_unk\":true"},
+    {"[\"a\",\"b\"],\"ab c\"", "\"ab c\",[\"a\",\"b\"]"},
+    {"[\"a\",\"b\"],", ""},
+    {"\"a\":0,\"b\":1", "\"a\":1,\"b\":0"},
+    {"\"</s>\"", "\"</t>\""},
+    {TOKEN("7", "<s>", SPECIAL), TOKEN("7", "<s>", PLAIN)},
+    {"\"lstrip\":false", "\"lstrip\":true"},
+    {"\"rstrip\":false", "\"rstrip\":true"},
+    {"\"normalized\":false", "\"normalized\":true"},
+    {"\"ab c\"", "[\"ab\",\n\"c\"]"},
+};
+enum { DIFFERENCES = sizeof differences / sizeof *differences };
+
+START_TEST(vocabularies_that_cut_in_another_way_differ)
+{
+    rt_vocabulary *a = bpe_of(small), *b = with(differences[_i][0], differences[_i][1]);
+    ck_assert_int_eq(rt_vocabularies_equal(a, b), _i == DIFFERENCES - 1);
+    ck_assert(rt_vocabularies_equal(a, a) && !rt_vocabularies_equal(a, NULL));
+    rt_vocabulary_free(a);
+    rt_vocabulary_free(b);
+}
+END_TEST
+
+typedef struct refusal {
+    const char *from, *to, *says;
+} refusal;
+
+#define CUTTER(part)                                                                               \
+    "\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":true}",    \
+        "\"pre_tokenizer\":" part
+#define READ_BEFORE "; 'ByteLevel' is read, and before it 'Digits' and 'Split'"
+
+static const refusal refusals[] = {
+    {"{\"version\"", "{\"version", ":1: it is not as JSON must be: "},
+    {"{\"version\"", "[\"version\"", ":1: it is not as JSON must be: "},
+    {"\"a\":0", "\"a\":0,\"a\":0", ":1: it is not as JSON must be: 'duplicate object key near "},
+    {"\"type\":\"BPE\"", "\"type\":\"Unigram\"", ": model.type is 'Unigram'; 'BPE' is read"},
+    {"\"vocab\":{", "\"vocab\":{\"q\":{", ""},
+    {"\"vocab\":", "\"vocap\":", ": model.vocab must be an object"},
+    {"\"merges\":", "\"nothing\":", ": model.merges must be a list"},
+    {"\"a\":0", "\"a\":-1", ": model.vocab: the id of 'a' must be from 0 to 999999"},
+    {"\"a\":0", "\"a\":1000000", ": model.vocab: the id of 'a' must be from 0 to 999999"},
+    {"\"a\":0", "\"a\":0.5", ": model.vocab: the id of 'a' must be from 0 to 999999"},
+    {"\"a\":0", "\"a\":1", ": model.vocab: the id 1 is that of two pieces, one is 'b'"},
+    {"\"a\":0", "\"a\":0,\"a b\":9", ": model.vocab: 'a b' is no byte-level text"},
+    {"\"a\":0", "\"a\":0,\"\":9", ": model.vocab: the piece of id 9 is empty"},
+    {"\"ab c\"", "\"abc\"", ": model.merges[1] must be two pieces, as a list or with a space"},
+    {"\"ab c\"", "\"a b c\"", ": model.merges[1] must be two pieces, as a list or with a space"},
+    {"\"ab c\"", "[\"a\"]", ": model.merges[1] must be two pieces, as a list or with a space"},
+    {"\"ab c\"", "[\"a\",\"b\",\"c\"]", ": model.merges[1] must be two pieces, "},
+    {"\"ab c\"", "7", ": model.merges[1] must be two pieces, as a list or with a space between"},
+    {"\"ab c\"", "\"d c\"", ": model.merges[1]: 'd' is not in model.vocab"},
+    {"\"ab c\"", "\"ab d\"", ": model.merges[1]: 'd' is not in model.vocab"},
+    {"\"ab c\"", "\"b c\"", ": model.merges[1]: 'bc' is not in model.vocab"},
+    {"\"dropout\":null", "\"dropout\":0.1", ": model.dropout must be null"},
+    {"\"dropout\":null", "\"continuing_subword_prefix\":\"##\"",
+     ": model.continuing_subword_prefix must be null"},
+    {"\"dropout\":null", "\"end_of_word_suffix\":\"</w>\"",
+     ": model.end_of_word_suffix must be null"},
+    {"\"byte_fallback\":false", "\"byte_fallback\":true",
+     ": model.byte_fallback must be false: the pieces must be of bytes, as those of ByteLevel are"},
+    {"\"ignore_merges\":false", "\"ignore_merges\":1",
+     ": model.ignore_merges must be true or false"},
+    {"\"unk_token\":null", "\"unk_token\":1", ": model.unk_token must be a piece or null"},
+    {"\"normalizer\":null", "\"normalizer\":{\"type\":\"NFKC\"}",
+     ": normalizer is 'NFKC'; null and 'NFC' are read"},
+    {CUTTER("null"), ": pre_tokenizer, at its end, is missing" READ_BEFORE},
+    {CUTTER("{\"type\":\"Metaspace\"}"), ": pre_tokenizer, at its end, is 'Metaspace'" READ_BEFORE},
+    {CUTTER("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Punctuation\"},{\"type\":"
+            "\"ByteLevel\"}]}"),
+     ": pre_tokenizer is 'Punctuation'" READ_BEFORE},
+    {CUTTER("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"ByteLevel\"},{\"type\":"
+            "\"Digits\"}]}"),
+     ": pre_tokenizer is 'ByteLevel'" READ_BEFORE},
+    {CUTTER("{\"type\":\"Sequence\",\"pretokenizers\":[]}"),
+     ": pre_tokenizer.pretokenizers must be a list"},
+    {CUTTER("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Digits\"},{\"type\":"
+            "\"Digits\"},{\"type\":\"Digits\"},{\"type\":\"Digits\"},{\"type\":\"ByteLevel\"}]}"),
+     ": pre_tokenizer cuts a text more than 4 times"},
+    {CUTTER("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":{\"Regex\":"
+            "\"\\\\p{L}+|x\"},\"behavior\":\"Isolated\",\"invert\":false},{\"type\":\"ByteLevel\"}]"
+            "}"),
+     ": pre_tokenizer: Split has the pattern '\\p{L}+|x', which is none of those that are read: "
+     "GPT-2's, GPT-4's and LLaMA 3's, Qwen2's"},
+    {CUTTER("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":{\"String\":"
+            "\" \"},\"behavior\":\"Isolated\",\"invert\":false},{\"type\":\"ByteLevel\"}]}"),
+     ": pre_tokenizer: Split has no pattern with Regex"},
+    {CUTTER("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":{\"Regex\":"
+            "\"x\"},\"behavior\":\"Removed\",\"invert\":false},{\"type\":\"ByteLevel\"}]}"),
+     ": pre_tokenizer: the behavior of Split is 'Removed'; 'Isolated' is read"},
+    {"\"use_regex\":true", "\"use_regex\":3", ": pre_tokenizer.use_regex must be true or false"},
+    {"\"decoder\":{\"type\":\"ByteLevel\"}", "\"decoder\":null",
+     ": decoder is missing; 'ByteLevel' is read"},
+    {"\"post_processor\":null", "\"post_processor\":{\"type\":\"BertProcessing\"}",
+     ": post_processor is 'BertProcessing'; 'ByteLevel' and 'TemplateProcessing' are read"},
+    {"\"post_processor\":null",
+     "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[]}",
+     ": post_processor.single must be a list with a Sequence"},
+    {"\"id\":8", "\"id\":9", ": added_tokens[1].id must be 8; it is 9"},
+    {"\"id\":8", "\"id\":6", ": added_tokens[1]: its id 6 is that of "},
+    {"\"id\":8", "\"id\":-1", ": added_tokens[1].id must be from 0 to 999999"},
+    {"\"id\":7", "\"id\":9", ": added_tokens[0].id must be 7; it is 9"},
+    {"\"content\":\"</s>\"", "\"content\":\"\"",
+     ": added_tokens[1].content must be a text of 1 to 512 bytes"},
+    {"\"content\":\"</s>\"", "\"content\":\"<s>\"", ": added_tokens[1].id must be 7; it is 8"},
+    {"\"id\":8,\"content\":\"</s>\"", "\"id\":7,\"content\":\"<s>\"",
+     ": added_tokens has '<s>' twice"},
+    {"\"single_word\":false", "\"single_word\":true",
+     ": added_tokens[0].single_word must be false"},
+    {"\"special\":true", "\"special\":\"yes\"", ": added_tokens[0].special must be true or false"},
+    {"\"a\":0,\"b\":1,\"c\":2,\"" G "\":3,\"ab\":4,\"abc\":5,\"" G
+     "a\":6,\"<s>\":7},\"merges\":[[\"a\",\"b\"],\"ab c\",[\"" G "\",\"a\"]]",
+     "\"<s>\":7,\"</s>\":8},\"merges\":[]", ": has no unit beside the special tokens"},
+};
+enum { REFUSALS = sizeof refusals / sizeof *refusals };
+
+START_TEST(what_is_no_byte_level_bpe_is_refused_by_name)
+{
+    const refusal *r = &refusals[_i];
+    char *text = changed(r->from, r->to);
+    rt_vocabulary *v;
+    rt_status status = read_bpe(&v, text);
+    ck_assert_int_eq(status.code, RT_DATA);
+    ck_assert_msg(!v && !strncmp(status.message, "t.json", 6) &&
+                      !strncmp(status.message + 6, r->says, strlen(r->says)),
+                  "'t.json%s' expected; got: %s", r->says, status.message);
+    free(text);
+}
+END_TEST
+
+START_TEST(what_is_composed_must_have_tokens_that_are)
+{
+    char *text = changed("\"normalizer\":null", "\"normalizer\":{\"type\":\"NFC\"}");
+    char *more = strstr(text, "</s>");
+    memcpy(more, "e\xcc\x81s", 4); /* e and an acute accent */
+    more = strstr(more, "\"normalized\":false");
+    memcpy(more, "\"normalized\":true ", 18);
+    rt_vocabulary *v;
+    rt_status status = read_bpe(&v, text);
+    is_data_error(status, "t.json", ": added_tokens[1].content must be in NFC");
+    free(text);
+}
+END_TEST
+
+START_TEST(an_empty_file_and_an_alphabet_are_refused)
+{
+    rt_vocabulary *v;
+    const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE, .alphabet = true};
+    ck_assert_int_eq(read_bpe(&v, "").code, RT_DATA);
+    is_data_error(rt_vocabulary_read(&v, kind, "v", (const unsigned char *)small, strlen(small)),
+                  "v", ": an alphabet is of bytes or characters, not of word pieces");
+}
+END_TEST
+
+/* ---- long texts ---- */
+
+/* A word that is joined again and again, longer than any that is kept. */
+START_TEST(a_line_without_blanks_is_no_special_case)
+{
+    enum { SIZE = 1 << 20 };
+    char *text = rt_alloc(SIZE, 1);
+    int32_t *ids = rt_alloc(SIZE, sizeof *ids);
+    rt_unknown unknown;
+    int count;
+    rt_vocabulary *v = bpe_of(small);
+    for (int i = 0; i < SIZE; i++)
+        text[i] = "abcab"[i % 5];
+    ck_assert(!rt_vocabulary_encode(v, text, SIZE, ids, &count, &unknown).code);
+    ck_assert_int_eq(count, SIZE / 5 * 2 + 1);
+    for (int i = 0; i + 1 < count; i++)
+        ck_assert_int_eq(ids[i], i % 2 ? 4 : 5);
+    rt_free(text);
+    rt_free(ids);
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+/* ---- NFC ---- */
+
+static void is_composed(const char *text, const char *expected)
+{
+    unsigned char *composed;
+    size_t size;
+    ck_assert(!rt_normal_form(&composed, &size, (const unsigned char *)text, strlen(text)).code);
+    composed[size] = '\0';
+    ck_assert_str_eq((char *)composed, expected);
+    ck_assert(size <= RT_NORMAL_FORM_GROWTH * strlen(text));
+    rt_free(composed);
+}
+
+START_TEST(letters_and_marks_are_composed)
+{
+    ck_assert(rt_normal_form_is_plain((const unsigned char *)"ab\xc3\xa9\xcb\xbf", 6));
+    ck_assert(!rt_normal_form_is_plain((const unsigned char *)"e\xcc\x81", 3));
+    is_composed("e\xcc\x81"
+                "a",
+                "\xc3\xa9"
+                "a");
+    is_composed("a\xcc\xa3\xcc\x88", "\xe1\xba\xa1\xcc\x88"); /* a, dot below, diaeresis */
+    is_composed("a\xcc\x88\xcc\xa3", "\xe1\xba\xa1\xcc\x88"); /* their order does not count */
+    is_composed("a\xcc\x88\xcc\x84", "\xc7\x9f");             /* a, diaeresis, macron */
+    is_composed("\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab", "\xed\x95\x9c"); /* Hangul */
+    is_composed("\xcc\x81"
+                "e",
+                "\xcc\x81"
+                "e");                                        /* nothing to join */
+    is_composed("\xe0\xa5\x98", "\xe0\xa4\x95\xe0\xa4\xbc"); /* never composed */
+}
+END_TEST
+
+/* More marks than are sorted by insertion, in two classes. */
+START_TEST(a_text_of_marks_is_sorted_by_class)
+{
+    char text[200] = "x", expected[200] = "x";
+    for (int i = 0; i < 20; i++) {
+        strcat(text, "\xcc\x81\xcc\xa3"); /* class 230, class 220 */
+        strcat(expected, "\xcc\xa3");
+    }
+    for (int i = 0; i < 20; i++)
+        strcat(expected, "\xcc\x81");
+    is_composed(text, expected);
+}
+END_TEST
+
+/* ---- the text of a task ---- */
+
+static rt_data_options text_options(const char *file, const char *text)
+{
+    rt_data_options o = options_for("text");
+    o.level = RT_LEVEL_BPE;
+    o.objective = RT_OBJECTIVE_LM;
+    o.length = 3;
+    snprintf(o.file, sizeof o.file, "%s", write_file(in_folder("a"), text, strlen(text)));
+    snprintf(o.vocab_file, sizeof o.vocab_file, "%s",
+             write_file(in_folder("b"), file, strlen(file)));
+    return o;
+}
+
+START_TEST(a_sequence_begins_with_the_token_that_begins_a_text)
+{
+    rt_data_options o = text_options(small, "ab ab ab ab ab ab ab ab ab ab ab ab <s>");
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(2, 3);
+    rt_data_training(data, 1, 0, 0, &batch);
+    ck_assert_int_eq(rt_data_vocab(data), 9);
+    ck_assert(batch.ids[0] == 7 && batch.ids[3] == 7);
+    for (int t = 1; t < 3; t++)
+        ck_assert(batch.ids[t] < 7 && batch.labels[t - 1] == batch.ids[t]);
+    ck_assert_uint_eq(rt_data_unknown(data).count, 3); /* of <s> */
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+static void is_refused(const rt_data_options *o, const rt_vocabulary *given, rt_code code,
+                       const char *says)
+{
+    rt_data *data;
+    rt_status status = rt_data_open(&data, o, given);
+    ck_assert_msg(status.code == code && strstr(status.message, says), "'%s' expected; got: %s",
+                  says, status.message);
+}
+
+START_TEST(what_a_task_has_no_token_for_is_refused_by_key)
+{
+    char *none = changed(TOKEN("7", "<s>", SPECIAL) "," TOKEN("8", "</s>", SPECIAL), "");
+    char *begin = changed("\"</s>\"", "\"<pad>\"");
+    rt_data_options o = text_options(small, "ab ab ab ab ab ab ab ab ab ab ab ab");
+    o.objective = RT_OBJECTIVE_MLM;
+    is_refused(&o, NULL, RT_CONFIG,
+               "data.objective = mlm needs a token that hides others, such as <mask>; the "
+               "vocabulary has no such special token");
+    o = text_options(none, "ab ab ab ab ab ab ab ab ab ab ab ab");
+    is_refused(&o, NULL, RT_CONFIG,
+               "data.task = text needs a token that begins a sequence, such as <s> or "
+               "<|endoftext|>; the vocabulary has no such special token");
+    *o.vocab_file = '\0';
+    is_refused(&o, NULL, RT_CONFIG,
+               "data.vocab_file must name a tokenizer.json for data.level = bpe");
+    o = text_options(begin, "x");
+    o.task = task_named("tag");
+    snprintf(o.file, sizeof o.file, "%s", write_file(in_folder("a"), "a\tX\nb\tY\n\na\tX\n", 13));
+    is_refused(&o, NULL, RT_CONFIG,
+               "data.task = tag needs tokens that begin and end a text, such as <s> and </s>");
+    free(none);
+    free(begin);
+}
+END_TEST
+
+START_TEST(a_given_vocabulary_of_another_file_is_told)
+{
+    rt_data_options o = text_options(small, "ab ab ab ab ab ab ab ab ab ab ab ab");
+    rt_vocabulary *other = with("[\"a\",\"b\"],", ""), *same = bpe_of(small);
+    rt_data *data;
+    is_refused(&o, other, RT_CONFIG, "is not the vocabulary that the model was trained with");
+    ck_assert(!rt_data_open(&data, &o, same).code);
+    rt_data_close(data);
+    o.level = RT_LEVEL_BYTE;
+    *o.vocab_file = '\0';
+    is_refused(&o, same, RT_CONFIG,
+               "data.level makes units of bytes; the model has a vocabulary of pieces");
+    rt_vocabulary_free(other);
+    rt_vocabulary_free(same);
+}
+END_TEST
+
+/* A text of which no token is hidden may speak of [MASK]. */
+START_TEST(the_word_for_a_mask_is_text_where_there_is_none)
+{
+    int32_t *ids;
+    int count, masks;
+    rt_unknown unknown;
+    rt_vocabulary *v = bpe_of(small);
+    ck_assert(!rt_masked_text_encode(v, "ab[MASK]c", &ids, &count, &masks, &unknown).code);
+    ck_assert(count == 3 && masks == 0 && ids[0] == 7 && ids[1] == 4 && ids[2] == 2);
+    rt_free(ids);
+    rt_vocabulary_free(v);
+    v = with("\"</s>\"", "\"<mask>\"");
+    ck_assert(!rt_masked_text_encode(v, "ab[MASK]c", &ids, &count, &masks, &unknown).code);
+    ck_assert(count == 4 && masks == 1 && ids[2] == 8 && ids[3] == 2);
+    rt_free(ids);
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+/* ---- memory ---- */
+
+START_TEST(every_allocation_may_fail)
+{
+    rt_code code = RT_MEMORY;
+    char *file = changed("\"normalizer\":null", "\"normalizer\":{\"type\":\"NFC\"}"), text[4096];
+    char *space = strstr(file, "\"add_prefix_space\":false");
+    memcpy(space, "\"add_prefix_space\":true ", strlen("\"add_prefix_space\":true "));
+    for (size_t i = 0; i + 4 < sizeof text; i += 4)
+        memcpy(text + i, "a\xcc\x81 ", 5);
+    rt_data_options o = text_options(file, text);
+    for (size_t n = 1; code != RT_OK; n++) {
+        rt_data *data = NULL;
+        char *written = NULL;
+        const size_t live = rt_memory_live();
+        rt_memory_fail_at(n);
+        code = rt_data_open(&data, &o, NULL).code;
+        if (!code)
+            code = rt_vocabulary_write(rt_data_vocabulary(data), &written).code;
+        rt_memory_fail_at(0);
+        ck_assert(code == RT_OK || code == RT_MEMORY);
+        rt_free(written);
+        rt_data_close(data);
+        ck_assert_uint_eq(rt_memory_live(), live);
+    }
+    free(file);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("bpe");
     TCase *tests = leak_checked_case(suite, "bpe");
+    tcase_add_checked_fixture(tests, make_folder, remove_folder);
     tcase_add_test(tests, texts_have_the_ids_of_tokenizers);
+    tcase_add_test(tests, merges_are_applied_in_their_order);
+    tcase_add_test(tests, of_a_merge_that_comes_twice_the_later_place_holds);
+    tcase_add_test(tests, a_word_that_is_a_piece_needs_no_merges);
+    tcase_add_test(tests, special_tokens_in_a_text_are_text_or_tokens);
+    tcase_add_test(tests, added_tokens_are_always_found);
+    tcase_add_test(tests, a_text_without_a_space_before_it_gets_one);
+    tcase_add_test(tests, a_byte_that_has_no_piece_is_left_out_and_counted);
+    tcase_add_test(tests, a_byte_that_has_no_piece_may_have_a_token);
+    tcase_add_test(tests, what_is_not_utf8_is_named_with_its_place);
+    tcase_add_test(tests, ids_may_have_gaps_which_are_no_units);
+    tcase_add_test(tests, ids_are_spelled_as_bytes);
+    tcase_add_test(tests, special_ids_are_found_by_template_and_name);
+    tcase_add_test(tests, special_ids_that_somebody_knows_hold);
+    tcase_add_test(tests, the_file_is_written_as_it_was_read);
+    tcase_add_loop_test(tests, vocabularies_that_cut_in_another_way_differ, 0, DIFFERENCES);
+    tcase_add_loop_test(tests, what_is_no_byte_level_bpe_is_refused_by_name, 0, REFUSALS);
+    tcase_add_test(tests, what_is_composed_must_have_tokens_that_are);
+    tcase_add_test(tests, an_empty_file_and_an_alphabet_are_refused);
+    tcase_add_test(tests, a_line_without_blanks_is_no_special_case);
+    tcase_add_test(tests, letters_and_marks_are_composed);
+    tcase_add_test(tests, a_text_of_marks_is_sorted_by_class);
+    tcase_add_test(tests, a_sequence_begins_with_the_token_that_begins_a_text);
+    tcase_add_test(tests, what_a_task_has_no_token_for_is_refused_by_key);
+    tcase_add_test(tests, a_given_vocabulary_of_another_file_is_told);
+    tcase_add_test(tests, the_word_for_a_mask_is_text_where_there_is_none);
+    tcase_add_test(tests, every_allocation_may_fail);
     return run_suite(suite);
 }
