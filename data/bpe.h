@@ -38,6 +38,7 @@ typedef struct rt_bpe {
     int unit_count;
     int32_t *pieces; /* if merges are ignored, ids of the vocabulary in the order of their bytes */
     int piece_count;
+    rt_special_ids found;            /* what the file seems to have for them; RT_NO_ID: nothing */
     rt_added_tokens as_is, composed; /* found in the text, and after it was brought into NFC */
     char *file;                      /* tokenizer.json, zero-terminated */
     size_t file_size;

@@ -158,23 +158,14 @@ static rt_special_ids find_roles(const rt_bpe_reading *r)
                           .sep = find_special(bpe, r->ends),
                           .pad = find_first(bpe, pads),
                           .mask = find_first(bpe, masks),
-                          .unknown = RT_NO_ID};
+                          .unknown = bpe->unknown};
     if (ids.cls == RT_NO_ID)
         ids.cls = find_first(bpe, begins);
     if (ids.sep == RT_NO_ID)
         ids.sep = find_first(bpe, ends);
+    if (ids.cls == RT_NO_ID)
+        ids.cls = ids.sep;
     return ids;
-}
-
-/* Padding is never looked at: it may have any id. */
-static void fill_roles(rt_special_ids *ids)
-{
-    if (ids->cls == RT_NO_ID)
-        ids->cls = ids->sep;
-    if (ids->pad == RT_NO_ID)
-        ids->pad = ids->sep != RT_NO_ID ? ids->sep : ids->cls;
-    if (ids->pad == RT_NO_ID)
-        ids->pad = 0;
 }
 
 static void find_units(rt_bpe *bpe, int32_t count)
@@ -185,23 +176,32 @@ static void find_units(rt_bpe *bpe, int32_t count)
             bpe->units[bpe->unit_count++] = id;
 }
 
+/* Padding is never looked at: it may have any id. */
+static int32_t padding(const rt_special_ids *ids)
+{
+    return ids->pad != RT_NO_ID ? ids->pad : ids->sep != RT_NO_ID ? ids->sep : ids->cls;
+}
+
 rt_status rt_bpe_know(rt_vocabulary *v, const char *name, const rt_special_ids *known)
 {
-    rt_special_ids ids = *known;
-    ids.unknown = v->bpe->unknown;
+    rt_special_ids ids = *known, *special = &v->special;
+    *special = v->bpe->found;
     for (int i = 0; i < RT_SPECIAL_TOKENS; i++) {
+        int32_t *here = rt_special_id(special, i);
         const int32_t id = *rt_special_id(&ids, i);
-        const bool pad = rt_special_id(&ids, i) == &ids.pad;
+        const bool pad = here == &special->pad;
         if (id < RT_NO_ID || id >= v->count ||
             (id >= 0 && !pad && v->bpe->kinds[id] == RT_BPE_NONE))
             return rt_error(RT_DATA, "%s: has no id %d, which is to be %s", name, (int)id,
                             rt_special_token(i));
-        if (id != RT_NO_ID)
-            *rt_special_id(&v->special, i) = id;
-        if (id != RT_NO_ID && !pad)
-            v->bpe->kinds[id] = RT_BPE_SPECIAL;
+        if (id != RT_NO_ID && here != &special->unknown)
+            *here = id;
+        if (*here != RT_NO_ID && !pad)
+            v->bpe->kinds[*here] = RT_BPE_SPECIAL;
     }
-    fill_roles(&v->special);
+    if (special->cls == RT_NO_ID)
+        special->cls = special->sep;
+    special->pad = padding(special) != RT_NO_ID ? padding(special) : 0;
     find_units(v->bpe, v->count);
     return v->bpe->unit_count
                ? rt_ok()
@@ -210,10 +210,10 @@ rt_status rt_bpe_know(rt_vocabulary *v, const char *name, const rt_special_ids *
 
 rt_status rt_bpe_read_tokens(rt_bpe_reading *r)
 {
+    const rt_special_ids nothing = {RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
     rt_status status = read_added_tokens(r);
     if (status.code)
         return status;
-    const rt_special_ids found = find_roles(r);
-    r->v->special = (rt_special_ids){RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
-    return rt_bpe_know(r->v, r->name, &found);
+    r->v->bpe->found = find_roles(r);
+    return rt_bpe_know(r->v, r->name, &nothing);
 }

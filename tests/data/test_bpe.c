@@ -275,9 +275,9 @@ START_TEST(special_ids_that_somebody_knows_hold)
     ck_assert(!rt_vocabulary_read(&v, kind, "t", (const unsigned char *)small, strlen(small)).code);
     ck_assert(!rt_vocabulary_is_unit(v, 3));
     kind = rt_vocabulary_kind_of(v);
-    has_special(v, 8, 8, 3, 7);
+    has_special(v, 7, 8, 3, 7);
     ck_assert(!rt_vocabulary_read(&v, kind, "t", (const unsigned char *)small, strlen(small)).code);
-    has_special(v, 8, 8, 3, 7);
+    has_special(v, 7, 8, 3, 7);
     kind.known.mask = 9;
     is_data_error(rt_vocabulary_read(&v, kind, "t", (const unsigned char *)small, strlen(small)),
                   "t", ": has no id 9, which is to be [MASK]");

@@ -6,6 +6,7 @@
 
 #include "data/vocabulary.h"
 #include "train/huggingface/tokenizer.h"
+#include "train/huggingface/tokenizer_bpe.h"
 
 /* Its pieces are not in the order of their ids. */
 static const char pieces[] =
@@ -91,8 +92,8 @@ END_TEST
 static const struct {
     const char *from, *to, *message;
 } others[] = {
-    {"\"type\": \"WordPiece\"", "\"type\": \"BPE\"",
-     "tokenizer.json: the type of model is 'BPE'; 'WordPiece' alone is read"},
+    {"\"type\": \"WordPiece\"", "\"type\": \"Unigram\"",
+     "tokenizer.json: the type of model is 'Unigram'; 'WordPiece' alone is read"},
     {"\"type\": \"WordPiece\", ", "",
      "tokenizer.json: the type of model is missing; 'WordPiece' alone is read"},
     {"\"model\"", "\"other\"",
@@ -271,12 +272,100 @@ START_TEST(a_level_of_rotors_own_is_read_without_settings)
 }
 END_TEST
 
+/* ---- byte-level BPE ---- */
+
+#define TOKEN(id, text)                                                                            \
+    "{\"id\": " id ", \"content\": \"" text "\", \"single_word\": false, \"lstrip\": false, "      \
+    "\"rstrip\": false, \"normalized\": false, \"special\": true}"
+
+static const char bpe[] = "{\"added_tokens\": [" TOKEN("2", "<s>") ", " TOKEN(
+    "3", "<t>") ", " TOKEN("4", "<\xe2\x82\xac>") "],\n"
+                                                  " \"pre_tokenizer\": {\"type\": \"ByteLevel\", "
+                                                  "\"add_prefix_space\": false},\n"
+                                                  " \"decoder\": {\"type\": \"ByteLevel\"},\n"
+                                                  " \"model\": {\"type\": \"BPE\", \"vocab\": "
+                                                  "{\"b\": 0, \"a\": 1}, \"merges\": []}}\n";
+
+typedef struct bpe_case {
+    const char *config;
+    int pad, cls, mask, sep;
+} bpe_case;
+
+static const bpe_case bpe_cases[] = {
+    {NULL, 2, 2, -1, -1},
+    {"{\"tokenizer_class\": \"GPT2TokenizerFast\", \"eos_token\": \"<t>\"}", 3, 2, -1, 3},
+    {"{\"bos_token\": {\"content\": \"<t>\", \"lstrip\": false}, \"eos_token\": null}", 3, 3, -1,
+     -1},
+    {"{\"tokenizer_class\": \"Qwen2Tokenizer\", \"pad_token\": \"<t>\", \"mask_token\": "
+     "\"<\xe2\x82\xac>\"}",
+     3, 2, 4, -1},
+    {"{\"pad_token\": \"[PAD]\", \"do_lower_case\": true}", 2, 2, -1, -1},
+};
+enum { BPE_CASES = sizeof bpe_cases / sizeof *bpe_cases };
+
+START_TEST(tokens_of_bpe_are_what_tokenizer_config_says)
+{
+    const bpe_case *c = &bpe_cases[_i];
+    write_file("tokenizer.json", bpe);
+    if (c->config)
+        write_file("tokenizer_config.json", c->config);
+    rt_vocabulary *v = read_vocabulary(_i % 2 ? "bpe" : "", NULL);
+    ck_assert_int_eq((int)v->level, RT_LEVEL_BPE);
+    ck_assert_int_eq(v->special.pad, c->pad);
+    ck_assert_int_eq(v->special.cls, c->cls);
+    ck_assert_int_eq(v->special.mask, c->mask);
+    ck_assert_int_eq(v->special.sep, c->sep);
+    EXPECT_IDS(v, "ab", 1, 0);
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+START_TEST(what_is_no_bpe_is_refused_with_its_file)
+{
+    write_file("tokenizer.json", bpe);
+    write_file("tokenizer_config.json", "{\"bos_token\": \"<u>\"}");
+    expect_refused("", "tokenizer_config.json: bos_token '<u>' is no token of tokenizer.json");
+    write_file("tokenizer_config.json", "{\"eos_token\": 3}");
+    expect_refused("", "tokenizer_config.json: eos_token must be a token or null");
+    write_file("tokenizer_config.json", "{\"mask_token\": {}}");
+    expect_refused("", "tokenizer_config.json: mask_token must be a token or null");
+    write_file("tokenizer_config.json", "[");
+    expect_refused("bpe",
+                   "tokenizer_config.json:1: it is not as JSON must be: '']' expected near end of "
+                   "file'");
+    write_file("tokenizer.json", pieces);
+    expect_refused("bpe", "tokenizer.json: model.type is 'WordPiece'; 'BPE' is read");
+    write_file("tokenizer.json", "{\"model\": {\"type\": \"BPE\"}}");
+    expect_refused("", "tokenizer.json: model.vocab must be an object");
+}
+END_TEST
+
+/* What is written is read as the same vocabulary, whatever its tokens are called. */
+START_TEST(a_vocabulary_of_bpe_is_written_for_transformers)
+{
+    char *text;
+    write_file("tokenizer.json", bpe);
+    write_file("tokenizer_config.json", "{\"bos_token\": \"<t>\", \"mask_token\": \"<s>\"}");
+    rt_vocabulary *v = read_vocabulary("", NULL);
+    assert_status(rt_tokenizer_bpe_text(&text, v, 64), RT_OK, "");
+    ck_assert_str_eq(text, "{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n"
+                           "  \"bos_token\": \"<t>\",\n  \"pad_token\": \"<t>\",\n"
+                           "  \"mask_token\": \"<s>\",\n  \"model_max_length\": 64\n}\n");
+    write_file("tokenizer_config.json", text);
+    rt_vocabulary *again = read_vocabulary("", NULL);
+    ck_assert(rt_vocabularies_equal(v, again));
+    rt_free(text);
+    rt_vocabulary_free(v);
+    rt_vocabulary_free(again);
+}
+END_TEST
+
 START_TEST(every_allocation_can_fail)
 {
     rt_code code = RT_MEMORY;
     size_t n = 0;
     write_file("tokenizer_config.json", "{\"do_lower_case\": false}");
-    write_file(_i ? "vocab.txt" : "tokenizer.json", _i ? lines : pieces);
+    write_file(_i == 1 ? "vocab.txt" : "tokenizer.json", _i == 1 ? lines : _i ? bpe : pieces);
     while (code && n < 1000) {
         rt_vocabulary *vocabulary;
         const char *warning;
@@ -306,6 +395,9 @@ int main(void)
     tcase_add_test(tests, of_both_files_the_lines_hold);
     tcase_add_loop_test(tests, a_pipe_is_not_waited_for, 0, 2);
     tcase_add_test(tests, a_level_of_rotors_own_is_read_without_settings);
-    tcase_add_loop_test(tests, every_allocation_can_fail, 0, 2);
+    tcase_add_loop_test(tests, tokens_of_bpe_are_what_tokenizer_config_says, 0, BPE_CASES);
+    tcase_add_test(tests, what_is_no_bpe_is_refused_with_its_file);
+    tcase_add_test(tests, a_vocabulary_of_bpe_is_written_for_transformers);
+    tcase_add_loop_test(tests, every_allocation_can_fail, 0, 3);
     return run_suite(suite);
 }

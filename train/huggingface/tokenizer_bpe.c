@@ -3,42 +3,42 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "data/bpe.h"
-#include "data/files.h"
 #include "train/huggingface/json.h"
 #include "train/huggingface/private.h"
 #include "train/text/quote.h"
+#include "train/text/text_file.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 /* ---- tokenizer.json ---- */
 
-static rt_status read_whole(const char *folder, unsigned char **bytes_new, size_t *size)
+static rt_status read_whole(const char *folder, char **text_new, size_t *size)
 {
     char path[RT_PATH_SIZE];
-    struct stat facts;
     rt_status status = rt_path_join(path, folder, RT_HF_PIECES);
-    *bytes_new = NULL;
+    *text_new = NULL;
     if (status.code)
         return status;
-    if (!stat(path, &facts) && facts.st_size > RT_BPE_BYTES)
-        return rt_error(RT_CHECKPOINT, RT_HF_PIECES ": can have up to %d bytes; it has %lld",
-                        RT_BPE_BYTES, (long long)facts.st_size);
-    status = rt_file_read(RT_HF_PIECES, path, bytes_new, size);
-    if (status.code == RT_DATA)
-        status.code = RT_CHECKPOINT;
-    return status;
+    errno = ENOMEM; /* what rt_alloc does not say */
+    *text_new = rt_read_bytes_up_to(path, RT_BPE_BYTES, size);
+    if (*text_new)
+        return rt_ok();
+    return errno == ENOMEM
+               ? rt_out_of_memory(RT_HF_PIECES)
+               : rt_error(RT_CHECKPOINT, "%s: cannot be read: %s", path, strerror(errno));
 }
 
 rt_status rt_tokenizer_read_json(json_t **tokenizer_new, const char *folder)
 {
-    unsigned char *bytes;
+    char *bytes;
     size_t size;
     *tokenizer_new = NULL;
     rt_status status = read_whole(folder, &bytes, &size);
     if (!status.code)
-        status = rt_json_parse(tokenizer_new, RT_BPE_VALUES, RT_HF_PIECES, (char *)bytes, size);
+        status = rt_json_parse(tokenizer_new, RT_BPE_VALUES, RT_HF_PIECES, bytes, size);
     rt_free(bytes);
     if (status.code == RT_DATA)
         status.code = RT_CHECKPOINT;
@@ -119,13 +119,14 @@ static rt_status read_roles(rt_vocabulary *v, const char *folder)
 rt_status rt_tokenizer_read_bpe(rt_vocabulary **vocabulary_new, const char *folder)
 {
     const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
-    unsigned char *bytes;
+    char *text;
     size_t size;
     *vocabulary_new = NULL;
-    rt_status status = read_whole(folder, &bytes, &size);
+    rt_status status = read_whole(folder, &text, &size);
     if (!status.code)
-        status = rt_vocabulary_read(vocabulary_new, kind, RT_HF_PIECES, bytes, size);
-    rt_free(bytes);
+        status = rt_vocabulary_read(vocabulary_new, kind, RT_HF_PIECES, (const unsigned char *)text,
+                                    size);
+    rt_free(text);
     if (!status.code)
         status = read_roles(*vocabulary_new, folder);
     if (status.code) {

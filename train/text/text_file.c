@@ -35,7 +35,7 @@ FILE *rt_open_regular(const char *path)
     return file;
 }
 
-char *rt_read_bytes(const char *path, size_t *count)
+char *rt_read_bytes_up_to(const char *path, long most, size_t *count)
 {
     FILE *file = rt_open_regular(path);
     *count = 0;
@@ -43,7 +43,7 @@ char *rt_read_bytes(const char *path, size_t *count)
         return NULL;
     char *text = NULL;
     long size = fseek(file, 0, SEEK_END) ? -1 : ftell(file);
-    if (size > MOST_BYTES)
+    if (size > most)
         errno = EFBIG;
     else if (size >= 0 && !fseek(file, 0, SEEK_SET))
         text = rt_alloc((size_t)size + 1, 1);
@@ -54,6 +54,11 @@ char *rt_read_bytes(const char *path, size_t *count)
     fclose(file);
     *count = text ? (size_t)size : 0;
     return text;
+}
+
+char *rt_read_bytes(const char *path, size_t *count)
+{
+    return rt_read_bytes_up_to(path, MOST_BYTES, count);
 }
 
 char *rt_read_text(const char *path)

@@ -23,6 +23,9 @@ char *rt_read_text(const char *path);
 /* The same with the number of its bytes, among which there may be zeros. */
 char *rt_read_bytes(const char *path, size_t *count);
 
+/* The same with another limit, in bytes. */
+char *rt_read_bytes_up_to(const char *path, long most, size_t *count);
+
 /* Writes folder/name under a temporary name first, so that an older file of that name stays until
  * the new one is complete. RT_IO; RT_CONFIG if the path is too long. */
 rt_status rt_write_text(const char *folder, const char *name, const char *text) RT_MUST_CHECK;
