@@ -13,22 +13,26 @@
 
 enum { BYTES = 256 };
 
-/* GPT-2's way to write bytes as characters that can be seen: those of Latin-1 that can stand for
- * themselves, the others come from U+0100 on, in their order. */
+/* GPT-2's way to write bytes as characters that can be seen: those of Latin-1 that are seen stand
+ * for themselves; the others, which are 0 to 0x20, 0x7f to 0xa0 and 0xad, come from U+0100 on. */
+enum { FIRST_HIGH = 0x7f, LOW = 0x21, HIGH = 0x22, HYPHEN = 0xad };
+
 static bool is_itself(int32_t c)
 {
-    return (c >= '!' && c <= '~') || (c >= 0xa1 && c <= 0xac) || (c >= 0xae && c <= 0xff);
+    return (c >= LOW && c < FIRST_HIGH) || (c >= FIRST_HIGH + HIGH && c < BYTES && c != HYPHEN);
 }
 
 /* The byte that a character stands for, or -1. */
 static int32_t byte_of(int32_t c)
 {
-    if (c < BYTES)
+    const int32_t other = c - BYTES;
+    if (other < 0)
         return is_itself(c) ? c : -1;
-    for (int32_t byte = 0, next = BYTES; byte < BYTES && next <= c; byte++)
-        if (!is_itself(byte) && next++ == c)
-            return byte;
-    return -1;
+    if (other < LOW)
+        return other;
+    if (other < LOW + HIGH)
+        return FIRST_HIGH + other - LOW;
+    return other == LOW + HIGH ? HYPHEN : -1;
 }
 
 bool rt_bpe_bytes(const char *text, char *bytes, size_t *size)

@@ -1,0 +1,146 @@
+/* What begins with a brace is a tokenizer.json, up to a byte 0xff behind which a text may stand; it
+ * is read, or refused. What was read is written as a file that is read as the same, and cuts the
+ * text into ids that are some. Anything else is a text, which every pre-tokenizer with a piece for
+ * each byte cuts into ids that stand for all of it, or is not UTF-8. */
+
+#include "fuzz.h"
+
+#include "core/memory.h"
+#include "data/normal_form.h"
+#include "data/units.h"
+#include "data/vocabulary.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void read_again(const rt_vocabulary *v)
+{
+    rt_vocabulary *again;
+    char *text;
+    if (rt_vocabulary_write(v, &text).code ||
+        rt_vocabulary_read(&again, rt_vocabulary_kind_of(v), "again", (const unsigned char *)text,
+                           strlen(text))
+            .code ||
+        !rt_vocabularies_equal(v, again))
+        abort();
+    rt_vocabulary_free(again);
+    rt_free(text);
+}
+
+/* Whether the ids stand for exactly the bytes of the text is told by `exact`. */
+static void encode(const rt_vocabulary *v, const char *text, size_t size, bool special, bool exact)
+{
+    const size_t most = rt_vocabulary_most_ids(v, size);
+    int32_t *ids = malloc((most + 1) * sizeof *ids);
+    char *back;
+    int count;
+    size_t bytes;
+    rt_unknown unknown;
+    rt_status status = special ? rt_vocabulary_encode_special(v, text, size, ids, &count, &unknown)
+                               : rt_vocabulary_encode(v, text, size, ids, &count, &unknown);
+    if ((status.code && status.code != RT_ARGUMENT) || (size_t)count > most)
+        abort();
+    for (int i = 0; i < count; i++)
+        if (ids[i] < 0 || ids[i] >= v->count || v->starts[ids[i] + 1] <= v->starts[ids[i]])
+            abort();
+    if (rt_vocabulary_decode_all(v, ids, count, &back, &bytes).code)
+        abort();
+    if (exact && !status.code &&
+        (unknown.count || bytes != size || (size && memcmp(back, text, size) != 0)))
+        abort();
+    rt_free(back);
+    free(ids);
+}
+
+static void read_file(const char *bytes, size_t size)
+{
+    const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
+    const char *end = memchr(bytes, 0xff, size);
+    const size_t file = end ? (size_t)(end - bytes) : size;
+    rt_vocabulary *v;
+    rt_status status =
+        rt_vocabulary_read(&v, kind, "tokenizer.json", (const unsigned char *)bytes, file);
+    if ((status.code == RT_OK) != (v != NULL) || (status.code && status.code != RT_DATA))
+        abort();
+    if (!v)
+        return;
+    read_again(v);
+    for (int special = 0; special < 2; special++)
+        encode(v, end ? end + 1 : bytes, end ? size - file - 1 : size, special, false);
+    rt_vocabulary_free(v);
+}
+
+/* ---- texts ---- */
+
+static const char *const cutters[] = {
+    "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}",
+    "{\"type\":\"ByteLevel\",\"add_prefix_space\":true}",
+    "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Digits\",\"individual_digits\":true},"
+    "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}]}",
+    "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Digits\"},"
+    "{\"type\":\"Split\",\"behavior\":\"Isolated\",\"pattern\":{\"Regex\":"
+    "\"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|\\\\p{N}{1,3}| "
+    "?[^\\\\s\\\\p{L}\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+\"}},"
+    "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":false}]}",
+};
+enum { CUTTERS = sizeof cutters / sizeof *cutters, FILE_SIZE = 1 << 14 };
+
+/* A piece for each byte, in GPT-2's writing, and a few merges. */
+static rt_vocabulary *make(int number)
+{
+    static char file[FILE_SIZE];
+    const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
+    rt_vocabulary *v;
+    int used = snprintf(file, sizeof file,
+                        "{\"pre_tokenizer\":%s,\"decoder\":{\"type\":\"ByteLevel\"},\"model\":{"
+                        "\"type\":\"BPE\",\"merges\":[\"e r\",\"t h\",\"th e\",\"a a\",\"aa aa\"],"
+                        "\"vocab\":{\"er\":256,\"th\":257,\"the\":258,\"aa\":259,\"aaaa\":260",
+                        cutters[number]);
+    for (int32_t byte = 0, next = 256; byte < 256; byte++) {
+        char c[RT_UNIT_SIZE];
+        const bool seen = (byte > ' ' && byte < 0x7f) || (byte > 0xa0 && byte != 0xad);
+        rt_unit_write(RT_LEVEL_CHAR, seen ? byte : next, c);
+        next += !seen;
+        used += snprintf(file + used, sizeof file - (size_t)used, ",\"%s%s\":%d",
+                         *c == '"' || *c == '\\' ? "\\" : "", c, (int)byte);
+    }
+    snprintf(file + used, sizeof file - (size_t)used, "}}}");
+    rt_status status =
+        rt_vocabulary_read(&v, kind, "made", (const unsigned char *)file, strlen(file));
+    if (status.code) {
+        fprintf(stderr, "%s\n", status.message);
+        abort();
+    }
+    return v;
+}
+
+/* NFC of NFC is itself. */
+static void form(const unsigned char *text, size_t size)
+{
+    unsigned char *once, *twice;
+    size_t first, second;
+    if (rt_units_check(RT_LEVEL_CHAR, "text", text, size).code)
+        return;
+    if (rt_normal_form(&once, &first, text, size).code ||
+        rt_normal_form(&twice, &second, once, first).code || first != second ||
+        memcmp(once, twice, first) != 0 || first > RT_NORMAL_FORM_GROWTH * size)
+        abort();
+    rt_free(once);
+    rt_free(twice);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static rt_vocabulary *made[CUTTERS];
+    if (size && *bytes == '{') {
+        read_file((const char *)bytes, size);
+        return 0;
+    }
+    form(bytes, size);
+    for (int i = 0; i < CUTTERS; i++) {
+        made[i] = made[i] ? made[i] : make(i);
+        encode(made[i], (const char *)bytes, size, false, i != 1); /* which adds a space */
+    }
+    return 0;
+}
