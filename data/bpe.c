@@ -11,8 +11,7 @@ void rt_bpe_free(rt_bpe *bpe)
 {
     if (!bpe)
         return;
-    rt_free(bpe->first);
-    rt_free(bpe->merges);
+    rt_merges_free(&bpe->merges);
     rt_free(bpe->kinds);
     rt_free(bpe->units);
     rt_free(bpe->pieces);
@@ -48,11 +47,11 @@ static bool cuts_equal(const rt_bpe *a, const rt_bpe *b)
     return true;
 }
 
-static bool merges_equal(const rt_bpe *a, const rt_bpe *b, int count)
+static bool merges_equal(const rt_bpe *a, const rt_bpe *b)
 {
-    const size_t starts = (size_t)count + 1;
-    return !memcmp(a->first, b->first, starts * sizeof *a->first) &&
-           !memcmp(a->merges, b->merges, a->first[count] * sizeof *a->merges) &&
+    const size_t count = a->merges.count;
+    return count == b->merges.count &&
+           !memcmp(a->merges.list, b->merges.list, count * sizeof *a->merges.list) &&
            !memcmp(a->bytes, b->bytes, sizeof a->bytes);
 }
 
@@ -60,7 +59,7 @@ bool rt_bpe_equal(const rt_bpe *a, const rt_bpe *b, int count)
 {
     return cuts_equal(a, b) && a->composes == b->composes && a->ignore_merges == b->ignore_merges &&
            a->fuses_unknown == b->fuses_unknown && a->unknown == b->unknown &&
-           !memcmp(a->kinds, b->kinds, (size_t)count) && merges_equal(a, b, count) &&
+           !memcmp(a->kinds, b->kinds, (size_t)count) && merges_equal(a, b) &&
            tokens_equal(&a->as_is, &b->as_is) && tokens_equal(&a->composed, &b->composed);
 }
 

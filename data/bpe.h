@@ -7,6 +7,7 @@
  * first in the file are joined until no two neighbours have a merge. */
 
 #include "data/added_tokens.h"
+#include "data/merges.h"
 #include "data/pretokenize.h"
 #include "data/vocabulary.h"
 
@@ -18,10 +19,6 @@ enum { RT_CUTS_LIMIT = 4 };
 /* What an id stands for. */
 typedef enum rt_bpe_kind { RT_BPE_NONE, RT_BPE_UNIT, RT_BPE_SPECIAL } rt_bpe_kind;
 
-typedef struct rt_merge {
-    int32_t right, joined, rank;
-} rt_merge;
-
 typedef struct rt_bpe {
     rt_pretokenizer cuts[RT_CUTS_LIMIT]; /* within each piece of a cut the next one cuts */
     int cut_count;
@@ -31,10 +28,9 @@ typedef struct rt_bpe {
     bool fuses_unknown; /* unknown bytes that follow each other are one */
     int32_t unknown;    /* of a byte that has no piece; RT_NO_ID: it is left out */
     int32_t bytes[256]; /* RT_NO_ID: it has no piece */
-    uint32_t *first;    /* (count + 1): the merges of each left piece */
-    rt_merge *merges;   /* sorted by their right piece */
-    uint8_t *kinds;     /* (count): rt_bpe_kind */
-    int32_t *units;     /* ids of the units, ascending */
+    rt_merges merges;
+    uint8_t *kinds; /* (count): rt_bpe_kind */
+    int32_t *units; /* ids of the units, ascending */
     int unit_count;
     int32_t *pieces; /* if merges are ignored, ids of the vocabulary in the order of their bytes */
     int piece_count;

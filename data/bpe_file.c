@@ -87,11 +87,10 @@ static bool make_room(rt_vocabulary *v)
     rt_bpe *bpe = v->bpe;
     const size_t count = (size_t)v->count;
     v->starts = rt_alloc(count + 1, sizeof *v->starts);
-    bpe->first = rt_alloc(count + 1, sizeof *bpe->first);
     bpe->kinds = rt_alloc(count, sizeof *bpe->kinds);
     bpe->units = rt_alloc(count, sizeof *bpe->units);
     bpe->pieces = rt_alloc(count, sizeof *bpe->pieces);
-    return v->starts && bpe->first && bpe->kinds && bpe->units && bpe->pieces;
+    return v->starts && bpe->kinds && bpe->units && bpe->pieces;
 }
 
 /* What each id is written as in the file; NULL: there is no such id. */

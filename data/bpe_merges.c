@@ -5,24 +5,7 @@
 #include "core/memory.h"
 #include "data/units.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-/* A merge with its left piece, until the lists of the left pieces are made. */
-typedef struct pair {
-    int32_t left;
-    rt_merge merge;
-} pair;
-
-static int by_pieces(const void *a, const void *b)
-{
-    const pair *p = a, *q = b;
-    if (p->left != q->left)
-        return p->left < q->left ? -1 : 1;
-    if (p->merge.right != q->merge.right)
-        return p->merge.right < q->merge.right ? -1 : 1;
-    return (p->merge.rank > q->merge.rank) - (p->merge.rank < q->merge.rank);
-}
 
 /* The two pieces of a merge, as lists of two or as texts with a space between. */
 typedef struct sides {
@@ -62,7 +45,7 @@ static rt_status find_id(const rt_bpe_reading *r, size_t number, const char *pie
 }
 
 static rt_status read_merge(const rt_bpe_reading *r, size_t number, const sides *s, room *to,
-                            pair *p)
+                            rt_merge *merge)
 {
     const size_t size = s->left_size + s->right_size + 1;
     if (size > to->size) {
@@ -72,14 +55,14 @@ static rt_status read_merge(const rt_bpe_reading *r, size_t number, const sides 
     }
     if (!to->text)
         return rt_out_of_memory("a vocabulary");
-    p->merge.rank = (int32_t)number;
+    merge->rank = (int32_t)number;
     memcpy(to->text, s->left, s->left_size);
     to->text[s->left_size] = '\0';
-    rt_status status = find_id(r, number, to->text, &p->left);
+    rt_status status = find_id(r, number, to->text, &merge->left);
     memcpy(to->text + s->left_size, s->right, s->right_size + 1);
     if (!status.code)
-        status = find_id(r, number, to->text + s->left_size, &p->merge.right);
-    return status.code ? status : find_id(r, number, to->text, &p->merge.joined);
+        status = find_id(r, number, to->text + s->left_size, &merge->right);
+    return status.code ? status : find_id(r, number, to->text, &merge->joined);
 }
 
 /* The heading of a merges.txt may stand in the list, and has no rank. */
@@ -89,69 +72,42 @@ static bool is_heading(const json_t *merge)
     return text && !strncmp(text, "#version", 8);
 }
 
-static rt_status read_pairs(const rt_bpe_reading *r, const json_t *merges, pair *pairs,
-                            size_t *count)
+static rt_status read_list(const rt_bpe_reading *r, const json_t *found, rt_merges *merges)
 {
     room to = {NULL, 0};
     const json_t *merge;
-    size_t i, headings = 0;
+    size_t i;
     rt_status status = rt_ok();
-    json_array_foreach(merges, i, merge)
+    json_array_foreach(found, i, merge)
     {
         sides s;
-        if (is_heading(merge)) {
-            headings++;
+        if (is_heading(merge))
             continue;
-        }
-        if (!find_sides(merge, &s))
+        if (find_sides(merge, &s))
+            status = read_merge(r, i, &s, &to, &merges->list[merges->count++]);
+        else
             status = rt_error(RT_DATA,
                               "%s: model.merges[%zu] must be two pieces, as a list or with a "
                               "space between",
                               r->name, i);
-        else
-            status = read_merge(r, i, &s, &to, &pairs[i - headings]);
         if (status.code)
             break;
     }
-    *count = json_array_size(merges) - headings;
     rt_free(to.text);
     return status;
 }
 
-/* The lists of the left pieces, one after the other. Of a pair that comes twice tokenizers has the
- * later rank. */
-static void lay_out(rt_bpe *bpe, int32_t count, const pair *pairs, size_t pair_count)
-{
-    uint32_t used = 0;
-    size_t at = 0;
-    for (int32_t left = 0; left < count; left++) {
-        bpe->first[left] = used;
-        for (; at < pair_count && pairs[at].left == left; at++) {
-            const rt_merge merge = pairs[at].merge;
-            if (used > bpe->first[left] && bpe->merges[used - 1].right == merge.right)
-                used--;
-            bpe->merges[used++] = merge;
-        }
-    }
-    bpe->first[count] = used;
-}
-
 rt_status rt_bpe_read_merges(rt_bpe_reading *r)
 {
-    const json_t *merges = json_object_get(json_object_get(r->json, "model"), "merges");
-    rt_bpe *bpe = r->v->bpe;
-    if (!json_is_array(merges))
+    const json_t *found = json_object_get(json_object_get(r->json, "model"), "merges");
+    rt_merges *merges = &r->v->bpe->merges;
+    if (!json_is_array(found))
         return rt_error(RT_DATA, "%s: model.merges must be a list", r->name);
-    size_t count = json_array_size(merges);
-    pair *pairs = rt_alloc(count, sizeof *pairs);
-    bpe->merges = rt_alloc(count, sizeof *bpe->merges);
-    rt_status status = pairs && bpe->merges ? read_pairs(r, merges, pairs, &count)
-                                            : rt_out_of_memory("a vocabulary");
-    if (!status.code) {
-        if (count)
-            qsort(pairs, count, sizeof *pairs, by_pieces);
-        lay_out(bpe, r->v->count, pairs, count);
-    }
-    rt_free(pairs);
+    merges->list = rt_alloc(json_array_size(found), sizeof *merges->list);
+    if (!merges->list)
+        return rt_out_of_memory("a vocabulary");
+    rt_status status = read_list(r, found, merges);
+    if (!status.code && !rt_merges_complete(merges))
+        status = rt_out_of_memory("a vocabulary");
     return status;
 }

@@ -17,7 +17,8 @@ typedef struct waiting {
 } waiting;
 
 /* A short word and its ids. Where two have the same slot, the later one stays. */
-enum { SHORT_WORD = 22, SHORT_IDS = 10, SLOT_BITS = 15, LONG_TEXT = 2048 };
+enum { SHORT_WORD = 22, SHORT_IDS = 10 };
+enum { LEAST_SLOTS = 1 << 9, MOST_SLOTS = 1 << 16, BYTES_A_SLOT = 16 };
 typedef struct slot {
     uint8_t size, count;
     char word[SHORT_WORD];
@@ -29,7 +30,8 @@ struct rt_bpe_words {
     rt_id_taker *take;
     void *context;
     rt_unknown *unknown;
-    slot *slots; /* NULL: of a short text no words are kept */
+    slot *slots;         /* NULL: of a short text no words are kept */
+    uint32_t slot_count; /* a power of two */
     symbol *symbols;
     waiting *heap; /* the first of ranks, and then of places, on top */
     size_t heap_count;
@@ -44,9 +46,13 @@ rt_status rt_bpe_words_new(rt_bpe_words **words_new, const rt_vocabulary *v, siz
     if (!w)
         return rt_out_of_memory("the ids of a text");
     *w = (rt_bpe_words){.v = v, .take = take, .context = context, .unknown = unknown};
-    if (bytes >= LONG_TEXT)
-        w->slots = rt_alloc((size_t)1 << SLOT_BITS, sizeof *w->slots);
-    return bytes >= LONG_TEXT && !w->slots ? rt_out_of_memory("the ids of a text") : rt_ok();
+    if (bytes < (size_t)LEAST_SLOTS * BYTES_A_SLOT)
+        return rt_ok();
+    w->slot_count = LEAST_SLOTS;
+    while (w->slot_count < MOST_SLOTS && w->slot_count < bytes / BYTES_A_SLOT)
+        w->slot_count *= 2;
+    w->slots = rt_alloc(w->slot_count, sizeof *w->slots);
+    return w->slots ? rt_ok() : rt_out_of_memory("the ids of a text");
 }
 
 void rt_bpe_words_free(rt_bpe_words *words)
@@ -83,20 +89,11 @@ static bool make_room(rt_bpe_words *w, size_t bytes)
     return w->room != 0;
 }
 
-static const rt_merge *find_merge(const rt_bpe *bpe, int32_t left, int32_t right)
+static const rt_merge *find_merge(const rt_bpe_words *w, const symbol *s)
 {
-    uint32_t low = bpe->first[left], high = bpe->first[left + 1];
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        const rt_merge *m = &bpe->merges[middle];
-        if (m->right == right)
-            return m;
-        if (m->right < right)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    if (s->right < 0)
+        return NULL;
+    return rt_merges_find(&w->v->bpe->merges, s->id, w->symbols[s->right].id);
 }
 
 static bool is_before(waiting a, waiting b)
@@ -106,8 +103,7 @@ static bool is_before(waiting a, waiting b)
 
 static void push(rt_bpe_words *w, int32_t place)
 {
-    const symbol *s = &w->symbols[place];
-    const rt_merge *m = s->right < 0 ? NULL : find_merge(w->v->bpe, s->id, w->symbols[s->right].id);
+    const rt_merge *m = find_merge(w, &w->symbols[place]);
     if (!m)
         return;
     const waiting new = {m->rank, place, m->joined};
@@ -138,12 +134,10 @@ static waiting pop(rt_bpe_words *w)
 static void join(rt_bpe_words *w, waiting top)
 {
     symbol *s = &w->symbols[top.place];
-    if (s->id == RT_NO_ID || s->right < 0)
-        return;
-    symbol *right = &w->symbols[s->right];
-    const rt_merge *m = find_merge(w->v->bpe, s->id, right->id);
+    const rt_merge *m = s->id != RT_NO_ID ? find_merge(w, s) : NULL;
     if (!m || m->joined != top.joined)
         return;
+    symbol *right = &w->symbols[s->right];
     s->id = top.joined;
     right->id = RT_NO_ID;
     s->right = right->right;
@@ -231,7 +225,7 @@ static slot *slot_of(rt_bpe_words *w, const unsigned char *word, size_t bytes)
         return NULL;
     for (size_t i = 0; i < bytes; i++)
         hash = (hash ^ word[i]) * 16777619u;
-    return w->slots + (hash ^ hash >> SLOT_BITS) % (1u << SLOT_BITS);
+    return w->slots + ((hash ^ hash >> 15) & (w->slot_count - 1));
 }
 
 /* Keeps a word that has been merged, unless it has bytes to be counted each time. */
