@@ -278,6 +278,11 @@ START_TEST(special_ids_that_somebody_knows_hold)
     has_special(v, 7, 8, 3, 7);
     ck_assert(!rt_vocabulary_read(&v, kind, "t", (const unsigned char *)small, strlen(small)).code);
     has_special(v, 7, 8, 3, 7);
+    char *one = changed(TOKEN("7", "<s>", SPECIAL) ",", ""); /* whose one token begins texts, too */
+    kind.known = (rt_special_ids){RT_NO_ID, RT_NO_ID, RT_NO_ID, 4, RT_NO_ID};
+    ck_assert(!rt_vocabulary_read(&v, kind, "t", (const unsigned char *)one, strlen(one)).code);
+    has_special(v, 4, 8, RT_NO_ID, 4);
+    free(one);
     kind.known.mask = 9;
     is_data_error(rt_vocabulary_read(&v, kind, "t", (const unsigned char *)small, strlen(small)),
                   "t", ": has no id 9, which is to be [MASK]");
