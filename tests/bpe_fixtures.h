@@ -5,8 +5,9 @@
  *
  *     tokenizer.json
  *     texts.jsonl    a JSON string a line
- *     ids.jsonl      {"ids": [...], "decoded": "..."}; with special tokens in the text as such, and
- *                    "plain": [...], the ids with those as text, where it is another list
+ *     ids.jsonl      {"ids": [...], "decoded": "..."}; with special tokens in the text as such, in
+ *                    the decoded one as they are written or left out; and "plain": [...], the ids
+ *                    with those as text, where that is known and another list
  */
 
 #include "core/path.h"
@@ -89,6 +90,16 @@ static inline void compare_bpe_ids(const bpe_fixture *f, bpe_line at, bpe_encode
                   wanted_count);
 }
 
+/* Keeps of the ids those of units; returns how many these are. */
+static inline int keep_units(const bpe_fixture *f, int32_t *ids, int count)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++)
+        if (rt_vocabulary_is_unit(f->v, f->wanted[i]))
+            ids[kept++] = f->wanted[i];
+    return kept;
+}
+
 /* What is no UTF-8 stands as U+FFFD in what tokenizers decodes: only texts without it are the same
  * byte for byte. */
 static inline void compare_bpe_text(const bpe_fixture *f, bpe_line at, int count, size_t size)
@@ -96,6 +107,12 @@ static inline void compare_bpe_text(const bpe_fixture *f, bpe_line at, int count
     char *back;
     size_t bytes;
     rt_status status = rt_vocabulary_decode_all(f->v, f->wanted, count, &back, &bytes);
+    const bool as_written = bytes == size && !memcmp(back, f->text, size);
+    if (!status.code && !as_written) {
+        rt_free(back);
+        status =
+            rt_vocabulary_decode_all(f->v, f->ids, keep_units(f, f->ids, count), &back, &bytes);
+    }
     ck_assert_msg(!status.code, "%s:%d: %s", at.folder, at.line, status.message);
     bool whole = true;
     for (size_t i = 0; i + 3 <= size; i++)
@@ -129,13 +146,15 @@ static inline int check_bpe_folder(const char *folder)
         ck_assert(takes(&expected, ','));
         expect_key(&expected, "decoded");
         compare_bpe_text(&f, at, count, take_string(&expected, f.text));
-        if (takes(&expected, ',')) {
+        const bool plain = takes(&expected, ',');
+        if (plain) {
             expect_key(&expected, "plain");
             count = take_ids(&expected, f.wanted);
         }
         texts = text;
         size = take_string(&texts, f.text);
-        compare_bpe_ids(&f, at, rt_vocabulary_encode, size, count);
+        if (plain || keep_units(&f, f.ids, count) == count)
+            compare_bpe_ids(&f, at, rt_vocabulary_encode, size, count);
         ck_assert(takes(&expected, '}'));
     }
     ck_assert_msg(!takes(&texts, '"'), "%s: there are more texts than ids", folder);
