@@ -175,7 +175,8 @@ static const example contradictions[] = {
      "with data.length 16; got 20\n"},
     {"[data]\ntask = text\n", "theta.ini:2: data.file is required for data.task = text\n"},
     {"[data]\ntask = text\nfile = a\nvocab_file = b\nvocab = 9\n",
-     "theta.ini:4: data.vocab_file is for data.level = char or wordpiece: level byte has all bytes "
+     "theta.ini:4: data.vocab_file is for data.level = char, wordpiece or bpe: level byte has all "
+     "bytes "
      "as its "
      "vocabulary\n"},
     {"[data]\nvocab = 5\n",
