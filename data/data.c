@@ -134,11 +134,32 @@ rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o, rt_data_
     return status;
 }
 
+rt_status rt_data_check_special(const rt_data_options *o, const rt_vocabulary *vocabulary)
+{
+    const rt_special_ids *special = &vocabulary->special;
+    const bool labelled = rt_data_task_labelled(o->task);
+    const bool begins = special->cls != RT_NO_ID, ends = special->sep != RT_NO_ID;
+    if (labelled && !(begins && ends))
+        return rt_error(RT_CONFIG,
+                        "data.task = %s needs tokens that begin and end a text, such as <s> and "
+                        "</s>; the vocabulary has no such special token",
+                        rt_data_task_name(o->task));
+    if (!begins)
+        return rt_error(RT_CONFIG,
+                        "data.task = %s needs a token that begins a sequence, such as <s> or "
+                        "<|endoftext|>; the vocabulary has no such special token",
+                        rt_data_task_name(o->task));
+    if (!labelled && o->objective == RT_OBJECTIVE_MLM && special->mask == RT_NO_ID)
+        return rt_error(RT_CONFIG, "data.objective = mlm needs a token that hides others, such as "
+                                   "<mask>; the vocabulary has no such special token");
+    return rt_ok();
+}
+
 rt_status rt_data_open_without(rt_data **data_new, const rt_data_options *o,
                                rt_data_meaning meaning)
 {
     *data_new = NULL;
-    rt_status status = meaning.vocabulary ? rt_text_check_special(o, meaning.vocabulary) : rt_ok();
+    rt_status status = meaning.vocabulary ? rt_data_check_special(o, meaning.vocabulary) : rt_ok();
     if (status.code)
         return status;
     rt_data *data = *data_new = new_data(o, meaning);

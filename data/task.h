@@ -83,7 +83,7 @@ void rt_tokens_check(const rt_data_options *o, rt_rule_sink to);
  * vocabulary has the special tokens that its task needs, RT_CONFIG if not; and the vocabulary of a
  * text, the given one or that of data.vocab_file or else its own, which becomes the source's. */
 void rt_text_check_vocabulary(const rt_data_options *o, rt_rule_sink to);
-rt_status rt_text_check_special(const rt_data_options *o,
+rt_status rt_data_check_special(const rt_data_options *o,
                                 const rt_vocabulary *vocabulary) RT_MUST_CHECK;
 rt_status rt_text_find_vocabulary(rt_data *data, const unsigned char *text,
                                   size_t bytes) RT_MUST_CHECK;

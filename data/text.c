@@ -64,27 +64,6 @@ static rt_status check_given(const rt_data *data)
     return rt_ok();
 }
 
-rt_status rt_text_check_special(const rt_data_options *o, const rt_vocabulary *vocabulary)
-{
-    const rt_special_ids *special = &vocabulary->special;
-    const bool labelled = rt_data_task_labelled(o->task);
-    const bool begins = special->cls != RT_NO_ID, ends = special->sep != RT_NO_ID;
-    if (labelled && !(begins && ends))
-        return rt_error(RT_CONFIG,
-                        "data.task = %s needs tokens that begin and end a text, such as <s> and "
-                        "</s>; the vocabulary has no such special token",
-                        rt_data_task_name(o->task));
-    if (!begins)
-        return rt_error(RT_CONFIG,
-                        "data.task = %s needs a token that begins a sequence, such as <s> or "
-                        "<|endoftext|>; the vocabulary has no such special token",
-                        rt_data_task_name(o->task));
-    if (!labelled && o->objective == RT_OBJECTIVE_MLM && special->mask == RT_NO_ID)
-        return rt_error(RT_CONFIG, "data.objective = mlm needs a token that hides others, such as "
-                                   "<mask>; the vocabulary has no such special token");
-    return rt_ok();
-}
-
 /* The one that was given holds; that of data.vocab_file must be the same. */
 rt_status rt_text_find_vocabulary(rt_data *data, const unsigned char *text, size_t bytes)
 {
@@ -115,7 +94,7 @@ rt_status rt_text_find_vocabulary(rt_data *data, const unsigned char *text, size
                                                          : ", cased,");
     data->vocabulary = given ? given : data->own;
     if (!status.code)
-        status = rt_text_check_special(o, data->vocabulary);
+        status = rt_data_check_special(o, data->vocabulary);
     if (!status.code) {
         data->special = data->vocabulary->special;
         data->vocab = data->vocabulary->count;

@@ -11,14 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The context of older transformers, so that a short training leaves room for longer texts. */
-enum { LEAST_POSITIONS = 1536 };
-
-int rt_huggingface_positions(const rt_huggingface_export *export)
-{
-    return export->length > LEAST_POSITIONS ? export->length : LEAST_POSITIONS;
-}
-
 /* ---- the folder ---- */
 
 static rt_status cannot_do(const char *verb, const char *path)

@@ -110,6 +110,10 @@ int rt_feature_here(const rt_family *family, const rt_roformer_options *o, int f
 /* Whether that is another place, for any feature. */
 bool rt_features_differ(const rt_family *family, const rt_roformer_options *o);
 
+/* The positions that a model is said to be for when it is written: the length of its training, or
+ * more. */
+int rt_huggingface_positions(const rt_huggingface_export *export);
+
 /* RT_CONFIG: "KEY = VALUE cannot be exported: a NAME of Hugging Face has WISH". */
 rt_status rt_cannot_export(const rt_family *family, const char *key, const char *value,
                            const char *wish);

@@ -84,9 +84,6 @@ void rt_mean_theta(const double *theta, rt_shape shape, int pairs, double *mean)
 rt_status rt_export_theta_of(const rt_roformer *model, rt_export_theta *theta) RT_MUST_CHECK;
 void rt_export_theta_free(rt_export_theta *theta);
 
-/* The positions that a model is said to be for: the length of its training, or more. */
-int rt_huggingface_positions(const rt_huggingface_export *export);
-
 /* The parameters and what the family has beside them, to a file. */
 rt_status rt_huggingface_write_weights(const char *path, const rt_roformer *model,
                                        const rt_huggingface_export *export) RT_MUST_CHECK;
