@@ -37,7 +37,6 @@ typedef struct rt_bpe {
     rt_special_ids found;            /* what the file seems to have for them; RT_NO_ID: nothing */
     rt_added_tokens as_is, composed; /* found in the text, and after it was brought into NFC */
     char *file;                      /* tokenizer.json, zero-terminated */
-    size_t file_size;
 } rt_bpe;
 
 /* Takes apart a tokenizer.json; errors are those of rt_vocabulary_read. Fills in text, starts,

@@ -329,7 +329,6 @@ rt_status rt_bpe_read(rt_vocabulary *v, const char *name, const unsigned char *b
     if (!status.code) {
         memcpy(copy, bytes, size);
         memcpy(v->bpe->file, bytes, size);
-        v->bpe->file_size = size;
         status = take_apart(&r, copy, size);
     }
     rt_free(copy);

@@ -5,6 +5,12 @@
 #include <limits.h>
 #include <string.h>
 
+/* Pieces of level bpe have the blank before them, and a mask stands for a whole one. */
+static size_t size_before_mask(const rt_vocabulary *vocabulary, const char *part, size_t size)
+{
+    return vocabulary->level == RT_LEVEL_BPE && size && part[size - 1] == ' ' ? size - 1 : size;
+}
+
 /* Puts the units of a part that holds no mask; returns how many there are. */
 static rt_status put_units(const rt_vocabulary *vocabulary, const char *part, size_t size,
                            size_t before, int32_t *ids, int *count, rt_unknown *unknown)
@@ -28,8 +34,10 @@ static rt_status encode(const rt_vocabulary *vocabulary, const char *text, int32
         const char *found =
             vocabulary->special.mask != RT_NO_ID ? strstr(rest, RT_MASK_WORD) : NULL;
         int added;
-        status = put_units(vocabulary, rest, found ? (size_t)(found - rest) : strlen(rest),
-                           (size_t)(rest - text), ids + *count, &added, unknown);
+        const size_t size =
+            found ? size_before_mask(vocabulary, rest, (size_t)(found - rest)) : strlen(rest);
+        status =
+            put_units(vocabulary, rest, size, (size_t)(rest - text), ids + *count, &added, unknown);
         *count += added;
         if (found && !status.code) {
             ids[(*count)++] = vocabulary->special.mask;

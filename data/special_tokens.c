@@ -11,6 +11,11 @@ const char *rt_special_token(int i)
     return tokens[i];
 }
 
+bool rt_vocabulary_pads(const rt_special_ids *ids)
+{
+    return ids->pad != RT_NO_ID && ids->pad != ids->cls && ids->pad != ids->sep;
+}
+
 int32_t *rt_special_id(rt_special_ids *ids, int i)
 {
     int32_t *const all[RT_SPECIAL_TOKENS] = {&ids->pad, &ids->cls, &ids->mask, &ids->sep,

@@ -53,6 +53,9 @@ enum { RT_SPECIAL_TOKENS = 5 };
 const char *rt_special_token(int i);
 int32_t *rt_special_id(rt_special_ids *ids, int i);
 
+/* Whether there is a token for padding alone. */
+bool rt_vocabulary_pads(const rt_special_ids *ids);
+
 /* What there is to know of a vocab.txt or tokenizer.json beside its bytes. */
 typedef struct rt_vocabulary_kind {
     rt_level level;

@@ -66,6 +66,17 @@ void rt_kv_cache_clear(rt_kv_cache *c)
     }
 }
 
+void rt_kv_cache_drop(rt_kv_cache *c)
+{
+    for (int l = 0; l < c->layer_count; l++) {
+        rt_kv_layer *layer = c->layers + l;
+        rt_free(layer->keys);
+        layer->keys = layer->values = NULL;
+        layer->room = 0;
+    }
+    rt_kv_cache_clear(c);
+}
+
 /* ---- keys and values ---- */
 
 /* How many of the first `count` tokens the next one can see. */

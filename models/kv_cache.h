@@ -33,6 +33,10 @@ void rt_kv_cache_free(rt_kv_cache *c);
 /* As if nothing had been read. */
 void rt_kv_cache_clear(rt_kv_cache *c);
 
+/* The same, and gives memory back: after a failure layers may have had room for different tokens.
+ */
+void rt_kv_cache_drop(rt_kv_cache *c);
+
 /* Whether all is there that the token after the first `count` can see. */
 bool rt_kv_cache_reaches(const rt_kv_cache *c, int count);
 

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "models/kv_cache.h"
+#include "ops/engine.h"
 
 #include <string.h>
 
@@ -124,7 +125,8 @@ static rt_status read_chunk(rt_session *s, const int32_t *ids, int T, int wanted
     if (wanted)
         take_logits(s, hidden, T, wanted, logits);
     s->cache.count += T;
-    return rt_graph_status(s->g);
+    const rt_status status = rt_graph_status(s->g);
+    return status.code ? status : rt_engine_status();
 }
 
 static rt_status read_all(rt_session *s, const int32_t *ids, int count, int wanted, real *logits)
@@ -189,10 +191,14 @@ static rt_status check_tokens(const rt_session *s, const int32_t *ids, int count
 rt_status rt_session_feed(rt_session *s, const int32_t *ids, int count, int wanted, real *logits)
 {
     rt_status status = check_tokens(s, ids, count, wanted);
-    if (!status.code && rereads(s))
-        status = remember(s, ids, count);
     if (status.code)
         return status;
+    if (rereads(s))
+        status = remember(s, ids, count);
+    if (status.code) {
+        rt_kv_cache_drop(&s->cache);
+        return status;
+    }
     const int length = s->cache.count + count;
     const int regime = rt_frequencies_regime(&s->model->options.position.frequencies, length);
     if (rereads(s) && regime != s->regime && s->cache.count) {
@@ -204,7 +210,7 @@ rt_status rt_session_feed(rt_session *s, const int32_t *ids, int count, int want
     s->cache.length = length;
     status = read_all(s, ids, count, wanted, logits);
     if (status.code)
-        rt_kv_cache_clear(&s->cache);
+        rt_kv_cache_drop(&s->cache);
     return status;
 }
 

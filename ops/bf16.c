@@ -21,11 +21,6 @@ RT_ROW_KERNEL void round_row(rt_bf16 *restrict to, const real *restrict from, si
     }
 }
 
-void rt_bf16_round(rt_bf16 *to, const real *from, size_t size)
-{
-    round_row(to, from, size);
-}
-
 void rt_engine_round(uint16_t *rounded, const real *values, size_t size)
 {
     round_row(rounded, values, size);

@@ -16,8 +16,6 @@ typedef uint16_t rt_bf16;
 /* Those of rt_gemm_share, and one for each operand of a product. */
 enum { RT_BF16_OF_A = RT_GEMM_PLACES, RT_BF16_OF_B, RT_BF16_PLACES };
 
-void rt_bf16_round(rt_bf16 *to, const real *from, size_t size);
-
 /* The operand with its rows one after the other, in memory of the calling thread: that of the same
  * place is used again. NULL if memory is short. */
 const rt_bf16 *rt_bf16_operand(rt_operand x, int rows, int columns, int place);

@@ -11,7 +11,7 @@ typedef struct span {
 
 /* y = x weight^T + beta y in some columns. One row that nothing goes back through is a token of a
  * text that grows. */
-static void multiply_columns(const rt_node *n, real beta, real *y, span columns)
+static void multiply_columns(const rt_node *n, rt_operand rows, real beta, real *y, span columns)
 {
     const rt_tensor *x = n->in[0], *weight = n->in[1];
     const int in = weight->shape[1], out = weight->shape[0];
@@ -19,8 +19,8 @@ static void multiply_columns(const rt_node *n, real beta, real *y, span columns)
     if (rt_rows(x) == 1 && !rt_graph_records(n->graph))
         rt_gemv(columns.count, in, w, x->data, beta, y + columns.first);
     else
-        rt_gemm((int)rt_rows(x), columns.count, in, 1, rt_rows_at(x->data, in),
-                rt_transposed(rt_rows_at(w, in)), beta, y + columns.first, out);
+        rt_gemm((int)rt_rows(x), columns.count, in, 1, rows, rt_transposed(rt_rows_at(w, in)), beta,
+                y + columns.first, out);
 }
 
 /* ---- in parts ---- */
@@ -31,6 +31,7 @@ enum { PART_OF_ROW = 128, PART_OF_ROWS = 256, MOST_PARTS = 32, SMALLEST_CUT = 1 
 
 typedef struct cut {
     const rt_node *node;
+    rt_operand x;
     real beta;
     real *y;
     int columns; /* of a part; the last may have fewer */
@@ -41,22 +42,24 @@ static void multiply_part(void *context, int part)
     const cut *c = context;
     const int first = part * c->columns, left = c->node->in[1]->shape[0] - first;
     const span columns = {first, left < c->columns ? left : c->columns};
-    multiply_columns(c->node, c->beta, c->y, columns);
+    multiply_columns(c->node, c->x, c->beta, c->y, columns);
 }
 
 /* Parts depend on shapes alone, so that bits do not depend on who runs them. */
 static void multiply(const rt_node *n, real beta, real *y)
 {
     const rt_crew *crew = rt_graph_crew(n->graph);
-    const int out = n->in[1]->shape[0];
+    const int out = n->in[1]->shape[0], in = n->in[1]->shape[1];
+    const rt_operand rows = rt_rows_at(n->in[0]->data, in);
     if (!crew || rt_size(n->in[1]) < SMALLEST_CUT) {
-        multiply_columns(n, beta, y, (span){0, out});
+        multiply_columns(n, rows, beta, y, (span){0, out});
         return;
     }
     const int least = rt_rows(n->in[0]) == 1 ? PART_OF_ROW : PART_OF_ROWS;
     const int wanted = out / least < MOST_PARTS ? out / least : MOST_PARTS;
     const int each = wanted > 1 ? (out + wanted - 1) / wanted : out;
-    cut c = {n, beta, y, (each + 15) / 16 * 16};
+    const rt_operand x = rt_gemm_share(rows, (int)rt_rows(n->in[0]), in, 0);
+    cut c = {n, x, beta, y, (each + 15) / 16 * 16};
     crew->run(crew->threads, multiply_part, &c, (out + c.columns - 1) / c.columns);
 }
 

@@ -394,8 +394,7 @@ START_TEST(a_failed_request_empties_the_session)
             failures++;
         }
         if (status.code && s) {
-            if (rt_session_count(s)) /* an argument was refused before anything was read */
-                ck_assert(!rt_session_keep(s, 0).code);
+            ck_assert_int_eq(rt_session_count(s), 0);
             ck_assert(!rt_session_feed(s, ids, T, 1, got).code);
             expect_same(got, expected + (T - 1) * V, 1, models[_i].name, (int)n);
         }
@@ -404,6 +403,39 @@ START_TEST(a_failed_request_empties_the_session)
             break;
     }
     ck_assert_int_gt(failures, 5);
+    rt_roformer_free(m);
+}
+END_TEST
+
+/* Memory that is short in the second layer must not leave the layers with different tokens. */
+START_TEST(a_text_is_cut_back_alike_in_all_layers_after_a_failure)
+{
+    enum { READ = T - 20 };
+    const row r = {"window", {.window = 40, .position = {ROPE}}};
+    const rt_roformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
+    static real expected[T * V], got[V];
+    int32_t ids[T];
+    int cuts = 0;
+    rt_roformer *m = make(&o);
+    draw_text(ids);
+    whole(expected, m, ids, T);
+    for (size_t n = 1; n < 12; n++) {
+        rt_session *s;
+        ck_assert(!rt_session_new(&s, m, 0).code);
+        ck_assert(!rt_session_feed(s, ids, 60, 0, NULL).code);
+        rt_memory_fail_at(n);
+        const rt_status status = rt_session_feed(s, ids + 60, 200, 0, NULL);
+        rt_memory_fail_at(0);
+        ck_assert(!rt_session_keep(s, 0).code);
+        for (int t = 0; status.code && t < READ; t++)
+            ck_assert(!rt_session_feed(s, ids + t, 1, 1, got).code);
+        for (int t = READ - 1; t >= 0 && status.code && !rt_session_keep(s, t).code; t--, cuts++) {
+            ck_assert(!rt_session_feed(s, ids + t, 1, 1, got).code);
+            expect_same(got, expected + t * V, 1, r.name, t);
+        }
+        rt_session_free(s);
+    }
+    ck_assert_int_gt(cuts, 0);
     rt_roformer_free(m);
 }
 END_TEST
@@ -491,6 +523,7 @@ int main(void)
     tcase_add_test(tests, sums_are_not_cut_back);
     tcase_add_loop_test(tests, a_long_text_takes_no_more_than_it_must, 0, 3);
     tcase_add_loop_test(tests, a_failed_request_empties_the_session, 0, 4);
+    tcase_add_test(tests, a_text_is_cut_back_alike_in_all_layers_after_a_failure);
     tcase_add_test(tests, what_does_not_fit_is_refused_and_changes_nothing);
     tcase_add_test(tests, keys_are_kept_where_nothing_is_recorded);
     return run_suite(suite);

@@ -110,6 +110,11 @@ static rt_status read_vocabulary(rt_imported *m, const char *folder)
 {
     char line[RT_MESSAGE_SIZE + 64];
     rt_status status = rt_tokenizer_read(&m->vocabulary, folder, m->there->level, &m->warning);
+    if (!status.code && m->vocabulary && m->vocabulary->special.cls == RT_NO_ID) {
+        rt_vocabulary_free(m->vocabulary);
+        m->vocabulary = NULL;
+        status = rt_error(RT_CHECKPOINT, "the vocabulary has no token that begins a sequence");
+    }
     if (status.code != RT_CHECKPOINT || m->there->options.kind != RT_KIND_DECODER)
         return status;
     snprintf(line, sizeof line, "%s; texts cannot be read, ids can", status.message);

@@ -101,7 +101,7 @@ static void put_ids(rt_writer *w, const rt_huggingface_export *export)
         export->vocabulary ? &export->vocabulary->special : &rt_default_special_ids;
     put_id(w, "bos_token_id", export, special->cls);
     put_id(w, "eos_token_id", export, special->sep);
-    put_id(w, "pad_token_id", export, special->pad);
+    put_id(w, "pad_token_id", export, rt_vocabulary_pads(special) ? special->pad : RT_NO_ID);
 }
 
 void rt_llama_put_config(rt_writer *w, const rt_roformer *model,

@@ -53,7 +53,6 @@ void rt_huggingface_read_theta(rt_reading *r, const rt_roformer_options *o, rt_w
 
 /* Whether a tensor is one of the head, by its name there or here. */
 bool rt_huggingface_of_head(const rt_family *family, const char *name);
-bool rt_parameter_of_head(const char *name);
 
 /* The name that the tensor of a parameter has in the folder; the parameter's own if it has none
  * there. */

@@ -60,10 +60,28 @@ typedef struct role {
     int32_t *id;
 } role;
 
+/* An added token by its text, or by its id if there is no text: characters of it may stand for
+ * bytes, which it is spelled as. */
+static const rt_added_token *find_added(const rt_vocabulary *v, const char *text, int32_t id)
+{
+    const rt_added_tokens *const lists[] = {&v->bpe->as_is, &v->bpe->composed};
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        for (int i = 0; i < lists[l]->count; i++) {
+            const rt_added_token *token = lists[l]->list + i;
+            if (text ? token->size == strlen(text) && !memcmp(token->text, text, token->size)
+                     : token->id == id)
+                return token;
+        }
+    return NULL;
+}
+
 /* The id that is written so; RT_NO_ID if there is none. */
 static int32_t find_id(const rt_vocabulary *v, const char *text)
 {
+    const rt_added_token *added = find_added(v, text, RT_NO_ID);
     const size_t size = strlen(text);
+    if (added)
+        return added->id;
     for (int32_t id = 0; id < v->count; id++) {
         const rt_spelling s = rt_vocabulary_spell(v, id);
         if (s.size == size && !memcmp(s.bytes, text, size))
@@ -153,9 +171,12 @@ static json_t *config_of(const rt_vocabulary *v, int length)
         json_object_set_new(config, "tokenizer_class", json_string("PreTrainedTokenizerFast")) != 0;
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
         const int32_t id = *roles[i].id;
+        const rt_added_token *added = find_added(v, NULL, id);
         const rt_spelling s = rt_vocabulary_spell(v, id);
+        const char *bytes = added ? added->text : s.bytes;
+        const size_t size = added ? added->size : s.size;
         if (id != RT_NO_ID && !rt_vocabulary_is_unit(v, id))
-            failed |= json_object_set_new(config, roles[i].key, json_stringn(s.bytes, s.size)) != 0;
+            failed |= json_object_set_new(config, roles[i].key, json_stringn(bytes, size)) != 0;
     }
     failed |= json_object_set_new(config, "model_max_length", json_integer(length)) != 0;
     if (failed)

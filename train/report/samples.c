@@ -111,10 +111,14 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
     const long rows = rt_data_evaluation_rows(s.data, length);
     if (!status.code)
         begin(page, lm);
+    rt_trainer_hold(trainer);
     for (int i = 0; i < SAMPLES && i < rows && !status.code; i++) {
         rt_draw_evaluation(&s.b, s.data, (uint32_t)i);
         status = lm ? go_on(&s) : fill(&s);
     }
+    rt_trainer_let_go();
+    if (!status.code)
+        status = rt_engine_status();
     rt_labelled_batch_free(&s.b);
     rt_free(s.predicted);
     rt_free(s.next);

@@ -1,6 +1,7 @@
 #include "train/run/predict.h"
 
 #include "core/memory.h"
+#include "ops/engine.h"
 #include "train/run/prediction.h"
 #include "train/text/lines.h"
 
@@ -34,6 +35,8 @@ static rt_status answer_text(rt_prediction *p, rt_answer *answer, const char *te
     p->unknown = (rt_unknown){0};
     p->cut = p->full = p->ended = false;
     rt_status status = answer(p);
+    if (!status.code)
+        status = rt_engine_status();
     told->texts++;
     told->cut += p->cut;
     told->full += p->full;
@@ -105,7 +108,6 @@ rt_status rt_predict(FILE *to, rt_roformer *model, const rt_data *data, const rt
     rt_free(p.order);
     rt_free(p.s.ids);
     rt_session_free(p.session);
-    rt_workers_free(p.workers);
     rt_labelled_batch_free(&p.row);
     return status;
 }

@@ -20,16 +20,16 @@
 #include <stdio.h>
 
 typedef struct rt_predict_options {
-    const char *text;   /* or NULL: every line of */
-    FILE *from;         /* this stream */
-    double temperature; /* logits are divided by it; 0: always the most likely unit */
-    int top_k;          /* choices are among so many of the most likely units; 0: all */
-    double top_p;       /* and then among the most likely that have this share; 0: all */
-    const char *stop;   /* lm: ends what has come to this text; or NULL */
-    uint64_t seed;      /* of the choices */
-    int count;          /* lm: units to add */
-    int threads;        /* lm: that multiply by the weights */
-    int positions;      /* lm: the most tokens that the model has positions for; 0: no limit */
+    const char *text;    /* or NULL: every line of */
+    FILE *from;          /* this stream */
+    double temperature;  /* logits are divided by it; 0: always the most likely unit */
+    int top_k;           /* choices are among so many of the most likely units; 0: all */
+    double top_p;        /* and then among the most likely that have this share; 0: all */
+    const char *stop;    /* lm: ends what has come to this text; or NULL */
+    uint64_t seed;       /* of the choices */
+    int count;           /* lm: units to add */
+    const rt_crew *crew; /* lm: who multiplies by the weights; NULL: the calling thread */
+    int positions;       /* lm: the most tokens that the model has positions for; 0: no limit */
 } rt_predict_options;
 
 /* What there is to say of the texts. */

@@ -125,11 +125,9 @@ static rt_status add_units(rt_prediction *p, written *w)
 
 static rt_status open_session(rt_prediction *p)
 {
-    rt_status status = rt_workers_new(&p->workers, p->o->threads > 1 ? p->o->threads : 1);
+    rt_status status = rt_session_new(&p->session, p->model, 0);
     if (!status.code)
-        status = rt_session_new(&p->session, p->model, 0);
-    if (!status.code)
-        rt_session_set_crew(p->session, rt_workers_crew(p->workers));
+        rt_session_set_crew(p->session, p->o->crew);
     return status;
 }
 
@@ -151,7 +149,5 @@ rt_status rt_predict_continuation(rt_prediction *p)
     rt_status status = rt_prediction_read(p, &masks);
     if (!status.code && masks)
         status = rt_error(RT_ARGUMENT, "a text to continue has no [MASK]");
-    if (!status.code && !p->s.count)
-        status = rt_error(RT_ARGUMENT, "the text is empty");
     return status.code ? status : go_on(p);
 }

@@ -3,8 +3,8 @@
 #include "train/run/prediction.h"
 
 #include "core/memory.h"
-#include "train/text/utf8_stream.h"
 #include "train/step/most_likely.h"
+#include "train/text/utf8_stream.h"
 
 #include <string.h>
 
@@ -45,7 +45,9 @@ static void print_filled(const rt_prediction *p, const int32_t *filled)
             t++;
         const rt_spelling s = rt_vocabulary_spell(p->vocabulary, filled[t]);
         rt_utf8_stream_put(&stream, rest, (size_t)(found - rest));
-        rt_utf8_stream_put(&stream, s.bytes, s.size); /* the text has its own spaces */
+        /* the text has its own spaces */
+        const size_t blank = s.size && *s.bytes == ' ' && found > p->text && found[-1] == ' ';
+        rt_utf8_stream_put(&stream, s.bytes + blank, s.size - blank);
         rest = found + strlen(RT_MASK_WORD);
     }
     rt_utf8_stream_put(&stream, rest, strlen(rest));

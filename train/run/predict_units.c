@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "core/random.h"
+#include "ops/engine.h"
 #include "train/step/most_likely.h"
 
 #include <math.h>
@@ -52,7 +53,8 @@ rt_status rt_prediction_logits(rt_prediction *p, const int32_t *ids, int length,
                            rt_embedding(p->g, hidden, &row, RT_SHAPE_OF(1), RT_NO_PADDING));
     if (logits)
         memcpy(p->weights, logits->data, (size_t)p->vocabulary->count * sizeof *p->weights);
-    return rt_graph_status(p->g);
+    const rt_status status = rt_graph_status(p->g);
+    return status.code ? status : rt_engine_status();
 }
 
 void rt_prediction_probabilities(rt_prediction *p, double temperature)

@@ -6,7 +6,6 @@
 #include "data/masked_text.h"
 #include "models/session.h"
 #include "train/run/predict.h"
-#include "train/step/workers.h"
 
 /* Ids of a text under way, [CLS] first. */
 typedef struct rt_prediction_ids {
@@ -31,7 +30,6 @@ typedef struct rt_prediction {
     real *weights;         /* (V), likewise: logits, then probabilities */
     int32_t *order;        /* (V): ids, the most likely first */
     rt_session *session;   /* continuation; one for all texts */
-    rt_workers *workers;   /* of the session */
     rt_labelled_batch row; /* classes, tags */
 } rt_prediction;
 

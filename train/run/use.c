@@ -78,7 +78,7 @@ static int positions_of(const rt_run *r)
     const rt_position_options *o = &r->state->model->options.position;
     if (o->kind == RT_POSITION_LEARNED)
         return o->max_len;
-    return r->imported ? r->imported->there->max_positions : 0;
+    return r->imported && !r->imported->there->own ? r->imported->there->max_positions : 0;
 }
 
 /* Where continued texts did not fit. */
@@ -127,10 +127,12 @@ static rt_status predict(rt_run *r)
                                   .stop = a->stop,
                                   .seed = a->seed >= 0 ? (uint64_t)a->seed : c->run.seed,
                                   .count = a->tokens,
-                                  .threads = rt_threads_of(c, a->world),
+                                  .crew = rt_trainer_crew(r->trainer),
                                   .positions = positions_of(r)};
     rt_predicted predicted;
+    rt_trainer_hold(r->trainer);
     rt_status status = rt_predict(stdout, r->state->model, r->data, c, &o, &predicted);
+    rt_trainer_let_go();
     if (!status.code)
         report_predicted(r, &predicted);
     return status;

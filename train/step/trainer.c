@@ -507,6 +507,11 @@ void rt_trainer_on_stop(rt_trainer *t, void (*stop)(void))
     t->on_stop = stop;
 }
 
+const rt_crew *rt_trainer_crew(rt_trainer *t)
+{
+    return rt_workers_crew(t->workers);
+}
+
 int rt_trainer_threads(const rt_trainer *t)
 {
     return rt_workers_count(t->workers);

@@ -115,6 +115,14 @@ rt_status rt_trainer_evaluate_batches(rt_trainer *trainer, int length, int batch
 rt_status rt_trainer_observe(rt_trainer *trainer, bool trap, bool profile) RT_MUST_CHECK;
 void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
 
+/* Between these two parameters do not change: with run.math = bf16, products read what they are
+ * rounded to here. A step and an evaluation do so by themselves. */
+void rt_trainer_hold(rt_trainer *trainer);
+void rt_trainer_let_go(void);
+
+/* Its threads, for work of others between steps. */
+const rt_crew *rt_trainer_crew(rt_trainer *trainer);
+
 /* How many threads work. */
 int rt_trainer_threads(const rt_trainer *trainer);
 

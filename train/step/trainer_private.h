@@ -63,10 +63,6 @@ struct rt_trainer {
 int rt_first_shard(const rt_trainer *t);
 int rt_end_shard(const rt_trainer *t);
 
-/* The parameters do not change between these two: products may read what they were rounded to. */
-void rt_trainer_hold(rt_trainer *t);
-void rt_trainer_let_go(void);
-
 /* As rt_trainer_free, when the others need not be told. */
 void rt_trainer_end(rt_trainer *t);
 
