@@ -631,6 +631,9 @@ START_TEST(the_word_for_a_mask_is_text_where_there_is_none)
     ck_assert(!rt_masked_text_encode(v, "ab[MASK]c", &ids, &count, &masks, &unknown).code);
     ck_assert(count == 4 && masks == 1 && ids[2] == 8 && ids[3] == 2);
     rt_free(ids);
+    ck_assert(!rt_masked_text_encode(v, "ab [MASK]c", &ids, &count, &masks, &unknown).code);
+    ck_assert(count == 4 && masks == 1 && ids[2] == 8 && ids[3] == 2); /* the blank is the mask's */
+    rt_free(ids);
     rt_vocabulary_free(v);
 }
 END_TEST

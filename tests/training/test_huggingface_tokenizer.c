@@ -360,6 +360,34 @@ START_TEST(a_vocabulary_of_bpe_is_written_for_transformers)
 }
 END_TEST
 
+/* U+00E9 stands for a byte, but not in a token that was added. */
+START_TEST(a_token_with_letters_of_byte_level_text_is_read_and_written_as_it_is)
+{
+    static const char token[] = "<|d\xc3\xa9"
+                                "but|>";
+    char *text, vocabulary[1000];
+    snprintf(
+        vocabulary, sizeof vocabulary,
+        "{\"added_tokens\": [" TOKEN(
+            "2",
+            "%s") "],\n"
+                  " \"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false},\n"
+                  " \"decoder\": {\"type\": \"ByteLevel\"},\n"
+                  " \"model\": {\"type\": \"BPE\", \"vocab\": {\"b\": 0, \"a\": 1}, \"merges\": "
+                  "[]}}",
+        token);
+    write_file("tokenizer.json", vocabulary);
+    write_file("tokenizer_config.json", "{\"bos_token\": \"<|d\xc3\xa9"
+                                        "but|>\"}");
+    rt_vocabulary *v = read_vocabulary("", NULL);
+    ck_assert_int_eq(v->special.cls, 2);
+    assert_status(rt_tokenizer_bpe_text(&text, v, 64), RT_OK, "");
+    ck_assert_msg(strstr(text, token) != NULL, "%s", text);
+    rt_free(text);
+    rt_vocabulary_free(v);
+}
+END_TEST
+
 START_TEST(every_allocation_can_fail)
 {
     rt_code code = RT_MEMORY;
@@ -398,6 +426,7 @@ int main(void)
     tcase_add_loop_test(tests, tokens_of_bpe_are_what_tokenizer_config_says, 0, BPE_CASES);
     tcase_add_test(tests, what_is_no_bpe_is_refused_with_its_file);
     tcase_add_test(tests, a_vocabulary_of_bpe_is_written_for_transformers);
+    tcase_add_test(tests, a_token_with_letters_of_byte_level_text_is_read_and_written_as_it_is);
     tcase_add_loop_test(tests, every_allocation_can_fail, 0, 3);
     return run_suite(suite);
 }
