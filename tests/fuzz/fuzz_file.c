@@ -14,7 +14,9 @@ static void forget_file(void)
 const char *fuzz_file(const uint8_t *bytes, size_t size)
 {
     if (!*path) {
-        snprintf(path, sizeof path, "/tmp/rotor-fuzz-%ld", (long)getpid());
+        /* in memory if that can be: a file system may write every file out */
+        snprintf(path, sizeof path, "%s/rotor-fuzz-%ld",
+                 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm", (long)getpid());
         atexit(forget_file);
     }
     FILE *file = fopen(path, "wb");
