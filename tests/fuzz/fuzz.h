@@ -9,6 +9,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
+/* Where files may be made: in memory if that can be, since a file system may write each one out. */
+const char *fuzz_folder(void);
+
 /* Writes the bytes to a file of this process; returns its path, which stays the same. */
 const char *fuzz_file(const uint8_t *bytes, size_t size);
 

@@ -11,12 +11,15 @@ static void forget_file(void)
     remove(path);
 }
 
+const char *fuzz_folder(void)
+{
+    return access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
+}
+
 const char *fuzz_file(const uint8_t *bytes, size_t size)
 {
     if (!*path) {
-        /* in memory if that can be: a file system may write every file out */
-        snprintf(path, sizeof path, "%s/rotor-fuzz-%ld",
-                 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm", (long)getpid());
+        snprintf(path, sizeof path, "%s/rotor-fuzz-%ld", fuzz_folder(), (long)getpid());
         atexit(forget_file);
     }
     FILE *file = fopen(path, "wb");

@@ -34,7 +34,8 @@ static void forget_folders(void)
 static void make_folder(int n, const rt_roformer_options *o)
 {
     rt_roformer *model;
-    snprintf(folders[n], sizeof folders[n], "/tmp/rotor-fuzz-%d-%c", (int)getpid(), "ab"[n]);
+    snprintf(folders[n], sizeof folders[n], "%s/rotor-fuzz-%d-%c", fuzz_folder(), (int)getpid(),
+             "ab"[n]);
     if (rt_roformer_new(&model, o, 1, NULL).code ||
         rt_huggingface_write(folders[n], model,
                              &(rt_huggingface_export){.length = 8, .overwrite = true})
