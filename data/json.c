@@ -111,6 +111,16 @@ static rt_status scan(scanning *s, char *at, const char *end)
     return status;
 }
 
+/* Jansson passes over some, and who keeps the text keeps it up to the first. */
+static rt_status refuse_zero(const char *name, const char *bytes, size_t size)
+{
+    const char *zero = memchr(bytes, '\0', size);
+    int line = 1;
+    for (const char *at = bytes; zero && at < zero; at++)
+        line += *at == '\n';
+    return zero ? rt_error(RT_DATA, "%s:%d: byte 0x00 is no JSON", name, line) : rt_ok();
+}
+
 /* ---- Jansson ---- */
 
 static rt_status cannot_parse(const char *name, const json_error_t *error)
@@ -128,7 +138,9 @@ rt_status rt_json_parse(json_t **object_new, int values, const char *name, char 
     scanning s = {.name = name, .line = 1, .most_values = values};
     json_error_t error;
     *object_new = NULL;
-    rt_status status = scan(&s, bytes, bytes + size);
+    rt_status status = refuse_zero(name, bytes, size);
+    if (!status.code)
+        status = scan(&s, bytes, bytes + size);
     if (status.code)
         return status;
     json_t *json = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);

@@ -454,6 +454,23 @@ START_TEST(what_is_composed_must_have_tokens_that_are)
 }
 END_TEST
 
+/* Jansson passes over a zero behind a number; a checkpoint would keep the file up to it. */
+START_TEST(a_zero_in_the_file_is_refused)
+{
+    char file[2000];
+    rt_vocabulary *v;
+    const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
+    const size_t size = (size_t)snprintf(file, sizeof file, "{\"one\": 1 ,%s", small + 1);
+    ck_assert(size < sizeof file);
+    ck_assert(!rt_vocabulary_read(&v, kind, "file", (unsigned char *)file, size).code);
+    rt_vocabulary_free(v);
+    *strstr(file, " ,") = '\0';
+    rt_status status = rt_vocabulary_read(&v, kind, "file", (unsigned char *)file, size);
+    ck_assert_int_eq(status.code, RT_DATA);
+    ck_assert_str_eq(status.message, "file:1: byte 0x00 is no JSON");
+}
+END_TEST
+
 START_TEST(an_empty_file_and_an_alphabet_are_refused)
 {
     rt_vocabulary *v;
@@ -690,6 +707,7 @@ int main(void)
     tcase_add_loop_test(tests, vocabularies_that_cut_in_another_way_differ, 0, DIFFERENCES);
     tcase_add_loop_test(tests, what_is_no_byte_level_bpe_is_refused_by_name, 0, REFUSALS);
     tcase_add_test(tests, what_is_composed_must_have_tokens_that_are);
+    tcase_add_test(tests, a_zero_in_the_file_is_refused);
     tcase_add_test(tests, an_empty_file_and_an_alphabet_are_refused);
     tcase_add_test(tests, a_line_without_blanks_is_no_special_case);
     tcase_add_test(tests, letters_and_marks_are_composed);
