@@ -1,11 +1,8 @@
 #include "train/huggingface/json.h"
 
 #include "core/memory.h"
-#include "core/path.h"
+#include "train/huggingface/folder_file.h"
 #include "train/text/text_file.h"
-
-#include <errno.h>
-#include <string.h>
 
 rt_status rt_json_read(json_t **object_new, const char *name, char *bytes, size_t size)
 {
@@ -17,18 +14,12 @@ rt_status rt_json_read(json_t **object_new, const char *name, char *bytes, size_
 
 rt_status rt_json_read_file(json_t **object_new, const char *folder, const char *name)
 {
-    char path[RT_PATH_SIZE];
+    char *text;
+    size_t size;
     *object_new = NULL;
-    rt_status status = rt_path_join(path, folder, name);
+    rt_status status = rt_folder_read(&text, &size, folder, name, RT_TEXT_FILE_BYTES);
     if (status.code)
         return status;
-    size_t size;
-    errno = ENOMEM; /* what rt_alloc does not say */
-    char *text = rt_read_bytes(path, &size);
-    if (!text && errno == ENOMEM)
-        return rt_out_of_memory(name);
-    if (!text)
-        return rt_error(RT_CHECKPOINT, "%s: cannot be read: %s", path, strerror(errno));
     status = rt_json_read(object_new, name, text, size);
     rt_free(text);
     return status;

@@ -1,26 +1,17 @@
 #include "train/huggingface/tokenizer.h"
 
 #include "core/memory.h"
-#include "core/path.h"
 #include "data/words.h"
+#include "train/huggingface/folder_file.h"
 #include "train/huggingface/json.h"
 #include "train/huggingface/private.h"
 #include "train/huggingface/tokenizer_bpe.h"
 #include "train/text/quote.h"
 #include "train/text/text_file.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define PIECES RT_HF_PIECES
-
-static bool has_file(const char *folder, const char *name)
-{
-    char path[RT_PATH_SIZE];
-    struct stat facts;
-    return !rt_path_join(path, folder, name).code && !stat(path, &facts);
-}
 
 /* ---- how a text is cut into words ---- */
 
@@ -108,7 +99,7 @@ static rt_status read_settings(const char *folder, settings *s)
     json_t *object;
     bool basic = true;
     *s = (settings){.leaves_words = true, .lowercase = true};
-    if (!has_file(folder, RT_HF_TOKENIZER))
+    if (!rt_folder_has(folder, RT_HF_TOKENIZER))
         return rt_ok();
     rt_status status = rt_json_read_file(&object, folder, RT_HF_TOKENIZER);
     if (!status.code)
@@ -233,21 +224,6 @@ static rt_status read_pieces(const char *folder, char **text_new, settings *s)
 
 /* ---- the vocabulary ---- */
 
-static rt_status read_file(const char *folder, char **text_new, size_t *size)
-{
-    char path[RT_PATH_SIZE];
-    rt_status status = rt_path_join(path, folder, RT_HF_VOCAB);
-    if (status.code)
-        return status;
-    errno = ENOMEM; /* what rt_alloc does not say */
-    *text_new = rt_read_bytes(path, size);
-    if (*text_new)
-        return rt_ok();
-    return errno == ENOMEM
-               ? rt_out_of_memory(RT_HF_VOCAB)
-               : rt_error(RT_CHECKPOINT, RT_HF_VOCAB ": cannot be read: %s", strerror(errno));
-}
-
 static rt_status find_level(const char *word, rt_level *level)
 {
     static const char *const words[] = {RT_LEVELS(RT_CHOICE_WORD) NULL};
@@ -281,13 +257,13 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
                             const char **warning)
 {
     rt_vocabulary_kind kind = {.level = RT_LEVEL_WORDPIECE};
-    const bool lines = has_file(folder, RT_HF_VOCAB);
+    const bool lines = rt_folder_has(folder, RT_HF_VOCAB);
     settings s = {0};
     char *text = NULL;
     size_t size = 0;
     *vocabulary_new = NULL;
     *warning = NULL;
-    if (!lines && !has_file(folder, PIECES))
+    if (!lines && !rt_folder_has(folder, PIECES))
         return rt_ok();
     rt_status status = find_level(level, &kind.level);
     if (!status.code)
@@ -297,7 +273,8 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
     if (!status.code && kind.level == RT_LEVEL_WORDPIECE)
         status = read_settings(folder, &s);
     if (!status.code)
-        status = lines ? read_file(folder, &text, &size) : read_pieces(folder, &text, &s);
+        status = lines ? rt_folder_read(&text, &size, folder, RT_HF_VOCAB, RT_TEXT_FILE_BYTES)
+                       : read_pieces(folder, &text, &s);
     if (!status.code && !lines)
         size = strlen(text);
     kind.lowercase = kind.level == RT_LEVEL_WORDPIECE && s.lowercase;

@@ -3,40 +3,22 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "data/bpe.h"
+#include "train/huggingface/folder_file.h"
 #include "train/huggingface/json.h"
 #include "train/huggingface/private.h"
 #include "train/text/quote.h"
-#include "train/text/text_file.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- tokenizer.json ---- */
-
-static rt_status read_whole(const char *folder, char **text_new, size_t *size)
-{
-    char path[RT_PATH_SIZE];
-    rt_status status = rt_path_join(path, folder, RT_HF_PIECES);
-    *text_new = NULL;
-    if (status.code)
-        return status;
-    errno = ENOMEM; /* what rt_alloc does not say */
-    *text_new = rt_read_bytes_up_to(path, RT_BPE_BYTES, size);
-    if (*text_new)
-        return rt_ok();
-    return errno == ENOMEM
-               ? rt_out_of_memory(RT_HF_PIECES)
-               : rt_error(RT_CHECKPOINT, "%s: cannot be read: %s", path, strerror(errno));
-}
 
 rt_status rt_tokenizer_read_json(json_t **tokenizer_new, const char *folder)
 {
     char *bytes;
     size_t size;
     *tokenizer_new = NULL;
-    rt_status status = read_whole(folder, &bytes, &size);
+    rt_status status = rt_folder_read(&bytes, &size, folder, RT_HF_PIECES, RT_BPE_BYTES);
     if (!status.code)
         status = rt_json_parse(tokenizer_new, RT_BPE_VALUES, RT_HF_PIECES, bytes, size);
     rt_free(bytes);
@@ -113,7 +95,6 @@ static rt_status read_role(const rt_vocabulary *v, const json_t *config, role r)
 static rt_status read_roles(rt_vocabulary *v, const char *folder)
 {
     char path[RT_PATH_SIZE];
-    struct stat facts;
     json_t *config;
     rt_special_ids ids = {RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
     const role roles[] = {{"bos_token", &ids.cls},
@@ -121,7 +102,7 @@ static rt_status read_roles(rt_vocabulary *v, const char *folder)
                           {"pad_token", &ids.pad},
                           {"mask_token", &ids.mask}};
     rt_status status = rt_path_join(path, folder, RT_HF_TOKENIZER);
-    if (status.code || stat(path, &facts))
+    if (status.code || !rt_folder_has(folder, RT_HF_TOKENIZER))
         return status;
     status = rt_json_read_file(&config, folder, RT_HF_TOKENIZER);
     for (size_t i = 0; i < sizeof roles / sizeof *roles && !status.code; i++)
@@ -140,7 +121,7 @@ rt_status rt_tokenizer_read_bpe(rt_vocabulary **vocabulary_new, const char *fold
     char *text;
     size_t size;
     *vocabulary_new = NULL;
-    rt_status status = read_whole(folder, &text, &size);
+    rt_status status = rt_folder_read(&text, &size, folder, RT_HF_PIECES, RT_BPE_BYTES);
     if (!status.code)
         status = rt_vocabulary_read(vocabulary_new, kind, RT_HF_PIECES, (const unsigned char *)text,
                                     size);

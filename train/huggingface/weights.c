@@ -2,19 +2,11 @@
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "train/huggingface/folder_file.h"
 #include "train/huggingface/json.h"
 #include "train/text/quote.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-
-static bool is_there(const char *folder, const char *name)
-{
-    char path[RT_PATH_SIZE];
-    struct stat facts;
-    return !rt_path_join(path, folder, name).code && !stat(path, &facts);
-}
 
 static rt_status open_file(rt_weights *w, const char *folder, const char *name)
 {
@@ -114,7 +106,7 @@ rt_status rt_weights_open(rt_weights *w, const char *folder)
     *w = (rt_weights){.files = rt_alloc(RT_MOST_WEIGHT_FILES, sizeof(rt_safetensors *))};
     if (!w->files)
         return rt_out_of_memory("a list of files");
-    if (!is_there(folder, RT_WEIGHTS_FILE) && is_there(folder, RT_WEIGHTS_INDEX))
+    if (!rt_folder_has(folder, RT_WEIGHTS_FILE) && rt_folder_has(folder, RT_WEIGHTS_INDEX))
         return open_index(w, folder);
     return open_file(w, folder, RT_WEIGHTS_FILE);
 }

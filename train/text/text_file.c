@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 16 << 20 };
-
 bool rt_is_own_folder(const char *path)
 {
     struct stat found;
@@ -35,7 +33,7 @@ FILE *rt_open_regular(const char *path)
     return file;
 }
 
-char *rt_read_bytes_up_to(const char *path, long most, size_t *count)
+char *rt_read_bytes(const char *path, long most, size_t *count)
 {
     FILE *file = rt_open_regular(path);
     *count = 0;
@@ -56,15 +54,10 @@ char *rt_read_bytes_up_to(const char *path, long most, size_t *count)
     return text;
 }
 
-char *rt_read_bytes(const char *path, size_t *count)
-{
-    return rt_read_bytes_up_to(path, MOST_BYTES, count);
-}
-
 char *rt_read_text(const char *path)
 {
     size_t count;
-    return rt_read_bytes(path, &count);
+    return rt_read_bytes(path, RT_TEXT_FILE_BYTES, &count);
 }
 
 static rt_status failure(const char *path)

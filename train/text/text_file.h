@@ -18,13 +18,11 @@ bool rt_is_own_folder(const char *path);
 
 /* The text of a regular file of at most 16 MiB, which the caller frees (rt_free); NULL if it cannot
  * be read. */
+enum { RT_TEXT_FILE_BYTES = 16 << 20 };
 char *rt_read_text(const char *path);
 
-/* The same with the number of its bytes, among which there may be zeros. */
-char *rt_read_bytes(const char *path, size_t *count);
-
-/* The same with another limit, in bytes. */
-char *rt_read_bytes_up_to(const char *path, long most, size_t *count);
+/* The same of at most `most` bytes, with their number; there may be zeros among them. */
+char *rt_read_bytes(const char *path, long most, size_t *count);
 
 /* Writes folder/name under a temporary name first, so that an older file of that name stays until
  * the new one is complete. RT_IO; RT_CONFIG if the path is too long. */
