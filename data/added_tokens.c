@@ -1,6 +1,7 @@
 #include "data/added_tokens.h"
 
 #include "core/memory.h"
+#include "data/pretokenize.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -76,15 +77,6 @@ static const rt_added_token *longest(const rt_added_tokens *tokens, const unsign
     return found;
 }
 
-/* \s of Unicode; category Zs, Zl or Zp, or a control character that is one. */
-static bool is_blank(int32_t c)
-{
-    if (c < 0x80)
-        return c == ' ' || (c >= '\t' && c <= '\r');
-    const utf8proc_category_t category = utf8proc_category(c);
-    return (category >= UTF8PROC_CATEGORY_ZS && category <= UTF8PROC_CATEGORY_ZP) || c == 0x85;
-}
-
 static size_t blanks_before(const unsigned char *text, size_t least, size_t at)
 {
     while (at > least) {
@@ -93,7 +85,7 @@ static size_t blanks_before(const unsigned char *text, size_t least, size_t at)
         while (start > least && (text[start] & 0xc0) == 0x80)
             start--;
         utf8proc_iterate(text + start, (utf8proc_ssize_t)(at - start), &c);
-        if (!is_blank(c))
+        if (!rt_is_blank(c))
             break;
         at = start;
     }
@@ -106,7 +98,7 @@ static size_t blanks_behind(const unsigned char *text, size_t at, size_t bytes)
         int32_t c = 0;
         const utf8proc_ssize_t size =
             utf8proc_iterate(text + at, (utf8proc_ssize_t)(bytes - at), &c);
-        if (size <= 0 || !is_blank(c))
+        if (size <= 0 || !rt_is_blank(c))
             break;
         at += (size_t)size;
     }

@@ -1,7 +1,5 @@
 #include "data/pretokenize.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <utf8proc.h>
 
 typedef enum character { OTHER, BLANK, LETTER, NUMBER } character;
@@ -64,6 +62,11 @@ static character class_of(int32_t c)
     if (category != UTF8PROC_CATEGORY_CN)
         return OTHER;
     return IS_AMONG(c, later_letters) ? LETTER : IS_AMONG(c, later_numbers) ? NUMBER : OTHER;
+}
+
+bool rt_is_blank(int32_t c)
+{
+    return class_of(c) == BLANK;
 }
 
 /* ---- places in a text ---- */

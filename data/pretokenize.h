@@ -7,7 +7,9 @@
  * The rules are regular expressions there, with the classes of Unicode: letters \p{L}, numbers
  * \p{N}, blanks \s. At every place the first alternative that fits is taken. */
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef enum rt_pretokenizer {
     RT_PRETOKENIZER_DIGITS, /* runs of numbers, and what is between them */
@@ -21,6 +23,9 @@ typedef enum rt_pretokenizer {
     RT_PRETOKENIZER_LLAMA3,
     RT_PRETOKENIZER_QWEN2 /* the same with \p{N} for \p{N}{1,3} */
 } rt_pretokenizer;
+
+/* Whether a character is one of \s. */
+bool rt_is_blank(int32_t c);
 
 /* How many bytes the first piece of a text has, which is UTF-8 and not empty. The work is
  * proportional to the piece, or to the run of blanks that it begins. */
