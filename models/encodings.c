@@ -125,7 +125,7 @@ static rt_tensor *add_learned(rt_roformer *m, rt_graph *g, rt_tensor *x, int fir
               : NULL;
 }
 
-rt_tensor *rt_encode_embeddings(rt_roformer *m, rt_graph *g, rt_tensor *x, rt_stretch at)
+rt_tensor *rt_encode_embeddings(rt_roformer *m, rt_graph *g, rt_tensor *x, rt_token_span at)
 {
     if (!RT_TAKES(g, "positions", RT_INPUT(x)))
         return NULL;

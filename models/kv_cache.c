@@ -135,8 +135,19 @@ static rt_tensor *leaf(rt_graph *g, real *rows, const rt_tensor *like, int count
     return x;
 }
 
-bool rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v,
-                        const double **positions)
+bool rt_kv_cache_begin(rt_kv_cache *c, rt_graph *g, int T)
+{
+    const int behind = seen(c, c->count), start = c->count - behind;
+    if (c->state_size) /* sums have no positions */
+        return true;
+    double *at = rt_graph_memory(g, (size_t)(behind + T), sizeof *at);
+    for (int t = 0; at && t < behind + T; t++)
+        at[t] = start + t;
+    c->positions = at;
+    return at != NULL;
+}
+
+bool rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v)
 {
     rt_kv_layer *layer = c->layers + l;
     if (!RT_TAKES(g, "cache", RT_INPUT(*k), RT_INPUT(*v)))
@@ -152,11 +163,7 @@ bool rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_te
     memcpy(layer->values + end, (*v)->data, rt_size(*v) * sizeof(real));
     const int behind = seen(c, c->count), start = c->count - behind;
     const size_t begin = (size_t)(start - layer->first) * c->row;
-    double *at = rt_graph_memory(g, (size_t)(behind + T), sizeof *at);
-    for (int t = 0; at && t < behind + T; t++)
-        at[t] = start + t;
-    *positions = at;
     *k = leaf(g, layer->keys + begin, *k, behind + T);
     *v = leaf(g, layer->values + begin, *v, behind + T);
-    return at && *k && *v;
+    return *k && *v;
 }

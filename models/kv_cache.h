@@ -24,6 +24,8 @@ typedef struct rt_kv_cache {
     size_t state_size; /* numbers in the state of a layer; 0 with softmax */
     size_t levels;     /* H, likewise */
     rt_kv_layer *layers;
+    const double
+        *positions; /* of the tokens that those at hand can see; until the graph is cleared */
 } rt_kv_cache;
 
 /* Zeroed at first, to be freed in any case. Keys and values find memory as they come. */
@@ -40,10 +42,13 @@ void rt_kv_cache_drop(rt_kv_cache *c);
 /* Whether all is there that the token after the first `count` can see. */
 bool rt_kv_cache_reaches(const rt_kv_cache *c, int count);
 
+/* Before the first layer reads T tokens: finds c->positions, (Tk). False if the graph has failed.
+ */
+bool rt_kv_cache_begin(rt_kv_cache *c, rt_graph *g, int T);
+
 /* Puts the keys and values of T tokens, (1, T, G, D), behind those of layer l, and makes them all
- * that these tokens can see, (1, Tk, G, D), with their positions: they live until the graph is
- * cleared. The tokens count as read when c->count says so. False if the graph has failed. */
-bool rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v,
-                        const double **positions);
+ * that these tokens can see, (1, Tk, G, D): they live until the graph is cleared. The tokens count
+ * as read when c->count says so. False if the graph has failed. */
+bool rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v);
 
 #endif

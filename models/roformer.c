@@ -80,12 +80,13 @@ static void add_encoder(rt_roformer *m)
 
 /* ---- forward ---- */
 
-static rt_stretch stretch_of(const rt_roformer_input *in)
+static rt_token_span span_of(const rt_roformer_input *in)
 {
     if (!in->cache)
-        return (rt_stretch){0, in->T, in->T};
+        return (rt_token_span){0, in->T, in->T};
     const int end = in->cache->count + in->T;
-    return (rt_stretch){in->cache->count, in->T, in->cache->length > end ? in->cache->length : end};
+    return (rt_token_span){in->cache->count, in->T,
+                           in->cache->length > end ? in->cache->length : end};
 }
 
 /* What is kept has no gradient, and no place for padding. */
@@ -122,7 +123,7 @@ static rt_tensor *embed(rt_roformer *m, rt_graph *g, const rt_roformer_input *in
 {
     rt_shape shape = RT_SHAPE_OF(in->B, in->T);
     rt_tensor *x = rt_embedding(g, m->words, in->ids, shape, in->padding_id);
-    x = rt_encode_embeddings(m, g, x, stretch_of(in));
+    x = rt_encode_embeddings(m, g, x, span_of(in));
     if (m->types) {
         const int32_t *types = in->token_types;
         size_t count = (size_t)in->B * (size_t)in->T;
@@ -153,8 +154,9 @@ static rt_tensor *softmax_context(rt_roformer *m, rt_graph *g, rt_tensor *q, rt_
     }
     rt_encode_scores(m, l, &options);
     if (in->cache) {
-        if (!rt_kv_cache_append(in->cache, g, l, &k, &v, &options.key_positions))
+        if (!rt_kv_cache_append(in->cache, g, l, &k, &v))
             return NULL;
+        options.key_positions = in->cache->positions;
         options.query_positions = options.key_positions + (k->shape[1] - in->T);
     }
     return rt_attention(g, q, k, v, &options);
@@ -232,11 +234,13 @@ rt_tensor *rt_roformer_encode(rt_roformer *m, rt_graph *g, const rt_roformer_inp
         return NULL;
     const bool rope = o->position.kind == RT_POSITION_ROPE;
     rt_tensor *x = embed(m, g, in);
+    if (x && in->cache && !rt_kv_cache_begin(in->cache, g, in->T))
+        return NULL;
     for (int l = 0; l < o->layers; l++) {
         if (in->hidden_states)
             in->hidden_states[l] = x;
         if (rope && (l == 0 || (o->theta.learn && o->theta.scope != RT_THETA_MODEL)))
-            rotation = rt_layer_rotation(m, g, l, stretch_of(in));
+            rotation = rt_layer_rotation(m, g, l, span_of(in));
         x = apply_layer(m, g, x, l, rt_layer_has_positions(o, l) ? rotation : NULL, in);
     }
     if (o->norm == RT_NORM_PRE)

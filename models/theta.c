@@ -198,7 +198,7 @@ static rt_status rotate_for(rt_roformer *m, int T)
 }
 
 /* Of some tokens of a text, which need no rows of a table for those before them. */
-static const rt_rotation *rotate_part(const rt_roformer *m, rt_graph *g, rt_stretch at)
+static const rt_rotation *rotate_part(const rt_roformer *m, rt_graph *g, rt_token_span at)
 {
     const rt_frequency_options *o = &m->options.position.frequencies;
     const int pairs = rt_roformer_pairs(&m->options);
@@ -210,7 +210,7 @@ static const rt_rotation *rotate_part(const rt_roformer *m, rt_graph *g, rt_stre
                              rt_frequencies_magnitude(o), at.count, at.first);
 }
 
-const rt_rotation *rt_layer_rotation(rt_roformer *m, rt_graph *g, int l, rt_stretch at)
+const rt_rotation *rt_layer_rotation(rt_roformer *m, rt_graph *g, int l, rt_token_span at)
 {
     const rt_roformer_options *o = &m->options;
     if (o->theta.learn)
