@@ -1,10 +1,9 @@
 #include "suite.h"
-#include "training/hf_folder.h"
+#include "training/hf_export.h"
 
 #include "train/huggingface/json.h"
 #include "train/huggingface/safetensors.h"
 
-#include <dirent.h>
 #include <math.h>
 
 static rt_roformer_options usual(void)
@@ -20,30 +19,9 @@ static rt_roformer_options usual(void)
     };
 }
 
-static rt_roformer *new_model(const rt_roformer_options *o)
-{
-    rt_roformer *model;
-    assert_status(rt_roformer_new(&model, o, 3, NULL), RT_OK, "");
-    return model;
-}
-
 static rt_status write_model(const rt_roformer *model, const rt_huggingface_export *export)
 {
     return rt_huggingface_write(in_scratch("out"), model, export);
-}
-
-/* Removes what was written, so that the scratch folder can be removed. */
-static void remove_out(void)
-{
-    char path[800];
-    DIR *folder = opendir(in_scratch("out"));
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        snprintf(path, sizeof path, "%s/%.200s", in_scratch("out"), entry->d_name);
-        remove(path);
-    }
-    if (folder)
-        closedir(folder);
-    rmdir(in_scratch("out"));
 }
 
 static bool is_written(const char *name)
@@ -174,13 +152,6 @@ START_TEST(a_file_or_a_name_without_a_folder_is_refused)
 END_TEST
 
 /* ---- content ---- */
-
-static json_t *read_config(void)
-{
-    json_t *json;
-    assert_status(rt_json_read_file(&json, in_scratch("out"), "config.json"), RT_OK, "");
-    return json;
-}
 
 static void expect_word(const json_t *json, const char *key, const char *word)
 {
@@ -336,17 +307,6 @@ START_TEST(learned_theta_are_read_again)
     remove_out();
 }
 END_TEST
-
-static void change_file(const char *name, const char *from, const char *to)
-{
-    char text[8192];
-    read_into(text, sizeof text, name);
-    char *at = strstr(text, from);
-    ck_assert_msg(at != NULL, "%s has no %s", name, from);
-    memmove(at + strlen(to), at + strlen(from), strlen(at + strlen(from)) + 1);
-    memcpy(at, to, strlen(to));
-    write_bytes(in_scratch(name), text, strlen(text));
-}
 
 START_TEST(theta_that_do_not_make_the_table_are_left)
 {

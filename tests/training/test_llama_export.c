@@ -1,11 +1,10 @@
 /* Decoders written as folders of Llama and Mistral, and read again. */
 
 #include "suite.h"
-#include "training/hf_folder.h"
+#include "training/hf_export.h"
 
 #include "train/huggingface/json.h"
 
-#include <dirent.h>
 #include <math.h>
 
 static rt_roformer_options usual(void)
@@ -28,31 +27,10 @@ static rt_roformer_options usual(void)
     };
 }
 
-static rt_roformer *new_model(const rt_roformer_options *o)
-{
-    rt_roformer *model;
-    assert_status(rt_roformer_new(&model, o, 3, NULL), RT_OK, "");
-    return model;
-}
-
 static rt_status write_model(const rt_roformer *model)
 {
     return rt_huggingface_write(in_scratch("out"), model,
                                 &(rt_huggingface_export){.length = 8, .overwrite = true});
-}
-
-/* Removes what was written, so that the scratch folder can be removed. */
-static void remove_out(void)
-{
-    char path[800];
-    DIR *folder = opendir(in_scratch("out"));
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        snprintf(path, sizeof path, "%s/%.200s", in_scratch("out"), entry->d_name);
-        remove(path);
-    }
-    if (folder)
-        closedir(folder);
-    rmdir(in_scratch("out"));
 }
 
 /* ---- what cannot be expressed ---- */
@@ -301,13 +279,6 @@ START_TEST(learned_theta_are_read_again)
 }
 END_TEST
 
-static json_t *read_config(void)
-{
-    json_t *json;
-    assert_status(rt_json_read_file(&json, in_scratch("out"), "config.json"), RT_OK, "");
-    return json;
-}
-
 /* theta = 1 / (factor base^(2i/D)), which is what transformers computes of longrope. */
 START_TEST(rope_parameters_have_a_learned_theta)
 {
@@ -337,17 +308,6 @@ START_TEST(rope_parameters_have_a_learned_theta)
     remove_out();
 }
 END_TEST
-
-static void change_file(const char *name, const char *from, const char *to)
-{
-    char text[8192];
-    read_into(text, sizeof text, name);
-    char *at = strstr(text, from);
-    ck_assert_msg(at != NULL, "%s has no %s", name, from);
-    memmove(at + strlen(to), at + strlen(from), strlen(at + strlen(from)) + 1);
-    memcpy(at, to, strlen(to));
-    write_bytes(in_scratch(name), text, strlen(text));
-}
 
 START_TEST(theta_that_do_not_make_the_parameters_are_left)
 {
