@@ -230,8 +230,8 @@ static bool execute(thread *t, const rt_product *p, const shape *s, real *c)
            !dnnl_primitive_execute(made->run, t->stream, 3, arguments);
 }
 
-/* A primitive can put its sums on top of what is in c, or in its place, if the rows of c follow one
- * another: for others oneDNN has kernels that are ten times slower. */
+/* A primitive adds to c, or overwrites it, if the rows of c follow one another: for others oneDNN
+ * has kernels that are up to ten times slower. */
 static bool multiply_bf16(const rt_product *p)
 {
     const bool dense = p->c_stride == p->n || p->m == 1;

@@ -267,6 +267,9 @@ typedef struct rt_attention_options {
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options);
 
+/* Below every feature, and far enough from the end of the range that differences stay in it. */
+#define RT_NO_LEVEL (-RT_REAL_MAX / 4)
+
 /* What causal linear attention knows of the tokens before those at hand, whatever their number:
  * zeros before the first, `level` apart. An op that is given one reads it and leaves it as it is
  * after its own tokens, so that a text can be read piece by piece. It is for graphs that do not
@@ -276,8 +279,6 @@ typedef struct rt_linear_state {
     real *below; /* (B, H, D + 1): sums of k', and at the end the number of keys */
     real *level; /* (B, H): of the last token; RT_NO_LEVEL before the first. NULL without levels */
 } rt_linear_state;
-#define RT_NO_LEVEL (-RT_REAL_MAX / 4) /* below every feature, and differences stay in the range   \
-                                        */
 
 typedef struct rt_linear_attention_options {
     bool causal;             /* a key is visible if it does not come after the query */

@@ -51,11 +51,9 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *c, const rt_
         return status;
     /* Process 0 has all moments, for its checkpoints. */
     const double moments = rank ? 2.0 / rt_world_size(world) : 2;
-    need->values = (double)parameters * sizeof(real);
-    need->parameters = (1 + moments) * (double)parameters * sizeof(real);
     const double rounded = c->run.math == RT_MATH_BF16 ? sizeof(uint16_t) : 0;
-    need->values += (double)parameters * rounded;
-    need->parameters += (double)parameters * rounded;
+    need->values = (double)parameters * (sizeof(real) + rounded);
+    need->parameters = need->values + moments * (double)parameters * sizeof(real);
     need->blocks =
         rt_summation_blocks(shards, first, end, rt_summation_group(end - first, workers));
     need->gradients = (double)parameters * need->blocks * sizeof(real);
