@@ -7,15 +7,16 @@
 Prints the median time of a step, its quartiles, the number of parameters, and the peak resident
 memory with the part of it that PyTorch takes before there is a model. --joint makes q, k and v of
 one linear map. --since T adds the time to the end of the first step, if the program was started at
-T seconds of CLOCK_MONOTONIC. --autocast computes the
-forward pass under torch.autocast("cpu", bfloat16). --cpu times by the
-processor's clock, for one thread on a busy machine.
+T seconds of CLOCK_MONOTONIC. --autocast computes the forward pass under
+torch.autocast("cpu", bfloat16). --cpu times by the processor's clock, for one thread on a busy
+machine.
 
 The model is the one that rotor trains: post-norm encoder, erf GELU, tied decoder, interleaved
 RoPE with theta a buffer or learned as its logarithm for each layer; only labelled positions go
-through the head; gradients are clipped, AdamW is the fused one. Batches are made in advance, which
-rotor does not do: it draws them within the step. An INI file that asks for another model is
-refused.
+through the head. With model.kind = decoder it is LlamaForCausalLM of transformers, and every
+position is asked for the next token. Gradients are clipped, AdamW is the fused one. Batches are
+made in advance, which rotor does not do: it draws them within the step. An INI file that asks for
+another model is refused.
 """
 
 import argparse
@@ -112,28 +113,73 @@ def copy_batch(rows, length, vocab):
     return ids, where, symbols.flatten()
 
 
+def allow(path, ini, keys, given=False):
+    """Each key has the only value that the peer has; unless it must be given, that is its default."""
+    for section, key, only in keys:
+        if ini.get(section, key, fallback=None if given else only) != only:
+            sys.exit(f"{path}: {section}.{key} can only be {only} here")
+
+
+def make_encoder(path, ini, number, joint):
+    """The model, and 16 batches of what it takes."""
+    allow(path, ini, (("data", "task", "copy"), ("position", "pairing", "interleaved"),
+                      ("model", "norm", "post"), ("theta", "scope", "layer"),
+                      ("theta", "form", "log")))
+    vocab, length = number("data", "vocab", 32), number("data", "length", 32)
+    model = Model(vocab, number("model", "dim", 64), number("model", "heads", 4),
+                  number("model", "layers", 2), length,
+                  ini.getboolean("theta", "learn", fallback=False), joint)
+    return model, [copy_batch(number("train", "batch_size", 32), length, vocab) for _ in range(16)]
+
+
+class Decoder(nn.Module):
+    """Llama of transformers, which gives the loss of a batch."""
+
+    def __init__(self, config):
+        super().__init__()
+        from transformers import LlamaForCausalLM  # not needed for the other models
+        self.llama = LlamaForCausalLM(config)
+
+    def forward(self, ids):
+        return self.llama(input_ids=ids, labels=ids, use_cache=False).loss
+
+
+def make_decoder(path, ini, number, joint):
+    allow(path, ini, (("theta", "learn", "no"),))
+    allow(path, ini, (("data", "task", "period"), ("data", "objective", "lm"),
+                      ("model", "tie_embeddings", "yes")), given=True)
+    if joint:
+        sys.exit(f"{path}: LlamaForCausalLM has maps of their own for q, k and v")
+    from transformers import LlamaConfig
+    vocab, length = number("data", "vocab", 32), number("data", "length", 32)
+    heads = number("model", "heads", 4)
+    config = LlamaConfig(
+        vocab_size=vocab, hidden_size=number("model", "dim", 64),
+        intermediate_size=number("model", "ffn_dim", 256),
+        num_hidden_layers=number("model", "layers", 2), num_attention_heads=heads,
+        num_key_value_heads=number("model", "kv_heads", heads), rms_norm_eps=1e-5,
+        tie_word_embeddings=True, max_position_embeddings=length)
+    rows = number("train", "batch_size", 32)
+    return Decoder(config), [(torch.randint(4, vocab, (rows, length)),) for _ in range(16)]
+
+
 def resident():
     """The most so far, in MB; compilers that were started are not counted."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def read_config(path):
+def make(path, joint):
     ini = configparser.ConfigParser(inline_comment_prefixes=(" ;",))
     with open(path, encoding="utf-8") as file:
         ini.read_file(file)
-    for section, key, only in (("data", "task", "copy"), ("position", "kind", "rope"),
-                               ("position", "pairing", "interleaved"), ("model", "norm", "post"),
-                               ("model", "attention", "softmax"), ("theta", "scope", "layer"),
-                               ("theta", "form", "log"), ("model", "dropout", "0")):
-        if ini.get(section, key, fallback=only) != only:
-            sys.exit(f"{path}: {section}.{key} can only be {only} here")
+    allow(path, ini, (("position", "kind", "rope"), ("model", "attention", "softmax"),
+                      ("model", "dropout", "0")))
 
     def number(section, key, default):
         return ini.getint(section, key, fallback=default)
 
-    return (number("data", "vocab", 32), number("model", "dim", 64), number("model", "heads", 4),
-            number("model", "layers", 2), number("data", "length", 32),
-            ini.getboolean("theta", "learn", fallback=False), number("train", "batch_size", 32))
+    kinds = {"roformer": make_encoder, "decoder": make_decoder}
+    return kinds[ini.get("model", "kind", fallback="roformer")](path, ini, number, joint)
 
 
 def main():
@@ -151,17 +197,15 @@ def main():
     o = parser.parse_args()
     if o.cpu and o.threads > 1:
         parser.error("--cpu tells the time of one thread")
-    vocab, dim, heads, layers, length, learn, rows = read_config(o.config)
     now = time.process_time if o.cpu else time.perf_counter
     torch.set_num_threads(o.threads)
     torch.manual_seed(1)
     empty = resident()
 
-    model = Model(vocab, dim, heads, layers, length, learn, o.joint)
+    model, batches = make(o.config, o.joint)
     count = sum(p.numel() for p in model.parameters())
     step_model = torch.compile(model) if o.compile else model
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01, fused=True)
-    batches = [copy_batch(rows, length, vocab) for _ in range(16)]
 
     def step(i):
         optimizer.zero_grad(set_to_none=True)

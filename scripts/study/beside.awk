@@ -2,32 +2,34 @@
 #
 #     awk -F, -v row=COLUMN -v column=COLUMN -v heading=NAME -f statistics.awk -f beside.awk runs.csv
 #
-# The result is the accuracy, with `column` in the order of the file.
+# The result is the accuracy, or another column with -v result=COLUMN; the values of `column` are in
+# the order of the file.
 
 NR == 1 {
     for (i = 1; i <= NF; i++) at[$i] = i
-    if (!(row in at && column in at && "run.seed" in at && "eval_accuracy" in at)) { failed = 1; exit 1 }
+    if (!result) result = "eval_accuracy"
+    if (!(row in at && column in at && "run.seed" in at && result in at)) { failed = 1; exit 1 }
     next
 }
-$at["eval_accuracy"] != "" {
+$at[result] != "" {
     r = $at[row]; c = $at[column]; s = $at["run.seed"]
     if (!(r in rows)) { rows[r]; row_order[++row_count] = r }
     if (!(c in columns)) { columns[c]; column_order[++column_count] = c }
     if (!(s in seeds)) { seeds[s]; seed_order[++seed_count] = s }
-    accuracy[r, c, s] = $at["eval_accuracy"]
+    found[r, c, s] = $at[result]
 }
 
 function cell(r, c,    i, n, x) {
     for (i = 1; i <= seed_count; i++)
-        if ((r, c, seed_order[i]) in accuracy) x[++n] = accuracy[r, c, seed_order[i]]
+        if ((r, c, seed_order[i]) in found) x[++n] = found[r, c, seed_order[i]]
     return spread(x, n, "%.3f")
 }
 
 function differences(r, a, b,    i, s, n, x, up, down) {
     for (i = 1; i <= seed_count; i++) {
         s = seed_order[i]
-        if (!((r, a, s) in accuracy && (r, b, s) in accuracy)) continue
-        x[++n] = accuracy[r, b, s] - accuracy[r, a, s]
+        if (!((r, a, s) in found && (r, b, s) in found)) continue
+        x[++n] = found[r, b, s] - found[r, a, s]
         up += x[n] > 0; down += x[n] < 0
     }
     return spread(x, n, "%+.3f") " | " up + 0 " / " down + 0
