@@ -21,6 +21,7 @@ enum { RT_MAX_AXES = 4, RT_SHAPE_TEXT_SIZE = 56 };
 typedef struct rt_tensor {
     real *data;
     real *grad;             /* as large as data; NULL until something flows back */
+    void *rounded;          /* of a result: the same numbers in bf16, if an op has made them */
     int shape[RT_MAX_AXES]; /* outermost first; 1 beyond ndim */
     int ndim;               /* 0 (a single number) ... RT_MAX_AXES */
     bool wants_grad;

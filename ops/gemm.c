@@ -58,6 +58,11 @@ void rt_gemm(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real b
         spoil(&p);
 }
 
+bool rt_gemm_rounds(void)
+{
+    return math == RT_MATH_BF16;
+}
+
 /* Without memory the product finds that there is none. */
 rt_operand rt_gemm_share(rt_operand x, int rows, int columns, int place)
 {

@@ -33,6 +33,9 @@ static inline rt_operand rt_transposed(rt_operand x)
 void rt_gemm(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real beta, real *c,
              int c_stride);
 
+/* Whether products are made of rounded numbers. */
+bool rt_gemm_rounds(void);
+
 /* The operand (rows, columns), neither yet transposed, for several products of this thread: where
  * they are made of rounded numbers (see engine.h), it is rounded here and not in each of them. It
  * must not change before the last of them, and holds until the place is used again. */

@@ -1,13 +1,43 @@
 #include "ops/activation.h"
+#include "ops/engine.h"
 #include "ops/gemm.h"
 #include "ops/rows.h"
 
+#include <stdint.h>
 #include <string.h>
 
 /* Rows of a weight, columns of the result. */
 typedef struct span {
     int first, count;
 } span;
+
+/* ---- rounded rows ---- */
+
+/* Where products are made of rounded numbers, those of x are kept beside it: other maps read x as
+ * well, and backward does. NULL: then each product rounds them. */
+static void *room_for_rounded(rt_graph *g, const rt_tensor *x)
+{
+    if (!rt_gemm_rounds() || !rt_graph_records(g) || x->borrowed)
+        return NULL;
+    return rt_graph_memory(g, rt_size(x), sizeof(uint16_t));
+}
+
+static rt_operand rows_of(const rt_tensor *x)
+{
+    rt_operand rows = rt_rows_at(x->data, rt_columns(x));
+    rows.rounded = x->rounded;
+    return rows;
+}
+
+static rt_operand rounded_rows(const rt_node *n)
+{
+    rt_tensor *x = n->in[0];
+    if (!x->rounded && (x->rounded = room_for_rounded(n->graph, x)))
+        rt_engine_round(x->rounded, x->data, rt_size(x));
+    return rows_of(x);
+}
+
+/* ---- the map ---- */
 
 /* y = x weight^T + beta y in some columns. One row that nothing goes back through is a token of a
  * text that grows. */
@@ -50,7 +80,7 @@ static void multiply(const rt_node *n, real beta, real *y)
 {
     const rt_crew *crew = rt_graph_crew(n->graph);
     const int out = n->in[1]->shape[0], in = n->in[1]->shape[1];
-    const rt_operand rows = rt_rows_at(n->in[0]->data, in);
+    const rt_operand rows = rounded_rows(n);
     if (!crew || rt_size(n->in[1]) < SMALLEST_CUT) {
         multiply_columns(n, rows, beta, y, (span){0, out});
         return;
@@ -58,7 +88,7 @@ static void multiply(const rt_node *n, real beta, real *y)
     const int least = rt_rows(n->in[0]) == 1 ? PART_OF_ROW : PART_OF_ROWS;
     const int wanted = out / least < MOST_PARTS ? out / least : MOST_PARTS;
     const int each = wanted > 1 ? (out + wanted - 1) / wanted : out;
-    const rt_operand x = rt_gemm_share(rows, (int)rt_rows(n->in[0]), in, 0);
+    const rt_operand x = rows.rounded ? rows : rt_gemm_share(rows, (int)rt_rows(n->in[0]), in, 0);
     cut c = {n, x, beta, y, (each + 15) / 16 * 16};
     crew->run(crew->threads, multiply_part, &c, (out + c.columns - 1) / c.columns);
 }
@@ -77,24 +107,29 @@ static void linear_forward(const rt_node *n)
     multiply(n, residual || bias ? 1 : 0, y);
 }
 
-static void linear_backward(const rt_node *n)
+/* dy is the gradient of the map, as products read it. */
+static void hand_back(const rt_node *n, rt_operand dy)
 {
     const rt_tensor *x = n->in[0], *weight = n->in[1];
     int rows = (int)rt_rows(x), in = weight->shape[1], out = weight->shape[0];
-    const real *g = n->out->grad;
     real beta;
     real *dx = rt_grad_or_fresh(n, 0, &beta);
-    const rt_operand dy = rt_gemm_share(rt_rows_at(g, out), rows, out, 0);
     if (dx)
         rt_gemm(rows, in, out, 1, dy, rt_rows_at(weight->data, in), beta, dx, in);
     real *dweight = rt_grad_or_fresh(n, 1, &beta);
     if (dweight)
-        rt_gemm(out, in, rows, 1, rt_transposed(dy), rt_rows_at(x->data, in), beta, dweight, in);
+        rt_gemm(out, in, rows, 1, rt_transposed(dy), rows_of(x), beta, dweight, in);
     real *dbias = rt_grad(n, 2);
     if (dbias)
-        rt_rows_sum(dbias, g, (size_t)rows, (size_t)out);
+        rt_rows_sum(dbias, dy.data, (size_t)rows, (size_t)out);
     if (n->in[3])
         rt_grad_pass(n, 3); /* last: it may carry the gradient of the result away */
+}
+
+static void linear_backward(const rt_node *n)
+{
+    const int rows = (int)rt_rows(n->out), out = rt_columns(n->out);
+    hand_back(n, rt_gemm_share(rt_rows_at(n->out->grad, out), rows, out, 0));
 }
 
 const rt_op rt_op_linear = {"linear", linear_forward, linear_backward};
@@ -120,6 +155,7 @@ static void linear_activation_forward(const rt_node *n)
     if (!room)
         return;
     multiply(n, 0, n->out->data);
+    uint16_t *rounded = room_for_rounded(n->graph, n->out);
     for (size_t r = 0; r < rows; r += most) {
         const size_t count = rows - r < most ? rows - r : most;
         real *y = n->out->data + r * columns;
@@ -128,14 +164,26 @@ static void linear_activation_forward(const rt_node *n)
         else
             memcpy(room, y, count * columns * sizeof *room);
         a->values(y, a->derivative + r * columns, room, count * columns);
+        if (rounded)
+            rt_engine_round(rounded + r * columns, y, count * columns);
     }
+    n->out->rounded = rounded;
 }
 
 static void linear_activation_backward(const rt_node *n)
 {
     const linear_activation_args *a = n->args;
-    rt_activation_gradient(n->out->grad, a->derivative, rt_size(n->out));
-    linear_backward(n);
+    const size_t size = rt_size(n->out);
+    uint16_t *rounded = rt_gemm_rounds() ? (uint16_t *)a->derivative : NULL;
+    for (size_t i = 0; i < size; i += BLOCK) {
+        const size_t count = size - i < BLOCK ? size - i : BLOCK;
+        rt_activation_gradient(n->out->grad + i, a->derivative + i, count);
+        if (rounded)
+            rt_engine_round(rounded + i, n->out->grad + i, count);
+    }
+    rt_operand dy = rt_rows_at(n->out->grad, rt_columns(n->out));
+    dy.rounded = rounded;
+    hand_back(n, dy);
 }
 
 const rt_op rt_op_linear_activation = {"linear_activation", linear_activation_forward,
