@@ -85,15 +85,33 @@ static rt_bf16 *room_for(int place, size_t size)
     return p->at[place];
 }
 
-const rt_bf16 *rt_bf16_operand(rt_operand x, int rows, int columns, int place)
+/* Rows, heads and sequences in the order in which they lie; what follows without a gap is one run.
+ */
+static void round_batch(rt_bf16 *to, rt_batch batch, rt_operand x, size_t height, size_t width)
+{
+    const bool side = rt_side_by_side(batch, x.stride, x.step);
+    const size_t stride = (size_t)x.stride, inner = (size_t)batch.inner;
+    const size_t step[] = {x.step.outer, side ? stride : x.step.inner,
+                           side ? x.step.inner : stride};
+    size_t count[] = {(size_t)batch.outer, side ? height : inner, side ? inner : height};
+    size_t run = width;
+    for (int d = 2; d >= 0 && (count[d] == 1 || step[d] == run); d--) {
+        run *= count[d];
+        count[d] = 1;
+    }
+    for (size_t i = 0; i < count[0]; i++)
+        for (size_t j = 0; j < count[1]; j++)
+            for (size_t k = 0; k < count[2]; k++, to += run)
+                round_row(to, x.data + i * step[0] + j * step[1] + k * step[2], run);
+}
+
+const rt_bf16 *rt_bf16_operand(rt_batch batch, rt_operand x, int rows, int columns, int place)
 {
     const size_t height = height_of(x, rows, columns), width = width_of(x, rows, columns);
-    rt_bf16 *to = room_for(place, height * width);
-    if (to && width == (size_t)x.stride)
-        round_row(to, x.data, height * width);
-    else
-        for (size_t i = 0; to && i < height; i++)
-            round_row(to + i * width, x.data + i * (size_t)x.stride, width);
+    const size_t count = (size_t)batch.outer * (size_t)batch.inner;
+    rt_bf16 *to = room_for(place, count * height * width);
+    if (to)
+        round_batch(to, batch, x, height, width);
     return to;
 }
 

@@ -44,18 +44,55 @@ static void spoil(const rt_product *p)
 {
     for (int i = 0; i < p->m; i++)
         for (int j = 0; j < p->n; j++)
-            p->c[(size_t)i * (size_t)p->c_stride + (size_t)j] = (real)NAN;
+            p->c.data[(size_t)i * (size_t)p->c.stride + (size_t)j] = (real)NAN;
     atomic_store(&failed, true);
+}
+
+rt_product rt_product_of(const rt_product *batch, int i, int j)
+{
+    const size_t outer = (size_t)i, inner = (size_t)j;
+    rt_product p = *batch;
+    p.batch = (rt_batch){1, 1};
+    p.a.data += outer * p.a.step.outer + inner * p.a.step.inner;
+    p.b.data += outer * p.b.step.outer + inner * p.b.step.inner;
+    p.c.data += outer * p.c.step.outer + inner * p.c.step.inner;
+    return p;
+}
+
+/* One after the other. */
+static void each(const rt_product *batch, void (*take)(const rt_product *))
+{
+    if (batch->batch.outer == 1 && batch->batch.inner == 1) {
+        take(batch);
+        return;
+    }
+    for (int i = 0; i < batch->batch.outer; i++)
+        for (int j = 0; j < batch->batch.inner; j++) {
+            const rt_product p = rt_product_of(batch, i, j);
+            take(&p);
+        }
+}
+
+void rt_gemm_batch(rt_batch batch, int m, int n, int k, real alpha, rt_operand a, rt_operand b,
+                   real beta, rt_result c)
+{
+    const rt_product p = {batch, m, n, k, alpha, beta, a, b, c};
+    if (engine == RT_ENGINE_OPENBLAS || !m || !n || !k || !batch.outer || !batch.inner)
+        each(&p, rt_openblas_multiply);
+    else if (!rt_onednn_multiply(&p, math))
+        each(&p, spoil);
 }
 
 void rt_gemm(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real beta, real *c,
              int c_stride)
 {
-    const rt_product p = {m, n, k, alpha, beta, a, b, c, c_stride};
-    if (engine == RT_ENGINE_OPENBLAS || !m || !n || !k)
-        rt_openblas_multiply(&p);
-    else if (!rt_onednn_multiply(&p, math))
-        spoil(&p);
+    rt_gemm_batch((rt_batch){1, 1}, m, n, k, alpha, a, b, beta,
+                  (rt_result){.data = c, .stride = c_stride});
+}
+
+int rt_gemm_batch_room(void)
+{
+    return engine == RT_ENGINE_ONEDNN ? rt_onednn_batch_room(math) : 0;
 }
 
 bool rt_gemm_rounds(void)
@@ -64,11 +101,16 @@ bool rt_gemm_rounds(void)
 }
 
 /* Without memory the product finds that there is none. */
-rt_operand rt_gemm_share(rt_operand x, int rows, int columns, int place)
+rt_operand rt_gemm_share_batch(rt_batch batch, rt_operand x, int rows, int columns, int place)
 {
     if (math == RT_MATH_BF16 && rows && columns)
-        x.rounded = rt_bf16_operand(x, rows, columns, place);
+        x.rounded = rt_bf16_operand(batch, x, rows, columns, place);
     return x;
+}
+
+rt_operand rt_gemm_share(rt_operand x, int rows, int columns, int place)
+{
+    return rt_gemm_share_batch((rt_batch){1, 1}, x, rows, columns, place);
 }
 
 void rt_gemv(int n, int k, const real *w, const real *x, real beta, real *y)

@@ -7,15 +7,35 @@
 #include "core/real.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+
+/* How many products a batch has, and how many elements its matrices are apart: product (i, j)
+ * takes those that begin i * outer + j * inner elements after the first. In the products of
+ * attention i counts sequences, and j the heads of each. */
+typedef struct rt_batch {
+    int outer, inner;
+} rt_batch;
+
+typedef struct rt_steps {
+    size_t outer, inner;
+} rt_steps;
 
 /* A matrix in row-major memory, rows `stride` elements apart, read as it stands or
- * transposed. */
+ * transposed; or the first one of a batch. */
 typedef struct rt_operand {
     const real *data;
     int stride;
     bool transposed;
+    rt_steps step;
     const void *rounded; /* by rt_gemm_share; or NULL */
 } rt_operand;
+
+/* A matrix to write to; or the first of a batch, which must not overlap unless beta is 1. */
+typedef struct rt_result {
+    real *data;
+    int stride;
+    rt_steps step;
+} rt_result;
 
 static inline rt_operand rt_rows_at(const real *data, int stride)
 {
@@ -33,6 +53,15 @@ static inline rt_operand rt_transposed(rt_operand x)
 void rt_gemm(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real beta, real *c,
              int c_stride);
 
+/* The products of a batch, each as above, one after the other: with beta = 1 several may add to the
+ * same matrix. */
+void rt_gemm_batch(rt_batch batch, int m, int n, int k, real alpha, rt_operand a, rt_operand b,
+                   real beta, rt_result c);
+
+/* How many elements the results of a batch may have for it to take less time than as many products,
+ * as the engine computes it in one call; 0 if it does not. */
+int rt_gemm_batch_room(void);
+
 /* Whether products are made of rounded numbers. */
 bool rt_gemm_rounds(void);
 
@@ -41,6 +70,7 @@ bool rt_gemm_rounds(void);
  * must not change before the last of them, and holds until the place is used again. */
 enum { RT_GEMM_PLACES = 5 };
 rt_operand rt_gemm_share(rt_operand x, int rows, int columns, int place);
+rt_operand rt_gemm_share_batch(rt_batch batch, rt_operand x, int rows, int columns, int place);
 
 /* y = W x + beta y, W (n, k): a product with one row, which reads W as fast as the memory gives it.
  * Rounded in another order than rt_gemm with m = 1. */

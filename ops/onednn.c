@@ -14,10 +14,20 @@
 
 enum { KEPT = 512, PLACES = 2 * KEPT };
 
+/* How the matrices of an operand lie; none has gaps. */
+typedef struct order {
+    bool transposed;
+    bool side_by_side; /* of a batch: in the same rows */
+} order;
+
 /* What a primitive is made for. */
 typedef struct shape {
+    rt_batch batch;
     int m, n, k;
-    bool a_transposed, b_transposed, adds;
+    order a, b, c;
+    bool adds;
+    float alpha;
+    dnnl_data_type_t type; /* of a and b */
 } shape;
 
 typedef struct primitive {
@@ -96,33 +106,54 @@ static real *room_for(thread *t, size_t size)
 
 /* ---- primitives ---- */
 
+static bool same_order(order a, order b)
+{
+    return a.transposed == b.transposed && a.side_by_side == b.side_by_side;
+}
+
 static bool same(const shape *a, const shape *b)
 {
-    return a->m == b->m && a->n == b->n && a->k == b->k && a->a_transposed == b->a_transposed &&
-           a->b_transposed == b->b_transposed && a->adds == b->adds;
+    return a->batch.outer == b->batch.outer && a->batch.inner == b->batch.inner && a->m == b->m &&
+           a->n == b->n && a->k == b->k && same_order(a->a, b->a) && same_order(a->b, b->b) &&
+           same_order(a->c, b->c) && a->adds == b->adds && a->alpha == b->alpha &&
+           a->type == b->type;
 }
 
 static unsigned place_of(const shape *s)
 {
     uint64_t hash = 0;
-    const int parts[] = {s->m, s->n, s->k, s->a_transposed, s->b_transposed, s->adds};
+    const int flags = s->a.transposed | s->a.side_by_side << 1 | s->b.transposed << 2 |
+                      s->b.side_by_side << 3 | s->c.side_by_side << 4 | s->adds << 5 |
+                      (s->type == dnnl_bf16) << 6;
+    const int parts[] = {s->batch.outer, s->batch.inner, s->m, s->n, s->k, flags};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         hash = (hash ^ (uint64_t)parts[i]) * UINT64_C(0x9e3779b97f4a7c15);
     return (unsigned)(hash >> 40) % PLACES;
 }
 
-static dnnl_status_t describe(dnnl_memory_desc_t *d, int rows, int columns, bool transposed,
-                              dnnl_data_type_t type)
+/* One matrix has two axes; a batch has those of its two steps before them. */
+static dnnl_status_t describe(dnnl_memory_desc_t *d, rt_batch batch, int rows, int columns,
+                              order lie, dnnl_data_type_t type)
 {
-    const dnnl_dims_t sizes = {rows, columns};
-    const dnnl_dims_t strides = {transposed ? 1 : columns, transposed ? rows : 1};
-    return dnnl_memory_desc_init_by_strides(d, 2, sizes, type, strides);
+    const bool single = batch.outer == 1 && batch.inner == 1;
+    const dnnl_dim_t height = lie.transposed ? columns : rows;
+    const dnnl_dim_t width = lie.transposed ? rows : columns;
+    const dnnl_dim_t inner = lie.side_by_side ? width : height * width;
+    const dnnl_dim_t row = lie.side_by_side ? width * batch.inner : width;
+    const dnnl_dims_t sizes = {batch.outer, batch.inner, rows, columns};
+    const dnnl_dims_t strides = {height * width * batch.inner, inner, lie.transposed ? 1 : row,
+                                 lie.transposed ? row : 1};
+    const int skipped = single ? 2 : 0;
+    return dnnl_memory_desc_init_by_strides(d, 4 - skipped, sizes + skipped, type,
+                                            strides + skipped);
 }
 
 static dnnl_status_t make_attributes(dnnl_primitive_attr_t *attributes, const shape *s)
 {
     dnnl_post_ops_t after = NULL;
     dnnl_status_t bad = dnnl_primitive_attr_create(attributes);
+    if (!bad && s->alpha != 1)
+        bad = dnnl_primitive_attr_set_output_scales(*attributes, 1, 0, &s->alpha);
     if (!bad && s->adds) {
         bad = dnnl_post_ops_create(&after);
         if (!bad)
@@ -140,11 +171,11 @@ static dnnl_status_t make_primitive(primitive *p, const shape *s)
     dnnl_matmul_desc_t product;
     dnnl_primitive_attr_t attributes = NULL;
     dnnl_primitive_desc_t description = NULL;
-    dnnl_status_t bad = describe(&a, s->m, s->k, s->a_transposed, dnnl_bf16);
+    dnnl_status_t bad = describe(&a, s->batch, s->m, s->k, s->a, s->type);
     if (!bad)
-        bad = describe(&b, s->k, s->n, s->b_transposed, dnnl_bf16);
+        bad = describe(&b, s->batch, s->k, s->n, s->b, s->type);
     if (!bad)
-        bad = describe(&c, s->m, s->n, false, dnnl_f32);
+        bad = describe(&c, s->batch, s->m, s->n, s->c, dnnl_f32);
     if (!bad)
         bad = dnnl_matmul_desc_init(&product, &a, &b, NULL, &c);
     if (!bad)
@@ -196,11 +227,38 @@ static primitive *primitive_for(thread *t, const shape *s)
 
 /* ---- products ---- */
 
+static order order_of(rt_batch batch, rt_operand x)
+{
+    return (order){x.transposed, rt_side_by_side(batch, x.stride, x.step)};
+}
+
+/* Whether matrices (rows, columns), not transposed, lie as a primitive has them: without gaps. For
+ * others oneDNN has kernels that are up to ten times slower. */
+static bool dense(rt_batch batch, int rows, int columns, int stride, rt_steps step)
+{
+    const size_t height = (size_t)rows, width = (size_t)columns, inner = (size_t)batch.inner;
+    const bool side = rt_side_by_side(batch, stride, step);
+    return (rows == 1 || (size_t)stride == (side ? width * inner : width)) &&
+           (inner == 1 || step.inner == (side ? width : height * width)) &&
+           (batch.outer == 1 || step.outer == height * width * inner);
+}
+
+static bool dense_operand(rt_batch batch, rt_operand x, int rows, int columns)
+{
+    return x.transposed ? dense(batch, columns, rows, x.stride, x.step)
+                        : dense(batch, rows, columns, x.stride, x.step);
+}
+
+static bool dense_result(const rt_product *p)
+{
+    return dense(p->batch, p->m, p->n, p->c.stride, p->c.step);
+}
+
 /* c = alpha x + beta c, where x has its rows one after the other. */
 RT_ROW_KERNEL void add_product(const rt_product *p, const real *restrict x)
 {
     for (int i = 0; i < p->m; i++) {
-        real *restrict c = p->c + (size_t)i * (size_t)p->c_stride;
+        real *restrict c = p->c.data + (size_t)i * (size_t)p->c.stride;
         const real *restrict row = x + (size_t)i * (size_t)p->n;
         for (int j = 0; j < p->n; j++)
             c[j] = p->beta == 0 ? p->alpha * row[j] : p->alpha * row[j] + p->beta * c[j];
@@ -208,18 +266,24 @@ RT_ROW_KERNEL void add_product(const rt_product *p, const real *restrict x)
 }
 
 /* What stands there in bf16 already, or is rounded for this product alone. */
-static const rt_bf16 *rounded(rt_operand x, int rows, int columns, int place)
+static const void *rounded(rt_batch batch, rt_operand x, int rows, int columns, int place)
 {
-    const rt_bf16 *there = x.rounded ? x.rounded : rt_bf16_parameters(x, rows, columns);
-    return there ? there : rt_bf16_operand(x, rows, columns, place);
+    if (x.rounded)
+        return x.rounded;
+    const bool single = batch.outer == 1 && batch.inner == 1;
+    const rt_bf16 *there = single ? rt_bf16_parameters(x, rows, columns) : NULL;
+    return there ? there : rt_bf16_operand(batch, x, rows, columns, place);
 }
 
 static bool execute(thread *t, const rt_product *p, const shape *s, real *c)
 {
     primitive *made = primitive_for(t, s);
-    const rt_bf16 *a = made ? rounded(p->a, p->m, p->k, RT_BF16_OF_A) : NULL;
-    const rt_bf16 *b = a ? rounded(p->b, p->k, p->n, RT_BF16_OF_B) : NULL;
-    if (!b)
+    const void *a = p->a.data, *b = p->b.data;
+    if (made && s->type == dnnl_bf16) {
+        a = rounded(p->batch, p->a, p->m, p->k, RT_BF16_OF_A);
+        b = a ? rounded(p->batch, p->b, p->k, p->n, RT_BF16_OF_B) : NULL;
+    }
+    if (!made || !b)
         return false;
     const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, made->a},
                                          {DNNL_ARG_WEIGHTS, made->b},
@@ -230,23 +294,51 @@ static bool execute(thread *t, const rt_product *p, const shape *s, real *c)
            !dnnl_primitive_execute(made->run, t->stream, 3, arguments);
 }
 
-/* A primitive adds to c, or overwrites it, if the rows of c follow one another: for others oneDNN
- * has kernels that are up to ten times slower. */
+static shape shape_of(const rt_product *p, dnnl_data_type_t type)
+{
+    return (shape){.batch = p->batch,
+                   .m = p->m,
+                   .n = p->n,
+                   .k = p->k,
+                   .a = order_of(p->batch, p->a),
+                   .b = order_of(p->batch, p->b),
+                   .alpha = 1,
+                   .type = type};
+}
+
+/* Into the result itself, which has no gaps; beta is 0 or 1. */
+static bool multiply_into(thread *t, const rt_product *p, dnnl_data_type_t type)
+{
+    shape s = shape_of(p, type);
+    s.c.side_by_side = rt_side_by_side(p->batch, p->c.stride, p->c.step);
+    s.adds = p->beta == 1;
+    s.alpha = (float)p->alpha;
+    return execute(t, p, &s, p->c.data);
+}
+
+/* Into memory of their own, from which the products are added. */
+static bool multiply_beside(thread *t, const rt_product *p, dnnl_data_type_t type)
+{
+    const shape s = shape_of(p, type);
+    const size_t size = (size_t)p->m * (size_t)p->n;
+    const real *from = room_for(t, size * (size_t)p->batch.outer * (size_t)p->batch.inner);
+    if (!from || !execute(t, p, &s, t->room))
+        return false;
+    for (int i = 0; i < p->batch.outer; i++)
+        for (int j = 0; j < p->batch.inner; j++, from += size) {
+            const rt_product one = rt_product_of(p, i, j);
+            add_product(&one, from);
+        }
+    return true;
+}
+
 static bool multiply_bf16(const rt_product *p)
 {
-    const bool dense = p->c_stride == p->n || p->m == 1;
-    const bool direct = dense && p->alpha == 1 && (p->beta == 0 || p->beta == 1);
-    const shape s = {p->m, p->n, p->k, p->a.transposed, p->b.transposed, direct && p->beta == 1};
     thread *t = this_thread();
     if (!t)
         return false;
-    if (direct)
-        return execute(t, p, &s, p->c);
-    real *product = room_for(t, (size_t)p->m * (size_t)p->n);
-    if (!product || !execute(t, p, &s, product))
-        return false;
-    add_product(p, product);
-    return true;
+    return dense_result(p) && (p->beta == 0 || p->beta == 1) ? multiply_into(t, p, dnnl_bf16)
+                                                             : multiply_beside(t, p, dnnl_bf16);
 }
 
 static char letter(rt_operand x)
@@ -254,12 +346,35 @@ static char letter(rt_operand x)
     return x.transposed ? 'T' : 'N';
 }
 
+static bool multiply_alone(const rt_product *p)
+{
+    return !dnnl_sgemm(letter(p->a), letter(p->b), p->m, p->n, p->k, (float)p->alpha,
+                       (const float *)p->a.data, p->a.stride, (const float *)p->b.data, p->b.stride,
+                       (float)p->beta, (float *)p->c.data, p->c.stride);
+}
+
+/* A batch in one call: without gaps, and without a large operand that its kernel would transpose by
+ * copying it. */
+static bool together(const rt_product *p)
+{
+    return (p->batch.outer > 1 || p->batch.inner > 1) && rt_onednn_batch_room(RT_MATH_FLOAT) &&
+           (p->beta == 0 || p->beta == 1) && (!p->a.transposed || p->m <= 32) &&
+           dense_operand(p->batch, p->a, p->m, p->k) && dense_operand(p->batch, p->b, p->k, p->n) &&
+           dense_result(p);
+}
+
 static bool multiply_float(const rt_product *p)
 {
-    return this_thread() &&
-           !dnnl_sgemm(letter(p->a), letter(p->b), p->m, p->n, p->k, (float)p->alpha,
-                       (const float *)p->a.data, p->a.stride, (const float *)p->b.data, p->b.stride,
-                       (float)p->beta, (float *)p->c, p->c_stride);
+    thread *t = this_thread();
+    bool good = t;
+    if (good && together(p))
+        return multiply_into(t, p, dnnl_f32);
+    for (int i = 0; i < p->batch.outer; i++)
+        for (int j = 0; good && j < p->batch.inner; j++) {
+            const rt_product one = rt_product_of(p, i, j);
+            good = multiply_alone(&one);
+        }
+    return good;
 }
 
 bool rt_onednn_multiply(const rt_product *p, rt_math math)
@@ -278,6 +393,12 @@ static void begin(void)
 static bool has(dnnl_cpu_isa_t set)
 {
     return ((int)dnnl_get_effective_cpu_isa() & (int)set) == (int)set;
+}
+
+/* Kernels of float for batches are there from AVX-512 on; measured with the heads of attention. */
+int rt_onednn_batch_room(rt_math math)
+{
+    return math == RT_MATH_BF16 ? 65536 : has(dnnl_cpu_isa_avx512_core) ? 16384 : 0;
 }
 
 rt_status rt_onednn_begin(rt_math math)

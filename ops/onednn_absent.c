@@ -21,6 +21,12 @@ bool rt_onednn_multiply(const rt_product *p, rt_math math)
     return false;
 }
 
+int rt_onednn_batch_room(rt_math math)
+{
+    (void)math;
+    return 0;
+}
+
 const char *rt_onednn_kernels(void)
 {
     return "none";

@@ -32,7 +32,7 @@ void rt_openblas_multiply(const rt_product *p)
 {
     pthread_once(&once, use_one_thread);
     cblas_gemm(CblasRowMajor, order(p->a), order(p->b), p->m, p->n, p->k, p->alpha, p->a.data,
-               p->a.stride, p->b.data, p->b.stride, p->beta, p->c, p->c_stride);
+               p->a.stride, p->b.data, p->b.stride, p->beta, p->c.data, p->c.stride);
 }
 
 void rt_openblas_multiply_row(int n, int k, const real *w, const real *x, real beta, real *y)

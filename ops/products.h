@@ -7,15 +7,19 @@
 #include "ops/engine.h"
 #include "ops/gemm.h"
 
-/* As rt_gemm, all sizes above 0. */
+/* As rt_gemm_batch, all sizes above 0. */
 typedef struct rt_product {
+    rt_batch batch;
     int m, n, k;
     real alpha, beta;
     rt_operand a, b;
-    real *c;
-    int c_stride;
+    rt_result c;
 } rt_product;
 
+/* Product (i, j) of a batch, alone. */
+rt_product rt_product_of(const rt_product *batch, int i, int j);
+
+/* One product, not a batch; sizes may be 0. */
 void rt_openblas_multiply(const rt_product *p);
 void rt_openblas_multiply_row(int n, int k, const real *w, const real *x, real beta, real *y);
 const char *rt_openblas_kernels(void);
@@ -25,6 +29,7 @@ rt_status rt_onednn_begin(rt_math math) RT_MUST_CHECK;
 
 /* False if memory is short. */
 bool rt_onednn_multiply(const rt_product *p, rt_math math);
+int rt_onednn_batch_room(rt_math math);
 const char *rt_onednn_kernels(void);
 
 #endif

@@ -27,9 +27,10 @@ static inline real rt_row_largest(const real *restrict x, int size, real largest
             lane[k] = x[j + k] > lane[k] ? x[j + k] : lane[k];
     for (; j < size; j++)
         lane[0] = x[j] > lane[0] ? x[j] : lane[0];
-    for (int k = 0; k < LANES; k++)
-        largest = lane[k] > largest ? lane[k] : largest;
-    return largest;
+    for (int half = LANES / 2; half; half /= 2)
+        for (int k = 0; k < half; k++)
+            lane[k] = lane[k + half] > lane[k] ? lane[k + half] : lane[k];
+    return lane[0];
 }
 
 /* log sum e^x over one row. */

@@ -1,0 +1,331 @@
+/* Batches of products by each engine, in float and in bf16, against sums in double; and attention,
+ * which takes heads together where the engine computes batches, against heads one at a time. */
+
+#include "suite.h"
+
+#include "core/memory.h"
+#include "ops/engine.h"
+#include "ops/gemm.h"
+#include "ops/ops.h"
+
+#include <math.h>
+#include <stdint.h>
+
+enum { ROOM = 40000 };
+
+typedef enum layout {
+    BEHIND, /* one matrix after the other */
+    BESIDE, /* inner matrices in the same rows */
+    LOOSE,  /* the same, among columns that are not of the batch */
+    SHARED  /* one matrix for all inner products */
+} layout;
+
+typedef struct sizes {
+    rt_batch batch;
+    int m, n, k;
+    bool a_transposed, b_transposed;
+    double alpha, beta;
+    layout a, b, c;
+} sizes;
+
+static const sizes batches[] = {
+    {{1, 1}, 5, 4, 3, false, false, 1, 0, BEHIND, BEHIND, BEHIND},
+    {{1, 4}, 32, 32, 16, false, true, 0.25, 0, BESIDE, BESIDE, BEHIND},
+    {{3, 4}, 32, 16, 32, false, false, 1, 1, BEHIND, BESIDE, BESIDE},
+    {{3, 4}, 32, 16, 32, true, false, 0.3, 1, BEHIND, BESIDE, BESIDE},
+    {{2, 3}, 40, 16, 33, true, false, 0.3, 1, BEHIND, BESIDE, BESIDE},
+    {{3, 2}, 17, 5, 7, true, true, -2, 0, BESIDE, BEHIND, BESIDE},
+    {{2, 5}, 7, 9, 1, false, true, 1, 0, LOOSE, LOOSE, BEHIND},
+    {{2, 3}, 1, 16, 20, false, false, 1, 0, BEHIND, LOOSE, LOOSE},
+    {{3, 1}, 20, 8, 20, false, false, 1, 1, BEHIND, BESIDE, LOOSE},
+    {{2, 3}, 6, 8, 10, false, false, 1, 0.5, BEHIND, BESIDE, BESIDE},
+    {{2, 4}, 12, 10, 6, false, true, 1, 0, BESIDE, SHARED, BEHIND},
+    {{2, 4}, 12, 10, 6, true, false, 0.5, 1, BEHIND, BESIDE, SHARED},
+    {{1, 30}, 1, 1, 1, false, true, 1, 1, BESIDE, BESIDE, BEHIND},
+};
+enum { BATCHES = sizeof batches / sizeof *batches };
+
+static real a[ROOM], b[ROOM], c[ROOM];
+static double expected[ROOM], sizes_of_sums[ROOM];
+
+static void draw(real *x, size_t size, uint32_t stream)
+{
+    for (size_t i = 0; i < size; i++)
+        x[i] = (real)(rt_random_uniform((rt_random){5, stream, RT_STREAM_CHECK}, i) - 0.5);
+}
+
+/* To the nearest number with 8 bits of fraction, the even one of two that are as near. */
+static double as_bf16(double x)
+{
+    int exponent;
+    const double fraction = frexp(x, &exponent);
+    return ldexp(nearbyint(ldexp(fraction, 8)), exponent - 8);
+}
+
+typedef struct place {
+    int stride;
+    rt_steps step;
+} place;
+
+static place place_of(rt_batch batch, layout lie, int height, int width)
+{
+    const size_t size = (size_t)height * (size_t)width, inner = (size_t)batch.inner;
+    const int gap = lie == LOOSE ? 3 : 0;
+    if (lie == BEHIND)
+        return (place){width, {size * inner, size}};
+    if (lie == SHARED)
+        return (place){width, {size, 0}};
+    const int stride = (width + gap) * batch.inner;
+    return (place){stride, {(size_t)stride * (size_t)height, (size_t)(width + gap)}};
+}
+
+static size_t start_of(place p, int i, int j)
+{
+    return (size_t)i * p.step.outer + (size_t)j * p.step.inner;
+}
+
+static double element(const real *x, place p, size_t start, bool transposed, int i, int j,
+                      rt_math math)
+{
+    const size_t at =
+        start + (size_t)(transposed ? j : i) * (size_t)p.stride + (size_t)(transposed ? i : j);
+    return math == RT_MATH_BF16 ? as_bf16((double)x[at]) : (double)x[at];
+}
+
+static void expect_product(const sizes *s, const place *p, int outer, int inner, rt_math math)
+{
+    const size_t a_start = start_of(p[0], outer, inner), b_start = start_of(p[1], outer, inner);
+    for (int i = 0; i < s->m; i++)
+        for (int j = 0; j < s->n; j++) {
+            const size_t at =
+                start_of(p[2], outer, inner) + (size_t)i * (size_t)p[2].stride + (size_t)j;
+            double sum = 0, size = 0;
+            for (int l = 0; l < s->k; l++) {
+                const double term = element(a, p[0], a_start, s->a_transposed, i, l, math) *
+                                    element(b, p[1], b_start, s->b_transposed, l, j, math);
+                sum += term;
+                size += fabs(term);
+            }
+            expected[at] = s->alpha * sum + (s->beta != 0 ? s->beta * expected[at] : 0);
+            sizes_of_sums[at] += size;
+        }
+}
+
+static rt_operand operand(const real *x, place p, bool transposed)
+{
+    return (rt_operand){.data = x, .stride = p.stride, .transposed = transposed, .step = p.step};
+}
+
+/* The operands are rounded in advance, or by the batch itself: the same bits. */
+static void multiply(const sizes *s, const place *p, bool shared)
+{
+    rt_operand x = operand(a, p[0], false), y = operand(b, p[1], false);
+    if (shared) {
+        x = rt_gemm_share_batch(s->batch, x, s->a_transposed ? s->k : s->m,
+                                s->a_transposed ? s->m : s->k, 1);
+        y = rt_gemm_share_batch(s->batch, y, s->b_transposed ? s->n : s->k,
+                                s->b_transposed ? s->k : s->n, 2);
+    }
+    rt_gemm_batch(s->batch, s->m, s->n, s->k, (real)s->alpha,
+                  s->a_transposed ? rt_transposed(x) : x, s->b_transposed ? rt_transposed(y) : y,
+                  (real)s->beta, (rt_result){c, p[2].stride, p[2].step});
+}
+
+static void check_batch(const sizes *s, rt_math math, bool shared)
+{
+    const double rounding = sizeof(real) == sizeof(float) ? 1e-6 : 1e-14;
+    const place p[] = {place_of(s->batch, s->a, s->a_transposed ? s->k : s->m,
+                                s->a_transposed ? s->m : s->k),
+                       place_of(s->batch, s->b, s->b_transposed ? s->n : s->k,
+                                s->b_transposed ? s->k : s->n),
+                       place_of(s->batch, s->c, s->m, s->n)};
+    draw(a, ROOM, 1);
+    draw(b, ROOM, 2);
+    draw(c, ROOM, 3);
+    for (int i = 0; i < ROOM; i++) {
+        expected[i] = (double)c[i];
+        sizes_of_sums[i] = 0;
+    }
+    for (int i = 0; i < s->batch.outer; i++)
+        for (int j = 0; j < s->batch.inner; j++)
+            expect_product(s, p, i, j, math);
+    for (int i = 0; s->beta == 0 && i < ROOM; i++)
+        if (sizes_of_sums[i] > 0)
+            c[i] = (real)NAN; /* c is not read */
+    multiply(s, p, shared);
+    for (int i = 0; i < ROOM; i++)
+        ck_assert_msg(fabs((double)c[i] - expected[i]) <=
+                          (sizes_of_sums[i] > 0 ? rounding * (1 + 2 * sizes_of_sums[i]) : 0),
+                      "%d x %d of %d x %d x %d, element %d: %.9g instead of %.9g", s->batch.outer,
+                      s->batch.inner, s->m, s->n, s->k, i, (double)c[i], expected[i]);
+}
+
+typedef struct engine {
+    rt_engine engine;
+    rt_math math;
+} engine;
+
+static const engine engines[] = {{RT_ENGINE_OPENBLAS, RT_MATH_FLOAT},
+                                 {RT_ENGINE_ONEDNN, RT_MATH_FLOAT},
+                                 {RT_ENGINE_ONEDNN, RT_MATH_BF16}};
+enum { ENGINES = sizeof engines / sizeof *engines };
+
+static bool use(const engine *e)
+{
+    const rt_status status = rt_engine_use(e->engine, e->math);
+#ifndef RT_DOUBLE
+    if (status.code)
+        printf("SKIP batches in %s: needs oneDNN and a processor that has them (%s)\n",
+               e->math == RT_MATH_BF16 ? "bf16" : "float", status.message);
+#endif
+    return !status.code;
+}
+
+static void back(void)
+{
+    ck_assert(!rt_engine_status().code);
+    ck_assert(!rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT).code);
+}
+
+START_TEST(batches_are_the_products_of_their_matrices)
+{
+    const engine *e = engines + _i / BATCHES;
+    if (use(e))
+        for (int shared = 0; shared < 2; shared++)
+            check_batch(batches + _i % BATCHES, e->math, shared);
+    back();
+}
+END_TEST
+
+/* Without a sum, c is beta c; without an element or a product, nothing is written. */
+START_TEST(sizes_may_be_zero)
+{
+    const rt_operand x = {.data = a, .stride = 4, .step = {16, 8}};
+    const rt_result y = {c, 2, {8, 4}};
+    if (use(engines + _i)) {
+        draw(c, ROOM, 3);
+        const real first = c[0], behind = c[16];
+        rt_gemm_batch((rt_batch){0, 2}, 2, 2, 4, 1, x, rt_transposed(x), 0, y);
+        rt_gemm_batch((rt_batch){2, 0}, 2, 2, 4, 1, x, rt_transposed(x), 0, y);
+        rt_gemm_batch((rt_batch){2, 2}, 0, 2, 4, 1, x, rt_transposed(x), 0, y);
+        ck_assert(c[0] == first);
+        rt_gemm_batch((rt_batch){2, 2}, 2, 2, 0, 1, x, rt_transposed(x), 0, y);
+        for (int i = 0; i < 16; i++)
+            ck_assert(c[i] == 0);
+        ck_assert(c[16] == behind);
+    }
+    back();
+}
+END_TEST
+
+#ifndef RT_DOUBLE
+
+typedef struct shapes {
+    int B, Tq, Tk, H, G, D, E;
+    rt_attention_options o;
+} shapes;
+
+static const double slopes[] = {0.1, 0.02, 0.3, 0.007, 0.2, 0.05};
+static const int16_t class_of[] = {0, 1, 2, 1, 0};
+static const rt_distances distances = {.classes = 3, .reach = 2, .class_of = class_of};
+static uint8_t mask[8 * 600];
+
+/* One pack and several, even and uneven; heads alone; more than one tile; keys that are shared. */
+static const shapes attentions[] = {
+    {3, 32, 32, 4, 4, 16, 16, {.causal = true}},
+    {7, 40, 40, 4, 4, 8, 6, {.key_mask = mask}},
+    {2, 64, 64, 6, 2, 8, 8, {.causal = true, .window = 9, .slopes = slopes}},
+    {3, 30, 30, 6, 3, 4, 5, {.key_mask = mask, .slopes = slopes}},
+    {2, 20, 50, 4, 1, 8, 8, {.window = 17}},
+    {2, 150, 150, 6, 6, 8, 8, {.causal = true, .key_mask = mask}},
+    {2, 150, 150, 6, 6, 8, 8, {.dropout = 0.3}},
+    {2, 300, 300, 2, 2, 8, 8, {.causal = true}},
+    {3, 1, 400, 4, 4, 8, 8, {.causal = false}},
+    {3, 2, 600, 4, 2, 8, 8, {.dropout = 0.2}},
+    {3, 24, 24, 6, 3, 8, 8, {.distances = &distances, .causal = true}},
+    {3, 24, 24, 4, 4, 8, 8, {.distances = &distances, .key_mask = mask}},
+};
+enum { ATTENTIONS = sizeof attentions / sizeof *attentions };
+
+/* The result, the probabilities, and the gradients of q, k, v, bias and keys, in this order. */
+enum { PARTS = 7, LARGEST = 400000 };
+static real parts[ENGINES][PARTS][LARGEST];
+
+static void attend(const shapes *s, real (*part)[LARGEST])
+{
+    static real q[LARGEST], k[LARGEST], v[LARGEST], upstream[LARGEST], bias[32], keys[32];
+    real *const inputs[] = {q, k, v, upstream, bias, keys};
+    const size_t counts[] = {LARGEST, LARGEST, LARGEST, LARGEST, 32, 32};
+    rt_graph *g = rt_graph_new();
+    for (uint32_t i = 0; i < 6; i++)
+        draw(inputs[i], counts[i], 10 + i);
+    for (int i = 0; i < PARTS; i++)
+        memset(part[i], 0, sizeof part[i]);
+    rt_tensor in[] = {rt_tensor_of(q, part[2], RT_SHAPE_OF(s->B, s->Tq, s->H, s->D)),
+                      rt_tensor_of(k, part[3], RT_SHAPE_OF(s->B, s->Tk, s->G, s->D)),
+                      rt_tensor_of(v, part[4], RT_SHAPE_OF(s->B, s->Tk, s->G, s->E)),
+                      rt_tensor_of(bias, part[5], RT_SHAPE_OF(3, s->H)),
+                      rt_tensor_of(keys, part[6], RT_SHAPE_OF(3, s->D))};
+    rt_attention_options o = s->o;
+    o.scale = 2;
+    o.probabilities = part[1];
+    o.distance_bias = o.distances ? &in[3] : NULL;
+    o.distance_keys = o.distances ? &in[4] : NULL;
+    if (o.dropout > 0)
+        rt_graph_set_random(g, 1, 2, 0);
+    rt_tensor *y = rt_attention(g, &in[0], &in[1], &in[2], &o);
+    ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
+    memcpy(part[0], y->data, rt_size(y) * sizeof(real));
+    ck_assert(!rt_graph_backward_from(g, y, upstream).code);
+    rt_graph_free(g);
+}
+
+/* Of bf16 the norm of the error, of float each element. */
+static void compare(const real *got, const real *plain, int part, rt_math math)
+{
+    double error = 0, size = 0, largest = 0;
+    for (int i = 0; i < LARGEST; i++) {
+        const double difference = (double)got[i] - (double)plain[i];
+        ck_assert_msg(isfinite(difference), "part %d, element %d: %g", part, i, (double)got[i]);
+        error += difference * difference;
+        size += (double)plain[i] * (double)plain[i];
+        largest = fmax(largest, fabs(difference));
+    }
+    if (math == RT_MATH_BF16)
+        ck_assert_msg(sqrt(error) <= 0.01 * sqrt(size), "part %d: %g of %g", part, sqrt(error),
+                      sqrt(size));
+    else
+        ck_assert_msg(largest <= 2e-5, "part %d: off by %g", part, largest);
+}
+
+START_TEST(heads_taken_together_are_those_taken_alone)
+{
+    for (size_t i = 0; i < sizeof mask; i++)
+        mask[i] = i % 5 != 2;
+    attend(attentions + _i, parts[0]);
+    for (int i = 1; i < ENGINES; i++) {
+        if (use(engines + i)) {
+            attend(attentions + _i, parts[i]);
+            for (int part = 0; part < PARTS; part++)
+                compare(parts[i][part], parts[0][part], part, engines[i].math);
+        }
+        back();
+    }
+}
+END_TEST
+
+#endif
+
+int main(void)
+{
+    Suite *suite = suite_create("batch");
+    TCase *tests = tcase_create("batch");
+    tcase_set_timeout(tests, 120);
+    tcase_add_loop_test(tests, batches_are_the_products_of_their_matrices, 0, ENGINES * BATCHES);
+    tcase_add_loop_test(tests, sizes_may_be_zero, 0, ENGINES);
+#ifndef RT_DOUBLE
+    tcase_add_loop_test(tests, heads_taken_together_are_those_taken_alone, 0, ATTENTIONS);
+#endif
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
