@@ -45,8 +45,8 @@ static const sizes batches[] = {
 };
 enum { BATCHES = sizeof batches / sizeof *batches };
 
-static real a[ROOM], b[ROOM], c[ROOM];
-static double expected[ROOM], sizes_of_sums[ROOM];
+static real a[ROOM], b[ROOM], c[ROOM + 1];
+static double expected[ROOM + 1], sizes_of_sums[ROOM];
 
 static void draw(real *x, size_t size, uint32_t stream)
 {
@@ -153,11 +153,13 @@ static void check_batch(const sizes *s, rt_math math, bool shared)
         if (sizes_of_sums[i] > 0)
             c[i] = (real)NAN; /* c is not read */
     multiply(s, p, shared);
-    for (int i = 0; i < ROOM; i++)
-        ck_assert_msg(fabs((double)c[i] - expected[i]) <=
-                          (sizes_of_sums[i] > 0 ? rounding * (1 + 2 * sizes_of_sums[i]) : 0),
-                      "%d x %d of %d x %d x %d, element %d: %.9g instead of %.9g", s->batch.outer,
-                      s->batch.inner, s->m, s->n, s->k, i, (double)c[i], expected[i]);
+    int bad = 0; /* an assertion for each element would take most of the time */
+    while (bad < ROOM && fabs((double)c[bad] - expected[bad]) <=
+                             (sizes_of_sums[bad] > 0 ? rounding * (1 + 2 * sizes_of_sums[bad]) : 0))
+        bad++;
+    ck_assert_msg(bad == ROOM, "%d x %d of %d x %d x %d, element %d: %.9g instead of %.9g",
+                  s->batch.outer, s->batch.inner, s->m, s->n, s->k, bad, (double)c[bad],
+                  expected[bad]);
 }
 
 typedef struct engine {
@@ -237,9 +239,9 @@ static const shapes attentions[] = {
     {2, 64, 64, 6, 2, 8, 8, {.causal = true, .window = 9, .slopes = slopes}},
     {3, 30, 30, 6, 3, 4, 5, {.key_mask = mask, .slopes = slopes}},
     {2, 20, 50, 4, 1, 8, 8, {.window = 17}},
-    {2, 150, 150, 6, 6, 8, 8, {.causal = true, .key_mask = mask}},
-    {2, 150, 150, 6, 6, 8, 8, {.dropout = 0.3}},
-    {2, 300, 300, 2, 2, 8, 8, {.causal = true}},
+    {1, 150, 150, 5, 5, 8, 8, {.causal = true, .key_mask = mask}},
+    {1, 150, 150, 6, 6, 8, 8, {.dropout = 0.3}},
+    {1, 260, 260, 2, 2, 8, 8, {.causal = true}},
     {3, 1, 400, 4, 4, 8, 8, {.causal = false}},
     {3, 2, 600, 4, 2, 8, 8, {.dropout = 0.2}},
     {3, 24, 24, 6, 3, 8, 8, {.distances = &distances, .causal = true}},
@@ -248,14 +250,14 @@ static const shapes attentions[] = {
 enum { ATTENTIONS = sizeof attentions / sizeof *attentions };
 
 /* The result, the probabilities, and the gradients of q, k, v, bias and keys, in this order. */
-enum { PARTS = 7, LARGEST = 400000 };
+enum { PARTS = 7, LARGEST = 140000, INPUT = 40000 };
 static real parts[ENGINES][PARTS][LARGEST];
 
 static void attend(const shapes *s, real (*part)[LARGEST])
 {
-    static real q[LARGEST], k[LARGEST], v[LARGEST], upstream[LARGEST], bias[32], keys[32];
+    static real q[INPUT], k[INPUT], v[INPUT], upstream[INPUT], bias[32], keys[32];
     real *const inputs[] = {q, k, v, upstream, bias, keys};
-    const size_t counts[] = {LARGEST, LARGEST, LARGEST, LARGEST, 32, 32};
+    const size_t counts[] = {INPUT, INPUT, INPUT, INPUT, 32, 32};
     rt_graph *g = rt_graph_new();
     for (uint32_t i = 0; i < 6; i++)
         draw(inputs[i], counts[i], 10 + i);
@@ -286,11 +288,11 @@ static void compare(const real *got, const real *plain, int part, rt_math math)
     double error = 0, size = 0, largest = 0;
     for (int i = 0; i < LARGEST; i++) {
         const double difference = (double)got[i] - (double)plain[i];
-        ck_assert_msg(isfinite(difference), "part %d, element %d: %g", part, i, (double)got[i]);
         error += difference * difference;
         size += (double)plain[i] * (double)plain[i];
         largest = fmax(largest, fabs(difference));
     }
+    ck_assert_msg(isfinite(error), "part %d is not finite", part);
     if (math == RT_MATH_BF16)
         ck_assert_msg(sqrt(error) <= 0.01 * sqrt(size), "part %d: %g of %g", part, sqrt(error),
                       sqrt(size));
