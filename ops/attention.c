@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Softmax attention in tiles of TILE x TILE scores, which stay in the
- * cache, or of several heads whose tiles are as many scores together.
+/* Softmax attention in tiles of at most TILE x TILE scores, which stay in the cache; heads whose
+ * tiles are smaller are taken together (attention_pack.h).
  *
  * Forward goes over the key tiles of a block of queries with a running maximum m and a
  * running sum l (the online softmax): a new maximum scales down what was summed so far.

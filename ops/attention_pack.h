@@ -4,9 +4,9 @@
 /* The heads whose products attention computes together, and the scores of their tiles.
  *
  * A pack is some heads of some sequences, which read different heads of keys: those that share
- * them are in packs that follow one another. It has one head where the engine takes no batches, and
- * otherwise as many as leave their tiles the room of one of RT_ATTENTION_TILE^2 scores; this
- * depends on shapes and engine alone.
+ * them are in packs that follow one another. It has one head where the engine computes no batches
+ * (rt_gemm_batch_room), and otherwise all heads of one sequence or more if their tiles are small;
+ * this depends on shapes and engine alone.
  */
 
 #include "ops/gemm.h"
@@ -21,8 +21,8 @@ typedef struct rt_pack {
     int h_step;                    /* from one head of queries to the next */
     int Tq, Tk, H, D, E;
     rt_operand q, k, v; /* of token 0 */
-    size_t out;         /* where in the result token 0 begins; */
-    int out_stride;     /* from one token to the next */
+    size_t out;         /* where in the result token 0 begins */
+    int out_stride;     /* from there to token 1 */
     rt_steps out_step;
     real *dbias, *dkeys; /* gradients of the distances' tensors; NULL: not wanted */
 } rt_pack;

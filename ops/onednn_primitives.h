@@ -1,0 +1,48 @@
+#ifndef ROTOR_OPS_ONEDNN_PRIMITIVES_H
+#define ROTOR_OPS_ONEDNN_PRIMITIVES_H
+
+/* What oneDNN computes products with: a primitive is made for a shape once in a thread and kept. */
+
+#include "ops/gemm.h"
+
+#include <dnnl.h>
+
+/* How the matrices of an operand lie; none has gaps. */
+typedef struct rt_onednn_order {
+    bool transposed;
+    bool side_by_side; /* of a batch: in the same rows */
+} rt_onednn_order;
+
+/* What a primitive is made for. */
+typedef struct rt_onednn_shape {
+    rt_batch batch;
+    int m, n, k;
+    rt_onednn_order a, b, c;
+    bool adds;
+    float alpha;
+    dnnl_data_type_t type; /* of a and b */
+} rt_onednn_shape;
+
+typedef struct rt_onednn_primitive {
+    rt_onednn_shape shape;
+    dnnl_primitive_t run; /* NULL: the place is free */
+    dnnl_memory_t a, b, c;
+} rt_onednn_primitive;
+
+/* The primitives and the room of a thread. */
+typedef struct rt_onednn_thread rt_onednn_thread;
+
+/* False if oneDNN cannot be started. To be called before the others. */
+bool rt_onednn_start(void);
+
+/* Those of the calling thread; NULL if memory is short. */
+rt_onednn_thread *rt_onednn_this_thread(void);
+dnnl_stream_t rt_onednn_stream(const rt_onednn_thread *t);
+
+/* Room for products that go elsewhere afterwards, until the next call. NULL if memory is short. */
+real *rt_onednn_room(rt_onednn_thread *t, size_t size);
+
+/* The thread's primitive for a shape, until the next call; NULL if it cannot be made. */
+rt_onednn_primitive *rt_onednn_primitive_for(rt_onednn_thread *t, const rt_onednn_shape *s);
+
+#endif
