@@ -25,6 +25,15 @@ bool rt_layer_has_positions(const rt_roformer_options *o, int l)
     return o->position.every < 2 || (l + 1) % o->position.every != 0;
 }
 
+int rt_roformer_capacity(const rt_roformer_options *o)
+{
+    const rt_position_options *position = &o->position;
+    const double most = RT_XPOS_REACH * position->xpos;
+    if (position->kind == RT_POSITION_LEARNED)
+        return position->max_len;
+    return position->kind == RT_POSITION_ROPE && most > 0 && most < INT_MAX ? (int)most : 0;
+}
+
 void rt_add_encoding(rt_roformer *m)
 {
     const rt_roformer_options *o = &m->options;

@@ -73,6 +73,9 @@ typedef struct rt_position_options {
     rt_frequency_options frequencies; /* of rope; the base also of sinusoidal */
     double fraction;                  /* share of each head's pairs that is rotated, 0 ... 1 */
     bool rotate_value;
+    double xpos;     /* of causal rope, the scale of its decay in positions, at least 1: a score at
+                        distance r is multiplied by zeta^(r / xpos) pair by pair, values are not
+                        (rt_rotation_decayed); 0 = none */
     int every;       /* N > 1: every N-th layer has no positions, N - 1 being the first of them */
     int max_len;     /* of learned: the size of its table, the most tokens a sequence can have */
     double init_std; /* of what is learned of positions at the start; 0 = that of the model */

@@ -17,11 +17,16 @@ bool rt_layer_has_positions(const rt_roformer_options *o, int l);
 /* heads.c: the parameters of the head that the options name. */
 void rt_add_head(rt_roformer *m);
 
+/* What a layer rotates its queries, keys and, if asked, values by; NULL: nothing. */
+typedef struct rt_layer_rotation {
+    const rt_rotation *query, *key, *value;
+} rt_layer_rotation;
+
 /* theta.c: learnable theta and its start, and the rotation that layer l applies to a span:
- * NULL when the graph has failed. `prefix` begins the parameter's name. */
+ * nothing when the graph has failed. `prefix` begins the parameter's name. */
 rt_tensor *rt_add_theta(rt_roformer *m, const char *prefix);
 rt_status rt_theta_start(rt_roformer *m, uint64_t seed, bool own_values) RT_MUST_CHECK;
-const rt_rotation *rt_layer_rotation(rt_roformer *m, rt_graph *g, int l, rt_token_span at);
+rt_layer_rotation rt_rotation_of_layer(rt_roformer *m, rt_graph *g, int l, rt_token_span at);
 
 /* encodings.c: what kinds of position other than rope need, what they do to the embeddings
  * (B, T, E), and what they tell attention. */

@@ -56,12 +56,13 @@ rt_distances rt_shaw_distances(int16_t *class_of)
     return (rt_distances){RT_SHAW_REACH, 2 * RT_SHAW_REACH + 1, class_of};
 }
 
-double rt_decay(const double *theta, int pairs, double r)
+double rt_decay(const double *theta, int pairs, double r, double xpos)
 {
     double real_part = 0, imaginary_part = 0, sum = 0;
     for (int i = 0; i < pairs; i++) {
-        real_part += cos(r * theta[i]);
-        imaginary_part += sin(r * theta[i]);
+        const double factor = xpos > 0 ? pow(rt_xpos_zeta(i, pairs), r / xpos) : 1;
+        real_part += factor * cos(r * theta[i]);
+        imaginary_part += factor * sin(r * theta[i]);
         sum += hypot(real_part, imaginary_part);
     }
     return sum / pairs;

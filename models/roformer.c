@@ -139,7 +139,7 @@ static rt_tensor *embed(rt_roformer *m, rt_graph *g, const rt_roformer_input *in
 }
 
 static rt_tensor *softmax_context(rt_roformer *m, rt_graph *g, rt_tensor *q, rt_tensor *k,
-                                  rt_tensor *v, int l, const rt_rotation *rotation,
+                                  rt_tensor *v, int l, rt_layer_rotation rotation,
                                   const rt_roformer_input *in)
 {
     const rt_roformer_options *o = &m->options;
@@ -148,9 +148,9 @@ static rt_tensor *softmax_context(rt_roformer *m, rt_graph *g, rt_tensor *q, rt_
                                     .key_mask = in->key_mask,
                                     .dropout = o->attention_dropout,
                                     .probabilities = in->attentions ? in->attentions[l] : NULL};
-    if (rotation) {
-        q = rt_rope(g, q, rotation);
-        k = rt_rope(g, k, rotation);
+    if (rotation.query) {
+        q = rt_rope(g, q, rotation.query);
+        k = rt_rope(g, k, rotation.key);
     }
     rt_encode_scores(m, l, &options);
     if (in->cache) {
@@ -163,12 +163,12 @@ static rt_tensor *softmax_context(rt_roformer *m, rt_graph *g, rt_tensor *q, rt_
 }
 
 static rt_tensor *linear_context(rt_roformer *m, rt_graph *g, rt_tensor *q, rt_tensor *k,
-                                 rt_tensor *v, int l, const rt_rotation *rotation,
+                                 rt_tensor *v, int l, rt_layer_rotation rotation,
                                  const rt_roformer_input *in)
 {
     const rt_linear_form_options options = {.kind = m->options.attention,
-                                            .query_rotation = rotation,
-                                            .key_rotation = rotation,
+                                            .query_rotation = rotation.query,
+                                            .key_rotation = rotation.key,
                                             .causal = m->options.causal,
                                             .key_mask = in->key_mask,
                                             .state =
@@ -177,7 +177,7 @@ static rt_tensor *linear_context(rt_roformer *m, rt_graph *g, rt_tensor *q, rt_t
 }
 
 static rt_tensor *attend(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
-                         const rt_rotation *rotation, const rt_roformer_input *in)
+                         rt_layer_rotation rotation, const rt_roformer_input *in)
 {
     const rt_roformer_options *o = &m->options;
     const rt_roformer_layer *layer = m->layers + l;
@@ -187,8 +187,8 @@ static rt_tensor *attend(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
     rt_tensor *q = rt_reshape(g, rt_affine_apply(g, x, layer->query), heads);
     rt_tensor *k = rt_reshape(g, rt_affine_apply(g, x, layer->key), kv_heads);
     rt_tensor *v = rt_reshape(g, rt_affine_apply(g, x, layer->value), kv_heads);
-    if (rotation && o->position.rotate_value)
-        v = rt_rope(g, v, rotation);
+    if (rotation.value && o->position.rotate_value)
+        v = rt_rope(g, v, rotation.value);
     rt_tensor *context = o->attention == RT_ATTENTION_SOFTMAX
                              ? softmax_context(m, g, q, k, v, l, rotation, in)
                              : linear_context(m, g, q, k, v, l, rotation, in);
@@ -210,7 +210,7 @@ static rt_tensor *feed_forward(const rt_roformer *m, rt_graph *g, rt_tensor *x, 
 }
 
 static rt_tensor *apply_layer(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
-                              const rt_rotation *rotation, const rt_roformer_input *in)
+                              rt_layer_rotation rotation, const rt_roformer_input *in)
 {
     const rt_roformer_layer *layer = m->layers + l;
     rt_tensor *y;
@@ -229,7 +229,8 @@ static rt_tensor *apply_layer(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
 rt_tensor *rt_roformer_encode(rt_roformer *m, rt_graph *g, const rt_roformer_input *in)
 {
     const rt_roformer_options *o = &m->options;
-    const rt_rotation *rotation = NULL;
+    const rt_layer_rotation none = {NULL};
+    rt_layer_rotation rotation = none;
     if (!rt_graph_given(g, "roformer", "input", in) || !cache_fits(m, g, in))
         return NULL;
     const bool rope = o->position.kind == RT_POSITION_ROPE;
@@ -240,8 +241,8 @@ rt_tensor *rt_roformer_encode(rt_roformer *m, rt_graph *g, const rt_roformer_inp
         if (in->hidden_states)
             in->hidden_states[l] = x;
         if (rope && (l == 0 || (o->theta.learn && o->theta.scope != RT_THETA_MODEL)))
-            rotation = rt_layer_rotation(m, g, l, span_of(in));
-        x = apply_layer(m, g, x, l, rt_layer_has_positions(o, l) ? rotation : NULL, in);
+            rotation = rt_rotation_of_layer(m, g, l, span_of(in));
+        x = apply_layer(m, g, x, l, rt_layer_has_positions(o, l) ? rotation : none, in);
     }
     if (o->norm == RT_NORM_PRE)
         x = norm(m, g, x, m->last_norm);

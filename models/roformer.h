@@ -20,6 +20,8 @@
  *     kv_heads     H / G query heads in a row share a head of keys and values, Wk and Wv (G D, C)
  *     window       a token sees those less than that many places away
  *     every        N: layers N, 2N, ... see no positions; rope does not turn there
+ *     xpos         rotated queries and keys times zeta^(m / xpos) and zeta^(-n / xpos), so that
+ *                  scores decay with the distance (Sun et al. 2022)
  *
  * Parameters have the names of Hugging Face's RoFormer, in a decoder too. W3 is
  * encoder.layer.N.intermediate.gate beside W1, encoder.layer.N.intermediate.dense; what has no bias
@@ -86,6 +88,10 @@ rt_status rt_roformer_size(const rt_roformer_options *options, size_t *size) RT_
 
 /* The hidden states of the last layer, (B, T, C). */
 rt_tensor *rt_roformer_encode(rt_roformer *model, rt_graph *g, const rt_roformer_input *input);
+
+/* The most tokens that a text can have: those that `learned` or `xpos` of the positions reach;
+ * 0 = no limit. */
+int rt_roformer_capacity(const rt_roformer_options *options);
 
 /* Logits of the model's head.
  *

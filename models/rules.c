@@ -154,6 +154,27 @@ static void check_position(rules r)
             position->max_len);
 }
 
+/* Towards keys ahead of a query the decay of xPos would be growth; a score is what decays. */
+static void check_xpos(rules r)
+{
+    const double xpos = r.o->position.xpos;
+    if (xpos == 0)
+        return;
+    if (!(xpos >= 1 && isfinite(xpos)))
+        rt_rule_broken(r.to, RT_OPTIONS("position.xpos"),
+                       "position.xpos must be 0 or at least 1; got %g", xpos);
+    else if (r.o->position.kind != RT_POSITION_ROPE)
+        rt_rule_broken(r.to, RT_OPTIONS("position.xpos", "position.kind"),
+                       "position.xpos needs position.kind = rope; got %s", kind_of(r));
+    else if (r.o->attention != RT_ATTENTION_SOFTMAX)
+        rt_rule_broken(r.to, RT_OPTIONS("position.xpos", "model.attention"),
+                       "position.xpos needs model.attention = softmax; got %s", attention_of(r));
+    else if (!r.o->causal)
+        rt_rule_broken(r.to, RT_OPTIONS("position.xpos", "model.causal"),
+                       "position.xpos needs model.causal = yes: scores decay towards keys behind a "
+                       "query and would grow towards those ahead");
+}
+
 /* A fraction rotates whole pairs, and the frequencies suit their number. */
 static void check_fraction(rules r, int pairs)
 {
@@ -175,6 +196,12 @@ static void check_fraction(rules r, int pairs)
     if (r.o->theta.learn && rt_roformer_pairs(r.o) < 1) {
         rt_rule_broken(r.to, RT_OPTIONS("position.kind", "position.fraction", "theta.learn"),
                        "theta.learn = yes needs rotated pairs; position.fraction = %g leaves none",
+                       position->fraction);
+        return;
+    }
+    if (position->xpos > 0 && rt_roformer_pairs(r.o) < 1) {
+        rt_rule_broken(r.to, RT_OPTIONS("position.xpos", "position.fraction"),
+                       "position.xpos needs rotated pairs; position.fraction = %g leaves none",
                        position->fraction);
         return;
     }
@@ -272,6 +299,7 @@ void rt_roformer_rules(const rt_roformer_options *o, rt_rule_listener *tell, voi
     check_head(r);
     check_start(r);
     check_position(r);
+    check_xpos(r);
     check_every(r);
     check_sharing(r);
     check_heads(r);

@@ -39,21 +39,22 @@ void rt_session_set_crew(rt_session *s, const rt_crew *crew)
 
 static rt_status check_model(const rt_roformer_options *o, int capacity)
 {
-    const bool learned = o->position.kind == RT_POSITION_LEARNED;
+    const int most = rt_roformer_capacity(o);
     if (!o->causal || o->head != RT_HEAD_LM)
         return rt_error(RT_ARGUMENT, "a session needs a causal model with an lm head");
     if (capacity < 0 || capacity > MOST_TOKENS)
         return rt_error(RT_ARGUMENT, "a session can have from 0 to %d tokens; got %d", MOST_TOKENS,
                         capacity);
-    if (learned && capacity > o->position.max_len)
-        return rt_error(RT_ARGUMENT, "the model has learned positions for %d tokens; got %d",
-                        o->position.max_len, capacity);
+    if (most && capacity > most)
+        return rt_error(RT_ARGUMENT, "the model has positions for %d tokens; got %d", most,
+                        capacity);
     return rt_ok();
 }
 
 static int most_tokens(const rt_roformer_options *o)
 {
-    return o->position.kind == RT_POSITION_LEARNED ? o->position.max_len : MOST_TOKENS;
+    const int most = rt_roformer_capacity(o);
+    return most && most < MOST_TOKENS ? most : MOST_TOKENS;
 }
 
 rt_status rt_session_new(rt_session **session_new, rt_roformer *model, int capacity)

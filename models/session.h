@@ -20,8 +20,8 @@
 typedef struct rt_session rt_session;
 
 /* `capacity` is the most tokens that the text can have; 0 = as many as the model has positions for,
- * which is without limit but for learned ones. RT_ARGUMENT if the model is not causal or has no lm
- * head, or learned positions for fewer. */
+ * rt_roformer_capacity. RT_ARGUMENT if the model is not causal or has no lm head, or positions for
+ * fewer. */
 rt_status rt_session_new(rt_session **session_new, rt_roformer *model, int capacity) RT_MUST_CHECK;
 void rt_session_free(rt_session *session);
 

@@ -210,7 +210,8 @@ static const rt_rotation *rotate_part(const rt_roformer *m, rt_graph *g, rt_toke
                              rt_frequencies_magnitude(o), at.count, at.first);
 }
 
-const rt_rotation *rt_layer_rotation(rt_roformer *m, rt_graph *g, int l, rt_token_span at)
+/* By position times theta, without a decay. */
+static const rt_rotation *rotate_span(rt_roformer *m, rt_graph *g, int l, rt_token_span at)
 {
     const rt_roformer_options *o = &m->options;
     if (o->theta.learn)
@@ -223,4 +224,20 @@ const rt_rotation *rt_layer_rotation(rt_roformer *m, rt_graph *g, int l, rt_toke
     if (status.code)
         return rt_graph_fail(g, status.code, "%s", status.message);
     return &m->rotation.rotation;
+}
+
+rt_layer_rotation rt_rotation_of_layer(rt_roformer *m, rt_graph *g, int l, rt_token_span at)
+{
+    const rt_position_options *o = &m->options.position;
+    const int end = at.first + at.count, most = rt_roformer_capacity(&m->options);
+    if (most && end > most) {
+        rt_graph_fail(g, RT_ARGUMENT, "[positions] %d tokens do not fit position.xpos = %g: %d do",
+                      end, o->xpos, most);
+        return (rt_layer_rotation){NULL};
+    }
+    const rt_rotation *plain = rotate_span(m, g, l, at);
+    if (!plain || !(o->xpos > 0))
+        return (rt_layer_rotation){plain, plain, plain};
+    return (rt_layer_rotation){rt_rotation_decayed(g, plain, at.count, o->xpos),
+                               rt_rotation_decayed(g, plain, at.count, -o->xpos), plain};
 }

@@ -184,7 +184,8 @@ typedef struct rt_rotation {
     const real *sine;
     rt_tensor *theta; /* (R/2) or (H, R/2), radians per position; NULL if fixed */
     rt_theta_form form;
-    double magnitude; /* what cosine and sine were multiplied by: 1, but for YaRN */
+    double magnitude; /* what cosine and sine were multiplied by for all positions: 1, but for
+                         YaRN and LongRoPE */
 } rt_rotation;
 
 /* A rotation by a theta that may be learned, in the memory of the graph.
@@ -213,15 +214,32 @@ rt_status rt_rotation_table_init(rt_rotation_table *table, const double *theta, 
 rt_status rt_rotation_reserve(rt_rotation_table *table, int length) RT_MUST_CHECK;
 void rt_rotation_table_free(rt_rotation_table *table);
 
+/* What the scores of pair i of R/2 are multiplied by over a distance of one scale of xPos:
+ * (2i/R + 0.4) / 1.4. */
+double rt_xpos_zeta(int i, int pairs);
+
+/* The first T tokens of a rotation that multiplies by a power of the position as well, in the
+ * memory of the graph: pair i at position m by zeta_i^(m / scale), zeta_i = rt_xpos_zeta(i, R/2).
+ * With `scale` for queries and -scale for keys the score of pair i, of a query at m and a key at
+ * n, is multiplied by zeta_i^((m - n) / scale): it decays towards keys behind the query, and
+ * grows towards those ahead (xPos; Sun et al. 2022, arXiv 2212.10554, whose scale is 512; the
+ * constants are those of XPOS in torchscale, github.com/microsoft/torchscale).
+ *
+ * |m| is at most RT_XPOS_REACH |scale|. The factors are then between 3e-18 and 3e17, so that
+ * queries, keys and their gradients stay well within the range of float. */
+enum { RT_XPOS_REACH = 32 };
+rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *rotation, int T, double scale);
+
 /* Rotates each pair of features of every head by position times theta (rotary position
  * embedding; Su et al. 2021, eq. 34). Features beyond R pass through.
  *
  *   x       (B, T, H, D), R <= D
  *   result  (B, T, H, D)
  *
- * Lengths are kept, so dx is the same rotation by the opposite angle. The gradient of
- * theta is read off the result, dL/dtheta_i = sum m (dy_b y_a - dy_a y_b) over every
- * pair (a, b) with that theta, m its position: nothing else is saved. It is summed over
+ * dx is the same rotation by the opposite angle, multiplied by what y was multiplied by:
+ * nothing, where there is neither a magnitude nor a decay, and then lengths are kept. The
+ * gradient of theta is read off the result, dL/dtheta_i = sum m (dy_b y_a - dy_a y_b) over
+ * every pair (a, b) with that theta, m its position: nothing else is saved. It is summed over
  * positions and sequences in double. */
 rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *rotation);
 

@@ -1,4 +1,4 @@
-#include "ops/ops.h"
+#include "ops/rotation.h"
 
 #include <math.h>
 #include <string.h>
@@ -167,28 +167,9 @@ static void rope_backward(const rt_node *n)
 
 const rt_op rt_op_rope = {"rope", rope_forward, rope_backward};
 
-/* Whether the numbers of a rotation fit each other. One that was filled by hand may not. */
-static bool is_rotation(rt_graph *g, const rt_rotation *r)
-{
-    const rt_tensor *theta = r->theta;
-    const bool known = (r->pairing == RT_INTERLEAVED || r->pairing == RT_HALF) &&
-                       (r->form == RT_THETA_LOG || r->form == RT_THETA_RAW);
-    if (!RT_TAKES(g, "rope", {"theta", theta, true}))
-        return false;
-    if (!known || r->sequences < 1 || r->length < 1 || r->heads < 1 || r->pairs < 0 ||
-        !r->position || !r->cosine || !r->sine)
-        rt_graph_fail(g, RT_ARGUMENT,
-                      "[rope] the rotation has no table, or a pairing or form "
-                      "that there is not");
-    else if (theta && rt_size(theta) != (size_t)r->heads * (size_t)r->pairs)
-        rt_graph_fail(g, RT_SHAPE, "[rope] theta must have %d numbers for %d heads; got %s",
-                      r->pairs, r->heads, rt_shape_text(theta));
-    return !rt_graph_failed(g);
-}
-
 rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *r)
 {
-    if (!rt_graph_given(g, "rope", "rotation", r) || !is_rotation(g, r) ||
+    if (!rt_graph_given(g, "rope", "rotation", r) || !rt_rotation_is_sound(g, r) ||
         !RT_TAKES(g, "rope", RT_INPUT(x)))
         return NULL;
     if (x->ndim != 4 || r->pairs > x->shape[3] / 2)

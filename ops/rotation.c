@@ -1,5 +1,6 @@
+#include "ops/rotation.h"
+
 #include "core/memory.h"
-#include "ops/ops.h"
 
 #include <math.h>
 #include <string.h>
@@ -157,6 +158,26 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
                        .form = form,
                        .magnitude = magnitude};
     return r;
+}
+
+/* ---- either ---- */
+
+bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r)
+{
+    const rt_tensor *theta = r->theta;
+    const bool known = (r->pairing == RT_INTERLEAVED || r->pairing == RT_HALF) &&
+                       (r->form == RT_THETA_LOG || r->form == RT_THETA_RAW);
+    if (!RT_TAKES(g, "rope", {"theta", theta, true}))
+        return false;
+    if (!known || r->sequences < 1 || r->length < 1 || r->heads < 1 || r->pairs < 0 ||
+        !r->position || !r->cosine || !r->sine)
+        rt_graph_fail(g, RT_ARGUMENT,
+                      "[rope] the rotation has no table, or a pairing or form "
+                      "that there is not");
+    else if (theta && rt_size(theta) != (size_t)r->heads * (size_t)r->pairs)
+        rt_graph_fail(g, RT_SHAPE, "[rope] theta must have %d numbers for %d heads; got %s",
+                      r->pairs, r->heads, rt_shape_text(theta));
+    return !rt_graph_failed(g);
 }
 
 /* ---- fixed ---- */

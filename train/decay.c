@@ -29,11 +29,12 @@ static void print_header(FILE *to, const learned *l)
     fputc('\n', to);
 }
 
-static void print_row(FILE *to, int r, const double *start, int pairs, const learned *l)
+static void print_row(FILE *to, int r, const double *start, int pairs, double xpos,
+                      const learned *l)
 {
-    fprintf(to, "%d,%.9g", r, rt_decay(start, pairs, r));
+    fprintf(to, "%d,%.9g", r, rt_decay(start, pairs, r, xpos));
     for (int n = 0; l->theta && n < l->shape.axis[0] * l->shape.axis[1]; n++)
-        fprintf(to, ",%.9g", rt_decay(l->theta + n * l->shape.axis[2], l->shape.axis[2], r));
+        fprintf(to, ",%.9g", rt_decay(l->theta + n * l->shape.axis[2], l->shape.axis[2], r, xpos));
     fputc('\n', to);
 }
 
@@ -58,7 +59,7 @@ rt_status rt_decay_print(FILE *to, const rt_config *config, rt_image *checkpoint
         rt_frequencies(start, pairs, &position.frequencies);
         print_header(to, &l);
         for (int r = 0; r <= (longest > FARTHEST ? longest : FARTHEST); r++)
-            print_row(to, r, start, pairs, &l);
+            print_row(to, r, start, pairs, position.xpos, &l);
     }
     rt_free(start);
     rt_free(l.theta);

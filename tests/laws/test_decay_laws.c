@@ -16,7 +16,7 @@ START_TEST(golden_numbers_of_figure_2)
     double theta[64];
     rt_theta_geometric(theta, 64, 10000);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        expect_near(rt_decay(theta, 64, rows[i].r), rows[i].expected, 5.1e-7, "C(%d), D = 128",
+        expect_near(rt_decay(theta, 64, rows[i].r, 0), rows[i].expected, 5.1e-7, "C(%d), D = 128",
                     rows[i].r);
 }
 END_TEST
@@ -27,7 +27,7 @@ START_TEST(decay_is_a_trend_and_not_monotone)
     int up = 0;
     rt_theta_geometric(theta, 64, 10000);
     for (int r = 0; r < 256; r++)
-        up += rt_decay(theta, 64, r + 1) > rt_decay(theta, 64, r);
+        up += rt_decay(theta, 64, r + 1, 0) > rt_decay(theta, 64, r, 0);
     ck_assert_msg(up == 115, "expected 115 of 256 steps to go up, got %d", up);
 }
 END_TEST
@@ -36,8 +36,8 @@ START_TEST(small_heads_hardly_decay)
 {
     double theta[4];
     rt_theta_geometric(theta, 4, 10000);
-    expect_near(rt_decay(theta, 4, 10), 0.99, 0.005, "C(10), D = 8");
-    expect_near(rt_decay(theta, 4, 50), 2.05, 0.005, "C(50), D = 8");
+    expect_near(rt_decay(theta, 4, 10, 0), 0.99, 0.005, "C(10), D = 8");
+    expect_near(rt_decay(theta, 4, 50, 0), 2.05, 0.005, "C(50), D = 8");
 }
 END_TEST
 
@@ -54,8 +54,23 @@ START_TEST(decay_is_the_mean_length_of_partial_sums)
             sum += cexp(I * (r * theta[i]));
             lengths += cabs(sum);
         }
-        expect_near(rt_decay(theta, pairs, r), lengths / pairs, 1e-13, "C(%d) of %d pairs", r,
+        expect_near(rt_decay(theta, pairs, r, 0), lengths / pairs, 1e-13, "C(%d) of %d pairs", r,
                     pairs);
+    }
+}
+END_TEST
+
+/* With the decay of xPos each of the sums has smaller terms; at its scale those of pair 0 of 2 are
+ * 2/7, of pair 1 9/14, and theta of 0 turns nothing: (2/7 + 13/14) / 2. */
+START_TEST(xpos_is_in_the_sums)
+{
+    const double still[2] = {0, 0};
+    double theta[64];
+    rt_theta_geometric(theta, 64, 10000);
+    expect_near(rt_decay(still, 2, 30, 30), 17 / 28.0, 1e-15, "C(30) at a scale of 30");
+    for (int r = 0; r < 256; r++) {
+        expect_near(rt_decay(theta, 64, r, 1e18), rt_decay(theta, 64, r, 0), 1e-12, "C(%d)", r);
+        expect_above(rt_decay(theta, 64, r, 40), rt_decay(theta, 64, r + 60, 40), "C(%d)", r);
     }
 }
 END_TEST
@@ -88,7 +103,7 @@ START_TEST(scores_are_within_the_bound_of_the_partial_sums)
         }
         turn(a, q, theta, D, m, RT_INTERLEAVED);
         turn(b, k, theta, D, at, RT_INTERLEAVED);
-        const double bound = step * PAIRS * rt_decay(theta, PAIRS, m - at);
+        const double bound = step * PAIRS * rt_decay(theta, PAIRS, m - at, 0);
         const double score = fabs(dot(a, b, D));
         expect_above(bound + 1e-12, score, "bound of a score at distance %d", m - at);
         tightest = rt_worse(tightest, score / bound);
@@ -105,6 +120,7 @@ int main(void)
     tcase_add_test(tests, decay_is_a_trend_and_not_monotone);
     tcase_add_test(tests, small_heads_hardly_decay);
     tcase_add_test(tests, decay_is_the_mean_length_of_partial_sums);
+    tcase_add_test(tests, xpos_is_in_the_sums);
     tcase_add_test(tests, scores_are_within_the_bound_of_the_partial_sums);
     return run_suite(suite);
 }

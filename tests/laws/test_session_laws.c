@@ -54,6 +54,16 @@ static const row rows[] = {
     {"longrope", {SCALED(.scaling = RT_SCALING_LONGROPE, .scale = 3,
                          .short_factors = {4, {1, 1.1, 1.2, 1.3}},
                          .long_factors = {4, {1, 2, 3, 4}})}},
+    {"xpos", {.position = {ROPE, .xpos = 10}}},
+    {"xpos of a part, values that turn", {.position = {ROPE_OF(0.5), .xpos = 30,
+                                                       .rotate_value = true}}},
+    {"xpos, theta of heads", {.position = {ROPE, .frequencies = {.base = 100}, .xpos = 9},
+                              .theta = {.learn = true, .scope = RT_THETA_HEAD}}},
+    {"xpos, longrope", {.position = {ROPE, .xpos = 20, .pairing = RT_HALF, .frequencies = {
+        .base = 100, .original_len = 60, .scaling = RT_SCALING_LONGROPE, .scale = 3,
+        .short_factors = {4, {1, 1.1, 1.2, 1.3}}, .long_factors = {4, {1, 2, 3, 4}}}}}},
+    {"xpos, a window and shared keys", {.window = 30, .kv_heads = 2,
+                                        .position = {ROPE, .xpos = 10}}},
     {"layers without positions", {.position = {ROPE, .every = 2}}},
     {"t5 in every second layer", {.position = {.kind = RT_POSITION_T5, .every = 2}}},
     {"shared keys", {.kv_heads = 2, .position = {ROPE}}},
@@ -95,7 +105,8 @@ static bool exists(const rt_roformer_options *o)
     const rt_position_kind kind = o->position.kind;
     const bool scores =
         kind == RT_POSITION_ALIBI || kind == RT_POSITION_T5 || kind == RT_POSITION_SHAW;
-    return o->attention == RT_ATTENTION_SOFTMAX || !(scores || o->window || o->kv_heads);
+    return o->attention == RT_ATTENTION_SOFTMAX ||
+           !(scores || o->window || o->kv_heads || o->position.xpos > 0);
 }
 
 /* Weights large enough that attention is far from uniform. */
@@ -459,7 +470,7 @@ START_TEST(what_does_not_fit_is_refused_and_changes_nothing)
     rt_session *s;
     draw_text(ids);
     whole(expected, m, ids, T);
-    expect_refusal(rt_session_new(&s, m, T + 1), "learned positions for 270 tokens; got 271");
+    expect_refusal(rt_session_new(&s, m, T + 1), "the model has positions for 270 tokens; got 271");
     ck_assert_ptr_null(s);
     expect_refusal(rt_session_new(&s, m, -1), "got -1");
     ck_assert(!rt_session_new(&s, m, 0).code);

@@ -139,6 +139,46 @@ START_TEST(each_rule_of_positions_names_its_options)
 }
 END_TEST
 
+START_TEST(each_rule_of_xpos_names_its_options)
+{
+    static const double wrong[] = {-1, 0.5, NAN, INFINITY, -INFINITY};
+    static const char *const written[] = {"-1", "0.5", "nan", "inf", "-inf"};
+    rt_roformer_options o = good();
+    o.causal = true;
+    for (int i = 0; i < 5; i++) {
+        char message[100];
+        o.position.xpos = wrong[i];
+        snprintf(message, sizeof message, "position.xpos must be 0 or at least 1; got %s",
+                 written[i]);
+        expect(&o, "position.xpos", message);
+    }
+    o.position.xpos = 512;
+    o.causal = false;
+    expect(&o, "position.xpos model.causal",
+           "position.xpos needs model.causal = yes: scores decay towards keys behind a query and "
+           "would grow towards those ahead");
+    o.causal = true;
+    o.attention = RT_ATTENTION_LINEAR_ELU;
+    expect(&o, "position.xpos model.attention",
+           "position.xpos needs model.attention = softmax; got linear_elu");
+    o.attention = RT_ATTENTION_SOFTMAX;
+    o.position.fraction = 0;
+    expect(&o, "position.xpos position.fraction",
+           "position.xpos needs rotated pairs; position.fraction = 0 leaves none");
+    o.position.fraction = 1;
+    static const rt_position_kind kinds[] = {RT_POSITION_ALIBI, RT_POSITION_NONE,
+                                             RT_POSITION_LEARNED};
+    static const char *const words[] = {"alibi", "none", "learned"};
+    for (int i = 0; i < 3; i++) {
+        char message[100];
+        o.position.kind = kinds[i];
+        snprintf(message, sizeof message, "position.xpos needs position.kind = rope; got %s",
+                 words[i]);
+        expect(&o, "position.xpos position.kind", message);
+    }
+}
+END_TEST
+
 START_TEST(each_rule_of_decoders_names_its_options)
 {
     rt_roformer_options o = good();
@@ -297,6 +337,7 @@ int main(void)
     tcase_add_test(tests, good_options_break_no_rule);
     tcase_add_test(tests, each_rule_names_its_options);
     tcase_add_test(tests, each_rule_of_positions_names_its_options);
+    tcase_add_test(tests, each_rule_of_xpos_names_its_options);
     tcase_add_test(tests, each_rule_of_decoders_names_its_options);
     tcase_add_test(tests, a_count_below_zero_is_refused);
     tcase_add_test(tests, what_decoders_are_made_of_goes_together);

@@ -274,6 +274,40 @@ BUILDER(rope_positions)
     return rotated(g, in, RT_THETA_LOG, RT_INTERLEAVED,
                    (rt_positions){.at = scattered, .per_sequence = true});
 }
+/* Queries and keys of xPos. */
+static rt_tensor *decayed(rt_graph *g, rt_tensor *const *in, rt_theta_form form, rt_pairing pairing,
+                          rt_positions positions, double scale)
+{
+    const int T = in[0]->shape[1];
+    const rt_rotation *r =
+        rt_rotation_learned(g, in[1], form, pairing, 1.1, in[0]->shape[0], T + 1, positions);
+    return rt_rope(g, in[0], rt_rotation_decayed(g, r, T, scale));
+}
+BUILDER(rope_decayed)
+{
+    UNUSED;
+    return decayed(g, in, RT_THETA_LOG, RT_INTERLEAVED, (rt_positions){.offset = 2}, 3);
+}
+BUILDER(rope_decayed_half)
+{
+    UNUSED;
+    return decayed(g, in, RT_THETA_RAW, RT_HALF, (rt_positions){0}, -3);
+}
+BUILDER(rope_decayed_positions)
+{
+    UNUSED;
+    static const double at[] = {5, -2, 0.5, 9, 0, 4, 3, 1};
+    return decayed(g, in, RT_THETA_LOG, RT_INTERLEAVED,
+                   (rt_positions){.at = at, .per_sequence = true}, -7);
+}
+/* One theta for both. */
+BUILDER(score_of_xpos)
+{
+    UNUSED;
+    rt_tensor *q = decayed(g, in, RT_THETA_LOG, RT_HALF, (rt_positions){0}, 2);
+    rt_tensor *k = decayed(g, in, RT_THETA_LOG, RT_HALF, (rt_positions){0}, -2);
+    return rt_attention(g, q, k, in[0], &(rt_attention_options){.causal = true});
+}
 BUILDER(rope_twice)
 {
     UNUSED;
@@ -461,6 +495,14 @@ static const row rows[] = {
     {"rope", rope_half, SHAPES(AXES(2, 4, 3, 4), AXES(3, 2))},
     {"rope", rope_log, SHAPES(AXES(2, 3, 2, 4), AXES(2, 2))},
     {"rope", rope_positions, SHAPES(AXES(2, 3, 2, 6), AXES(3)), .low = -2, .high = 0},
+    {"rope", rope_decayed, SHAPES(AXES(2, 3, 2, 6), AXES(3))},
+    {"rope", rope_decayed, SHAPES(AXES(1, 5, 1, 7), AXES(2))},
+    {"rope", rope_decayed, SHAPES(AXES(2, 3, 2, 4), AXES(2, 2))},
+    {"rope", rope_decayed_half, SHAPES(AXES(2, 3, 2, 8), AXES(3))},
+    {"rope", rope_decayed_half, SHAPES(AXES(1, 4, 3, 4), AXES(3, 2))},
+    {"rope", rope_decayed_positions, SHAPES(AXES(2, 3, 2, 6), AXES(3)), .low = -2, .high = 0},
+    {"rope", score_of_xpos, SHAPES(AXES(2, 5, 2, 6), AXES(2))},
+    {"rope", score_of_xpos, SHAPES(AXES(1, 6, 2, 4), AXES(2, 2)), .low = -2, .high = 0},
     {"rope", rope_twice, SHAPES(AXES(1, 4, 2, 4), AXES(2))},
     {"attention", attention, SHAPES(AXES(2, 3, 2, 4), AXES(2, 5, 2, 4), AXES(2, 5, 2, 3))},
     {"attention", attention, SHAPES(AXES(1, 1, 1, 1), AXES(1, 1, 1, 1), AXES(1, 1, 1, 1))},

@@ -201,6 +201,7 @@ CALL(rope)
     const rt_theta_form form = fault == 7 ? (rt_theta_form)2 : RT_THETA_LOG;
     const rt_pairing pairing = fault == 8 ? (rt_pairing)-1 : RT_HALF;
     const double magnitude = fault == 9 ? (double)NAN : 1;
+    static const double scales[] = {0, NAN, INFINITY, -INFINITY, 0.03};
     rt_positions at = {.at = positions, .per_sequence = true};
     if (fault == 10)
         at = (rt_positions){.offset = (double)NAN};
@@ -252,6 +253,20 @@ CALL(rope)
     case 25:
         made.heads = 2;
         break;
+    case 26:
+    case 27:
+        return rt_rope(g, in[0], rt_rotation_decayed(g, &made, fault == 26 ? 0 : 9, 1));
+    case 28:
+    case 29:
+    case 30:
+    case 31:
+    case 32:
+        return rt_rope(g, in[0], rt_rotation_decayed(g, &made, 8, scales[fault - 28]));
+    case 33:
+        return rt_rope(g, in[0], rt_rotation_decayed(g, NULL, 8, 1));
+    case 34:
+        made.cosine = NULL;
+        return rt_rope(g, in[0], rt_rotation_decayed(g, &made, 8, 1));
     default:
         break;
     }
@@ -366,7 +381,7 @@ static const row rows[] = {
     {&rt_op_log_softmax, log_softmax, SHAPES(AXES(2, 3))},
     {&rt_op_embedding, embedding, SHAPES(AXES(5, 3)), .faults = 11},
     {&rt_op_cross_entropy, cross_entropy, SHAPES(AXES(2, 3)), .faults = 10},
-    {&rt_op_rope, rope, SHAPES(Q, AXES(2)), .faults = 25},
+    {&rt_op_rope, rope, SHAPES(Q, AXES(2)), .faults = 34},
     {&rt_op_attention, attention, SHAPES(Q, Q, Q, AXES(3, 2), AXES(3, 4)), .faults = 16,
      .optional = 3 << 3},
     {&rt_op_attention, attention, SHAPES(Q, Q, Q, AXES(3, 2), AXES(3, 4)), .faults = 20,

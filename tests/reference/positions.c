@@ -70,7 +70,7 @@ static void check_decay(reference *r, const char *name)
     rt_theta_geometric(theta, pairs, reference_number(r, path, "base"));
     ck_assert_msg(distance.size == expected.size, "%s: %s/m and f differ in length", r->name, path);
     for (size_t i = 0; i < expected.size; i++)
-        curve[i] = rt_decay(theta, pairs, distance.values[i]);
+        curve[i] = rt_decay(theta, pairs, distance.values[i], 0);
     check_doubles(r, curve, expected, path);
 }
 

@@ -190,6 +190,12 @@ static rt_tensor *call_cross_entropy(program *p, arrays *a)
                             hostile(p, 10) ? number(p) : 1 + below(p, 5));
 }
 
+static const rt_rotation *decayed(program *p, const rt_tensor *x, const rt_rotation *r)
+{
+    const double scale = hostile(p, 20) ? number(p) : 1 + below(p, 9);
+    return rt_rotation_decayed(p->g, r, hostile(p, 10) ? whole(p, -1, 9) : axis(x, 1), scale);
+}
+
 static rt_tensor *call_rope(program *p, arrays *a)
 {
     rt_tensor *x = with_axes(p, 4);
@@ -203,7 +209,8 @@ static rt_tensor *call_rope(program *p, arrays *a)
         rt_status status = rt_rotation_table_init(&a->table, theta, pairs, pairing, magnitude);
         if (!status.code)
             status = rt_rotation_reserve(&a->table, 1 + below(p, 9));
-        return rt_rope(p->g, x, status.code ? NULL : &a->table.rotation);
+        const rt_rotation *r = status.code ? NULL : &a->table.rotation;
+        return rt_rope(p->g, x, chance(p, 50) ? decayed(p, x, r) : r);
     }
     rt_tensor *theta = fitting(p, chance(p, 50) ? RT_SHAPE_OF(pairs) : RT_SHAPE_OF(heads, pairs));
     for (int i = 0; i < FILLED; i++)
@@ -217,7 +224,7 @@ static rt_tensor *call_rope(program *p, arrays *a)
         rt_rotation_learned(p->g, theta, (rt_theta_form)whole(p, RT_THETA_LOG, RT_THETA_RAW),
                             pairing, magnitude, wrong ? whole(p, -1, 3) : axis(x, 0),
                             wrong ? whole(p, -1, 3) : axis(x, 1), positions);
-    return rt_rope(p->g, x, r);
+    return rt_rope(p->g, x, chance(p, 30) ? decayed(p, x, r) : r);
 }
 
 /* Positions, a mask and classes of distances for sequences of up to 64 tokens. */

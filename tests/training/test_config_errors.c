@@ -26,7 +26,7 @@ static const example bad_files[] = {
      "theta.ini:2: unknown key 'warmup' in [train]; did you mean 'warmup_steps' in [optimizer]?\n"},
     {"[position]\nwombat = 1\n",
      "theta.ini:2: unknown key 'wombat' in [position]; its keys are kind, pairing, base, fraction, "
-     "rotate_value, every, frequencies, scaling, scale, original_len, beta_fast, beta_slow, "
+     "rotate_value, xpos, every, frequencies, scaling, scale, original_len, beta_fast, beta_slow, "
      "high_freq_factor, low_freq_factor, attention_factor, short_factors, long_factors, init_std, "
      "max_len\n"},
     {"[model]\nLayers = 1\n",
@@ -193,6 +193,27 @@ static const example contradictions[] = {
     {"[train]\neval_lengths = 16\n[data]\ntask = shift\ndistance = 20\n",
      "theta.ini:5: train.eval_lengths: at length 16, data.distance must be from 1 to 14 for shift "
      "with data.length 16; got 20\n"},
+    {"[position]\nxpos = 512\n",
+     "theta.ini:2: position.xpos needs model.causal = yes: scores decay towards keys behind a "
+     "query and would grow towards those ahead\n"},
+    {"[position]\nxpos = 512\n[model]\ncausal = no\n",
+     "theta.ini:4: position.xpos needs model.causal = yes: scores decay towards keys behind a "
+     "query and would grow towards those ahead\n"},
+    {"[position]\nxpos = 0.5\n[model]\ncausal = yes\n",
+     "theta.ini:2: position.xpos must be 0 or at least 1; got 0.5\n"},
+    {"[position]\nxpos = 512\nkind = alibi\n",
+     "theta.ini:3: position.xpos needs position.kind = rope; got alibi\n"},
+    {"[position]\nxpos = 512\n[model]\nattention = linear_elu\n",
+     "theta.ini:4: position.xpos needs model.attention = softmax; got linear_elu\n"},
+    {"[position]\nxpos = 2.5\n[model]\ncausal = yes\n[data]\nlength = 81\n",
+     "theta.ini:6: position.xpos = 2.5 is for 80 tokens at most, 32 times as many; the longest "
+     "sequence has 81\n"},
+    {"[position]\nxpos = 1\n[model]\ncausal = yes\n[train]\neval_lengths = 33\n",
+     "theta.ini:6: position.xpos = 1 is for 32 tokens at most, 32 times as many; the longest "
+     "sequence has 33\n"},
+    {"[position]\nxpos = -1\n", "theta.ini:2: position.xpos must be a number >= 0; got '-1'\n"},
+    {"[position]\nxpos = inf\n", "theta.ini:2: position.xpos must be a number >= 0; got 'inf'\n"},
+    {"[position]\nxpos = nan\n", "theta.ini:2: position.xpos must be a number >= 0; got 'nan'\n"},
     {"[optimizer]\nwarmup_steps = 51\n[train]\nsteps = 50\n",
      "theta.ini:4: optimizer.warmup_steps = 51 is more than the 50 steps of the schedule\n"},
     {"[optimizer]\nwarmup_steps = 51\nschedule_steps = 40\n",

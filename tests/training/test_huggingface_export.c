@@ -59,6 +59,10 @@ static void break_rule(rt_roformer_options *o, int rule)
         o->kv_heads = 1;
     if (rule == 10)
         o->window = 4;
+    if (rule == 12) {
+        o->causal = true;
+        o->position.xpos = 512;
+    }
     if (rule == 11) {
         o->position.every = 2;
         o->theta.learn = false;
@@ -84,6 +88,7 @@ static const char *const rules[] = {
     "model.window = 4 cannot be exported: a RoFormer of Hugging Face has attention to all tokens",
     "position.every = 2 cannot be exported: a RoFormer of Hugging Face has positions in every "
     "layer",
+    "position.xpos = 512 cannot be exported: a RoFormer of Hugging Face has no decay of its scores",
 };
 enum { RULES = sizeof rules / sizeof *rules };
 

@@ -76,6 +76,9 @@ static void break_rule(rt_roformer_options *o, int rule)
     case 11:
         o->position.every = 2;
         break;
+    case 14:
+        o->position.xpos = 12.5;
+        break;
     case 12:
         o->position.frequencies.scaling = RT_SCALING_DYNAMIC;
         o->position.frequencies.original_len = 8;
@@ -109,6 +112,7 @@ static const char *const rules[] = {
     "position.scaling = dynamic" HAS "it for all of a head and frequencies that are geometric",
     "theta of heads of 1024 cannot be exported: they must be listed, which rotor does for 512 at "
     "most",
+    "position.xpos = 12.5" HAS "no decay of its scores",
 };
 enum { RULES = sizeof rules / sizeof *rules };
 

@@ -570,6 +570,8 @@ START_TEST(a_key_that_changes_what_is_computed_is_named)
     assert_status(rt_imported_open(&m, scratch), RT_OK, "");
     rt_roformer_options o = m->there->options;
     ck_assert_ptr_null(rt_imported_difference(m, &o, true));
+    o.position.xpos = 512;
+    ck_assert_str_eq(rt_imported_difference(m, &o, true), "position.xpos");
     o.position.every = 2;
     ck_assert_str_eq(rt_imported_difference(m, &o, true), "position.every");
     o.window = 4;

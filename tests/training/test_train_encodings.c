@@ -27,6 +27,35 @@ START_TEST(decay_prints_the_curve_of_the_paper)
 }
 END_TEST
 
+/* At its scale: the numbers of numpy for (2i/D + 0.4) / 1.4. */
+START_TEST(decay_shows_that_of_xpos)
+{
+    expect_exit(w, 0,
+                "$TRAIN --decay tiny.ini model.dim=256 model.heads=2 model.causal=yes "
+                "position.xpos=50");
+    ck_assert(!strncmp(w->out, "r,C\n0,32.5\n", 11));
+    expect_number(after(w->out, "10,"), 16.374676, 16.374678);
+    expect_number(after(w->out, "50,"), 8.386096, 8.386098);
+}
+END_TEST
+
+START_TEST(xpos_is_trained_evaluated_at_other_lengths_and_resumed)
+{
+    static const char xpos[] = "tiny.ini --quiet theta.learn=no model.causal=yes position.xpos=3 "
+                               "train.eval_lengths=96";
+    expect_exit(w, 0, "$TRAIN %s run.name=whole", xpos);
+    expect_exit(w, 0, "$TRAIN %s train.steps=30 && $TRAIN %s --resume", xpos, xpos);
+    after(w->out, "eval at length 96: loss ");
+    expect_exit(w, 0, "cmp runs/tiny/metrics.csv runs/whole/metrics.csv");
+    expect_exit(w, 0, "grep -x 'xpos = 3' runs/tiny/config.ini");
+    expect_exit(w, 2, "$TRAIN runs/tiny/config.ini position.xpos=4 --resume");
+    expect_text(w->err, "position.xpos: the run has '3', now it is '4'");
+    expect_exit(w, 2, "$TRAIN runs/tiny/config.ini --export hf");
+    expect_text(w->err, "position.xpos = 3 cannot be exported: a RoFormer of Hugging Face has no "
+                        "decay of its scores");
+}
+END_TEST
+
 START_TEST(decay_adds_the_theta_of_a_checkpoint)
 {
     double configured, learned;
@@ -206,6 +235,8 @@ int main(void)
     Suite *suite = suite_create("train encodings");
     TCase *tests = program_case(suite);
     tcase_add_test(tests, decay_prints_the_curve_of_the_paper);
+    tcase_add_test(tests, decay_shows_that_of_xpos);
+    tcase_add_test(tests, xpos_is_trained_evaluated_at_other_lengths_and_resumed);
     tcase_add_test(tests, decay_adds_the_theta_of_a_checkpoint);
     tcase_add_test(tests, a_checkpoint_that_is_named_must_be_there);
     tcase_add_test(tests, decay_needs_something_that_turns);

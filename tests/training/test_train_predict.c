@@ -203,6 +203,20 @@ START_TEST(a_text_ends_where_the_model_has_no_more_positions)
 }
 END_TEST
 
+/* 32 tokens for a scale of 1. */
+START_TEST(a_text_ends_where_xpos_does)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "data.length=32 position.xpos=1 train.steps=20");
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --predict abcd --tokens 99 --quiet");
+    ck_assert_uint_eq(strlen(w->out), 4 + 28 + 1);
+    ck_assert_str_eq(w->err, "train: warning: 1 of 1 texts ended where the model has no more "
+                             "positions, at 32 tokens\n");
+    expect_exit(w, 2, "$TRAIN runs/tiny/config.ini --eval data.length=33");
+    expect_text(w->err, "position.xpos = 1 is for 32 tokens at most");
+}
+END_TEST
+
 #define BYTES                                                                                      \
     "tiny.ini --quiet theta.learn=no data.task=text data.file=text.txt data.level=byte "           \
     "model.dim=32 optimizer.lr=5e-3 optimizer.schedule_steps=200 train.batch_size=16 "             \
@@ -323,6 +337,7 @@ int main(void)
     tcase_add_loop_test(tests, a_text_beyond_the_context_goes_on_and_says_so, 0, 5);
     tcase_add_test(tests, of_a_text_that_is_too_long_the_newest_tokens_are_read);
     tcase_add_test(tests, a_text_ends_where_the_model_has_no_more_positions);
+    tcase_add_test(tests, a_text_ends_where_xpos_does);
     tcase_add_test(tests, characters_are_never_broken);
     tcase_add_test(tests, units_are_shown_as_they_are_chosen);
     tcase_add_loop_test(tests, lines_of_standard_input_are_answered_one_by_one, 0, 2);

@@ -1,4 +1,5 @@
 #include "data/rules.h"
+#include "models/roformer.h"
 #include "models/rules.h"
 #include "train/config/errors.h"
 #include "train/config/freeze.h"
@@ -80,6 +81,12 @@ static void check_model(checking c)
     model.vocab = 1;
     model.head = RT_HEAD_LM;
     rt_roformer_rules(&model, contradict_rule, &c);
+    if (model.position.xpos >= 1 && rt_roformer_capacity(&model) &&
+        rt_roformer_capacity(&model) < longest)
+        contradict(c, KEYS("position.xpos", "data.length", "train.eval_lengths"),
+                   "position.xpos = %g is for %d tokens at most, %d times as many; the longest "
+                   "sequence has %d",
+                   model.position.xpos, rt_roformer_capacity(&model), (int)RT_XPOS_REACH, longest);
     if (model.position.kind == RT_POSITION_LEARNED && model.position.max_len < longest)
         contradict(c,
                    KEYS("position.max_len", "position.kind", "data.length", "train.eval_lengths"),

@@ -149,6 +149,10 @@ static const rt_key keys[] = {
      "share of each head's pairs that is rotated", RT_FIXED},
     {"position", "rotate_value", YES_NO(model.position.rotate_value), "no",
      "rotate the values as well as queries and keys", RT_FIXED},
+    {"position", "xpos", NUMBER(model.position.xpos, AT_LEAST(0)), "0",
+     "xPos: scale in tokens, at least 1, over which scores of causal attention decay with the "
+     "distance; published: 512; a text can have 32 times as many; 0 = no decay",
+     RT_FIXED},
     {"position", "every", WHOLE(model.position.every, 1, MOST), "1",
      "N: every N-th layer has no positions; 1 = all layers have them", RT_FIXED},
     {"position", "frequencies", CHOICE(model.position.frequencies.family, frequencies_word),

@@ -2,6 +2,7 @@
 
 #include "train/huggingface/family.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const rt_family *const families[] = {&rt_family_roformer, &rt_family_llama};
@@ -87,4 +88,11 @@ rt_status rt_cannot_export(const rt_family *family, const char *key, const char 
 {
     return rt_error(RT_CONFIG, "%s = %s cannot be exported: a %s of Hugging Face has %s", key,
                     value, family->name, wish);
+}
+
+rt_status rt_cannot_export_xpos(const rt_family *family, double xpos)
+{
+    char value[32];
+    snprintf(value, sizeof value, "%g", xpos);
+    return rt_cannot_export(family, "position.xpos", value, "no decay of its scores");
 }

@@ -118,4 +118,7 @@ int rt_huggingface_positions(const rt_huggingface_export *export);
 rt_status rt_cannot_export(const rt_family *family, const char *key, const char *value,
                            const char *wish);
 
+/* The same of position.xpos. */
+rt_status rt_cannot_export_xpos(const rt_family *family, double xpos);
+
 #endif

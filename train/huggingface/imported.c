@@ -238,6 +238,8 @@ const char *rt_imported_difference(const rt_imported *m, const rt_roformer_optio
         return "model.window";
     if (o->position.every > 1)
         return "position.every";
+    if (o->position.xpos > 0)
+        return "position.xpos";
     if (there->position.rotate_value != o->position.rotate_value)
         return "position.rotate_value";
     return theta || o->theta.learn ? NULL : "the fixed theta";

@@ -36,6 +36,8 @@ static rt_status check_positions(const rt_roformer_options *o)
         return cannot("position.kind", kinds[o->position.kind], "rotary positions");
     if (o->position.rotate_value)
         return cannot("position.rotate_value", "yes", "values that are not rotated");
+    if (o->position.xpos > 0)
+        return rt_cannot_export_xpos(&rt_family_llama, o->position.xpos);
     if (o->position.every > 1)
         return cannot_number("position.every", o->position.every, "positions in every layer");
     if (rt_llama_lists_theta(o) && o->position.frequencies.scaling == RT_SCALING_DYNAMIC)

@@ -37,6 +37,8 @@ rt_status rt_roformer_expressible(const rt_roformer *model)
         return cannot("model.kv_heads", whole_text(number, o->kv_heads), "keys for every head");
     if (o->window)
         return cannot("model.window", whole_text(number, o->window), "attention to all tokens");
+    if (o->position.xpos > 0)
+        return rt_cannot_export_xpos(&rt_family_roformer, o->position.xpos);
     if (o->position.every > 1)
         return cannot("position.every", whole_text(number, o->position.every),
                       "positions in every layer");

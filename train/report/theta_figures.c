@@ -328,7 +328,7 @@ static int farthest(const rt_config *c)
 }
 
 /* Columns: r, then the start and the end of each theta. The largest number among them. */
-static double write_decay(rt_figures *f, const final *end, int last)
+static double write_decay(rt_figures *f, const final *end, int last, double xpos)
 {
     rt_writer w = {0};
     double highest = 0;
@@ -336,8 +336,8 @@ static double write_decay(rt_figures *f, const final *end, int last)
         rt_writer_add(&w, "%d", r);
         for (int i = 0; i < end->count; i++) {
             const theta *t = &end->list[i];
-            const double start = rt_decay(end->start + t->first, t->pairs, r);
-            const double C = rt_decay(end->end + t->first, t->pairs, r);
+            const double start = rt_decay(end->start + t->first, t->pairs, r, xpos);
+            const double C = rt_decay(end->end + t->first, t->pairs, r, xpos);
             rt_writer_add(&w, ",%.5g,%.5g", start, C);
             highest = fmax(highest, fmax(start, C));
         }
@@ -377,7 +377,7 @@ static void add_decay(rt_figures *f, const final *end, const rt_config *config)
         shown = end->list[i].layer >= shown ? end->list[i].layer + 1 : shown;
     const int columns = shown > 1 ? 2 : 1, rows = (shown + columns - 1) / columns;
     rt_writer w = {0}, caption = {0};
-    const double highest = write_decay(f, end, farthest(config));
+    const double highest = write_decay(f, end, farthest(config), config->model.position.xpos);
     rt_writer_add(&w,
                   "set xlabel 'distance r (positions)'\nset yrange [0:*]\nset ytics %g\n"
                   "set multiplot layout %d,%d\n",

@@ -75,9 +75,9 @@ static rt_status open_checkpoint(rt_run *r, rt_found *found)
 /* The most tokens that the model has positions for; 0 = no limit. */
 static int positions_of(const rt_run *r)
 {
-    const rt_position_options *o = &r->state->model->options.position;
-    if (o->kind == RT_POSITION_LEARNED)
-        return o->max_len;
+    const int most = rt_roformer_capacity(&r->state->model->options);
+    if (most)
+        return most;
     return r->imported && !r->imported->there->own ? r->imported->there->max_positions : 0;
 }
 

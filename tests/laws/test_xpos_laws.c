@@ -1,0 +1,271 @@
+/* The laws of xPos: rotation whose scores decay with the distance (Sun et al. 2022). */
+
+#include "encoder.h"
+
+#include "models/session.h"
+
+enum { T = 200, HEADS = 2, D = 8, PAIRS = D / 2, ROWS = T * HEADS };
+static const double scale = 50;
+
+/* Queries or keys of T tokens at positions from `offset` on, rotated by the first pairs. */
+static void decay(real *y, const real *x, int pairs, rt_pairing pairing, double offset, double s)
+{
+    double theta[PAIRS];
+    rt_graph *g = rt_graph_new();
+    rt_tensor in = rt_tensor_of((real *)x, NULL, RT_SHAPE_OF(1, T, HEADS, D));
+    rt_theta_geometric(theta, pairs, 100);
+    const rt_rotation *r = rt_rotation_fixed(g, theta, pairs, pairing, 1, T, offset);
+    const rt_tensor *out = rt_rope(g, &in, s != 0 ? rt_rotation_decayed(g, r, T, s) : r);
+    ck_assert_msg(out != NULL, "%s", rt_graph_status(g).message);
+    memcpy(y, out->data, ROWS * D * sizeof *y);
+    rt_graph_free(g);
+}
+
+typedef struct drawn {
+    real q[ROWS * D], k[ROWS * D], y[ROWS * D], z[ROWS * D];
+} drawn;
+
+static void draw_both(drawn *d)
+{
+    uint64_t next = 0;
+    draw_row(d->q, ROWS * D, &next);
+    draw_row(d->k, ROWS * D, &next);
+}
+
+/* With zeta_i = (2i/D + 0.4) / 1.4 the score is sum_i zeta_i^((m - n) / s) Re(q_i k_i^* e^(i (m -
+ * n) theta_i)), q_i and k_i the pairs as complex numbers. */
+START_TEST(a_score_is_that_of_the_formula)
+{
+    static drawn d;
+    draw_both(&d);
+    decay(d.y, d.q, PAIRS, RT_INTERLEAVED, 0, scale);
+    decay(d.z, d.k, PAIRS, RT_INTERLEAVED, 0, -scale);
+    for (int m = 0; m < T; m += 3)
+        for (int n = 0; n <= m; n += 7) {
+            const real *q = d.q + m * HEADS * D, *k = d.k + n * HEADS * D;
+            double expected = 0;
+            for (int i = 0; i < PAIRS; i++) {
+                const double angle = (m - n) * pow(100, -2.0 * i / D);
+                const double zeta = (2.0 * i / D + 0.4) / 1.4;
+                const double along = q[2 * i] * k[2 * i] + q[2 * i + 1] * k[2 * i + 1];
+                const double across = q[2 * i] * k[2 * i + 1] - q[2 * i + 1] * k[2 * i];
+                expected += pow(zeta, (m - n) / scale) * (along * cos(angle) + across * sin(angle));
+            }
+            expect_near(dot(d.y + m * HEADS * D, d.z + n * HEADS * D, D), expected, 1e-13,
+                        "score of %d and %d", m, n);
+        }
+}
+END_TEST
+
+/* zeta_i^(m / s) for i = 0, 2 of 4 pairs at m = s and m = 2 s: 2/7, 9/14 and their squares. */
+START_TEST(some_factors_are_known)
+{
+    static drawn d;
+    static const double expected[2][2] = {{2 / 7.0, 4 / 49.0}, {9 / 14.0, 81 / 196.0}};
+    for (int i = 0; i < ROWS * D; i++)
+        d.q[i] = 1;
+    decay(d.y, d.q, PAIRS, RT_HALF, 0, scale);
+    decay(d.z, d.q, PAIRS, RT_HALF, 0, -scale);
+    for (int i = 0; i < 2; i++)
+        for (int n = 0; n < 2; n++) {
+            const int at = (n + 1) * (int)scale * HEADS * D + 2 * i;
+            const double length = hypot(d.y[at], d.y[at + PAIRS]);
+            const double of_key = hypot(d.z[at], d.z[at + PAIRS]);
+            expect_near(length, sqrt(2) * expected[i][n], 1e-14, "pair %d of a query", 2 * i);
+            expect_near(of_key, sqrt(2) / expected[i][n], 1e-13, "pair %d of a key", 2 * i);
+        }
+}
+END_TEST
+
+START_TEST(scores_depend_on_distance_only)
+{
+    static drawn a, b;
+    for (int pairing = 0; pairing < 2; pairing++)
+        for (int offset = 1; offset < 1000; offset += 333) {
+            draw_both(&a);
+            draw_both(&b);
+            decay(a.y, a.q, PAIRS, (rt_pairing)pairing, 0, scale);
+            decay(a.z, a.k, PAIRS, (rt_pairing)pairing, 0, -scale);
+            decay(b.y, b.q, PAIRS, (rt_pairing)pairing, offset, scale);
+            decay(b.z, b.k, PAIRS, (rt_pairing)pairing, offset, -scale);
+            for (int m = 0; m < T; m += 5)
+                for (int n = 0; n <= m; n += 3)
+                    expect_near(dot(b.y + m * HEADS * D, b.z + n * HEADS * D, D),
+                                dot(a.y + m * HEADS * D, a.z + n * HEADS * D, D), 1e-12,
+                                "score of %d and %d, %d farther on", m, n, offset);
+        }
+}
+END_TEST
+
+START_TEST(without_end_to_its_scale_it_is_plain_rotation)
+{
+    static drawn d;
+    draw_both(&d);
+    for (int sign = -1; sign < 2; sign += 2) {
+        decay(d.y, d.q, PAIRS, RT_HALF, 3, sign * 1e18);
+        decay(d.z, d.q, PAIRS, RT_HALF, 3, 0);
+        expect_near(largest_difference(d.y, d.z, ROWS * D), 0, 1e-15, "a decay over 1e18 tokens");
+        decay(d.y, d.q, PAIRS, RT_HALF, 3, sign * 1e4);
+        expect_above(largest_difference(d.y, d.z, ROWS * D), 1e-3, "a decay over 1e4 tokens");
+    }
+}
+END_TEST
+
+/* The pairs of the part that is rotated are counted, and no other feature changes. */
+START_TEST(a_fraction_of_a_head_decays_as_a_smaller_head)
+{
+    static drawn d;
+    draw_both(&d);
+    decay(d.y, d.q, PAIRS / 2, RT_HALF, 0, scale);
+    for (int row = 0; row < ROWS; row++) {
+        const real *x = d.q + row * D, *y = d.y + row * D;
+        const double power = row / HEADS / scale;
+        for (int i = 0; i < PAIRS / 2; i++)
+            expect_near(hypot(y[i], y[i + PAIRS / 2]),
+                        pow(i ? 9 / 14.0 : 2 / 7.0, power) * hypot(x[i], x[i + PAIRS / 2]), 1e-14,
+                        "pair %d at %d", i, row / HEADS);
+        ck_assert(!memcmp(x + PAIRS, y + PAIRS, PAIRS * sizeof *x));
+    }
+}
+END_TEST
+
+/* ---- how far ---- */
+
+START_TEST(positions_within_the_reach_alone_are_taken)
+{
+    const double theta[1] = {1};
+    rt_graph *g = rt_graph_new();
+    for (int sign = -1; sign < 2; sign += 2) {
+        const rt_rotation *r = rt_rotation_fixed(g, theta, 1, RT_HALF, 1, 3, sign * 320 - 1 - sign);
+        const rt_rotation *y = rt_rotation_decayed(g, r, 3, 10);
+        ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
+        expect_near(log(hypot(y->cosine[1 + sign], y->sine[1 + sign])), -32 * sign * log(3.5),
+                    1e-11, "the logarithm of the last factor");
+        r = rt_rotation_fixed(g, theta, 1, RT_HALF, 1, 3, sign * 320 - 1);
+        ck_assert_ptr_null(rt_rotation_decayed(g, r, 3, 10));
+        ck_assert_ptr_nonnull(strstr(rt_graph_status(g).message,
+                                     "321 is farther from 0 than 32 times the scale of the decay, "
+                                     "10"));
+        rt_graph_clear(g);
+    }
+    rt_graph_free(g);
+}
+END_TEST
+
+static rt_roformer_options decayed(double xpos)
+{
+    rt_roformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
+    o.position.xpos = xpos;
+    return o;
+}
+
+START_TEST(a_model_refuses_a_text_that_is_too_long)
+{
+    const rt_roformer_options o = decayed(1.2);
+    int32_t ids[BLOCK] = {0};
+    rt_roformer *m = make(&o);
+    rt_graph *g = rt_graph_new();
+    rt_session *s;
+    ck_assert_int_eq(rt_roformer_capacity(&o), 38);
+    rt_roformer_input in = {.B = 1, .T = 39, .ids = ids, .padding_id = RT_NO_PADDING};
+    ck_assert_ptr_null(rt_roformer_encode(m, g, &in));
+    ck_assert_str_eq(rt_graph_status(g).message,
+                     "[positions] 39 tokens do not fit position.xpos = 1.2: 38 do");
+    rt_graph_clear(g);
+    in.T = 38;
+    const rt_tensor *y = rt_roformer_encode(m, g, &in);
+    ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
+    for (size_t i = 0; i < rt_size(y); i++)
+        ck_assert(isfinite(y->data[i]));
+    ck_assert(!rt_session_new(&s, m, 0).code);
+    ck_assert_int_eq(rt_session_capacity(s), 38);
+    ck_assert(!rt_session_feed(s, ids, 38, 0, NULL).code);
+    ck_assert_int_eq(rt_session_feed(s, ids, 1, 0, NULL).code, RT_ARGUMENT);
+    ck_assert_int_eq(rt_session_count(s), 38);
+    rt_session_free(s);
+    ck_assert_int_eq(rt_session_new(&s, m, 39).code, RT_ARGUMENT);
+    rt_graph_free(g);
+    rt_roformer_free(m);
+}
+END_TEST
+
+START_TEST(the_capacity_is_that_of_the_positions)
+{
+    rt_roformer_options o = decayed(0);
+    ck_assert_int_eq(rt_roformer_capacity(&o), 0);
+    o = decayed(512);
+    ck_assert_int_eq(rt_roformer_capacity(&o), 16384);
+    o = decayed(1e300);
+    ck_assert_int_eq(rt_roformer_capacity(&o), 0);
+    o.position.kind = RT_POSITION_LEARNED;
+    ck_assert_int_eq(rt_roformer_capacity(&o), o.position.max_len);
+    o.position.kind = RT_POSITION_ALIBI;
+    ck_assert_int_eq(rt_roformer_capacity(&o), 0);
+}
+END_TEST
+
+/* ---- models ---- */
+
+/* The hidden states of a block after so many tokens of padding. */
+static void states(real out[OUTPUT], const rt_roformer_options *o, int padding)
+{
+    int32_t block[BLOCK];
+    rt_roformer *m = make(o);
+    draw_block(block);
+    encode(out, m, block, padding);
+    rt_roformer_free(m);
+}
+
+START_TEST(a_model_does_not_notice_a_shift)
+{
+    for (int n = 0; n < 4; n++) {
+        real here[OUTPUT], there[OUTPUT], plain[OUTPUT];
+        rt_roformer_options o = decayed(5);
+        o.position.fraction = n % 2 ? 0.5 : 1;
+        o.theta = (rt_theta_options){.learn = n / 2, .scope = RT_THETA_HEAD};
+        states(here, &o, 0);
+        for (int padding = 1; padding < MOST_PADDING; padding += 60) {
+            states(there, &o, padding);
+            expect_near(largest_difference(here, there, OUTPUT), 0, 1e-12, "a shift of %d",
+                        padding);
+        }
+        o.position.xpos = 1e12;
+        states(here, &o, 0);
+        o.position.xpos = 0;
+        states(plain, &o, 0);
+        expect_near(largest_difference(here, plain, OUTPUT), 0, 1e-9, "a decay over 1e12 tokens");
+        expect_above(largest_difference(there, plain, OUTPUT), 1e-3, "a decay over 5");
+    }
+}
+END_TEST
+
+/* A window of one token leaves nothing but its value. */
+START_TEST(values_turn_without_a_decay)
+{
+    real with_decay[OUTPUT], without[OUTPUT];
+    rt_roformer_options o = decayed(3);
+    o.position.rotate_value = true;
+    o.window = 1;
+    states(with_decay, &o, 0);
+    o.position.xpos = 0;
+    states(without, &o, 0);
+    ck_assert(!memcmp(with_decay, without, sizeof without));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("xpos laws");
+    TCase *tests = leak_checked_case(suite, "xpos");
+    tcase_add_test(tests, a_score_is_that_of_the_formula);
+    tcase_add_test(tests, some_factors_are_known);
+    tcase_add_test(tests, scores_depend_on_distance_only);
+    tcase_add_test(tests, without_end_to_its_scale_it_is_plain_rotation);
+    tcase_add_test(tests, a_fraction_of_a_head_decays_as_a_smaller_head);
+    tcase_add_test(tests, positions_within_the_reach_alone_are_taken);
+    tcase_add_test(tests, a_model_refuses_a_text_that_is_too_long);
+    tcase_add_test(tests, the_capacity_is_that_of_the_positions);
+    tcase_add_test(tests, a_model_does_not_notice_a_shift);
+    tcase_add_test(tests, values_turn_without_a_decay);
+    return run_suite(suite);
+}
