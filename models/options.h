@@ -47,7 +47,8 @@ typedef enum rt_attention_kind { RT_ATTENTIONS(RT_CHOICE_VALUE) } rt_attention_k
     X(RT_POSITION_NONE, "none")
 typedef enum rt_position_kind { RT_POSITION_KINDS(RT_CHOICE_VALUE) } rt_position_kind;
 
-/* How many share a learnable theta. */
+/* How many share a learnable theta: the model; the heads of a layer; those that share a head of
+ * keys (kv_heads), which are turned with it. */
 #define RT_THETA_SCOPES(X)                                                                         \
     X(RT_THETA_MODEL, "model") X(RT_THETA_LAYER, "layer") X(RT_THETA_HEAD, "head")
 typedef enum rt_theta_scope { RT_THETA_SCOPES(RT_CHOICE_VALUE) } rt_theta_scope;

@@ -104,8 +104,8 @@ rt_tensor *rt_roformer_logits(rt_roformer *model, rt_graph *g, rt_tensor *hidden
 /* Features of a head that are rotated, R, and the pairs they make. */
 int rt_roformer_pairs(const rt_roformer_options *options);
 
-/* The shape of all learnable theta together: layers (1 if they share), rows (heads, or 1),
- * R/2. */
+/* The shape of all learnable theta together: layers (1 if they share), rows (heads of keys, or
+ * 1), R/2. */
 rt_shape rt_roformer_theta_shape(const rt_roformer_options *options);
 
 /* How many numbers these are. */

@@ -253,11 +253,6 @@ static void check_sharing(rules r)
         rt_rule_broken(r.to, RT_OPTIONS("model.kv_heads", "model.attention"),
                        "model.kv_heads = %d for %d heads needs model.attention = softmax; got %s",
                        kv_heads, r.o->heads, attention_of(r));
-    else if (kv_heads < r.o->heads && r.o->theta.learn && r.o->theta.scope == RT_THETA_HEAD)
-        rt_rule_broken(r.to, RT_OPTIONS("model.kv_heads", "theta.learn", "theta.scope"),
-                       "theta.scope = head turns each head's keys by a theta of its own; with "
-                       "model.kv_heads = %d, %d heads share a key",
-                       kv_heads, r.o->heads / kv_heads);
     if (r.o->window && linear)
         rt_rule_broken(r.to, RT_OPTIONS("model.window", "model.attention"),
                        "model.window needs model.attention = softmax; got %s", attention_of(r));

@@ -12,12 +12,20 @@ int rt_roformer_pairs(const rt_roformer_options *o)
     return (int)lround(o->position.fraction * (o->dim / o->heads) / 2);
 }
 
+/* Of a layer. */
+static int rows_of(const rt_roformer_options *o)
+{
+    if (o->theta.scope != RT_THETA_HEAD)
+        return 1;
+    return o->kv_heads ? o->kv_heads : o->heads;
+}
+
 rt_tensor *rt_add_theta(rt_roformer *m, const char *prefix)
 {
     const rt_roformer_options *o = &m->options;
     const int pairs = rt_roformer_pairs(o);
     rt_shape shape =
-        o->theta.scope == RT_THETA_HEAD ? RT_SHAPE_OF(o->heads, pairs) : RT_SHAPE_OF(pairs);
+        o->theta.scope == RT_THETA_HEAD ? RT_SHAPE_OF(rows_of(o), pairs) : RT_SHAPE_OF(pairs);
     return rt_parameters_add(&m->parameters, RT_ROLE_THETA, RT_INIT_GIVEN, shape, "%s.theta",
                              prefix);
 }
@@ -29,9 +37,8 @@ static rt_tensor *parameter_of(const rt_roformer *m, int layer)
 
 rt_shape rt_roformer_theta_shape(const rt_roformer_options *o)
 {
-    const int rows = o->theta.scope == RT_THETA_HEAD ? o->heads : 1;
     const int layers = o->theta.scope == RT_THETA_MODEL ? 1 : o->layers;
-    return RT_SHAPE_OF(layers, rows, rt_roformer_pairs(o));
+    return RT_SHAPE_OF(layers, rows_of(o), rt_roformer_pairs(o));
 }
 
 size_t rt_roformer_theta_count(const rt_roformer_options *o)
@@ -106,7 +113,7 @@ void rt_roformer_theta_use(const rt_roformer *m, double *use)
         for (int h = 0; rt_layer_has_positions(o, l) && h < o->heads; h++)
             for (int i = 0; i < pairs; i++) {
                 const int kv = h / (o->heads / o->kv_heads);
-                const int layer = shape.axis[0] > 1 ? l : 0, row = rows > 1 ? h : 0;
+                const int layer = shape.axis[0] > 1 ? l : 0, row = rows > 1 ? kv : 0;
                 use[(layer * rows + row) * pairs + i] +=
                     pair_length(o, m->layers[l].query.weight, h, i) *
                     pair_length(o, m->layers[l].key.weight, kv, i);

@@ -176,13 +176,13 @@ typedef struct rt_positions {
 typedef struct rt_rotation {
     int sequences; /* 1, or B when every sequence has positions of its own */
     int length;    /* T; a shorter x uses the first ones */
-    int heads;     /* 1, or H when every head has a theta of its own */
+    int heads;     /* G, a divisor of H: head h is turned by theta h / (H/G), rounded down */
     int pairs;     /* R/2 */
     rt_pairing pairing;
     const double *position; /* (sequences, T) */
-    const real *cosine;     /* (sequences, T, heads, R/2) */
+    const real *cosine;     /* (sequences, T, G, R/2) */
     const real *sine;
-    rt_tensor *theta; /* (R/2) or (H, R/2), radians per position; NULL if fixed */
+    rt_tensor *theta; /* (R/2) or (G, R/2), radians per position; NULL if fixed */
     rt_theta_form form;
     double magnitude; /* what cosine and sine were multiplied by for all positions: 1, but for
                          YaRN and LongRoPE */
@@ -190,7 +190,7 @@ typedef struct rt_rotation {
 
 /* A rotation by a theta that may be learned, in the memory of the graph.
  *
- *   theta    (R/2) or (H, R/2), in the form given
+ *   theta    (R/2) or (G, R/2), in the form given
  *   B, T     B matters only if the positions are per sequence */
 rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form form,
                                  rt_pairing pairing, double magnitude, int B, int T,
@@ -233,7 +233,7 @@ rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *rotation, int T
 /* Rotates each pair of features of every head by position times theta (rotary position
  * embedding; Su et al. 2021, eq. 34). Features beyond R pass through.
  *
- *   x       (B, T, H, D), R <= D
+ *   x       (B, T, H, D), R <= D, H a multiple of the rotation's heads
  *   result  (B, T, H, D)
  *
  * dx is the same rotation by the opposite angle, multiplied by what y was multiplied by:

@@ -7,12 +7,18 @@
 typedef struct extent {
     int T, H, D;
     int pairs;
-    int heads; /* of the table: 1, or H */
+    int heads; /* of the table */
+    int group; /* of the H heads that share one of the table */
 } extent;
 
 static extent extent_of(const rt_tensor *x, const rt_rotation *r)
 {
-    return (extent){x->shape[1], x->shape[2], x->shape[3], r->pairs, r->heads};
+    return (extent){.T = x->shape[1],
+                    .H = x->shape[2],
+                    .D = x->shape[3],
+                    .pairs = r->pairs,
+                    .heads = r->heads,
+                    .group = x->shape[2] / r->heads};
 }
 
 /* Token 0 of sequence b, among those of the table. */
@@ -29,21 +35,18 @@ static inline void rotate(real *restrict y, const real *restrict x, const real *
                           const real *restrict sine, extent e, size_t step, size_t second,
                           real sign, bool add)
 {
-    for (int row = 0; row < e.T * e.H; row++, x += e.D, y += e.D) {
-        for (int i = 0; i < e.pairs; i++) {
-            const size_t a = (size_t)i * step, b = a + second;
-            const real first = x[a] * cosine[i] - sign * x[b] * sine[i];
-            const real other = sign * x[a] * sine[i] + x[b] * cosine[i];
-            y[a] = add ? y[a] + first : first;
-            y[b] = add ? y[b] + other : other;
+    for (int row = 0; row < e.T * e.heads; row++, cosine += e.pairs, sine += e.pairs)
+        for (int h = 0; h < e.group; h++, x += e.D, y += e.D) {
+            for (int i = 0; i < e.pairs; i++) {
+                const size_t a = (size_t)i * step, b = a + second;
+                const real first = x[a] * cosine[i] - sign * x[b] * sine[i];
+                const real other = sign * x[a] * sine[i] + x[b] * cosine[i];
+                y[a] = add ? y[a] + first : first;
+                y[b] = add ? y[b] + other : other;
+            }
+            for (int i = 2 * e.pairs; i < e.D; i++)
+                y[i] = add ? y[i] + x[i] : x[i];
         }
-        for (int i = 2 * e.pairs; i < e.D; i++)
-            y[i] = add ? y[i] + x[i] : x[i];
-        if (e.heads > 1 || (row + 1) % e.H == 0) {
-            cosine += e.pairs;
-            sine += e.pairs;
-        }
-    }
 }
 
 /* Adds m * turn of every token to the sums: one for each pair, or for each head and pair, with
@@ -55,13 +58,12 @@ static inline void add_turns(double *restrict sum, real *restrict turn, const re
     const int columns = e.heads * e.pairs;
     for (int t = 0; t < e.T; t++) {
         memset(turn, 0, (size_t)columns * sizeof *turn);
-        for (int h = 0; h < e.H; h++, y += e.D, dy += e.D) {
-            real *restrict of_head = turn + (e.heads > 1 ? h * e.pairs : 0);
-            for (int i = 0; i < e.pairs; i++) {
-                const size_t a = (size_t)i * step, b = a + second;
-                of_head[i] += dy[b] * y[a] - dy[a] * y[b];
-            }
-        }
+        for (int row = 0; row < columns; row += e.pairs)
+            for (int h = 0; h < e.group; h++, y += e.D, dy += e.D)
+                for (int i = 0; i < e.pairs; i++) {
+                    const size_t a = (size_t)i * step, b = a + second;
+                    turn[row + i] += dy[b] * y[a] - dy[a] * y[b];
+                }
         for (int i = 0; i < columns; i++)
             sum[i] += position[t] * (double)turn[i];
     }
@@ -175,8 +177,8 @@ rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *r)
     if (x->ndim != 4 || r->pairs > x->shape[3] / 2)
         return rt_graph_fail(g, RT_SHAPE, "[rope] x must be (B, T, H, D) with D >= %lld; got %s",
                              2LL * r->pairs, rt_shape_text(x));
-    if ((r->heads != 1 && r->heads != x->shape[2]) ||
-        (r->sequences != 1 && r->sequences != x->shape[0]) || r->length < x->shape[1])
+    if (x->shape[2] % r->heads || (r->sequences != 1 && r->sequences != x->shape[0]) ||
+        r->length < x->shape[1])
         return rt_graph_fail(g, RT_SHAPE,
                              "[rope] the rotation is for %d heads, %d sequences and %d positions; "
                              "got x %s",

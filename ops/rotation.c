@@ -113,7 +113,7 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
     if (!RT_TAKES(g, "rope", RT_INPUT(theta)))
         return NULL;
     if (theta->ndim < 1 || theta->ndim > 2)
-        return rt_graph_fail(g, RT_SHAPE, "[rope] theta must be (R/2) or (H, R/2); got %s",
+        return rt_graph_fail(g, RT_SHAPE, "[rope] theta must be (R/2) or (G, R/2); got %s",
                              rt_shape_text(theta));
     const int sequences = positions.at && positions.per_sequence ? B : 1;
     const int columns = (int)rt_size(theta);

@@ -68,7 +68,7 @@ static rt_roformer_options usual(void)
     };
 }
 
-enum { ROFORMERS = 14, DECODERS = 20, EXAMPLES = ROFORMERS + DECODERS };
+enum { ROFORMERS = 14, DECODERS = 21, EXAMPLES = ROFORMERS + DECODERS };
 
 static void make_roformers(example list[ROFORMERS])
 {
@@ -166,9 +166,9 @@ static void make_scaled(example list[], int first)
 static void make_learned(example list[], int first)
 {
     static const char *const names[] = {"llama_theta_model", "llama_theta_layer",
-                                        "llama_theta_head", "llama_theta_fraction",
-                                        "llama_theta_yarn"};
-    for (int i = 0; i < 5; i++) {
+                                        "llama_theta_head",  "llama_theta_fraction",
+                                        "llama_theta_yarn",  "llama_theta_kv"};
+    for (int i = 0; i < 6; i++) {
         rt_roformer_options *o = &list[first + i].options;
         list[first + i].name = names[i];
         o->theta = (rt_theta_options){.learn = true,
@@ -179,6 +179,7 @@ static void make_learned(example list[], int first)
         o->position.frequencies.base = 30;
     }
     list[first + 3].options.position.fraction = 0.5;
+    list[first + 5].options.kv_heads = 2;
     rt_frequency_options *f = &list[first + 4].options.position.frequencies;
     f->scaling = RT_SCALING_YARN;
     f->scale = 4;

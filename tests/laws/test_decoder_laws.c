@@ -76,30 +76,37 @@ static void repeat_rows(const rt_tensor *to, const rt_tensor *from, int H, int G
                head * sizeof(real));
 }
 
+/* And so are theta of their own. */
 START_TEST(shared_keys_are_repeated_keys)
 {
     enum { H = 4, G = 2 };
-    rt_roformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, _i);
+    const bool by_head = _i / 2;
+    rt_roformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, _i % 2);
     o.heads = H;
-    o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_LAYER};
+    o.theta = (rt_theta_options){.learn = true,
+                                 .scope = by_head ? RT_THETA_HEAD : RT_THETA_LAYER,
+                                 .init = RT_THETA_PERTURBED,
+                                 .init_sigma = 0.5};
     rt_roformer *repeated = make(&o);
     o.kv_heads = G;
     rt_roformer *shared = make(&o);
     for (int l = 0; l < o.layers; l++) {
         repeat_rows(repeated->layers[l].key.weight, shared->layers[l].key.weight, H, G);
         repeat_rows(repeated->layers[l].value.weight, shared->layers[l].value.weight, H, G);
+        repeat_rows(repeated->layers[l].theta, shared->layers[l].theta, by_head ? H : 1,
+                    by_head ? G : 1);
     }
     int32_t block[BLOCK];
     real x[OUTPUT], y[OUTPUT];
-    double use_x[8], use_y[8];
+    double use_x[16], use_y[16];
     draw_block(block);
     encode(x, repeated, block, 3);
     encode(y, shared, block, 3);
     expect_near(largest_difference(x, y, OUTPUT), 0, 1e-13, "shared against repeated keys");
-    ck_assert_uint_eq(rt_roformer_theta_count(&o), 4);
+    ck_assert_uint_eq(rt_roformer_theta_count(&o), by_head ? 8 : 4);
     rt_roformer_theta_use(repeated, use_x);
     rt_roformer_theta_use(shared, use_y);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4 && !by_head; i++)
         expect_near(use_x[i], use_y[i], 1e-14, "use of theta %d", i);
     rt_roformer_free(shared);
     rt_roformer_free(repeated);
@@ -179,7 +186,7 @@ int main(void)
     tcase_add_test(tests, a_window_of_all_tokens_is_none);
     tcase_add_test(tests, a_causal_window_reaches_as_far_as_its_layers);
     tcase_add_test(tests, as_many_heads_of_keys_as_of_queries_are_none_shared);
-    tcase_add_loop_test(tests, shared_keys_are_repeated_keys, 0, 2);
+    tcase_add_loop_test(tests, shared_keys_are_repeated_keys, 0, 4);
     tcase_add_loop_test(tests, every_second_layer_knows_no_order, 0, 4);
     tcase_add_loop_test(tests, layers_that_there_are_not_change_nothing, 0, 4);
     tcase_add_test(tests, the_use_of_theta_is_that_of_layers_with_positions);

@@ -196,12 +196,6 @@ START_TEST(each_rule_of_decoders_names_its_options)
     expect(&o, "model.window model.attention",
            "model.window needs model.attention = softmax; got linear_elu");
     o = good();
-    o.kv_heads = 1;
-    o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_HEAD};
-    expect(&o, "model.kv_heads theta.learn theta.scope",
-           "theta.scope = head turns each head's keys by a theta of its own; with model.kv_heads = "
-           "1, 2 heads share a key");
-    o = good();
     o.position.every = 2;
     o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_LAYER};
     expect(&o, "position.every theta.learn theta.scope",
@@ -253,9 +247,10 @@ START_TEST(what_decoders_are_made_of_goes_together)
     o.tie_embeddings = true;
     o.embedding_dim = o.dim;
     rt_roformer_rules(&o, listen, &h);
-    o.kv_heads = 4;
     o.position.every = 1;
     o.theta.scope = RT_THETA_HEAD;
+    rt_roformer_rules(&o, listen, &h);
+    o.kv_heads = 4;
     rt_roformer_rules(&o, listen, &h);
     o.attention = RT_ATTENTION_LINEAR_COSINE;
     o.window = 0;

@@ -300,6 +300,15 @@ BUILDER(rope_decayed_positions)
     return decayed(g, in, RT_THETA_LOG, RT_INTERLEAVED,
                    (rt_positions){.at = at, .per_sequence = true}, -7);
 }
+/* Queries in groups that share a key, and a theta with it. */
+BUILDER(rope_of_shared_keys)
+{
+    UNUSED;
+    const rt_rotation *r = rt_rotation_learned(g, in[2], RT_THETA_LOG, RT_INTERLEAVED, 1, 1,
+                                               in[0]->shape[1], (rt_positions){.offset = 1});
+    return rt_attention(g, rt_rope(g, in[0], r), rt_rope(g, in[1], r), in[1],
+                        &(rt_attention_options){.causal = true});
+}
 /* One theta for both. */
 BUILDER(score_of_xpos)
 {
@@ -503,6 +512,10 @@ static const row rows[] = {
     {"rope", rope_decayed_positions, SHAPES(AXES(2, 3, 2, 6), AXES(3)), .low = -2, .high = 0},
     {"rope", score_of_xpos, SHAPES(AXES(2, 5, 2, 6), AXES(2))},
     {"rope", score_of_xpos, SHAPES(AXES(1, 6, 2, 4), AXES(2, 2)), .low = -2, .high = 0},
+    {"rope", rope_half, SHAPES(AXES(2, 3, 4, 5), AXES(2, 2))},
+    {"rope", rope_decayed, SHAPES(AXES(1, 3, 6, 4), AXES(3, 1))},
+    {"rope", rope_of_shared_keys, SHAPES(AXES(2, 4, 4, 4), AXES(2, 4, 2, 4), AXES(2, 2))},
+    {"rope", rope_of_shared_keys, SHAPES(AXES(1, 4, 3, 4), AXES(1, 4, 1, 4), AXES(1, 2))},
     {"rope", rope_twice, SHAPES(AXES(1, 4, 2, 4), AXES(2))},
     {"attention", attention, SHAPES(AXES(2, 3, 2, 4), AXES(2, 5, 2, 4), AXES(2, 5, 2, 3))},
     {"attention", attention, SHAPES(AXES(1, 1, 1, 1), AXES(1, 1, 1, 1), AXES(1, 1, 1, 1))},

@@ -104,7 +104,7 @@ START_TEST(what_does_not_fit_is_refused_with_the_shapes)
     ck_assert_ptr_null(
         rt_rotation_learned(g, &x, RT_THETA_LOG, RT_HALF, 1, 2, 2, (rt_positions){0}));
     ck_assert_str_eq(rt_graph_status(g).message,
-                     "[rope] theta must be (R/2) or (H, R/2); got (2, 2, 4, 3)");
+                     "[rope] theta must be (R/2) or (G, R/2); got (2, 2, 4, 3)");
     rt_graph_free(g);
 }
 END_TEST

@@ -243,6 +243,8 @@ START_TEST(learned_theta_are_read_again)
     double here[COUNT], again[COUNT], a[32], b[32];
     rt_roformer_options o = learning(_i % 3, (rt_theta_form)(_i / 3 % 2));
     o.position.fraction = _i / 6 % 2 ? 0.5 : 1;
+    if (_i >= 18) /* with scope head, a theta for each head of keys */
+        o.kv_heads = 2;
     if (_i >= 12) { /* cosines and sines are longer */
         o.position.frequencies.scaling = RT_SCALING_YARN;
         o.position.frequencies.scale = 4;
@@ -408,9 +410,12 @@ START_TEST(the_card_says_how_it_turns)
         "theta_i = 10000^(-2i/8), which is fixed and scaled (position.scaling = linear).\n",
         "was learned with the weights; `rope_parameters` in config.json has it",
         "every layer has learned for itself. transformers has one theta for all: `rope_parame",
+        "every head has learned for itself. ",
+        "every head of keys has learned for itself. ",
     };
     char card[8192];
-    rt_roformer_options o = _i > 1 ? learning(_i - 2, RT_THETA_LOG) : usual();
+    rt_roformer_options o = _i > 1 ? learning(_i < 5 ? _i - 2 : 2, RT_THETA_LOG) : usual();
+    o.kv_heads = _i == 5 ? 1 : 4;
     if (_i == 1) {
         o.position.frequencies.scaling = RT_SCALING_LINEAR;
         o.position.frequencies.scale = 2;
@@ -423,7 +428,7 @@ START_TEST(the_card_says_how_it_turns)
     expect_in(card, "\n# A Llama\n");
     expect_in(card, sentences[_i]);
     ck_assert((strstr(card, "self_attn.q_proj.register_forward_hook(rotate)") != NULL) ==
-              (_i == 3));
+              (_i >= 3));
     rt_roformer_free(model);
     remove_out();
 }
@@ -455,13 +460,13 @@ int main(void)
     tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
     tcase_add_loop_test(tests, what_transformers_cannot_express_is_refused_by_its_key, 0, RULES);
     tcase_add_loop_test(tests, what_is_exported_computes_the_same, 0, VARIANTS);
-    tcase_add_loop_test(tests, learned_theta_are_read_again, 0, 18);
+    tcase_add_loop_test(tests, learned_theta_are_read_again, 0, 24);
     tcase_add_test(tests, rope_parameters_have_a_learned_theta);
     tcase_add_test(tests, theta_that_do_not_make_the_parameters_are_left);
     tcase_add_loop_test(tests, the_positions_are_those_that_a_scaling_asks_for, 0, 7);
     tcase_add_test(tests, the_base_of_ntk_is_written);
     tcase_add_test(tests, ids_have_a_meaning_if_there_is_a_vocabulary);
-    tcase_add_loop_test(tests, the_card_says_how_it_turns, 0, 4);
+    tcase_add_loop_test(tests, the_card_says_how_it_turns, 0, 6);
     tcase_add_test(tests, every_allocation_can_fail);
     return run_suite(suite);
 }

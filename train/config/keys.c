@@ -185,7 +185,7 @@ static const rt_key keys[] = {
 
     {"theta", "learn", YES_NO(model.theta.learn), "no", "theta is a parameter", RT_FIXED},
     {"theta", "scope", CHOICE(model.theta.scope, scope_word), "layer",
-     "what has a theta of its own", RT_FIXED},
+     "what has a theta of its own; with kv_heads, head is each head of keys", RT_FIXED},
     {"theta", "form", CHOICE(model.theta.form, form_word), "log",
      "whether the parameter is ln theta or theta", RT_FIXED},
     {"theta", "init", CHOICE(model.theta.init, init_word), "frequencies",

@@ -137,8 +137,10 @@ static void put_theta_sentence(rt_writer *w, const rt_roformer_options *o)
                       "Its queries and keys are rotated by position times theta, which every %s "
                       "has learned for itself. %s `" RT_HF_THETA
                       "` in config.json has all of them; this makes a loaded model use them:\n\n%s",
-                      o->theta.scope == RT_THETA_HEAD ? "head" : "layer", family->mean_theta,
-                      family->own_theta);
+                      o->theta.scope != RT_THETA_HEAD ? "layer"
+                      : o->kv_heads < o->heads        ? "head of keys"
+                                                      : "head",
+                      family->mean_theta, family->own_theta);
 }
 
 static void put_vocabulary_sentence(rt_writer *w, const rt_huggingface_export *export)

@@ -66,11 +66,14 @@ void rt_huggingface_read_theta(rt_reading *r, const rt_roformer_options *o, rt_w
                           " must have scope, form, base, and theta by layer, head and pair");
         return;
     }
+    rt_roformer_options learning = *o;
+    learning.theta.scope = (rt_theta_scope)scope;
+    const rt_shape shape = rt_roformer_theta_shape(&learning);
     *t = (rt_written_theta){.scope = (rt_theta_scope)scope,
                             .form = (rt_theta_form)form,
                             .base = json_number_value(base),
-                            .layers = scope == RT_THETA_MODEL ? 1 : o->layers,
-                            .rows = scope == RT_THETA_HEAD ? o->heads : 1,
+                            .layers = shape.axis[0],
+                            .rows = shape.axis[1],
                             .pairs = (int)pairs};
     if (json_array_size(list) == (size_t)t->layers)
         t->values = rt_alloc((size_t)t->layers * (size_t)t->rows * pairs, sizeof *t->values);
