@@ -76,6 +76,30 @@ static void repeat_rows(const rt_tensor *to, const rt_tensor *from, int H, int G
                head * sizeof(real));
 }
 
+/* The length of the rows of a projection that make a pair of interleaved features of head h. */
+static double length_of_pair(const rt_tensor *weight, int h, int D, int i)
+{
+    const real *rows = weight->data + (h * D + 2 * i) * DIM;
+    return sqrt(dot(rows, rows, 2 * DIM));
+}
+
+/* Of the theta of heads of keys in layer l: what goes through each, of what goes through all. */
+static void expect_use(const double *use, const rt_roformer_layer *layer, int H, int G, int D)
+{
+    const int pairs = D / 2;
+    for (int g = 0; g < G; g++) {
+        double through[DIM] = {0}, all = 0;
+        for (int h = g * H / G; h < (g + 1) * H / G; h++)
+            for (int i = 0; i < pairs; i++)
+                through[i] += length_of_pair(layer->query.weight, h, D, i) *
+                              length_of_pair(layer->key.weight, g, D, i);
+        for (int i = 0; i < pairs; i++)
+            all += through[i];
+        for (int i = 0; i < pairs; i++)
+            expect_near(use[g * pairs + i], through[i] / all, 1e-13, "use of theta %d, %d", g, i);
+    }
+}
+
 /* And so are theta of their own. */
 START_TEST(shared_keys_are_repeated_keys)
 {
@@ -106,6 +130,8 @@ START_TEST(shared_keys_are_repeated_keys)
     ck_assert_uint_eq(rt_roformer_theta_count(&o), by_head ? 8 : 4);
     rt_roformer_theta_use(repeated, use_x);
     rt_roformer_theta_use(shared, use_y);
+    for (int l = 0; by_head && l < o.layers; l++)
+        expect_use(use_y + l * 4, shared->layers + l, H, G, DIM / H);
     for (int i = 0; i < 4 && !by_head; i++)
         expect_near(use_x[i], use_y[i], 1e-14, "use of theta %d", i);
     rt_roformer_free(shared);
