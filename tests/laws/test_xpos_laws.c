@@ -129,6 +129,28 @@ START_TEST(a_fraction_of_a_head_decays_as_a_smaller_head)
 }
 END_TEST
 
+/* Of three positions the first two tokens are at two. */
+START_TEST(sequences_have_positions_of_their_own)
+{
+    static const double at[] = {3, 8, 9, 40, 7, 5};
+    real held[1] = {1};
+    rt_graph *g = rt_graph_new();
+    rt_tensor theta = rt_tensor_of(held, NULL, RT_SHAPE_OF(1));
+    const rt_rotation *r = rt_rotation_learned(g, &theta, RT_THETA_RAW, RT_HALF, 1, 2, 3,
+                                               (rt_positions){.at = at, .per_sequence = true});
+    const rt_rotation *y = rt_rotation_decayed(g, r, 2, 10);
+    ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
+    ck_assert_int_eq(y->length, 2);
+    for (int row = 0; row < 4; row++) {
+        const double m = at[row / 2 * 3 + row % 2], factor = pow(2 / 7.0, m / 10);
+        expect_near(y->position[row], m, 0, "position of row %d", row);
+        expect_near(y->cosine[row], factor * cos(m), 1e-15, "cosine of row %d", row);
+        expect_near(y->sine[row], factor * sin(m), 1e-15, "sine of row %d", row);
+    }
+    rt_graph_free(g);
+}
+END_TEST
+
 /* ---- how far ---- */
 
 START_TEST(positions_within_the_reach_alone_are_taken)
@@ -262,6 +284,7 @@ int main(void)
     tcase_add_test(tests, scores_depend_on_distance_only);
     tcase_add_test(tests, without_end_to_its_scale_it_is_plain_rotation);
     tcase_add_test(tests, a_fraction_of_a_head_decays_as_a_smaller_head);
+    tcase_add_test(tests, sequences_have_positions_of_their_own);
     tcase_add_test(tests, positions_within_the_reach_alone_are_taken);
     tcase_add_test(tests, a_model_refuses_a_text_that_is_too_long);
     tcase_add_test(tests, the_capacity_is_that_of_the_positions);
