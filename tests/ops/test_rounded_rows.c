@@ -1,0 +1,106 @@
+/* Linear maps in bf16 whose rows were rounded once, against maps that round for themselves. */
+
+#include "suite.h"
+
+#include "ops/engine.h"
+#include "ops/ops.h"
+
+#include <string.h>
+
+#ifndef RT_DOUBLE
+
+enum { ROWS = 300, IN = 24, WIDE = 40, OUT = 17 };
+
+typedef struct maps {
+    real x[ROWS * IN], w1[WIDE * IN], b1[WIDE], w2[OUT * WIDE], w3[OUT * WIDE];
+    real dx[ROWS * IN], dw1[WIDE * IN], db1[WIDE], dw2[OUT * WIDE], dw3[OUT * WIDE];
+    real y[2 * ROWS * OUT];
+} maps;
+
+static void fill(real *x, size_t size, uint32_t seed)
+{
+    for (size_t i = 0; i < size; i++) {
+        seed = seed * 1664525 + 1013904223;
+        x[i] = (real)((double)(seed >> 8) / (1 << 23) - 1);
+    }
+}
+
+static bool bf16(void)
+{
+    return rt_engine_use(RT_ENGINE_ONEDNN, RT_MATH_BF16).code == RT_OK;
+}
+
+/* Two maps of gelu(x w1^T + b1); apart, each reads a result of its own with the same numbers. */
+static void compute(maps *m, bool apart)
+{
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = rt_tensor_of(m->x, m->dx, RT_SHAPE_OF(ROWS, IN));
+    rt_tensor w1 = rt_tensor_of(m->w1, m->dw1, RT_SHAPE_OF(WIDE, IN));
+    rt_tensor b1 = rt_tensor_of(m->b1, m->db1, RT_SHAPE_OF(WIDE));
+    rt_tensor w2 = rt_tensor_of(m->w2, m->dw2, RT_SHAPE_OF(OUT, WIDE));
+    rt_tensor w3 = rt_tensor_of(m->w3, m->dw3, RT_SHAPE_OF(OUT, WIDE));
+    rt_tensor *h = rt_linear_activate(g, &x, &w1, &b1, RT_GELU);
+    rt_tensor *h2 = apart ? rt_scale(g, h, 1) : h, *h3 = apart ? rt_scale(g, h, 1) : h;
+    rt_tensor *y2 = rt_linear(g, h2, &w2, NULL), *y3 = rt_linear(g, h3, &w3, NULL);
+    memcpy(m->y, y2->data, ROWS * OUT * sizeof *m->y);
+    memcpy(m->y + ROWS * OUT, y3->data, ROWS * OUT * sizeof *m->y);
+    rt_tensor *loss = rt_sum(g, rt_multiply(g, y2, y3));
+    ck_assert_int_eq(rt_graph_backward(g, loss).code, RT_OK);
+    rt_graph_free(g);
+}
+
+static maps kept, fresh;
+
+START_TEST(rows_that_are_rounded_once_are_those_that_each_map_rounds)
+{
+    if (!bf16())
+        return;
+    fill(kept.x, ROWS * IN, 1);
+    fill(kept.w1, WIDE * IN, 2);
+    fill(kept.b1, WIDE, 3);
+    fill(kept.w2, OUT * WIDE, 4);
+    fill(kept.w3, OUT * WIDE, 5);
+    fresh = kept;
+    compute(&kept, false);
+    compute(&fresh, true);
+    ck_assert(!memcmp(kept.y, fresh.y, sizeof kept.y));
+    ck_assert(!memcmp(kept.dw2, fresh.dw2, sizeof kept.dw2));
+    ck_assert(!memcmp(kept.dw3, fresh.dw3, sizeof kept.dw3));
+    ck_assert(!memcmp(kept.dw1, fresh.dw1, sizeof kept.dw1));
+    ck_assert(!memcmp(kept.dx, fresh.dx, sizeof kept.dx));
+    ck_assert(!memcmp(kept.db1, fresh.db1, sizeof kept.db1));
+}
+END_TEST
+
+/* The values of a leaf are the caller's, who may change them. */
+START_TEST(of_a_leaf_nothing_is_kept)
+{
+    if (!bf16())
+        return;
+    fill(kept.x, ROWS * IN, 1);
+    fill(kept.w1, WIDE * IN, 2);
+    rt_tensor x = rt_tensor_of(kept.x, NULL, RT_SHAPE_OF(ROWS, IN));
+    rt_tensor w = rt_tensor_of(kept.w1, kept.dw1, RT_SHAPE_OF(WIDE, IN));
+    rt_graph *g = rt_graph_new();
+    ck_assert_ptr_nonnull(rt_linear(g, &x, &w, NULL));
+    ck_assert_ptr_null(x.rounded);
+    rt_graph_record(g, false);
+    rt_tensor *result = rt_scale(g, &x, 1);
+    ck_assert_ptr_nonnull(rt_linear(g, result, &w, NULL));
+    ck_assert_ptr_null(result->rounded); /* nor where no backward follows */
+    rt_graph_free(g);
+}
+END_TEST
+
+#endif
+
+int main(void)
+{
+    Suite *suite = suite_create("rounded rows");
+    TCase *tests = tcase_create("rounded rows");
+#ifndef RT_DOUBLE
+    tcase_add_test(tests, rows_that_are_rounded_once_are_those_that_each_map_rounds);
+    tcase_add_test(tests, of_a_leaf_nothing_is_kept);
+#endif
+    return run_suite(suite);
+}
