@@ -102,5 +102,6 @@ int main(void)
     tcase_add_test(tests, rows_that_are_rounded_once_are_those_that_each_map_rounds);
     tcase_add_test(tests, of_a_leaf_nothing_is_kept);
 #endif
+    suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
