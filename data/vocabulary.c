@@ -178,6 +178,15 @@ bool rt_vocabulary_is_unit(const rt_vocabulary *vocabulary, int32_t id)
                            : !is_special(vocabulary, id);
 }
 
+bool rt_vocabulary_is_end(const rt_vocabulary *vocabulary, int32_t id)
+{
+    const rt_end_ids *ends = &vocabulary->ends;
+    for (int i = 0; i < ends->count; i++)
+        if (ends->ids[i] == id)
+            return true;
+    return false;
+}
+
 int rt_vocabulary_units(const rt_vocabulary *vocabulary)
 {
     if (vocabulary->bpe)

@@ -45,6 +45,14 @@ typedef struct rt_special_ids {
     int32_t unknown;             /* RT_NO_ID: a unit that is not in the vocabulary is an error */
 } rt_special_ids;
 
+/* The tokens with which a language model says that a text is over. Which they are belongs to the
+ * model, not to the file of a vocabulary: one that has learned running text has none. */
+enum { RT_MOST_ENDS = 8 };
+typedef struct rt_end_ids {
+    int count;
+    int32_t ids[RT_MOST_ENDS];
+} rt_end_ids;
+
 /* Also where there is no vocabulary: in toy tasks and files of token ids. */
 extern const rt_special_ids rt_default_special_ids;
 
@@ -64,6 +72,7 @@ typedef struct rt_vocabulary_kind {
     bool has_known; /* at level bpe: somebody knows these ids, if not RT_NO_ID, which hold for what
                        the file seems to have */
     rt_special_ids known;
+    rt_end_ids ends; /* ids of the vocabulary */
 } rt_vocabulary_kind;
 
 typedef struct rt_vocabulary {
@@ -72,6 +81,7 @@ typedef struct rt_vocabulary {
     bool lowercase;
     int count; /* ids, those of the special tokens included */
     rt_special_ids special;
+    rt_end_ids ends;
     char *text;               /* what each id is written as, a zero behind each */
     uint32_t *starts;         /* (count + 1): where it stands there */
     int32_t *units;           /* (count): what each id means; RT_NO_UNIT for a special token */
@@ -125,6 +135,9 @@ bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b);
 int rt_vocabulary_units(const rt_vocabulary *vocabulary);
 int32_t rt_vocabulary_unit(const rt_vocabulary *vocabulary, int rank);
 bool rt_vocabulary_is_unit(const rt_vocabulary *vocabulary, int32_t id);
+
+/* Whether a token ends a text; it may be a unit as well. */
+bool rt_vocabulary_is_end(const rt_vocabulary *vocabulary, int32_t id);
 
 /* ---- from text to ids ---- */
 

@@ -220,7 +220,8 @@ rt_vocabulary_kind rt_vocabulary_kind_of(const rt_vocabulary *vocabulary)
                                 .alphabet = vocabulary->alphabet,
                                 .lowercase = vocabulary->lowercase,
                                 .has_known = vocabulary->bpe != NULL,
-                                .known = vocabulary->special};
+                                .known = vocabulary->special,
+                                .ends = vocabulary->ends};
 }
 
 const char *rt_vocabulary_file(const rt_vocabulary *vocabulary)
@@ -228,10 +229,9 @@ const char *rt_vocabulary_file(const rt_vocabulary *vocabulary)
     return vocabulary->bpe ? "tokenizer.json" : "vocab.txt";
 }
 
-rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
-                             const char *name, const unsigned char *bytes, size_t size)
+static rt_status read_file(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
+                           const char *name, const unsigned char *bytes, size_t size)
 {
-    *vocabulary_new = NULL;
     if (kind.alphabet && kind.level > RT_LEVEL_CHAR)
         return rt_error(RT_DATA, "%s: an alphabet is of bytes or characters, not of word pieces",
                         name);
@@ -239,6 +239,30 @@ rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind 
         return read_bpe(vocabulary_new, kind, name, bytes, size);
     return kind.level == RT_LEVEL_WORDPIECE ? read_pieces(vocabulary_new, kind, name, bytes, size)
                                             : read_units(vocabulary_new, kind, name, bytes, size);
+}
+
+static rt_status set_ends(rt_vocabulary *v, const char *name, const rt_end_ids *ends)
+{
+    for (int i = 0; i < ends->count; i++)
+        if (ends->ids[i] < 0 || ends->ids[i] >= v->count)
+            return rt_error(RT_DATA, "%s: has no id %d, which is to end a text", name,
+                            (int)ends->ids[i]);
+    v->ends = *ends;
+    return rt_ok();
+}
+
+rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
+                             const char *name, const unsigned char *bytes, size_t size)
+{
+    *vocabulary_new = NULL;
+    rt_status status = read_file(vocabulary_new, kind, name, bytes, size);
+    if (!status.code)
+        status = set_ends(*vocabulary_new, name, &kind.ends);
+    if (status.code) {
+        rt_vocabulary_free(*vocabulary_new);
+        *vocabulary_new = NULL;
+    }
+    return status;
 }
 
 /* ---- writing ---- */

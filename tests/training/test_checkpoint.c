@@ -400,9 +400,14 @@ START_TEST(a_vocabulary_of_any_kind_is_read_as_it_was_saved)
     trained t = new_trained(4, 1);
     rt_checkpoint_info info = some_info(200);
     info.vocabulary = saved;
+    saved->ends.count = _i < 3 ? _i : RT_MOST_ENDS;
+    for (int i = 0; i < saved->ends.count; i++)
+        saved->ends.ids[i] = saved->count - 1 - i % 5;
     status = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&t), &info);
     assert_status(status, RT_OK, "");
     assert_status(read_vocabulary(&read), RT_OK, "");
+    ck_assert_int_eq(read->ends.count, saved->ends.count);
+    ck_assert(!memcmp(read->ends.ids, saved->ends.ids, sizeof read->ends.ids));
     ck_assert(rt_vocabularies_equal(saved, read));
     ck_assert_int_eq(read->lowercase, _i == 5);
     rt_vocabulary_free(saved);
@@ -451,6 +456,13 @@ START_TEST(a_forged_vocabulary_is_refused)
         {NULL, NULL, FILE_NAME ": /vocabulary:6: byte 0xff is not UTF-8"},
         {"lowercase", "YES",
          FILE_NAME ": lowercase of the vocabulary is 'YES', which is not known"},
+        {"ends", "1 99", FILE_NAME ": /vocabulary: has no id 99, which is to end a text"},
+        {"ends", "1 -1", FILE_NAME ": ends of the vocabulary are '1 -1', not 8 ids at most"},
+        {"ends", "1 x", FILE_NAME ": ends of the vocabulary are '1 x', not 8 ids at most"},
+        {"ends", "1 2 3 4 1 2 3 4 1",
+         FILE_NAME ": ends of the vocabulary are '1 2 3 4 1 2 3 4 1', not 8 ids at most"},
+        {"ends", "99999999999",
+         FILE_NAME ": ends of the vocabulary are '99999999999', not 8 ids at most"},
     };
     rt_vocabulary *read;
     save_example();

@@ -388,9 +388,22 @@ START_TEST(ids_have_a_meaning_if_there_is_a_vocabulary)
     assert_status(rt_huggingface_write(in_scratch("out"), model, &export), RT_OK, "");
     json_t *config = read_config();
     ck_assert_int_eq(json_integer_value(json_object_get(config, "bos_token_id")), 1);
-    ck_assert_int_eq(json_integer_value(json_object_get(config, "eos_token_id")), 3);
+    ck_assert(json_is_null(json_object_get(config, "eos_token_id"))); /* it has learned none */
     ck_assert(json_is_integer(json_object_get(config, "pad_token_id")));
     json_decref(config);
+    for (v->ends = (rt_end_ids){1, {3, 0, 5}}; v->ends.count < 4; v->ends.count += 2) {
+        assert_status(rt_huggingface_write(in_scratch("out"), model, &export), RT_OK, "");
+        config = read_config();
+        const json_t *ends = json_object_get(config, "eos_token_id");
+        ck_assert_int_eq((int)json_array_size(ends), v->ends.count > 1 ? 3 : 0);
+        ck_assert_int_eq(json_integer_value(json_is_array(ends) ? json_array_get(ends, 0) : ends),
+                         3);
+        json_decref(config);
+        rt_huggingface *there = opened_folder(in_scratch("out"));
+        ck_assert(!memcmp(there->ends.ids, v->ends.ids, (size_t)v->ends.count * sizeof(int32_t)));
+        ck_assert_int_eq(there->ends.count, v->ends.count);
+        rt_huggingface_close(there);
+    }
     assert_status(write_model(model), RT_OK, "");
     config = read_config();
     ck_assert(json_is_null(json_object_get(config, "bos_token_id")));

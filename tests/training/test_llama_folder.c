@@ -237,6 +237,96 @@ START_TEST(the_keys_of_a_folder_are_those_of_the_model)
 }
 END_TEST
 
+/* Opens the folder with "eos_token_id": 2 changed, beside a generation_config.json if there is one.
+ */
+static rt_huggingface *opened_with_ends(const char *ends, const char *generation)
+{
+    copy_fixture(LLAMA("llama"), CHANGES("\"eos_token_id\": 2", ends), NULL);
+    if (generation)
+        write_bytes(in_scratch("generation_config.json"), generation, strlen(generation));
+    return opened_folder(scratch);
+}
+
+START_TEST(the_tokens_that_end_a_text_are_found)
+{
+    static const struct {
+        const char *ends, *generation;
+        int count, first, last;
+    } rows[] = {
+        {"\"eos_token_id\": 2", NULL, 1, 2, 2},
+        {"\"eos_token_id\": [40, 0, 3]", NULL, 3, 40, 3},
+        {"\"eos_token_id\": [1, 2, 3, 4, 5, 6, 7, 8]", NULL, 8, 1, 8},
+        {"\"eos_token_id\": null", NULL, 0, 0, 0},
+        {"\"eos_token_id\": []", NULL, 0, 0, 0},
+        {"\"other\": 2", NULL, 0, 0, 0},
+        {"\"eos_token_id\": 2", "{\"eos_token_id\": [7, 9]}", 2, 7, 9},
+        {"\"eos_token_id\": 2", "{\"eos_token_id\": 0}", 1, 0, 0},
+        {"\"eos_token_id\": 2", "{\"eos_token_id\": null}", 1, 2, 2},
+        {"\"eos_token_id\": -1", "{\"eos_token_id\": 5}", 1, 5, 5},
+        {"\"other\": 2", "{\"eos_token_id\": 5}", 1, 5, 5},
+    };
+    rt_huggingface *there = opened_with_ends(rows[_i].ends, rows[_i].generation);
+    ck_assert_str_eq(there->warnings, "");
+    ck_assert_int_eq(there->ends.count, rows[_i].count);
+    if (rows[_i].count) {
+        ck_assert_int_eq(there->ends.ids[0], rows[_i].first);
+        ck_assert_int_eq(there->ends.ids[rows[_i].count - 1], rows[_i].last);
+    }
+    rt_huggingface_close(there);
+}
+END_TEST
+
+START_TEST(what_cannot_end_a_text_is_a_warning)
+{
+    static const char *const values[] = {"-1",   "41",         "\"</s>\"", "2.0",
+                                         "true", "{}",         "[2, 41]",  "[[2]]",
+                                         "1e30", "[2, \"2\"]", "[2,-1]",   "[1,2,3,4,5,6,7,8,9]"};
+    char text[80];
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        for (int file = 0; file < 2; file++) {
+            snprintf(text, sizeof text, "%s\"eos_token_id\": %s%s", file ? "{" : "", values[i],
+                     file ? "}" : "");
+            rt_huggingface *there =
+                opened_with_ends(file ? "\"eos_token_id\": 2" : text, file ? text : NULL);
+            snprintf(text, sizeof text, "%s: eos_token_id must be a whole number from 0 to 40, or ",
+                     file ? "generation_config.json" : "config.json");
+            expect_in(there->warnings, text);
+            ck_assert_int_eq(there->ends.count, 0);
+            rt_huggingface_close(there);
+            unlink(in_scratch("generation_config.json"));
+        }
+}
+END_TEST
+
+/* A million of them. */
+START_TEST(a_long_list_of_ends_is_one_warning)
+{
+    enum { MANY = 1000000 };
+    char *text = malloc(2 * MANY + 32), *at = text;
+    at += sprintf(at, "{\"eos_token_id\":[0");
+    for (int i = 1; i < MANY; i++) {
+        *at++ = ',';
+        *at++ = '1';
+    }
+    strcpy(at, "]}");
+    rt_huggingface *there = opened_with_ends("\"eos_token_id\": 2", text);
+    ck_assert_int_eq(there->ends.count, 0);
+    expect_in(there->warnings, "or a list of at most 8 of them; no token ends a text\n");
+    ck_assert_ptr_eq(strchr(there->warnings, '\n') + 1, strchr(there->warnings, '\0'));
+    rt_huggingface_close(there);
+    free(text);
+}
+END_TEST
+
+START_TEST(a_generation_config_that_is_broken_is_refused)
+{
+    copy_fixture(LLAMA("llama"), NULL, NULL);
+    write_bytes(in_scratch("generation_config.json"), "{\"eos\"", 6);
+    expect_refused("generation_config.json:1: it is not as JSON must be: '':' "
+                   "expected near end of file'");
+}
+END_TEST
+
 /* ---- theta ---- */
 
 static const struct {
@@ -617,6 +707,10 @@ int main(void)
     tcase_add_loop_test(tests, what_rotor_cannot_express_is_refused_by_its_key, 0, CONFIGS);
     tcase_add_test(tests, what_is_absent_is_as_transformers_has_it);
     tcase_add_test(tests, the_keys_of_a_folder_are_those_of_the_model);
+    tcase_add_loop_test(tests, the_tokens_that_end_a_text_are_found, 0, 11);
+    tcase_add_test(tests, what_cannot_end_a_text_is_a_warning);
+    tcase_add_test(tests, a_long_list_of_ends_is_one_warning);
+    tcase_add_test(tests, a_generation_config_that_is_broken_is_refused);
     tcase_add_loop_test(tests, theta_is_what_the_parameters_make_it, 0, ROPES);
     tcase_add_loop_test(tests, a_tensor_that_is_missing_is_named, 0, 4);
     tcase_add_loop_test(tests, frequencies_of_older_files_and_a_tied_decoder_are_passed_over, 0, 2);

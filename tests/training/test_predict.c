@@ -5,6 +5,7 @@
 
 #include "core/random.h"
 #include "data/batch.h"
+#include "data/vocabulary.h"
 #include "train/run/predict.h"
 
 #include <math.h>
@@ -16,8 +17,9 @@ enum { LENGTH = 32, FIRST_UNIT = 5, VOCAB = 100, ADDED = 20, SEED = 7 };
 #define ID_OF(character) (FIRST_UNIT + (character) - ' ')
 #define CHARACTER_OF(id) (' ' + (id) - FIRST_UNIT)
 
-static const char text_config[] = "[model]\nlayers = 1\ndim = 16\nheads = 2\ncausal = %s\n"
-                                  "[data]\ntask = text\nlevel = char\nlength = 32\nfile = %s\nobjective = %s\n";
+static const char text_config[] =
+    "[model]\nlayers = 1\ndim = 16\nheads = 2\ncausal = %s\n"
+    "[data]\ntask = text\nlevel = char\nlength = 32\nfile = %s\nobjective = %s\n";
 
 static rt_config config;
 static rt_data *data;
@@ -129,8 +131,8 @@ START_TEST(a_continuation_is_drawn_from_the_probabilities)
 }
 END_TEST
 
-/* The K most likely characters, and of those as many as make up P, by their definition: whoever is left
- * out is smaller than everybody that is kept. */
+/* The K most likely characters, and of those as many as make up P, by their definition: whoever is
+ * left out is smaller than everybody that is kept. */
 static void keep(double p[VOCAB], int top_k, double top_p)
 {
     double kept[VOCAB] = {0}, sum = 0;
@@ -189,6 +191,49 @@ START_TEST(every_unit_has_a_draw_of_its_own)
 }
 END_TEST
 
+/* The token takes part with its probability, and nothing is printed for it; the other special ones
+ * still have none. */
+START_TEST(a_token_that_ends_a_text_is_chosen_as_a_unit_is)
+{
+    enum { SEEDS = 200 };
+    const int32_t ids[LENGTH] = {RT_ID_CLS, ID_OF('a'), ID_OF('b')};
+    int ended = 0;
+    make_model(true);
+    ((rt_vocabulary *)rt_data_vocabulary(data))->ends = (rt_end_ids){1, {RT_ID_SEP}};
+    const rt_roformer_input in = {.B = 1, .T = 3, .ids = ids, .padding_id = RT_NO_PADDING};
+    rt_graph *g = rt_graph_new();
+    rt_graph_record(g, false);
+    const rt_tensor *logits = rt_roformer_logits(model, g, rt_roformer_encode(model, g, &in));
+    double p[VOCAB] = {0}, sum = 0;
+    for (int id = 0; id < VOCAB; id++)
+        if (id == RT_ID_SEP || id >= FIRST_UNIT)
+            sum += p[id] = exp((double)logits->data[2 * VOCAB + id] / 3);
+    rt_graph_free(g);
+    for (int seed = 0; seed < SEEDS; seed++) {
+        const rt_predict_options o = {.text = "ab",
+                                      .temperature = 3,
+                                      .seed = (uint64_t)seed,
+                                      .count = 1};
+        char printed[256] = "", expected[8] = "ab\n";
+        rt_predicted predicted;
+        double left = rt_random_uniform((rt_random){o.seed, 0, RT_STREAM_SAMPLE}, 0) * sum;
+        int id = -1;
+        while (left >= 0)
+            left -= p[++id];
+        if (id != RT_ID_SEP)
+            snprintf(expected, sizeof expected, "ab%c\n", (char)CHARACTER_OF(id));
+        FILE *to = fmemopen(printed, sizeof printed, "w");
+        ck_assert(!rt_predict(to, model, data, &config, &o, &predicted).code);
+        fclose(to);
+        ck_assert_str_eq(printed, expected);
+        ended += id == RT_ID_SEP;
+    }
+    ck_assert_int_gt(ended, 0);
+    ck_assert_int_lt(ended, SEEDS / 2);
+    free_model();
+}
+END_TEST
+
 /* "mask 1: 'x' 0.123, ..." has the most likely characters with their probabilities. */
 START_TEST(a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals)
 {
@@ -224,6 +269,7 @@ int main(void)
     tcase_add_loop_test(tests, a_continuation_is_drawn_from_the_probabilities, 0, 4);
     tcase_add_loop_test(tests, choices_are_among_the_most_likely, 0, 6);
     tcase_add_test(tests, every_unit_has_a_draw_of_its_own);
+    tcase_add_test(tests, a_token_that_ends_a_text_is_chosen_as_a_unit_is);
     tcase_add_test(tests, a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals);
     return run_suite(suite);
 }

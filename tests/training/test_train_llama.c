@@ -139,6 +139,51 @@ START_TEST(who_does_not_train_needs_no_memory_for_it)
 }
 END_TEST
 
+/* A decoder whose text says abcdefghijklmnop over and over, as a folder that calls one of the
+ * letters the end of a text: used as it is, trained on, and written again. */
+START_TEST(a_token_that_ends_a_text_is_kept_and_ends_it)
+{
+    static const char predict[] = "--predict abcd --tokens 20 --temperature 0 --quiet";
+    expect_exit(w, 0, "for i in $(seq 200); do printf abcdefghijklmnop; done >text.txt");
+    expect_exit(w, 0,
+                "printf '[data]\ntask = text\nfile = text.txt\nlevel = byte\nlength = 32\n"
+                "objective = lm\n[model]\nkind = decoder\nlayers = 1\ndim = 32\nheads = 2\n"
+                "[optimizer]\nlr = 0.005\n[train]\nsteps = 150\nbatch_size = 16\n' >t.ini");
+    expect_exit(w, 0, "$TRAIN t.ini --quiet");
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/t --export m --quiet");
+    expect_exit(w, 0, "grep -q '\"eos_token_id\": null' m/config.json");
+    expect_exit(w, 0, "$TRAIN --checkpoint m %s", predict);
+    ck_assert_str_eq(w->out, "abcdefghijklmnopabcdefgh\n");
+    /* h is 4 + 104 */
+    expect_exit(w, 0,
+                "sed -i 's/\"eos_token_id\": null/\"eos_token_id\": [3, 108]/' m/config.json; "
+                "$TRAIN --checkpoint m %s",
+                predict);
+    ck_assert_str_eq(w->out, "abcdefg\n");
+    expect_exit(w, 0,
+                "$TRAIN t.ini --quiet run.name=on train.steps=2 train.init_from=m; "
+                "$TRAIN runs/on/config.ini --quiet train.steps=4 --resume");
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/on %s", predict);
+    ck_assert_str_eq(w->out, "abcdefg\n");
+    expect_exit(w, 0,
+                "$TRAIN --checkpoint runs/on --export again --quiet; "
+                "grep -q '\"eos_token_id\": \\[3, 108\\]' again/config.json");
+    expect_exit(w, 0,
+                "echo '{\"eos_token_id\": 110}' >again/generation_config.json; "
+                "$TRAIN --checkpoint again %s",
+                predict);
+    ck_assert_str_eq(w->out, "abcdefghi\n");
+    expect_exit(w, 0,
+                "echo '{\"eos_token_id\": 260}' >again/generation_config.json; "
+                "$TRAIN --checkpoint again %s",
+                predict);
+    ck_assert_str_eq(w->out, "abcdefghijklmnopabcdefgh\n");
+    expect_text(w->err, "train: warning: generation_config.json: eos_token_id must be a whole "
+                        "number from 0 to 259, or a list of at most 8 of them; no token ends a "
+                        "text\n");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("train llama");
@@ -152,5 +197,6 @@ int main(void)
     tcase_add_loop_test(tests, what_is_written_evaluates_as_the_run_does, 0, 6);
     tcase_add_test(tests, what_cannot_be_written_is_exit_2);
     tcase_add_test(tests, who_does_not_train_needs_no_memory_for_it);
+    tcase_add_test(tests, a_token_that_ends_a_text_is_kept_and_ends_it);
     return run_suite(suite);
 }

@@ -8,17 +8,14 @@
  *   /                          attributes format "rotor", version, step, precision, blas, seed,
  *                              best_eval_loss, best_eval_step
  *   /vocabulary                of a model of text: the bytes of its vocab.txt or
- *                              tokenizer.json (see data/vocabulary.h); attributes level, kind, and
- *                              of a tokenizer.json pad, cls, mask, sep: ids or -1
- *   /labels                    of a model of labelled data: the names of the classes, one a line
- *                              (data/labels.h)
- *   /config                    the configuration, an INI text
- *   /past_schedules            of a run that was extended with another schedule: a table in CSV
- *                              (train/config/past_schedules.h)
- *   /model/a/b/c               the parameter a.b.c
- *                              attributes pairing, base, head_dim, theta_form, theta_scope
- *   /theta_start               of a learned theta: where it started, (layers, rows, R/2),
- *                              radians per position
+ *                              tokenizer.json (see data/vocabulary.h); attributes level, kind, of
+ *                              a tokenizer.json pad, cls, mask, sep: ids or -1; and, of a model
+ * that knows them, ends: the ids that end a text, with blanks between /labels                    of
+ * a model of labelled data: the names of the classes, one a line (data/labels.h) /config the
+ * configuration, an INI text /past_schedules            of a run that was extended with another
+ * schedule: a table in CSV (train/config/past_schedules.h) /model/a/b/c               the parameter
+ * a.b.c attributes pairing, base, head_dim, theta_form, theta_scope /theta_start               of a
+ * learned theta: where it started, (layers, rows, R/2), radians per position
  *   /optimizer/first_moment/a/b/c, /optimizer/second_moment/a/b/c
  *                              attribute schedule_steps
  *   /random                    attributes generator, seed, step

@@ -3,6 +3,8 @@
 #include "core/memory.h"
 #include "train/config/config.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const levels[] = {RT_LEVELS(RT_CHOICE_WORD) NULL};
@@ -32,6 +34,35 @@ static rt_special_ids get_special(rt_image *image)
     return ids;
 }
 
+/* Numbers with blanks between them, if there are any. */
+static void put_ends(rt_image *image, const rt_end_ids *ends)
+{
+    char word[RT_WORD_SIZE] = "";
+    int size = 0;
+    for (int i = 0; i < ends->count; i++)
+        size +=
+            snprintf(word + size, sizeof word - (size_t)size, i ? " %d" : "%d", (int)ends->ids[i]);
+    if (ends->count)
+        rt_image_put_word(image, "/vocabulary", "ends", word);
+}
+
+static rt_end_ids get_ends(rt_image *image)
+{
+    char word[RT_WORD_SIZE], *rest = word, *end;
+    rt_end_ids ends = {0};
+    rt_image_word(image, "/vocabulary", "ends", word);
+    for (; *rest && ends.count < RT_MOST_ENDS; rest = end) {
+        const long id = strtol(rest, &end, 10);
+        if (end == rest || id < 0 || id > INT32_MAX)
+            break;
+        ends.ids[ends.count++] = (int32_t)id;
+    }
+    if (*rest)
+        rt_image_fail(image, RT_CHECKPOINT, "ends of the vocabulary are '%s', not %d ids at most",
+                      word, RT_MOST_ENDS);
+    return ends;
+}
+
 void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabulary)
 {
     char *text;
@@ -45,6 +76,7 @@ void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabula
     rt_image_put_word(image, "/vocabulary", "kind", kinds[vocabulary->alphabet]);
     if (vocabulary->bpe)
         put_special(image, &vocabulary->special);
+    put_ends(image, &vocabulary->ends);
     if (vocabulary->lowercase) /* a vocabulary without it is cased */
         rt_image_put_word(image, "/vocabulary", "lowercase", lowercase[true]);
     rt_free(text);
@@ -96,6 +128,8 @@ rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image, int64_t version, co
         kind.has_known = kind.level == RT_LEVEL_BPE;
         if (kind.has_known)
             kind.known = get_special(image);
+        if (rt_image_has_attribute(image, path, "ends"))
+            kind.ends = get_ends(image);
         if (!rt_image_failed(image))
             status = rt_vocabulary_read(&vocabulary, kind, path, bytes, size);
     } else if (size) {

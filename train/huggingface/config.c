@@ -156,6 +156,8 @@ rt_status rt_huggingface_read_config(rt_huggingface *there, const char *folder)
         return status;
     rt_reading r = {.json = json, .status = rt_ok()};
     read_all(&r, there);
+    if (!r.status.code && there->options.causal)
+        r.status = rt_huggingface_read_ends(there, folder, json);
     json_decref(json);
     return r.status;
 }

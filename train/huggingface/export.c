@@ -49,15 +49,10 @@ static rt_status make_folder(const char *folder, bool overwrite)
  * it nobody takes the folder for a whole one, until the new one is written at the end. */
 static rt_status remove_older(const char *folder)
 {
-    static const char *const names[] = {RT_HF_CONFIG,
-                                        RT_WEIGHTS_FILE,
-                                        RT_WEIGHTS_INDEX,
-                                        RT_HF_VOCAB,
-                                        RT_HF_TOKENIZER,
-                                        RT_HF_PIECES,
-                                        "special_tokens_map.json",
-                                        "added_tokens.json",
-                                        "generation_config.json"};
+    static const char *const names[] = {
+        RT_HF_CONFIG,    RT_WEIGHTS_FILE, RT_WEIGHTS_INDEX,          RT_HF_VOCAB,
+        RT_HF_TOKENIZER, RT_HF_PIECES,    "special_tokens_map.json", "added_tokens.json",
+        RT_HF_GENERATE};
     char path[RT_PATH_SIZE];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         rt_status status = rt_path_join(path, folder, names[i]);

@@ -42,6 +42,7 @@ typedef struct rt_huggingface {
     int length;                     /* tokens that it was trained on, if rotor wrote it; otherwise
                                        max_positions */
     bool own;                       /* rotor wrote it */
+    rt_end_ids ends;                /* of a causal model: eos_token_id */
     int padding_id;                 /* the id whose embedding was not trained; RT_NO_PADDING */
     char **labels;                  /* (options.labels), of the sequence and token heads; or NULL */
     double *theta;                  /* if options.theta.learn, laid out as rt_roformer_theta */

@@ -130,6 +130,20 @@ static rt_status check_vocabulary(const rt_imported *m)
                     words, m->vocabulary->count);
 }
 
+/* The vocabulary knows from now on what ends a text. Rows behind its last token are of no token. */
+static rt_status take_ends(rt_imported *m)
+{
+    const rt_end_ids *ends = &m->there->ends;
+    rt_status status = rt_ok();
+    for (int i = 0; m->vocabulary && i < ends->count && !status.code; i++)
+        if (ends->ids[i] < m->vocabulary->count)
+            m->vocabulary->ends.ids[m->vocabulary->ends.count++] = ends->ids[i];
+        else
+            status = add_warning(m->there, "eos_token_id names a token that the vocabulary has "
+                                           "not: it ends no text");
+    return status;
+}
+
 rt_status rt_imported_open(rt_imported **imported_new, const char *folder)
 {
     rt_imported *m = rt_alloc(1, sizeof *m);
@@ -141,6 +155,8 @@ rt_status rt_imported_open(rt_imported **imported_new, const char *folder)
         status = read_vocabulary(m, folder);
     if (!status.code)
         status = check_vocabulary(m);
+    if (!status.code)
+        status = take_ends(m);
     if (!status.code)
         status = read_labels(m);
     if (!status.code)

@@ -5,7 +5,8 @@
  *
  * The vocabulary is that of vocab.txt or, without one, of tokenizer.json; what its tokenizer does
  * otherwise than BERT's is RT_CHECKPOINT, with the file and the key, and of a decoder a warning:
- * then the folder is one of ids. Labels are in the order of
+ * then the folder is one of ids. It has the tokens that end a text, if the folder names them.
+ * Labels are in the order of
  * their bytes, as everywhere in rotor (data/labels.h): the rows of the head are put in that order.
  */
 

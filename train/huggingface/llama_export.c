@@ -96,13 +96,27 @@ static void put_id(rt_writer *w, const char *key, const rt_huggingface_export *e
         rt_put_null(w, key);
 }
 
+/* A number, or a list where there are several. */
+static void put_ends(rt_writer *w, const rt_huggingface_export *export)
+{
+    const rt_end_ids *ends = export->vocabulary ? &export->vocabulary->ends : NULL;
+    if (!ends || ends->count < 2) {
+        put_id(w, "eos_token_id", export, ends && ends->count ? ends->ids[0] : RT_NO_ID);
+        return;
+    }
+    rt_writer_add(w, "  \"eos_token_id\": [");
+    for (int i = 0; i < ends->count; i++)
+        rt_writer_add(w, i ? ", %d" : "%d", (int)ends->ids[i]);
+    rt_writer_add(w, "],\n");
+}
+
 /* Ids alone have no meaning that transformers should know of. */
 static void put_ids(rt_writer *w, const rt_huggingface_export *export)
 {
     const rt_special_ids *special =
         export->vocabulary ? &export->vocabulary->special : &rt_default_special_ids;
     put_id(w, "bos_token_id", export, special->cls);
-    put_id(w, "eos_token_id", export, special->sep);
+    put_ends(w, export);
     put_id(w, "pad_token_id", export, rt_vocabulary_pads(special) ? special->pad : RT_NO_ID);
 }
 

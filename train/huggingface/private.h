@@ -11,6 +11,7 @@
 #define RT_HF_VOCAB     "vocab.txt"
 #define RT_HF_TOKENIZER "tokenizer_config.json"
 #define RT_HF_PIECES    "tokenizer.json"
+#define RT_HF_GENERATE  "generation_config.json"
 
 /* Names of rotor's parameters. */
 #define RT_HF_ENCODER "roformer."
@@ -47,6 +48,12 @@ struct rt_huggingface_files {
 
 /* Fills what config.json says. */
 rt_status rt_huggingface_read_config(rt_huggingface *there, const char *folder) RT_MUST_CHECK;
+
+/* Reads the tokens that end a text: eos_token_id, a number or a list of them, of
+ * generation_config.json or, where that has none, of config.json. What cannot be ids of the model
+ * is a warning. */
+rt_status rt_huggingface_read_ends(rt_huggingface *there, const char *folder,
+                                   const json_t *config) RT_MUST_CHECK;
 
 /* Reads rotor_theta, if it is there. */
 void rt_huggingface_read_theta(rt_reading *r, const rt_roformer_options *o, rt_written_theta *t);

@@ -6,7 +6,8 @@
  *     mlm        fills every [MASK]: the filled text, and a line with the most likely units of each
  *     lm         continues the text, unit by unit, each written as soon as it is chosen (UTF-8 is
  *                never broken). At data.length tokens the model goes on from the newest half of
- *                them; at the end of its positions the text ends; position.scaling = dynamic has no
+ *                them; where it chooses a token that ends a text (vocabulary.h), and at the end
+ *                of its positions, the text ends; position.scaling = dynamic has no
  *                such limit
  *     classify   label<TAB>probability, of the most likely label; of pairs the text is
  *                text<TAB>text_b

@@ -111,6 +111,8 @@ static rt_status add_units(rt_prediction *p, written *w)
     fflush(p->to);
     for (int n = 0; n < p->o->count && !status.code && !end; n++) {
         const int32_t id = rt_prediction_choose(p, n);
+        if (rt_vocabulary_is_end(p->vocabulary, id))
+            break;
         const bool stop = write_unit(p, w, id);
         if (stop || n + 1 == p->o->count)
             break;
@@ -146,6 +148,7 @@ static rt_status go_on(rt_prediction *p)
 rt_status rt_predict_continuation(rt_prediction *p)
 {
     int masks;
+    p->ends = true;
     rt_status status = rt_prediction_read(p, &masks);
     if (!status.code && masks)
         status = rt_error(RT_ARGUMENT, "a text to continue has no [MASK]");

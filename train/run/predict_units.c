@@ -6,7 +6,6 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "ops/engine.h"
-#include "train/step/most_likely.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -57,14 +56,30 @@ rt_status rt_prediction_logits(rt_prediction *p, const int32_t *ids, int length,
     return status.code ? status : rt_engine_status();
 }
 
+static bool can_be_chosen(const rt_prediction *p, int32_t id)
+{
+    return rt_vocabulary_is_unit(p->vocabulary, id) ||
+           (p->ends && rt_vocabulary_is_end(p->vocabulary, id));
+}
+
+/* Of equals the first. */
+static int32_t most_likely(const rt_prediction *p)
+{
+    int32_t best = rt_vocabulary_unit(p->vocabulary, 0);
+    for (int32_t id = 0; id < p->vocabulary->count; id++)
+        if (can_be_chosen(p, id) && p->weights[id] > p->weights[best])
+            best = id;
+    return best;
+}
+
 void rt_prediction_probabilities(rt_prediction *p, double temperature)
 {
     const int count = p->vocabulary->count;
-    const double largest = (double)p->weights[rt_most_likely_unit(p->vocabulary, p->weights)];
+    const double largest = (double)p->weights[most_likely(p)];
     double sum = 0;
     for (int32_t id = 0; id < count; id++) {
         const double x = ((double)p->weights[id] - largest) / temperature;
-        p->weights[id] = rt_vocabulary_is_unit(p->vocabulary, id) ? (real)exp(x) : 0;
+        p->weights[id] = can_be_chosen(p, id) ? (real)exp(x) : 0;
         sum += (double)p->weights[id];
     }
     for (int32_t id = 0; id < count; id++)
@@ -100,7 +115,7 @@ void rt_prediction_keep(rt_prediction *p, int top_k, double top_p)
 int32_t rt_prediction_choose(rt_prediction *p, int n)
 {
     if (p->o->temperature == 0)
-        return rt_most_likely_unit(p->vocabulary, p->weights);
+        return most_likely(p);
     rt_prediction_probabilities(p, p->o->temperature);
     if (p->o->top_k || p->o->top_p > 0)
         rt_prediction_keep(p, p->o->top_k, p->o->top_p);
@@ -108,5 +123,5 @@ int32_t rt_prediction_choose(rt_prediction *p, int n)
     for (int32_t id = 0; id < p->vocabulary->count; id++)
         if ((left -= (double)p->weights[id]) < 0)
             return id;
-    return rt_most_likely_unit(p->vocabulary, p->weights);
+    return most_likely(p);
 }

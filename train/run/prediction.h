@@ -26,6 +26,7 @@ typedef struct rt_prediction {
     rt_unknown unknown; /* of it, which counts its bytes */
     bool cut;
     bool full, ended;      /* continuation: has come to the end of the context; and stopped there */
+    bool ends;             /* continuation: what ends a text can be chosen as well */
     rt_prediction_ids s;   /* masks, continuation */
     real *weights;         /* (V), likewise: logits, then probabilities */
     int32_t *order;        /* (V): ids, the most likely first */
@@ -49,7 +50,8 @@ rt_status rt_prediction_append(rt_prediction_ids *s, const int32_t *ids, int cou
 rt_status rt_prediction_logits(rt_prediction *p, const int32_t *ids, int length,
                                int place) RT_MUST_CHECK;
 
-/* Logits to probabilities of units: those of special tokens become 0. */
+/* Logits to probabilities of units, and of what ends a text where p->ends: those of other tokens
+ * become 0. */
 void rt_prediction_probabilities(rt_prediction *p, double temperature);
 
 /* Leaves of the probabilities those of top_k and top_p, which then add up to 1. Of units that are
