@@ -5,22 +5,23 @@
 #include "models/session.h"
 #include "train/step/workers.h"
 
-/* A decoder that reads a prompt and goes on, always with the most likely token. A token needs every
- * weight once, so the yardstick is a loop in which as many threads read them all: what the memory
- * gives, if they do not fit the caches. Random weights; the head is tied. */
+/* A decoder that reads prompts and goes on with all of them together, always with the most likely
+ * token. A step needs every weight once, so the yardstick is a loop in which as many threads read
+ * them all: what the memory gives, if they do not fit the caches. Random weights; the head is tied.
+ */
 
 enum { FEWEST = 5, WARM_UP = 1, PARTS = 64 };
 
 static const double long_enough = 10;
 
-enum { LAYERS, DIM, HEADS, KV_HEADS, FFN, VOCAB, PROMPT, TOKENS, SIZES };
+enum { LAYERS, DIM, HEADS, KV_HEADS, FFN, VOCAB, PROMPT, TOKENS, TEXTS, SIZES, MOST_TEXTS = 64 };
 
 typedef struct generation {
     rt_roformer *model;
-    rt_session *session;
+    rt_session *sessions[MOST_TEXTS];
     int32_t *ids; /* (prompt) */
-    real *logits; /* (V) */
-    int prompt, tokens;
+    real *logits; /* (texts, V) */
+    int prompt, tokens, texts;
     rt_workers *workers;
     real sum[PARTS]; /* of the weights, so that reading them is not left out */
 } generation;
@@ -50,30 +51,38 @@ static double read_weights(const bench_options *o, generation *w)
     return bench_now(o) - start;
 }
 
-static int32_t most_likely(const generation *w)
+static int32_t most_likely(const generation *w, int text)
 {
-    const rt_tensor logits = rt_tensor_of(w->logits, NULL, RT_SHAPE_OF(1, w->model->options.vocab));
-    return rt_largest(&logits, 0);
+    const rt_tensor logits =
+        rt_tensor_of(w->logits, NULL, RT_SHAPE_OF(w->texts, w->model->options.vocab));
+    return rt_largest(&logits, (size_t)text);
 }
 
-static rt_status read_prompt(const bench_options *o, generation *w, double *seconds)
-{
-    rt_status status = rt_session_keep(w->session, 0);
-    const double start = bench_now(o);
-    if (!status.code)
-        status = rt_session_feed(w->session, w->ids, w->prompt, 1, w->logits);
-    *seconds = bench_now(o) - start;
-    return status;
-}
-
-/* Seconds a token. */
-static rt_status go_on(const bench_options *o, generation *w, double *seconds)
+/* The same for every text. Seconds a text. */
+static rt_status read_prompts(const bench_options *o, generation *w, double *seconds)
 {
     rt_status status = rt_ok();
     const double start = bench_now(o);
+    for (int i = 0; i < w->texts && !status.code; i++) {
+        real *logits = w->logits + (size_t)i * (size_t)w->model->options.vocab;
+        status = rt_session_keep(w->sessions[i], 0);
+        if (!status.code)
+            status = rt_session_feed(w->sessions[i], w->ids, w->prompt, 1, logits);
+    }
+    *seconds = (bench_now(o) - start) / w->texts;
+    return status;
+}
+
+/* Seconds a step. */
+static rt_status go_on(const bench_options *o, generation *w, double *seconds)
+{
+    int32_t ids[MOST_TEXTS];
+    rt_status status = rt_ok();
+    const double start = bench_now(o);
     for (int n = 0; n < w->tokens && !status.code; n++) {
-        const int32_t id = most_likely(w);
-        status = rt_session_feed(w->session, &id, 1, 1, w->logits);
+        for (int i = 0; i < w->texts; i++)
+            ids[i] = most_likely(w, i);
+        status = rt_session_feed_each(w->sessions, w->texts, ids, w->logits);
     }
     *seconds = (bench_now(o) - start) / w->tokens;
     return status;
@@ -81,17 +90,18 @@ static rt_status go_on(const bench_options *o, generation *w, double *seconds)
 
 static void print(const bench_options *o, const generation *w, const bench_times times[3])
 {
-    const double prompt = bench_median(&times[1]), token = bench_median(&times[2]);
+    const double prompt = bench_median(&times[1]), step = bench_median(&times[2]);
     const double bytes = (double)w->model->parameters.block_size * sizeof(real);
     BENCH_ROW(o, true, BENCH_NUMBER("threads", 7, 0, rt_workers_count(w->workers)),
-              BENCH_NUMBER("runs", 4, 0, times[0].count), BENCH_NUMBER("MB", 6, 0, 1e-6 * bytes),
+              BENCH_NUMBER("texts", 5, 0, w->texts), BENCH_NUMBER("runs", 4, 0, times[0].count),
+              BENCH_NUMBER("MB", 6, 0, 1e-6 * bytes),
               BENCH_NUMBER("GB/s", 6, 1, 1e-9 * bytes / bench_median(&times[0])),
               BENCH_NUMBER("prompt tokens/s", 15, 1, w->prompt / prompt),
-              BENCH_NUMBER("ms/token", 9, 3, 1e3 * token),
-              BENCH_NUMBER("low", 9, 3, 1e3 * bench_quartile(&times[2], 1)),
-              BENCH_NUMBER("high", 9, 3, 1e3 * bench_quartile(&times[2], 3)),
-              BENCH_NUMBER("tokens/s", 9, 1, 1 / token),
-              BENCH_NUMBER("token/reading", 13, 2, bench_ratio(&times[2], &times[0])));
+              BENCH_NUMBER("ms/token", 9, 3, 1e3 * step / w->texts),
+              BENCH_NUMBER("low", 9, 3, 1e3 * bench_quartile(&times[2], 1) / w->texts),
+              BENCH_NUMBER("high", 9, 3, 1e3 * bench_quartile(&times[2], 3) / w->texts),
+              BENCH_NUMBER("tokens/s", 9, 1, w->texts / step),
+              BENCH_NUMBER("step/reading", 12, 2, bench_ratio(&times[2], &times[0])));
 }
 
 static rt_status measure(const bench_options *o, generation *w)
@@ -101,7 +111,7 @@ static rt_status measure(const bench_options *o, generation *w)
     rt_status status = rt_ok();
     while (!status.code && bench_next(&rounds, o, long_enough)) {
         double seconds[3] = {read_weights(o, w), 0, 0};
-        status = read_prompt(o, w, &seconds[1]);
+        status = read_prompts(o, w, &seconds[1]);
         if (!status.code)
             status = go_on(o, w, &seconds[2]);
         for (int i = 0; i < 3 && bench_counts(&rounds); i++)
@@ -131,18 +141,22 @@ static rt_status generation_new(generation *w, const int n[SIZES])
                                          .position = {.pairing = RT_HALF,
                                                       .fraction = 1,
                                                       .frequencies = {.base = 10000}}};
-    if (n[PROMPT] < 1 || n[TOKENS] < 1)
-        return rt_error(RT_CONFIG, "prompt and tokens must be at least 1");
-    rt_status status = rt_roformer_new(&w->model, &options, 1, NULL);
-    if (!status.code)
-        status = rt_session_new(&w->session, w->model, 0);
-    if (status.code)
-        return status;
-    rt_session_set_crew(w->session, rt_workers_crew(w->workers));
+    if (n[PROMPT] < 1 || n[TOKENS] < 1 || n[TEXTS] < 1 || n[TEXTS] > MOST_TEXTS)
+        return rt_error(RT_CONFIG, "prompt and tokens must be at least 1, texts from 1 to %d",
+                        MOST_TEXTS);
     w->prompt = n[PROMPT];
     w->tokens = n[TOKENS];
+    w->texts = n[TEXTS];
+    rt_status status = rt_roformer_new(&w->model, &options, 1, NULL);
+    for (int i = 0; i < w->texts && !status.code; i++) {
+        status = rt_session_new(&w->sessions[i], w->model, 0);
+        if (!status.code)
+            rt_session_set_crew(w->sessions[i], rt_workers_crew(w->workers));
+    }
+    if (status.code)
+        return status;
     w->ids = rt_alloc((size_t)w->prompt, sizeof *w->ids);
-    w->logits = rt_alloc((size_t)n[VOCAB], sizeof *w->logits);
+    w->logits = rt_alloc((size_t)w->texts * (size_t)n[VOCAB], sizeof *w->logits);
     if (!w->ids || !w->logits)
         return rt_out_of_memory("a benchmark");
     for (int t = 0; t < w->prompt; t++)
@@ -153,8 +167,8 @@ static rt_status generation_new(generation *w, const int n[SIZES])
 rt_status bench_generate(const bench_options *o, int argc, char **argv)
 {
     static const char *const names[] = {"layers", "dim",    "heads",  "kv_heads", "ffn",
-                                        "vocab",  "prompt", "tokens", NULL};
-    int n[SIZES] = {6, 288, 6, 6, 768, 32000, 256, 64};
+                                        "vocab",  "prompt", "tokens", "texts",    NULL};
+    int n[SIZES] = {6, 288, 6, 6, 768, 32000, 256, 64, 1};
     generation w = {.model = NULL};
     rt_status status = bench_sizes(argc, argv, names, n);
     if (!status.code)
@@ -163,7 +177,8 @@ rt_status bench_generate(const bench_options *o, int argc, char **argv)
         status = generation_new(&w, n);
     if (!status.code)
         status = measure(o, &w);
-    rt_session_free(w.session);
+    for (int i = 0; i < MOST_TEXTS; i++)
+        rt_session_free(w.sessions[i]);
     rt_roformer_free(w.model);
     rt_workers_free(w.workers);
     rt_free(w.ids);

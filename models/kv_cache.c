@@ -7,6 +7,15 @@
 
 /* ---- life ---- */
 
+double rt_kv_cache_bytes(const rt_roformer_options *o, int tokens)
+{
+    const double D = (double)o->dim / o->heads, H = o->heads;
+    const double row = D * (o->kv_heads ? o->kv_heads : o->heads);
+    const double rows = 2.0 * (o->window && o->window < tokens ? o->window : tokens);
+    const bool softmax = o->attention == RT_ATTENTION_SOFTMAX;
+    return o->layers * (softmax ? 2 * rows * row : H * (D + 1) * (D + 1) + H) * sizeof(real);
+}
+
 static void clear_state(const rt_kv_cache *c, const rt_linear_state *state)
 {
     if (!c->state_size)
@@ -166,4 +175,37 @@ bool rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_te
     *k = leaf(g, layer->keys + begin, *k, behind + T);
     *v = leaf(g, layer->values + begin, *v, behind + T);
     return *k && *v;
+}
+
+/* ---- several texts ---- */
+
+rt_tensor *rt_kv_part(rt_graph *g, rt_tensor *x, int i, int count)
+{
+    if (!x || count == 1)
+        return x;
+    rt_shape shape = rt_tensor_shape(x);
+    rt_tensor *part = rt_graph_memory(g, 1, sizeof *part);
+    shape.axis[0] = 1;
+    if (part)
+        *part = rt_tensor_of(x->data + (size_t)i * rt_shape_size(shape), NULL, shape);
+    return part;
+}
+
+rt_tensor *rt_kv_put(rt_graph *g, rt_tensor *all, rt_tensor *part, int i, int count)
+{
+    if (!part || count == 1)
+        return part;
+    const size_t size = rt_size(part);
+    if (!i) {
+        rt_shape shape = rt_tensor_shape(part);
+        real *rows = rt_graph_memory(g, (size_t)count * size, sizeof *rows);
+        all = rt_graph_memory(g, 1, sizeof *all);
+        shape.axis[0] = count;
+        if (!rows || !all)
+            return NULL;
+        *all = rt_tensor_of(rows, NULL, shape);
+    }
+    if (all)
+        memcpy(all->data + (size_t)i * size, part->data, size * sizeof(real));
+    return all;
 }

@@ -3,7 +3,7 @@
 
 /* What a causal model keeps of the tokens that it has read, so that a new one costs one row: keys
  * and values as attention takes them, rotated; of those that no window of tokens to come can see,
- * none; with linear attention their sums, whose size is constant. One sequence; rt_session is what
+ * none; with linear attention their sums, whose size is constant. Of one text; rt_session is what
  * feeds it.
  */
 
@@ -32,6 +32,9 @@ typedef struct rt_kv_cache {
 rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_roformer_options *options) RT_MUST_CHECK;
 void rt_kv_cache_free(rt_kv_cache *c);
 
+/* The most bytes that are kept of a text of so many tokens. */
+double rt_kv_cache_bytes(const rt_roformer_options *options, int tokens);
+
 /* As if nothing had been read. */
 void rt_kv_cache_clear(rt_kv_cache *c);
 
@@ -50,5 +53,14 @@ bool rt_kv_cache_begin(rt_kv_cache *c, rt_graph *g, int T);
  * that these tokens can see, (1, Tk, G, D): they live until the graph is cleared. The tokens count
  * as read when c->count says so. False if the graph has failed. */
 bool rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v);
+
+/* ---- several texts, each with its own ---- */
+
+/* The rows of one of `count` texts among x (count, ...), as (1, ...); of a single one x itself. */
+rt_tensor *rt_kv_part(rt_graph *g, rt_tensor *x, int i, int count);
+
+/* The other way round: `all`, made with text 0, when it is NULL, with the rows of text i as well.
+ * Nothing goes back through it. NULL if the graph has failed. */
+rt_tensor *rt_kv_put(rt_graph *g, rt_tensor *all, rt_tensor *part, int i, int count);
 
 #endif

@@ -80,24 +80,42 @@ static void add_encoder(rt_roformer *m)
 
 /* ---- forward ---- */
 
-static rt_token_span span_of(const rt_roformer_input *in)
+/* Texts of which something is kept have places of their own, and their turns one by one where these
+ * matter: with positions, and in attention. Those of a batch have the same places. */
+static int turns_of(const rt_roformer_input *in)
 {
-    if (!in->cache)
+    return in->caches ? in->B : 1;
+}
+
+static rt_token_span span_of(const rt_roformer_input *in, int turn)
+{
+    const rt_kv_cache *cache = in->caches ? in->caches[turn] : NULL;
+    if (!cache)
         return (rt_token_span){0, in->T, in->T};
-    const int end = in->cache->count + in->T;
-    return (rt_token_span){in->cache->count, in->T,
-                           in->cache->length > end ? in->cache->length : end};
+    const int end = cache->count + in->T;
+    return (rt_token_span){cache->count, in->T, cache->length > end ? cache->length : end};
 }
 
 /* What is kept has no gradient, and no place for padding. */
-static bool cache_fits(const rt_roformer *m, rt_graph *g, const rt_roformer_input *in)
+static bool caches_fit(const rt_roformer *m, rt_graph *g, const rt_roformer_input *in)
 {
-    if (in->cache && (!m->options.causal || rt_graph_records(g) || in->B != 1 || in->key_mask ||
-                      in->attentions || in->cache->layer_count != m->options.layers))
+    bool fit = !in->caches ||
+               (m->options.causal && !rt_graph_records(g) && !in->key_mask && !in->attentions);
+    for (int b = 0; in->caches && fit && b < in->B; b++)
+        fit = in->caches[b]->layer_count == m->options.layers;
+    if (!fit)
         rt_graph_fail(g, RT_ARGUMENT,
-                      "[roformer] keys and values are kept of one sequence without padding, of a "
-                      "causal model, in a graph that does not record");
+                      "[roformer] keys and values are kept of texts without padding, of a causal "
+                      "model, in a graph that does not record");
     return !rt_graph_failed(g);
+}
+
+static bool begin_caches(rt_graph *g, const rt_roformer_input *in)
+{
+    for (int b = 0; in->caches && b < in->B; b++)
+        if (!rt_kv_cache_begin(in->caches[b], g, in->T))
+            return false;
+    return true;
 }
 
 static rt_tensor *norm(const rt_roformer *m, rt_graph *g, rt_tensor *x, rt_affine a)
@@ -119,11 +137,24 @@ static rt_tensor *onto(const rt_roformer *m, rt_graph *g, rt_tensor *residual, r
     return rt_affine_onto(g, residual, x, a);
 }
 
+/* Positions that are added, to the tokens of each text. */
+static rt_tensor *add_positions(rt_roformer *m, rt_graph *g, rt_tensor *x,
+                                const rt_roformer_input *in)
+{
+    const int turns = turns_of(in);
+    rt_tensor *all = NULL;
+    for (int i = 0; i < turns; i++) {
+        rt_tensor *part = rt_kv_part(g, x, i, turns);
+        all = rt_kv_put(g, all, rt_encode_embeddings(m, g, part, span_of(in, i)), i, turns);
+    }
+    return all;
+}
+
 static rt_tensor *embed(rt_roformer *m, rt_graph *g, const rt_roformer_input *in)
 {
     rt_shape shape = RT_SHAPE_OF(in->B, in->T);
     rt_tensor *x = rt_embedding(g, m->words, in->ids, shape, in->padding_id);
-    x = rt_encode_embeddings(m, g, x, span_of(in));
+    x = add_positions(m, g, x, in);
     if (m->types) {
         const int32_t *types = in->token_types;
         size_t count = (size_t)in->B * (size_t)in->T;
@@ -140,7 +171,7 @@ static rt_tensor *embed(rt_roformer *m, rt_graph *g, const rt_roformer_input *in
 
 static rt_tensor *softmax_context(rt_roformer *m, rt_graph *g, rt_tensor *q, rt_tensor *k,
                                   rt_tensor *v, int l, rt_layer_rotation rotation,
-                                  const rt_roformer_input *in)
+                                  const rt_roformer_input *in, rt_kv_cache *cache)
 {
     const rt_roformer_options *o = &m->options;
     rt_attention_options options = {.causal = o->causal,
@@ -153,10 +184,10 @@ static rt_tensor *softmax_context(rt_roformer *m, rt_graph *g, rt_tensor *q, rt_
         k = rt_rope(g, k, rotation.key);
     }
     rt_encode_scores(m, l, &options);
-    if (in->cache) {
-        if (!rt_kv_cache_append(in->cache, g, l, &k, &v))
+    if (cache) {
+        if (!rt_kv_cache_append(cache, g, l, &k, &v))
             return NULL;
-        options.key_positions = in->cache->positions;
+        options.key_positions = cache->positions;
         options.query_positions = options.key_positions + (k->shape[1] - in->T);
     }
     return rt_attention(g, q, k, v, &options);
@@ -164,35 +195,51 @@ static rt_tensor *softmax_context(rt_roformer *m, rt_graph *g, rt_tensor *q, rt_
 
 static rt_tensor *linear_context(rt_roformer *m, rt_graph *g, rt_tensor *q, rt_tensor *k,
                                  rt_tensor *v, int l, rt_layer_rotation rotation,
-                                 const rt_roformer_input *in)
+                                 const rt_roformer_input *in, rt_kv_cache *cache)
 {
     const rt_linear_form_options options = {.kind = m->options.attention,
                                             .query_rotation = rotation.query,
                                             .key_rotation = rotation.key,
                                             .causal = m->options.causal,
                                             .key_mask = in->key_mask,
-                                            .state =
-                                                in->cache ? &in->cache->layers[l].state : NULL};
+                                            .state = cache ? &cache->layers[l].state : NULL};
     return rt_linear_form(g, q, k, v, &options);
 }
 
+/* What the queries of layer l, (B, T, H, D), find in keys and values: all texts of a batch at once,
+ * or one of which something is kept. */
+static rt_tensor *context_of(rt_roformer *m, rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
+                             int l, rt_layer_rotation rotation, const rt_roformer_input *in,
+                             rt_kv_cache *cache)
+{
+    const rt_roformer_options *o = &m->options;
+    if (rotation.value && o->position.rotate_value)
+        v = rt_rope(g, v, rotation.value);
+    return o->attention == RT_ATTENTION_SOFTMAX
+               ? softmax_context(m, g, q, k, v, l, rotation, in, cache)
+               : linear_context(m, g, q, k, v, l, rotation, in, cache);
+}
+
 static rt_tensor *attend(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
-                         rt_layer_rotation rotation, const rt_roformer_input *in)
+                         const rt_layer_rotation *rotations, const rt_roformer_input *in)
 {
     const rt_roformer_options *o = &m->options;
     const rt_roformer_layer *layer = m->layers + l;
-    const int size = o->dim / o->heads;
+    const int size = o->dim / o->heads, turns = turns_of(in);
     const rt_shape heads = RT_SHAPE_OF(in->B, in->T, o->heads, size);
     const rt_shape kv_heads = RT_SHAPE_OF(in->B, in->T, o->kv_heads, size);
     rt_tensor *q = rt_reshape(g, rt_affine_apply(g, x, layer->query), heads);
     rt_tensor *k = rt_reshape(g, rt_affine_apply(g, x, layer->key), kv_heads);
     rt_tensor *v = rt_reshape(g, rt_affine_apply(g, x, layer->value), kv_heads);
-    if (rotation.value && o->position.rotate_value)
-        v = rt_rope(g, v, rotation.value);
-    rt_tensor *context = o->attention == RT_ATTENTION_SOFTMAX
-                             ? softmax_context(m, g, q, k, v, l, rotation, in)
-                             : linear_context(m, g, q, k, v, l, rotation, in);
-    return rt_reshape(g, context, RT_SHAPE_OF(in->B, in->T, o->dim));
+    const rt_layer_rotation none = {NULL};
+    rt_tensor *all = NULL;
+    for (int i = 0; i < turns; i++) {
+        rt_tensor *part = context_of(m, g, rt_kv_part(g, q, i, turns), rt_kv_part(g, k, i, turns),
+                                     rt_kv_part(g, v, i, turns), l, rotations ? rotations[i] : none,
+                                     in, in->caches ? in->caches[i] : NULL);
+        all = rt_kv_put(g, all, part, i, turns);
+    }
+    return rt_reshape(g, all, RT_SHAPE_OF(in->B, in->T, o->dim));
 }
 
 static rt_tensor *feed_forward(const rt_roformer *m, rt_graph *g, rt_tensor *x, int l)
@@ -210,39 +257,49 @@ static rt_tensor *feed_forward(const rt_roformer *m, rt_graph *g, rt_tensor *x, 
 }
 
 static rt_tensor *apply_layer(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
-                              rt_layer_rotation rotation, const rt_roformer_input *in)
+                              const rt_layer_rotation *rotations, const rt_roformer_input *in)
 {
     const rt_roformer_layer *layer = m->layers + l;
     rt_tensor *y;
     if (m->options.norm == RT_NORM_PRE) {
-        y = attend(m, g, norm(m, g, x, layer->output_norm), l, rotation, in);
+        y = attend(m, g, norm(m, g, x, layer->output_norm), l, rotations, in);
         x = onto(m, g, x, y, layer->output);
         y = feed_forward(m, g, norm(m, g, x, layer->ffn_norm), l);
         return onto(m, g, x, y, layer->ffn_output);
     }
-    y = attend(m, g, x, l, rotation, in);
+    y = attend(m, g, x, l, rotations, in);
     x = norm(m, g, onto(m, g, x, y, layer->output), layer->output_norm);
     y = feed_forward(m, g, x, l);
     return norm(m, g, onto(m, g, x, y, layer->ffn_output), layer->ffn_norm);
 }
 
+/* What each text turns by in layer l: layers share it unless each has its own theta. Texts of which
+ * nothing is kept yet share the table of a fixed theta, since all of them have T tokens. */
+static void find_rotations(rt_roformer *m, rt_graph *g, int l, const rt_roformer_input *in,
+                           rt_layer_rotation *rotations)
+{
+    const rt_theta_options *theta = &m->options.theta;
+    for (int i = 0; i < turns_of(in); i++)
+        if (l == 0 || (theta->learn && theta->scope != RT_THETA_MODEL))
+            rotations[i] = rt_rotation_of_layer(m, g, l, span_of(in, i));
+}
+
 rt_tensor *rt_roformer_encode(rt_roformer *m, rt_graph *g, const rt_roformer_input *in)
 {
     const rt_roformer_options *o = &m->options;
-    const rt_layer_rotation none = {NULL};
-    rt_layer_rotation rotation = none;
-    if (!rt_graph_given(g, "roformer", "input", in) || !cache_fits(m, g, in))
+    if (!rt_graph_given(g, "roformer", "input", in) || !caches_fit(m, g, in))
         return NULL;
     const bool rope = o->position.kind == RT_POSITION_ROPE;
     rt_tensor *x = embed(m, g, in);
-    if (x && in->cache && !rt_kv_cache_begin(in->cache, g, in->T))
+    rt_layer_rotation *rotations = rt_graph_memory(g, (size_t)turns_of(in), sizeof *rotations);
+    if (!rotations || (x && !begin_caches(g, in)))
         return NULL;
     for (int l = 0; l < o->layers; l++) {
         if (in->hidden_states)
             in->hidden_states[l] = x;
-        if (rope && (l == 0 || (o->theta.learn && o->theta.scope != RT_THETA_MODEL)))
-            rotation = rt_rotation_of_layer(m, g, l, span_of(in));
-        x = apply_layer(m, g, x, l, rt_layer_has_positions(o, l) ? rotation : none, in);
+        if (rope)
+            find_rotations(m, g, l, in, rotations);
+        x = apply_layer(m, g, x, l, rope && rt_layer_has_positions(o, l) ? rotations : NULL, in);
     }
     if (o->norm == RT_NORM_PRE)
         x = norm(m, g, x, m->last_norm);

@@ -72,9 +72,9 @@ typedef struct rt_roformer_input {
     rt_tensor **hidden_states;  /* gets the input of the first layer and the output of each,
                                    layers + 1 tensors; or NULL */
     real **attentions;          /* gets the probabilities of each layer, (B, H, T, T); or NULL */
-    struct rt_kv_cache *cache;  /* what a causal model keeps of the tokens before these, and then of
-                                   these; B = 1, no padding, nothing is recorded (see
-                                   session.h); or NULL */
+    struct rt_kv_cache *const *caches; /* (B), no two the same: what a causal model keeps of each
+                                   text's tokens before these, and then of these; no padding,
+                                   nothing is recorded (see session.h); or NULL */
 } rt_roformer_input;
 
 /* Draws the parameters from the seed; `values_of` as for rt_parameters_allocate.

@@ -18,6 +18,7 @@ struct rt_session {
     int regime;   /* rt_frequencies_regime of what is kept */
     int32_t *ids; /* of longrope: all that was read */
     int room;
+    bool again; /* what was read must be read once more, with what comes */
 };
 
 /* ---- life ---- */
@@ -89,6 +90,11 @@ void rt_session_free(rt_session *s)
     rt_free(s);
 }
 
+double rt_session_bytes(const rt_roformer *model, int tokens)
+{
+    return rt_kv_cache_bytes(&model->options, tokens);
+}
+
 int rt_session_count(const rt_session *s)
 {
     return s->cache.count;
@@ -118,8 +124,9 @@ static void take_logits(rt_session *s, rt_tensor *hidden, int T, int wanted, rea
 
 static rt_status read_chunk(rt_session *s, const int32_t *ids, int T, int wanted, real *logits)
 {
+    rt_kv_cache *cache = &s->cache;
     const rt_roformer_input in = {
-        .B = 1, .T = T, .ids = ids, .padding_id = RT_NO_PADDING, .cache = &s->cache};
+        .B = 1, .T = T, .ids = ids, .padding_id = RT_NO_PADDING, .caches = &cache};
     rt_graph_clear(s->g);
     rt_graph_record(s->g, false);
     rt_tensor *hidden = rt_roformer_encode(s->model, s->g, &in);
@@ -189,31 +196,116 @@ static rt_status check_tokens(const rt_session *s, const int32_t *ids, int count
     return rt_ok();
 }
 
+/* What is to be known of the text before tokens are read. */
+static rt_status begin(rt_session *s, const int32_t *ids, int count)
+{
+    const rt_frequency_options *frequencies = &s->model->options.position.frequencies;
+    const int length = s->cache.count + count, regime = rt_frequencies_regime(frequencies, length);
+    rt_status status = rereads(s) ? remember(s, ids, count) : rt_ok();
+    if (status.code)
+        return status;
+    s->again = rereads(s) && regime != s->regime && s->cache.count;
+    if (s->again)
+        rt_kv_cache_clear(&s->cache);
+    s->regime = regime;
+    s->cache.length = length;
+    return status;
+}
+
 rt_status rt_session_feed(rt_session *s, const int32_t *ids, int count, int wanted, real *logits)
 {
     rt_status status = check_tokens(s, ids, count, wanted);
     if (status.code)
         return status;
-    if (rereads(s))
-        status = remember(s, ids, count);
-    if (status.code) {
-        rt_kv_cache_drop(&s->cache);
-        return status;
-    }
-    const int length = s->cache.count + count;
-    const int regime = rt_frequencies_regime(&s->model->options.position.frequencies, length);
-    if (rereads(s) && regime != s->regime && s->cache.count) {
-        rt_kv_cache_clear(&s->cache);
-        ids = s->ids;
-        count = length;
-    }
-    s->regime = regime;
-    s->cache.length = length;
-    status = read_all(s, ids, count, wanted, logits);
+    status = begin(s, ids, count);
+    if (!status.code)
+        status = s->again ? read_all(s, s->ids, s->cache.length, wanted, logits)
+                          : read_all(s, ids, count, wanted, logits);
     if (status.code)
         rt_kv_cache_drop(&s->cache);
     return status;
 }
+
+/* ---- several texts ---- */
+
+static rt_status check_sessions(rt_session *const *sessions, int count, const int32_t *ids)
+{
+    if (count < 1)
+        return rt_error(RT_ARGUMENT, "at least one session is fed; got %d", count);
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < i; k++)
+            if (sessions[k] == sessions[i])
+                return rt_error(RT_ARGUMENT, "sessions %d and %d are the same", k, i);
+        if (sessions[i]->model != sessions[0]->model)
+            return rt_error(RT_ARGUMENT, "session %d is of another model than session 0", i);
+        rt_status status = check_tokens(sessions[i], ids + i, 1, 1);
+        if (status.code)
+            return rt_error(status.code, "session %d: %.900s", i, status.message);
+    }
+    return rt_ok();
+}
+
+/* One row for each text that goes on. The graph is that of the first session. */
+static rt_status read_rows(rt_session *const *sessions, int count, const int32_t *ids, real *logits)
+{
+    rt_graph *g = sessions[0]->g;
+    const size_t V = (size_t)sessions[0]->model->options.vocab;
+    int rows = 0;
+    rt_graph_clear(g);
+    rt_graph_record(g, false);
+    rt_kv_cache **caches = rt_graph_memory(g, (size_t)count, sizeof(rt_kv_cache *));
+    int32_t *row_ids = rt_graph_memory(g, (size_t)count, sizeof *row_ids);
+    for (int i = 0; caches && row_ids && i < count; i++)
+        if (!sessions[i]->again) {
+            caches[rows] = &sessions[i]->cache;
+            row_ids[rows++] = ids[i];
+        }
+    if (!rows)
+        return rt_graph_status(g);
+    const rt_roformer_input in = {
+        .B = rows, .T = 1, .ids = row_ids, .padding_id = RT_NO_PADDING, .caches = caches};
+    const rt_tensor *found =
+        rt_roformer_logits(sessions[0]->model, g, rt_roformer_encode(sessions[0]->model, g, &in));
+    const real *row = found ? found->data : NULL;
+    for (int i = 0; row && i < count; i++)
+        if (!sessions[i]->again) {
+            memcpy(logits + (size_t)i * V, row, V * sizeof *row);
+            sessions[i]->cache.count++;
+            row += V;
+        }
+    const rt_status status = rt_graph_status(g);
+    return status.code ? status : rt_engine_status();
+}
+
+static rt_status read_each(rt_session *const *sessions, int count, const int32_t *ids, real *logits)
+{
+    const size_t V = (size_t)sessions[0]->model->options.vocab;
+    rt_status status = rt_ok();
+    for (int i = 0; i < count && !status.code; i++)
+        status = begin(sessions[i], ids + i, 1);
+    if (!status.code)
+        status = read_rows(sessions, count, ids, logits);
+    for (int i = 0; i < count && !status.code; i++) {
+        rt_session *s = sessions[i];
+        if (s->again)
+            status = read_all(s, s->ids, s->cache.length, 1, logits + (size_t)i * V);
+    }
+    return status;
+}
+
+rt_status rt_session_feed_each(rt_session *const *sessions, int count, const int32_t *ids,
+                               real *logits)
+{
+    rt_status status = check_sessions(sessions, count, ids);
+    if (status.code)
+        return status;
+    status = read_each(sessions, count, ids, logits);
+    for (int i = 0; i < count && status.code; i++)
+        rt_kv_cache_drop(&sessions[i]->cache);
+    return status;
+}
+
+/* ---- cutting back ---- */
 
 rt_status rt_session_keep(rt_session *s, int count)
 {

@@ -39,10 +39,26 @@ void rt_session_set_crew(rt_session *session, const rt_crew *crew);
 rt_status rt_session_feed(rt_session *session, const int32_t *ids, int count, int wanted,
                           real *logits) RT_MUST_CHECK;
 
+/* Reads one token more of each of several texts, which may have different lengths, and leaves the
+ * logits of each: what rt_session_feed gives for each alone, to rounding, but every weight is read
+ * from memory once for all of them.
+ *
+ *   sessions  (count), of one model, no two the same
+ *   ids       (count), one for each
+ *   logits    (count, V)
+ *
+ * The crew is that of the first. RT_ARGUMENT as rt_session_feed, with the number of the session:
+ * then nothing was read. RT_MEMORY: then all of them are empty. */
+rt_status rt_session_feed_each(rt_session *const *sessions, int count, const int32_t *ids,
+                               real *logits) RT_MUST_CHECK;
+
 /* Forgets all tokens but the first `count`. RT_ARGUMENT if there are fewer, or if they are not
  * known any more: linear attention can forget all tokens or none, a window only as far as it still
  * sees. */
 rt_status rt_session_keep(rt_session *session, int count) RT_MUST_CHECK;
+
+/* About the most bytes that a session keeps of a text of so many tokens. */
+double rt_session_bytes(const rt_roformer *model, int tokens);
 
 /* Tokens read, and the most that there can be. */
 int rt_session_count(const rt_session *session);

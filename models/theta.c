@@ -192,14 +192,16 @@ static rt_status rotate_for(rt_roformer *m, int T)
     double *frequencies = rt_alloc((size_t)pairs, sizeof *frequencies);
     if (!frequencies)
         return rt_out_of_memory("theta");
-    rt_rotation_table_free(&m->rotation);
+    rt_rotation_table table;
     rt_frequencies_at(frequencies, pairs, o, T);
     rt_status status =
-        rt_rotation_table_init(&m->rotation, frequencies, pairs, m->options.position.pairing,
+        rt_rotation_table_init(&table, frequencies, pairs, m->options.position.pairing,
                                rt_frequencies_magnitude(o));
     rt_free(frequencies);
     if (status.code)
         return status;
+    rt_rotation_table_free(&m->rotation);
+    m->rotation = table;
     m->regime = regime;
     return rt_rotation_reserve(&m->rotation, T);
 }

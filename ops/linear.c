@@ -39,25 +39,37 @@ static rt_operand rounded_rows(const rt_node *n)
 
 /* ---- the map ---- */
 
-/* y = x weight^T + beta y in some columns. One row that nothing goes back through is a token of a
- * text that grows. */
+/* Rows of a product that are made one by one: the library copies a weight for its matrix products,
+ * which so few do not pay for, and part of a weight stays in a cache from row to row. */
+enum { FEW_ROWS = 8 };
+
+/* One row that nothing goes back through is a token of a text that grows, and a few in a graph with
+ * a crew are tokens of as many texts. */
+static bool is_few(const rt_node *n)
+{
+    const size_t most = rt_graph_crew(n->graph) ? FEW_ROWS : 1;
+    return rt_rows(n->in[0]) <= most && !rt_graph_records(n->graph);
+}
+
+/* y = x weight^T + beta y in some columns. */
 static void multiply_columns(const rt_node *n, rt_operand rows, real beta, real *y, span columns)
 {
     const rt_tensor *x = n->in[0], *weight = n->in[1];
     const int in = weight->shape[1], out = weight->shape[0];
     const real *w = weight->data + (size_t)columns.first * (size_t)in;
-    if (rt_rows(x) == 1 && !rt_graph_records(n->graph))
-        rt_gemv(columns.count, in, w, x->data, beta, y + columns.first);
-    else
+    y += columns.first;
+    if (!is_few(n))
         rt_gemm((int)rt_rows(x), columns.count, in, 1, rows, rt_transposed(rt_rows_at(w, in)), beta,
-                y + columns.first, out);
+                y, out);
+    for (size_t r = 0; is_few(n) && r < rt_rows(x); r++)
+        rt_gemv(columns.count, in, w, x->data + r * (size_t)in, beta, y + r * (size_t)out);
 }
 
 /* ---- in parts ---- */
 
-/* Columns that a part has at least, of one row and of several, for which the library copies more;
+/* Columns that a part has at least, of few rows and of many, for which the library copies more;
  * and numbers of a weight that is cut. */
-enum { PART_OF_ROW = 128, PART_OF_ROWS = 256, MOST_PARTS = 32, SMALLEST_CUT = 1 << 16 };
+enum { PART_OF_FEW = 128, PART_OF_ROWS = 256, MOST_PARTS = 32, SMALLEST_CUT = 1 << 16 };
 
 typedef struct cut {
     const rt_node *node;
@@ -85,7 +97,7 @@ static void multiply(const rt_node *n, real beta, real *y)
         multiply_columns(n, rows, beta, y, (span){0, out});
         return;
     }
-    const int least = rt_rows(n->in[0]) == 1 ? PART_OF_ROW : PART_OF_ROWS;
+    const int least = is_few(n) ? PART_OF_FEW : PART_OF_ROWS;
     const int wanted = out / least < MOST_PARTS ? out / least : MOST_PARTS;
     const int each = wanted > 1 ? (out + wanted - 1) / wanted : out;
     const rt_operand x = rows.rounded ? rows : rt_gemm_share(rows, (int)rt_rows(n->in[0]), in, 0);

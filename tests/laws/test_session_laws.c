@@ -1,137 +1,9 @@
 /* What a session gives for a text that it is fed in pieces is what the model gives for the whole
  * text. */
 
-#include "laws.h"
+#include "sessions.h"
 
-#include "core/memory.h"
 #include "models/kv_cache.h"
-#include "models/session.h"
-
-enum { V = 41, T = 270, MOST_PIECES = 200 };
-
-#ifdef RT_DOUBLE
-static const double tolerance = 1e-12;
-#else
-static const double tolerance = 2e-4; /* sums of floats in another order, through two layers */
-#endif
-
-/* ---- models ---- */
-
-typedef struct row {
-    const char *name;
-    rt_roformer_options o; /* what differs from the plain one */
-} row;
-
-#define ROPE_OF(share) .kind = RT_POSITION_ROPE, .fraction = share
-#define ROPE           ROPE_OF(1)
-#define SCALED(...)                                                                                \
-    .position = {ROPE, .frequencies = {.base = 100, .original_len = 60, __VA_ARGS__}}
-#define LEARNED(...)                                                                               \
-    .position = {ROPE, .frequencies = {.base = 100}}, .theta = {.learn = true, __VA_ARGS__}
-
-/* clang-format off */
-static const row rows[] = {
-    {"rope", {.position = {ROPE}}},
-    {"rope, half", {.position = {ROPE, .pairing = RT_HALF}}},
-    {"part of rope", {.position = {ROPE_OF(0.5)}}},
-    {"nothing of rope", {.position = {ROPE_OF(0)}}},
-    {"values that turn", {.position = {ROPE, .rotate_value = true}}},
-    {"sinusoidal", {.position = {.kind = RT_POSITION_SINUSOIDAL}}},
-    {"learned", {.position = {.kind = RT_POSITION_LEARNED}}},
-    {"alibi", {.position = {.kind = RT_POSITION_ALIBI}}},
-    {"t5", {.position = {.kind = RT_POSITION_T5}}},
-    {"shaw", {.position = {.kind = RT_POSITION_SHAW}}},
-    {"none", {.position = {.kind = RT_POSITION_NONE}}},
-    {"theta of the model", {LEARNED(.scope = RT_THETA_MODEL)}},
-    {"theta of layers", {LEARNED(.scope = RT_THETA_LAYER, .init = RT_THETA_PERTURBED,
-                                 .init_sigma = 0.5)}},
-    {"theta of heads", {LEARNED(.scope = RT_THETA_HEAD, .form = RT_THETA_RAW,
-                                .init = RT_THETA_PERTURBED, .init_sigma = 0.5)}},
-    {"theta of heads of keys", {.kv_heads = 2, LEARNED(.scope = RT_THETA_HEAD,
-                                                       .init = RT_THETA_PERTURBED,
-                                                       .init_sigma = 0.5)}},
-    {"linear", {SCALED(.scaling = RT_SCALING_LINEAR, .scale = 3)}},
-    {"ntk", {SCALED(.scaling = RT_SCALING_NTK, .scale = 3)}},
-    {"yarn", {SCALED(.scaling = RT_SCALING_YARN, .scale = 3)}},
-    {"llama3", {SCALED(.scaling = RT_SCALING_LLAMA3, .scale = 3)}},
-    {"longrope", {SCALED(.scaling = RT_SCALING_LONGROPE, .scale = 3,
-                         .short_factors = {4, {1, 1.1, 1.2, 1.3}},
-                         .long_factors = {4, {1, 2, 3, 4}})}},
-    {"xpos", {.position = {ROPE, .xpos = 10}}},
-    {"xpos of a part, values that turn", {.position = {ROPE_OF(0.5), .xpos = 30,
-                                                       .rotate_value = true}}},
-    {"xpos, theta of heads", {.position = {ROPE, .frequencies = {.base = 100}, .xpos = 9},
-                              .theta = {.learn = true, .scope = RT_THETA_HEAD}}},
-    {"xpos, longrope", {.position = {ROPE, .xpos = 20, .pairing = RT_HALF, .frequencies = {
-        .base = 100, .original_len = 60, .scaling = RT_SCALING_LONGROPE, .scale = 3,
-        .short_factors = {4, {1, 1.1, 1.2, 1.3}}, .long_factors = {4, {1, 2, 3, 4}}}}}},
-    {"xpos, a window and shared keys", {.window = 30, .kv_heads = 2,
-                                        .position = {ROPE, .xpos = 10}}},
-    {"layers without positions", {.position = {ROPE, .every = 2}}},
-    {"t5 in every second layer", {.position = {.kind = RT_POSITION_T5, .every = 2}}},
-    {"shared keys", {.kv_heads = 2, .position = {ROPE}}},
-    {"one head of keys, shaw", {.kv_heads = 1, .position = {.kind = RT_POSITION_SHAW}}},
-    {"a window of 1", {.window = 1, .position = {ROPE}}},
-    {"a window of 7", {.window = 7, .position = {ROPE}}},
-    {"a window of 40, alibi", {.window = 40, .kv_heads = 2, .position = {.kind = RT_POSITION_ALIBI}}},
-    {"a window of all", {.window = T + 1, .position = {ROPE}}},
-    {"a norm before", {.norm = RT_NORM_PRE, .position = {ROPE}}},
-    {"rms and a gate", {.norm = RT_NORM_PRE, .norm_kind = RT_NORM_RMS, .ffn = RT_FFN_GEGLU,
-                        .bias = RT_BIAS_NO, .position = {ROPE}}},
-    {"types of tokens", {.token_types = 2, .position = {ROPE}}},
-    {"embeddings of their own width", {.embedding_dim = 12, .position = {ROPE}}},
-};
-/* clang-format on */
-enum { ROWS = sizeof rows / sizeof *rows };
-
-static rt_roformer_options options_of(const row *r, rt_model_kind kind, rt_attention_kind attention)
-{
-    rt_roformer_options o = r->o;
-    o.kind = kind;
-    o.attention = attention;
-    o.vocab = V;
-    o.layers = 2;
-    o.dim = 32;
-    o.heads = 4;
-    o.norm_eps = 1e-12;
-    o.causal = true;
-    o.tie_embeddings = !o.embedding_dim;
-    o.position.max_len = T;
-    if (!(o.position.frequencies.base > 0))
-        o.position.frequencies.base = 10000;
-    return o;
-}
-
-/* Whether the options have such a model; linear attention has no scores to change. */
-static bool exists(const rt_roformer_options *o)
-{
-    const rt_position_kind kind = o->position.kind;
-    const bool scores =
-        kind == RT_POSITION_ALIBI || kind == RT_POSITION_T5 || kind == RT_POSITION_SHAW;
-    return o->attention == RT_ATTENTION_SOFTMAX ||
-           !(scores || o->window || o->kv_heads || o->position.xpos > 0);
-}
-
-/* Weights large enough that attention is far from uniform. */
-static rt_roformer *make(const rt_roformer_options *o)
-{
-    rt_roformer *m;
-    const rt_status status = rt_roformer_new(&m, o, 1, NULL);
-    ck_assert_msg(!status.code, "%s", status.message);
-    for (int i = 0; i < m->parameters.count; i++) {
-        rt_parameter *p = m->parameters.list[i];
-        for (size_t k = 0; p->init == RT_INIT_NORMAL && k < rt_size(&p->tensor); k++)
-            p->tensor.data[k] *= 10;
-    }
-    return m;
-}
-
-static void draw_text(int32_t ids[T])
-{
-    uint64_t next = 0;
-    for (int t = 0; t < T; t++)
-        ids[t] = draw_below(&next, V);
-}
 
 /* The logits of the first `count` tokens from the whole text at once, (count, V). */
 static void whole(real *logits, rt_roformer *m, const int32_t *ids, int count)
@@ -143,15 +15,6 @@ static void whole(real *logits, rt_roformer *m, const int32_t *ids, int count)
     ck_assert_msg(found != NULL, "%s", rt_graph_status(g).message);
     memcpy(logits, found->data, (size_t)count * V * sizeof *logits);
     rt_graph_free(g);
-}
-
-static void expect_same(const real *got, const real *expected, int count, const char *name, int way)
-{
-    double largest = 1;
-    for (int i = 0; i < count * V; i++)
-        largest = fmax(largest, fabs((double)expected[i]));
-    expect_near(largest_difference(got, expected, (size_t)count * V) / largest, 0, tolerance,
-                "%s, way %d of feeding", name, way);
 }
 
 /* ---- the law ---- */
@@ -508,18 +371,21 @@ START_TEST(keys_are_kept_where_nothing_is_recorded)
     rt_graph *g = rt_graph_new();
     ck_assert(!rt_kv_cache_init(&cache, &o).code);
     for (int fault = 0; fault < 4; fault++) {
-        const rt_roformer_input in = {.B = fault == 1 ? 2 : 1,
+        rt_kv_cache *const caches[] = {&cache};
+        const rt_roformer_input in = {.B = 1,
                                       .T = 3,
                                       .ids = ids,
                                       .key_mask = fault == 2 ? mask : NULL,
                                       .padding_id = RT_NO_PADDING,
-                                      .cache = &cache};
+                                      .caches = caches};
+        cache.layer_count = o.layers + (fault == 1);
         rt_graph_clear(g);
         rt_graph_record(g, fault == 0);
         ck_assert((rt_roformer_encode(m, g, &in) != NULL) == (fault == 3));
         if (fault < 3)
-            expect_refusal(rt_graph_status(g), "[roformer] keys and values are kept of one");
+            expect_refusal(rt_graph_status(g), "[roformer] keys and values are kept of texts");
     }
+    ck_assert_int_eq(cache.layer_count, o.layers);
     rt_kv_cache_free(&cache);
     rt_graph_free(g);
     rt_roformer_free(m);

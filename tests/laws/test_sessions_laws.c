@@ -1,0 +1,219 @@
+/* Texts that go on together are what each of them is alone. */
+
+#include "sessions.h"
+
+enum { TEXTS = 4, STEPS = 24, STARTS = 3 };
+
+/* Tokens that each text has before the first step: of other lengths, none yet, and around the
+ * original length of the scalings, 60, and the widest window. */
+static const int starts[STARTS][TEXTS] = {{5, 70, 1, 40}, {0, 30, 0, 58}, {59, 60, 20, 61}};
+
+static rt_session *new_session(rt_roformer *m)
+{
+    rt_session *s;
+    const rt_status status = rt_session_new(&s, m, 0);
+    ck_assert_msg(!status.code, "%s", status.message);
+    return s;
+}
+
+/* Another text for each. */
+static void begin(rt_session *s, const int32_t *ids, int text, int count)
+{
+    ck_assert(!rt_session_keep(s, 0).code);
+    if (count)
+        ck_assert(!rt_session_feed(s, ids + text, count, 0, NULL).code);
+}
+
+/* Text 1 ends on the way, as one that has come to its end. */
+static void expect_law(const rt_roformer_options *o, const char *name)
+{
+    static real expected[TEXTS * V], got[TEXTS * V];
+    int32_t ids[T], next[TEXTS];
+    rt_roformer *m = make(o);
+    rt_session *alone[TEXTS], *together[TEXTS];
+    draw_text(ids);
+    for (int i = 0; i < TEXTS; i++) {
+        alone[i] = new_session(m);
+        together[i] = new_session(m);
+    }
+    for (int start = 0; start < STARTS; start++) {
+        for (int i = 0; i < TEXTS; i++) {
+            begin(alone[i], ids, i, starts[start][i]);
+            begin(together[i], ids, i, starts[start][i]);
+        }
+        rt_session *going[TEXTS];
+        memcpy(going, together, sizeof going);
+        for (int n = 0, count = TEXTS; n < STEPS; n++) {
+            if (n == STEPS / 2) {
+                going[1] = going[TEXTS - 1];
+                count--;
+            }
+            for (int i = 0; i < count; i++) {
+                const int text = n >= STEPS / 2 && i == 1 ? TEXTS - 1 : i;
+                next[i] = ids[text + starts[start][text] + n];
+                ck_assert(
+                    !rt_session_feed(alone[text], next + i, 1, 1, expected + (size_t)i * V).code);
+            }
+            const rt_status status = rt_session_feed_each(going, count, next, got);
+            ck_assert_msg(!status.code, "%s", status.message);
+            expect_same(got, expected, count, name, start);
+        }
+        for (int i = 0; i < TEXTS; i++)
+            ck_assert_int_eq(rt_session_count(together[i]),
+                             starts[start][i] + (i == 1 ? STEPS / 2 : STEPS));
+    }
+    for (int i = 0; i < TEXTS; i++) {
+        rt_session_free(alone[i]);
+        rt_session_free(together[i]);
+    }
+    rt_roformer_free(m);
+}
+
+START_TEST(texts_together_give_what_each_gives_alone)
+{
+    const row *r = rows + _i;
+    int tried = 0;
+    for (int kind = 0; kind < 2; kind++)
+        for (int attention = 0; attention < 4; attention++) {
+            const rt_roformer_options o =
+                options_of(r, (rt_model_kind)kind, (rt_attention_kind)attention);
+            if (!exists(&o) || (o.embedding_dim && o.tie_embeddings))
+                continue;
+            expect_law(&o, r->name);
+            tried++;
+        }
+    ck_assert_int_ge(tried, 2);
+}
+END_TEST
+
+/* Each text has the theta of its own length. */
+START_TEST(dynamic_texts_do_not_meet)
+{
+    const row r = {"dynamic", {SCALED(.scaling = RT_SCALING_DYNAMIC, .scale = 2)}};
+    const rt_roformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
+    expect_law(&o, r.name);
+}
+END_TEST
+
+/* The heap is not asked once every text has room. */
+START_TEST(steps_of_several_texts_take_no_memory)
+{
+    const row r = {"window", {.window = 10, .position = {ROPE}}};
+    const rt_roformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
+    real logits[2 * V];
+    int32_t ids[T];
+    rt_roformer *m = make(&o);
+    rt_session *s[2] = {new_session(m), new_session(m)};
+    draw_text(ids);
+    begin(s[0], ids, 0, 3);
+    for (int n = 0; n < 40; n++)
+        ck_assert(!rt_session_feed_each(s, 2, ids + n, logits).code);
+    const size_t before = rt_memory_requests();
+    for (int n = 0; n < 100; n++)
+        ck_assert(!rt_session_feed_each(s, 2, ids + n, logits).code);
+    ck_assert_uint_eq(rt_memory_requests(), before);
+    rt_session_free(s[0]);
+    rt_session_free(s[1]);
+    rt_roformer_free(m);
+}
+END_TEST
+
+/* Whatever request fails: all texts are empty, and can be read again. */
+START_TEST(a_failed_request_empties_all_sessions)
+{
+    static const row models[] = {
+        {"rope", {.position = {ROPE}}},
+        {"sinusoidal", {.position = {.kind = RT_POSITION_SINUSOIDAL}}},
+        {"longrope",
+         {SCALED(.scaling = RT_SCALING_LONGROPE, .scale = 3, .short_factors = {4, {1, 1, 1, 1}},
+                 .long_factors = {4, {1, 2, 3, 4}})}}};
+    const rt_roformer_options o = options_of(models + _i, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
+    real expected[3 * V], got[3 * V];
+    int32_t ids[T];
+    int failures = 0;
+    rt_roformer *m = make(&o);
+    draw_text(ids);
+    for (size_t n = 0; n < 200; n++) {
+        rt_session *s[3];
+        rt_status status = rt_ok();
+        for (int i = 0; i < 3; i++) {
+            s[i] = new_session(m);
+            begin(s[i], ids, 0, 55 + i);
+        }
+        if (n)
+            rt_memory_fail_at(n);
+        for (int k = 0; k < 80 && !status.code; k++)
+            status = rt_session_feed_each(s, 3, ids + k, n ? got : expected);
+        rt_memory_fail_at(0);
+        if (status.code) {
+            ck_assert_int_eq(status.code, RT_MEMORY);
+            failures++;
+        }
+        for (int i = 0; i < 3 && status.code; i++) {
+            ck_assert_int_eq(rt_session_count(s[i]), 0);
+            begin(s[i], ids, 0, 55 + i);
+        }
+        for (int k = 0; k < 80 && status.code; k++)
+            ck_assert(!rt_session_feed_each(s, 3, ids + k, got).code);
+        for (int i = 0; i < 3; i++)
+            rt_session_free(s[i]);
+        if (n)
+            expect_same(got, expected, 3, models[_i].name, (int)n);
+        if (n && !status.code)
+            break;
+    }
+    ck_assert_int_gt(failures, 3);
+    rt_roformer_free(m);
+}
+END_TEST
+
+static void expect_refusal(rt_status status, const char *message)
+{
+    ck_assert_int_eq(status.code, RT_ARGUMENT);
+    ck_assert_msg(strstr(status.message, message) != NULL, "'%s' is not in: %s", message,
+                  status.message);
+}
+
+START_TEST(what_cannot_be_fed_together_is_refused_and_changes_nothing)
+{
+    const row r = {"learned", {.position = {.kind = RT_POSITION_LEARNED}}};
+    const rt_roformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    real logits[2 * V];
+    int32_t ids[T];
+    const int32_t bad[] = {3, V};
+    rt_roformer *m = make(&o), *other = make(&o);
+    rt_session *a = new_session(m), *b = new_session(m), *c = new_session(other);
+    draw_text(ids);
+    begin(a, ids, 0, 10);
+    begin(b, ids, 0, T - 1);
+    expect_refusal(rt_session_feed_each((rt_session *[]){a, b}, 0, ids, logits), "at least one");
+    expect_refusal(rt_session_feed_each((rt_session *[]){a, a}, 2, ids, logits),
+                   "sessions 0 and 1 are the same");
+    expect_refusal(rt_session_feed_each((rt_session *[]){a, c}, 2, ids, logits),
+                   "session 1 is of another model than session 0");
+    expect_refusal(rt_session_feed_each((rt_session *[]){a, b}, 2, bad, logits),
+                   "session 1: token 0 is 41; the model has 0 to 40");
+    ck_assert(!rt_session_feed_each((rt_session *[]){a, b}, 2, ids, logits).code);
+    expect_refusal(rt_session_feed_each((rt_session *[]){a, b}, 2, ids, logits),
+                   "session 1: the text would have 271 tokens; there is room for 270");
+    ck_assert_int_eq(rt_session_count(a), 11);
+    ck_assert_int_eq(rt_session_count(b), T);
+    rt_session_free(a);
+    rt_session_free(b);
+    rt_session_free(c);
+    rt_roformer_free(m);
+    rt_roformer_free(other);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sessions laws");
+    TCase *tests = leak_checked_case(suite, "laws");
+    tcase_add_loop_test(tests, texts_together_give_what_each_gives_alone, 0, ROWS);
+    tcase_add_test(tests, dynamic_texts_do_not_meet);
+    tcase_add_test(tests, steps_of_several_texts_take_no_memory);
+    tcase_add_loop_test(tests, a_failed_request_empties_all_sessions, 0, 3);
+    tcase_add_test(tests, what_cannot_be_fed_together_is_refused_and_changes_nothing);
+    return run_suite(suite);
+}
