@@ -66,6 +66,64 @@ START_TEST(threads_change_no_choice)
 }
 END_TEST
 
+/* A pipe is answered line by line, a file in groups. Prompts differ in length, end at different
+ * times, and fill more than one group; one is empty, and one longer than data.length. */
+START_TEST(lines_of_a_file_are_continued_as_each_alone)
+{
+    static const char *const ways[] = {"", "--temperature 0 --stop p", "--seed 4 --top-k 5",
+                                       "--stop no --temperature 2"};
+    static const char *const models[] = {"", "model.attention=linear_elu ", "model.window=5 ",
+                                         "position.kind=learned ",
+                                         "position.scaling=dynamic position.original_len=8 "
+                                         "position.scale=2 "};
+    make_text();
+    expect_exit(w, 0,
+                "for i in $(seq 37); do printf '%%.*s\\n' $((i * 5 %% 19)) " ALPHABET ALPHABET
+                "; done >lines.txt");
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        expect_exit(w, 0, "$TRAIN " LM "data.length=20 train.steps=60 --overwrite %s", models[m]);
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+            expect_exit(w, 0,
+                        "$TRAIN runs/tiny/config.ini --predict - --tokens 9 %s <lines.txt "
+                        ">together 2>told",
+                        ways[i]);
+            expect_exit(w, 0,
+                        "cat lines.txt | $TRAIN runs/tiny/config.ini --predict - --tokens 9 %s "
+                        ">alone 2>told-alone && cmp together alone && cmp told told-alone && "
+                        "wc -l <together",
+                        ways[i]);
+            ck_assert_int_eq(atoi(w->out), 37);
+        }
+    }
+}
+END_TEST
+
+/* What comes before the line is answered, and nothing behind it. */
+START_TEST(a_bad_line_of_a_file_is_named)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "train.steps=1 data.length=8 position.kind=learned");
+    expect_exit(w, 2,
+                "printf 'a\nb\n\377\nc\n' >lines.txt; "
+                "$TRAIN runs/tiny/config.ini --quiet --predict - --tokens 2 <lines.txt");
+    ck_assert_str_eq(w->err, "train: line 3: byte 0xff at byte 0 is not UTF-8\n");
+    ck_assert_int_eq(count_of(w->out, "\n"), 2);
+    expect_exit(w, 2,
+                "for i in $(seq 20); do echo a; done >lines.txt; echo abcdefghij >>lines.txt; "
+                "echo a >>lines.txt; "
+                "$TRAIN runs/tiny/config.ini --quiet --predict - --tokens 2 <lines.txt");
+    ck_assert_str_eq(w->err, "train: line 21: the text has 11 tokens; the model has positions for "
+                             "8\n");
+    ck_assert_int_eq(count_of(w->out, "\n"), 20);
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --quiet --predict - --tokens 2 </dev/null");
+    expect_exit(w, 0, ": >lines.txt; $TRAIN runs/tiny/config.ini --quiet --predict - <lines.txt");
+    ck_assert_str_eq(w->out, "");
+    expect_exit(w, 1,
+                "echo a >lines.txt; $TRAIN runs/tiny/config.ini --quiet --predict - <lines.txt "
+                ">/dev/full");
+}
+END_TEST
+
 START_TEST(a_masked_model_fills_the_masks)
 {
     make_text();
@@ -329,6 +387,8 @@ int main(void)
     tcase_add_test(tests, a_causal_model_continues_a_text);
     tcase_add_test(tests, choices_depend_on_the_seed_alone);
     tcase_add_test(tests, threads_change_no_choice);
+    tcase_add_test(tests, lines_of_a_file_are_continued_as_each_alone);
+    tcase_add_test(tests, a_bad_line_of_a_file_is_named);
     tcase_add_test(tests, a_masked_model_fills_the_masks);
     tcase_add_test(tests, what_cannot_be_predicted_is_refused);
     tcase_add_test(tests, characters_that_are_not_known_are_read_as_unknown);

@@ -3,9 +3,10 @@
 #include "core/memory.h"
 #include "ops/engine.h"
 #include "train/run/prediction.h"
-#include "train/text/lines.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- kinds ---- */
 
@@ -24,60 +25,16 @@ static rt_answer *find_answer(const rt_data *data, const rt_config *config)
     return config->data.objective == RT_OBJECTIVE_LM ? rt_predict_continuation : rt_predict_masks;
 }
 
-/* ---- texts ---- */
+/* ---- a text ---- */
 
-/* Answers a text, which stands that many bytes behind the beginning of its stream. */
-static rt_status answer_text(rt_prediction *p, rt_answer *answer, const char *text, size_t size,
-                             size_t before, rt_predicted *told)
+rt_status rt_prediction_new(rt_prediction *p, const rt_prediction *like)
 {
-    p->text = text;
-    p->size = size;
-    p->unknown = (rt_unknown){0};
-    p->cut = p->full = p->ended = false;
-    rt_status status = answer(p);
-    if (!status.code)
-        status = rt_engine_status();
-    told->texts++;
-    told->cut += p->cut;
-    told->full += p->full;
-    told->ended += p->ended;
-    rt_unknown_add(&told->unknown, &p->unknown, before);
-    return status;
-}
-
-static rt_status answer_line(rt_prediction *p, rt_answer *answer, const rt_lines *line,
-                             rt_predicted *told)
-{
-    const char *zero = memchr(line->bytes, '\0', line->size);
-    if (zero)
-        return rt_error(RT_ARGUMENT, "byte 0x00 at byte %zu is no text",
-                        (size_t)(zero - line->bytes));
-    return answer_text(p, answer, line->bytes, line->size, line->start, told);
-}
-
-/* Ends early where nothing can be printed, which the end of the program tells. */
-static rt_status answer_lines(rt_prediction *p, rt_answer *answer, rt_predicted *told)
-{
-    rt_lines lines = {.from = p->o->from};
-    rt_status status = rt_ok();
-    while (!status.code && rt_lines_next(&lines)) {
-        status = answer_line(p, answer, &lines, told);
-        if (fflush(p->to))
-            break;
-    }
-    if (!status.code)
-        status = lines.status;
-    if (status.code)
-        status = rt_error(status.code, "line %ld: %.900s", lines.number, status.message);
-    rt_lines_free(&lines);
-    return status;
-}
-
-/* ---- life ---- */
-
-static rt_status prepare(rt_prediction *p)
-{
-    p->g = rt_graph_new();
+    *p = (rt_prediction){.to = like->to,
+                         .model = like->model,
+                         .data = like->data,
+                         .vocabulary = like->vocabulary,
+                         .o = like->o,
+                         .g = rt_graph_new()};
     p->weights = rt_alloc((size_t)p->model->options.vocab, sizeof *p->weights);
     p->order = rt_alloc((size_t)p->vocabulary->count, sizeof *p->order);
     if (!p->g || !p->weights || !p->order)
@@ -86,28 +43,111 @@ static rt_status prepare(rt_prediction *p)
                                    : rt_ok();
 }
 
+void rt_prediction_free(rt_prediction *p)
+{
+    rt_graph_free(p->g);
+    rt_free(p->weights);
+    rt_free(p->order);
+    rt_free(p->s.ids);
+    rt_free(p->continued.last);
+    rt_session_free(p->session);
+    rt_labelled_batch_free(&p->row);
+}
+
+void rt_prediction_next(rt_prediction *p, const char *text, size_t size)
+{
+    p->text = text;
+    p->size = size;
+    p->unknown = (rt_unknown){0};
+    p->cut = p->full = p->ended = false;
+}
+
+void rt_prediction_tell(const rt_prediction *p, size_t before, rt_predicted *told)
+{
+    told->texts++;
+    told->cut += p->cut;
+    told->full += p->full;
+    told->ended += p->ended;
+    rt_unknown_add(&told->unknown, &p->unknown, before);
+}
+
+/* Answers a text, which stands that many bytes behind the beginning of its stream. */
+static rt_status answer_text(rt_prediction *p, rt_answer *answer, const char *text, size_t size,
+                             size_t before, rt_predicted *told)
+{
+    rt_prediction_next(p, text, size);
+    rt_status status = answer(p);
+    if (!status.code)
+        status = rt_engine_status();
+    rt_prediction_tell(p, before, told);
+    return status;
+}
+
+/* ---- lines ---- */
+
+rt_status rt_prediction_check_line(const rt_lines *line)
+{
+    const char *zero = memchr(line->bytes, '\0', line->size);
+    return zero ? rt_error(RT_ARGUMENT, "byte 0x00 at byte %zu is no text",
+                           (size_t)(zero - line->bytes))
+                : rt_ok();
+}
+
+/* Each before the next one is read, for whoever waits for the answer. Ends early where nothing can
+ * be printed, which the end of the program tells. */
+static rt_status answer_each(rt_prediction *p, rt_answer *answer, rt_lines *lines,
+                             rt_predicted *told)
+{
+    rt_status status = rt_ok();
+    while (!status.code && rt_lines_next(lines)) {
+        status = rt_prediction_check_line(lines);
+        if (!status.code)
+            status = answer_text(p, answer, lines->bytes, lines->size, lines->start, told);
+        if (fflush(p->to))
+            break;
+    }
+    return status;
+}
+
+/* Nobody waits for the answer to a line of a file before the next one is there. */
+static bool is_file(FILE *stream)
+{
+    struct stat facts;
+    return !fstat(fileno(stream), &facts) && S_ISREG(facts.st_mode);
+}
+
+static rt_status answer_lines(rt_prediction *p, rt_answer *answer, rt_predicted *told)
+{
+    rt_lines lines = {.from = p->o->from};
+    rt_status status = answer == rt_predict_continuation && is_file(lines.from)
+                           ? rt_predict_together(p, &lines, told)
+                           : answer_each(p, answer, &lines, told);
+    if (!status.code)
+        status = lines.status;
+    if (status.code)
+        status = rt_error(status.code, "line %ld: %.900s", lines.number, status.message);
+    rt_lines_free(&lines);
+    return status;
+}
+
 rt_status rt_predict(FILE *to, rt_roformer *model, const rt_data *data, const rt_config *config,
                      const rt_predict_options *options, rt_predicted *predicted)
 {
     const char *text = options->text;
-    rt_prediction p = {.to = to,
-                       .model = model,
-                       .data = data,
-                       .vocabulary = rt_data_vocabulary(data),
-                       .o = options};
+    const rt_prediction like = {.to = to,
+                                .model = model,
+                                .data = data,
+                                .vocabulary = rt_data_vocabulary(data),
+                                .o = options};
+    rt_prediction p;
     *predicted = (rt_predicted){0};
-    if (!p.vocabulary)
+    if (!like.vocabulary)
         return rt_error(RT_CONFIG, "--predict needs data.task = text, classify or tag");
     rt_answer *answer = find_answer(data, config);
-    rt_status status = prepare(&p);
+    rt_status status = rt_prediction_new(&p, &like);
     if (!status.code)
         status = text ? answer_text(&p, answer, text, strlen(text), 0, predicted)
                       : answer_lines(&p, answer, predicted);
-    rt_graph_free(p.g);
-    rt_free(p.weights);
-    rt_free(p.order);
-    rt_free(p.s.ids);
-    rt_session_free(p.session);
-    rt_labelled_batch_free(&p.row);
+    rt_prediction_free(&p);
     return status;
 }

@@ -14,7 +14,9 @@
  *     tag        token<TAB>label<TAB>probability for every token, and an empty line; the text is
  *                tokens with blanks between them
  *
- * A line of a stream is answered as if it had been given alone, and before the next one is read. */
+ * A line of a stream is answered as if it had been given alone, and before the next one is read. Of
+ * a file several lines are continued together: each as if it were alone, with the same random
+ * numbers, but for the rounding of its logits; and those before a line that is bad. */
 
 #include "train/step/batch_loss.h"
 

@@ -1,52 +1,81 @@
-/* --predict with data.objective = lm: a text is continued, unit by unit. */
+/* --predict with data.objective = lm: a text is continued, unit by unit, or several together. */
 
 #include "train/run/prediction.h"
 
 #include "core/memory.h"
-#include "train/text/utf8_stream.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- what is written ---- */
 
-typedef struct written {
-    rt_utf8_stream stream;
-    const char *stop; /* or NULL */
-    char *last;       /* as many bytes as `stop` has, or fewer */
-    size_t used;
-} written;
-
-static rt_status begin(written *w, const rt_prediction *p)
+/* Before anything of the text is written. */
+static rt_status open_writing(rt_prediction *p)
 {
+    rt_continued *c = &p->continued;
     const char *stop = p->o->stop;
-    *w = (written){.stream = {.to = p->to}, .stop = stop && *stop ? stop : NULL};
-    if (w->stop && !(w->last = rt_alloc(strlen(w->stop), 1)))
+    if (stop && *stop && !c->last && !(c->last = rt_alloc(strlen(stop), 1)))
         return rt_out_of_memory("a continuation");
+    *c = (rt_continued){.stream = {.to = p->to}, .last = c->last};
     return rt_ok();
 }
 
 /* Writes a byte of the continuation. Returns whether the text has come to where it stops. */
-static bool write_byte(written *w, char byte)
+static bool write_byte(rt_prediction *p, char byte)
 {
-    const size_t length = w->stop ? strlen(w->stop) : 0;
-    rt_utf8_stream_put(&w->stream, &byte, 1);
+    rt_continued *c = &p->continued;
+    const size_t length = c->last ? strlen(p->o->stop) : 0;
+    rt_utf8_stream_put(&c->stream, &byte, 1);
     if (!length)
         return false;
-    if (w->used == length)
-        memmove(w->last, w->last + 1, --w->used);
-    w->last[w->used++] = byte;
-    return w->used == length && !memcmp(w->last, w->stop, length);
+    if (c->used == length)
+        memmove(c->last, c->last + 1, --c->used);
+    c->last[c->used++] = byte;
+    return c->used == length && !memcmp(c->last, p->o->stop, length);
 }
 
 /* Returns whether the text ends here, maybe within the unit, or can be written no further. */
-static bool write_unit(rt_prediction *p, written *w, int32_t id)
+static bool write_unit(rt_prediction *p, int32_t id)
 {
     const rt_spelling s = rt_vocabulary_spell(p->vocabulary, id);
-    bool stop = s.space && p->s.count > 1 && write_byte(w, ' ');
+    bool stop = s.space && p->s.count > 1 && write_byte(p, ' ');
     for (size_t i = 0; i < s.size && !stop; i++)
-        stop = write_byte(w, s.bytes[i]);
+        stop = write_byte(p, s.bytes[i]);
     return fflush(p->to) || stop;
+}
+
+/* ---- what waits to be written ---- */
+
+/* What the file has got so far goes to `to`, as what comes will. */
+typedef struct waiting {
+    FILE *file; /* NULL: the text is written as it comes */
+    char *bytes;
+    size_t size;
+} waiting;
+
+static rt_status begin_waiting(waiting *w, rt_prediction *p)
+{
+    w->file = open_memstream(&w->bytes, &w->size);
+    if (!w->file)
+        return rt_out_of_memory("a continuation");
+    p->to = p->continued.stream.to = w->file;
+    return rt_ok();
+}
+
+static rt_status end_waiting(waiting *w, rt_prediction *p, FILE *to)
+{
+    if (!w->file)
+        return rt_ok();
+    const bool failed = fclose(w->file) != 0;
+    if (!failed) {
+        fwrite(w->bytes, 1, w->size, to);
+        fflush(to);
+    }
+    free(w->bytes); /* the C library's */
+    *w = (waiting){0};
+    p->to = p->continued.stream.to = to;
+    return failed ? rt_out_of_memory("a continuation") : rt_ok();
 }
 
 /* ---- what is read ---- */
@@ -91,39 +120,7 @@ static rt_status fit(rt_prediction *p, bool *end)
     return rt_session_keep(p->session, 0);
 }
 
-/* Reads what is new; leaves the logits of what comes next. */
-static rt_status read_on(rt_prediction *p, bool *end)
-{
-    rt_status status = fit(p, end);
-    if (status.code || *end)
-        return status;
-    const int read = rt_session_count(p->session);
-    return rt_session_feed(p->session, p->s.ids + read, p->s.count - read, 1, p->weights);
-}
-
-static rt_status add_units(rt_prediction *p, written *w)
-{
-    bool end = false;
-    rt_status status = read_on(p, &end);
-    if (status.code)
-        return status;
-    rt_utf8_stream_put(&w->stream, p->text, p->size);
-    fflush(p->to);
-    for (int n = 0; n < p->o->count && !status.code && !end; n++) {
-        const int32_t id = rt_prediction_choose(p, n);
-        if (rt_vocabulary_is_end(p->vocabulary, id))
-            break;
-        const bool stop = write_unit(p, w, id);
-        if (stop || n + 1 == p->o->count)
-            break;
-        status = rt_prediction_append(&p->s, &id, 1);
-        if (!status.code)
-            status = read_on(p, &end);
-    }
-    rt_utf8_stream_end(&w->stream);
-    fputc('\n', p->to);
-    return status;
-}
+/* ---- one text ---- */
 
 static rt_status open_session(rt_prediction *p)
 {
@@ -133,24 +130,127 @@ static rt_status open_session(rt_prediction *p)
     return status;
 }
 
-static rt_status go_on(rt_prediction *p)
+/* Reads what is new; leaves the logits of what comes next. */
+static rt_status read_new(rt_prediction *p)
 {
-    written w;
-    rt_status status = begin(&w, p);
+    const int read = rt_session_count(p->session);
+    return rt_session_feed(p->session, p->s.ids + read, p->s.count - read, 1, p->weights);
+}
+
+rt_status rt_continuation_begin(rt_prediction *p)
+{
+    int masks;
+    bool end;
+    p->ends = true;
+    rt_status status = rt_prediction_read(p, &masks);
+    if (!status.code && masks)
+        status = rt_error(RT_ARGUMENT, "a text to continue has no [MASK]");
+    if (!status.code)
+        status = open_writing(p);
     if (!status.code)
         status = p->session ? rt_session_keep(p->session, 0) : open_session(p);
     if (!status.code)
-        status = add_units(p, &w);
-    rt_free(w.last);
+        status = fit(p, &end);
+    return status.code ? status : read_new(p);
+}
+
+double rt_continuation_bytes(const rt_prediction *p)
+{
+    const int context = context_of(p);
+    const double tokens = (double)p->s.count + p->o->count;
+    return rt_session_bytes(p->model, tokens < context ? (int)tokens : context);
+}
+
+/* Adds unit number n, chosen from the logits; the text is done where it ends. */
+static rt_status add_unit(rt_prediction *p, int n)
+{
+    rt_continued *c = &p->continued;
+    const int32_t id = rt_prediction_choose(p, n);
+    c->done = rt_vocabulary_is_end(p->vocabulary, id) || write_unit(p, id) || n + 1 == p->o->count;
+    rt_status status = c->done ? rt_ok() : rt_prediction_append(&p->s, &id, 1);
+    if (!status.code && !c->done)
+        status = fit(p, &c->done);
+    if (!c->done)
+        return status;
+    rt_utf8_stream_end(&c->stream);
+    fputc('\n', p->to);
+    return status;
+}
+
+/* ---- several texts ---- */
+
+/* Texts that have grown by a token are read together; of one that was made to fit, all is. logits
+ * has room for those of every text. */
+static rt_status read_on(rt_prediction *p, int count, real *logits)
+{
+    const size_t V = (size_t)p->model->options.vocab;
+    rt_session *sessions[RT_MOST_TOGETHER];
+    real *weights[RT_MOST_TOGETHER];
+    int32_t ids[RT_MOST_TOGETHER];
+    int rows = 0;
+    rt_status status = rt_ok();
+    for (int i = 0; i < count && !status.code; i++) {
+        const bool grown = rt_session_count(p[i].session) + 1 == p[i].s.count;
+        if (p[i].continued.done)
+            continue;
+        if (!grown || count == 1) {
+            status = read_new(p + i);
+            continue;
+        }
+        sessions[rows] = p[i].session;
+        weights[rows] = p[i].weights;
+        ids[rows++] = p[i].s.ids[p[i].s.count - 1];
+    }
+    if (rows && !status.code)
+        status = rt_session_feed_each(sessions, rows, ids, logits);
+    for (int i = 0; i < rows && !status.code; i++)
+        memcpy(weights[i], logits + (size_t)i * V, V * sizeof *logits);
+    return status;
+}
+
+/* Adds units to all texts; `front` is the one that is written as it comes. */
+static rt_status add_units(rt_prediction *p, int count, waiting *w, FILE *to, real *logits)
+{
+    rt_status status = rt_ok();
+    for (int n = 0, front = 0; front < count && !status.code; n++) {
+        for (int i = front; i < count && !status.code; i++)
+            if (!p[i].continued.done)
+                status = add_unit(p + i, n);
+        while (front < count && p[front].continued.done && !status.code)
+            if (++front < count)
+                status = end_waiting(w + front, p + front, to);
+        if (!status.code)
+            status = read_on(p, count, logits);
+    }
+    return status;
+}
+
+rt_status rt_continuation_go_on(rt_prediction *p, int count, FILE *to)
+{
+    const size_t V = (size_t)p->model->options.vocab;
+    waiting w[RT_MOST_TOGETHER] = {0};
+    real *logits = count > 1 ? rt_alloc_unset((size_t)count, V * sizeof *logits) : NULL;
+    rt_status status = count > 1 && !logits ? rt_out_of_memory("continuations") : rt_ok();
+    for (int i = 1; i < count && !status.code; i++)
+        status = begin_waiting(w + i, p + i);
+    for (int i = 0; i < count && !status.code; i++) {
+        rt_utf8_stream_put(&p[i].continued.stream, p[i].text, p[i].size);
+        fflush(p[i].to);
+    }
+    if (!status.code)
+        status = add_units(p, count, w, to, logits);
+    for (int i = 1; i < count; i++) /* after a failure */
+        if (w[i].file) {
+            fclose(w[i].file);
+            free(w[i].bytes);
+            p[i].to = to;
+        }
+    rt_free(logits);
     return status;
 }
 
 rt_status rt_predict_continuation(rt_prediction *p)
 {
-    int masks;
-    p->ends = true;
-    rt_status status = rt_prediction_read(p, &masks);
-    if (!status.code && masks)
-        status = rt_error(RT_ARGUMENT, "a text to continue has no [MASK]");
-    return status.code ? status : go_on(p);
+    const rt_status status = rt_continuation_begin(p);
+    return status.code ? status : rt_continuation_go_on(p, 1, p->to);
 }

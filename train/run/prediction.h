@@ -6,6 +6,8 @@
 #include "data/masked_text.h"
 #include "models/session.h"
 #include "train/run/predict.h"
+#include "train/text/lines.h"
+#include "train/text/utf8_stream.h"
 
 /* Ids of a text under way, [CLS] first. */
 typedef struct rt_prediction_ids {
@@ -14,8 +16,16 @@ typedef struct rt_prediction_ids {
     int capacity;
 } rt_prediction_ids;
 
+/* What was written of a continuation. */
+typedef struct rt_continued {
+    rt_utf8_stream stream;
+    char *last; /* as many bytes as --stop has, or fewer */
+    size_t used;
+    bool done;
+} rt_continued;
+
 typedef struct rt_prediction {
-    FILE *to;
+    FILE *to; /* continuation: one of several texts may wait in memory for its turn */
     rt_roformer *model;
     const rt_data *data;
     const rt_vocabulary *vocabulary;
@@ -25,12 +35,13 @@ typedef struct rt_prediction {
     size_t size;
     rt_unknown unknown; /* of it, which counts its bytes */
     bool cut;
-    bool full, ended;      /* continuation: has come to the end of the context; and stopped there */
-    bool ends;             /* continuation: what ends a text can be chosen as well */
-    rt_prediction_ids s;   /* masks, continuation */
-    real *weights;         /* (V), likewise: logits, then probabilities */
-    int32_t *order;        /* (V): ids, the most likely first */
-    rt_session *session;   /* continuation; one for all texts */
+    bool full, ended;    /* continuation: has come to the end of the context; and stopped there */
+    bool ends;           /* continuation: what ends a text can be chosen as well */
+    rt_prediction_ids s; /* masks, continuation */
+    real *weights;       /* (V), likewise: logits, then probabilities */
+    int32_t *order;      /* (V): ids, the most likely first */
+    rt_session *session; /* continuation; one for all texts that have their turns here */
+    rt_continued continued;
     rt_labelled_batch row; /* classes, tags */
 } rt_prediction;
 
@@ -39,6 +50,33 @@ rt_status rt_predict_masks(rt_prediction *p) RT_MUST_CHECK;
 rt_status rt_predict_continuation(rt_prediction *p) RT_MUST_CHECK;
 rt_status rt_predict_class(rt_prediction *p) RT_MUST_CHECK;
 rt_status rt_predict_tags(rt_prediction *p) RT_MUST_CHECK;
+
+/* ---- a text, and several ---- */
+
+/* What it needs for itself, from `like`; to be freed in any case. */
+rt_status rt_prediction_new(rt_prediction *p, const rt_prediction *like) RT_MUST_CHECK;
+void rt_prediction_free(rt_prediction *p);
+
+/* The next text, and what there is to tell of it at its end; it stands that many bytes behind the
+ * beginning of its stream. A line is refused if it has a zero. */
+void rt_prediction_next(rt_prediction *p, const char *text, size_t size);
+void rt_prediction_tell(const rt_prediction *p, size_t before, rt_predicted *told);
+rt_status rt_prediction_check_line(const rt_lines *line) RT_MUST_CHECK;
+
+/* Reads p->text, up to the logits of its first unit. */
+rt_status rt_continuation_begin(rt_prediction *p) RT_MUST_CHECK;
+
+/* Continues at most so many texts together, each as if it were alone; a text is written to `to`
+ * once those before it are. */
+enum { RT_MOST_TOGETHER = 16 };
+rt_status rt_continuation_go_on(rt_prediction *p, int count, FILE *to) RT_MUST_CHECK;
+
+/* About the most memory that goes into what is kept of the text. */
+double rt_continuation_bytes(const rt_prediction *p);
+
+/* Answers the lines of a file, several together; `like` has what they share. */
+rt_status rt_predict_together(const rt_prediction *like, rt_lines *lines,
+                              rt_predicted *told) RT_MUST_CHECK;
 
 /* ---- units of text, for masks and continuation ---- */
 
