@@ -1,0 +1,59 @@
+/* A text of --predict: what it needs for itself, and what there is to tell of it. */
+
+#include "train/run/prediction.h"
+
+#include "core/memory.h"
+
+#include <string.h>
+
+rt_status rt_prediction_new(rt_prediction *p, const rt_prediction *like)
+{
+    *p = (rt_prediction){.to = like->to,
+                         .model = like->model,
+                         .data = like->data,
+                         .vocabulary = like->vocabulary,
+                         .o = like->o,
+                         .g = rt_graph_new()};
+    p->weights = rt_alloc((size_t)p->model->options.vocab, sizeof *p->weights);
+    p->order = rt_alloc((size_t)p->vocabulary->count, sizeof *p->order);
+    if (!p->g || !p->weights || !p->order)
+        return rt_out_of_memory("a prediction");
+    return rt_data_labels(p->data) ? rt_labelled_batch_new(&p->row, 1, rt_data_length(p->data))
+                                   : rt_ok();
+}
+
+void rt_prediction_free(rt_prediction *p)
+{
+    rt_graph_free(p->g);
+    rt_free(p->weights);
+    rt_free(p->order);
+    rt_free(p->s.ids);
+    rt_free(p->continued.last);
+    rt_session_free(p->session);
+    rt_labelled_batch_free(&p->row);
+}
+
+void rt_prediction_next(rt_prediction *p, const char *text, size_t size)
+{
+    p->text = text;
+    p->size = size;
+    p->unknown = (rt_unknown){0};
+    p->cut = p->full = p->ended = false;
+}
+
+void rt_prediction_tell(const rt_prediction *p, size_t before, rt_predicted *told)
+{
+    told->texts++;
+    told->cut += p->cut;
+    told->full += p->full;
+    told->ended += p->ended;
+    rt_unknown_add(&told->unknown, &p->unknown, before);
+}
+
+rt_status rt_prediction_check_line(const rt_lines *line)
+{
+    const char *zero = memchr(line->bytes, '\0', line->size);
+    return zero ? rt_error(RT_ARGUMENT, "byte 0x00 at byte %zu is no text",
+                           (size_t)(zero - line->bytes))
+                : rt_ok();
+}
