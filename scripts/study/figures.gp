@@ -76,6 +76,30 @@ if (there('known')) {
     unset arrow
 }
 
+if (there('decoder') && there('decoder_base') && there('text')) {
+    set datafile separator ','
+    set output kept . '/turns.svg'
+    set logscale x
+    set xrange [0.008:60]
+    set yrange [-0.6:0.8]
+    set format x '%g'
+    set xlabel 'turns over a sequence at the start, θ (T - 1) / 2π'
+    set ylabel 'ln(θ / base)'
+    set key top right
+    set arrow 1 from 0.008,0 to 60,0 nohead lc rgb '#000000' dt 2
+    set arrow 2 from 0.5, graph 0 to 0.5, graph 1 nohead lc rgb grey dt 3
+    turns(i, base, T) = base ** (-i / 16.0) * (T - 1) / (2 * pi)
+    of(task, drift) = strcol(1) eq task ? drift : NaN
+    plot kept . '/theta-decoder-pairs.csv' using (turns($4, 1e4, 256)):(of('layer', $6)) skip 1 with points pt 7 ps 0.4 lc rgb blue title 'decoder, base 10000', \
+         kept . '/theta-decoder-base-pairs.csv' using (turns($4, 5e5, 256)):(of('layer', $6)) skip 1 with points pt 5 ps 0.4 lc rgb orange title 'decoder, base 500000', \
+         kept . '/theta-text-pairs.csv' using (turns($4, 1e4, 64)):(of('lm', $6)) skip 1 with points pt 9 ps 0.5 lc rgb green title 'lm of the licences, T = 64'
+    unset arrow
+    unset logscale
+    unset xrange
+    unset yrange
+    set datafile separator whitespace
+}
+
 # ---- encodings ----
 
 curve(name, kind) = sprintf("< awk -F, -v kind=%s -f %scurve.awk %s/%s-curves.csv", kind, lib, kept, name)
