@@ -138,14 +138,12 @@ static bool multiply_alone(const rt_product *p)
                        (float)p->beta, (float *)p->c.data, p->c.stride);
 }
 
-/* A batch in one call: without gaps, and without a large operand that its kernel would transpose by
- * copying it. */
+/* A batch in one call, without gaps: an operand that is not converted is not copied. */
 static bool together(const rt_product *p)
 {
     return (p->batch.outer > 1 || p->batch.inner > 1) && rt_onednn_batch_room(RT_MATH_FLOAT) &&
-           (p->beta == 0 || p->beta == 1) && (!p->a.transposed || p->m <= 32) &&
-           dense_operand(p->batch, p->a, p->m, p->k) && dense_operand(p->batch, p->b, p->k, p->n) &&
-           dense_result(p);
+           (p->beta == 0 || p->beta == 1) && dense_operand(p->batch, p->a, p->m, p->k) &&
+           dense_operand(p->batch, p->b, p->k, p->n) && dense_result(p);
 }
 
 static bool multiply_float(const rt_product *p)
@@ -175,10 +173,11 @@ static bool has(dnnl_cpu_isa_t set)
     return ((int)dnnl_get_effective_cpu_isa() & (int)set) == (int)set;
 }
 
-/* Kernels of float for batches are there from AVX-512 on; measured with the heads of attention. */
+/* Measured with the heads of attention. Kernels of float for batches are there from AVX-512 on, and
+ * pay for small products alone. */
 int rt_onednn_batch_room(rt_math math)
 {
-    return math == RT_MATH_BF16 ? 65536 : has(dnnl_cpu_isa_avx512_core) ? 16384 : 0;
+    return math == RT_MATH_BF16 ? 65536 : has(dnnl_cpu_isa_avx512_core) ? 4096 : 0;
 }
 
 rt_status rt_onednn_begin(rt_math math)

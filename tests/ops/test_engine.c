@@ -286,6 +286,7 @@ int main(void)
 {
     Suite *suite = suite_create("engine");
     TCase *tests = tcase_create("engine");
+    tcase_set_timeout(tests, 120);
 #ifndef RT_DOUBLE
     tcase_add_loop_test(tests, products_are_those_of_the_rounded_operands, 0, 2 * PRODUCTS);
     tcase_add_test(tests, ties_go_to_the_even_number_and_nan_stays);
