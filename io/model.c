@@ -48,7 +48,7 @@ static rt_status make_roformer(rt_model *m, const char *path)
 {
     const struct rt_model_origin *o = m->origin;
     const rt_roformer_options options = rt_model_options(&o->config, o->data);
-    return as_checkpoint(rt_roformer_new(&m->roformer, &options, o->config.run.seed, NULL), path);
+    return as_checkpoint(rt_roformer_new_blank(&m->roformer, &options, o->config.run.seed), path);
 }
 
 /* ---- a checkpoint ---- */

@@ -67,9 +67,9 @@ static uint32_t hash_name(const char *name)
     return hash;
 }
 
-static void initialise(rt_parameter *parameter, uint64_t seed)
+void rt_parameter_draw(const rt_parameters *p, rt_parameter *parameter)
 {
-    rt_random random = {seed, hash_name(parameter->name), RT_STREAM_PARAMETER};
+    rt_random random = {p->seed, hash_name(parameter->name), RT_STREAM_PARAMETER};
     real *value = parameter->tensor.data;
     size_t size = rt_size(&parameter->tensor);
     if (parameter->init == RT_INIT_NORMAL)
@@ -84,6 +84,7 @@ rt_status rt_parameters_allocate(rt_parameters *p, uint64_t seed, const rt_param
 {
     if (p->status.code)
         return p->status;
+    p->seed = seed;
     p->borrows_values = values_of != NULL;
     p->values = values_of ? values_of->values : rt_alloc(p->block_size, sizeof(real));
     p->grads = rt_alloc(p->block_size, sizeof(real));
@@ -94,8 +95,8 @@ rt_status rt_parameters_allocate(rt_parameters *p, uint64_t seed, const rt_param
         parameter->tensor.data = p->values + parameter->offset;
         parameter->tensor.grad = p->grads + parameter->offset;
         parameter->tensor.wants_grad = true;
-        if (!values_of)
-            initialise(parameter, seed);
+        if (!values_of && !p->blank)
+            rt_parameter_draw(p, parameter);
     }
     return rt_ok();
 }

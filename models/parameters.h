@@ -53,6 +53,8 @@ typedef struct rt_parameters {
     real *values;
     real *grads;
     bool borrows_values;
+    bool blank;       /* set before the allocation: values are 0, for who fills them in */
+    uint64_t seed;    /* that they are drawn from, or would be */
     double init_std;  /* of those that are added from now on; 0 = RT_INIT_STD */
     rt_status status; /* the first addition that failed */
 } rt_parameters;
@@ -67,6 +69,9 @@ rt_tensor *rt_parameters_add(rt_parameters *p, rt_role role, rt_init init, rt_sh
  * names and shapes, only gradients are made and the values are read there. */
 rt_status rt_parameters_allocate(rt_parameters *p, uint64_t seed,
                                  const rt_parameters *values_of) RT_MUST_CHECK;
+
+/* Gives one parameter of a blank list the values that it would have been drawn with. */
+void rt_parameter_draw(const rt_parameters *p, rt_parameter *parameter);
 
 void rt_parameters_free(rt_parameters *p);
 

@@ -340,14 +340,16 @@ static rt_status list_parameters(rt_roformer **model_new, const rt_roformer_opti
     return rt_out_of_memory("a model");
 }
 
-rt_status rt_roformer_new(rt_roformer **model_new, const rt_roformer_options *options,
-                          uint64_t seed, const rt_roformer *values_of)
+static rt_status make(rt_roformer **model_new, const rt_roformer_options *options, uint64_t seed,
+                      const rt_roformer *values_of, bool blank)
 {
     rt_roformer *m;
     rt_status status = list_parameters(&m, options);
-    if (!status.code)
+    if (!status.code) {
+        m->parameters.blank = blank;
         status =
             rt_parameters_allocate(&m->parameters, seed, values_of ? &values_of->parameters : NULL);
+    }
     if (!status.code)
         status = rt_theta_start(m, seed, !values_of);
     if (!status.code)
@@ -356,6 +358,18 @@ rt_status rt_roformer_new(rt_roformer **model_new, const rt_roformer_options *op
     if (status.code)
         rt_roformer_free(m);
     return status;
+}
+
+rt_status rt_roformer_new(rt_roformer **model_new, const rt_roformer_options *options,
+                          uint64_t seed, const rt_roformer *values_of)
+{
+    return make(model_new, options, seed, values_of, false);
+}
+
+rt_status rt_roformer_new_blank(rt_roformer **model_new, const rt_roformer_options *options,
+                                uint64_t seed)
+{
+    return make(model_new, options, seed, NULL, true);
 }
 
 rt_status rt_roformer_size(const rt_roformer_options *options, size_t *size)

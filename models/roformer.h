@@ -81,6 +81,11 @@ typedef struct rt_roformer_input {
  * RT_ARGUMENT if the options contradict each other. */
 rt_status rt_roformer_new(rt_roformer **model_new, const rt_roformer_options *options,
                           uint64_t seed, const rt_roformer *values_of) RT_MUST_CHECK;
+
+/* The same for who fills the parameters in, as reading a file does: they are 0 but for theta, which
+ * has its start. Drawing the numbers of a large model takes as long as reading them. */
+rt_status rt_roformer_new_blank(rt_roformer **model_new, const rt_roformer_options *options,
+                                uint64_t seed) RT_MUST_CHECK;
 void rt_roformer_free(rt_roformer *model);
 
 /* How many numbers the parameters take, without making the model. RT_ARGUMENT as above. */

@@ -258,6 +258,37 @@ START_TEST(an_initial_value_depends_on_its_name_alone)
 }
 END_TEST
 
+/* All zeros but theta, until each parameter is drawn. */
+START_TEST(a_blank_model_becomes_the_one_that_is_drawn)
+{
+    rt_roformer_options o = {.vocab = 20,
+                             .layers = 2,
+                             .dim = 8,
+                             .heads = 2,
+                             .norm_eps = 1e-12,
+                             .position = {.kind = RT_POSITION_ROPE,
+                                          .fraction = 1,
+                                          .frequencies = {.base = 100}},
+                             .theta = {.learn = true, .init = RT_THETA_PERTURBED, .init_sigma = 1}};
+    rt_roformer *drawn, *blank;
+    ck_assert(!rt_roformer_new(&drawn, &o, 7, NULL).code);
+    ck_assert(!rt_roformer_new_blank(&blank, &o, 7).code);
+    const rt_parameters *a = &drawn->parameters, *b = &blank->parameters;
+    for (int i = 0; i < b->count; i++) {
+        const rt_tensor *t = &b->list[i]->tensor;
+        for (size_t k = 0; k < rt_size(t) && b->list[i]->role != RT_ROLE_THETA; k++)
+            ck_assert(t->data[k] == 0);
+        if (b->list[i]->role != RT_ROLE_THETA)
+            rt_parameter_draw(b, b->list[i]);
+    }
+    ck_assert(!memcmp(a->values, b->values, a->block_size * sizeof *a->values));
+    ck_assert(!memcmp(drawn->theta_start, blank->theta_start,
+                      rt_roformer_theta_count(&o) * sizeof(double)));
+    rt_roformer_free(drawn);
+    rt_roformer_free(blank);
+}
+END_TEST
+
 START_TEST(a_worker_reads_the_values_of_the_first_and_keeps_its_gradients)
 {
     rt_roformer_options o = small();
@@ -432,6 +463,7 @@ int main(void)
     tcase_add_test(tests, a_decoder_has_what_it_needs_under_the_same_names);
     tcase_add_test(tests, layers_without_positions_have_no_keys_of_distances);
     tcase_add_test(tests, an_initial_value_depends_on_its_name_alone);
+    tcase_add_test(tests, a_blank_model_becomes_the_one_that_is_drawn);
     tcase_add_test(tests, a_worker_reads_the_values_of_the_first_and_keeps_its_gradients);
     tcase_add_loop_test(tests, gradients_of_whole_models_agree_with_differences, 0, 12);
     tcase_add_loop_test(tests, gradients_of_whole_decoders_agree_with_differences, 0, 3);

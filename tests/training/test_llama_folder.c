@@ -574,6 +574,9 @@ START_TEST(a_model_without_a_head_has_one_drawn)
     rt_roformer *model = model_of_folder(there);
     assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
     ck_assert(!taken.head && taken.theta);
+    const rt_tensor *head = model->decoder.weight;
+    for (size_t i = 0; i < rt_size(head); i++)
+        ck_assert(head->data[i] != 0);
     rt_roformer_free(model);
     rt_huggingface_close(there);
     copy_changed(LLAMA("llama"), "config.json",

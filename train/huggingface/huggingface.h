@@ -69,7 +69,7 @@ rt_status rt_huggingface_model(const rt_huggingface *there, rt_roformer **model_
 
 /* Fills the values of a model that somebody has made, for train.init_from. The encoder must be of
  * the same shape, with the same heads and pairing. The head is taken if both have the same one; an
- * untied decoder cannot become a tied one. Theta is taken if the model learns it and can hold it:
+ * untied decoder cannot become a tied one; of a blank model one that is not taken is drawn. Theta is taken if the model learns it and can hold it:
  * one of scope model goes to every layer and head, one of another scope needs the same scope; the
  * fraction must be the same, and a form log holds what is above 0. If the model has a fixed theta,
  * taken.theta tells whether it is the folder's. What does not fit is found before anything is

@@ -180,6 +180,15 @@ static rt_status read_all(const loading *l)
     return status;
 }
 
+/* What a blank model does not find here. */
+static void draw_head(const loading *l)
+{
+    const rt_parameters *p = &l->model->parameters;
+    for (int i = 0; i < p->count && p->blank && !l->head; i++)
+        if (is_of_head(p->list[i]->name))
+            rt_parameter_draw(p, p->list[i]);
+}
+
 /* ---- theta ---- */
 
 /* Whether two fixed theta are the same for all lengths, by what they are at some. */
@@ -261,6 +270,8 @@ rt_status rt_huggingface_load(const rt_huggingface *there, rt_roformer *model,
     *taken = (rt_huggingface_taken){0};
     rt_status status = check_all(&l);
     if (!status.code)
+        draw_head(&l);
+    if (!status.code)
         status = read_all(&l);
     if (!status.code)
         status = take_theta(&l, model, &taken->theta);
@@ -271,7 +282,7 @@ rt_status rt_huggingface_load(const rt_huggingface *there, rt_roformer *model,
 rt_status rt_huggingface_model(const rt_huggingface *there, rt_roformer **model_new)
 {
     rt_huggingface_taken taken;
-    rt_status status = rt_roformer_new(model_new, &there->options, SEED_OF_HEAD, NULL);
+    rt_status status = rt_roformer_new_blank(model_new, &there->options, SEED_OF_HEAD);
     if (status.code == RT_ARGUMENT)
         status = rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": %s", status.message);
     if (!status.code)

@@ -167,7 +167,8 @@ static rt_memory_use use_of(rt_command command)
     }
 }
 
-static rt_status make_trainer(rt_run *r)
+/* `blank`: the parameters are going to be loaded. */
+static rt_status make_trainer(rt_run *r, bool blank)
 {
     rt_world *world = r->world;
     rt_status status = rt_run_use_engine(r->config);
@@ -176,7 +177,8 @@ static rt_status make_trainer(rt_run *r)
     if (world)
         status = r->hand_over(r, status);
     if (!status.code)
-        status = rt_trainer_new_in(&r->trainer, r->config, r->data, world);
+        status = blank && !world ? rt_trainer_new_blank(&r->trainer, r->config, r->data)
+                                 : rt_trainer_new_in(&r->trainer, r->config, r->data, world);
     if (!status.code)
         r->state = rt_trainer_state(r->trainer);
     return status;
@@ -187,7 +189,8 @@ rt_status rt_run_open(rt_run *r, const char *checkpoint)
     rt_status status = open_data(r, checkpoint);
     if (!status.code)
         status = check_lengths(r);
-    return status.code ? status : make_trainer(r);
+    const bool loads = checkpoint && !r->arguments->resume; /* which starts afresh if it is gone */
+    return status.code ? status : make_trainer(r, loads);
 }
 
 /* What a folder has no vocabulary for cannot be read. */
@@ -208,7 +211,7 @@ rt_status rt_run_open_model(rt_run *r)
         status = check_readable(r);
     if (!status.code)
         status = rt_data_open_without(&r->data, &r->config->data, meaning_of(r, true));
-    return status.code ? status : make_trainer(r);
+    return status.code ? status : make_trainer(r, true);
 }
 
 void rt_run_tell_patience(rt_run *r)

@@ -370,7 +370,18 @@ static rt_status make_moments(rt_trainer *t)
                : rt_out_of_memory("the optimiser's moments");
 }
 
-static rt_status make_state(rt_trainer *t)
+static rt_status make_models(rt_trainer *t, bool blank)
+{
+    const rt_roformer_options options = rt_model_options(t->config, t->data);
+    const uint64_t seed = t->config->run.seed;
+    rt_status status = blank ? rt_roformer_new_blank(t->models, &options, seed)
+                             : rt_roformer_new(t->models, &options, seed, NULL);
+    for (int i = 1; i < t->blocks && !status.code; i++)
+        status = rt_roformer_new(t->models + i, &options, seed, t->models[0]);
+    return status;
+}
+
+static rt_status make_state(rt_trainer *t, bool blank)
 {
     t->shard = rt_alloc((size_t)t->shards, sizeof *t->shard);
     t->results = rt_alloc((size_t)t->shards, sizeof *t->results);
@@ -386,12 +397,10 @@ static rt_status make_state(rt_trainer *t)
     t->models = rt_alloc((size_t)t->blocks, sizeof(rt_roformer *));
     if (!t->models)
         return rt_out_of_memory("a trainer");
-    const rt_roformer_options options = rt_model_options(t->config, t->data);
     for (int i = rt_first_shard(t); i < rt_end_shard(t) && !status.code; i++)
         status = make_shard(t, i);
-    for (int i = 0; i < t->blocks && !status.code; i++)
-        status =
-            rt_roformer_new(t->models + i, &options, t->config->run.seed, i ? t->models[0] : NULL);
+    if (!status.code)
+        status = make_models(t, blank);
     if (status.code)
         return status;
     t->state.model = t->models[0];
@@ -416,8 +425,8 @@ static rt_status make_workers(rt_trainer *t)
     return t->graphs ? rt_ok() : rt_out_of_memory("graphs");
 }
 
-rt_status rt_trainer_new_in(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
-                            rt_world *world)
+static rt_status new_trainer(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
+                             rt_world *world, bool blank)
 {
     *trainer_new = NULL;
     rt_trainer *t = rt_alloc(1, sizeof *t);
@@ -429,7 +438,7 @@ rt_status rt_trainer_new_in(rt_trainer **trainer_new, const rt_config *config, c
         t->shards = rt_shard_count(config);
         t->group =
             rt_summation_group(shards_here(config, world), rt_trainer_workers(config, world));
-        status = make_state(t);
+        status = make_state(t, blank);
     }
     if (!status.code)
         status = make_workers(t);
@@ -444,7 +453,19 @@ rt_status rt_trainer_new_in(rt_trainer **trainer_new, const rt_config *config, c
 
 rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data)
 {
-    return rt_trainer_new_in(trainer_new, config, data, NULL);
+    return new_trainer(trainer_new, config, data, NULL, false);
+}
+
+rt_status rt_trainer_new_in(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
+                            rt_world *world)
+{
+    return new_trainer(trainer_new, config, data, world, false);
+}
+
+rt_status rt_trainer_new_blank(rt_trainer **trainer_new, const rt_config *config,
+                               const rt_data *data)
+{
+    return new_trainer(trainer_new, config, data, NULL, true);
 }
 
 void rt_trainer_end(rt_trainer *t)

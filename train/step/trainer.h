@@ -69,6 +69,10 @@ rt_status rt_world_check(const rt_config *config, const rt_world *world) RT_MUST
 rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config,
                          const rt_data *data) RT_MUST_CHECK;
 
+/* The same with a blank model (models/roformer.h), for who loads one. */
+rt_status rt_trainer_new_blank(rt_trainer **trainer_new, const rt_config *config,
+                               const rt_data *data) RT_MUST_CHECK;
+
 /* The same in a world, which is kept; the processes have the same configuration and data. Process 0
  * ends the others' rt_trainer_serve when its trainer is freed. */
 rt_status rt_trainer_new_in(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
