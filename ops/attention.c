@@ -104,8 +104,8 @@ static void drop(real *x, const attention_args *args, const rt_pack *a, rt_tile 
             drop_row(x, args, a, t, rt_pack_row(a, n) + (size_t)(t.i + r));
 }
 
-/* Of a graph's scratch memory, for all packs of the op; `tiles` are those of scores. */
-static bool make_room(room *w, const rt_node *n, int tiles)
+/* Of a graph's scratch memory, for any pack of the op; `tiles` are those of scores. */
+static bool make_rooms(room *w, int rooms, const rt_node *n, int tiles)
 {
     const attention_args *args = n->args;
     const rt_tensor *q = n->in[0], *k = n->in[1];
@@ -115,13 +115,13 @@ static bool make_room(room *w, const rt_node *n, int tiles)
     const size_t columns = (size_t)smaller(k->shape[1], TILE);
     const size_t classes = args->o.distances ? (size_t)args->o.distances->classes : 0;
     const size_t tile = heads * rows * columns;
-    real *all = rt_graph_scratch(n->graph, (size_t)tiles * tile + heads * rows + rows * classes,
-                                 sizeof *all);
-    if (all)
-        *w = (room){.p = all,
-                    .ds = all + (size_t)(tiles - 1) * tile,
-                    .delta = all + (size_t)tiles * tile,
-                    .distance = all + (size_t)tiles * tile + heads * rows};
+    const size_t each = (size_t)tiles * tile + heads * rows + rows * classes;
+    real *all = rt_graph_scratch(n->graph, (size_t)rooms * each, sizeof *all);
+    for (int i = 0; all && i < rooms; i++, all += each)
+        w[i] = (room){.p = all,
+                      .ds = all + (size_t)(tiles - 1) * tile,
+                      .delta = all + (size_t)tiles * tile,
+                      .distance = all + (size_t)tiles * tile + heads * rows};
     return all;
 }
 
@@ -328,33 +328,78 @@ static void backward_pack(const rt_node *node, const room *w, const rt_pack *pac
 
 /* ---- all packs ---- */
 
-static void each_pack(const rt_node *n, const room *w,
-                      void (*take)(const rt_node *, const room *, const rt_pack *))
+/* How the packs of an op follow one another: in each of some sequences, by heads of keys, those of
+ * a run of query heads behind each other. */
+typedef struct order {
+    rt_batch most;
+    int run, of_sequence, count;
+} order;
+
+static order order_of(const rt_node *n)
+{
+    const rt_tensor *q = n->in[0], *k = n->in[1];
+    order o = {.most = rt_pack_most(q, k), .run = q->shape[2] / k->shape[2]};
+    o.of_sequence = (k->shape[2] + o.most.inner - 1) / o.most.inner * o.run;
+    o.count = (q->shape[0] + o.most.outer - 1) / o.most.outer * o.of_sequence;
+    return o;
+}
+
+static rt_pack pack_at(const rt_node *n, const order *o, int number)
 {
     const attention_args *args = n->args;
-    const rt_tensor *q = n->in[0], *k = n->in[1];
-    const int B = q->shape[0], G = k->shape[2], run = q->shape[2] / G;
-    const rt_batch most = rt_pack_most(q, k);
-    for (int b = 0; b < B; b += most.outer)
-        for (int g = 0; g < G; g += most.inner)
-            for (int of_run = 0; of_run < run; of_run++) {
-                const rt_pack a = rt_pack_of(&args->o, q, k, n->in[2], b, g, of_run);
-                take(n, w, &a);
-            }
+    const int in_sequence = number % o->of_sequence;
+    return rt_pack_of(&args->o, n->in[0], n->in[1], n->in[2],
+                      number / o->of_sequence * o->most.outer, in_sequence / o->run * o->most.inner,
+                      in_sequence % o->run);
 }
+
+/* A text that is read by several threads: packs do not touch each other's results. */
+typedef struct reading {
+    const rt_node *node;
+    order order;
+    const room *rooms;
+} reading;
+
+static void read_pack(void *context, int number)
+{
+    const reading *r = context;
+    const rt_pack a = pack_at(r->node, &r->order, number);
+    forward_pack(r->node, r->rooms + number, &a);
+}
+
+/* Fewer queries are not worth the calling of others. */
+enum { QUERIES_OF_CREW = 16 };
 
 static void attention_forward(const rt_node *n)
 {
+    const rt_crew *crew = rt_graph_crew(n->graph);
+    const order o = order_of(n);
     room w;
-    if (make_room(&w, n, 1))
-        each_pack(n, &w, forward_pack);
+    if (crew && n->in[0]->shape[1] >= QUERIES_OF_CREW) {
+        room *rooms = rt_graph_memory(n->graph, (size_t)o.count, sizeof *rooms);
+        reading r = {n, o, rooms};
+        if (rooms && make_rooms(rooms, o.count, n, 1))
+            crew->run(crew->threads, read_pack, &r, o.count);
+        return;
+    }
+    if (!make_rooms(&w, 1, n, 1))
+        return;
+    for (int i = 0; i < o.count; i++) {
+        const rt_pack a = pack_at(n, &o, i);
+        forward_pack(n, &w, &a);
+    }
 }
 
 static void attention_backward(const rt_node *n)
 {
+    const order o = order_of(n);
     room w;
-    if (make_room(&w, n, 2))
-        each_pack(n, &w, backward_pack);
+    if (!make_rooms(&w, 1, n, 2))
+        return;
+    for (int i = 0; i < o.count; i++) {
+        const rt_pack a = pack_at(n, &o, i);
+        backward_pack(n, &w, &a);
+    }
 }
 
 const rt_op rt_op_attention = {"attention", attention_forward, attention_backward};

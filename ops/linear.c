@@ -6,11 +6,6 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Rows of a weight, columns of the result. */
-typedef struct span {
-    int first, count;
-} span;
-
 /* ---- rounded rows ---- */
 
 /* Where products are made of rounded numbers, those of x are kept beside it: other maps read x as
@@ -51,58 +46,102 @@ static bool is_few(const rt_node *n)
     return rt_rows(n->in[0]) <= most && !rt_graph_records(n->graph);
 }
 
-/* y = x weight^T + beta y in some columns. */
-static void multiply_columns(const rt_node *n, rt_operand rows, real beta, real *y, span columns)
+typedef struct span {
+    int first, count;
+} span;
+
+/* Rows and columns of the result. */
+typedef struct block {
+    span rows, columns;
+} block;
+
+static rt_operand rows_from(rt_operand x, int first)
 {
-    const rt_tensor *x = n->in[0], *weight = n->in[1];
+    const size_t before = (size_t)first * (size_t)x.stride;
+    x.data += before;
+    if (x.rounded)
+        x.rounded = (const uint16_t *)x.rounded + before;
+    return x;
+}
+
+/* y = x weight^T + beta y in a block. */
+static void multiply_block(const rt_node *n, rt_operand x, real beta, real *y, block b)
+{
+    const rt_tensor *weight = n->in[1];
     const int in = weight->shape[1], out = weight->shape[0];
-    const real *w = weight->data + (size_t)columns.first * (size_t)in;
-    y += columns.first;
+    const real *w = weight->data + (size_t)b.columns.first * (size_t)in;
+    x = rows_from(x, b.rows.first);
+    y += (size_t)b.rows.first * (size_t)out + (size_t)b.columns.first;
     if (!is_few(n))
-        rt_gemm((int)rt_rows(x), columns.count, in, 1, rows, rt_transposed(rt_rows_at(w, in)), beta,
-                y, out);
-    for (size_t r = 0; is_few(n) && r < rt_rows(x); r++)
-        rt_gemv(columns.count, in, w, x->data + r * (size_t)in, beta, y + r * (size_t)out);
+        rt_gemm(b.rows.count, b.columns.count, in, 1, x, rt_transposed(rt_rows_at(w, in)), beta, y,
+                out);
+    for (int r = 0; is_few(n) && r < b.rows.count; r++)
+        rt_gemv(b.columns.count, in, w, x.data + (size_t)r * (size_t)in, beta,
+                y + (size_t)r * (size_t)out);
 }
 
 /* ---- in parts ---- */
 
-/* Columns that a part has at least, of few rows and of many, for which the library copies more;
- * and numbers of a weight that is cut. */
-enum { PART_OF_FEW = 128, PART_OF_ROWS = 256, MOST_PARTS = 32, SMALLEST_CUT = 1 << 16 };
+/* A weight is cut into parts of columns, of more if the library copies them. One that is too small
+ * for two meets many rows in parts of rows. */
+enum {
+    MANY_ROWS = 256,
+    PART_OF_MANY = 128,
+    COLUMNS_OF_FEW = 128,
+    COLUMNS_OF_SOME = 256,
+    MOST_PARTS = 32,
+    SMALLEST_CUT = 1 << 16 /* numbers of a weight */
+};
 
 typedef struct cut {
     const rt_node *node;
     rt_operand x;
     real beta;
     real *y;
-    int columns; /* of a part; the last may have fewer */
+    int rows, columns; /* of a part; the last may have fewer */
+    int across;        /* parts beside each other */
 } cut;
+
+static span part_of(int part, int size, int all)
+{
+    const int first = part * size, left = all - first;
+    return (span){first, left < size ? left : size};
+}
 
 static void multiply_part(void *context, int part)
 {
     const cut *c = context;
-    const int first = part * c->columns, left = c->node->in[1]->shape[0] - first;
-    const span columns = {first, left < c->columns ? left : c->columns};
-    multiply_columns(c->node, c->x, c->beta, c->y, columns);
+    const block b = {part_of(part / c->across, c->rows, (int)rt_rows(c->node->out)),
+                     part_of(part % c->across, c->columns, rt_columns(c->node->out))};
+    multiply_block(c->node, c->x, c->beta, c->y, b);
+}
+
+static int columns_of_part(const rt_node *n)
+{
+    const int out = rt_columns(n->out), least = is_few(n) ? COLUMNS_OF_FEW : COLUMNS_OF_SOME;
+    const int wanted = out / least < MOST_PARTS ? out / least : MOST_PARTS;
+    const int each = wanted > 1 ? (out + wanted - 1) / wanted : out;
+    return (each + 15) / 16 * 16;
 }
 
 /* Parts depend on shapes alone, so that bits do not depend on who runs them. */
 static void multiply(const rt_node *n, real beta, real *y)
 {
     const rt_crew *crew = rt_graph_crew(n->graph);
-    const int out = n->in[1]->shape[0], in = n->in[1]->shape[1];
-    const rt_operand rows = rounded_rows(n);
+    const int rows = (int)rt_rows(n->out), out = rt_columns(n->out);
+    rt_operand x = rounded_rows(n);
     if (!crew || rt_size(n->in[1]) < SMALLEST_CUT) {
-        multiply_columns(n, rows, beta, y, (span){0, out});
+        multiply_block(n, x, beta, y, (block){{0, rows}, {0, out}});
         return;
     }
-    const int least = is_few(n) ? PART_OF_FEW : PART_OF_ROWS;
-    const int wanted = out / least < MOST_PARTS ? out / least : MOST_PARTS;
-    const int each = wanted > 1 ? (out + wanted - 1) / wanted : out;
-    const rt_operand x = rows.rounded ? rows : rt_gemm_share(rows, (int)rt_rows(n->in[0]), in, 0);
-    cut c = {n, x, beta, y, (each + 15) / 16 * 16};
-    crew->run(crew->threads, multiply_part, &c, (out + c.columns - 1) / c.columns);
+    if (!x.rounded)
+        x = rt_gemm_share(x, rows, x.stride, 0);
+    cut c = {n, x, beta, y, .rows = rows, .columns = out};
+    c.columns = columns_of_part(n);
+    if (rows >= MANY_ROWS && c.columns >= out)
+        c.rows = PART_OF_MANY;
+    c.across = (out + c.columns - 1) / c.columns;
+    crew->run(crew->threads, multiply_part, &c, (rows + c.rows - 1) / c.rows * c.across);
 }
 
 /* The product is added to what needs no pass of its own. */
