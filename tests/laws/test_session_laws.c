@@ -125,6 +125,33 @@ START_TEST(who_multiplies_changes_no_bit)
 }
 END_TEST
 
+/* A piece of 256 tokens: weights in parts of columns or of rows, and heads. */
+START_TEST(who_reads_a_prompt_changes_no_bit)
+{
+    static real expected[T * V], got[T * V];
+    const row r = {"shared keys", {.ffn_dim = 2100, .kv_heads = 2, .position = {ROPE}}};
+    const rt_roformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    int32_t ids[T];
+    int rounds = 0;
+    const rt_crew crew = {run_backwards, &rounds};
+    rt_roformer *m = make(&o);
+    rt_session *s;
+    draw_text(ids);
+    ck_assert(!rt_session_new(&s, m, 0).code);
+    for (int way = 0; way < 2; way++) {
+        rt_session_set_crew(s, way ? &crew : NULL);
+        ck_assert(!rt_session_keep(s, 0).code);
+        ck_assert(!rt_session_feed(s, ids, T, T, way ? got : expected).code);
+    }
+    ck_assert_int_eq(rounds, (3 + 2) * o.layers); /* the rest of 14 tokens reads its heads alone */
+    ck_assert(!memcmp(got, expected, sizeof got));
+    whole(expected, m, ids, T);
+    expect_same(got, expected, T, "a prompt in parts", 0);
+    rt_session_free(s);
+    rt_roformer_free(m);
+}
+END_TEST
+
 /* ---- lengths that change theta ---- */
 
 /* The kept keys stay as they were: one by one is not the whole, and the first token after a prompt
@@ -398,6 +425,7 @@ int main(void)
     TCase *tests = leak_checked_case(suite, "laws");
     tcase_add_loop_test(tests, pieces_give_what_the_whole_gives, 0, ROWS);
     tcase_add_test(tests, who_multiplies_changes_no_bit);
+    tcase_add_test(tests, who_reads_a_prompt_changes_no_bit);
     tcase_add_test(tests, dynamic_keeps_what_it_has_turned);
     tcase_add_loop_test(tests, a_text_that_was_cut_back_goes_on_as_if_it_had_ended_there, 0, 2);
     tcase_add_test(tests, sums_are_not_cut_back);
