@@ -21,7 +21,7 @@
 enum {
     RT_RUN_NAME_SIZE = 128,
     RT_MOST_LENGTHS = 8,
-    RT_MAX_KEYS = 96,
+    RT_MAX_KEYS = 128,
     RT_FROM_DEFAULT = 0,
     RT_FROM_COMMAND_LINE = -1,
     RT_FROM_SWEEP = -2 /* any other origin is a line of the file */
