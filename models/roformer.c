@@ -231,7 +231,7 @@ static rt_tensor *attend(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
     rt_tensor *q = rt_reshape(g, rt_affine_apply(g, x, layer->query), heads);
     rt_tensor *k = rt_reshape(g, rt_affine_apply(g, x, layer->key), kv_heads);
     rt_tensor *v = rt_reshape(g, rt_affine_apply(g, x, layer->value), kv_heads);
-    const rt_layer_rotation none = {NULL};
+    const rt_layer_rotation none = {NULL, NULL, NULL};
     rt_tensor *all = NULL;
     for (int i = 0; i < turns; i++) {
         rt_tensor *part = context_of(m, g, rt_kv_part(g, q, i, turns), rt_kv_part(g, k, i, turns),

@@ -242,7 +242,7 @@ rt_layer_rotation rt_rotation_of_layer(rt_roformer *m, rt_graph *g, int l, rt_to
     if (most && end > most) {
         rt_graph_fail(g, RT_ARGUMENT, "[positions] %d tokens do not fit position.xpos = %g: %d do",
                       end, o->xpos, most);
-        return (rt_layer_rotation){NULL};
+        return (rt_layer_rotation){NULL, NULL, NULL};
     }
     const rt_rotation *plain = rotate_span(m, g, l, at);
     if (!plain || !(o->xpos > 0))

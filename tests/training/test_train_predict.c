@@ -74,8 +74,8 @@ START_TEST(lines_of_a_file_are_continued_as_each_alone)
                                        "--stop no --temperature 2"};
     static const char *const models[] = {"", "model.attention=linear_elu ", "model.window=5 ",
                                          "position.kind=learned ",
-                                         "position.scaling=dynamic position.original_len=8 "
-                                         "position.scale=2 "};
+                                         ("position.scaling=dynamic position.original_len=8 "
+                                          "position.scale=2 ")};
     make_text();
     expect_exit(w, 0,
                 "for i in $(seq 37); do printf '%%.*s\\n' $((i * 5 %% 19)) " ALPHABET ALPHABET
