@@ -67,7 +67,7 @@ static rt_operand as_operand(const real *s, const rt_pack *a, rt_tile t)
 static rt_operand out_rows(const real *x, const rt_pack *a, int t)
 {
     const rt_operand first = {.data = x + a->out, .stride = a->out_stride, .step = a->out_step};
-    return rt_pack_rows(first, t);
+    return rt_rows_from(first, t);
 }
 
 static rt_operand share(rt_operand x, const rt_pack *a, int rows, int columns, int place)
@@ -143,7 +143,7 @@ static void forward_tile(real *out, const room *w, const attention_args *args, c
     }
     drop(w->p, args, a, t);
     rt_gemm_batch(a->size, t.rows, a->E, t.columns, 1, as_operand(w->p, a, t),
-                  rt_pack_rows(a->v, t.j), first ? 0 : 1,
+                  rt_rows_from(a->v, t.j), first ? 0 : 1,
                   (rt_result){out, a->out_stride, a->out_step});
 }
 
@@ -177,14 +177,14 @@ static void forward_block(real *out, const room *w, const attention_args *args, 
                           int i)
 {
     const int rows = smaller(TILE, a->Tq - i), heads = rt_pack_heads(a);
-    const rt_operand q = share(rt_pack_rows(a->q, i), a, rows, a->D, QUERIES);
+    const rt_operand q = share(rt_rows_from(a->q, i), a, rows, a->D, QUERIES);
     bool first = true;
     for (int n = 0; n < heads; n++) {
         const size_t row = rt_pack_row(a, n) + (size_t)i;
         begin_rows(args->shift + row, args->inverse + row, rows);
     }
     for (int j = 0; j < a->Tk; j += TILE) {
-        const rt_tile t = {i, rows, j, smaller(TILE, a->Tk - j), q, rt_pack_rows(a->k, j)};
+        const rt_tile t = {i, rows, j, smaller(TILE, a->Tk - j), q, rt_rows_from(a->k, j)};
         if (unseen(args, t))
             continue;
         forward_tile(out, w, args, a, t, first);
@@ -203,7 +203,7 @@ static void show(const rt_pack *a, const room *w, const attention_args *args)
     const size_t row = rt_pack_row(a, 0);
     real *p = a->o->probabilities + row * (size_t)a->Tk;
     for (int i = 0; i < a->Tq; i += TILE) {
-        const rt_tile t = {i, smaller(TILE, a->Tq - i), 0, a->Tk, rt_pack_rows(a->q, i), a->k};
+        const rt_tile t = {i, smaller(TILE, a->Tq - i), 0, a->Tk, rt_rows_from(a->q, i), a->k};
         real *rows = p + (size_t)i * (size_t)a->Tk;
         rt_pack_score(rows, w->distance, a, t);
         rt_attention_weigh(rows, t.rows, t.columns, args->shift + row + i, args->inverse + row + i);
@@ -262,7 +262,7 @@ static void backward_scores(const room *w, const attention_args *args, const rt_
                             rt_operand dout, rt_tile t)
 {
     const rt_operand ds = as_operand(w->ds, a, t);
-    rt_gemm_batch(a->size, t.rows, t.columns, a->E, 1, dout, rt_transposed(rt_pack_rows(a->v, t.j)),
+    rt_gemm_batch(a->size, t.rows, t.columns, a->E, 1, dout, rt_transposed(rt_rows_from(a->v, t.j)),
                   0, (rt_result){w->ds, ds.stride, ds.step});
     drop(w->ds, args, a, t);
     rt_attention_score_gradient(w->ds, w->p, rt_pack_heads(a) * t.rows, t.columns, w->delta);
@@ -302,9 +302,9 @@ static void backward_block(const rt_node *node, const room *w, const rt_pack *a,
                               out.data + head, a->out_stride, rows, a->E);
     }
     dout = share(dout, a, rows, a->E, GRADIENTS);
-    const rt_operand q = share(rt_pack_rows(a->q, i), a, rows, a->D, QUERIES);
+    const rt_operand q = share(rt_rows_from(a->q, i), a, rows, a->D, QUERIES);
     for (int j = 0; j < a->Tk; j += TILE) {
-        rt_tile t = {i, rows, j, smaller(TILE, a->Tk - j), q, rt_pack_rows(a->k, j)};
+        rt_tile t = {i, rows, j, smaller(TILE, a->Tk - j), q, rt_rows_from(a->k, j)};
         if (unseen(args, t))
             continue;
         t.k = share(t.k, a, t.columns, a->D, KEYS);

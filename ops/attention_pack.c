@@ -101,12 +101,6 @@ rt_pack rt_pack_single(const rt_pack *a, int n)
     return one;
 }
 
-rt_operand rt_pack_rows(rt_operand x, int t)
-{
-    x.data += (size_t)t * (size_t)x.stride;
-    return x;
-}
-
 /* ---- distances ---- */
 
 static rt_distance_head distance_head(const rt_pack *a, int n)

@@ -53,9 +53,6 @@ rt_pack rt_pack_single(const rt_pack *a, int n);
 /* Elements from the first matrix to that of head n. */
 size_t rt_pack_offset(const rt_pack *a, rt_steps step, int n);
 
-/* The rows from token t on. */
-rt_operand rt_pack_rows(rt_operand x, int t);
-
 /* The scores of a tile, for one head after the other; -infinity where the key is not visible.
  * `room` is for (rows, classes) numbers of the distances. */
 void rt_pack_score(real *s, real *room, const rt_pack *a, rt_tile t);

@@ -103,7 +103,7 @@ bool rt_gemm_rounds(void)
 /* Without memory the product finds that there is none. */
 rt_operand rt_gemm_share_batch(rt_batch batch, rt_operand x, int rows, int columns, int place)
 {
-    if (math == RT_MATH_BF16 && rows && columns)
+    if (rt_gemm_rounds() && rows && columns)
         x.rounded = rt_bf16_operand(batch, x, rows, columns, place);
     return x;
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* How many products a batch has, and how many elements its matrices are apart: product (i, j)
  * takes those that begin i * outer + j * inner elements after the first. In the products of
@@ -40,6 +41,16 @@ typedef struct rt_result {
 static inline rt_operand rt_rows_at(const real *data, int stride)
 {
     return (rt_operand){.data = data, .stride = stride};
+}
+
+/* From row t on, of an operand that is not transposed. */
+static inline rt_operand rt_rows_from(rt_operand x, int t)
+{
+    const size_t before = (size_t)t * (size_t)x.stride;
+    x.data += before;
+    if (x.rounded)
+        x.rounded = (const uint16_t *)x.rounded + before;
+    return x;
 }
 
 static inline rt_operand rt_transposed(rt_operand x)

@@ -55,22 +55,13 @@ typedef struct block {
     span rows, columns;
 } block;
 
-static rt_operand rows_from(rt_operand x, int first)
-{
-    const size_t before = (size_t)first * (size_t)x.stride;
-    x.data += before;
-    if (x.rounded)
-        x.rounded = (const uint16_t *)x.rounded + before;
-    return x;
-}
-
 /* y = x weight^T + beta y in a block. */
 static void multiply_block(const rt_node *n, rt_operand x, real beta, real *y, block b)
 {
     const rt_tensor *weight = n->in[1];
     const int in = weight->shape[1], out = weight->shape[0];
     const real *w = weight->data + (size_t)b.columns.first * (size_t)in;
-    x = rows_from(x, b.rows.first);
+    x = rt_rows_from(x, b.rows.first);
     y += (size_t)b.rows.first * (size_t)out + (size_t)b.columns.first;
     if (!is_few(n))
         rt_gemm(b.rows.count, b.columns.count, in, 1, x, rt_transposed(rt_rows_at(w, in)), beta, y,
@@ -136,8 +127,7 @@ static void multiply(const rt_node *n, real beta, real *y)
     }
     if (!x.rounded)
         x = rt_gemm_share(x, rows, x.stride, 0);
-    cut c = {n, x, beta, y, .rows = rows, .columns = out};
-    c.columns = columns_of_part(n);
+    cut c = {n, x, beta, y, .rows = rows, .columns = columns_of_part(n)};
     if (rows >= MANY_ROWS && c.columns >= out)
         c.rows = PART_OF_MANY;
     c.across = (out + c.columns - 1) / c.columns;
