@@ -279,9 +279,9 @@ static void find_rotations(rt_roformer *m, rt_graph *g, int l, const rt_roformer
                            rt_layer_rotation *rotations)
 {
     const rt_theta_options *theta = &m->options.theta;
-    for (int i = 0; i < turns_of(in); i++)
-        if (l == 0 || (theta->learn && theta->scope != RT_THETA_MODEL))
-            rotations[i] = rt_rotation_of_layer(m, g, l, span_of(in, i));
+    const bool shared = !theta->learn || theta->scope == RT_THETA_MODEL;
+    for (int i = 0; (l == 0 || !shared) && i < turns_of(in); i++)
+        rotations[i] = rt_rotation_of_layer(m, g, l, span_of(in, i));
 }
 
 rt_tensor *rt_roformer_encode(rt_roformer *m, rt_graph *g, const rt_roformer_input *in)

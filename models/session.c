@@ -122,6 +122,13 @@ static void take_logits(rt_session *s, rt_tensor *hidden, int T, int wanted, rea
         memcpy(logits, found->data, rt_size(found) * sizeof *logits);
 }
 
+/* Of what was computed in it, products included. */
+static rt_status status_of(const rt_graph *g)
+{
+    const rt_status status = rt_graph_status(g);
+    return status.code ? status : rt_engine_status();
+}
+
 static rt_status read_chunk(rt_session *s, const int32_t *ids, int T, int wanted, real *logits)
 {
     rt_kv_cache *cache = &s->cache;
@@ -133,8 +140,7 @@ static rt_status read_chunk(rt_session *s, const int32_t *ids, int T, int wanted
     if (wanted)
         take_logits(s, hidden, T, wanted, logits);
     s->cache.count += T;
-    const rt_status status = rt_graph_status(s->g);
-    return status.code ? status : rt_engine_status();
+    return status_of(s->g);
 }
 
 static rt_status read_all(rt_session *s, const int32_t *ids, int count, int wanted, real *logits)
@@ -273,8 +279,7 @@ static rt_status read_rows(rt_session *const *sessions, int count, const int32_t
             sessions[i]->cache.count++;
             row += V;
         }
-    const rt_status status = rt_graph_status(g);
-    return status.code ? status : rt_engine_status();
+    return status_of(g);
 }
 
 static rt_status read_each(rt_session *const *sessions, int count, const int32_t *ids, real *logits)
