@@ -114,6 +114,23 @@ static inline bool exists(const rt_roformer_options *o)
            !(scores || o->window || o->kv_heads || o->position.xpos > 0);
 }
 
+/* A law of every model that the row has, of both kinds and with every attention. */
+static inline void expect_of_all(const row *r,
+                                 void (*law)(const rt_roformer_options *o, const char *name))
+{
+    int tried = 0;
+    for (int kind = 0; kind < 2; kind++)
+        for (int attention = 0; attention < 4; attention++) {
+            const rt_roformer_options o =
+                options_of(r, (rt_model_kind)kind, (rt_attention_kind)attention);
+            if (!exists(&o) || (o.embedding_dim && o.tie_embeddings))
+                continue;
+            law(&o, r->name);
+            tried++;
+        }
+    ck_assert_int_ge(tried, 2);
+}
+
 /* Weights large enough that attention is far from uniform. */
 static inline rt_roformer *make(const rt_roformer_options *o)
 {

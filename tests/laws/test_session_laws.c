@@ -71,18 +71,7 @@ static void expect_law(const rt_roformer_options *o, const char *name)
 
 START_TEST(pieces_give_what_the_whole_gives)
 {
-    const row *r = rows + _i;
-    int tried = 0;
-    for (int kind = 0; kind < 2; kind++)
-        for (int attention = 0; attention < 4; attention++) {
-            const rt_roformer_options o =
-                options_of(r, (rt_model_kind)kind, (rt_attention_kind)attention);
-            if (!exists(&o) || (o.embedding_dim && o.tie_embeddings))
-                continue;
-            expect_law(&o, r->name);
-            tried++;
-        }
-    ck_assert_int_ge(tried, 2);
+    expect_of_all(rows + _i, expect_law);
 }
 END_TEST
 
@@ -96,11 +85,12 @@ static void run_backwards(void *threads, rt_part *part, void *context, int parts
         part(context, parts);
 }
 
-START_TEST(who_multiplies_changes_no_bit)
+/* Reads some tokens at once and the others one by one, by itself and with a crew, which is called
+ * that often in a layer. */
+static void expect_same_bits(const row *r, int at_once, int count, int rounds_of_layer)
 {
-    static real expected[20 * V], got[20 * V];
-    const row r = {"rope", {.ffn_dim = 2100, .position = {ROPE}}};
-    const rt_roformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    static real expected[T * V], got[T * V];
+    const rt_roformer_options o = options_of(r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
     int32_t ids[T];
     int rounds = 0;
     const rt_crew crew = {run_backwards, &rounds};
@@ -112,43 +102,32 @@ START_TEST(who_multiplies_changes_no_bit)
         real *logits = way ? got : expected;
         rt_session_set_crew(s, way ? &crew : NULL);
         ck_assert(!rt_session_keep(s, 0).code);
-        ck_assert(!rt_session_feed(s, ids, 10, 10, logits).code);
-        for (int t = 10; t < 20; t++)
+        ck_assert(!rt_session_feed(s, ids, at_once, at_once, logits).code);
+        for (int t = at_once; t < count; t++)
             ck_assert(!rt_session_feed(s, ids + t, 1, 1, logits + t * V).code);
     }
-    ck_assert_int_eq(rounds, 11 * o.layers * 2);
-    ck_assert(!memcmp(got, expected, sizeof got));
-    whole(expected, m, ids, 20);
-    expect_same(got, expected, 20, "in parts", 0);
+    ck_assert_int_eq(rounds, rounds_of_layer * o.layers);
+    ck_assert(!memcmp(got, expected, (size_t)count * V * sizeof *got));
+    whole(expected, m, ids, count);
+    expect_same(got, expected, count, r->name, 0);
     rt_session_free(s);
     rt_roformer_free(m);
 }
+
+/* Two weights are cut, for a prompt and ten tokens. */
+START_TEST(who_multiplies_changes_no_bit)
+{
+    const row r = {"rope", {.ffn_dim = 2100, .position = {ROPE}}};
+    expect_same_bits(&r, 10, 20, 11 * 2);
+}
 END_TEST
 
-/* A piece of 256 tokens: weights in parts of columns or of rows, and heads. */
+/* A piece of 256 tokens: weights in parts of columns or of rows, and heads; the rest of 14 reads
+ * its heads alone. */
 START_TEST(who_reads_a_prompt_changes_no_bit)
 {
-    static real expected[T * V], got[T * V];
     const row r = {"shared keys", {.ffn_dim = 2100, .kv_heads = 2, .position = {ROPE}}};
-    const rt_roformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
-    int32_t ids[T];
-    int rounds = 0;
-    const rt_crew crew = {run_backwards, &rounds};
-    rt_roformer *m = make(&o);
-    rt_session *s;
-    draw_text(ids);
-    ck_assert(!rt_session_new(&s, m, 0).code);
-    for (int way = 0; way < 2; way++) {
-        rt_session_set_crew(s, way ? &crew : NULL);
-        ck_assert(!rt_session_keep(s, 0).code);
-        ck_assert(!rt_session_feed(s, ids, T, T, way ? got : expected).code);
-    }
-    ck_assert_int_eq(rounds, (3 + 2) * o.layers); /* the rest of 14 tokens reads its heads alone */
-    ck_assert(!memcmp(got, expected, sizeof got));
-    whole(expected, m, ids, T);
-    expect_same(got, expected, T, "a prompt in parts", 0);
-    rt_session_free(s);
-    rt_roformer_free(m);
+    expect_same_bits(&r, T, T, 3 + 2);
 }
 END_TEST
 
