@@ -45,6 +45,18 @@ run_part() { # run_part NAME
     mv "$work/times" "$kept/times.csv"
 }
 
+# Tables of several sweeps below each other, with a column more that tells them apart; those that
+# are not there are passed over.
+join_runs() { # join_runs COLUMN VALUE FILE [VALUE FILE ...]
+    column=$1
+    shift
+    while [ $# -gt 1 ]; do
+        [ ! -f "$2" ] || awk -F, -v OFS=, -v column="$column" -v value="$1" \
+            '{ print (NR == 1 ? column : value), $0 }' "$2"
+        shift 2
+    done | awk -F, -v column="$column" '$1 != column || !headings++'
+}
+
 # ---- from what is kept to the page ----
 
 # Replaces what stands between "<!-- begin NAME -->" and "<!-- end NAME -->" on the page that is being
