@@ -3,7 +3,10 @@
 #include "bench/table.h"
 #include "core/memory.h"
 #include "models/session.h"
+#include "ops/engine.h"
 #include "train/step/workers.h"
+
+#include <string.h>
 
 /* A decoder that reads prompts and goes on with all of them together, always with the most likely
  * token. A step needs every weight once, so the yardstick is a loop in which as many threads read
@@ -23,25 +26,33 @@ typedef struct generation {
     real *logits; /* (texts, V) */
     int prompt, tokens, texts;
     rt_workers *workers;
-    real sum[PARTS]; /* of the weights, so that reading them is not left out */
+    uint16_t *rounded;    /* the weights with --math bf16; or NULL */
+    uint64_t mark[PARTS]; /* of the weights, so that reading them is not left out */
 } generation;
 
-RT_ROW_KERNEL real sum_weights(const real *restrict x, size_t size)
+/* What products read of the weights. */
+static size_t bytes_read(const generation *w)
 {
-    real sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < size; i++)
-        sum += x[i];
-    return sum;
+    return w->model->parameters.block_size * (w->rounded ? sizeof *w->rounded : sizeof(real));
+}
+
+RT_ROW_KERNEL uint64_t read_words(const char *restrict bytes, size_t words)
+{
+    uint64_t mark = 0, word;
+    for (size_t i = 0; i < words; i++) {
+        memcpy(&word, bytes + i * sizeof word, sizeof word);
+        mark ^= word;
+    }
+    return mark;
 }
 
 static void read_part(void *context, int part, int worker)
 {
     generation *w = context;
-    const rt_parameters *p = &w->model->parameters;
-    const size_t size = p->block_size / PARTS;
+    const size_t words = bytes_read(w) / sizeof(uint64_t) / PARTS;
+    const void *weights = w->rounded ? (void *)w->rounded : (void *)w->model->parameters.values;
     (void)worker;
-    w->sum[part] += sum_weights(p->values + (size_t)part * size, size);
+    w->mark[part] += read_words((const char *)weights + (size_t)part * words * sizeof(uint64_t), words);
 }
 
 static double read_weights(const bench_options *o, generation *w)
@@ -91,8 +102,9 @@ static rt_status go_on(const bench_options *o, generation *w, double *seconds)
 static void print(const bench_options *o, const generation *w, const bench_times times[3])
 {
     const double prompt = bench_median(&times[1]), step = bench_median(&times[2]);
-    const double bytes = (double)w->model->parameters.block_size * sizeof(real);
-    BENCH_ROW(o, true, BENCH_NUMBER("threads", 7, 0, rt_workers_count(w->workers)),
+    const double bytes = (double)bytes_read(w);
+    BENCH_ROW(o, true, BENCH_TEXT("kernels", 0, rt_engine_kernels()),
+              BENCH_NUMBER("threads", 7, 0, rt_workers_count(w->workers)),
               BENCH_NUMBER("texts", 5, 0, w->texts), BENCH_NUMBER("runs", 4, 0, times[0].count),
               BENCH_NUMBER("MB", 6, 0, 1e-6 * bytes),
               BENCH_NUMBER("GB/s", 6, 1, 1e-9 * bytes / bench_median(&times[0])),
@@ -120,6 +132,18 @@ static rt_status measure(const bench_options *o, generation *w)
     if (!status.code)
         print(o, w, times);
     return status;
+}
+
+/* As a run does before it writes. */
+static rt_status round_weights(generation *w)
+{
+    const rt_parameters *p = &w->model->parameters;
+    w->rounded = rt_alloc(p->block_size, sizeof *w->rounded);
+    if (!w->rounded)
+        return rt_out_of_memory("a benchmark");
+    rt_engine_round(w->rounded, p->values, p->block_size);
+    rt_engine_hold(p->values, w->rounded, p->block_size);
+    return rt_ok();
 }
 
 static rt_status generation_new(generation *w, const int n[SIZES])
@@ -175,12 +199,16 @@ rt_status bench_generate(const bench_options *o, int argc, char **argv)
         status = rt_workers_new(&w.workers, o->threads ? o->threads : 1);
     if (!status.code)
         status = generation_new(&w, n);
+    if (!status.code && o->math == RT_MATH_BF16)
+        status = round_weights(&w);
     if (!status.code)
         status = measure(o, &w);
     for (int i = 0; i < MOST_TEXTS; i++)
         rt_session_free(w.sessions[i]);
     rt_roformer_free(w.model);
     rt_workers_free(w.workers);
+    rt_engine_hold(NULL, NULL, 0);
+    rt_free(w.rounded);
     rt_free(w.ids);
     rt_free(w.logits);
     return status;

@@ -39,6 +39,8 @@ static const char usage[] =
     "  --threads N    peak, step, generate: on N threads, and the peak with as many products at "
     "once;\n"
     "                 world: of every process\n"
+    "  --engine E     generate and the ops: openblas or onednn, as run.engine\n"
+    "  --math M       the same: float or bf16, as run.math\n"
     "  --seconds S    measure at least as long (step: 5, others: 2)\n"
     "  --since T      step: also the time to the end of the first one, for a program that was\n"
     "                 started at T seconds of CLOCK_MONOTONIC\n"
@@ -84,6 +86,8 @@ static rt_status run(int argc, char **argv)
 {
     bench_options options = {0};
     rt_status status = bench_options_take(&options, &argc, argv);
+    if (!status.code)
+        status = rt_engine_use(options.engine, options.math);
     if (!status.code)
         status = rt_world_begin(&options.world);
     if (!status.code)

@@ -7,14 +7,40 @@
 
 enum { MOST_THREADS = 256, LARGEST_SIZE = 1 << 26 };
 
+/* ---- options ---- */
+
+static const char *const engines[] = {RT_ENGINES(RT_CHOICE_WORD) NULL};
+static const char *const maths[] = {RT_MATHS(RT_CHOICE_WORD) NULL};
+
 static bool takes_value(const char *name)
 {
-    return !strcmp(name, "--threads") || !strcmp(name, "--seconds") || !strcmp(name, "--since");
+    static const char *const all[] = {"--threads", "--seconds", "--since", "--engine", "--math"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!strcmp(name, all[i]))
+            return true;
+    return false;
+}
+
+static int choice_of(const char *word, const char *const *words)
+{
+    for (int i = 0; words[i]; i++)
+        if (!strcmp(word, words[i]))
+            return i;
+    return -1;
 }
 
 static bool set_value(bench_options *o, const char *name, const char *text)
 {
     int64_t whole;
+    const int engine = choice_of(text, engines), math = choice_of(text, maths);
+    if (!strcmp(name, "--engine")) {
+        o->engine = (rt_engine)engine;
+        return engine >= 0;
+    }
+    if (!strcmp(name, "--math")) {
+        o->math = (rt_math)math;
+        return math >= 0;
+    }
     if (!strcmp(name, "--seconds"))
         return rt_number_read(text, &o->seconds) && o->seconds > 0;
     if (!strcmp(name, "--since"))
@@ -23,6 +49,13 @@ static bool set_value(bench_options *o, const char *name, const char *text)
         return false;
     o->threads = (int)whole;
     return true;
+}
+
+static const char *wanted_by(const char *name)
+{
+    return !strcmp(name, "--engine") ? "openblas or onednn"
+           : !strcmp(name, "--math") ? "float or bf16"
+                                     : "a number above 0";
 }
 
 rt_status bench_options_take(bench_options *o, int *argc, char **argv)
@@ -39,7 +72,7 @@ rt_status bench_options_take(bench_options *o, int *argc, char **argv)
         else if (!takes_value(name))
             return rt_error(RT_CONFIG, "unknown option '%s'; bench --help lists them", name);
         else if (++i == *argc || !set_value(o, name, argv[i]))
-            return rt_error(RT_CONFIG, "%s needs a number above 0; got '%s'", name,
+            return rt_error(RT_CONFIG, "%s needs %s; got '%s'", name, wanted_by(name),
                             i < *argc ? argv[i] : "");
     }
     *argc = left;
@@ -48,6 +81,8 @@ rt_status bench_options_take(bench_options *o, int *argc, char **argv)
                         o->threads);
     return rt_ok();
 }
+
+/* ---- sizes ---- */
 
 static int place_of(const char *argument, const char *const *names)
 {

@@ -4,6 +4,7 @@
 /* What every command understands beside its own arguments. */
 
 #include "core/status.h"
+#include "ops/engine.h"
 
 #include <stdbool.h>
 
@@ -11,6 +12,8 @@ typedef struct bench_options {
     bool csv;
     bool cpu;               /* time by the processor's clock, not the wall's */
     int threads;            /* 0: not said */
+    rt_engine engine;       /* generate and the ops; a configuration names its own */
+    rt_math math;
     struct rt_world *world; /* of processes; NULL: one alone */
     double seconds;         /* how long a measurement lasts at least; 0: not said */
     double since; /* step: when the program was started, by CLOCK_MONOTONIC; 0: not said */
