@@ -1,6 +1,7 @@
 #include "ops/gemm.h"
 
 #include "ops/bf16.h"
+#include "ops/few_rows.h"
 #include "ops/products.h"
 
 #include <math.h>
@@ -113,10 +114,19 @@ rt_operand rt_gemm_share(rt_operand x, int rows, int columns, int place)
     return rt_gemm_share_batch((rt_batch){1, 1}, x, rows, columns, place);
 }
 
-void rt_gemv(int n, int k, const real *w, const real *x, real beta, real *y)
+/* Of a weight that is not held the library rounds the rows as it copies them. */
+void rt_gemm_few(int m, int n, int k, rt_operand x, const real *w, real beta, real *c, int c_stride)
 {
-    if (engine == RT_ENGINE_OPENBLAS)
-        rt_openblas_multiply_row(n, k, w, x, beta, y);
+    if (!rt_gemm_rounds()) {
+        rt_few_rows(m, n, k, x.data, w, beta, c, c_stride);
+        return;
+    }
+    const rt_operand weight = rt_rows_at(w, k);
+    const rt_bf16 *rounded = rt_bf16_parameters(weight, n, k);
+    if (rounded && !x.rounded)
+        x.rounded = rt_bf16_operand((rt_batch){1, 1}, x, m, k, RT_BF16_OF_A);
+    if (rounded && x.rounded)
+        rt_few_rows_bf16(m, n, k, x.rounded, rounded, beta, c, c_stride);
     else
-        rt_gemm(1, n, k, 1, rt_rows_at(x, k), rt_transposed(rt_rows_at(w, k)), beta, y, n);
+        rt_gemm(m, n, k, 1, x, rt_transposed(weight), beta, c, c_stride);
 }

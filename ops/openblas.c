@@ -5,10 +5,8 @@
 
 #ifdef RT_DOUBLE
 #define cblas_gemm cblas_dgemm
-#define cblas_gemv cblas_dgemv
 #else
 #define cblas_gemm cblas_sgemm
-#define cblas_gemv cblas_sgemv
 #endif
 
 static void use_one_thread(void)
@@ -33,10 +31,4 @@ void rt_openblas_multiply(const rt_product *p)
     pthread_once(&once, use_one_thread);
     cblas_gemm(CblasRowMajor, order(p->a), order(p->b), p->m, p->n, p->k, p->alpha, p->a.data,
                p->a.stride, p->b.data, p->b.stride, p->beta, p->c.data, p->c.stride);
-}
-
-void rt_openblas_multiply_row(int n, int k, const real *w, const real *x, real beta, real *y)
-{
-    pthread_once(&once, use_one_thread);
-    cblas_gemv(CblasRowMajor, CblasNoTrans, n, k, 1, w, k, x, 1, beta, y, 1);
 }

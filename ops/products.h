@@ -21,7 +21,6 @@ rt_product rt_product_of(const rt_product *batch, int i, int j);
 
 /* One product, not a batch; sizes may be 0. */
 void rt_openblas_multiply(const rt_product *p);
-void rt_openblas_multiply_row(int n, int k, const real *w, const real *x, real beta, real *y);
 const char *rt_openblas_kernels(void);
 
 /* Whether oneDNN is there for that math; RT_CONFIG says what is missing. */
