@@ -36,7 +36,7 @@ static void add_layer(rt_roformer *m, int l)
         rt_add_linear(p, LAYER_NAME(name, l, "attention.self.key"), kv_dim, o->dim, o->bias);
     layer->value =
         rt_add_linear(p, LAYER_NAME(name, l, "attention.self.value"), kv_dim, o->dim, o->bias);
-    if (o->theta.learn && o->theta.scope != RT_THETA_MODEL)
+    if (o->theta.learn && o->theta.scope != RT_THETA_MODEL && rt_layer_has_positions(o, l))
         layer->theta = rt_add_theta(m, LAYER_NAME(name, l, "attention.self"));
     if (rt_layer_has_positions(o, l))
         layer->distance_keys = rt_add_layer_encoding(m, LAYER_NAME(name, l, "attention.self"));
@@ -297,9 +297,10 @@ rt_tensor *rt_roformer_encode(rt_roformer *m, rt_graph *g, const rt_roformer_inp
     for (int l = 0; l < o->layers; l++) {
         if (in->hidden_states)
             in->hidden_states[l] = x;
-        if (rope)
+        const bool turns = rope && rt_layer_has_positions(o, l);
+        if (turns)
             find_rotations(m, g, l, in, rotations);
-        x = apply_layer(m, g, x, l, rope && rt_layer_has_positions(o, l) ? rotations : NULL, in);
+        x = apply_layer(m, g, x, l, turns ? rotations : NULL, in);
     }
     if (o->norm == RT_NORM_PRE)
         x = norm(m, g, x, m->last_norm);

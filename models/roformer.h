@@ -109,9 +109,12 @@ rt_tensor *rt_roformer_logits(rt_roformer *model, rt_graph *g, rt_tensor *hidden
 /* Features of a head that are rotated, R, and the pairs they make. */
 int rt_roformer_pairs(const rt_roformer_options *options);
 
-/* The shape of all learnable theta together: layers (1 if they share), rows (heads of keys, or
- * 1), R/2. */
+/* The shape of all learnable theta together: layers that rope turns in (1 if they share), rows
+ * (heads of keys, or 1), R/2. */
 rt_shape rt_roformer_theta_shape(const rt_roformer_options *options);
+
+/* Which layer is number n of those. */
+int rt_roformer_theta_layer(const rt_roformer_options *options, int n);
 
 /* How many numbers these are. */
 size_t rt_roformer_theta_count(const rt_roformer_options *options);

@@ -233,11 +233,6 @@ static void check_every(rules r)
                        "position.every = %d takes positions from layers: position.kind = %s gives "
                        "them none",
                        position->every, kind_of(r));
-    else if (r.o->theta.learn && r.o->theta.scope != RT_THETA_MODEL)
-        rt_rule_broken(r.to, RT_OPTIONS("position.every", "theta.learn", "theta.scope"),
-                       "position.every = %d leaves layers without a theta: theta.learn = yes needs "
-                       "theta.scope = model",
-                       position->every);
 }
 
 /* Some queries share their keys, and not all keys are visible. */

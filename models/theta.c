@@ -37,8 +37,15 @@ static rt_tensor *parameter_of(const rt_roformer *m, int layer)
 
 rt_shape rt_roformer_theta_shape(const rt_roformer_options *o)
 {
-    const int layers = o->theta.scope == RT_THETA_MODEL ? 1 : o->layers;
-    return RT_SHAPE_OF(layers, rows_of(o), rt_roformer_pairs(o));
+    const int every = o->position.every,
+              layers = every > 1 ? o->layers - o->layers / every : o->layers;
+    return RT_SHAPE_OF(o->theta.scope == RT_THETA_MODEL ? 1 : layers, rows_of(o),
+                       rt_roformer_pairs(o));
+}
+
+int rt_roformer_theta_layer(const rt_roformer_options *o, int n)
+{
+    return o->position.every > 1 ? n + n / (o->position.every - 1) : n;
 }
 
 size_t rt_roformer_theta_count(const rt_roformer_options *o)
@@ -56,8 +63,8 @@ static double radians(rt_theta_form form, double value)
 void rt_roformer_theta(const rt_roformer *m, double *theta)
 {
     const rt_shape shape = rt_roformer_theta_shape(&m->options);
-    for (int l = 0; l < shape.axis[0]; l++) {
-        const rt_tensor *t = parameter_of(m, l);
+    for (int n = 0; n < shape.axis[0]; n++) {
+        const rt_tensor *t = parameter_of(m, rt_roformer_theta_layer(&m->options, n));
         for (size_t i = 0; i < rt_size(t); i++)
             *theta++ = radians(m->options.theta.form, (double)t->data[i]);
     }
@@ -66,8 +73,8 @@ void rt_roformer_theta(const rt_roformer *m, double *theta)
 void rt_roformer_set_theta(rt_roformer *m, const double *theta)
 {
     const rt_shape shape = rt_roformer_theta_shape(&m->options);
-    for (int l = 0; l < shape.axis[0]; l++) {
-        const rt_tensor *t = parameter_of(m, l);
+    for (int n = 0; n < shape.axis[0]; n++) {
+        const rt_tensor *t = parameter_of(m, rt_roformer_theta_layer(&m->options, n));
         for (size_t i = 0; i < rt_size(t); i++, theta++)
             t->data[i] = (real)(m->options.theta.form == RT_THETA_LOG ? log(*theta) : *theta);
     }
@@ -109,11 +116,11 @@ void rt_roformer_theta_use(const rt_roformer *m, double *use)
     const int rows = shape.axis[1], pairs = shape.axis[2];
     for (int i = 0; i < shape.axis[0] * rows * pairs; i++)
         use[i] = 0;
-    for (int l = 0; l < o->layers; l++)
-        for (int h = 0; rt_layer_has_positions(o, l) && h < o->heads; h++)
+    for (int n = 0, l = 0; l < o->layers; l = rt_roformer_theta_layer(o, ++n))
+        for (int h = 0; h < o->heads; h++)
             for (int i = 0; i < pairs; i++) {
                 const int kv = h / (o->heads / o->kv_heads);
-                const int layer = shape.axis[0] > 1 ? l : 0, row = rows > 1 ? kv : 0;
+                const int layer = shape.axis[0] > 1 ? n : 0, row = rows > 1 ? kv : 0;
                 use[(layer * rows + row) * pairs + i] +=
                     pair_length(o, m->layers[l].query.weight, h, i) *
                     pair_length(o, m->layers[l].key.weight, kv, i);

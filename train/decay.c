@@ -7,18 +7,13 @@
 
 enum { FARTHEST = 256 };
 
-/* Theta of every column but the first. */
-typedef struct learned {
-    double *theta;
-    rt_shape shape; /* (layers, rows, R/2) */
-    rt_theta_scope scope;
-} learned;
+/* A column for each row of theta, of which there may be none. */
 
-static void print_header(FILE *to, const learned *l)
+static void print_header(FILE *to, const rt_checkpoint_theta *l)
 {
     fprintf(to, "r,C");
-    for (int n = 0; l->theta && n < l->shape.axis[0] * l->shape.axis[1]; n++) {
-        const int layer = n / l->shape.axis[1], head = n % l->shape.axis[1];
+    for (int n = 0; l->values && n < l->shape.axis[0] * l->shape.axis[1]; n++) {
+        const int layer = l->layers[n / l->shape.axis[1]], head = n % l->shape.axis[1];
         if (l->scope == RT_THETA_MODEL)
             fprintf(to, ",C_all");
         else if (l->scope == RT_THETA_LAYER)
@@ -30,11 +25,11 @@ static void print_header(FILE *to, const learned *l)
 }
 
 static void print_row(FILE *to, int r, const double *start, int pairs, double xpos,
-                      const learned *l)
+                      const rt_checkpoint_theta *l)
 {
     fprintf(to, "%d,%.9g", r, rt_decay(start, pairs, r, xpos));
-    for (int n = 0; l->theta && n < l->shape.axis[0] * l->shape.axis[1]; n++)
-        fprintf(to, ",%.9g", rt_decay(l->theta + n * l->shape.axis[2], l->shape.axis[2], r, xpos));
+    for (int n = 0; l->values && n < l->shape.axis[0] * l->shape.axis[1]; n++)
+        fprintf(to, ",%.9g", rt_decay(l->values + n * l->shape.axis[2], l->shape.axis[2], r, xpos));
     fputc('\n', to);
 }
 
@@ -43,7 +38,7 @@ rt_status rt_decay_print(FILE *to, const rt_config *config, rt_image *checkpoint
     const int pairs = rt_roformer_pairs(&config->model);
     const rt_position_options position = rt_config_position(config);
     const int longest = rt_config_longest(config) - 1;
-    learned l = {.scope = config->model.theta.scope};
+    rt_checkpoint_theta l = {.values = NULL};
     if (!pairs) {
         rt_image_close(checkpoint);
         return rt_error(RT_CONFIG, "--decay needs position.kind = rope and a position.fraction "
@@ -51,7 +46,7 @@ rt_status rt_decay_print(FILE *to, const rt_config *config, rt_image *checkpoint
     }
     rt_status status = rt_ok();
     if (checkpoint)
-        status = rt_checkpoint_read_theta(checkpoint, &l.theta, &l.shape, &l.scope);
+        status = rt_checkpoint_read_theta(checkpoint, &l);
     double *start = rt_alloc((size_t)pairs, sizeof *start);
     if (!status.code && !start)
         status = rt_out_of_memory("theta");
@@ -62,6 +57,6 @@ rt_status rt_decay_print(FILE *to, const rt_config *config, rt_image *checkpoint
             print_row(to, r, start, pairs, position.xpos, &l);
     }
     rt_free(start);
-    rt_free(l.theta);
+    rt_checkpoint_theta_free(&l);
     return status;
 }

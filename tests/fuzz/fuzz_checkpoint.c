@@ -40,17 +40,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     const char *path = fuzz_file(bytes, 0);
     rt_checkpoint_info info;
-    rt_theta_scope scope;
-    rt_shape shape;
-    double *theta;
+    rt_checkpoint_theta theta;
     if (rt_sealed_write(path, bytes, size).code)
         abort();
     rt_status status = rt_checkpoint_read_info(rt_image_open(path, RT_PARSE_APART), &info);
     if (!status.code)
         rt_checkpoint_info_free(&info);
-    status = rt_checkpoint_read_theta(rt_image_open(path, RT_PARSE_APART), &theta, &shape, &scope);
-    if (!status.code)
-        rt_free(theta);
+    status = rt_checkpoint_read_theta(rt_image_open(path, RT_PARSE_APART), &theta);
+    rt_checkpoint_theta_free(&theta);
     load(path);
     return 0;
 }

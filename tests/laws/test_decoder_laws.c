@@ -205,6 +205,64 @@ START_TEST(the_use_of_theta_is_that_of_layers_with_positions)
 }
 END_TEST
 
+/* Each of layers 0, 1, 3 and 4 has a theta: together they are what one for all of them is. */
+START_TEST(layers_without_positions_have_no_theta)
+{
+    static const int layers[] = {0, 1, 3, 4};
+    rt_roformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
+    const rt_theta_scope scope = _i ? RT_THETA_HEAD : RT_THETA_LAYER;
+    const int rows = _i ? o.heads : 1;
+    double theta[4 * 2 * 4], read[4 * 2 * 4], shared[4];
+    int32_t block[BLOCK];
+    real x[OUTPUT], y[OUTPUT];
+    o.layers = 5;
+    o.position.every = 3;
+    o.theta = (rt_theta_options){.learn = true, .scope = scope};
+    rt_roformer *own = make(&o);
+    ck_assert_uint_eq(rt_roformer_theta_count(&o), (size_t)(4 * rows * 4));
+    ck_assert_ptr_null(own->layers[2].theta);
+    for (int n = 0; n < 4; n++) {
+        ck_assert_int_eq(rt_roformer_theta_layer(&o, n), layers[n]);
+        ck_assert_ptr_nonnull(own->layers[layers[n]].theta);
+    }
+    for (int n = 0; n < 4 * rows * 4; n++)
+        theta[n] = 1.0 / (1 + n);
+    rt_roformer_set_theta(own, theta);
+    rt_roformer_theta(own, read);
+    for (int n = 0; n < 4 * rows * 4; n++)
+        expect_near(read[n], theta[n], 1e-15, "theta %d", n);
+    expect_near((double)own->layers[3].theta->data[0], log(theta[2 * rows * 4]), 1e-15, "layer 3");
+    for (int n = 0; n < 4 * rows * 4; n++)
+        theta[n] = shared[n % 4] = 1.0 / (1 + n % 4);
+    rt_roformer_set_theta(own, theta);
+    o.theta.scope = RT_THETA_MODEL;
+    rt_roformer *one = make(&o);
+    rt_roformer_set_theta(one, shared);
+    draw_block(block);
+    encode(x, own, block, 3);
+    encode(y, one, block, 3);
+    ck_assert(!memcmp(x, y, sizeof x));
+    rt_roformer_free(one);
+    rt_roformer_free(own);
+}
+END_TEST
+
+/* Of the queries and keys of its own layer, whichever number that has. */
+START_TEST(the_use_of_theta_is_that_of_its_own_layer)
+{
+    rt_roformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
+    double use[3 * 2 * 4];
+    o.layers = 5;
+    o.position.every = 2;
+    o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_HEAD};
+    rt_roformer *m = make(&o);
+    rt_roformer_theta_use(m, use);
+    for (int n = 0; n < 3; n++)
+        expect_use(use + (size_t)n * 8, m->layers + 2 * n, 2, 2, DIM / 2);
+    rt_roformer_free(m);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("decoder laws");
@@ -216,5 +274,7 @@ int main(void)
     tcase_add_loop_test(tests, every_second_layer_knows_no_order, 0, 4);
     tcase_add_loop_test(tests, layers_that_there_are_not_change_nothing, 0, 4);
     tcase_add_test(tests, the_use_of_theta_is_that_of_layers_with_positions);
+    tcase_add_loop_test(tests, layers_without_positions_have_no_theta, 0, 2);
+    tcase_add_test(tests, the_use_of_theta_is_that_of_its_own_layer);
     return run_suite(suite);
 }

@@ -196,12 +196,6 @@ START_TEST(each_rule_of_decoders_names_its_options)
     expect(&o, "model.window model.attention",
            "model.window needs model.attention = softmax; got linear_elu");
     o = good();
-    o.position.every = 2;
-    o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_LAYER};
-    expect(&o, "position.every theta.learn theta.scope",
-           "position.every = 2 leaves layers without a theta: theta.learn = yes needs theta.scope "
-           "= model");
-    o = good();
     o.position.every = 3;
     o.position.kind = RT_POSITION_LEARNED;
     expect(&o, "position.every position.kind",

@@ -359,15 +359,14 @@ START_TEST(another_format_version_is_refused)
                                            ": version is 3; this program reads versions 1 to 2",
                                            FILE_NAME
                                            ": version is 0; this program reads versions 1 to 2"};
-    double *theta;
-    rt_shape shape;
-    rt_theta_scope scope;
+    rt_checkpoint_theta theta;
     save_example();
     set_version(_i ? 0 : 3);
     trained t = new_trained(4, 2);
     expect_refusal(&t, messages[_i]);
-    assert_status(rt_checkpoint_read_theta(opened(in_scratch(FILE_NAME)), &theta, &shape, &scope),
-                  RT_CHECKPOINT, messages[_i]);
+    assert_status(rt_checkpoint_read_theta(opened(in_scratch(FILE_NAME)), &theta), RT_CHECKPOINT,
+                  messages[_i]);
+    rt_checkpoint_theta_free(&theta);
 }
 END_TEST
 

@@ -141,9 +141,6 @@ static const example contradictions[] = {
      "linear_elu\n"},
     {"[model]\nattention = linear_elu\nwindow = 8\n",
      "theta.ini:3: model.window needs model.attention = softmax; got linear_elu\n"},
-    {"[theta]\nlearn = yes\n[position]\nevery = 2\n",
-     "theta.ini:4: position.every = 2 leaves layers without a theta: theta.learn = yes needs "
-     "theta.scope = model\n"},
     {"[model]\nkind = decoder\ntie_embeddings = yes\nembedding_dim = 32\n",
      "theta.ini:4: model.kind = decoder reads its logits off the hidden states: embeddings of "
      "width "

@@ -207,6 +207,7 @@ END_TEST
     layer "," head ",0,1\n" layer "," head ",1,0.2\n" layer "," head ",2,0.02\n" layer "," head    \
           ",3,0.003\n"
 #define HEADING "layer,head,i,theta\n"
+#define SKIPS   "model.layers=3 position.every=2"
 
 START_TEST(a_file_gives_every_theta_once)
 {
@@ -222,6 +223,15 @@ START_TEST(a_file_gives_every_theta_once)
         {HEADING PAIRS("1", "all") PAIRS("0", "0") PAIRS("0", "1"), "theta.scope=head", NULL},
         {HEADING PAIRS("all", "all"), "theta.scope=model", NULL},
         {HEADING "all,all,0,-1\nall,all,1,0\nall,all,2,3\nall,all,3,4\n", "theta.form=raw", NULL},
+        {HEADING PAIRS("0", "all") PAIRS("2", "all"), SKIPS, NULL},
+        {HEADING PAIRS("all", "all"), SKIPS, NULL},
+        {HEADING PAIRS("2", "1") PAIRS("all", "0") PAIRS("0", "1"), SKIPS " theta.scope=head",
+         NULL},
+        {HEADING PAIRS("0", "all") PAIRS("1", "all"), SKIPS,
+         "layer must be of a layer that has positions; got '1'"},
+        {HEADING PAIRS("0", "all"), SKIPS, "has no theta for layer 2, head 0, i 0 of this model"},
+        {HEADING PAIRS("all", "all") "2,all,1,1\n", SKIPS,
+         "has theta of layer 2, head 0, i 1 twice"},
         {HEADING PAIRS("0", "all"), "", "has no theta for layer 1, head 0, i 0 of this model"},
         {HEADING "all,all,0,1\nall,all,1,1\nall,all,2,1\nall,all,3,1", "",
          "has no theta for layer 0, head 0, i 3 of this model (a line needs all columns, and an "
@@ -260,7 +270,7 @@ START_TEST(a_file_gives_every_theta_once)
 }
 END_TEST
 
-enum { FILES = 22 };
+enum { FILES = 28 };
 
 START_TEST(a_file_that_is_not_there_is_named)
 {
@@ -292,6 +302,29 @@ START_TEST(a_run_starts_from_the_theta_of_a_file)
     theta = read_file("runs/tiny/theta.csv");
     expect_text(theta, "\n40,1,all,3,5,5\n");
     rt_free(theta);
+}
+END_TEST
+
+START_TEST(layers_without_positions_are_in_no_table)
+{
+    static const char more[] = "theta.tolerances=yes";
+    expect_exit(w, 0, "$TRAIN tiny.ini " SKIPS " %s train.steps=20", more);
+    char *table = read_file("runs/tiny/theta.csv"), *end = read_file("runs/tiny/theta_final.csv");
+    expect_text(table, "\n0,2,all,0,1,1\n");
+    expect_text(end, "\n2,all,0,");
+    ck_assert_ptr_null(strstr(table, "\n0,1,all,"));
+    ck_assert_ptr_null(strstr(end, "\n1,all,"));
+    rt_free(table);
+    rt_free(end);
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --decay | head -n 1");
+    ck_assert_str_eq(w->out, "r,C,C_layer_0,C_layer_2\n");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini " SKIPS " train.steps=20 --eval --theta "
+                "runs/tiny/theta_final.csv");
+    expect_exit(w, 0, "$TRAIN tiny.ini " SKIPS " %s train.steps=40 --resume --quiet", more);
+    table = read_file("runs/tiny/theta.csv");
+    expect_text(table, "\n40,2,all,3,");
+    rt_free(table);
 }
 END_TEST
 
@@ -341,6 +374,7 @@ int main(void)
     tcase_add_loop_test(tests, a_file_gives_every_theta_once, 0, FILES);
     tcase_add_test(tests, a_file_that_is_not_there_is_named);
     tcase_add_test(tests, a_run_starts_from_the_theta_of_a_file);
+    tcase_add_test(tests, layers_without_positions_are_in_no_table);
     tcase_add_test(tests, a_sweep_counts_the_runs_that_need_their_theta);
     tcase_add_test(tests, the_page_tells_what_putting_theta_back_costs);
     return run_suite(suite);

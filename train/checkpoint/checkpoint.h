@@ -119,10 +119,18 @@ rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *m
                                    rt_checkpoint_start *start,
                                    rt_checkpoint_info *info) RT_MUST_CHECK;
 
-/* All learned theta of a checkpoint, in radians per position, laid out as rt_roformer_theta;
- * the caller frees them. RT_CHECKPOINT if theta was fixed. */
-rt_status rt_checkpoint_read_theta(rt_image *image, double **theta_new, rt_shape *shape,
-                                   rt_theta_scope *scope) RT_MUST_CHECK;
+/* All learned theta of a checkpoint, in radians per position, laid out as rt_roformer_theta, and
+ * the layers that they are of, in order. */
+typedef struct rt_checkpoint_theta {
+    double *values;
+    int *layers;
+    rt_shape shape;
+    rt_theta_scope scope;
+} rt_checkpoint_theta;
+
+/* The caller frees them, after an error as well. RT_CHECKPOINT if theta was fixed. */
+rt_status rt_checkpoint_read_theta(rt_image *image, rt_checkpoint_theta *theta) RT_MUST_CHECK;
+void rt_checkpoint_theta_free(rt_checkpoint_theta *theta);
 
 /* The vocabulary alone, of an image that stays open: what its data is to be read with. NULL if
  * that was no text; else the caller frees it. */

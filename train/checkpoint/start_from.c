@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -157,69 +158,95 @@ rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *m
 
 /* ---- theta alone ---- */
 
-/* The dataset of layer l's theta: -1 is the one that all layers share. */
+enum { SHARED = -1, NONE = INT_MAX }; /* in the place of the number of a layer */
+
 static void theta_dataset(char path[RT_DATASET_SIZE], int l)
 {
-    if (l < 0)
+    if (l == SHARED)
         snprintf(path, RT_DATASET_SIZE, "/model/roformer/encoder/theta");
     else
         snprintf(path, RT_DATASET_SIZE, "/model/roformer/encoder/layer/%d/attention/self/theta", l);
 }
 
-/* The shape of all of them together, as rt_roformer_theta_shape; first is the layer that they
- * begin with. */
-static rt_shape find_theta(rt_image *image, int *first)
+static bool has_layer(rt_image *image, int l)
 {
     char path[RT_DATASET_SIZE];
-    rt_shape one = {.ndim = 0}, next;
-    int layers = 0;
-    theta_dataset(path, *first = -1);
-    if (rt_image_shape(image, path, &one)) {
-        layers = 1;
-    } else {
-        theta_dataset(path, *first = 0);
-        while (rt_image_shape(image, path, &next) && (layers == 0 || rt_shapes_equal(one, next))) {
-            one = next;
-            theta_dataset(path, ++layers);
-        }
-    }
-    const int rows = one.ndim == 2 ? one.axis[0] : 1;
-    return RT_SHAPE_OF(layers, rows, one.ndim ? one.axis[one.ndim - 1] : 0);
+    rt_shape shape;
+    snprintf(path, sizeof path, "/model/roformer/encoder/layer/%d/attention/self/query/weight", l);
+    return rt_image_shape(image, path, &shape);
 }
 
-rt_status rt_checkpoint_read_theta(rt_image *image, double **theta_new, rt_shape *shape,
-                                   rt_theta_scope *scope)
+/* The first layer from l on that has a theta, and its shape. */
+static int next_theta(rt_image *image, int l, rt_shape *shape)
 {
-    char dataset[RT_DATASET_SIZE], form[RT_WORD_SIZE], word[RT_WORD_SIZE];
-    int first;
-    *theta_new = NULL;
+    char path[RT_DATASET_SIZE];
+    for (;; l++) {
+        theta_dataset(path, l);
+        if (rt_image_shape(image, path, shape))
+            return l;
+        if (l != SHARED && !has_layer(image, l))
+            return NONE;
+    }
+}
+
+/* Returns what they begin with. */
+static int find_theta(rt_image *image, rt_shape *shape)
+{
+    rt_shape one = {.ndim = 0}, other;
+    const int first = next_theta(image, SHARED, &one);
+    int count = first != NONE;
+    for (int l = first; l >= 0 && l != NONE; count += l != NONE)
+        l = next_theta(image, l + 1, &other);
+    const int rows = one.ndim == 2 ? one.axis[0] : 1;
+    *shape = RT_SHAPE_OF(count, rows, one.ndim ? one.axis[one.ndim - 1] : 0);
+    return first;
+}
+
+static void read_all(rt_image *image, int first, rt_checkpoint_theta *theta)
+{
+    char dataset[RT_DATASET_SIZE];
+    const int rows = theta->shape.axis[1], pairs = theta->shape.axis[2];
+    const rt_shape one =
+        theta->scope == RT_THETA_HEAD ? RT_SHAPE_OF(rows, pairs) : RT_SHAPE_OF(pairs);
+    rt_shape there;
+    for (int n = 0, l = first; n < theta->shape.axis[0] && !rt_image_failed(image); n++) {
+        theta_dataset(dataset, theta->layers[n] = l);
+        rt_image_doubles(image, dataset, theta->values + (size_t)n * (size_t)rows * (size_t)pairs,
+                         one);
+        l = next_theta(image, l + 1, &there);
+    }
+}
+
+rt_status rt_checkpoint_read_theta(rt_image *image, rt_checkpoint_theta *theta)
+{
+    char form[RT_WORD_SIZE], scope[RT_WORD_SIZE];
+    *theta = (rt_checkpoint_theta){.values = NULL};
     rt_checkpoint_expect_version(image);
     rt_image_word(image, "/model", "theta_form", form);
-    *shape = find_theta(image, &first);
-    const size_t size = rt_shape_size(*shape);
+    rt_image_word(image, "/model", "theta_scope", scope);
+    const int first = find_theta(image, &theta->shape);
+    const size_t size = rt_shape_size(theta->shape);
+    theta->scope = !strcmp(scope, rt_theta_scope_words[RT_THETA_HEAD]) ? RT_THETA_HEAD
+                   : first == SHARED                                   ? RT_THETA_MODEL
+                                                                       : RT_THETA_LAYER;
     if (!size)
         rt_image_fail(image, RT_CHECKPOINT, "its theta is fixed: there is none in it");
-    double *theta = rt_alloc(size, sizeof *theta);
-    if (!theta)
+    theta->values = rt_alloc(size, sizeof *theta->values);
+    theta->layers = rt_alloc((size_t)theta->shape.axis[0], sizeof *theta->layers);
+    if (!theta->values || !theta->layers)
         rt_image_fail(image, RT_MEMORY, "out of memory for theta");
-    const int rows = shape->axis[1], pairs = shape->axis[2];
-    rt_image_word(image, "/model", "theta_scope", word);
-    *scope = !strcmp(word, rt_theta_scope_words[RT_THETA_HEAD]) ? RT_THETA_HEAD
-             : first < 0                                        ? RT_THETA_MODEL
-                                                                : RT_THETA_LAYER;
-    const rt_shape one = *scope == RT_THETA_HEAD ? RT_SHAPE_OF(rows, pairs) : RT_SHAPE_OF(pairs);
-    for (int l = 0; l < shape->axis[0] && !rt_image_failed(image); l++) {
-        theta_dataset(dataset, first + l);
-        rt_image_doubles(image, dataset, theta + (size_t)l * (size_t)rows * (size_t)pairs, one);
-    }
+    read_all(image, first, theta);
     if (!strcmp(form, rt_theta_form_words[RT_THETA_LOG]))
-        for (size_t i = 0; theta && i < size; i++)
-            theta[i] = exp(theta[i]);
+        for (size_t i = 0; theta->values && i < size; i++)
+            theta->values[i] = exp(theta->values[i]);
     rt_status status = rt_image_status(image);
     rt_image_close(image);
-    if (status.code == RT_OK)
-        *theta_new = theta;
-    else
-        rt_free(theta);
     return status;
+}
+
+void rt_checkpoint_theta_free(rt_checkpoint_theta *theta)
+{
+    rt_free(theta->values);
+    rt_free(theta->layers);
+    *theta = (rt_checkpoint_theta){.values = NULL};
 }

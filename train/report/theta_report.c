@@ -23,7 +23,9 @@ rt_status rt_theta_visit(const rt_roformer *model, rt_theta_visitor visit, void 
         rt_roformer_theta_geometric(o, geometric);
         for (int n = 0; n < shape.axis[0] * rows * pairs; n++) {
             const rt_theta_entry entry = {
-                .layer = o->theta.scope == RT_THETA_MODEL ? -1 : n / pairs / rows,
+                .layer = o->theta.scope == RT_THETA_MODEL
+                             ? -1
+                             : rt_roformer_theta_layer(o, n / pairs / rows),
                 .head = o->theta.scope == RT_THETA_HEAD ? n / pairs % rows : -1,
                 .pair = n % pairs,
                 .index = n,

@@ -99,14 +99,16 @@ static rt_status read_theta(const reading *r, const rt_csv *csv, double *theta)
 
 static rt_status take_row(reading *r, const rt_csv *csv)
 {
-    const rt_theta_scope scope = r->model->options.theta.scope;
-    const int *axis = r->shape.axis;
+    const rt_roformer_options *o = &r->model->options;
+    const rt_theta_scope scope = o->theta.scope;
+    const int *axis = r->shape.axis, layers = scope == RT_THETA_MODEL ? 1 : o->layers;
     int step, layer, last_layer, head, last_head, i;
+    bool taken = false;
     double theta;
     if (r->last_step >= 0 && rt_csv_whole(csv, "step", &step) && step != r->last_step)
         return rt_ok();
     rt_status status =
-        read_range(r, csv, "layer", axis[0], scope == RT_THETA_MODEL, &layer, &last_layer);
+        read_range(r, csv, "layer", layers, scope == RT_THETA_MODEL, &layer, &last_layer);
     if (!status.code)
         status = read_range(r, csv, "head", axis[1], scope != RT_THETA_HEAD, &head, &last_head);
     if (!status.code)
@@ -116,15 +118,21 @@ static rt_status take_row(reading *r, const rt_csv *csv)
         snprintf(wish, sizeof wish, "from 0 to %d in this model", axis[2] - 1);
         status = refuse_cell(r, csv, "i", wish);
     }
-    for (int l = layer; !status.code && l < last_layer; l++)
+    for (int n = 0; !status.code && n < axis[0]; n++) {
+        const int l = rt_roformer_theta_layer(o, n);
+        if (l < layer || l >= last_layer)
+            continue;
+        taken = true;
         for (int h = head; !status.code && h < last_head; h++) {
-            double *to = &r->theta[(l * axis[1] + h) * axis[2] + i];
+            double *to = &r->theta[(n * axis[1] + h) * axis[2] + i];
             if (!isnan(*to))
                 status = rt_error(RT_CONFIG, "%.1000s has theta of layer %d, head %d, i %d twice",
                                   r->path, l, h, i);
             *to = theta;
         }
-    return status;
+    }
+    return status.code || taken ? status
+                                : refuse_cell(r, csv, "layer", "of a layer that has positions");
 }
 
 static rt_status find_missing(const reading *r)
@@ -135,7 +143,9 @@ static rt_status find_missing(const reading *r)
             return rt_error(RT_CONFIG,
                             "%.1000s has no theta for layer %d, head %d, i %d of this model (a "
                             "line needs all columns, and an end)",
-                            r->path, n / axis[2] / axis[1], n / axis[2] % axis[1], n % axis[2]);
+                            r->path,
+                            rt_roformer_theta_layer(&r->model->options, n / axis[2] / axis[1]),
+                            n / axis[2] % axis[1], n % axis[2]);
     return rt_ok();
 }
 
