@@ -52,7 +52,8 @@ static void read_part(void *context, int part, int worker)
     const size_t words = bytes_read(w) / sizeof(uint64_t) / PARTS;
     const void *weights = w->rounded ? (void *)w->rounded : (void *)w->model->parameters.values;
     (void)worker;
-    w->mark[part] += read_words((const char *)weights + (size_t)part * words * sizeof(uint64_t), words);
+    w->mark[part] +=
+        read_words((const char *)weights + (size_t)part * words * sizeof(uint64_t), words);
 }
 
 static double read_weights(const bench_options *o, generation *w)

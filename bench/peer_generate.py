@@ -2,10 +2,10 @@
 """A decoder with random weights in another library that reads a prompt and goes on, with its cache.
 
     bench/peer_generate.py [layers=6 dim=288 heads=6 kv_heads=6 ffn=768 vocab=32000 prompt=256
-                           tokens=64] [--library transformers|llama.cpp] [--threads N]
-                           [--seconds S] [--cpu] [--csv]
+                           tokens=64] [--library transformers|llama.cpp] [--bf16]
+                           [--threads N] [--seconds S] [--cpu] [--csv]
 
-With transformers: LlamaForCausalLM in float with a tied head, no gradients, attention as
+With transformers: LlamaForCausalLM in float, or all of it in bf16, with a tied head, no gradients, attention as
 transformers chooses it (scaled_dot_product_attention); each token is one call of the model and an
 argmax, without what generate() adds. With llama.cpp: its server's engine within this program, as
 the packages xllamacpp and gguf have it, with the same shape in float and no sampler but the
@@ -23,7 +23,7 @@ SIZES = {"layers": 6, "dim": 288, "heads": 6, "kv_heads": 6, "ffn": 768, "vocab"
          "prompt": 256, "tokens": 64}
 
 
-def with_transformers(n, threads, now):
+def with_transformers(n, threads, now, bf16):
     """A function that does one round: seconds for the prompt, and for a token."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
@@ -34,6 +34,8 @@ def with_transformers(n, threads, now):
         num_hidden_layers=n["layers"], num_attention_heads=n["heads"],
         num_key_value_heads=n["kv_heads"], rms_norm_eps=1e-5, tie_word_embeddings=True,
         max_position_embeddings=4096)).eval()
+    if bf16:
+        model = model.to(torch.bfloat16)
     ids = torch.tensor([prompt_of(n)])
 
     @torch.no_grad()
@@ -95,7 +97,9 @@ def write_gguf(path, n):
     file.close()
 
 
-def with_llama_cpp(n, threads, now):
+def with_llama_cpp(n, threads, now, bf16):
+    if bf16:
+        raise SystemExit("llama.cpp is measured in float")
     import xllamacpp
     options = xllamacpp.CommonParams()
     options.n_ctx = n["prompt"] + n["tokens"] + 2
@@ -138,6 +142,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sizes", nargs="*")
     parser.add_argument("--library", default="transformers", choices=LIBRARIES)
+    parser.add_argument("--bf16", action="store_true")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--cpu", action="store_true")
@@ -150,7 +155,7 @@ def main():
             parser.error(f"{name} is none of {', '.join(n)}")
         n[name] = int(number)
     now = time.process_time if o.cpu else time.perf_counter
-    one_round = LIBRARIES[o.library](n, o.threads, now)
+    one_round = LIBRARIES[o.library](n, o.threads, now, o.bf16)
     one_round()
     rounds, start = [], time.perf_counter()
     while len(rounds) < 5 or time.perf_counter() - start < o.seconds:
