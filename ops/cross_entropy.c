@@ -3,6 +3,7 @@
 #include "ops/vector_math.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct cross_entropy_args {
     const int32_t *labels;
@@ -11,12 +12,15 @@ typedef struct cross_entropy_args {
     real *log_sum; /* log sum_j e^(x_j) of each row */
 } cross_entropy_args;
 
-/* dx += share * (softmax(x) - smoothing / V); the label's part is the caller's. */
-RT_ROW_KERNEL void logit_row_gradient(real *restrict dx, const real *restrict x, int size,
-                                      real log_sum, real share, real even)
+/* dx = share * (softmax(x) - smoothing / V) + beta dx with beta 0 or 1; the label's part is the
+ * caller's. */
+RT_ROW_KERNEL void logit_row_gradient(real *restrict dx, real beta, const real *restrict x,
+                                      int size, real log_sum, real share, real even)
 {
-    for (int i = 0; i < size; i++)
-        dx[i] += share * (rt_exp_of(x[i] - log_sum) - even);
+    for (int i = 0; i < size; i++) {
+        const real there = beta == 0 ? 0 : dx[i];
+        dx[i] = there + share * (rt_exp_of(x[i] - log_sum) - even);
+    }
 }
 
 /* With smoothing s the target is (1 - s) at the label plus s / V everywhere:
@@ -55,12 +59,15 @@ static void cross_entropy_backward(const rt_node *n)
     const rt_tensor *x = n->in[0];
     const int size = rt_columns(x);
     const real share = (real)((double)n->out->grad[0] / a->divisor);
-    real *dx = rt_grad(n, 0);
+    real beta, *dx = rt_grad_or_fresh(n, 0, &beta);
     for (size_t r = 0, rows = rt_rows(x); dx && r < rows; r++) {
-        if (a->labels[r] == RT_IGNORE)
-            continue;
         real *row = dx + r * (size_t)size;
-        logit_row_gradient(row, x->data + r * (size_t)size, size, a->log_sum[r], share,
+        if (a->labels[r] == RT_IGNORE) {
+            if (beta == 0)
+                memset(row, 0, (size_t)size * sizeof *row);
+            continue;
+        }
+        logit_row_gradient(row, beta, x->data + r * (size_t)size, size, a->log_sum[r], share,
                            (real)(a->smoothing / size));
         row[a->labels[r]] -= share * (real)(1 - a->smoothing);
     }
@@ -88,14 +95,28 @@ rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *label
     return RT_APPLY(g, &rt_op_cross_entropy, RT_SCALAR, &args, logits);
 }
 
+/* Where the value is first, looked for by blocks. */
+RT_ROW_KERNEL int place_of_largest(const real *restrict x, int size)
+{
+    enum { BLOCK = 64 };
+    const real largest = rt_row_largest(x, size, -INFINITY);
+    int i = 0;
+    for (; i + BLOCK <= size; i += BLOCK) {
+        int found = 0;
+        for (int k = 0; k < BLOCK; k++)
+            found |= x[i + k] == largest;
+        if (found)
+            break;
+    }
+    while (i < size && x[i] != largest)
+        i++;
+    return i < size ? i : 0;
+}
+
 int rt_largest(const rt_tensor *logits, size_t row)
 {
     const int size = rt_columns(logits);
-    const real *x = logits->data + row * (size_t)size;
-    int best = 0;
-    for (int i = 1; i < size; i++)
-        best = x[i] > x[best] ? i : best;
-    return best;
+    return place_of_largest(logits->data + row * (size_t)size, size);
 }
 
 size_t rt_count_correct(const rt_tensor *logits, const int32_t *labels)

@@ -83,8 +83,9 @@ enum { RT_GEMM_PLACES = 5 };
 rt_operand rt_gemm_share(rt_operand x, int rows, int columns, int place);
 rt_operand rt_gemm_share_batch(rt_batch batch, rt_operand x, int rows, int columns, int place);
 
-/* C = x w^T + beta C of a few rows x (m, k) and a weight w (n, k), neither with gaps: w is read from
- * memory once, where rt_gemm copies it first. The sums are rounded in another order than there. */
+/* C = x w^T + beta C of a few rows x (m, k) and a weight w (n, k), neither with gaps: w is read
+ * from memory once, where rt_gemm copies it first. The sums are rounded in another order than
+ * there. */
 void rt_gemm_few(int m, int n, int k, rt_operand x, const real *w, real beta, real *c,
                  int c_stride);
 

@@ -147,7 +147,7 @@ enum { RT_IGNORE = -100 };
 rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *labels, double smoothing,
                             double divisor);
 
-/* Where a row of logits is largest; the first of equals. */
+/* Where a row of logits is largest, which no NaN is; the first of equals, and 0 if all are NaN. */
 int rt_largest(const rt_tensor *logits, size_t row);
 
 /* How many labelled rows have their largest logit at the label. Not differentiable. */

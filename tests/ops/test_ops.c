@@ -260,6 +260,47 @@ START_TEST(products_are_made_by_one_thread)
 }
 END_TEST
 
+static int first_largest(const real *x, int size)
+{
+    int best = -1;
+    for (int i = 0; i < size; i++)
+        if (!isnan(x[i]) && (best < 0 || x[i] > x[best]))
+            best = i;
+    return best < 0 ? 0 : best;
+}
+
+START_TEST(the_largest_of_a_row_is_the_first_of_equals)
+{
+    static const int sizes[] = {1, 2, 31, 63, 64, 65, 127, 128, 200};
+    static const real values[] = {0, 1, -1, (real)NAN, (real)-INFINITY, 2, (real)INFINITY};
+    real x[2 * 200];
+    uint32_t seed = 1;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (uint32_t choices = 1; choices <= 7; choices++) {
+            for (int i = 0; i < 2 * sizes[s]; i++) {
+                seed = seed * 1664525 + 1013904223;
+                x[i] = values[(seed >> 16) % choices];
+            }
+            const rt_tensor rows = rt_tensor_of(x, NULL, RT_SHAPE_OF(2, sizes[s]));
+            for (int r = 0; r < 2; r++)
+                ck_assert_int_eq(rt_largest(&rows, (size_t)r),
+                                 first_largest(x + r * sizes[s], sizes[s]));
+        }
+    for (int i = 0; i < 65; i++) {
+        for (int k = 0; k < 65; k++)
+            x[k] = k == i ? -1 : (real)-INFINITY;
+        const rt_tensor row = rt_tensor_of(x, NULL, RT_SHAPE_OF(1, 65));
+        ck_assert_int_eq(rt_largest(&row, 0), i);
+        x[i] = (real)NAN;
+        ck_assert_int_eq(rt_largest(&row, 0), i == 0);
+    }
+    for (int k = 0; k < 65; k++)
+        x[k] = (real)NAN;
+    const rt_tensor row = rt_tensor_of(x, NULL, RT_SHAPE_OF(1, 65));
+    ck_assert_int_eq(rt_largest(&row, 0), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ops");
@@ -272,6 +313,7 @@ int main(void)
     tcase_add_test(tests, softmax_rows_sum_to_1_whatever_their_size);
     tcase_add_test(tests, a_loss_without_labels_is_zero);
     tcase_add_test(tests, the_first_of_equal_logits_counts);
+    tcase_add_test(tests, the_largest_of_a_row_is_the_first_of_equals);
     tcase_add_loop_test(tests, a_linear_map_takes_its_activation_along, RT_GELU,
                         RT_ELU_PLUS_ONE + 1);
     tcase_add_test(tests, rms_norm_divides_by_the_root_of_the_mean_square);
