@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define ADDRESS_SANITIZER 1
@@ -91,10 +92,35 @@ void *rt_arena_take(rt_arena *arena, size_t bytes)
     return memory;
 }
 
-void rt_arena_clear(rt_arena *arena)
+static void note_peak(rt_arena *arena)
 {
     if (arena->used > arena->peak)
         arena->peak = arena->used;
+}
+
+rt_arena_mark rt_arena_here(const rt_arena *arena)
+{
+    return (rt_arena_mark){arena->current, arena->current ? arena->current->used : 0, arena->used};
+}
+
+/* The memory that is taken anew is none behind what is kept. */
+void *rt_arena_keep(rt_arena *arena, rt_arena_mark mark, const void *kept, size_t bytes)
+{
+    rt_arena_chunk *const first = mark.chunk ? mark.chunk : arena->first;
+    note_peak(arena);
+    for (rt_arena_chunk *chunk = first; chunk; chunk = chunk->next)
+        chunk->used = chunk == mark.chunk ? mark.in_chunk : 0;
+    arena->current = first;
+    arena->used = mark.used;
+    void *memory = memmove(rt_arena_take(arena, bytes), kept, bytes);
+    for (rt_arena_chunk *chunk = first; chunk; chunk = chunk->next)
+        rt_poison(chunk_bytes(chunk) + chunk->used, chunk->size - chunk->used);
+    return memory;
+}
+
+void rt_arena_clear(rt_arena *arena)
+{
+    note_peak(arena);
     arena->used = 0;
     arena->current = arena->first;
     for (rt_arena_chunk *chunk = arena->first; chunk; chunk = chunk->next) {

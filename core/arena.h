@@ -24,6 +24,18 @@ void *rt_arena_take(rt_arena *arena, size_t bytes);
 /* Takes everything back. */
 void rt_arena_clear(rt_arena *arena);
 
+/* Where an arena stands, to be taken back to before it is cleared. */
+typedef struct rt_arena_mark {
+    rt_arena_chunk *chunk; /* NULL: nothing has been handed out */
+    size_t in_chunk, used;
+} rt_arena_mark;
+
+rt_arena_mark rt_arena_here(const rt_arena *arena);
+
+/* Takes back what was handed out since the mark but `kept`, which is of it and has moved to where
+ * that returns. */
+void *rt_arena_keep(rt_arena *arena, rt_arena_mark mark, const void *kept, size_t bytes);
+
 /* Gives the memory back to the heap. */
 void rt_arena_free(rt_arena *arena);
 

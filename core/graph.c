@@ -1,6 +1,5 @@
 #include "core/graph.h"
 
-#include "core/arena.h"
 #include "core/memory.h"
 
 #include <stdarg.h>
@@ -60,6 +59,26 @@ void rt_graph_clear(rt_graph *g)
     g->status = rt_ok();
     g->random.stream = RT_STREAM_DROPOUT;
     g->drops = false;
+}
+
+rt_arena_mark rt_graph_here(const rt_graph *g)
+{
+    return rt_arena_here(&g->arena);
+}
+
+rt_tensor *rt_graph_keep(rt_graph *g, rt_arena_mark mark, rt_tensor *x)
+{
+    if (g->record || rt_graph_failed(g) || !x)
+        return x;
+    rt_tensor moved = *x;
+    moved.rounded = NULL;
+    moved.data = rt_arena_keep(&g->arena, mark, x->data, rt_size(x) * sizeof *x->data);
+    g->scratch = NULL;
+    g->scratch_size = 0;
+    rt_tensor *kept = rt_graph_memory(g, 1, sizeof *kept);
+    if (kept)
+        *kept = moved;
+    return kept;
 }
 
 void rt_graph_record(rt_graph *g, bool on)

@@ -17,6 +17,7 @@
  * A graph belongs to one thread at a time.
  */
 
+#include "core/arena.h"
 #include "core/crew.h"
 #include "core/random.h"
 #include "core/status.h"
@@ -44,6 +45,14 @@ const rt_crew *rt_graph_crew(const rt_graph *g);
 /* Turns dropout on until the next clear, and says what it draws from; `shard` tells apart
  * graphs that share a step. Without this, as evaluation wants, dropout does nothing. */
 void rt_graph_set_random(rt_graph *g, uint64_t seed, uint32_t step, uint32_t shard);
+
+/* Where the memory of the graph stands. */
+rt_arena_mark rt_graph_here(const rt_graph *g);
+
+/* Gives back the memory of what was computed since the mark, but x, which was, too: so a chain of
+ * layers takes that of one. Returns x, which has moved; the old one must not be used. In a graph
+ * that records, or has failed, nothing happens. */
+rt_tensor *rt_graph_keep(rt_graph *g, rt_arena_mark mark, rt_tensor *x);
 
 /* Called around the forward and the backward of every op; either may be NULL. An observer may
  * fail the graph. */

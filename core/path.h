@@ -9,8 +9,7 @@
 enum { RT_PATH_SIZE = 4096 };
 
 /* folder/name. RT_CONFIG, with an empty path, if it is longer than the size allows. */
-rt_status rt_path_join(char path[RT_PATH_SIZE], const char *folder,
-                       const char *name) RT_MUST_CHECK;
+rt_status rt_path_join(char path[RT_PATH_SIZE], const char *folder, const char *name) RT_MUST_CHECK;
 
 /* The part behind the last slash. */
 const char *rt_path_name(const char *path);

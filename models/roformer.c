@@ -273,14 +273,12 @@ static rt_tensor *apply_layer(rt_roformer *m, rt_graph *g, rt_tensor *x, int l,
     return norm(m, g, onto(m, g, x, y, layer->ffn_output), layer->ffn_norm);
 }
 
-/* What each text turns by in layer l: layers share it unless each has its own theta. Texts of which
- * nothing is kept yet share the table of a fixed theta, since all of them have T tokens. */
+/* What each text turns by in layer l. Texts of which nothing is kept yet share the table of a fixed
+ * theta, since all of them have T tokens. */
 static void find_rotations(rt_roformer *m, rt_graph *g, int l, const rt_roformer_input *in,
                            rt_layer_rotation *rotations)
 {
-    const rt_theta_options *theta = &m->options.theta;
-    const bool shared = !theta->learn || theta->scope == RT_THETA_MODEL;
-    for (int i = 0; (l == 0 || !shared) && i < turns_of(in); i++)
+    for (int i = 0; i < turns_of(in); i++)
         rotations[i] = rt_rotation_of_layer(m, g, l, span_of(in, i));
 }
 
@@ -290,17 +288,24 @@ rt_tensor *rt_roformer_encode(rt_roformer *m, rt_graph *g, const rt_roformer_inp
     if (!rt_graph_given(g, "roformer", "input", in) || !caches_fit(m, g, in))
         return NULL;
     const bool rope = o->position.kind == RT_POSITION_ROPE;
+    const bool shared = !o->theta.learn || o->theta.scope == RT_THETA_MODEL;
     rt_tensor *x = embed(m, g, in);
     rt_layer_rotation *rotations = rt_graph_memory(g, (size_t)turns_of(in), sizeof *rotations);
     if (!rotations || (x && !begin_caches(g, in)))
         return NULL;
+    if (rope && shared)
+        find_rotations(m, g, 0, in, rotations);
+    const rt_arena_mark before = rt_graph_here(g);
     for (int l = 0; l < o->layers; l++) {
+        const bool turns = rope && rt_layer_has_positions(o, l);
+        if (turns && !shared)
+            find_rotations(m, g, l, in, rotations);
+        rt_tensor *y = apply_layer(m, g, x, l, turns ? rotations : NULL, in);
         if (in->hidden_states)
             in->hidden_states[l] = x;
-        const bool turns = rope && rt_layer_has_positions(o, l);
-        if (turns)
-            find_rotations(m, g, l, in, rotations);
-        x = apply_layer(m, g, x, l, turns ? rotations : NULL, in);
+        else
+            y = rt_graph_keep(g, before, y);
+        x = y;
     }
     if (o->norm == RT_NORM_PRE)
         x = norm(m, g, x, m->last_norm);

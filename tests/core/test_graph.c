@@ -126,6 +126,68 @@ START_TEST(without_recording_or_a_wish_no_node_is_left)
 }
 END_TEST
 
+enum { LONG = 30000 }; /* two results fill the first chunk of memory */
+
+/* Ten times as long a chain takes the memory of one link, and what stands before it stays. */
+START_TEST(of_a_chain_only_the_last_result_is_kept)
+{
+    static real numbers[LONG], same[LONG];
+    for (int i = 0; i < LONG; i++)
+        numbers[i] = (real)i;
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = rt_tensor_of(numbers, NULL, RT_SHAPE_OF(LONG));
+    rt_graph_record(g, false);
+    for (int round = 0; round < 3; round++) {
+        size_t peak = 0;
+        rt_graph_clear(g);
+        const rt_tensor *first = round == 2 ? NULL : times(g, &x, 3);
+        const rt_arena_mark mark = rt_graph_here(g);
+        rt_tensor *y = times(g, &x, 1);
+        for (int link = 0; link < 20; link++) {
+            real *room = rt_graph_scratch(g, LONG, sizeof *room);
+            ck_assert_ptr_nonnull(room);
+            rt_tensor *doubled = times(g, y, 2);
+            for (int i = 0; i < LONG; i++)
+                room[i] = -1;
+            y = rt_graph_keep(g, mark,
+                              times(g, plus(g, doubled, y), link % 2 ? 1 : (real)(1.0 / 9)));
+            ck_assert_ptr_nonnull(y);
+            if (link == 1)
+                peak = rt_graph_peak(g);
+        }
+        expect_ok(rt_graph_status(g));
+        ck_assert_uint_eq(rt_graph_peak(g), peak);
+        for (int i = 0; i < LONG; i++) {
+            ck_assert_double_eq_tol((double)y->data[i], i, 1e-4 * (i + 1));
+            ck_assert(!first || first->data[i] == (real)3 * numbers[i]);
+        }
+        memcpy(same, y->data, sizeof same);
+        rt_tensor *after = times(g, y, 1);
+        ck_assert(!memcmp(after->data, same, sizeof same) && !memcmp(y->data, same, sizeof same));
+    }
+    rt_graph_free(g);
+}
+END_TEST
+
+START_TEST(a_graph_that_records_or_has_failed_keeps_all)
+{
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = leaf();
+    const rt_arena_mark mark = rt_graph_here(g);
+    rt_tensor *y = times(g, &x, 2), *z = times(g, y, 3);
+    ck_assert_ptr_eq(rt_graph_keep(g, mark, z), z);
+    expect_ok(rt_graph_backward_from(g, z, upstream));
+    expect_gradient(6);
+    rt_graph_clear(g);
+    rt_graph_record(g, false);
+    ck_assert_ptr_null(rt_graph_keep(g, rt_graph_here(g), NULL));
+    y = times(g, &x, 2);
+    rt_graph_fail(g, RT_ARGUMENT, "no more");
+    ck_assert_ptr_eq(rt_graph_keep(g, mark, y), y);
+    rt_graph_free(g);
+}
+END_TEST
+
 START_TEST(the_first_error_sticks_until_the_graph_is_cleared)
 {
     rt_graph *g = rt_graph_new();
@@ -219,6 +281,8 @@ int main(void)
     tcase_add_test(tests, gradients_of_leaves_add_up_over_calls);
     tcase_add_test(tests, what_does_not_lead_to_the_output_gets_nothing);
     tcase_add_test(tests, without_recording_or_a_wish_no_node_is_left);
+    tcase_add_test(tests, of_a_chain_only_the_last_result_is_kept);
+    tcase_add_test(tests, a_graph_that_records_or_has_failed_keeps_all);
     tcase_add_test(tests, the_first_error_sticks_until_the_graph_is_cleared);
     tcase_add_test(tests, backward_wants_a_single_number_that_was_computed);
     tcase_add_test(tests, a_steady_loop_makes_no_call_to_the_heap);
