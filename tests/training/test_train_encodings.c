@@ -155,6 +155,25 @@ START_TEST(theta_may_be_new_where_a_run_starts)
 }
 END_TEST
 
+/* Of the theta of some layers alone a model would be neither that of the checkpoint nor its own. */
+START_TEST(theta_is_taken_whole_or_not)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet position.every=2");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini run.name=second train.steps=1 "
+                "train.init_from=runs/tiny/checkpoints/step-00000060.h5");
+    expect_text(w->err, "theta as configured");
+    char *theta = read_file("runs/second/theta.csv");
+    expect_text(theta, "\n0,0,all,1,0.0999999968,0.1\n");
+    rt_free(theta);
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=third --quiet");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini run.name=fourth train.steps=1 position.every=2 "
+                "train.init_from=runs/third/checkpoints/step-00000060.h5");
+    expect_text(w->err, "theta included");
+}
+END_TEST
+
 /* From copy to order: the encoder is that of the checkpoint, the head is new. */
 START_TEST(another_head_starts_anew)
 {
@@ -244,6 +263,7 @@ int main(void)
     tcase_add_loop_test(tests, linear_attention_trains_causal_and_not, 0, 6);
     tcase_add_test(tests, a_run_starts_from_the_parameters_of_another);
     tcase_add_test(tests, theta_may_be_new_where_a_run_starts);
+    tcase_add_test(tests, theta_is_taken_whole_or_not);
     tcase_add_test(tests, another_head_starts_anew);
     tcase_add_test(tests, a_start_that_does_not_fit_is_refused_before_the_first_step);
     tcase_add_test(tests, a_causal_language_model_learns_a_text);

@@ -10,12 +10,16 @@
  *   /vocabulary                of a model of text: the bytes of its vocab.txt or
  *                              tokenizer.json (see data/vocabulary.h); attributes level, kind, of
  *                              a tokenizer.json pad, cls, mask, sep: ids or -1; and, of a model
- * that knows them, ends: the ids that end a text, with blanks between /labels                    of
- * a model of labelled data: the names of the classes, one a line (data/labels.h) /config the
- * configuration, an INI text /past_schedules            of a run that was extended with another
- * schedule: a table in CSV (train/config/past_schedules.h) /model/a/b/c               the parameter
- * a.b.c attributes pairing, base, head_dim, theta_form, theta_scope /theta_start               of a
- * learned theta: where it started, (layers, rows, R/2), radians per position
+ *                              that knows them, ends: the ids that end a text, with blanks between
+ *   /labels                    of a model of labelled data: the names of the classes, one a line
+ *                              (data/labels.h)
+ *   /config                    the configuration, an INI text
+ *   /past_schedules            of a run that was extended with another schedule: a table in CSV
+ *                              (train/config/past_schedules.h)
+ *   /model/a/b/c               the parameter a.b.c; /model has the attributes pairing, base,
+ *                              head_dim, theta_form, theta_scope
+ *   /theta_start               of a learned theta: where it started, laid out as
+ *                              rt_roformer_theta_shape has it, radians per position
  *   /optimizer/first_moment/a/b/c, /optimizer/second_moment/a/b/c
  *                              attribute schedule_steps
  *   /random                    attributes generator, seed, step
@@ -113,14 +117,15 @@ typedef struct rt_checkpoint_start {
 /* Fills the values of the parameters from the checkpoint of another run, and nothing else.
  * Pairing, head size, names and shapes of the encoder must be those of the model. Of the head and
  * the embeddings of token types what fits is taken, of the head only with `head`; the rest stays;
- * so does theta unless both have it in the same shape, in either form. info as for
+ * so does theta, all of it, unless both have all that the model has in the same shape, in either
+ * form. info as for
  * rt_checkpoint_load. */
 rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *model, bool head,
                                    rt_checkpoint_start *start,
                                    rt_checkpoint_info *info) RT_MUST_CHECK;
 
 /* All learned theta of a checkpoint, in radians per position, laid out as rt_roformer_theta, and
- * the layers that they are of, in order. */
+ * the layers that they are of, in order; -1 for one that all layers share. */
 typedef struct rt_checkpoint_theta {
     double *values;
     int *layers;

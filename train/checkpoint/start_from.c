@@ -102,23 +102,34 @@ static void compare(rt_image *image, bool head, const rt_parameters *p,
 
 /* ---- taking it ---- */
 
+/* Whether there is all theta that the model has: part of it would be that of no model. */
+static bool has_theta(rt_image *image, const rt_parameters *p)
+{
+    int wanted = 0, there = 0;
+    for (int i = 0; i < p->count; i++)
+        if (p->list[i]->role == RT_ROLE_THETA) {
+            wanted++;
+            there += fits(image, false, p->list[i]);
+        }
+    return wanted && there == wanted;
+}
+
 static void read_values(rt_image *image, bool head, const rt_checkpoint_model *model, real *values,
-                        bool *has_theta)
+                        bool theta)
 {
     const rt_parameters *p = model->parameters;
     for (int i = 0; i < p->count; i++) {
         const rt_parameter *parameter = p->list[i];
+        const bool is_one = parameter->role == RT_ROLE_THETA;
         char path[RT_DATASET_SIZE];
-        if (!fits(image, head, parameter))
+        if (!fits(image, head, parameter) || (is_one && !theta))
             continue;
         rt_checkpoint_dataset(path, "/model", parameter->name);
-        if (parameter->role == RT_ROLE_THETA) {
+        if (is_one)
             read_theta(image, model, parameter, values + parameter->offset);
-            *has_theta = true;
-        } else {
+        else
             rt_image_reals(image, path, values + parameter->offset,
                            rt_tensor_shape(&parameter->tensor));
-        }
     }
     const rt_parameter *bad = rt_first_nonfinite(p, values);
     if (bad)
@@ -143,7 +154,7 @@ rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *m
     rt_checkpoint_expect_heads(image, model);
     compare(image, head, p, &values, start);
     if (!rt_image_failed(image))
-        read_values(image, head, model, fresh, &start->theta);
+        read_values(image, head, model, fresh, start->theta = has_theta(image, model->parameters));
     rt_status status = rt_image_status(image);
     rt_image_close(image);
     if (status.code == RT_OK) {
