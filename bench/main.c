@@ -39,7 +39,7 @@ static const char usage[] =
     "  --threads N    peak, step, generate: on N threads, and the peak with as many products at "
     "once;\n"
     "                 world: of every process\n"
-    "  --engine E     generate and the ops: openblas or onednn, as run.engine\n"
+    "  --engine E     peak, generate and the ops: openblas or onednn, as run.engine\n"
     "  --math M       the same: float or bf16, as run.math\n"
     "  --seconds S    measure at least as long (step: 5, others: 2)\n"
     "  --since T      step: also the time to the end of the first one, for a program that was\n"

@@ -12,7 +12,7 @@ typedef struct bench_options {
     bool csv;
     bool cpu;               /* time by the processor's clock, not the wall's */
     int threads;            /* 0: not said */
-    rt_engine engine;       /* generate and the ops; a configuration names its own */
+    rt_engine engine;       /* of peak, generate and the ops; a configuration names its own */
     rt_math math;
     struct rt_world *world; /* of processes; NULL: one alone */
     double seconds;         /* how long a measurement lasts at least; 0: not said */

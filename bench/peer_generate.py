@@ -5,11 +5,11 @@
                            tokens=64] [--library transformers|llama.cpp] [--bf16]
                            [--threads N] [--seconds S] [--cpu] [--csv]
 
-With transformers: LlamaForCausalLM in float, or all of it in bf16, with a tied head, no gradients, attention as
-transformers chooses it (scaled_dot_product_attention); each token is one call of the model and an
-argmax, without what generate() adds. With llama.cpp: its server's engine within this program, as
-the packages xllamacpp and gguf have it, with the same shape in float and no sampler but the
-argmax; a token is the difference of two answers, one of a token and one of all, over the tokens
+With transformers: LlamaForCausalLM in float, or all of it in bf16, with a tied head, no gradients,
+attention as transformers chooses it (scaled_dot_product_attention); each token is one call of the
+model and an argmax, without what generate() adds. With llama.cpp: its server's engine within this
+program, as the packages xllamacpp and gguf have it, with the same shape in float and no sampler but
+the argmax; a token is the difference of two answers, one of a token and one of all, over the tokens
 between. --cpu times by the processor's clock, for one thread on a busy machine. Prints medians.
 """
 
