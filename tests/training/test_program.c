@@ -405,6 +405,34 @@ START_TEST(commands_that_only_print)
 }
 END_TEST
 
+/* At this seed units of relu lie within a step of their kink. */
+START_TEST(the_gradients_of_a_model_of_relu_pass)
+{
+    expect_exit(w, 0,
+                "$TRAIN64 --gradcheck tiny.ini run.seed=4 model.layers=1 model.dim=64 "
+                "model.heads=1 data.length=6 data.vocab=8 model.activation=relu theta.learn=no");
+    expect_text(w->out, "ok (at kinks too)");
+    expect_text(w->out, "passed\n");
+}
+END_TEST
+
+START_TEST(the_gradients_of_a_configured_model_pass)
+{
+    static const char *const options[] = {
+        "theta.scope=model model.norm=pre position.pairing=half",
+        "theta.scope=head theta.form=raw model.causal=yes position.rotate_value=yes",
+        "theta.learn=no model.embedding_dim=12 model.tie_embeddings=no model.dropout=0.2",
+        "position.fraction=0.5 model.activation=gelu_tanh model.attention_dropout=0.2",
+        "theta.learn=no position.kind=none data.task=reverse",
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        expect_exit(w, 0, "$TRAIN64 --gradcheck tiny.ini %s", options[i]);
+    expect_text(w->out, "passed\n");
+    expect_text(w->out, "roformer.encoder.layer.1.attention.self.key.bias");
+    expect_text(w->out, "ok (zero by symmetry)");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("program");
@@ -438,5 +466,7 @@ int main(void)
     tcase_add_test(tests, a_damaged_table_is_cut_back_not_crashed_on);
     tcase_add_test(tests, nohup_protects_from_hanging_up);
     tcase_add_test(tests, commands_that_only_print);
+    tcase_add_test(tests, the_gradients_of_a_model_of_relu_pass);
+    tcase_add_test(tests, the_gradients_of_a_configured_model_pass);
     return run_suite(suite);
 }
