@@ -37,7 +37,7 @@
 typedef struct rt_roformer_layer {
     rt_affine query, key, value, output, output_norm;
     rt_affine intermediate, gate, ffn_output, ffn_norm;
-    rt_tensor *theta;         /* NULL if fixed or shared by the model */
+    rt_tensor *theta;         /* NULL if fixed, shared by the model, or not turned by */
     rt_tensor *distance_keys; /* of shaw */
 } rt_roformer_layer;
 

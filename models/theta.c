@@ -35,6 +35,9 @@ static rt_tensor *parameter_of(const rt_roformer *m, int layer)
     return m->theta ? m->theta : m->layers[layer].theta;
 }
 
+/* Of `every` layers the last has none (rt_layer_has_positions), so layer 0 always has one. A number
+ * beyond the last of those that have is that of a layer that there is not. */
+
 rt_shape rt_roformer_theta_shape(const rt_roformer_options *o)
 {
     const int every = o->position.every,
@@ -147,13 +150,14 @@ static void draw_start(const rt_roformer *m, uint64_t seed, const double *freque
         low = fmin(low, frequencies[i]);
         high = fmax(high, frequencies[i]);
     }
-    for (int l = 0; l < shape.axis[0]; l++)
+    for (int n = 0; n < shape.axis[0]; n++)
         for (int i = 0; i < rows * pairs; i++) {
-            const rt_random random = {seed, (uint32_t)l, RT_STREAM_THETA};
+            const uint32_t layer = (uint32_t)rt_roformer_theta_layer(&m->options, n);
+            const rt_random random = {seed, layer, RT_STREAM_THETA};
             const double u = rt_random_uniform(random, (uint64_t)i);
             const double z = rt_random_normal(random, (uint64_t)i);
             const double at_first = frequencies[i % pairs];
-            m->theta_start[l * rows * pairs + i] =
+            m->theta_start[n * rows * pairs + i] =
                 o->init == RT_THETA_PERTURBED ? at_first * exp(o->init_sigma * z)
                 : o->init == RT_THETA_UNIFORM ? low * exp(u * log(high / low))
                                               : at_first;

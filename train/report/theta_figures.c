@@ -396,7 +396,7 @@ static void add_decay(rt_figures *f, const final *end, const rt_config *config)
     if (end->count == MOST_THETAS)
         rt_writer_add(&caption, ", at most %d", MOST_THETAS);
     if (shown < end->layers.count)
-        rt_writer_add(&caption, "; layers 0 to %d", shown - 1);
+        rt_writer_add(&caption, "; the first %d layers", shown);
     finish(f, "decay", &caption, &end->layers, columns * RT_FIGURE_WIDTH,
            columns > 1 ? rows * PANEL_HEIGHT : RT_FIGURE_HEIGHT, &w);
 }
