@@ -95,7 +95,7 @@ rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *label
     return RT_APPLY(g, &rt_op_cross_entropy, RT_SCALAR, &args, logits);
 }
 
-/* Where the value is first, looked for by blocks. */
+/* The first place of the largest number: a block is searched only if it holds it. */
 RT_ROW_KERNEL int place_of_largest(const real *restrict x, int size)
 {
     enum { BLOCK = 64 };

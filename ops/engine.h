@@ -6,7 +6,8 @@
  * OpenBLAS is always there. oneDNN is there if the build found it, in float only; with bf16 it
  * rounds both operands of every product to bfloat16 (8 bits of fraction, to nearest, ties to even)
  * and sums in float; what is no product stays float. Either runs on the calling thread alone, so
- * that a product has the same bits every time.
+ * that a product has the same bits every time. Products of a few rows that nothing goes back
+ * through, as when a text is continued, are made without them, of the same numbers (few_rows.h).
  */
 
 #include "core/choice.h"

@@ -32,8 +32,9 @@ INLINE real number(matrix a, size_t i)
                      : ((const real *)a.data)[i];
 }
 
-/* Two numbers of the 2 half at the front of a row: of bfloat16 those of a word, which are widened
- * where they stand. */
+/* Pair i of half = k / 2: of reals, numbers i and i + half; of bfloat16 numbers 2 i and 2 i + 1,
+ * which are one word and are widened where they stand. Both sides of a product have the same pairs.
+ */
 typedef struct pair {
     real a, b;
 } pair;
@@ -57,7 +58,7 @@ INLINE real product(pair x, pair y)
 /* Rows of w, and rows of x: sums beside each other do not wait for one another. */
 enum { ROWS_OF_W = 4, ROWS_OF_X = 2 };
 
-/* y = sum + beta y, where the sum may lack the last number of rows of k. */
+/* y = sum + beta y; to the sum of an odd k the last product is still to be added. */
 INLINE void put(real *y, real sum, size_t k, matrix x, matrix w, real beta)
 {
     if (k % 2)

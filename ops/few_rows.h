@@ -2,7 +2,8 @@
 #define ROTOR_OPS_FEW_ROWS_H
 
 /* y = x w^T + beta y of a few rows x (m, k), such as a token of each of a few texts, and a weight w
- * (n, k) of which every number is read from memory once. With beta = 0, y is not read. */
+ * (n, k), both without gaps, of which every number is read from memory once. With beta = 0, y is
+ * not read. */
 
 #include "core/real.h"
 

@@ -114,7 +114,8 @@ rt_operand rt_gemm_share(rt_operand x, int rows, int columns, int place)
     return rt_gemm_share_batch((rt_batch){1, 1}, x, rows, columns, place);
 }
 
-/* Of a weight that is not held the library rounds the rows as it copies them. */
+/* A weight that is not held would have to be rounded first; the engine does that as it copies it.
+ */
 void rt_gemm_few(int m, int n, int k, rt_operand x, const real *w, real beta, real *c, int c_stride)
 {
     if (!rt_gemm_rounds()) {

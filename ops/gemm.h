@@ -1,7 +1,7 @@
 #ifndef ROTOR_OPS_GEMM_H
 #define ROTOR_OPS_GEMM_H
 
-/* The one door to the BLAS, which runs on the calling thread alone: the shards of a
+/* The one door to the engine, which runs on the calling thread alone: the shards of a
  * step are what runs in parallel, and one thread gives the same bits every time. */
 
 #include "core/real.h"
@@ -43,7 +43,7 @@ static inline rt_operand rt_rows_at(const real *data, int stride)
     return (rt_operand){.data = data, .stride = stride};
 }
 
-/* From row t on, of an operand that is not transposed. */
+/* From row t on, of an operand that is not transposed and, if it is rounded, has no gaps. */
 static inline rt_operand rt_rows_from(rt_operand x, int t)
 {
     const size_t before = (size_t)t * (size_t)x.stride;

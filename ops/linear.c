@@ -38,8 +38,8 @@ static rt_operand rounded_rows(const rt_node *n)
  * for them. In bf16 it has a faster unit. */
 enum { FEW_ROWS = 16, FEW_ROUNDED_ROWS = 8 };
 
-/* One row that nothing goes back through is a token of a text that grows, and a few in a graph with
- * a crew are tokens of as many texts. */
+/* One row that nothing goes back through is a token of a text that grows; a few in a graph with a
+ * crew, as sessions have, are tokens of as many texts, or a short piece of one. */
 static bool is_few(const rt_node *n)
 {
     const size_t few = rt_gemm_rounds() ? FEW_ROUNDED_ROWS : FEW_ROWS;

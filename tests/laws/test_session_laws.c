@@ -114,11 +114,13 @@ static void expect_same_bits(const row *r, int at_once, int count, int rounds_of
     rt_roformer_free(m);
 }
 
-/* Two weights are cut, for a prompt and ten tokens. */
+/* Two weights are cut, for a prompt, of few rows or of more, and ten tokens; one of more has its
+ * heads read in parts as well. */
 START_TEST(who_multiplies_changes_no_bit)
 {
     const row r = {"rope", {.ffn_dim = 2100, .position = {ROPE}}};
     expect_same_bits(&r, 10, 20, 11 * 2);
+    expect_same_bits(&r, 20, 30, 1 + 11 * 2);
 }
 END_TEST
 
