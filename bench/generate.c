@@ -36,7 +36,7 @@ static size_t bytes_read(const generation *w)
     return w->model->parameters.block_size * (w->rounded ? sizeof *w->rounded : sizeof(real));
 }
 
-RT_ROW_KERNEL uint64_t read_words(const char *restrict bytes, size_t words)
+RT_ROW_KERNEL uint64_t mark_of(const char *restrict bytes, size_t words)
 {
     uint64_t mark = 0, word;
     for (size_t i = 0; i < words; i++) {
@@ -53,7 +53,7 @@ static void read_part(void *context, int part, int worker)
     const void *weights = w->rounded ? (void *)w->rounded : (void *)w->model->parameters.values;
     (void)worker;
     w->mark[part] +=
-        read_words((const char *)weights + (size_t)part * words * sizeof(uint64_t), words);
+        mark_of((const char *)weights + (size_t)part * words * sizeof(uint64_t), words);
 }
 
 static double read_weights(const bench_options *o, generation *w)
