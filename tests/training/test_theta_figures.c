@@ -133,7 +133,7 @@ START_TEST(of_many_layers_the_first_are_shown)
     expect_in(script, "set multiplot layout 3,2\n");
     expect_in(script, "layer 5'");
     ck_assert_ptr_null(strstr(script, "layer 6"));
-    expect_in(caption_of("decay"), "; layers 0 to 5");
+    expect_in(caption_of("decay"), "; the first 6 layers");
     read_into(script, sizeof script, "figures/theta.gp");
     expect_in(script, "index 31 using");
     ck_assert_ptr_null(strstr(script, "index 32"));

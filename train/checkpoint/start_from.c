@@ -103,13 +103,13 @@ static void compare(rt_image *image, bool head, const rt_parameters *p,
 /* ---- taking it ---- */
 
 /* Whether there is all theta that the model has: part of it would be that of no model. */
-static bool has_theta(rt_image *image, const rt_parameters *p)
+static bool has_theta(rt_image *image, bool head, const rt_parameters *p)
 {
     int wanted = 0, there = 0;
     for (int i = 0; i < p->count; i++)
         if (p->list[i]->role == RT_ROLE_THETA) {
             wanted++;
-            there += fits(image, false, p->list[i]);
+            there += fits(image, head, p->list[i]);
         }
     return wanted && there == wanted;
 }
@@ -154,7 +154,8 @@ rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *m
     rt_checkpoint_expect_heads(image, model);
     compare(image, head, p, &values, start);
     if (!rt_image_failed(image))
-        read_values(image, head, model, fresh, start->theta = has_theta(image, model->parameters));
+        read_values(image, head, model, fresh,
+                    start->theta = has_theta(image, head, model->parameters));
     rt_status status = rt_image_status(image);
     rt_image_close(image);
     if (status.code == RT_OK) {
