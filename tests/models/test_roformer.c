@@ -301,6 +301,48 @@ START_TEST(a_worker_reads_the_values_of_the_first_and_keeps_its_gradients)
 }
 END_TEST
 
+/* The last hidden states of a graph that records nothing, and its fullest; `states` keeps those of
+ * every layer. */
+static size_t encode_apart(const rt_roformer_options *o, bool states, real *last)
+{
+    enum { TOKENS = 40 };
+    int32_t text[TOKENS];
+    rt_tensor *all[16];
+    rt_roformer *m = make(o);
+    rt_graph *g = rt_graph_new();
+    for (int i = 0; i < TOKENS; i++)
+        text[i] = i % o->vocab;
+    const rt_roformer_input in = {.B = 1,
+                                  .T = TOKENS,
+                                  .ids = text,
+                                  .padding_id = RT_NO_PADDING,
+                                  .hidden_states = states ? all : NULL};
+    rt_graph_record(g, false);
+    const rt_tensor *hidden = rt_roformer_encode(m, g, &in);
+    ck_assert_ptr_nonnull(hidden);
+    memcpy(last, hidden->data, rt_size(hidden) * sizeof *last);
+    const size_t peak = rt_graph_peak(g);
+    rt_graph_free(g);
+    rt_roformer_free(m);
+    return peak;
+}
+
+/* With a theta of the model and of each layer, and all kinds of norm. */
+START_TEST(layers_that_are_not_recorded_share_their_memory)
+{
+    static real one[40 * 8], other[40 * 8];
+    rt_roformer_options o = small();
+    o.theta.scope = _i % 2 ? RT_THETA_MODEL : RT_THETA_LAYER;
+    o.norm = _i / 2 ? RT_NORM_PRE : RT_NORM_POST;
+    const size_t two = encode_apart(&o, false, one);
+    o.layers = 12;
+    const size_t twelve = encode_apart(&o, false, one), apart = encode_apart(&o, true, other);
+    ck_assert_uint_eq(twelve, two);
+    ck_assert_uint_gt(apart, 4 * twelve);
+    ck_assert(!memcmp(one, other, sizeof one));
+}
+END_TEST
+
 /* ---- gradients of whole models ---- */
 
 static const int32_t ids[] = {1, 5, 2, 6, 3, 3, 4, 1}, labels[] = {2, RT_IGNORE, 0, 6, 5, 1, 1, 4};
@@ -467,6 +509,7 @@ int main(void)
     tcase_add_test(tests, a_worker_reads_the_values_of_the_first_and_keeps_its_gradients);
     tcase_add_loop_test(tests, gradients_of_whole_models_agree_with_differences, 0, 12);
     tcase_add_loop_test(tests, gradients_of_whole_decoders_agree_with_differences, 0, 3);
+    tcase_add_loop_test(tests, layers_that_are_not_recorded_share_their_memory, 0, 4);
     tcase_add_test(tests, a_size_is_that_of_the_block_of_parameters);
     tcase_add_test(tests, a_missing_parameter_is_an_error);
     tcase_add_test(tests, every_allocation_may_fail);
