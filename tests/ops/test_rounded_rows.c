@@ -91,6 +91,39 @@ START_TEST(of_a_leaf_nothing_is_kept)
 }
 END_TEST
 
+/* Runs the parts one after the other, the last first. */
+static void run_backwards(void *threads, rt_part *part, void *context, int parts)
+{
+    *(int *)threads += parts;
+    while (parts--)
+        part(context, parts);
+}
+
+/* A weight that is too small for parts of columns meets many rows in parts of rows. */
+START_TEST(parts_of_rows_read_their_own_rounded_rows)
+{
+    enum { SIDE = 256 };
+    static real x_data[ROWS * SIDE], w_data[SIDE * SIDE];
+    int parts = 0;
+    const rt_crew crew = {run_backwards, &parts};
+    if (!bf16())
+        return;
+    fill(x_data, ROWS * SIDE, 6);
+    fill(w_data, SIDE * SIDE, 7);
+    rt_tensor x = rt_tensor_of(x_data, NULL, RT_SHAPE_OF(ROWS, SIDE));
+    rt_tensor w = rt_tensor_of(w_data, NULL, RT_SHAPE_OF(SIDE, SIDE));
+    rt_graph *g = rt_graph_new();
+    rt_graph_record(g, false);
+    const rt_tensor *whole = rt_linear(g, &x, &w, NULL);
+    rt_graph_set_crew(g, &crew);
+    const rt_tensor *cut = rt_linear(g, &x, &w, NULL);
+    ck_assert_int_eq(parts, 3);
+    for (size_t i = 0; i < rt_size(whole); i++)
+        ck_assert_double_eq_tol((double)cut->data[i], (double)whole->data[i], 1e-3);
+    rt_graph_free(g);
+}
+END_TEST
+
 #endif
 
 int main(void)
@@ -100,6 +133,7 @@ int main(void)
 #ifndef RT_DOUBLE
     tcase_add_test(tests, rows_that_are_rounded_once_are_those_that_each_map_rounds);
     tcase_add_test(tests, of_a_leaf_nothing_is_kept);
+    tcase_add_test(tests, parts_of_rows_read_their_own_rounded_rows);
 #endif
     suite_add_tcase(suite, tests);
     return run_suite(suite);
