@@ -206,9 +206,9 @@ static int find_theta(rt_image *image, rt_shape *shape)
 {
     rt_shape one = {.ndim = 0}, other;
     const int first = next_theta(image, SHARED, &one);
-    int count = first != NONE;
-    for (int l = first; l >= 0 && l != NONE; count += l != NONE)
-        l = next_theta(image, l + 1, &other);
+    int count = 0;
+    for (int l = first; l != NONE; count++)
+        l = l == SHARED ? NONE : next_theta(image, l + 1, &other);
     const int rows = one.ndim == 2 ? one.axis[0] : 1;
     *shape = RT_SHAPE_OF(count, rows, one.ndim ? one.axis[one.ndim - 1] : 0);
     return first;
