@@ -1,5 +1,6 @@
 /* Products of a few rows with a weight, against sums in double. */
 
+#include "numbers.h"
 #include "suite.h"
 
 #include "ops/engine.h"
@@ -19,14 +20,6 @@ typedef struct sizes {
     int m, n, k;
     real beta;
 } sizes;
-
-static void fill(real *a, size_t size, uint32_t seed)
-{
-    for (size_t i = 0; i < size; i++) {
-        seed = seed * 1664525 + 1013904223;
-        a[i] = (real)((double)(seed >> 8) / (1 << 23) - 1);
-    }
-}
 
 static void fill_all(uint32_t seed)
 {

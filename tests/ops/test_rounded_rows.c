@@ -1,5 +1,6 @@
 /* Linear maps in bf16 whose rows were rounded once, against maps that round for themselves. */
 
+#include "numbers.h"
 #include "suite.h"
 
 #include "ops/engine.h"
@@ -16,14 +17,6 @@ typedef struct maps {
     real dx[ROWS * IN], dw1[WIDE * IN], dw2[OUT * WIDE], dw3[OUT * WIDE];
     real y[2 * ROWS * OUT];
 } maps;
-
-static void fill(real *x, size_t size, uint32_t seed)
-{
-    for (size_t i = 0; i < size; i++) {
-        seed = seed * 1664525 + 1013904223;
-        x[i] = (real)((double)(seed >> 8) / (1 << 23) - 1);
-    }
-}
 
 static bool bf16(void)
 {
