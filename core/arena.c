@@ -103,7 +103,7 @@ rt_arena_mark rt_arena_here(const rt_arena *arena)
     return (rt_arena_mark){arena->current, arena->current ? arena->current->used : 0, arena->used};
 }
 
-/* The memory that is taken anew is none behind what is kept. */
+/* What is kept fits where it was, if not before that, so the heap is not asked. */
 void *rt_arena_keep(rt_arena *arena, rt_arena_mark mark, const void *kept, size_t bytes)
 {
     rt_arena_chunk *const first = mark.chunk ? mark.chunk : arena->first;

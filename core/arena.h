@@ -24,7 +24,7 @@ void *rt_arena_take(rt_arena *arena, size_t bytes);
 /* Takes everything back. */
 void rt_arena_clear(rt_arena *arena);
 
-/* Where an arena stands, to be taken back to before it is cleared. */
+/* A point to which an arena can be taken back, until it is cleared. */
 typedef struct rt_arena_mark {
     rt_arena_chunk *chunk; /* NULL: nothing has been handed out */
     size_t in_chunk, used;
@@ -32,8 +32,8 @@ typedef struct rt_arena_mark {
 
 rt_arena_mark rt_arena_here(const rt_arena *arena);
 
-/* Takes back what was handed out since the mark but `kept`, which is of it and has moved to where
- * that returns. */
+/* Takes back what was handed out since the mark but `kept`, which must be part of that. It is
+ * moved; returns its new place. */
 void *rt_arena_keep(rt_arena *arena, rt_arena_mark mark, const void *kept, size_t bytes);
 
 /* Gives the memory back to the heap. */

@@ -37,7 +37,7 @@
 typedef struct rt_roformer_layer {
     rt_affine query, key, value, output, output_norm;
     rt_affine intermediate, gate, ffn_output, ffn_norm;
-    rt_tensor *theta;         /* NULL if fixed, shared by the model, or not turned by */
+    rt_tensor *theta;         /* NULL if fixed, shared, or of a layer without positions */
     rt_tensor *distance_keys; /* of shaw */
 } rt_roformer_layer;
 
@@ -113,7 +113,8 @@ int rt_roformer_pairs(const rt_roformer_options *options);
  * (heads of keys, or 1), R/2. */
 rt_shape rt_roformer_theta_shape(const rt_roformer_options *options);
 
-/* Which layer is number n of those. */
+/* Which layer is number n of those; for n beyond the last, none of the model's: at least
+ * options->layers. */
 int rt_roformer_theta_layer(const rt_roformer_options *options, int n);
 
 /* How many numbers these are. */

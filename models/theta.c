@@ -35,8 +35,7 @@ static rt_tensor *parameter_of(const rt_roformer *m, int layer)
     return m->theta ? m->theta : m->layers[layer].theta;
 }
 
-/* Of `every` layers the last has none (rt_layer_has_positions), so layer 0 always has one. A number
- * beyond the last of those that have is that of a layer that there is not. */
+/* The last of every `every` layers has none (rt_layer_has_positions), so layer 0 always has one. */
 
 rt_shape rt_roformer_theta_shape(const rt_roformer_options *o)
 {
