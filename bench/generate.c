@@ -2,6 +2,7 @@
 #include "bench/measure.h"
 #include "bench/table.h"
 #include "core/memory.h"
+#include "core/row_kernels.h"
 #include "models/session.h"
 #include "ops/engine.h"
 #include "train/step/workers.h"
@@ -36,7 +37,9 @@ static size_t bytes_read(const generation *w)
     return w->model->parameters.block_size * (w->rounded ? sizeof *w->rounded : sizeof(real));
 }
 
-RT_ROW_KERNEL uint64_t mark_of(const char *restrict bytes, size_t words)
+static RT_ROW_FUNCTION(uint64_t, mark_of,
+                       (const char *restrict bytes, size_t words),
+                       (bytes, words))
 {
     uint64_t mark = 0, word;
     for (size_t i = 0; i < words; i++) {

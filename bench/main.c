@@ -1,4 +1,5 @@
 #include "bench/commands.h"
+#include "train/run/kernels.h"
 #include "train/world/world.h"
 
 #include <stdio.h>
@@ -86,6 +87,8 @@ static rt_status run(int argc, char **argv)
 {
     bench_options options = {0};
     rt_status status = bench_options_take(&options, &argc, argv);
+    if (!status.code)
+        status = rt_kernels_of_environment();
     if (!status.code)
         status = rt_engine_use(options.engine, options.math);
     if (!status.code)

@@ -19,11 +19,12 @@
 
 enum { ALIGNMENT = 64, SMALLEST_CHUNK = 1 << 18 };
 
-/* The bytes follow the header, which fills one alignment unit. */
+/* The bytes follow the header, which fills one alignment unit; a dry chunk has the header alone. */
 struct rt_arena_chunk {
     rt_arena_chunk *next;
     size_t size;
     size_t used;
+    size_t touched; /* the most that was used */
 };
 
 void rt_poison(const void *memory, size_t bytes)
@@ -54,17 +55,24 @@ static bool fits(const rt_arena_chunk *chunk, size_t bytes)
     return chunk->size - chunk->used >= bytes;
 }
 
+/* What lies in a chunk behind its first bytes is out of bounds. */
+static void poison_rest(const rt_arena *arena, rt_arena_chunk *chunk)
+{
+    if (!arena->dry)
+        rt_poison(chunk_bytes(chunk) + chunk->used, chunk->size - chunk->used);
+}
+
 /* A chunk behind the last one. Its pages cost nothing before they are used. */
 static rt_arena_chunk *append(rt_arena *arena, size_t bytes)
 {
     rt_arena_chunk *last = arena->current;
     const size_t grown = last ? 2 * last->size : SMALLEST_CHUNK;
     const size_t size = grown > bytes ? grown : bytes;
-    rt_arena_chunk *chunk = rt_alloc_unset(size + ALIGNMENT, 1);
+    rt_arena_chunk *chunk = rt_alloc_unset(arena->dry ? ALIGNMENT : size + ALIGNMENT, 1);
     if (!chunk)
         return NULL;
     *chunk = (rt_arena_chunk){.size = size};
-    rt_poison(chunk_bytes(chunk), size);
+    poison_rest(arena, chunk);
     if (last)
         last->next = chunk;
     else
@@ -85,10 +93,13 @@ void *rt_arena_take(rt_arena *arena, size_t bytes)
             return NULL;
         arena->current = chunk;
     }
-    char *memory = chunk_bytes(arena->current) + arena->current->used;
-    arena->current->used += wanted;
+    rt_arena_chunk *chunk = arena->current;
+    void *memory = arena->dry ? RT_NOWHERE : chunk_bytes(chunk) + chunk->used;
+    chunk->used += wanted;
+    chunk->touched = chunk->used > chunk->touched ? chunk->used : chunk->touched;
     arena->used += wanted;
-    rt_unpoison(memory, bytes);
+    if (!arena->dry)
+        rt_unpoison(memory, bytes);
     return memory;
 }
 
@@ -112,9 +123,11 @@ void *rt_arena_keep(rt_arena *arena, rt_arena_mark mark, const void *kept, size_
         chunk->used = chunk == mark.chunk ? mark.in_chunk : 0;
     arena->current = first;
     arena->used = mark.used;
-    void *memory = memmove(rt_arena_take(arena, bytes), kept, bytes);
+    void *memory = rt_arena_take(arena, bytes);
+    if (!arena->dry)
+        memmove(memory, kept, bytes);
     for (rt_arena_chunk *chunk = first; chunk; chunk = chunk->next)
-        rt_poison(chunk_bytes(chunk) + chunk->used, chunk->size - chunk->used);
+        poison_rest(arena, chunk);
     return memory;
 }
 
@@ -125,8 +138,31 @@ void rt_arena_clear(rt_arena *arena)
     arena->current = arena->first;
     for (rt_arena_chunk *chunk = arena->first; chunk; chunk = chunk->next) {
         chunk->used = 0;
-        rt_poison(chunk_bytes(chunk), chunk->size);
+        poison_rest(arena, chunk);
     }
+}
+
+size_t rt_arena_touched(const rt_arena *arena)
+{
+    size_t touched = 0;
+    for (const rt_arena_chunk *chunk = arena->first; chunk; chunk = chunk->next)
+        touched += chunk->touched;
+    return touched;
+}
+
+size_t rt_arena_space(const rt_arena *arena)
+{
+    size_t space = 0;
+    for (const rt_arena_chunk *chunk = arena->first; chunk; chunk = chunk->next)
+        space += chunk->size + ALIGNMENT;
+    return space;
+}
+
+void rt_arena_rest(rt_arena *arena)
+{
+    rt_arena_clear(arena);
+    for (rt_arena_chunk *chunk = arena->first; chunk && !arena->dry; chunk = chunk->next)
+        rt_memory_rest(chunk_bytes(chunk), chunk->size);
 }
 
 void rt_arena_free(rt_arena *arena)
@@ -134,7 +170,8 @@ void rt_arena_free(rt_arena *arena)
     rt_arena_chunk *chunk = arena->first;
     while (chunk) {
         rt_arena_chunk *next = chunk->next;
-        rt_unpoison(chunk_bytes(chunk), chunk->size);
+        if (!arena->dry)
+            rt_unpoison(chunk_bytes(chunk), chunk->size);
         rt_free(chunk);
         chunk = next;
     }

@@ -5,8 +5,12 @@
  * It is a list of chunks that every round fills from the first on: a round that asks for what
  * an earlier one asked for gets the same memory, and does not call the heap.
  * Under AddressSanitizer what has been taken back is poisoned.
+ *
+ * A dry arena counts what it is asked for, chunk by chunk as any other, and has none of it: what it
+ * hands out is RT_NOWHERE (core/memory.h).
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct rt_arena_chunk rt_arena_chunk;
@@ -16,6 +20,7 @@ typedef struct rt_arena {
     rt_arena_chunk *current; /* from here on there is room */
     size_t peak;             /* bytes handed out in the fullest round */
     size_t used;             /* bytes handed out in this round */
+    bool dry;                /* set before the first byte is asked for */
 } rt_arena;
 
 /* Aligned to 64 bytes, not zeroed; NULL when the heap is exhausted. */
@@ -35,6 +40,14 @@ rt_arena_mark rt_arena_here(const rt_arena *arena);
 /* Takes back what was handed out since the mark but `kept`, which must be part of that. It is
  * moved; returns its new place. */
 void *rt_arena_keep(rt_arena *arena, rt_arena_mark mark, const void *kept, size_t bytes);
+
+/* Bytes that have been handed out in any round, each of them counted once: the pages of the others
+ * were never touched. Bytes of all chunks, which take as much address space. */
+size_t rt_arena_touched(const rt_arena *arena);
+size_t rt_arena_space(const rt_arena *arena);
+
+/* Takes everything back, and gives its pages back to the system until they are used again. */
+void rt_arena_rest(rt_arena *arena);
 
 /* Gives the memory back to the heap. */
 void rt_arena_free(rt_arena *arena);

@@ -1,4 +1,4 @@
-#include "core/graph.h"
+#include "core/graph_private.h"
 
 #include "core/memory.h"
 
@@ -6,29 +6,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-/* A gradient that was consumed, kept for the next of the same size. */
-typedef struct spare {
-    struct spare *next;
-    size_t size;
-    real *data;
-} spare;
-
-struct rt_graph {
-    rt_arena arena;
-    rt_node *newest;
-    spare *spares; /* blocks to lend */
-    spare *empty;  /* records whose block is lent */
-    void *scratch;
-    size_t scratch_size;
-    rt_status status;
-    rt_random random;
-    uint32_t shard;
-    bool record;
-    bool drops; /* dropout is on */
-    const rt_crew *crew;
-    rt_observer observer;
-};
 
 rt_graph *rt_graph_new(void)
 {
@@ -40,17 +17,32 @@ rt_graph *rt_graph_new(void)
     return g;
 }
 
+rt_graph *rt_graph_new_dry(void)
+{
+    rt_graph *g = rt_graph_new();
+    if (g)
+        g->arena.dry = true;
+    return g;
+}
+
+bool rt_graph_is_dry(const rt_graph *g)
+{
+    return g->arena.dry;
+}
+
 void rt_graph_free(rt_graph *g)
 {
     if (!g)
         return;
     rt_arena_free(&g->arena);
+    rt_arena_free(&g->present);
     rt_free(g);
 }
 
 void rt_graph_clear(rt_graph *g)
 {
     rt_arena_clear(&g->arena);
+    rt_arena_clear(&g->present);
     g->newest = NULL;
     g->spares = NULL;
     g->empty = NULL;
@@ -59,6 +51,13 @@ void rt_graph_clear(rt_graph *g)
     g->status = rt_ok();
     g->random.stream = RT_STREAM_DROPOUT;
     g->drops = false;
+    g->used_up = false;
+}
+
+void rt_graph_rest(rt_graph *g)
+{
+    rt_graph_clear(g);
+    rt_arena_rest(&g->arena);
 }
 
 rt_arena_mark rt_graph_here(const rt_graph *g)
@@ -142,6 +141,11 @@ size_t rt_graph_peak(const rt_graph *g)
     return g->arena.used > g->arena.peak ? g->arena.used : g->arena.peak;
 }
 
+rt_graph_need rt_graph_needs(const rt_graph *g)
+{
+    return (rt_graph_need){rt_arena_touched(&g->arena), rt_arena_space(&g->arena), g->library};
+}
+
 const rt_node *rt_graph_tape(const rt_graph *g)
 {
     return g->newest;
@@ -195,19 +199,33 @@ bool rt_graph_given(rt_graph *g, const char *op, const char *name, const void *a
     return !rt_graph_failed(g);
 }
 
-void *rt_graph_memory(rt_graph *g, size_t count, size_t size)
+void *rt_graph_numbers(rt_graph *g, size_t count, size_t size)
 {
     void *memory = size && count > SIZE_MAX / size ? NULL : rt_arena_take(&g->arena, count * size);
     return memory ? memory : rt_graph_fail(g, RT_MEMORY, "out of memory for a graph");
 }
 
+void *rt_graph_memory(rt_graph *g, size_t count, size_t size)
+{
+    void *memory = rt_graph_numbers(g, count, size);
+    if (!memory || !g->arena.dry)
+        return memory;
+    memory = rt_arena_take(&g->present, count * size);
+    return memory ? memory : rt_graph_fail(g, RT_MEMORY, "out of memory for a dry graph");
+}
+
 void *rt_graph_scratch(rt_graph *g, size_t count, size_t size)
 {
     if (!g->scratch || count > g->scratch_size / size) {
-        g->scratch = rt_graph_memory(g, count, size);
+        g->scratch = rt_graph_numbers(g, count, size);
         g->scratch_size = g->scratch ? count * size : 0;
     }
     return g->scratch;
+}
+
+void *rt_room(const rt_node *n)
+{
+    return n->graph->scratch;
 }
 
 static bool any_wants_grad(rt_tensor *const *inputs, int count)
@@ -218,17 +236,39 @@ static bool any_wants_grad(rt_tensor *const *inputs, int count)
     return false;
 }
 
-static void run(const rt_node *n, bool backward)
+/* Whether there is room for a pass. */
+static bool make_room(const rt_node *n, rt_pass pass)
+{
+    const size_t room = n->op->room ? n->op->room(n, pass) : 0;
+    return !room || rt_graph_scratch(n->graph, room, 1);
+}
+
+static void run_dry(const rt_node *n, rt_pass pass)
+{
+    rt_graph *g = n->graph;
+    const size_t library = n->op->library ? n->op->library(n, pass) : 0;
+    g->library = library > g->library ? library : g->library;
+    if (pass == RT_BACKWARD)
+        rt_node_lend_gradients(n);
+}
+
+void rt_node_run(const rt_node *n, rt_pass pass)
 {
     const rt_observer *o = &n->graph->observer;
+    if (!make_room(n, pass))
+        return;
+    if (n->graph->arena.dry) {
+        run_dry(n, pass);
+        return;
+    }
     if (o->before)
-        o->before(o->context, n, backward);
-    if (backward)
+        o->before(o->context, n, pass == RT_BACKWARD);
+    if (pass == RT_BACKWARD)
         n->op->backward(n);
     else
         n->op->forward(n);
     if (o->after && !rt_graph_failed(n->graph))
-        o->after(o->context, n, backward);
+        o->after(o->context, n, pass == RT_BACKWARD);
 }
 
 /* The node of a result whose numbers are in `data`. NULL if the graph has failed. */
@@ -266,11 +306,11 @@ rt_tensor *rt_graph_apply(rt_graph *g, const rt_op *op, rt_shape shape, rt_tenso
         return rt_graph_fail(g, RT_SHAPE, "[%s] a result of shape %s is empty or too large",
                              op->name, rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape));
     void *own_args = rt_graph_memory(g, args_size, 1);
-    rt_node *node = new_node(g, op, shape, inputs, count, rt_graph_memory(g, size, sizeof(real)));
+    rt_node *node = new_node(g, op, shape, inputs, count, rt_graph_numbers(g, size, sizeof(real)));
     if (!node || !own_args)
         return NULL;
     node->args = memcpy(own_args, args, args_size);
-    run(node, false);
+    rt_node_run(node, RT_FORWARD);
     put_on_tape(g, node);
     return rt_graph_failed(g) ? NULL : node->out;
 }
@@ -281,103 +321,4 @@ rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor
     if (node)
         put_on_tape(g, node);
     return node ? node->out : NULL;
-}
-
-/* ---- gradients ---- */
-
-static real *lend(rt_graph *g, size_t size)
-{
-    for (spare **link = &g->spares; *link; link = &(*link)->next) {
-        spare *found = *link;
-        if (found->size != size)
-            continue;
-        *link = found->next;
-        found->next = g->empty;
-        g->empty = found;
-        rt_unpoison(found->data, size * sizeof(real));
-        return found->data;
-    }
-    return rt_graph_memory(g, size, sizeof(real));
-}
-
-static void take_back(rt_graph *g, rt_tensor *x)
-{
-    spare *record = g->empty;
-    if (record)
-        g->empty = record->next;
-    else if (!(record = rt_graph_memory(g, 1, sizeof *record)))
-        return;
-    *record = (spare){g->spares, rt_size(x), x->grad};
-    g->spares = record;
-    rt_poison(record->data, record->size * sizeof(real));
-    x->grad = NULL;
-}
-
-real *rt_grad_or_fresh(const rt_node *n, int i, real *beta)
-{
-    rt_tensor *x = n->in[i];
-    *beta = 1;
-    if (!x || !x->wants_grad)
-        return NULL;
-    x->reached = true;
-    if (!x->grad) {
-        *beta = 0;
-        x->grad = lend(n->graph, rt_size(x));
-    }
-    return x->grad;
-}
-
-real *rt_grad(const rt_node *n, int i)
-{
-    real beta;
-    real *grad = rt_grad_or_fresh(n, i, &beta);
-    if (grad && beta == 0)
-        memset(grad, 0, rt_size(n->in[i]) * sizeof(real));
-    return grad;
-}
-
-void rt_grad_pass(const rt_node *n, int i)
-{
-    rt_tensor *x = n->in[i];
-    if (x->wants_grad && !x->grad) {
-        x->grad = n->out->grad;
-        n->out->grad = NULL;
-        return;
-    }
-    real *restrict dx = rt_grad(n, i);
-    const real *restrict dy = n->out->grad;
-    for (size_t k = 0, size = rt_size(x); dx && k < size; k++)
-        dx[k] += dy[k];
-}
-
-rt_status rt_graph_backward_from(rt_graph *g, rt_tensor *output, const real *upstream)
-{
-    if (rt_graph_failed(g))
-        return rt_graph_status(g);
-    if (!output || !upstream)
-        return rt_error(RT_ARGUMENT, "[backward] %s is NULL", output ? "upstream" : "the output");
-    if (output->borrowed || !output->wants_grad)
-        return rt_error(RT_ARGUMENT, "[backward] nothing that was recorded leads to the output");
-    output->grad = lend(g, rt_size(output));
-    if (!output->grad)
-        return rt_graph_status(g);
-    memcpy(output->grad, upstream, rt_size(output) * sizeof(real));
-
-    for (const rt_node *n = g->newest; n && !rt_graph_failed(g); n = n->older) {
-        if (!n->out->grad)
-            continue; /* the output does not depend on it */
-        run(n, true);
-        if (n->out->grad)
-            take_back(g, n->out);
-    }
-    return rt_graph_status(g);
-}
-
-rt_status rt_graph_backward(rt_graph *g, rt_tensor *loss)
-{
-    const real one = 1;
-    if (loss && rt_size(loss) != 1)
-        return rt_error(RT_SHAPE, "[backward] the loss must have one element; got %s",
-                        rt_shape_text(loss));
-    return rt_graph_backward_from(g, loss, &one);
 }

@@ -28,10 +28,21 @@ typedef struct rt_node rt_node;
 
 /* NULL when the heap is exhausted. */
 rt_graph *rt_graph_new(void);
+
+/* A graph for a dry run: ops check shapes and arguments, put their nodes on the tape and count the
+ * memory that they need, but compute nothing and have no numbers. What stands in leaves is not
+ * looked at: they may be RT_NOWHERE (core/memory.h). The tape, the lending of gradients and every
+ * count are those of a graph that computes. */
+rt_graph *rt_graph_new_dry(void);
+bool rt_graph_is_dry(const rt_graph *g);
 void rt_graph_free(rt_graph *g);
 
 /* Forgets the tape, the results and the error. */
 void rt_graph_clear(rt_graph *g);
+
+/* The same, for a while: gives the memory of the graph back to the system until it is used again.
+ */
+void rt_graph_rest(rt_graph *g);
 
 /* Off: ops leave no node, as evaluation wants. On at the start. */
 void rt_graph_record(rt_graph *g, bool on);
@@ -68,7 +79,11 @@ void rt_graph_observe(rt_graph *g, rt_observer observer);
 /* The first error since the last clear. */
 rt_status rt_graph_status(const rt_graph *g) RT_MUST_CHECK;
 
-/* Adds d(loss)/d(leaf) to the gradient of every leaf. `loss` has one element. */
+/* Adds d(loss)/d(leaf) to the gradient of every leaf. `loss` has one element.
+ *
+ * Backward uses up the tape: gradients of results are overwritten, handed on and lent again, and an
+ * op may overwrite what it saved. So a graph goes backward once; RT_ARGUMENT if it is asked again
+ * before rt_graph_clear. */
 rt_status rt_graph_backward(rt_graph *g, rt_tensor *loss) RT_MUST_CHECK;
 
 /* The same for sum(output * upstream); upstream is as large as the output. */
@@ -78,12 +93,33 @@ rt_status rt_graph_backward_from(rt_graph *g, rt_tensor *output,
 /* Bytes that the fullest round so far has used. */
 size_t rt_graph_peak(const rt_graph *g);
 
+/* What all rounds so far have needed, in bytes; of a dry graph, what they would have. */
+typedef struct rt_graph_need {
+    size_t touched; /* memory that was used in any round */
+    size_t space;   /* address space */
+    size_t
+        library; /* what the engine of products takes beside it, of the largest op: an estimate */
+} rt_graph_need;
+rt_graph_need rt_graph_needs(const rt_graph *g);
+
 /* ---- for those who write ops; docs/adding-an-op.md takes one end to end ---- */
+
+/* A pass of an op: forward or backward. */
+typedef enum rt_pass { RT_FORWARD, RT_BACKWARD } rt_pass;
 
 typedef struct rt_op {
     const char *name;
     void (*forward)(const rt_node *n);  /* computes n->out->data; NULL for a view */
     void (*backward)(const rt_node *n); /* adds to the inputs' gradients, see rt_grad */
+
+    /* Bytes of room that a pass works in, which it gets from rt_room; NULL: none. */
+    size_t (*room)(const rt_node *n, rt_pass pass);
+
+    /* Bytes that products of a pass take in the engine's own memory; NULL: none. For dry runs. */
+    size_t (*library)(const rt_node *n, rt_pass pass);
+
+    /* The input that backward hands its gradient on to by rt_grad_pass, counted from 1; 0: none. */
+    int passes;
 } rt_op;
 
 struct rt_node {
@@ -131,12 +167,19 @@ rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor
                    sizeof *(args))
 #define RT_NO_ARGS ((char *)"")
 
-/* Memory that lives until the graph is cleared, for what forward saves for backward. Not
- * zeroed. NULL, with the graph failed, when there is none. */
+/* Memory that lives until the graph is cleared, for what the constructor itself fills in: a few
+ * bytes. Not zeroed. NULL, with the graph failed, when there is none. */
 void *rt_graph_memory(rt_graph *g, size_t count, size_t size);
 
-/* Room to work in until the next call of this function; otherwise as above. */
+/* The same for numbers that forward saves for backward. A dry graph returns RT_NOWHERE: whoever
+ * fills such memory in a constructor asks rt_graph_is_dry first. */
+void *rt_graph_numbers(rt_graph *g, size_t count, size_t size);
+
+/* Room to work in until the next call of this function or the next op; otherwise as above. */
 void *rt_graph_scratch(rt_graph *g, size_t count, size_t size);
+
+/* The room of the pass under way, as large as rt_op.room said. */
+void *rt_room(const rt_node *n);
 
 /* Fails the graph; returns NULL so that a constructor can return it. */
 void *rt_graph_fail(rt_graph *g, rt_code code, const char *format, ...) RT_PRINTF(3, 4);
@@ -154,10 +197,10 @@ real *rt_grad(const rt_node *n, int i);
  * if nothing has flowed there yet, else 1. */
 real *rt_grad_or_fresh(const rt_node *n, int i, real *beta);
 
-/* Hands the gradient of the result on to input i, as it is: by pointer if nothing
- * has flowed there yet, by adding otherwise. For an op whose derivative is 1. The
- * gradient of the result must not be used afterwards. */
-void rt_grad_pass(const rt_node *n, int i);
+/* Hands the gradient of the result on, as it is, to the input that rt_op.passes names: by pointer
+ * if nothing has flowed there yet, by adding otherwise. For an op whose derivative is 1. Last of
+ * what backward does: the gradient of the result must not be used afterwards. */
+void rt_grad_pass(const rt_node *n);
 
 /* The newest node of the tape, to walk it by `older`. */
 const rt_node *rt_graph_tape(const rt_graph *g);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #endif
 
-enum { ALIGNMENT = 64, LARGE_BLOCK = 1 << 25 };
+enum { ALIGNMENT = 64, LARGE_BLOCK = 1 << 25, LEAST_REST = 1 << 20 };
 
 const char rt_precision_guard = 0;
 
@@ -73,6 +73,16 @@ void *rt_alloc(size_t count, size_t size)
     return memory;
 }
 
+void *rt_alloc_or_count(rt_tally *tally, size_t count, size_t size)
+{
+    if (!tally)
+        return rt_alloc(count, size);
+    if (size && count > (SIZE_MAX - tally->bytes) / size)
+        return NULL;
+    tally->bytes += count * size;
+    return RT_NOWHERE;
+}
+
 char *rt_copy_text(const char *text)
 {
     size_t bytes = strlen(text) + 1;
@@ -82,10 +92,16 @@ char *rt_copy_text(const char *text)
 
 void rt_free(void *memory)
 {
-    if (!memory)
+    if (!memory || memory == RT_NOWHERE)
         return;
     atomic_fetch_sub(&counter.live, 1);
     free(memory);
+}
+
+void rt_memory_rest(void *memory, size_t bytes)
+{
+    if (memory && memory != RT_NOWHERE && bytes >= LEAST_REST)
+        drop_pages(memory, bytes);
 }
 
 size_t rt_memory_live(void)

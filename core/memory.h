@@ -20,6 +20,24 @@ char *rt_copy_text(const char *text) __attribute__((warn_unused_result));
 
 void rt_free(void *memory);
 
+/* Gives the pages of memory that nobody uses for a while back to the system, as far as it can: what
+ * stood there is lost, and what stands there then is arbitrary. */
+void rt_memory_rest(void *memory, size_t bytes);
+
+/* ---- a dry run: memory that is counted in place of being had ---- */
+
+typedef struct rt_tally {
+    size_t bytes;
+} rt_tally;
+
+/* What a dry run has in place of memory: not NULL, and never to be read or written. */
+#define RT_NOWHERE ((void *)64)
+
+/* rt_alloc if there is no tally. With one, nothing is allocated: the bytes are added to it, and the
+ * memory is RT_NOWHERE, which rt_free leaves alone. NULL when count * size overflows. */
+void *rt_alloc_or_count(rt_tally *tally, size_t count, size_t size)
+    __attribute__((warn_unused_result));
+
 /* Blocks that were allocated and not yet freed; requests made since the start. */
 size_t rt_memory_live(void);
 size_t rt_memory_requests(void);

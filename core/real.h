@@ -27,15 +27,4 @@ typedef float real;
 extern const char rt_precision_guard;
 __attribute__((used)) static const char *const rt_precision_reference = &rt_precision_guard;
 
-/* A row kernel, compiled for several instruction sets and picked when the program
- * is loaded. The function is static, but clang exports its resolver: its name must be
- * the only one of its kind in the library. ThreadSanitizer does not survive the
- * resolvers; other processors have one instruction set. */
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(RT_ONE_TARGET)
-#define RT_ROW_KERNEL                                                                              \
-    __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) static
-#else
-#define RT_ROW_KERNEL static
-#endif
-
 #endif

@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "data/files.h"
+#include "data/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -80,7 +80,6 @@ static void crash_quietly(void)
     static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU};
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
         signal(deadly[i], SIG_DFL);
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the write */
 }
 
 static void limit_resources(const rt_child_limits *limits)
@@ -114,13 +113,10 @@ static void leave_descriptors(int one, int other)
 extern void __gcov_dump(void) __attribute__((weak));
 
 static _Noreturn void be_child(rt_child_work *work, void *context, const rt_child_limits *limits,
-                               pid_t parent, int to)
+                               int to)
 {
     unsigned char *answer = NULL;
     size_t size = 0;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(BROKEN);
     crash_quietly();
     leave_descriptors(to, limits->keep);
     limit_resources(limits);
@@ -250,25 +246,17 @@ static rt_status judge(rt_status said, const listener *l, const rt_child_limits 
     return said;
 }
 
-/* Where children are not to be waited for (SIGCHLD ignored), what it said has to do. */
-static int wait_for(pid_t child)
-{
-    int how = 0;
-    while (waitpid(child, &how, 0) < 0)
-        if (errno != EINTR)
-            return 0;
-    return how;
-}
-
 /* The pipe ends when the child does, and what is ending cannot be killed any more: this is for a
- * child that is late, talks nonsense, or has closed the pipe. */
+ * child that is late, talks nonsense, or has closed the pipe. Where a program has its children not
+ * waited for (SIGCHLD ignored), what the child said has to do. */
 static rt_status hear(pid_t child, int from, const rt_child_limits *limits,
                       unsigned char **answer_new, size_t *size)
 {
     listener l = {.from = from, .deadline = in_seconds(CLOCK_FACTOR * limits->seconds)};
     const rt_status said = listen_to(&l, limits, answer_new, size);
+    int how;
     kill(child, SIGKILL);
-    return judge(said, &l, limits, wait_for(child));
+    return judge(said, &l, limits, rt_process_wait(child, &how) ? how : 0);
 }
 
 rt_status rt_child_run(rt_child_work *work, void *context, const rt_child_limits *limits,
@@ -279,9 +267,9 @@ rt_status rt_child_run(rt_child_work *work, void *context, const rt_child_limits
     *size = 0;
     if (pipe2(ends, O_CLOEXEC))
         return rt_error(RT_IO, "cannot make a pipe: %s", strerror(errno));
-    const pid_t parent = getpid(), child = fork();
+    const pid_t child = rt_process_fork(SIGKILL);
     if (child == 0)
-        be_child(work, context, limits, parent, ends[1]);
+        be_child(work, context, limits, ends[1]);
     const int problem = errno;
     close(ends[1]);
     rt_status status = child < 0 ? rt_error(RT_IO, "cannot start a process: %s", strerror(problem))

@@ -115,7 +115,8 @@ static void make_room_for_ids(rt_data *data)
         data->vocab = data->meaning.ids;
 }
 
-rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o, rt_data_meaning meaning)
+static rt_status open_data(rt_data **data_new, const rt_data_options *o, rt_data_meaning meaning,
+                           bool evaluation_only)
 {
     *data_new = NULL;
     rt_status status = rt_data_check(o);
@@ -124,6 +125,7 @@ rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o, rt_data_
     rt_data *data = new_data(o, meaning);
     if (!data)
         return rt_out_of_memory("the source of data");
+    data->evaluation_only = evaluation_only;
     if (data->task->source)
         status = data->task->source->open(data);
     make_room_for_ids(data);
@@ -132,6 +134,31 @@ rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o, rt_data_
     else
         *data_new = data;
     return status;
+}
+
+rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o, rt_data_meaning meaning)
+{
+    return open_data(data_new, o, meaning, false);
+}
+
+/* What is evaluated stands for a file that is not read. */
+rt_status rt_data_open_evaluation(rt_data **data_new, const rt_data_options *o,
+                                  rt_data_meaning meaning)
+{
+    rt_data_options own = *o;
+    if (*own.eval_file)
+        memcpy(own.file, own.eval_file, sizeof own.file);
+    return open_data(data_new, &own, meaning, true);
+}
+
+bool rt_data_is_for_evaluation(const rt_data *data)
+{
+    return data->evaluation_only;
+}
+
+bool rt_data_reads_training(const rt_data *data)
+{
+    return !data->evaluation_only || !*data->options.eval_file;
 }
 
 rt_status rt_data_check_special(const rt_data_options *o, const rt_vocabulary *vocabulary)
@@ -217,7 +244,18 @@ int rt_data_types(const rt_data *data)
 
 bool rt_data_varies(const rt_data *data)
 {
-    return data->examples != NULL;
+    return data->examples || rt_data_short_texts(data).count;
+}
+
+rt_short_texts rt_data_short_texts(const rt_data *data)
+{
+    return rt_windows_short_texts(data);
+}
+
+int rt_data_longest(const rt_data *data, int length)
+{
+    const rt_examples *x = data->examples;
+    return x && x->longest < (size_t)length ? (int)x->longest : length;
 }
 
 rt_cut rt_data_cut(const rt_data *data)
@@ -264,7 +302,7 @@ static void fill(const rt_data *data, rt_draw draw, rt_batch *batch)
 void rt_data_training(const rt_data *data, uint64_t seed, uint32_t step, uint32_t first_row,
                       rt_batch *batch)
 {
-    assert(step < UINT32_MAX);
+    assert(step < UINT32_MAX && !data->evaluation_only);
     fill(data, (rt_draw){seed, step + 1, first_row}, batch);
 }
 
@@ -280,7 +318,12 @@ const rt_vocabulary *rt_data_vocabulary(const rt_data *data)
 
 rt_unknown rt_data_unknown(const rt_data *data)
 {
-    return data->unknown;
+    return data->unknown[RT_PART_TRAINING];
+}
+
+rt_unknown rt_data_evaluation_unknown(const rt_data *data)
+{
+    return data->unknown[RT_PART_EVALUATION];
 }
 
 static rt_status need_vocabulary(const rt_data *data)

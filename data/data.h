@@ -29,15 +29,16 @@ enum { RT_FILE_LIST_SIZE = 8000 };
 
 /* The keys of [data]; a task looks only at those that it uses. */
 typedef struct rt_data_options {
-    int task;                      /* see rt_data_task_name */
-    int length;                    /* tokens, all special ones included */
-    int vocab;                     /* ids there are; a text has a vocabulary */
-    int distance;                  /* shift: how far to look back */
-    int period;                    /* period: of the sequence, in tokens */
-    double theta;                  /* spin: radians a position */
-    char file[RT_FILE_LIST_SIZE];  /* text: one path, or several with commas between;
-                                      tokens: file.h5:/dataset; classify, tag: one path */
-    char eval_file[RT_PATH_SIZE];  /* classify, tag: "": a share of the rows */
+    int task;                     /* see rt_data_task_name */
+    int length;                   /* tokens, all special ones included */
+    int vocab;                    /* ids there are; a text has a vocabulary */
+    int distance;                 /* shift: how far to look back */
+    int period;                   /* period: of the sequence, in tokens */
+    double theta;                 /* spin: radians a position */
+    char file[RT_FILE_LIST_SIZE]; /* text: one path, or several with commas between;
+                                     tokens: file.h5:/dataset; classify, tag: one path */
+    /* What is evaluated, in the form of `file`; "": eval_fraction of that. */
+    char eval_file[RT_FILE_LIST_SIZE];
     char vocab_file[RT_PATH_SIZE]; /* text at level char: a vocab.txt; "": the text's characters;
                                       at the levels wordpiece and bpe (tokenizer.json) needed,
                                       unless a vocabulary is given */
@@ -45,8 +46,8 @@ typedef struct rt_data_options {
     bool lowercase;                /* text at level wordpiece: lower case without accents */
     rt_objective objective;        /* see rt_data_task_has_objective */
     double mask_probability;       /* mlm: that a unit is chosen */
-    double eval_fraction;          /* text and tokens: tail that training never sees;
-                                      classify, tag: share of the rows */
+    double eval_fraction;          /* without eval_file: text and tokens: tail that training never
+                                      sees; classify, tag: share of the rows */
     uint64_t eval_seed;
     int batch_size; /* classify, tag: sequences of a step, which are drawn together */
 } rt_data_options;
@@ -93,9 +94,13 @@ rt_status rt_data_check(const rt_data_options *o) RT_MUST_CHECK;
 
 /* RT_CONFIG as rt_data_check; RT_DATA when a file is missing, unreadable, empty, too
  * short for one training and one evaluation sequence, or holds what it must not: a text
- * that is not UTF-8 at a level other than byte, an id that is none. On an error *data_new is NULL.
+ * that is not UTF-8 at a level other than byte, a text for evaluation of which the vocabulary has
+ * nothing, an id that is none. On an error *data_new is NULL.
  * The options are copied. The task tokens has HDF5 parse its file in a child process, so that is
  * opened before threads are started (see data/child.h).
+ *
+ * No sequence has units of two files of data.eval_file, or of one and of data.file; the files of
+ * data.file are one text.
  *
  * `vocabulary` is the one that a text must be read with, and is needed as long as the source;
  * only a text looks at it. RT_CONFIG if it is of another level, or is not that of
@@ -109,6 +114,15 @@ rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
  * they keep, and RT_DATA names the line of any other label. */
 rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o,
                           rt_data_meaning meaning) RT_MUST_CHECK;
+
+/* The same for evaluation alone: nothing can be drawn for training. With data.eval_file, data.file
+ * is not read and may be "". A text that is shorter than a window is one shorter sequence, and
+ * labelled data needs no row for training. */
+rt_status rt_data_open_evaluation(rt_data **data_new, const rt_data_options *o,
+                                  rt_data_meaning meaning) RT_MUST_CHECK;
+
+/* Whether it was opened so. */
+bool rt_data_is_for_evaluation(const rt_data *data);
 
 /* The same without the data: for a text that somebody gives. There is nothing to be drawn. */
 rt_status rt_data_open_without(rt_data **data_new, const rt_data_options *o,
@@ -135,6 +149,15 @@ int rt_data_types(const rt_data *data);
  * and what is cut off is padding. */
 bool rt_data_varies(const rt_data *data);
 
+/* Texts for evaluation alone that are shorter than a window, and the units of the shortest. */
+typedef struct rt_short_texts {
+    size_t count, least;
+} rt_short_texts;
+rt_short_texts rt_data_short_texts(const rt_data *data);
+
+/* The length of the longest batch of that length: less than it if all rows are shorter. */
+int rt_data_longest(const rt_data *data, int length);
+
 /* Rows of labelled data that are longer than data.length, and of how many. */
 typedef struct rt_cut {
     size_t count, of;
@@ -142,8 +165,8 @@ typedef struct rt_cut {
 rt_cut rt_data_cut(const rt_data *data);
 
 /* How many evaluation sequences of that length there are before they repeat: LONG_MAX
- * for a toy task, 0 when the tail of a file is shorter than one. A file without a part for
- * evaluation (eval_fraction 0) is evaluated on all of what it trains on. */
+ * for a toy task, 0 when all texts for evaluation are shorter than one. A file without a part for
+ * evaluation (eval_fraction 0, no data.eval_file) is evaluated on all of what it trains on. */
 long rt_data_evaluation_rows(const rt_data *data, int length);
 
 /* Fill batch->rows sequences of batch->length tokens, which may be another length than
@@ -164,8 +187,10 @@ rt_status rt_data_status(const rt_data *data) RT_MUST_CHECK;
  * who opened it. */
 const rt_vocabulary *rt_data_vocabulary(const rt_data *data);
 
-/* What of a text is not in its vocabulary; `at` counts the bytes of all files. */
+/* What of a text is not in its vocabulary; `at` counts the bytes of all files. The second is of
+ * data.eval_file. */
 rt_unknown rt_data_unknown(const rt_data *data);
+rt_unknown rt_data_evaluation_unknown(const rt_data *data);
 
 /* The ids of a text, without special ones, in a block that the caller frees, and what became
  * [UNK]. RT_ARGUMENT names a byte that is not UTF-8, or a unit that an alphabet lacks, and the

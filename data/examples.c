@@ -15,31 +15,37 @@ static bool is_tag(const rt_data *data)
 
 /* ---- reading ---- */
 
-/* The file for training and, if there is one, that for evaluation. */
+/* The file for training and that for evaluation, of which one may not be there. */
 typedef struct sources {
     rt_labelled_file file[RT_PARTS];
-    int count;
+    const rt_labelled_file *first; /* that for training, or the only one */
 } sources;
+
+static rt_status read_evaluation(sources *s, const rt_data *data)
+{
+    const char *path = data->options.eval_file;
+    rt_labelled_file *file = &s->file[RT_PART_EVALUATION];
+    rt_status status = rt_labelled_file_read(file, "data.eval_file", path, is_tag(data));
+    if (!status.code && file->pairs != s->first->pairs)
+        status = rt_error(RT_DATA, "%.400s:1: %s a column text_b, %.400s %s", path,
+                          file->pairs ? "has" : "lacks", s->first->path,
+                          s->first->pairs ? "has one" : "has none");
+    return status;
+}
 
 static rt_status read_files(sources *s, const rt_data *data)
 {
     const rt_data_options *o = &data->options;
-    rt_status status =
-        rt_labelled_file_read(&s->file[RT_PART_TRAINING], "data.file", o->file, is_tag(data));
-    s->count = 1;
-    if (status.code || !*o->eval_file)
-        return status;
-    s->count = 2;
-    status = rt_labelled_file_read(&s->file[RT_PART_EVALUATION], "data.eval_file", o->eval_file,
-                                   is_tag(data));
-    if (!status.code && s->file[RT_PART_EVALUATION].pairs != s->file[RT_PART_TRAINING].pairs)
-        status = rt_error(RT_DATA, "%.400s:1: %s a column text_b, %.400s %s", o->eval_file,
-                          s->file[RT_PART_EVALUATION].pairs ? "has" : "lacks", o->file,
-                          s->file[RT_PART_TRAINING].pairs ? "has one" : "has none");
-    return status;
+    const bool training = rt_data_reads_training(data);
+    rt_status status = rt_ok();
+    s->first = &s->file[training ? RT_PART_TRAINING : RT_PART_EVALUATION];
+    if (training)
+        status =
+            rt_labelled_file_read(&s->file[RT_PART_TRAINING], "data.file", o->file, is_tag(data));
+    return status.code || !*o->eval_file ? status : read_evaluation(s, data);
 }
 
-/* The labels of the training file, unless others were given. */
+/* The labels of the first file, unless others were given. */
 static rt_status find_labels(rt_data *data, const rt_labelled_file *f)
 {
     data->labels = data->meaning.labels;
@@ -63,13 +69,13 @@ static size_t join(char *to, rt_text_span text)
     return text.size;
 }
 
-/* The vocabulary of the texts of the training file, unless another one was given. */
+/* The vocabulary of the texts of the first file, unless another one was given. */
 static rt_status find_vocabulary(rt_data *data, const rt_labelled_file *f)
 {
     size_t used = 0;
     char *joined = rt_alloc_unset(f->size, 1);
     if (!joined)
-        return rt_out_of_memory("the texts of data.file");
+        return rt_out_of_memory("the texts of a file");
     for (size_t i = 0; i < f->count; i++) {
         used += join(joined + used, f->texts[i].text);
         used += join(joined + used, f->texts[i].second);
@@ -91,10 +97,9 @@ rt_status rt_example_encode(const rt_data *data, rt_text_span text, int32_t *ids
     return status;
 }
 
-/* Appends the ids of a text, of which there must be one. `before` counts the bytes of the files
- * before this one. */
+/* Appends the ids of a text, of which there must be one. */
 static rt_status encode(rt_data *data, const rt_labelled_file *f, const rt_labelled_text *t,
-                        rt_text_span text, size_t before, int32_t *count)
+                        rt_text_span text, rt_unknown *all_unknown, int32_t *count)
 {
     rt_examples *x = data->examples;
     const char *column = rt_labelled_column(f, text.bytes == t->second.bytes);
@@ -109,7 +114,7 @@ static rt_status encode(rt_data *data, const rt_labelled_file *f, const rt_label
     if (!got)
         return rt_error(RT_DATA, "%.800s:%d: column %s holds nothing that the vocabulary has",
                         f->path, t->line, column);
-    rt_unknown_add(&data->unknown, &unknown, before + (size_t)(text.bytes - f->bytes));
+    rt_unknown_add(all_unknown, &unknown, (size_t)(text.bytes - f->bytes));
     x->used += (size_t)got;
     *count = got;
     return rt_ok();
@@ -127,14 +132,14 @@ static rt_status find_label(const rt_data *data, const rt_labelled_file *f,
 }
 
 static rt_status add_token(rt_data *data, const rt_labelled_file *f, const rt_labelled_text *t,
-                           size_t before)
+                           rt_unknown *unknown)
 {
     rt_examples *x = data->examples;
     const size_t first = x->used;
     int32_t label, count;
     rt_status status = find_label(data, f, t, &label);
     if (!status.code)
-        status = encode(data, f, t, t->text, before, &count);
+        status = encode(data, f, t, t->text, unknown, &count);
     if (status.code)
         return status;
     for (size_t i = first; i < x->used; i++)
@@ -144,26 +149,28 @@ static rt_status add_token(rt_data *data, const rt_labelled_file *f, const rt_la
 }
 
 static rt_status add_text(rt_data *data, const rt_labelled_file *f, const rt_labelled_text *t,
-                          size_t before)
+                          rt_unknown *unknown)
 {
     rt_example *row = data->examples->rows + data->examples->count - 1;
     rt_status status = find_label(data, f, t, &row->label);
     if (!status.code)
-        status = encode(data, f, t, t->text, before, &row->count);
+        status = encode(data, f, t, t->text, unknown, &row->count);
     if (!status.code && f->pairs)
-        status = encode(data, f, t, t->second, before, &row->second);
+        status = encode(data, f, t, t->second, unknown, &row->second);
     return status;
 }
 
-static rt_status add_file(rt_data *data, const rt_labelled_file *f, size_t before)
+static rt_status add_file(rt_data *data, const rt_labelled_file *f, int part)
 {
     rt_examples *x = data->examples;
+    rt_unknown *unknown = &data->unknown[part];
     rt_status status = rt_ok();
     for (size_t i = 0; i < f->count && !status.code; i++) {
         const rt_labelled_text *t = f->texts + i;
         if (t->begins)
-            x->rows[x->count++] = (rt_example){.first = x->used};
-        status = f->tokens ? add_token(data, f, t, before) : add_text(data, f, t, before);
+            x->rows[x->count++] =
+                (rt_example){.first = x->used, .evaluation = part == RT_PART_EVALUATION};
+        status = f->tokens ? add_token(data, f, t, unknown) : add_text(data, f, t, unknown);
     }
     return status;
 }
@@ -172,26 +179,23 @@ static rt_status add_file(rt_data *data, const rt_labelled_file *f, size_t befor
 static rt_status make_rows(rt_data *data, const sources *s)
 {
     rt_examples *x = data->examples;
-    const rt_labelled_file *training = &s->file[RT_PART_TRAINING],
-                           *evaluation = &s->file[RT_PART_EVALUATION];
-    const size_t bytes = training->size + evaluation->size;
-    size_t rows = 0;
-    for (int i = 0; i < s->count; i++)
-        for (size_t k = 0; k < s->file[i].count; k++)
-            rows += s->file[i].texts[k].begins;
-    x->pairs = training->pairs;
+    size_t rows = 0, bytes = 0;
+    for (int part = 0; part < RT_PARTS; part++) {
+        const rt_labelled_file *f = &s->file[part];
+        for (size_t k = 0; k < f->count; k++)
+            rows += f->texts[k].begins;
+        bytes += f->size;
+    }
+    x->pairs = s->first->pairs;
     x->rows = rt_alloc(rows, sizeof *x->rows);
     const size_t most = rt_vocabulary_most_ids(data->vocabulary, bytes);
     x->ids = rt_alloc_unset(most, sizeof *x->ids);
     x->labels = is_tag(data) ? rt_alloc_unset(most, sizeof *x->labels) : NULL;
     if (!x->rows || !x->ids || (is_tag(data) && !x->labels))
         return rt_out_of_memory("the texts of data.file");
-    rt_status status = add_file(data, training, 0);
-    const size_t own = x->count;
-    if (!status.code && s->count > 1)
-        status = add_file(data, evaluation, training->size);
-    for (size_t i = own; i < x->count; i++)
-        x->rows[i].evaluation = true;
+    rt_status status = rt_ok();
+    for (int part = 0; part < RT_PARTS && !status.code; part++)
+        status = add_file(data, &s->file[part], part);
     return status;
 }
 
@@ -261,15 +265,24 @@ static rt_status make_order(rt_data *data)
         if (status.code)
             return status;
     }
-    for (size_t i = 0; i < x->count; i++)
-        x->cut += rt_example_length(x->rows + i) > (size_t)o->length;
-    if (!x->order[RT_PART_TRAINING].rows || !x->order[RT_PART_EVALUATION].rows)
+    for (size_t i = 0; i < x->count; i++) {
+        const size_t length = rt_example_length(x->rows + i);
+        x->cut += length > (size_t)o->length;
+        x->longest = length > x->longest ? length : x->longest;
+    }
+    const bool trainable = data->evaluation_only || x->order[RT_PART_TRAINING].rows;
+    if (trainable && x->order[RT_PART_EVALUATION].rows)
+        return rt_ok();
+    if (data->evaluation_only)
         return rt_error(RT_DATA,
-                        "%.600s: has %zu rows, of which %u are for training and %u for evaluation "
-                        "(data.eval_fraction %g); both need one at least",
-                        o->file, x->count, (unsigned)x->order[RT_PART_TRAINING].rows,
-                        (unsigned)x->order[RT_PART_EVALUATION].rows, o->eval_fraction);
-    return rt_ok();
+                        "%.600s: of its %zu rows none is for evaluation (data.eval_fraction %g); "
+                        "data.eval_fraction=0 evaluates all of them",
+                        o->file, x->count, o->eval_fraction);
+    return rt_error(RT_DATA,
+                    "%.600s: has %zu rows, of which %u are for training and %u for evaluation "
+                    "(data.eval_fraction %g); both need one at least",
+                    o->file, x->count, (unsigned)x->order[RT_PART_TRAINING].rows,
+                    (unsigned)x->order[RT_PART_EVALUATION].rows, o->eval_fraction);
 }
 
 /* ---- life ---- */
@@ -277,14 +290,14 @@ static rt_status make_order(rt_data *data)
 static rt_status make(rt_data *data, sources *s)
 {
     rt_status status = read_files(s, data);
-    if (!status.code && s->file[RT_PART_TRAINING].pairs && data->options.length < SHORTEST_PAIR)
+    if (!status.code && s->first->pairs && data->options.length < SHORTEST_PAIR)
         status =
             rt_error(RT_CONFIG, "data.length must be at least %d for texts with text_b; got %d",
                      SHORTEST_PAIR, data->options.length);
     if (!status.code)
-        status = find_labels(data, &s->file[RT_PART_TRAINING]);
+        status = find_labels(data, s->first);
     if (!status.code)
-        status = find_vocabulary(data, &s->file[RT_PART_TRAINING]);
+        status = find_vocabulary(data, s->first);
     if (!status.code)
         status = make_rows(data, s);
     return status.code ? status : make_order(data);
@@ -296,8 +309,8 @@ static rt_status open_examples(rt_data *data)
     sources *s = rt_alloc(1, sizeof *s);
     rt_status status =
         data->examples && s ? make(data, s) : rt_out_of_memory("the texts of data.file");
-    for (int i = 0; s && i < s->count; i++)
-        rt_labelled_file_free(&s->file[i]);
+    for (int part = 0; s && part < RT_PARTS; part++)
+        rt_labelled_file_free(&s->file[part]);
     rt_free(s);
     return status;
 }

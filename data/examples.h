@@ -37,6 +37,7 @@ typedef struct rt_examples {
     int32_t *labels; /* tag: one for each id; else NULL */
     size_t used;     /* ids */
     size_t cut;      /* rows that are longer than data.length */
+    size_t longest;  /* length of the longest row, as if none were cut */
     /* Of training and of evaluation: numbers of rows, sorted by length, then by number. */
     uint32_t *sorted[RT_PARTS];
     rt_order order[RT_PARTS];

@@ -37,14 +37,14 @@ static entry first_entry(const char *list)
     return e;
 }
 
-rt_status rt_files_check(const char *list)
+rt_status rt_files_check(const char *key, const char *list)
 {
     while (list) {
         entry e = first_entry(list);
         if (e.length == 0)
-            return rt_error(RT_CONFIG, "data.file must name a file; got an empty name");
+            return rt_error(RT_CONFIG, "%s must name a file; got an empty name", key);
         if (e.length >= RT_PATH_SIZE)
-            return rt_error(RT_CONFIG, "data.file must name files with less than %d bytes; got %d",
+            return rt_error(RT_CONFIG, "%s must name files with less than %d bytes; got %d", key,
                             RT_PATH_SIZE, e.length);
         list = e.rest;
     }
@@ -64,7 +64,7 @@ static rt_status file_error(const char *key, const char *path, int number)
     return rt_error(RT_DATA, PATH ": %s (%s)", path, strerror(number), key);
 }
 
-static rt_status measure(const char *key, const char *path, off_t *size)
+rt_status rt_file_measure(const char *key, const char *path, off_t *size)
 {
     struct stat facts;
     *size = 0;
@@ -80,16 +80,11 @@ static rt_status measure(const char *key, const char *path, off_t *size)
     return rt_ok();
 }
 
-rt_status rt_file_measure(const char *path, off_t *size)
-{
-    return measure(data_file, path, size);
-}
-
 static rt_status measure_text(const char *key, const char *path, size_t *size)
 {
     off_t there;
     *size = 0;
-    rt_status status = measure(key, path, &there);
+    rt_status status = rt_file_measure(key, path, &there);
     if (status.code)
         return status;
     if (there == 0)

@@ -14,22 +14,23 @@
 /* The most that is read, in bytes over all files. */
 #define RT_FILES_LIMIT ((size_t)INT32_MAX)
 
-/* RT_CONFIG for an empty name or one of RT_PATH_SIZE bytes or more; no file is touched. */
-rt_status rt_files_check(const char *list) RT_MUST_CHECK;
+/* RT_CONFIG for an empty name or one of RT_PATH_SIZE bytes or more in the list of `key`; no file is
+ * touched. */
+rt_status rt_files_check(const char *key, const char *list) RT_MUST_CHECK;
 
 /* Copies the first path of a list that was checked; returns the list behind it, NULL if it was the
  * last. */
 const char *rt_files_take(const char *list, char path[RT_PATH_SIZE]);
 
-/* RT_DATA names a file that is missing, cannot be read, or is not a regular file. */
-rt_status rt_file_measure(const char *path, off_t *size) RT_MUST_CHECK;
+/* RT_DATA names a file that is missing, cannot be read, or is not a regular file, and its key. */
+rt_status rt_file_measure(const char *key, const char *path, off_t *size) RT_MUST_CHECK;
 
 /* What a file must be; RT_DATA if it is not. */
 typedef rt_status rt_file_check(const void *context, const char *path, const unsigned char *bytes,
                                 size_t count);
 
-/* The files one after the other, in a block that the caller frees; `check` (or NULL) sees
- * each by itself. RT_DATA also names a file that is empty, or that takes the sum past
+/* The files of data.file one after the other, in a block that the caller frees; `check` (or NULL)
+ * sees each by itself. RT_DATA also names a file that is empty, or that takes the sum past
  * RT_FILES_LIMIT. */
 rt_status rt_files_read(const char *list, rt_file_check *check, const void *context,
                         unsigned char **bytes_new, size_t *count) RT_MUST_CHECK;

@@ -19,6 +19,7 @@ void rt_tag_check(const rt_data_options *o, rt_rule_sink to)
 {
     rt_text_check_vocabulary(o, to);
     check_path("data.file", o->file, to);
+    check_path("data.eval_file", o->eval_file, to);
     if (!(o->eval_fraction >= 0 && o->eval_fraction < 1))
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.eval_fraction"),
                        "data.eval_fraction must be at least 0 and below 1; got %g",

@@ -88,19 +88,23 @@ rt_status rt_data_check_special(const rt_data_options *o,
 rt_status rt_text_find_vocabulary(rt_data *data, const unsigned char *text,
                                   size_t bytes) RT_MUST_CHECK;
 
+/* Whether data.file is read: not for an evaluation alone that has files of its own. */
+bool rt_data_reads_training(const rt_data *data);
+
 struct rt_data {
     rt_data_options options;
     const rt_task *task;
+    bool evaluation_only; /* nothing is drawn for training */
     int vocab;
     rt_special_ids special;
     rt_windows windows;              /* text and tokens */
     rt_data_meaning meaning;         /* that was given */
     const rt_vocabulary *vocabulary; /* of text: the given one or `own`; else NULL */
     rt_vocabulary *own;
-    rt_unknown unknown;      /* of text */
-    uint16_t *text;          /* text: the id of every unit, if 16 bits are enough */
-    int32_t *wide_text;      /* the same, if not */
-    rt_token_file *tokens;   /* tokens */
+    rt_unknown unknown[RT_PARTS];    /* of text: what its files lack */
+    uint16_t *text;                  /* text: the id of every unit, if 16 bits are enough */
+    int32_t *wide_text;              /* the same, if not */
+    rt_token_file *tokens[RT_PARTS]; /* tokens; NULL: there is none, or it is not read */
     const rt_labels *labels; /* classify and tag: the given ones or `own_labels`; else NULL */
     rt_labels *own_labels;
     rt_examples *examples; /* classify and tag */

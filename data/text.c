@@ -8,6 +8,8 @@
 #include <assert.h>
 #include <string.h>
 
+static const char eval_file[] = "data.eval_file";
+
 void rt_text_check_vocabulary(const rt_data_options *o, rt_rule_sink to)
 {
     if (*o->vocab_file && o->level == RT_LEVEL_BYTE)
@@ -19,13 +21,20 @@ void rt_text_check_vocabulary(const rt_data_options *o, rt_rule_sink to)
                        "data.lowercase is for data.level = wordpiece");
 }
 
+static void check_list(const char *key, const char *list, rt_rule_sink to)
+{
+    const rt_status files = rt_files_check(key, list);
+    if (files.code)
+        rt_rule_broken(to, RT_OPTIONS("data.task", key), "%s", files.message);
+}
+
 void rt_text_check(const rt_data_options *o, rt_rule_sink to)
 {
     rt_windows_check(o, to);
     rt_text_check_vocabulary(o, to);
-    rt_status files = rt_files_check(o->file);
-    if (files.code)
-        rt_rule_broken(to, RT_OPTIONS("data.task", "data.file"), "%s", files.message);
+    check_list("data.file", o->file, to);
+    if (*o->eval_file)
+        check_list(eval_file, o->eval_file, to);
 }
 
 /* ---- the vocabulary ---- */
@@ -120,32 +129,33 @@ static size_t estimate(const rt_vocabulary *v, const unsigned char *text, size_t
     return v->pieces || v->bpe ? bytes / 3 + 1 : rt_unit_count(v->level, text, bytes);
 }
 
-/* The ids of a text under way, which are kept in as few bits as the vocabulary needs. */
+/* The ids of texts under way, which are kept in as few bits as the vocabulary needs. */
 typedef struct storing {
     void *ids;
     size_t width; /* bytes of an id */
     size_t count, capacity;
-    bool failed; /* the heap is exhausted */
+    size_t later; /* bytes of the texts that follow the first */
+    bool failed;  /* the heap is exhausted */
 } storing;
 
-static bool make_room(storing *s)
+static void make_room(storing *s, size_t capacity)
 {
-    const size_t capacity = s->capacity + s->capacity / 2 + 1;
     void *larger = rt_alloc_unset(capacity, s->width);
+    s->failed = !larger;
     if (!larger)
-        return false;
-    memcpy(larger, s->ids, s->count * s->width);
+        return;
+    if (s->count)
+        memcpy(larger, s->ids, s->count * s->width);
     rt_free(s->ids);
     s->ids = larger;
     s->capacity = capacity;
-    return true;
 }
 
 static void store(void *context, int32_t id)
 {
     storing *s = context;
     if (s->count == s->capacity && !s->failed)
-        s->failed = !make_room(s);
+        make_room(s, s->capacity + s->capacity / 2 + 1);
     if (s->failed)
         return;
     if (s->width == sizeof(uint16_t))
@@ -154,44 +164,112 @@ static void store(void *context, int32_t id)
         ((int32_t *)s->ids)[s->count++] = id;
 }
 
-/* Keeps of a text the ids of its units. A special token in it is text: running text that shows
+/* Adds the ids of the units of a text. A special token in it is text: running text that shows
  * [MASK] hides nothing. */
-static rt_status keep(rt_data *data, const unsigned char *text, size_t bytes)
+static rt_status keep(storing *s, const rt_vocabulary *v, const char *key,
+                      const unsigned char *text, size_t bytes, rt_unknown *unknown)
 {
-    const rt_vocabulary *v = data->vocabulary;
-    const bool narrow = v->count <= UINT16_MAX + 1;
-    storing s = {.width = narrow ? sizeof *data->text : sizeof *data->wide_text,
-                 .capacity = estimate(v, text, bytes)};
+    const size_t more = estimate(v, text, bytes);
     rt_status status = rt_ok();
-    s.ids = rt_alloc_unset(s.capacity, s.width);
-    if (s.ids)
-        status = rt_vocabulary_encode_to(v, (const char *)text, bytes, store, &s, &data->unknown);
-    if (narrow)
-        data->text = s.ids;
-    else
-        data->wide_text = s.ids;
-    if (!s.ids || s.failed)
-        return rt_out_of_memory("the text of data.file");
+    if (s->capacity - s->count < more)
+        make_room(s, s->count + more + s->later);
+    if (!s->failed)
+        status = rt_vocabulary_encode_to(v, (const char *)text, bytes, store, s, unknown);
+    if (s->failed)
+        return rt_out_of_memory("the text of a file");
     assert(!status.code || v->bpe); /* whose memory grows with the words */
+    return status.code == RT_ARGUMENT ? rt_error(RT_DATA, "%s: %s", key, status.message) : status;
+}
+
+/* ---- the files ---- */
+
+static const char *units_of(const rt_data *data)
+{
+    return rt_words_for_units(data->vocabulary->level).many;
+}
+
+/* The texts for training, which find the vocabulary, as one. */
+static rt_status keep_training(rt_data *data, storing *s)
+{
+    unsigned char *bytes = NULL;
+    size_t count = 0;
+    rt_status status = rt_ok();
+    if (rt_data_reads_training(data))
+        status = rt_files_read(data->options.file, check_file, data, &bytes, &count);
+    if (!status.code)
+        status = rt_text_find_vocabulary(data, bytes, count);
+    s->width = data->vocab <= UINT16_MAX + 1 ? sizeof *data->text : sizeof *data->wide_text;
+    if (!status.code && bytes)
+        status =
+            keep(s, data->vocabulary, "data.file", bytes, count, &data->unknown[RT_PART_TRAINING]);
+    rt_free(bytes);
+    return status.code ? status : rt_windows_open(data, s->count, units_of(data));
+}
+
+static const char *evaluation_list(const rt_data_options *o)
+{
+    return *o->eval_file ? o->eval_file : NULL;
+}
+
+/* Whether the texts for evaluation are there, and how many bytes they have. */
+static rt_status measure_evaluation(const rt_data *data, size_t *bytes)
+{
+    const char *list = evaluation_list(&data->options);
+    rt_status status = rt_ok();
+    *bytes = 0;
+    while (list && !status.code) {
+        char path[RT_PATH_SIZE];
+        off_t size;
+        list = rt_files_take(list, path);
+        status = rt_file_measure(eval_file, path, &size);
+        *bytes += (size_t)size;
+    }
+    return status;
+}
+
+/* A text for evaluation, `before` bytes after the first: by itself, and in the vocabulary. */
+static rt_status keep_evaluation(rt_data *data, storing *s, const char *path, size_t *before)
+{
+    const size_t first = s->count;
+    rt_unknown unknown = {0};
+    unsigned char *bytes;
+    size_t size;
+    rt_status status = rt_file_read(eval_file, path, &bytes, &size);
     if (status.code)
-        return status.code == RT_ARGUMENT ? rt_error(RT_DATA, "data.file: %s", status.message)
-                                          : status;
-    return rt_windows_open(data, s.count, rt_words_for_units(v->level).many);
+        return status;
+    status = rt_vocabulary_check(data->vocabulary, path, bytes, size);
+    if (!status.code)
+        status = keep(s, data->vocabulary, eval_file, bytes, size, &unknown);
+    rt_free(bytes);
+    if (status.code)
+        return status;
+    if (unknown.count && unknown.count >= s->count - first)
+        return rt_error(RT_DATA, "%.600s: data.eval_file holds nothing that the vocabulary has",
+                        path);
+    rt_unknown_add(&data->unknown[RT_PART_EVALUATION], &unknown, *before);
+    *before += size;
+    return rt_windows_add(data, path, s->count - first, units_of(data));
 }
 
 static rt_status open_text(rt_data *data)
 {
-    const rt_data_options *o = &data->options;
-    unsigned char *bytes = NULL;
-    size_t count = 0;
+    const char *list = evaluation_list(&data->options);
+    size_t before = 0;
+    storing s = {0};
     rt_status status = check_given(data);
     if (!status.code)
-        status = rt_files_read(o->file, check_file, data, &bytes, &count);
+        status = measure_evaluation(data, &s.later);
     if (!status.code)
-        status = rt_text_find_vocabulary(data, bytes, count);
-    if (!status.code)
-        status = keep(data, bytes, count);
-    rt_free(bytes);
+        status = keep_training(data, &s);
+    while (list && !status.code) {
+        char path[RT_PATH_SIZE];
+        list = rt_files_take(list, path);
+        status = keep_evaluation(data, &s, path, &before);
+    }
+    if (s.width == sizeof *data->text)
+        data->text = s.ids;
+    else
+        data->wide_text = s.ids;
     return status;
 }
 
@@ -200,6 +278,7 @@ static void close_text(rt_data *data)
     rt_vocabulary_free(data->own);
     rt_free(data->text);
     rt_free(data->wide_text);
+    rt_windows_close(data);
 }
 
 static bool read_text(const rt_data *data, size_t first, int count, int32_t *ids)
@@ -209,14 +288,16 @@ static bool read_text(const rt_data *data, size_t first, int count, int32_t *ids
     return true;
 }
 
-/* The texts, and then the vocabulary. */
+/* The texts for training, those for evaluation, and then the vocabulary. */
 static bool text_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE])
 {
-    for (const char *list = o->file; list; n--) {
-        list = rt_files_take(list, path);
-        if (n == 0)
-            return true;
-    }
+    const char *const lists[RT_PARTS] = {o->file, evaluation_list(o)};
+    for (int i = 0; i < RT_PARTS; i++)
+        for (const char *list = lists[i]; list; n--) {
+            list = rt_files_take(list, path);
+            if (n == 0)
+                return true;
+        }
     memcpy(path, o->vocab_file, sizeof o->vocab_file);
     return n == 0 && *path;
 }

@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <hdf5.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The most bytes of a chunk, which HDF5 holds in memory whole, and of those it keeps. */
@@ -17,6 +19,7 @@ enum { BLOCK = 1 << 16 };
 
 /* An open data set. Nothing is closed: the process ends. */
 typedef struct set {
+    const rt_token_source *source;
     hid_t file;
     hid_t ids;
     hid_t space;
@@ -25,24 +28,30 @@ typedef struct set {
     size_t count;
 } set;
 
-static rt_status refuse(const char *name, const char *fact)
+static rt_status refuse(const set *d, const char *format, ...) RT_PRINTF(2, 3);
+static rt_status refuse(const set *d, const char *format, ...)
 {
-    return rt_error(RT_DATA, "%s: %s (data.file)", name, fact);
+    char fact[RT_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(fact, sizeof fact, format, arguments);
+    va_end(arguments);
+    return rt_error(RT_DATA, "%s: %.1000s (%s)", d->source->name, fact, d->source->key);
 }
 
 /* The plain driver, whatever the environment asks HDF5 for. */
-static rt_status open_file(set *d, const char *name, const char *path)
+static rt_status open_file(set *d)
 {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     if (access < 0)
         return rt_out_of_memory("an HDF5 file");
     if (H5Pset_fapl_sec2(access) >= 0)
-        d->file = H5Fopen(path, H5F_ACC_RDONLY, access);
+        d->file = H5Fopen(d->source->path, H5F_ACC_RDONLY, access);
     if (d->file > 0)
         return rt_ok();
-    if (H5Fis_hdf5(path) > 0)
-        return refuse(name, "HDF5 cannot open the file: it is damaged, cut short or being written");
-    return refuse(name, "the file is not an HDF5 file");
+    if (H5Fis_hdf5(d->source->path) > 0)
+        return refuse(d, "HDF5 cannot open the file: it is damaged, cut short or being written");
+    return refuse(d, "the file is not an HDF5 file");
 }
 
 static herr_t stay_in_file(const char *from, const char *group, const char *to, const char *object,
@@ -53,7 +62,7 @@ static herr_t stay_in_file(const char *from, const char *group, const char *to, 
     return -1;
 }
 
-static rt_status open_dataset(set *d, const char *name, const char *dataset)
+static rt_status open_dataset(set *d)
 {
     bool led_out = false;
     hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
@@ -61,12 +70,11 @@ static rt_status open_dataset(set *d, const char *name, const char *dataset)
         return rt_out_of_memory("an HDF5 data set");
     if (H5Pset_elink_cb(access, stay_in_file, &led_out) >= 0 &&
         H5Pset_chunk_cache(access, CACHE_SLOTS, CACHE_SIZE, H5D_CHUNK_CACHE_W0_DEFAULT) >= 0)
-        d->ids = H5Dopen2(d->file, dataset, access);
+        d->ids = H5Dopen2(d->file, d->source->dataset, access);
     if (d->ids > 0)
         return rt_ok();
-    return refuse(name, led_out
-                            ? "the data set must lie in the file itself; it is a link to another"
-                            : "the file has no data set of that name");
+    return refuse(d, led_out ? "the data set must lie in the file itself; it is a link to another"
+                             : "the file has no data set of that name");
 }
 
 static const char *kind_of(hid_t type)
@@ -83,7 +91,7 @@ static const char *kind_of(hid_t type)
     }
 }
 
-static rt_status check_type(set *d, const char *name)
+static rt_status check_type(set *d)
 {
     hid_t type = H5Dget_type(d->ids);
     size_t size = H5Tget_size(type);
@@ -92,34 +100,31 @@ static rt_status check_type(set *d, const char *name)
     bool good = H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2 &&
                 (size == 4 || size == 8) && H5Tget_precision(type) == 8 * size;
     if (!good)
-        return rt_error(RT_DATA,
-                        "%s: the data set must hold int32 or int64; it holds %s of %zu bytes "
-                        "(data.file)",
-                        name, kind_of(type), size);
+        return refuse(d, "the data set must hold int32 or int64; it holds %s of %zu bytes",
+                      kind_of(type), size);
     return rt_ok();
 }
 
-static rt_status check_extent(set *d, const char *name)
+static rt_status check_extent(set *d)
 {
     hsize_t extent = 0;
     d->space = H5Dget_space(d->ids);
     if (H5Sget_simple_extent_type(d->space) == H5S_NULL)
-        return refuse(name, "the data set is empty");
+        return refuse(d, "the data set is empty");
     int dimensions = H5Sget_simple_extent_ndims(d->space);
     if (dimensions != 1)
-        return rt_error(RT_DATA, "%s: the data set must have one dimension; it has %d (data.file)",
-                        name, dimensions);
+        return refuse(d, "the data set must have one dimension; it has %d", dimensions);
     if (H5Sget_simple_extent_dims(d->space, &extent, NULL) != 1 || extent == 0)
-        return refuse(name, "the data set is empty");
+        return refuse(d, "the data set is empty");
     if (extent > RT_WINDOWS_LIMIT)
-        return rt_error(RT_DATA, "%s: the data set can have up to %zu ids; it has %llu (data.file)",
-                        name, RT_WINDOWS_LIMIT, (unsigned long long)extent);
+        return refuse(d, "the data set can have up to %zu ids; it has %llu", RT_WINDOWS_LIMIT,
+                      (unsigned long long)extent);
     d->count = (size_t)extent;
     return rt_ok();
 }
 
 /* Those that are part of HDF5: any other is code that it looks for and loads. */
-static rt_status check_filters(hid_t creation, const char *name)
+static rt_status check_filters(const set *d, hid_t creation)
 {
     int count = H5Pget_nfilters(creation);
     for (int i = 0; i < count; i++) {
@@ -130,85 +135,82 @@ static rt_status check_filters(hid_t creation, const char *name)
                                              sizeof word, word, &configuration);
         bool own = filter >= H5Z_FILTER_DEFLATE && filter <= H5Z_FILTER_SCALEOFFSET;
         if (!own || H5Zfilter_avail(filter) <= 0)
-            return rt_error(RT_DATA,
-                            "%s: the data set is stored with filter %d (%.60s), which HDF5 itself "
-                            "does not have here (data.file)",
-                            name, filter, word);
+            return refuse(d,
+                          "the data set is stored with filter %d (%.60s), which HDF5 itself does "
+                          "not have here",
+                          filter, word);
     }
     return rt_ok();
 }
 
-static rt_status not_written(const char *name)
+static rt_status not_written(const set *d)
 {
-    return refuse(name, "parts of the data set were never written");
+    return refuse(d, "parts of the data set were never written");
 }
 
 /* HDF5 would read what was never written as zeros. */
-static rt_status check_chunks(const set *d, hid_t creation, const char *name)
+static rt_status check_chunks(const set *d, hid_t creation)
 {
     hsize_t chunk = 0, chunks = 0;
     const size_t size = d->width;
     if (H5Pget_chunk(creation, 1, &chunk) != 1 || !chunk)
-        return refuse(name, "HDF5 cannot tell how the data set is cut into chunks");
+        return refuse(d, "HDF5 cannot tell how the data set is cut into chunks");
     if (chunk > CACHE_SIZE / size)
-        return rt_error(RT_DATA,
-                        "%s: the data set can have chunks of up to %zu ids; they have %llu "
-                        "(data.file)",
-                        name, CACHE_SIZE / size, (unsigned long long)chunk);
-    rt_status status = check_filters(creation, name);
+        return refuse(d, "the data set can have chunks of up to %zu ids; they have %llu",
+                      CACHE_SIZE / size, (unsigned long long)chunk);
+    rt_status status = check_filters(d, creation);
     if (status.code)
         return status;
     if (H5Dget_num_chunks(d->ids, d->space, &chunks) < 0 || chunks != (d->count - 1) / chunk + 1)
-        return not_written(name);
+        return not_written(d);
     return rt_ok();
 }
 
-static rt_status check_layout(const set *d, hid_t creation, const char *name)
+static rt_status check_layout(const set *d, hid_t creation)
 {
     H5D_space_status_t written;
     switch (H5Pget_layout(creation)) {
     case H5D_CHUNKED:
-        return check_chunks(d, creation, name);
+        return check_chunks(d, creation);
     case H5D_COMPACT:
     case H5D_CONTIGUOUS:
         if (H5Pget_external_count(creation) != 0)
-            return refuse(name, "the data set must lie in the file itself; it is in other files");
+            return refuse(d, "the data set must lie in the file itself; it is in other files");
         if (H5Dget_space_status(d->ids, &written) < 0 || written != H5D_SPACE_STATUS_ALLOCATED)
-            return not_written(name);
+            return not_written(d);
         return rt_ok();
     default:
-        return refuse(name,
-                      "the data set must lie in the file itself; it is put together of others");
+        return refuse(d, "the data set must lie in the file itself; it is put together of others");
     }
 }
 
-static rt_status check_storage(const set *d, const char *name)
+static rt_status check_storage(const set *d)
 {
     hid_t creation = H5Dget_create_plist(d->ids);
     if (creation < 0)
-        return refuse(name, "HDF5 cannot tell how the data set is stored");
-    return check_layout(d, creation, name);
+        return refuse(d, "HDF5 cannot tell how the data set is stored");
+    return check_layout(d, creation);
 }
 
 /* H5dont_atexit is for a test that does all this in its own process. */
-static rt_status open_set(set *d, const rt_token_source *source)
+static rt_status open_set(set *d)
 {
     H5dont_atexit();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    rt_status status = open_file(d, source->name, source->path);
+    rt_status status = open_file(d);
     if (!status.code)
-        status = open_dataset(d, source->name, source->dataset);
+        status = open_dataset(d);
     if (!status.code)
-        status = check_type(d, source->name);
+        status = check_type(d);
     if (!status.code)
-        status = check_extent(d, source->name);
-    return status.code ? status : check_storage(d, source->name);
+        status = check_extent(d);
+    return status.code ? status : check_storage(d);
 }
 
 rt_status rt_token_dataset_find(void *source, unsigned char **place_new, size_t *size)
 {
-    set d = {0};
-    rt_status status = open_set(&d, source);
+    set d = {.source = source};
+    rt_status status = open_set(&d);
     if (status.code)
         return status;
     rt_token_place *place = rt_alloc(1, sizeof *place);
@@ -238,18 +240,18 @@ static bool read_block(const set *d, size_t first, size_t count, void *block)
 rt_status rt_token_dataset_decode(void *context, unsigned char **nothing, size_t *size)
 {
     const rt_token_source *source = context;
-    set d = {0};
+    set d = {.source = source};
     *nothing = NULL;
     *size = 0;
-    rt_status status = open_set(&d, source);
+    rt_status status = open_set(&d);
     unsigned char *block = status.code ? NULL : rt_alloc(BLOCK, d.width);
     if (!status.code && !block)
         status = rt_out_of_memory("a block of token ids");
     for (size_t first = 0; first < d.count && !status.code; first += BLOCK) {
         const size_t n = d.count - first < BLOCK ? d.count - first : BLOCK;
         if (!read_block(&d, first, n, block))
-            status = rt_error(RT_DATA, "%s: data.file cannot be read from id %zu to %zu",
-                              source->name, first, first + n - 1);
+            status = rt_error(RT_DATA, "%s: %s cannot be read from id %zu to %zu", source->name,
+                              source->key, first, first + n - 1);
         else if (!rt_write_all(source->to, block, n * d.width))
             status =
                 rt_error(RT_IO, "cannot write a temporary file for its ids: %s", strerror(errno));

@@ -9,9 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The data set `dataset` of the file at `path`; errors begin with `name`. */
+/* The data set `dataset` of the file at `path`, which the key `key` names; errors begin with
+ * `name`. */
 typedef struct rt_token_source {
     const char *name;
+    const char *key;
     const char *path;
     const char *dataset;
     int to; /* a descriptor that the ids are written to */

@@ -23,7 +23,8 @@ enum { BLOCK = 1 << 16, PIECE = 1 << 10 };
 #define HDF5_MEMORY ((size_t)512 << 20)
 
 struct rt_token_file {
-    char name[800]; /* file:dataset, for messages */
+    char name[800];  /* file:dataset, for messages */
+    const char *key; /* that names the file */
     int vocab;
     rt_token_place place; /* of the ids in what is read */
     int file;             /* what is read: the file of the user, or the decoded ids; -1: none */
@@ -36,7 +37,7 @@ struct rt_token_file {
 
 static rt_status changed(const rt_token_file *f)
 {
-    return rt_error(RT_DATA, "%s: data.file became shorter while it was in use", f->name);
+    return rt_error(RT_DATA, "%s: %s became shorter while it was in use", f->name, f->key);
 }
 
 /* A file that was cut short must not pass for ids, whatever is left of it. */
@@ -56,8 +57,8 @@ static rt_status read_bytes(const rt_token_file *f, size_t first, size_t count, 
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return rt_error(RT_DATA, "%s: data.file cannot be read from id %zu to %zu: %s", f->name,
-                            first, first + count - 1, strerror(errno));
+            return rt_error(RT_DATA, "%s: %s cannot be read from id %zu to %zu: %s", f->name,
+                            f->key, first, first + count - 1, strerror(errno));
         if (got == 0)
             return changed(f);
         done += (size_t)got;
@@ -81,9 +82,8 @@ static int64_t id_at(const rt_token_place *p, const void *from, size_t i)
 static rt_status no_id(const rt_token_file *f, size_t index, int64_t value)
 {
     return rt_error(RT_DATA,
-                    "%s: data.file must hold ids from 0 to %d (data.vocab %d); got %lld at index "
-                    "%zu",
-                    f->name, f->vocab - 1, f->vocab, (long long)value, index);
+                    "%s: %s must hold ids from 0 to %d (data.vocab %d); got %lld at index %zu",
+                    f->name, f->key, f->vocab - 1, f->vocab, (long long)value, index);
 }
 
 /* The file can have been written again since it was opened. */
@@ -131,8 +131,9 @@ static rt_status parse(const rt_token_file *f, rt_child_work *work, rt_token_sou
     if (status.code == RT_IO)
         status = rt_error(RT_IO, "%s: %s", f->name, status.message);
     else if (status.code == RT_CHECK || (!status.code && size != limits.answer))
-        status = rt_error(RT_DATA, "%s: the file is damaged: %s (data.file)", f->name,
-                          status.code ? status.message : "HDF5 cannot tell where the ids are");
+        status =
+            rt_error(RT_DATA, "%s: the file is damaged: %s (%s)", f->name,
+                     status.code ? status.message : "HDF5 cannot tell where the ids are", f->key);
     if (!status.code)
         memcpy(answer, told, size);
     rt_free(told);
@@ -148,7 +149,8 @@ static rt_status check_place(const rt_token_file *f)
         (p->width == sizeof(int32_t) || p->width == sizeof(int64_t)) &&
         (!p->in_place || (p->offset <= size && p->count <= (size - p->offset) / p->width)))
         return rt_ok();
-    return rt_error(RT_DATA, "%s: the file is damaged: ids lie outside of it (data.file)", f->name);
+    return rt_error(RT_DATA, "%s: the file is damaged: ids lie outside of it (%s)", f->name,
+                    f->key);
 }
 
 /* A file without a name, which is gone when it is closed. */
@@ -185,22 +187,20 @@ static rt_status decode(rt_token_file *f, rt_token_source *source)
     f->place = (rt_token_place){.count = f->place.count, .width = f->place.width};
     f->size = (off_t)size;
     if (!status.code && (fstat(f->file, &facts) || facts.st_size != f->size))
-        status = rt_error(RT_DATA,
-                          "%s: the file is damaged: HDF5 decodes it to another size "
-                          "(data.file)",
-                          f->name);
+        status = rt_error(RT_DATA, "%s: the file is damaged: HDF5 decodes it to another size (%s)",
+                          f->name, f->key);
     return status;
 }
 
 static rt_status open_and_scan(rt_token_file *f, const char *path, const char *dataset)
 {
-    rt_token_source source = {.name = f->name, .path = path, .dataset = dataset};
-    rt_status status = rt_file_measure(path, &f->size);
+    rt_token_source source = {.name = f->name, .key = f->key, .path = path, .dataset = dataset};
+    rt_status status = rt_file_measure(f->key, path, &f->size);
     if (status.code)
         return status;
     f->file = open(path, O_RDONLY | O_CLOEXEC);
     if (f->file < 0)
-        return rt_error(RT_DATA, "%.800s: %s (data.file)", path, strerror(errno));
+        return rt_error(RT_DATA, "%.800s: %s (%s)", path, strerror(errno), f->key);
     const rt_child_limits limits = {.seconds = rt_child_seconds((size_t)f->size),
                                     .answer = sizeof f->place,
                                     .keep = -1};
@@ -212,13 +212,14 @@ static rt_status open_and_scan(rt_token_file *f, const char *path, const char *d
     return status.code ? status : scan(f);
 }
 
-rt_status rt_token_file_open(rt_token_file **file_new, const char *path, const char *dataset,
-                             int vocab)
+rt_status rt_token_file_open(rt_token_file **file_new, const char *key, const char *path,
+                             const char *dataset, int vocab)
 {
     *file_new = NULL;
     rt_token_file *f = rt_alloc(1, sizeof *f);
     if (!f)
         return rt_out_of_memory("a file of token ids");
+    f->key = key;
     f->vocab = vocab;
     f->file = -1;
     f->status = rt_ok();

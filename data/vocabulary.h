@@ -190,6 +190,10 @@ typedef struct rt_spelling {
 } rt_spelling;
 rt_spelling rt_vocabulary_spell(const rt_vocabulary *vocabulary, int32_t id);
 
+/* The bytes of text that an id stands for; -1 where they are not known: of a special token, and at
+ * level wordpiece, which does not keep the spaces of a text. */
+int rt_vocabulary_bytes(const rt_vocabulary *vocabulary, int32_t id);
+
 /* The text of a sequence, as spelled, zero-terminated; the caller frees it. */
 rt_status rt_vocabulary_decode_all(const rt_vocabulary *vocabulary, const int32_t *ids, int count,
                                    char **text_new, size_t *bytes) RT_MUST_CHECK;

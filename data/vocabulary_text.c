@@ -227,6 +227,12 @@ rt_spelling rt_vocabulary_spell(const rt_vocabulary *vocabulary, int32_t id)
     return s;
 }
 
+int rt_vocabulary_bytes(const rt_vocabulary *vocabulary, int32_t id)
+{
+    const bool known = !vocabulary->pieces && rt_vocabulary_is_unit(vocabulary, id);
+    return known ? (int)rt_vocabulary_spell(vocabulary, id).size : -1;
+}
+
 rt_status rt_vocabulary_decode_all(const rt_vocabulary *vocabulary, const int32_t *ids, int count,
                                    char **text_new, size_t *bytes)
 {

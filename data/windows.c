@@ -1,5 +1,6 @@
 #include "data/windows.h"
 
+#include "core/memory.h"
 #include "core/random.h"
 #include "data/objective.h"
 #include "data/task.h"
@@ -22,50 +23,147 @@ static size_t window_size(int length)
     return (size_t)length - 1;
 }
 
+/* ---- what there is to cut from ---- */
+
+/* A comma in the name of a single file makes room for one text too many. */
+static size_t most_texts(const char *list)
+{
+    size_t count = 1;
+    for (; *list; list++)
+        count += *list == ',';
+    return count;
+}
+
+static void add_text(rt_windows *w, size_t first, size_t count)
+{
+    w->texts[w->text_count++] = (rt_window_text){first, count};
+}
+
+/* Without a file for evaluation the tail of data.file is kept for it. */
+static rt_status split(rt_data *data, size_t count, const char *units)
+{
+    const rt_data_options *o = &data->options;
+    const size_t window = window_size(o->length), tail = (size_t)(o->eval_fraction * (double)count);
+    const size_t kept = o->eval_fraction > 0 ? tail : count;
+    data->windows.training = count - tail;
+    if (data->evaluation_only && !kept)
+        return rt_error(RT_DATA,
+                        "%.600s: data.eval_fraction %g leaves none of its %zu %s for evaluation; "
+                        "data.eval_fraction=0 evaluates all of them",
+                        o->file, o->eval_fraction, count, units);
+    if (!data->evaluation_only && (count - tail < window || kept < window))
+        return rt_error(RT_DATA,
+                        "%.600s: data.length %d needs %zu %s for training and as many for "
+                        "evaluation; of the %zu there are %zu and %zu (data.eval_fraction %g)",
+                        o->file, o->length, window, units, count, count - tail, kept,
+                        o->eval_fraction);
+    add_text(&data->windows, count - kept, kept);
+    return rt_ok();
+}
+
 rt_status rt_windows_open(rt_data *data, size_t count, const char *units)
 {
     const rt_data_options *o = &data->options;
     rt_windows *w = &data->windows;
     assert(count <= RT_WINDOWS_LIMIT);
-    w->count = count;
-    w->training = count - (size_t)(o->eval_fraction * (double)count);
-    w->evaluation = o->eval_fraction > 0 ? w->training : 0;
-    size_t window = window_size(o->length), tail = count - w->evaluation;
-    if (w->training < window || tail < window)
-        return rt_error(RT_DATA,
-                        "%.600s: data.length %d needs %zu %s for training and as many for "
-                        "evaluation; of the %zu there are %zu and %zu (data.eval_fraction %g)",
-                        o->file, o->length, window, units, count, w->training, tail,
-                        o->eval_fraction);
+    w->texts = rt_alloc(most_texts(o->eval_file), sizeof *w->texts);
+    if (!w->texts)
+        return rt_out_of_memory("the texts for evaluation");
+    if (!*o->eval_file)
+        return split(data, count, units);
+    w->training = count;
+    if (!data->evaluation_only && count < window_size(o->length))
+        return rt_error(RT_DATA, "%.600s: data.length %d needs %zu %s for training; there are %zu",
+                        o->file, o->length, window_size(o->length), units, count);
     return rt_ok();
+}
+
+rt_status rt_windows_add(rt_data *data, const char *path, size_t count, const char *units)
+{
+    rt_windows *w = &data->windows;
+    const rt_window_text *last = w->text_count ? w->texts + w->text_count - 1 : NULL;
+    const int length = data->options.length;
+    const size_t least = data->evaluation_only ? 1 : window_size(length);
+    if (count < least)
+        return rt_error(RT_DATA,
+                        "%.600s: data.eval_file must hold %zu %s at least (data.length %d); there "
+                        "are %zu",
+                        path, least, units, length, count);
+    add_text(w, last ? last->first + last->count : w->training, count);
+    return rt_ok();
+}
+
+void rt_windows_close(rt_data *data)
+{
+    rt_free(data->windows.texts);
+}
+
+/* ---- what is cut ---- */
+
+/* What is left behind the last whole window of a text is passed over; a text that is shorter than
+ * one is a window of its own for those who have nothing else. */
+static size_t rows_of(const rt_data *data, const rt_window_text *text, int length)
+{
+    const size_t rows = text->count / window_size(length);
+    return rows || !data->evaluation_only ? rows : 1;
 }
 
 long rt_windows_evaluation_rows(const rt_data *data, int length)
 {
     const rt_windows *w = &data->windows;
-    return (long)((w->count - w->evaluation) / window_size(length));
+    size_t rows = 0;
+    for (size_t i = 0; i < w->text_count; i++)
+        rows += rows_of(data, w->texts + i, length);
+    return (long)rows;
 }
 
-/* Training windows begin anywhere, evaluation windows where the one before ends. */
-static size_t window_start(const rt_windows *w, rt_draw draw, int length)
+rt_short_texts rt_windows_short_texts(const rt_data *data)
 {
-    size_t window = window_size(length);
-    if (draw.step == 0) {
-        size_t rows = (w->count - w->evaluation) / window;
-        assert(rows > 0);
-        return w->evaluation + draw.sequence % rows * window;
+    const rt_windows *w = &data->windows;
+    rt_short_texts found = {.least = SIZE_MAX};
+    for (size_t i = 0; i < w->text_count; i++) {
+        const size_t count = w->texts[i].count;
+        if (count >= window_size(data->options.length))
+            continue;
+        found.count++;
+        found.least = count < found.least ? count : found.least;
     }
-    rt_random random = {draw.seed, draw.step, RT_STREAM_WINDOW};
-    assert(w->training >= window);
-    return rt_random_below(random, rt_draw_index(draw, 0), (uint32_t)(w->training - window + 1));
+    return found;
+}
+
+/* Evaluation windows begin where the one before ends, those of a text after those of the text
+ * before it. */
+static rt_window_text evaluation_window(const rt_data *data, uint32_t sequence, int length)
+{
+    const size_t window = window_size(length),
+                 rows = (size_t)rt_windows_evaluation_rows(data, length);
+    const rt_window_text *text = data->windows.texts;
+    assert(rows > 0);
+    size_t row = sequence % rows;
+    for (; row >= rows_of(data, text, length); text++)
+        row -= rows_of(data, text, length);
+    const size_t left = text->count - row * window;
+    return (rt_window_text){text->first + row * window, left < window ? left : window};
+}
+
+/* Training windows begin anywhere. */
+static rt_window_text training_window(const rt_data *data, rt_draw draw, int length)
+{
+    const size_t window = window_size(length), training = data->windows.training;
+    const rt_random random = {draw.seed, draw.step, RT_STREAM_WINDOW};
+    assert(training >= window);
+    const uint32_t first =
+        rt_random_below(random, rt_draw_index(draw, 0), (uint32_t)(training - window + 1));
+    return (rt_window_text){first, window};
 }
 
 /* A row that cannot be read stays padding. */
 void rt_windows_draw(const rt_data *data, rt_draw draw, rt_sequence row)
 {
-    size_t start = window_start(&data->windows, draw, row.length);
-    size_t window = window_size(row.length);
-    if (!data->task->source->read(data, start, (int)window, row.ids + 1)) {
+    const rt_window_text window = draw.step ? training_window(data, draw, row.length)
+                                            : evaluation_window(data, draw.sequence, row.length);
+    row.length = (int)window.count + 1;
+    if (!data->task->source->read(data, window.first, (int)window.count, row.ids + 1)) {
         for (int t = 0; t < row.length; t++)
             row.ids[t] = data->special.pad;
         return;

@@ -9,25 +9,42 @@
 struct rt_draw;
 struct rt_sequence;
 
-/* Training windows lie in units 0 ... training-1, evaluation windows in
- * evaluation ... count-1; the two overlap only when eval_fraction is 0. */
+/* Units that lie together: those of one text for evaluation. */
+typedef struct rt_window_text {
+    size_t first, count;
+} rt_window_text;
+
+/* Training windows lie in units 0 ... training-1, each evaluation window in one of the texts. These
+ * are the files of data.eval_file or, without it, the tail of data.file: then the two overlap only
+ * when eval_fraction is 0. */
 typedef struct rt_windows {
-    size_t count;
     size_t training;
-    size_t evaluation;
+    rt_window_text *texts;
+    size_t text_count;
 } rt_windows;
 
-/* The most units there can be, so that a random number can choose among them. */
+/* The most units there can be of a file, so that a random number can choose among them. */
 #define RT_WINDOWS_LIMIT ((size_t)UINT32_MAX)
 
 /* As rt_data_rules, of the keys of [data] that say what is kept and what is hidden. */
 void rt_windows_check(const rt_data_options *o, rt_rule_sink to);
 
-/* RT_DATA if one part is shorter than one window. `units` names them in the message. */
+/* Takes the units of data.file. RT_DATA if a part of them is shorter than one window; `units`
+ * names them in the message. Of a source for evaluation alone that has a data.eval_file there are
+ * none. */
 rt_status rt_windows_open(rt_data *data, size_t count, const char *units) RT_MUST_CHECK;
+
+/* Takes the units of a file of data.eval_file, which follow those that were taken before. RT_DATA
+ * if there is no window in them. */
+rt_status rt_windows_add(rt_data *data, const char *path, size_t count,
+                         const char *units) RT_MUST_CHECK;
+void rt_windows_close(rt_data *data);
 
 /* Of a source: see rt_data_evaluation_rows. */
 long rt_windows_evaluation_rows(const rt_data *data, int length);
 void rt_windows_draw(const rt_data *data, struct rt_draw draw, struct rt_sequence row);
+
+/* See rt_data_short_texts. */
+rt_short_texts rt_windows_short_texts(const rt_data *data);
 
 #endif

@@ -180,7 +180,10 @@ rt_status rt_model_open(rt_model **model_new, const char *path)
         return rt_out_of_memory("a model");
     }
     m->warnings = "";
-    rt_status status = rt_is_huggingface(path) ? open_folder(m, path) : open_file(m, path);
+    const bool folder = rt_is_huggingface(path);
+    rt_status status = folder ? rt_ok() : rt_huggingface_refuse_format(path);
+    if (!status.code)
+        status = folder ? open_folder(m, path) : open_file(m, path);
     if (status.code)
         rt_model_close(m);
     else

@@ -49,7 +49,7 @@ void rt_model_close(rt_model *model);
 /* Writes a checkpoint durably: the file is there as a whole, or as it was before. The program takes
  * it as any other; the moments of its optimiser are 0, so that no run can be resumed from it
  * exactly. RT_IO; RT_NONFINITE names a parameter that has a NaN or an infinity, RT_ARGUMENT a
- * step that no run can have. */
+ * step that no run can have; RT_CHECKPOINT if what was written is not what rt_model_open takes. */
 rt_status rt_model_save(const rt_model *model, const char *path) RT_MUST_CHECK;
 
 /* Writes a folder that from_pretrained of Hugging Face's transformers reads. RT_CONFIG if it is not

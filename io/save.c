@@ -14,9 +14,9 @@ static rt_checkpoint_info info_of(const rt_model *m)
 {
     rt_checkpoint_info info = m->origin->info;
     info.step = m->step;
-    info.best_eval_loss = INFINITY;
-    info.best_eval_step = 0;
-    snprintf(info.blas, sizeof info.blas, "%s", rt_engine_kernels());
+    info.eval_loss = info.best_eval_loss = info.patience_loss = INFINITY;
+    info.best_eval_step = info.patience_count = 0;
+    rt_kernels_describe(info.blas);
     return info;
 }
 

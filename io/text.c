@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "data/example_text.h"
 #include "data/masked_text.h"
+#include "ops/engine.h"
 #include "train/step/batch_loss.h"
 
 #include <limits.h>
@@ -158,7 +159,7 @@ rt_status rt_model_classify(rt_model *m, const char *text, const char *second,
     if (g) {
         rt_graph_record(g, false);
         const rt_tensor *logits = rt_model_logits(m, g, &row, 1);
-        status = rt_graph_status(g);
+        status = rt_engine_graph_status(g);
         if (!status.code)
             rt_logits_probabilities(logits, 0, probabilities);
     }

@@ -82,6 +82,18 @@ void rt_encoding_free(rt_roformer *m)
 
 /* ---- embeddings ---- */
 
+static bool fill_sines(real *sines, int T, int E, double base)
+{
+    const size_t size = (size_t)T * (size_t)E;
+    double *exact = rt_alloc(size, sizeof *exact);
+    if (exact)
+        rt_sinusoidal_table(exact, T, E, base, RT_INTERLEAVED);
+    for (size_t i = 0; exact && i < size; i++)
+        sines[i] = (real)exact[i];
+    rt_free(exact);
+    return exact;
+}
+
 /* The sinusoidal table of at least T rows. It grows on demand, by as much again, since a text may
  * come token by token. */
 static const real *sines_for(rt_roformer *m, rt_graph *g, int T)
@@ -90,21 +102,16 @@ static const real *sines_for(rt_roformer *m, rt_graph *g, int T)
         return m->sines;
     T = T < INT_MAX / 2 && T < 2 * m->sine_rows ? 2 * m->sine_rows : T;
     const size_t E = (size_t)m->options.embedding_dim, size = (size_t)T * E;
-    double *exact = rt_alloc(size, sizeof *exact);
-    real *sines = rt_alloc(size, sizeof *sines);
-    if (exact && sines) {
-        rt_sinusoidal_table(exact, T, (int)E, m->options.position.frequencies.base, RT_INTERLEAVED);
-        for (size_t i = 0; i < size; i++)
-            sines[i] = (real)exact[i];
-        rt_free(m->sines);
-        m->sines = sines;
-        m->sine_rows = T;
-    } else {
+    rt_model_tally *tally = m->parameters.tally;
+    real *sines = rt_alloc_or_count(tally ? &tally->tables : NULL, size, sizeof *sines);
+    if (!sines || (!tally && !fill_sines(sines, T, (int)E, m->options.position.frequencies.base))) {
         rt_free(sines);
-        rt_graph_fail(g, RT_MEMORY, "out of memory for a table of %d positions", T);
+        return rt_graph_fail(g, RT_MEMORY, "out of memory for a table of %d positions", T);
     }
-    rt_free(exact);
-    return exact && sines ? m->sines : NULL;
+    rt_free(m->sines);
+    m->sines = sines;
+    m->sine_rows = T;
+    return sines;
 }
 
 /* x sqrt(E) + sines, as Vaswani et al. (2017) have it: at their start the embeddings are far
@@ -127,8 +134,8 @@ static rt_tensor *add_learned(rt_roformer *m, rt_graph *g, rt_tensor *x, int fir
     if (T > most - first)
         return rt_graph_fail(g, RT_ARGUMENT, "[positions] %d tokens do not fit %d learned ones",
                              first + T, most);
-    int32_t *at = rt_graph_memory(g, (size_t)T, sizeof *at);
-    for (int t = 0; at && t < T; t++)
+    int32_t *at = rt_graph_numbers(g, (size_t)T, sizeof *at);
+    for (int t = 0; at && t < T && !rt_graph_is_dry(g); t++)
         at[t] = first + t;
     return at ? rt_add(g, x, rt_embedding(g, m->position_table, at, RT_SHAPE_OF(T), RT_NO_PADDING))
               : NULL;

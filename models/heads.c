@@ -53,8 +53,8 @@ static rt_tensor *first_tokens(rt_graph *g, rt_tensor *hidden)
         return rt_graph_fail(g, RT_SHAPE, "[sequence head] hidden must be (B, T, C); got %s",
                              rt_shape_text(hidden));
     const int B = hidden->shape[0], T = hidden->shape[1], C = hidden->shape[2];
-    int32_t *rows = rt_graph_memory(g, (size_t)B, sizeof *rows);
-    for (int b = 0; rows && b < B; b++)
+    int32_t *rows = rt_graph_numbers(g, (size_t)B, sizeof *rows);
+    for (int b = 0; rows && b < B && !rt_graph_is_dry(g); b++)
         rows[b] = b * T;
     return rows ? rt_embedding(g, rt_reshape(g, hidden, RT_SHAPE_OF(B * T, C)), rows,
                                RT_SHAPE_OF(B), RT_NO_PADDING)

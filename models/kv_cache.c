@@ -3,17 +3,19 @@
 #include "core/memory.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- life ---- */
 
-double rt_kv_cache_bytes(const rt_roformer_options *o, int tokens)
+/* make_room() asks for twice what is seen and what comes. */
+double rt_kv_cache_bytes(const rt_roformer_options *o, int tokens, int at_once)
 {
     const double D = (double)o->dim / o->heads, H = o->heads;
     const double row = D * (o->kv_heads ? o->kv_heads : o->heads);
-    const double rows = 2.0 * (o->window && o->window < tokens ? o->window : tokens);
+    const double needed = o->window ? fmin(o->window - 1.0 + at_once, tokens) : tokens;
     const bool softmax = o->attention == RT_ATTENTION_SOFTMAX;
-    return o->layers * (softmax ? 2 * rows * row : H * (D + 1) * (D + 1) + H) * sizeof(real);
+    return o->layers * (softmax ? 4 * needed * row : H * (D + 1) * (D + 1) + H) * sizeof(real);
 }
 
 static void clear_state(const rt_kv_cache *c, const rt_linear_state *state)

@@ -32,8 +32,9 @@ typedef struct rt_kv_cache {
 rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_roformer_options *options) RT_MUST_CHECK;
 void rt_kv_cache_free(rt_kv_cache *c);
 
-/* The most bytes that are kept of a text of so many tokens. */
-double rt_kv_cache_bytes(const rt_roformer_options *options, int tokens);
+/* The most bytes that are kept of a text of so many tokens, of which at most `at_once` are read at
+ * once. */
+double rt_kv_cache_bytes(const rt_roformer_options *options, int tokens, int at_once);
 
 /* As if nothing had been read. */
 void rt_kv_cache_clear(rt_kv_cache *c);

@@ -84,10 +84,13 @@ rt_status rt_parameters_allocate(rt_parameters *p, uint64_t seed, const rt_param
 {
     if (p->status.code)
         return p->status;
+    rt_model_tally *tally = p->tally;
     p->seed = seed;
     p->borrows_values = values_of != NULL;
-    p->values = values_of ? values_of->values : rt_alloc(p->block_size, sizeof(real));
-    p->grads = rt_alloc(p->block_size, sizeof(real));
+    p->values = values_of
+                    ? values_of->values
+                    : rt_alloc_or_count(tally ? &tally->values : NULL, p->block_size, sizeof(real));
+    p->grads = rt_alloc_or_count(tally ? &tally->gradients : NULL, p->block_size, sizeof(real));
     if (!p->values || !p->grads)
         return rt_error(RT_MEMORY, "out of memory for %zu parameters", rt_parameters_count(p));
     for (int i = 0; i < p->count; i++) {
@@ -95,7 +98,7 @@ rt_status rt_parameters_allocate(rt_parameters *p, uint64_t seed, const rt_param
         parameter->tensor.data = p->values + parameter->offset;
         parameter->tensor.grad = p->grads + parameter->offset;
         parameter->tensor.wants_grad = true;
-        if (!values_of && !p->blank)
+        if (!values_of && !p->blank && !tally)
             rt_parameter_draw(p, parameter);
     }
     return rt_ok();

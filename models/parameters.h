@@ -12,6 +12,7 @@
  * Order of use: add every parameter, then allocate once, then use the tensors.
  */
 
+#include "core/memory.h"
 #include "core/status.h"
 #include "core/tensor.h"
 
@@ -45,6 +46,12 @@ typedef struct rt_parameter {
     size_t offset;   /* of the tensor in the blocks, in elements */
 } rt_parameter;
 
+/* What the models of a dry run would take; see rt_roformer_new_dry. */
+typedef struct rt_model_tally {
+    rt_tally values, gradients;
+    rt_tally tables; /* of positions */
+} rt_model_tally;
+
 typedef struct rt_parameters {
     rt_parameter **list;
     int count;
@@ -53,10 +60,11 @@ typedef struct rt_parameters {
     real *values;
     real *grads;
     bool borrows_values;
-    bool blank;       /* set before the allocation: values are 0, for who fills them in */
-    uint64_t seed;    /* that they are drawn from, or would be */
-    double init_std;  /* of those that are added from now on; 0 = RT_INIT_STD */
-    rt_status status; /* the first addition that failed */
+    bool blank;            /* set before the allocation: values are 0, for who fills them in */
+    rt_model_tally *tally; /* likewise, of a dry run: blocks are counted there, not had */
+    uint64_t seed;         /* that they are drawn from, or would be */
+    double init_std;       /* of those that are added from now on; 0 = RT_INIT_STD */
+    rt_status status;      /* the first addition that failed */
 } rt_parameters;
 
 /* Adds a parameter; the tensor that is returned has its blocks after allocation. NULL if

@@ -99,8 +99,8 @@ static rt_token_span span_of(const rt_roformer_input *in, int turn)
 /* What is kept has no gradient, and no place for padding. */
 static bool caches_fit(const rt_roformer *m, rt_graph *g, const rt_roformer_input *in)
 {
-    bool fit = !in->caches ||
-               (m->options.causal && !rt_graph_records(g) && !in->key_mask && !in->attentions);
+    bool fit = !in->caches || (m->options.causal && !rt_graph_records(g) && !rt_graph_is_dry(g) &&
+                               !in->key_mask && !in->attentions);
     for (int b = 0; in->caches && fit && b < in->B; b++)
         fit = in->caches[b]->layer_count == m->options.layers;
     if (!fit)
@@ -158,9 +158,10 @@ static rt_tensor *embed(rt_roformer *m, rt_graph *g, const rt_roformer_input *in
     if (m->types) {
         const int32_t *types = in->token_types;
         size_t count = (size_t)in->B * (size_t)in->T;
-        int32_t *zeros = types ? NULL : rt_graph_memory(g, count, sizeof *zeros);
-        if (zeros)
-            types = memset(zeros, 0, count * sizeof *zeros);
+        int32_t *zeros = types ? NULL : rt_graph_numbers(g, count, sizeof *zeros);
+        if (zeros && !rt_graph_is_dry(g))
+            memset(zeros, 0, count * sizeof *zeros);
+        types = types ? types : zeros;
         x = types ? rt_add(g, x, rt_embedding(g, m->types, types, shape, RT_NO_PADDING)) : NULL;
     }
     if (m->embedding_norm.weight)
@@ -346,18 +347,25 @@ static rt_status list_parameters(rt_roformer **model_new, const rt_roformer_opti
     return rt_out_of_memory("a model");
 }
 
+/* How a model is made that is not drawn from a seed. */
+typedef struct manner {
+    bool blank;
+    rt_model_tally *tally;
+} manner;
+
 static rt_status make(rt_roformer **model_new, const rt_roformer_options *options, uint64_t seed,
-                      const rt_roformer *values_of, bool blank)
+                      const rt_roformer *values_of, manner how)
 {
     rt_roformer *m;
     rt_status status = list_parameters(&m, options);
     if (!status.code) {
-        m->parameters.blank = blank;
+        m->parameters.blank = how.blank;
+        m->parameters.tally = how.tally;
         status =
             rt_parameters_allocate(&m->parameters, seed, values_of ? &values_of->parameters : NULL);
     }
     if (!status.code)
-        status = rt_theta_start(m, seed, !values_of);
+        status = rt_theta_start(m, seed, !values_of && !how.tally);
     if (!status.code)
         status = rt_encoding_start(m);
     *model_new = status.code ? NULL : m;
@@ -369,13 +377,19 @@ static rt_status make(rt_roformer **model_new, const rt_roformer_options *option
 rt_status rt_roformer_new(rt_roformer **model_new, const rt_roformer_options *options,
                           uint64_t seed, const rt_roformer *values_of)
 {
-    return make(model_new, options, seed, values_of, false);
+    return make(model_new, options, seed, values_of, (manner){0});
 }
 
 rt_status rt_roformer_new_blank(rt_roformer **model_new, const rt_roformer_options *options,
                                 uint64_t seed)
 {
-    return make(model_new, options, seed, NULL, true);
+    return make(model_new, options, seed, NULL, (manner){.blank = true});
+}
+
+rt_status rt_roformer_new_dry(rt_roformer **model_new, const rt_roformer_options *options,
+                              const rt_roformer *values_of, rt_model_tally *tally)
+{
+    return make(model_new, options, 0, values_of, (manner){.tally = tally});
 }
 
 rt_status rt_roformer_size(const rt_roformer_options *options, size_t *size)

@@ -86,6 +86,12 @@ rt_status rt_roformer_new(rt_roformer **model_new, const rt_roformer_options *op
  * has its start. Drawing the numbers of a large model takes as long as reading them. */
 rt_status rt_roformer_new_blank(rt_roformer **model_new, const rt_roformer_options *options,
                                 uint64_t seed) RT_MUST_CHECK;
+
+/* The same for a dry run, in dry graphs alone (core/graph.h): the model has no numbers, and what
+ * its parameters, their gradients and tables of positions would take is added to the tally, which
+ * outlives it. */
+rt_status rt_roformer_new_dry(rt_roformer **model_new, const rt_roformer_options *options,
+                              const rt_roformer *values_of, rt_model_tally *tally) RT_MUST_CHECK;
 void rt_roformer_free(rt_roformer *model);
 
 /* How many numbers the parameters take, without making the model. RT_ARGUMENT as above. */

@@ -92,7 +92,7 @@ void rt_session_free(rt_session *s)
 
 double rt_session_bytes(const rt_roformer *model, int tokens)
 {
-    return rt_kv_cache_bytes(&model->options, tokens);
+    return rt_kv_cache_bytes(&model->options, tokens, CHUNK);
 }
 
 int rt_session_count(const rt_session *s)
@@ -122,13 +122,6 @@ static void take_logits(rt_session *s, rt_tensor *hidden, int T, int wanted, rea
         memcpy(logits, found->data, rt_size(found) * sizeof *logits);
 }
 
-/* Of what was computed in it, products included. */
-static rt_status status_of(const rt_graph *g)
-{
-    const rt_status status = rt_graph_status(g);
-    return status.code ? status : rt_engine_status();
-}
-
 static rt_status read_chunk(rt_session *s, const int32_t *ids, int T, int wanted, real *logits)
 {
     rt_kv_cache *cache = &s->cache;
@@ -140,7 +133,7 @@ static rt_status read_chunk(rt_session *s, const int32_t *ids, int T, int wanted
     if (wanted)
         take_logits(s, hidden, T, wanted, logits);
     s->cache.count += T;
-    return status_of(s->g);
+    return rt_engine_graph_status(s->g);
 }
 
 static rt_status read_all(rt_session *s, const int32_t *ids, int count, int wanted, real *logits)
@@ -279,7 +272,7 @@ static rt_status read_rows(rt_session *const *sessions, int count, const int32_t
             sessions[i]->cache.count++;
             row += V;
         }
-    return status_of(g);
+    return rt_engine_graph_status(g);
 }
 
 static rt_status read_each(rt_session *const *sessions, int count, const int32_t *ids, real *logits)

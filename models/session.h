@@ -57,7 +57,8 @@ rt_status rt_session_feed_each(rt_session *const *sessions, int count, const int
  * sees. */
 rt_status rt_session_keep(rt_session *session, int count) RT_MUST_CHECK;
 
-/* About the most bytes that a session keeps of a text of so many tokens. */
+/* The most bytes of keys and values, or of the sums of linear attention, that a session keeps of a
+ * text of so many tokens. */
 double rt_session_bytes(const rt_roformer *model, int tokens);
 
 /* Tokens read, and the most that there can be. */

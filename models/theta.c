@@ -163,19 +163,28 @@ static void draw_start(const rt_roformer *m, uint64_t seed, const double *freque
         }
 }
 
+static rt_status init_table(const rt_roformer *m, rt_rotation_table *table,
+                            const double *frequencies)
+{
+    const rt_position_options *o = &m->options.position;
+    rt_status status =
+        rt_rotation_table_init(table, frequencies, rt_roformer_pairs(&m->options), o->pairing,
+                               rt_frequencies_magnitude(&o->frequencies));
+    table->tally = m->parameters.tally ? &m->parameters.tally->tables : NULL;
+    return status;
+}
+
 rt_status rt_theta_start(rt_roformer *m, uint64_t seed, bool own_values)
 {
     const rt_roformer_options *o = &m->options;
     const int pairs = rt_roformer_pairs(o);
-    const double magnitude = rt_frequencies_magnitude(&o->position.frequencies);
     double *frequencies = rt_alloc((size_t)pairs, sizeof *frequencies);
     if (!frequencies)
         return rt_out_of_memory("theta");
     rt_status status = rt_ok();
     rt_frequencies(frequencies, pairs, &o->position.frequencies);
     if (!o->theta.learn) {
-        status = rt_rotation_table_init(&m->rotation, frequencies, pairs, o->position.pairing,
-                                        magnitude);
+        status = init_table(m, &m->rotation, frequencies);
     } else {
         const rt_shape shape = rt_roformer_theta_shape(o);
         m->theta_start = rt_alloc(rt_shape_size(shape), sizeof *m->theta_start);
@@ -204,9 +213,7 @@ static rt_status rotate_for(rt_roformer *m, int T)
         return rt_out_of_memory("theta");
     rt_rotation_table table;
     rt_frequencies_at(frequencies, pairs, o, T);
-    rt_status status =
-        rt_rotation_table_init(&table, frequencies, pairs, m->options.position.pairing,
-                               rt_frequencies_magnitude(o));
+    rt_status status = init_table(m, &table, frequencies);
     rt_free(frequencies);
     if (status.code)
         return status;

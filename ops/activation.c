@@ -1,5 +1,6 @@
 #include "ops/activation.h"
 
+#include "core/row_kernels.h"
 #include "ops/vector_math.h"
 
 typedef struct activation_args {
@@ -8,8 +9,9 @@ typedef struct activation_args {
 } activation_args;
 
 #define KERNEL(name)                                                                               \
-    RT_ROW_KERNEL void name(real *restrict y, real *restrict derivative, const real *restrict x,   \
-                            size_t size)
+    static RT_ROW_KERNEL(                                                                          \
+        name, (real *restrict y, real *restrict derivative, const real *restrict x, size_t size),  \
+        (y, derivative, x, size))
 
 /* x Phi(x); the derivative is Phi(x) + x phi(x). */
 KERNEL(gelu)
@@ -82,7 +84,9 @@ static void activation_forward(const rt_node *n)
     a->values(n->out->data, a->derivative, n->in[0]->data, rt_size(n->out));
 }
 
-RT_ROW_KERNEL void multiply_by(real *restrict x, const real *restrict y, size_t size)
+static RT_ROW_KERNEL(multiply_by,
+                     (real *restrict x, const real *restrict y, size_t size),
+                     (x, y, size))
 {
     for (size_t i = 0; i < size; i++)
         x[i] *= y[i];
@@ -97,12 +101,12 @@ static void activation_backward(const rt_node *n)
 {
     const activation_args *a = n->args;
     multiply_by(n->out->grad, a->derivative, rt_size(n->out));
-    rt_grad_pass(n, 0);
+    rt_grad_pass(n);
 }
 
-#define ACTIVATION_OP(name)                                                                        \
+#define ACTIVATION_OP(word)                                                                        \
     {                                                                                              \
-#name, activation_forward, activation_backward                                             \
+        .name = #word, .forward = activation_forward, .backward = activation_backward, .passes = 1 \
     }
 const rt_op rt_op_gelu = ACTIVATION_OP(gelu);
 const rt_op rt_op_gelu_tanh = ACTIVATION_OP(gelu_tanh);
@@ -136,7 +140,7 @@ rt_tensor *rt_activate(rt_graph *g, rt_tensor *x, rt_activation kind)
     if (!rt_activation_kernel(g, "activate", kind) ||
         !RT_TAKES(g, kinds[kind].op->name, RT_INPUT(x)))
         return NULL;
-    activation_args args = {kinds[kind].values, rt_graph_memory(g, rt_size(x), sizeof(real))};
+    activation_args args = {kinds[kind].values, rt_graph_numbers(g, rt_size(x), sizeof(real))};
     return RT_APPLY(g, kinds[kind].op, rt_tensor_shape(x), &args, x);
 }
 

@@ -104,25 +104,40 @@ static void drop(real *x, const attention_args *args, const rt_pack *a, rt_tile 
             drop_row(x, args, a, t, rt_pack_row(a, n) + (size_t)(t.i + r));
 }
 
-/* Of a graph's scratch memory, for any pack of the op; `tiles` are those of scores. */
-static bool make_rooms(room *w, int rooms, const rt_node *n, int tiles)
+/* The numbers of a room: what it has for each row or score of any pack of the op. */
+typedef struct extent {
+    size_t rows, tile, distance; /* tile: of all heads */
+    size_t tiles;                /* of scores */
+} extent;
+
+static extent extent_of(const rt_node *n, rt_pass pass)
 {
     const attention_args *args = n->args;
     const rt_tensor *q = n->in[0], *k = n->in[1];
     const rt_batch most = rt_pack_most(q, k);
     const size_t heads = (size_t)most.outer * (size_t)most.inner;
     const size_t rows = (size_t)smaller(q->shape[1], TILE);
-    const size_t columns = (size_t)smaller(k->shape[1], TILE);
     const size_t classes = args->o.distances ? (size_t)args->o.distances->classes : 0;
-    const size_t tile = heads * rows * columns;
-    const size_t each = (size_t)tiles * tile + heads * rows + rows * classes;
-    real *all = rt_graph_scratch(n->graph, (size_t)rooms * each, sizeof *all);
-    for (int i = 0; all && i < rooms; i++, all += each)
-        w[i] = (room){.p = all,
-                      .ds = all + (size_t)(tiles - 1) * tile,
-                      .delta = all + (size_t)tiles * tile,
-                      .distance = all + (size_t)tiles * tile + heads * rows};
-    return all;
+    return (extent){.rows = heads * rows,
+                    .tile = heads * rows * (size_t)smaller(k->shape[1], TILE),
+                    .distance = rows * classes,
+                    .tiles = pass == RT_BACKWARD ? 2 : 1};
+}
+
+static size_t size_of(extent e)
+{
+    return e.tiles * e.tile + e.rows + e.distance;
+}
+
+/* The n-th room of the pass. */
+static room room_at(const rt_node *node, extent e, int n)
+{
+    real *all = rt_room(node);
+    all += (size_t)n * size_of(e);
+    return (room){.p = all,
+                  .ds = all + (e.tiles - 1) * e.tile,
+                  .delta = all + e.tiles * e.tile,
+                  .distance = all + e.tiles * e.tile + e.rows};
 }
 
 /* ---- forward ---- */
@@ -357,33 +372,50 @@ static rt_pack pack_at(const rt_node *n, const order *o, int number)
 typedef struct reading {
     const rt_node *node;
     order order;
-    const room *rooms;
+    extent extent;
 } reading;
 
 static void read_pack(void *context, int number)
 {
     const reading *r = context;
     const rt_pack a = pack_at(r->node, &r->order, number);
-    forward_pack(r->node, r->rooms + number, &a);
+    const room w = room_at(r->node, r->extent, number);
+    forward_pack(r->node, &w, &a);
 }
 
 /* Fewer queries are not worth the calling of others. */
 enum { QUERIES_OF_CREW = 16 };
 
+static bool is_shared(const rt_node *n)
+{
+    return rt_graph_crew(n->graph) && n->in[0]->shape[1] >= QUERIES_OF_CREW;
+}
+
+/* One for all packs, or for each. */
+static size_t attention_room(const rt_node *n, rt_pass pass)
+{
+    const int rooms = pass == RT_FORWARD && is_shared(n) ? order_of(n).count : 1;
+    return (size_t)rooms * size_of(extent_of(n, pass)) * sizeof(real);
+}
+
+static size_t attention_library(const rt_node *n, rt_pass pass)
+{
+    const rt_tensor *q = n->in[0], *k = n->in[1];
+    (void)pass;
+    return rt_gemm_library(smaller(q->shape[1], TILE), smaller(k->shape[1], TILE), q->shape[3]);
+}
+
 static void attention_forward(const rt_node *n)
 {
     const rt_crew *crew = rt_graph_crew(n->graph);
     const order o = order_of(n);
-    room w;
-    if (crew && n->in[0]->shape[1] >= QUERIES_OF_CREW) {
-        room *rooms = rt_graph_memory(n->graph, (size_t)o.count, sizeof *rooms);
-        reading r = {n, o, rooms};
-        if (rooms && make_rooms(rooms, o.count, n, 1))
-            crew->run(crew->threads, read_pack, &r, o.count);
+    const extent e = extent_of(n, RT_FORWARD);
+    if (is_shared(n)) {
+        reading r = {n, o, e};
+        crew->run(crew->threads, read_pack, &r, o.count);
         return;
     }
-    if (!make_rooms(&w, 1, n, 1))
-        return;
+    const room w = room_at(n, e, 0);
     for (int i = 0; i < o.count; i++) {
         const rt_pack a = pack_at(n, &o, i);
         forward_pack(n, &w, &a);
@@ -393,23 +425,25 @@ static void attention_forward(const rt_node *n)
 static void attention_backward(const rt_node *n)
 {
     const order o = order_of(n);
-    room w;
-    if (!make_rooms(&w, 1, n, 2))
-        return;
+    const room w = room_at(n, extent_of(n, RT_BACKWARD), 0);
     for (int i = 0; i < o.count; i++) {
         const rt_pack a = pack_at(n, &o, i);
         backward_pack(n, &w, &a);
     }
 }
 
-const rt_op rt_op_attention = {"attention", attention_forward, attention_backward};
+const rt_op rt_op_attention = {.name = "attention",
+                               .forward = attention_forward,
+                               .backward = attention_backward,
+                               .room = attention_room,
+                               .library = attention_library};
 
 /* ---- constructor ---- */
 
 static const double *counting(rt_graph *g, int T)
 {
-    double *at = rt_graph_memory(g, (size_t)T, sizeof *at);
-    for (int t = 0; at && t < T; t++)
+    double *at = rt_graph_numbers(g, (size_t)T, sizeof *at);
+    for (int t = 0; at && t < T && !rt_graph_is_dry(g); t++)
         at[t] = t;
     return at;
 }
@@ -417,8 +451,8 @@ static const double *counting(rt_graph *g, int T)
 static const span *spans_of(rt_graph *g, const double *position, int T)
 {
     const int tiles = (T + TILE - 1) / TILE;
-    span *spans = rt_graph_memory(g, (size_t)tiles, sizeof *spans);
-    for (int n = 0; spans && position && n < tiles; n++) {
+    span *spans = rt_graph_numbers(g, (size_t)tiles, sizeof *spans);
+    for (int n = 0; spans && position && n < tiles && !rt_graph_is_dry(g); n++) {
         spans[n] = (span){position[n * TILE], position[n * TILE]};
         for (int t = n * TILE; t < T && t < (n + 1) * TILE; t++) {
             spans[n].first = fmin(spans[n].first, position[t]);
@@ -447,8 +481,8 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
         args.o.key_positions = counting(g, k->shape[1]);
     args.query_spans = spans_of(g, args.o.query_positions, Tq);
     args.key_spans = spans_of(g, args.o.key_positions, k->shape[1]);
-    args.shift = rt_graph_memory(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
-    args.inverse = rt_graph_memory(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
+    args.shift = rt_graph_numbers(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
+    args.inverse = rt_graph_numbers(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
     return RT_APPLY(g, &rt_op_attention, RT_SHAPE_OF(B, Tq, H, v->shape[3]), &args, q, k, v,
                     args.o.distance_bias, args.o.distance_keys);
 }

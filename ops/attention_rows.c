@@ -1,10 +1,13 @@
 #include "ops/attention_rows.h"
 
+#include "core/row_kernels.h"
 #include "ops/rows.h"
 #include "ops/vector_math.h"
 
-RT_ROW_KERNEL void soften_rows(real *restrict s, int rows, int columns, real *restrict m,
-                               real *restrict l, real *restrict factor)
+RT_ROW_KERNEL(rt_attention_soften,
+              (real *restrict s, int rows, int columns, real *restrict m, real *restrict l,
+               real *restrict factor),
+              (s, rows, columns, m, l, factor))
 {
     for (int r = 0; r < rows; r++) {
         real *restrict row = s + (size_t)r * (size_t)columns;
@@ -21,8 +24,10 @@ RT_ROW_KERNEL void soften_rows(real *restrict s, int rows, int columns, real *re
     }
 }
 
-RT_ROW_KERNEL void weigh_rows(real *restrict s, int rows, int columns, const real *restrict shift,
-                              const real *restrict inverse)
+RT_ROW_KERNEL(rt_attention_weigh,
+              (real *restrict s, int rows, int columns, const real *restrict shift,
+               const real *restrict inverse),
+              (s, rows, columns, shift, inverse))
 {
     for (int r = 0; r < rows; r++) {
         real *restrict row = s + (size_t)r * (size_t)columns;
@@ -32,16 +37,19 @@ RT_ROW_KERNEL void weigh_rows(real *restrict s, int rows, int columns, const rea
     }
 }
 
-RT_ROW_KERNEL void scale_rows(real *restrict x, int stride, int rows, int size,
-                              const real *restrict factor)
+RT_ROW_KERNEL(rt_attention_scale,
+              (real *restrict x, int stride, int rows, int size, const real *restrict factor),
+              (x, stride, rows, size, factor))
 {
     for (int r = 0; r < rows; r++)
         for (int i = 0; i < size; i++)
             x[(size_t)r * (size_t)stride + (size_t)i] *= factor[r];
 }
 
-RT_ROW_KERNEL void multiply_rows(real *restrict delta, const real *restrict x,
-                                 const real *restrict y, int stride, int rows, int size)
+RT_ROW_KERNEL(rt_attention_multiply,
+              (real *restrict delta, const real *restrict x, const real *restrict y, int stride,
+               int rows, int size),
+              (delta, x, y, stride, rows, size))
 {
     for (int r = 0; r < rows; r++) {
         const size_t start = (size_t)r * (size_t)stride;
@@ -53,38 +61,14 @@ RT_ROW_KERNEL void multiply_rows(real *restrict delta, const real *restrict x,
     }
 }
 
-RT_ROW_KERNEL void score_gradient_of_rows(real *restrict dp, const real *restrict p, int rows,
-                                          int columns, const real *restrict delta)
+RT_ROW_KERNEL(rt_attention_score_gradient,
+              (real *restrict dp, const real *restrict p, int rows, int columns,
+               const real *restrict delta),
+              (dp, p, rows, columns, delta))
 {
     for (int r = 0; r < rows; r++)
         for (int j = 0; j < columns; j++) {
             const size_t at = (size_t)r * (size_t)columns + (size_t)j;
             dp[at] = p[at] * (dp[at] - delta[r]);
         }
-}
-
-void rt_attention_soften(real *s, int rows, int columns, real *m, real *l, real *factor)
-{
-    soften_rows(s, rows, columns, m, l, factor);
-}
-
-void rt_attention_weigh(real *s, int rows, int columns, const real *shift, const real *inverse)
-{
-    weigh_rows(s, rows, columns, shift, inverse);
-}
-
-void rt_attention_scale(real *x, int stride, int rows, int size, const real *factor)
-{
-    scale_rows(x, stride, rows, size, factor);
-}
-
-void rt_attention_multiply(real *delta, const real *x, const real *y, int stride, int rows,
-                           int size)
-{
-    multiply_rows(delta, x, y, stride, rows, size);
-}
-
-void rt_attention_score_gradient(real *dp, const real *p, int rows, int columns, const real *delta)
-{
-    score_gradient_of_rows(dp, p, rows, columns, delta);
 }

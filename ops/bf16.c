@@ -1,6 +1,7 @@
 #include "ops/bf16.h"
 
 #include "core/memory.h"
+#include "core/row_kernels.h"
 #include "ops/engine.h"
 
 #include <pthread.h>
@@ -9,7 +10,9 @@
 /* ---- rounding ---- */
 
 /* Adding just below half of what is cut off carries into what stays; of an odd number, half. */
-RT_ROW_KERNEL void round_row(rt_bf16 *restrict to, const real *restrict from, size_t size)
+static RT_ROW_KERNEL(round_row,
+                     (rt_bf16 *restrict to, const real *restrict from, size_t size),
+                     (to, from, size))
 {
     for (size_t i = 0; i < size; i++) {
         const float x = (float)from[i];

@@ -1,4 +1,6 @@
 #include "ops/ops.h"
+
+#include "core/row_kernels.h"
 #include "ops/rows.h"
 #include "ops/vector_math.h"
 
@@ -14,8 +16,10 @@ typedef struct cross_entropy_args {
 
 /* dx = share * (softmax(x) - smoothing / V) + beta dx with beta 0 or 1; the label's part is the
  * caller's. */
-RT_ROW_KERNEL void logit_row_gradient(real *restrict dx, real beta, const real *restrict x,
-                                      int size, real log_sum, real share, real even)
+static RT_ROW_KERNEL(logit_row_gradient,
+                     (real *restrict dx, real beta, const real *restrict x, int size, real log_sum,
+                      real share, real even),
+                     (dx, beta, x, size, log_sum, share, even))
 {
     for (int i = 0; i < size; i++) {
         const real there = beta == 0 ? 0 : dx[i];
@@ -73,7 +77,9 @@ static void cross_entropy_backward(const rt_node *n)
     }
 }
 
-const rt_op rt_op_cross_entropy = {"cross_entropy", cross_entropy_forward, cross_entropy_backward};
+const rt_op rt_op_cross_entropy = {.name = "cross_entropy",
+                                   .forward = cross_entropy_forward,
+                                   .backward = cross_entropy_backward};
 
 rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *labels, double smoothing,
                             double divisor)
@@ -87,16 +93,16 @@ rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *label
                              "[cross_entropy] divisor must be positive, smoothing in [0, 1); "
                              "got %g, %g",
                              divisor, smoothing);
-    for (size_t r = 0; r < rows; r++)
+    for (size_t r = 0; r < rows && !rt_graph_is_dry(g); r++)
         if (labels[r] != RT_IGNORE && (labels[r] < 0 || labels[r] >= rt_columns(logits)))
             return rt_graph_fail(g, RT_ARGUMENT, "[cross_entropy] label %zu is %d; there are %d", r,
                                  labels[r], rt_columns(logits));
-    cross_entropy_args args = {labels, smoothing, divisor, rt_graph_memory(g, rows, sizeof(real))};
+    cross_entropy_args args = {labels, smoothing, divisor, rt_graph_numbers(g, rows, sizeof(real))};
     return RT_APPLY(g, &rt_op_cross_entropy, RT_SCALAR, &args, logits);
 }
 
 /* The first place of the largest number: a block is searched only if it holds it. */
-RT_ROW_KERNEL int place_of_largest(const real *restrict x, int size)
+static RT_ROW_FUNCTION(int, place_of_largest, (const real *restrict x, int size), (x, size))
 {
     enum { BLOCK = 64 };
     const real largest = rt_row_largest(x, size, -INFINITY);

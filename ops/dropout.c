@@ -46,7 +46,9 @@ static void dropout_backward(const rt_node *n)
         apply(n, dx, n->out->grad, true);
 }
 
-const rt_op rt_op_dropout = {"dropout", dropout_forward, dropout_backward};
+const rt_op rt_op_dropout = {.name = "dropout",
+                             .forward = dropout_forward,
+                             .backward = dropout_backward};
 
 rt_tensor *rt_dropout(rt_graph *g, rt_tensor *x, double p)
 {

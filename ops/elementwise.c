@@ -41,10 +41,13 @@ static void add_backward(const rt_node *n)
     } else if (dy) {
         rt_rows_sum(dy, g, rows, columns);
     }
-    rt_grad_pass(n, 0); /* last: it may carry the gradient of the result away */
+    rt_grad_pass(n); /* last: it may carry the gradient of the result away */
 }
 
-const rt_op rt_op_add = {"add", add_forward, add_backward};
+const rt_op rt_op_add = {.name = "add",
+                         .forward = add_forward,
+                         .backward = add_backward,
+                         .passes = 1};
 
 rt_tensor *rt_add(rt_graph *g, rt_tensor *x, rt_tensor *y)
 {
@@ -82,7 +85,9 @@ static void multiply_backward(const rt_node *n)
         }
 }
 
-const rt_op rt_op_multiply = {"multiply", multiply_forward, multiply_backward};
+const rt_op rt_op_multiply = {.name = "multiply",
+                              .forward = multiply_forward,
+                              .backward = multiply_backward};
 
 rt_tensor *rt_multiply(rt_graph *g, rt_tensor *x, rt_tensor *y)
 {
@@ -113,7 +118,7 @@ static void scale_backward(const rt_node *n)
         dx[i] += factor * g[i];
 }
 
-const rt_op rt_op_scale = {"scale", scale_forward, scale_backward};
+const rt_op rt_op_scale = {.name = "scale", .forward = scale_forward, .backward = scale_backward};
 
 rt_tensor *rt_scale(rt_graph *g, rt_tensor *x, double factor)
 {
@@ -140,7 +145,7 @@ static void exp_backward(const rt_node *n)
         dx[i] += g[i] * y[i];
 }
 
-const rt_op rt_op_exp = {"exp", exp_forward, exp_backward};
+const rt_op rt_op_exp = {.name = "exp", .forward = exp_forward, .backward = exp_backward};
 
 rt_tensor *rt_exp(rt_graph *g, rt_tensor *x)
 {

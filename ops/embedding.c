@@ -29,7 +29,9 @@ static void embedding_backward(const rt_node *n)
     }
 }
 
-const rt_op rt_op_embedding = {"embedding", embedding_forward, embedding_backward};
+const rt_op rt_op_embedding = {.name = "embedding",
+                               .forward = embedding_forward,
+                               .backward = embedding_backward};
 
 rt_tensor *rt_embedding(rt_graph *g, rt_tensor *table, const int32_t *ids, rt_shape shape,
                         int padding)
@@ -45,7 +47,7 @@ rt_tensor *rt_embedding(rt_graph *g, rt_tensor *table, const int32_t *ids, rt_sh
                              "[embedding] the shape of the ids must have up to %d axes and an "
                              "element at least; got %s",
                              RT_MAX_AXES - 1, rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape));
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && !rt_graph_is_dry(g); i++)
         if (ids[i] < 0 || ids[i] >= table->shape[0])
             return rt_graph_fail(g, RT_ARGUMENT, "[embedding] id %zu is %d; the table has %d rows",
                                  i, ids[i], table->shape[0]);

@@ -1,5 +1,7 @@
 #include "ops/few_rows.h"
 
+#include "core/row_kernels.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -155,26 +157,17 @@ INLINE void multiply(int m, int n, int k, matrix x, matrix w, real beta, real *y
             multiply_one(size, from(x, i * size), from(w, j * size), beta, y + i * stride + j);
 }
 
-RT_ROW_KERNEL void few_rows(int m, int n, int k, const real *x, const real *w, real beta, real *y,
-                            int y_stride)
+RT_ROW_KERNEL(rt_few_rows,
+              (int m, int n, int k, const real *x, const real *w, real beta, real *y, int y_stride),
+              (m, n, k, x, w, beta, y, y_stride))
 {
     multiply(m, n, k, (matrix){x, false}, (matrix){w, false}, beta, y, y_stride);
 }
 
-RT_ROW_KERNEL void few_rounded_rows(int m, int n, int k, const uint16_t *x, const uint16_t *w,
-                                    real beta, real *y, int y_stride)
+RT_ROW_KERNEL(rt_few_rows_bf16,
+              (int m, int n, int k, const uint16_t *x, const uint16_t *w, real beta, real *y,
+               int y_stride),
+              (m, n, k, x, w, beta, y, y_stride))
 {
     multiply(m, n, k, (matrix){x, true}, (matrix){w, true}, beta, y, y_stride);
-}
-
-void rt_few_rows(int m, int n, int k, const real *x, const real *w, real beta, real *y,
-                 int y_stride)
-{
-    few_rows(m, n, k, x, w, beta, y, y_stride);
-}
-
-void rt_few_rows_bf16(int m, int n, int k, const uint16_t *x, const uint16_t *w, real beta, real *y,
-                      int y_stride)
-{
-    few_rounded_rows(m, n, k, x, w, beta, y, y_stride);
 }

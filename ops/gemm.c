@@ -1,11 +1,13 @@
 #include "ops/gemm.h"
 
+#include "core/row_kernels.h"
 #include "ops/bf16.h"
 #include "ops/few_rows.h"
 #include "ops/products.h"
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 static rt_engine engine = RT_ENGINE_OPENBLAS;
 static rt_math math = RT_MATH_FLOAT;
@@ -35,9 +37,26 @@ const char *rt_engine_kernels(void)
     return engine == RT_ENGINE_ONEDNN ? rt_onednn_kernels() : rt_openblas_kernels();
 }
 
+const char *rt_kernels_describe(char text[RT_KERNELS_SIZE])
+{
+    char of_engine[RT_KERNELS_SIZE / 2];
+    if (engine == RT_ENGINE_ONEDNN)
+        snprintf(of_engine, sizeof of_engine, "%s", rt_onednn_kernels());
+    else
+        rt_openblas_describe(of_engine, sizeof of_engine);
+    snprintf(text, RT_KERNELS_SIZE, "%s, row kernels %s", of_engine, rt_row_kernels());
+    return text;
+}
+
 rt_status rt_engine_status(void)
 {
     return atomic_exchange(&failed, false) ? rt_out_of_memory("a matrix product") : rt_ok();
+}
+
+rt_status rt_engine_graph_status(const rt_graph *g)
+{
+    const rt_status status = rt_graph_status(g);
+    return status.code ? status : rt_engine_status();
 }
 
 /* What could not be computed must not look as if it were. */
@@ -94,6 +113,12 @@ void rt_gemm(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real b
 int rt_gemm_batch_room(void)
 {
     return engine == RT_ENGINE_ONEDNN ? rt_onednn_batch_room(math) : 0;
+}
+
+size_t rt_gemm_library(int m, int n, int k)
+{
+    return engine == RT_ENGINE_ONEDNN ? rt_onednn_library(m, n, k, math)
+                                      : rt_openblas_library(m, n, k);
 }
 
 bool rt_gemm_rounds(void)

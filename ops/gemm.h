@@ -73,6 +73,10 @@ void rt_gemm_batch(rt_batch batch, int m, int n, int k, real alpha, rt_operand a
  * as the engine computes it in one call; 0 if it does not. */
 int rt_gemm_batch_room(void);
 
+/* Bytes that the engine touches in memory of its own for a product of these sizes, an estimate. All
+ * products of a thread use the same memory. */
+size_t rt_gemm_library(int m, int n, int k);
+
 /* Whether products are made of rounded numbers. */
 bool rt_gemm_rounds(void);
 

@@ -53,7 +53,9 @@ static void key_exp_backward(const rt_node *n)
         dx[i] += n->out->data[i] * n->out->grad[i];
 }
 
-const rt_op rt_op_key_exp = {"key_exp", key_exp_forward, key_exp_backward};
+const rt_op rt_op_key_exp = {.name = "key_exp",
+                             .forward = key_exp_forward,
+                             .backward = key_exp_backward};
 
 rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool causal,
                       const real *before, const real **level)
@@ -67,7 +69,7 @@ rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool c
                              rt_shape_text(x));
     if (before && !causal)
         return rt_graph_fail(g, RT_ARGUMENT, "[key_exp] a level before is for causal attention");
-    key_exp_args args = {key_mask, causal, before, rt_graph_memory(g, rt_rows(x), sizeof(real))};
+    key_exp_args args = {key_mask, causal, before, rt_graph_numbers(g, rt_rows(x), sizeof(real))};
     if (causal)
         *level = args.level;
     return RT_APPLY(g, &rt_op_key_exp, rt_tensor_shape(x), &args, x);

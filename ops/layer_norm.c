@@ -1,5 +1,7 @@
 #include "ops/ops.h"
 
+#include "core/row_kernels.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -9,10 +11,11 @@ typedef struct layer_norm_args {
     real *rstd; /* 1 / sqrt(variance + eps) of each row */
 } layer_norm_args;
 
-RT_ROW_KERNEL void normalise_rows(real *restrict y, const real *restrict x,
-                                  const real *restrict weight, const real *restrict bias,
-                                  size_t rows, int size, double eps, real *restrict mean_of,
-                                  real *restrict rstd_of)
+static RT_ROW_KERNEL(normalise_rows,
+                     (real *restrict y, const real *restrict x, const real *restrict weight,
+                      const real *restrict bias, size_t rows, int size, double eps,
+                      real *restrict mean_of, real *restrict rstd_of),
+                     (y, x, weight, bias, rows, size, eps, mean_of, rstd_of))
 {
     for (size_t r = 0; r < rows; r++, x += size, y += size) {
         real sum = 0, squares = 0;
@@ -33,10 +36,11 @@ RT_ROW_KERNEL void normalise_rows(real *restrict y, const real *restrict x,
 
 /* With h the normalised row and d = dy * weight:
  * dx = rstd (d - mean(d) - h mean(d h)), in place of dy. */
-RT_ROW_KERNEL void norm_gradients(real *restrict g, const real *restrict x,
-                                  const real *restrict weight, real *restrict dweight,
-                                  real *restrict dbias, size_t rows, int size,
-                                  const real *restrict mean_of, const real *restrict rstd_of)
+static RT_ROW_KERNEL(norm_gradients,
+                     (real *restrict g, const real *restrict x, const real *restrict weight,
+                      real *restrict dweight, real *restrict dbias, size_t rows, int size,
+                      const real *restrict mean_of, const real *restrict rstd_of),
+                     (g, x, weight, dweight, dbias, rows, size, mean_of, rstd_of))
 {
     for (size_t r = 0; r < rows; r++, x += size, g += size) {
         const real mean = mean_of[r], rstd = rstd_of[r];
@@ -63,23 +67,30 @@ static void layer_norm_forward(const rt_node *n)
                    a->eps, a->mean, a->rstd);
 }
 
+static size_t layer_norm_room(const rt_node *n, rt_pass pass)
+{
+    return pass == RT_BACKWARD ? 2 * (size_t)rt_columns(n->out) * sizeof(real) : 0;
+}
+
 static void layer_norm_backward(const rt_node *n)
 {
     const layer_norm_args *a = n->args;
     const rt_tensor *x = n->in[0];
     const size_t size = (size_t)rt_columns(x);
     /* The kernel adds up both gradients; one that nobody wants, to zeros of its own. */
-    real *unwanted = rt_graph_scratch(n->graph, 2 * size, sizeof(real));
-    if (!unwanted)
-        return;
+    real *unwanted = rt_room(n);
     memset(unwanted, 0, 2 * size * sizeof *unwanted);
     real *dweight = rt_grad(n, 1), *dbias = rt_grad(n, 2);
     norm_gradients(n->out->grad, x->data, n->in[1]->data, dweight ? dweight : unwanted,
                    dbias ? dbias : unwanted + size, rt_rows(x), (int)size, a->mean, a->rstd);
-    rt_grad_pass(n, 0);
+    rt_grad_pass(n);
 }
 
-const rt_op rt_op_layer_norm = {"layer_norm", layer_norm_forward, layer_norm_backward};
+const rt_op rt_op_layer_norm = {.name = "layer_norm",
+                                .forward = layer_norm_forward,
+                                .backward = layer_norm_backward,
+                                .room = layer_norm_room,
+                                .passes = 1};
 
 rt_tensor *rt_layer_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias, double eps)
 {
@@ -94,7 +105,7 @@ rt_tensor *rt_layer_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor
     if (!(eps >= 0 && eps < INFINITY))
         return rt_graph_fail(g, RT_ARGUMENT, "[layer_norm] eps must be >= 0; got %g", eps);
     size_t rows = rt_rows(x);
-    layer_norm_args args = {eps, rt_graph_memory(g, rows, sizeof(real)),
-                            rt_graph_memory(g, rows, sizeof(real))};
+    layer_norm_args args = {eps, rt_graph_numbers(g, rows, sizeof(real)),
+                            rt_graph_numbers(g, rows, sizeof(real))};
     return RT_APPLY(g, &rt_op_layer_norm, rt_tensor_shape(x), &args, x, weight, bias);
 }

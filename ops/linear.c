@@ -8,13 +8,30 @@
 
 /* ---- rounded rows ---- */
 
-/* Where products are made of rounded numbers, those of x are kept beside it: other maps read x as
- * well, and backward does. NULL: then each product rounds them. */
-static void *room_for_rounded(rt_graph *g, const rt_tensor *x)
+/* What a map saves, or shares with other maps. */
+typedef struct linear_args {
+    uint16_t *rounded; /* numbers of x, which this map rounds; NULL: no map does, or another */
+    rt_activation_values *values;
+    real *derivative;         /* of an activation; backward uses it up */
+    uint16_t *rounded_result; /* of an activation; or NULL */
+} linear_args;
+
+/* Where products are made of rounded numbers, those of a result are kept beside it: other maps read
+ * it as well, and backward does. NULL: then each product rounds them. */
+static uint16_t *numbers_for_rounded(rt_graph *g, size_t size)
 {
-    if (!rt_gemm_rounds() || !rt_graph_records(g) || x->borrowed)
+    return rt_gemm_rounds() && rt_graph_records(g) ? rt_graph_numbers(g, size, sizeof(uint16_t))
+                                                   : NULL;
+}
+
+/* The first map that reads x rounds it. */
+static uint16_t *numbers_for_rows(rt_graph *g, rt_tensor *x)
+{
+    if (x->rounded || x->borrowed)
         return NULL;
-    return rt_graph_memory(g, rt_size(x), sizeof(uint16_t));
+    uint16_t *rounded = numbers_for_rounded(g, rt_size(x));
+    x->rounded = rounded;
+    return rounded;
 }
 
 static rt_operand rows_of(const rt_tensor *x)
@@ -26,9 +43,10 @@ static rt_operand rows_of(const rt_tensor *x)
 
 static rt_operand rounded_rows(const rt_node *n)
 {
-    rt_tensor *x = n->in[0];
-    if (!x->rounded && (x->rounded = room_for_rounded(n->graph, x)))
-        rt_engine_round(x->rounded, x->data, rt_size(x));
+    const linear_args *a = n->args;
+    const rt_tensor *x = n->in[0];
+    if (a->rounded)
+        rt_engine_round(a->rounded, x->data, rt_size(x));
     return rows_of(x);
 }
 
@@ -162,40 +180,56 @@ static void hand_back(const rt_node *n, rt_operand dy)
     real *dbias = rt_grad(n, 2);
     if (dbias)
         rt_rows_sum(dbias, dy.data, (size_t)rows, (size_t)out);
-    if (n->in[3])
-        rt_grad_pass(n, 3); /* last: it may carry the gradient of the result away */
+}
+
+static size_t linear_library(const rt_node *n, rt_pass pass)
+{
+    const int rows = (int)rt_rows(n->out), out = rt_columns(n->out), in = rt_columns(n->in[0]);
+    if (pass == RT_FORWARD)
+        return rt_gemm_library(rows, out, in);
+    const size_t dx = rt_gemm_library(rows, in, out), dweight = rt_gemm_library(out, in, rows);
+    return dx > dweight ? dx : dweight;
 }
 
 static void linear_backward(const rt_node *n)
 {
     const int rows = (int)rt_rows(n->out), out = rt_columns(n->out);
     hand_back(n, rt_gemm_share(rt_rows_at(n->out->grad, out), rows, out, 0));
+    rt_grad_pass(n); /* last: it may carry the gradient of the result away */
 }
 
-const rt_op rt_op_linear = {"linear", linear_forward, linear_backward};
+const rt_op rt_op_linear = {.name = "linear",
+                            .forward = linear_forward,
+                            .backward = linear_backward,
+                            .library = linear_library,
+                            .passes = 4};
 
 /* ---- with an activation ---- */
 
 enum { BLOCK = 4096 }; /* numbers that stay in the nearest cache, as long as a row does */
 
-typedef struct linear_activation_args {
-    rt_activation_values *values;
-    real *derivative;
-} linear_activation_args;
+static size_t rows_of_block(const rt_tensor *y)
+{
+    const size_t columns = (size_t)rt_columns(y);
+    return columns < BLOCK ? BLOCK / columns : 1;
+}
+
+static size_t linear_activation_room(const rt_node *n, rt_pass pass)
+{
+    const size_t numbers = rows_of_block(n->out) * (size_t)rt_columns(n->out);
+    return pass == RT_FORWARD ? numbers * sizeof(real) : 0;
+}
 
 /* The product is made in place of the result, which f is then applied to. */
 
 static void linear_activation_forward(const rt_node *n)
 {
-    const linear_activation_args *a = n->args;
+    const linear_args *a = n->args;
     const rt_tensor *bias = n->in[2];
     const size_t columns = (size_t)rt_columns(n->out), rows = rt_rows(n->out);
-    const size_t most = columns < BLOCK ? BLOCK / columns : 1;
-    real *room = rt_graph_scratch(n->graph, most * columns, sizeof *room);
-    if (!room)
-        return;
+    const size_t most = rows_of_block(n->out);
+    real *room = rt_room(n);
     multiply(n, 0, n->out->data);
-    uint16_t *rounded = room_for_rounded(n->graph, n->out);
     for (size_t r = 0; r < rows; r += most) {
         const size_t count = rows - r < most ? rows - r : most;
         real *y = n->out->data + r * columns;
@@ -204,15 +238,15 @@ static void linear_activation_forward(const rt_node *n)
         else
             memcpy(room, y, count * columns * sizeof *room);
         a->values(y, a->derivative + r * columns, room, count * columns);
-        if (rounded)
-            rt_engine_round(rounded + r * columns, y, count * columns);
+        if (a->rounded_result)
+            rt_engine_round(a->rounded_result + r * columns, y, count * columns);
     }
-    n->out->rounded = rounded;
 }
 
+/* What of the derivative has been multiplied by gives its memory to dy, rounded. */
 static void linear_activation_backward(const rt_node *n)
 {
-    const linear_activation_args *a = n->args;
+    const linear_args *a = n->args;
     const size_t size = rt_size(n->out);
     uint16_t *rounded = rt_gemm_rounds() ? (uint16_t *)a->derivative : NULL;
     for (size_t i = 0; i < size; i += BLOCK) {
@@ -226,8 +260,11 @@ static void linear_activation_backward(const rt_node *n)
     hand_back(n, dy);
 }
 
-const rt_op rt_op_linear_activation = {"linear_activation", linear_activation_forward,
-                                       linear_activation_backward};
+const rt_op rt_op_linear_activation = {.name = "linear_activation",
+                                       .forward = linear_activation_forward,
+                                       .backward = linear_activation_backward,
+                                       .room = linear_activation_room,
+                                       .library = linear_library};
 
 /* ---- constructors ---- */
 
@@ -256,7 +293,8 @@ rt_tensor *rt_linear(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bi
 {
     if (!fits(g, &rt_op_linear, x, weight, bias))
         return NULL;
-    return RT_APPLY(g, &rt_op_linear, result_shape(x, weight), RT_NO_ARGS, x, weight, bias, NULL);
+    const linear_args args = {.rounded = numbers_for_rows(g, x)};
+    return RT_APPLY(g, &rt_op_linear, result_shape(x, weight), &args, x, weight, bias, NULL);
 }
 
 rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_tensor *weight,
@@ -269,7 +307,8 @@ rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_ten
         return rt_graph_fail(g, RT_SHAPE, "[linear] residual must be %s; got %s",
                              rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape),
                              rt_shape_text(residual));
-    return RT_APPLY(g, &rt_op_linear, shape, RT_NO_ARGS, x, weight, bias, residual);
+    const linear_args args = {.rounded = numbers_for_rows(g, x)};
+    return RT_APPLY(g, &rt_op_linear, shape, &args, x, weight, bias, residual);
 }
 
 rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
@@ -280,7 +319,13 @@ rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_t
     if (!values || !fits(g, op, x, weight, bias))
         return NULL;
     const rt_shape shape = result_shape(x, weight);
-    const linear_activation_args args = {values,
-                                         rt_graph_memory(g, rt_shape_size(shape), sizeof(real))};
-    return RT_APPLY(g, op, shape, &args, x, weight, bias, NULL);
+    const size_t size = rt_shape_size(shape);
+    const linear_args args = {.rounded = numbers_for_rows(g, x),
+                              .values = values,
+                              .derivative = rt_graph_numbers(g, size, sizeof(real)),
+                              .rounded_result = numbers_for_rounded(g, size)};
+    rt_tensor *result = RT_APPLY(g, op, shape, &args, x, weight, bias, NULL);
+    if (result)
+        result->rounded = args.rounded_result;
+    return result;
 }

@@ -459,21 +459,24 @@ static head head_of(const rt_node *n, int b, int h)
                   .level_stride = H};
 }
 
-static bool make_room(const rt_node *n, room *w)
+static size_t linear_attention_room(const rt_node *n, rt_pass pass)
 {
     const size_t D = (size_t)n->in[0]->shape[3], E = (size_t)n->in[2]->shape[3];
-    real *at_first = rt_graph_scratch(n->graph, (D + 1) * E + D + CHUNK * (2 * D + 2 * CHUNK + E),
-                                      sizeof *at_first);
-    if (!at_first)
-        return false;
-    w->sum = at_first;
-    w->key = w->sum + (D + 1) * E;
-    w->scaled = w->key + CHUNK * D;
-    w->weight = w->scaled + CHUNK * D;
-    w->dweight = w->weight + CHUNK * CHUNK;
-    w->g = w->dweight + CHUNK * CHUNK;
-    w->row = w->g + CHUNK * E;
-    return true;
+    (void)pass;
+    return ((D + 1) * E + D + CHUNK * (2 * D + 2 * CHUNK + E)) * sizeof(real);
+}
+
+static room room_of(const rt_node *n)
+{
+    const size_t D = (size_t)n->in[0]->shape[3], E = (size_t)n->in[2]->shape[3];
+    room w = {.sum = rt_room(n)};
+    w.key = w.sum + (D + 1) * E;
+    w.scaled = w.key + CHUNK * D;
+    w.weight = w.scaled + CHUNK * D;
+    w.dweight = w.weight + CHUNK * CHUNK;
+    w.g = w.dweight + CHUNK * CHUNK;
+    w.row = w.g + CHUNK * E;
+    return w;
 }
 
 static size_t inverse_offset(const rt_node *n, int b, int h)
@@ -484,9 +487,7 @@ static size_t inverse_offset(const rt_node *n, int b, int h)
 static void linear_attention_forward(const rt_node *n)
 {
     const linear_args *args = n->args;
-    room w;
-    if (!make_room(n, &w))
-        return;
+    const room w = room_of(n);
     for (int b = 0; b < n->out->shape[0]; b++)
         for (int h = 0; h < n->out->shape[2]; h++) {
             const head a = head_of(n, b, h);
@@ -498,12 +499,10 @@ static void linear_attention_forward(const rt_node *n)
 static void linear_attention_backward(const rt_node *n)
 {
     const linear_args *args = n->args;
+    const room w = room_of(n);
     real *grad[5];
-    room w;
     for (int i = 0; i < 5; i++)
         grad[i] = rt_grad(n, i);
-    if (!make_room(n, &w))
-        return;
     for (int b = 0; b < n->out->shape[0]; b++)
         for (int h = 0; h < n->out->shape[2]; h++) {
             head a = head_of(n, b, h);
@@ -526,8 +525,10 @@ static void linear_attention_backward(const rt_node *n)
         }
 }
 
-const rt_op rt_op_linear_attention = {"linear_attention", linear_attention_forward,
-                                      linear_attention_backward};
+const rt_op rt_op_linear_attention = {.name = "linear_attention",
+                                      .forward = linear_attention_forward,
+                                      .backward = linear_attention_backward,
+                                      .room = linear_attention_room};
 
 static bool fit(const rt_tensor *q, const rt_tensor *k, const rt_tensor *v, bool causal)
 {
@@ -579,7 +580,7 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
                              options->eps);
     const int B = q->shape[0], Tq = q->shape[1], H = q->shape[2];
     linear_args args = {.o = *options};
-    args.inverse = rt_graph_memory(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
+    args.inverse = rt_graph_numbers(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
     return RT_APPLY(g, &rt_op_linear_attention, RT_SHAPE_OF(B, Tq, H, v->shape[3]), &args, q, k, v,
                     denominator_q, denominator_k);
 }

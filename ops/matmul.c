@@ -47,7 +47,9 @@ static void matmul_backward(const rt_node *n)
     }
 }
 
-const rt_op rt_op_matmul = {"matmul", matmul_forward, matmul_backward};
+const rt_op rt_op_matmul = {.name = "matmul",
+                            .forward = matmul_forward,
+                            .backward = matmul_backward};
 
 rt_tensor *rt_matmul(rt_graph *g, rt_tensor *a, rt_tensor *b)
 {

@@ -40,7 +40,9 @@ static void normalize_backward(const rt_node *n)
     }
 }
 
-const rt_op rt_op_normalize = {"normalize", normalize_forward, normalize_backward};
+const rt_op rt_op_normalize = {.name = "normalize",
+                               .forward = normalize_forward,
+                               .backward = normalize_backward};
 
 rt_tensor *rt_normalize(rt_graph *g, rt_tensor *x)
 {

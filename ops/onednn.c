@@ -1,4 +1,6 @@
 #include "ops/bf16.h"
+
+#include "core/row_kernels.h"
 #include "ops/onednn_primitives.h"
 #include "ops/products.h"
 
@@ -39,7 +41,7 @@ static bool dense_result(const rt_product *p)
 }
 
 /* c = alpha x + beta c, where x has its rows one after the other. */
-RT_ROW_KERNEL void add_product(const rt_product *p, const real *restrict x)
+static RT_ROW_KERNEL(add_product, (const rt_product *p, const real *restrict x), (p, x))
 {
     for (int i = 0; i < p->m; i++) {
         real *restrict c = p->c.data + (size_t)i * (size_t)p->c.stride;
@@ -178,6 +180,15 @@ static bool has(dnnl_cpu_isa_t set)
 int rt_onednn_batch_room(rt_math math)
 {
     return math == RT_MATH_BF16 ? 65536 : has(dnnl_cpu_isa_avx512_core) ? 4096 : 0;
+}
+
+/* Operands in bf16, and a copy of one of them as the kernels read it. */
+size_t rt_onednn_library(int m, int n, int k, rt_math math)
+{
+    enum { PRIMITIVES = 4 << 20 };
+    const size_t a = (size_t)m * (size_t)k, b = (size_t)k * (size_t)n;
+    const size_t larger = a > b ? a : b;
+    return PRIMITIVES + (math == RT_MATH_BF16 ? 2 * larger * sizeof(rt_bf16) : 0);
 }
 
 rt_status rt_onednn_begin(rt_math math)

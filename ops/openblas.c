@@ -1,7 +1,10 @@
+#include "ops/engine.h"
 #include "ops/products.h"
 
 #include <cblas.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 
 #ifdef RT_DOUBLE
 #define cblas_gemm cblas_dgemm
@@ -17,6 +20,26 @@ static void use_one_thread(void)
 const char *rt_openblas_kernels(void)
 {
     return openblas_get_corename();
+}
+
+/* "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...": its configuration begins so. */
+void rt_openblas_describe(char *text, size_t size)
+{
+    const char *all = openblas_get_config();
+    const size_t name = strcspn(all, " "), version = strcspn(all + name, " ") + 1;
+    const size_t length = name + version + strcspn(all + name + version, " ");
+    snprintf(text, size, "%.*s %s", (int)length, all, openblas_get_corename());
+}
+
+/* OpenBLAS goes through k in slices of DEPTH at most, or halves below two of them, and copies the
+ * slice of one operand, for all m rows where the result has more than NARROW columns. The sizes are
+ * those of its kernels for AVX2; those of others are near. */
+size_t rt_openblas_library(int m, int n, int k)
+{
+    enum { DEPTH = 320, NARROW = 320, PANEL = 1 << 20 };
+    const int slice = k >= 2 * DEPTH ? DEPTH : k > DEPTH ? (k + 1) / 2 : k;
+    const size_t copied = n > NARROW ? (size_t)slice * (size_t)m * sizeof(real) : 0;
+    return PANEL + (copied < RT_OPENBLAS_BUFFER ? copied : RT_OPENBLAS_BUFFER);
 }
 
 static CBLAS_TRANSPOSE order(rt_operand x)

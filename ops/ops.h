@@ -11,6 +11,12 @@
  * there gives what arithmetic gives. Arrays are as long as their comments say, which
  * nobody can check. `...` in a shape stands for any leading axes. dx is the gradient
  * of x, dy that of the result.
+ *
+ * Backward uses up what it has no further need of, so a graph goes backward once
+ * (rt_graph_backward). Gradients of results are computed in place by activations, norms
+ * and rt_glu, and handed on by rt_add, rt_reshape and rt_linear_onto. In bf16 the
+ * backward of rt_linear_activate overwrites the derivative that it saved. Values of
+ * results, and what the other ops save, stay until the graph is cleared.
  */
 
 #include "core/choice.h"
@@ -207,6 +213,8 @@ typedef struct rt_rotation_table {
     rt_rotation rotation; /* valid after rt_rotation_reserve */
     double *theta;
     void *memory;
+    struct rt_tally *tally; /* of a dry run (core/memory.h), set after init: rt_rotation_reserve
+                               counts memory there and makes no table; else NULL */
 } rt_rotation_table;
 
 rt_status rt_rotation_table_init(rt_rotation_table *table, const double *theta, int pairs,
@@ -341,9 +349,6 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
  * through m. */
 rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool causal,
                       const real *before, const real **level);
-
-/* The instruction set that the row kernels were picked for: "x86-64-v4", "x86-64-v3", "default". */
-const char *rt_row_kernels(void);
 
 /* ---- the list ---- */
 

@@ -47,7 +47,9 @@ static void permute_backward(const rt_node *n)
     }
 }
 
-const rt_op rt_op_permute = {"permute", permute_forward, permute_backward};
+const rt_op rt_op_permute = {.name = "permute",
+                             .forward = permute_forward,
+                             .backward = permute_backward};
 
 rt_tensor *rt_permute(rt_graph *g, rt_tensor *x, const int *order)
 {

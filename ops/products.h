@@ -21,7 +21,9 @@ rt_product rt_product_of(const rt_product *batch, int i, int j);
 
 /* One product, not a batch; sizes may be 0. */
 void rt_openblas_multiply(const rt_product *p);
-const char *rt_openblas_kernels(void);
+/* Name, version and kernels: "OpenBLAS 0.3.21 Haswell". */
+void rt_openblas_describe(char *text, size_t size);
+size_t rt_openblas_library(int m, int n, int k); /* as rt_gemm_library */
 
 /* Whether oneDNN is there for that math; RT_CONFIG says what is missing. */
 rt_status rt_onednn_begin(rt_math math) RT_MUST_CHECK;
@@ -29,6 +31,7 @@ rt_status rt_onednn_begin(rt_math math) RT_MUST_CHECK;
 /* False if memory is short. */
 bool rt_onednn_multiply(const rt_product *p, rt_math math);
 int rt_onednn_batch_room(rt_math math);
+size_t rt_onednn_library(int m, int n, int k, rt_math math);
 const char *rt_onednn_kernels(void);
 
 #endif

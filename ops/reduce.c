@@ -19,8 +19,8 @@ static void reduce_backward(const rt_node *n)
         dx[i] += share;
 }
 
-const rt_op rt_op_sum = {"sum", reduce_forward, reduce_backward};
-const rt_op rt_op_mean = {"mean", reduce_forward, reduce_backward};
+const rt_op rt_op_sum = {.name = "sum", .forward = reduce_forward, .backward = reduce_backward};
+const rt_op rt_op_mean = {.name = "mean", .forward = reduce_forward, .backward = reduce_backward};
 
 rt_tensor *rt_sum(rt_graph *g, rt_tensor *x)
 {

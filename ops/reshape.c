@@ -2,10 +2,10 @@
 
 static void reshape_backward(const rt_node *n)
 {
-    rt_grad_pass(n, 0);
+    rt_grad_pass(n);
 }
 
-const rt_op rt_op_reshape = {"reshape", NULL, reshape_backward};
+const rt_op rt_op_reshape = {.name = "reshape", .backward = reshape_backward, .passes = 1};
 
 rt_tensor *rt_reshape(rt_graph *g, rt_tensor *x, rt_shape shape)
 {

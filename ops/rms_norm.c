@@ -1,5 +1,7 @@
 #include "ops/ops.h"
 
+#include "core/row_kernels.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -8,9 +10,10 @@ typedef struct rms_norm_args {
     real *rrms; /* 1 / sqrt(mean of squares + eps) of each row */
 } rms_norm_args;
 
-RT_ROW_KERNEL void scale_to_rms(real *restrict y, const real *restrict x,
-                                const real *restrict weight, size_t rows, int size, double eps,
-                                real *restrict rrms_of)
+static RT_ROW_KERNEL(scale_to_rms,
+                     (real *restrict y, const real *restrict x, const real *restrict weight,
+                      size_t rows, int size, double eps, real *restrict rrms_of),
+                     (y, x, weight, rows, size, eps, rrms_of))
 {
     for (size_t r = 0; r < rows; r++, x += size, y += size) {
         real squares = 0;
@@ -25,9 +28,10 @@ RT_ROW_KERNEL void scale_to_rms(real *restrict y, const real *restrict x,
 }
 
 /* With h the normalised row and d = dy * weight: dx = rrms (d - h mean(d h)), in place of dy. */
-RT_ROW_KERNEL void rms_gradients(real *restrict g, const real *restrict x,
-                                 const real *restrict weight, real *restrict dweight, size_t rows,
-                                 int size, const real *restrict rrms_of)
+static RT_ROW_KERNEL(rms_gradients,
+                     (real *restrict g, const real *restrict x, const real *restrict weight,
+                      real *restrict dweight, size_t rows, int size, const real *restrict rrms_of),
+                     (g, x, weight, dweight, rows, size, rrms_of))
 {
     for (size_t r = 0; r < rows; r++, x += size, g += size) {
         const real rrms = rrms_of[r];
@@ -50,23 +54,30 @@ static void rms_norm_forward(const rt_node *n)
     scale_to_rms(n->out->data, x->data, n->in[1]->data, rt_rows(x), rt_columns(x), a->eps, a->rrms);
 }
 
+static size_t rms_norm_room(const rt_node *n, rt_pass pass)
+{
+    return pass == RT_BACKWARD ? (size_t)rt_columns(n->out) * sizeof(real) : 0;
+}
+
 static void rms_norm_backward(const rt_node *n)
 {
     const rms_norm_args *a = n->args;
     const rt_tensor *x = n->in[0];
     const size_t size = (size_t)rt_columns(x);
     /* The kernel adds up dweight; one that nobody wants, to zeros of its own. */
-    real *unwanted = rt_graph_scratch(n->graph, size, sizeof(real));
-    if (!unwanted)
-        return;
+    real *unwanted = rt_room(n);
     memset(unwanted, 0, size * sizeof *unwanted);
     real *dweight = rt_grad(n, 1);
     rms_gradients(n->out->grad, x->data, n->in[1]->data, dweight ? dweight : unwanted, rt_rows(x),
                   (int)size, a->rrms);
-    rt_grad_pass(n, 0);
+    rt_grad_pass(n);
 }
 
-const rt_op rt_op_rms_norm = {"rms_norm", rms_norm_forward, rms_norm_backward};
+const rt_op rt_op_rms_norm = {.name = "rms_norm",
+                              .forward = rms_norm_forward,
+                              .backward = rms_norm_backward,
+                              .room = rms_norm_room,
+                              .passes = 1};
 
 rt_tensor *rt_rms_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, double eps)
 {
@@ -77,6 +88,6 @@ rt_tensor *rt_rms_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, double eps)
                              rt_shape_text(x), rt_shape_text(weight));
     if (!(eps >= 0 && eps < INFINITY))
         return rt_graph_fail(g, RT_ARGUMENT, "[rms_norm] eps must be >= 0; got %g", eps);
-    const rms_norm_args args = {eps, rt_graph_memory(g, rt_rows(x), sizeof(real))};
+    const rms_norm_args args = {eps, rt_graph_numbers(g, rt_rows(x), sizeof(real))};
     return RT_APPLY(g, &rt_op_rms_norm, rt_tensor_shape(x), &args, x, weight);
 }

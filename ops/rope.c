@@ -1,5 +1,7 @@
 #include "ops/rotation.h"
 
+#include "core/row_kernels.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -69,8 +71,10 @@ static inline void add_turns(double *restrict sum, real *restrict turn, const re
     }
 }
 
-RT_ROW_KERNEL void rotate_interleaved(real *y, const real *x, const real *cosine, const real *sine,
-                                      extent e, real sign, bool add)
+static RT_ROW_KERNEL(rotate_interleaved,
+                     (real *y, const real *x, const real *cosine, const real *sine, extent e,
+                      real sign, bool add),
+                     (y, x, cosine, sine, e, sign, add))
 {
     if (add)
         rotate(y, x, cosine, sine, e, 2, 1, sign, true);
@@ -78,8 +82,10 @@ RT_ROW_KERNEL void rotate_interleaved(real *y, const real *x, const real *cosine
         rotate(y, x, cosine, sine, e, 2, 1, sign, false);
 }
 
-RT_ROW_KERNEL void rotate_half(real *y, const real *x, const real *cosine, const real *sine,
-                               extent e, real sign, bool add)
+static RT_ROW_KERNEL(rotate_half,
+                     (real *y, const real *x, const real *cosine, const real *sine, extent e,
+                      real sign, bool add),
+                     (y, x, cosine, sine, e, sign, add))
 {
     if (add)
         rotate(y, x, cosine, sine, e, 1, (size_t)e.pairs, sign, true);
@@ -87,14 +93,18 @@ RT_ROW_KERNEL void rotate_half(real *y, const real *x, const real *cosine, const
         rotate(y, x, cosine, sine, e, 1, (size_t)e.pairs, sign, false);
 }
 
-RT_ROW_KERNEL void turn_interleaved(double *sum, real *turn, const real *y, const real *dy,
-                                    const double *position, extent e)
+static RT_ROW_KERNEL(turn_interleaved,
+                     (double *sum, real *turn, const real *y, const real *dy,
+                      const double *position, extent e),
+                     (sum, turn, y, dy, position, e))
 {
     add_turns(sum, turn, y, dy, position, e, 2, 1);
 }
 
-RT_ROW_KERNEL void turn_half(double *sum, real *turn, const real *y, const real *dy,
-                             const double *position, extent e)
+static RT_ROW_KERNEL(turn_half,
+                     (double *sum, real *turn, const real *y, const real *dy,
+                      const double *position, extent e),
+                     (sum, turn, y, dy, position, e))
 {
     add_turns(sum, turn, y, dy, position, e, 1, (size_t)e.pairs);
 }
@@ -134,9 +144,7 @@ static void add_theta_gradient(const rt_node *n, const rt_rotation *r)
     real *dtheta = rt_grad(n, 1);
     if (!dtheta)
         return;
-    double *sum = rt_graph_scratch(n->graph, columns, sizeof(double) + sizeof(real));
-    if (!sum)
-        return;
+    double *sum = rt_room(n);
     memset(sum, 0, columns * sizeof *sum);
     sum_turns(sum, (real *)(sum + columns), n->out, r);
     for (size_t i = 0; i < columns; i++) {
@@ -157,6 +165,14 @@ static void rope_forward(const rt_node *n)
     rotate_all(n->out->data, n->in[0]->data, n->out, r, 1, false);
 }
 
+/* The sums of a learned theta. */
+static size_t rope_room(const rt_node *n, rt_pass pass)
+{
+    const rt_rotation *r = rotation_of(n);
+    const bool sums = pass == RT_BACKWARD && n->in[1] && n->in[1]->wants_grad;
+    return sums ? (size_t)r->heads * (size_t)r->pairs * (sizeof(double) + sizeof(real)) : 0;
+}
+
 static void rope_backward(const rt_node *n)
 {
     const rt_rotation *r = rotation_of(n);
@@ -167,7 +183,10 @@ static void rope_backward(const rt_node *n)
     add_theta_gradient(n, r);
 }
 
-const rt_op rt_op_rope = {"rope", rope_forward, rope_backward};
+const rt_op rt_op_rope = {.name = "rope",
+                          .forward = rope_forward,
+                          .backward = rope_backward,
+                          .room = rope_room};
 
 rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *r)
 {

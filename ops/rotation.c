@@ -1,6 +1,7 @@
 #include "ops/rotation.h"
 
 #include "core/memory.h"
+#include "core/row_kernels.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,10 +46,11 @@ static void fill_angles(angles row, double position, const double *theta, int co
     }
 }
 
-RT_ROW_KERNEL void add_angles(real *restrict cosine, real *restrict sine,
-                              const double *restrict a_cosine, const double *restrict a_sine,
-                              const double *restrict b_cosine, const double *restrict b_sine,
-                              int count)
+static RT_ROW_KERNEL(add_angles,
+                     (real *restrict cosine, real *restrict sine, const double *restrict a_cosine,
+                      const double *restrict a_sine, const double *restrict b_cosine,
+                      const double *restrict b_sine, int count),
+                     (cosine, sine, a_cosine, a_sine, b_cosine, b_sine, count))
 {
     for (int i = 0; i < count; i++) {
         cosine[i] = (real)(a_cosine[i] * b_cosine[i] - a_sine[i] * b_sine[i]);
@@ -62,8 +64,8 @@ static bool fill_consecutive(rt_graph *g, real *cosine, real *sine, double first
 {
     const size_t columns = (size_t)count;
     double *room = rt_graph_scratch(g, 2 * (BLOCK + 1) * columns, sizeof *room);
-    if (!room)
-        return false;
+    if (!room || rt_graph_is_dry(g))
+        return room;
     const angles a = {room + 2 * BLOCK * columns, room + (2 * BLOCK + 1) * columns};
     angles b[BLOCK];
     for (size_t k = 0; k < BLOCK; k++) {
@@ -82,8 +84,8 @@ static bool fill_consecutive(rt_graph *g, real *cosine, real *sine, double first
 static double *theta_values(rt_graph *g, const rt_tensor *theta, rt_theta_form form)
 {
     size_t count = rt_size(theta);
-    double *values = rt_graph_memory(g, count, sizeof *values);
-    for (size_t i = 0; values && i < count; i++) {
+    double *values = rt_graph_numbers(g, count, sizeof *values);
+    for (size_t i = 0; values && i < count && !rt_graph_is_dry(g); i++) {
         double held = (double)theta->data[i];
         values[i] = form == RT_THETA_LOG ? exp(held) : held;
     }
@@ -133,16 +135,17 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
         return NULL;
     rt_rotation *r = rt_graph_memory(g, 1, sizeof *r);
     double *values = theta_values(g, theta, form);
-    double *position = rt_graph_memory(g, rows, sizeof *position);
-    real *cosine = rt_graph_memory(g, rows * (size_t)columns, sizeof *cosine);
-    real *sine = rt_graph_memory(g, rows * (size_t)columns, sizeof *sine);
+    double *position = rt_graph_numbers(g, rows, sizeof *position);
+    real *cosine = rt_graph_numbers(g, rows * (size_t)columns, sizeof *cosine);
+    real *sine = rt_graph_numbers(g, rows * (size_t)columns, sizeof *sine);
     if (!r || !values || !position || !cosine || !sine)
         return NULL;
-    for (size_t row = 0; row < rows; row++)
+    for (size_t row = 0; row < rows && !rt_graph_is_dry(g); row++) {
         position[row] = positions.at ? positions.at[row] : positions.offset + (double)row;
-    for (size_t row = 0; positions.at && row < rows; row++)
-        fill_row(cosine + row * (size_t)columns, sine + row * (size_t)columns, position[row],
-                 values, columns, magnitude);
+        if (positions.at)
+            fill_row(cosine + row * (size_t)columns, sine + row * (size_t)columns, position[row],
+                     values, columns, magnitude);
+    }
     if (!positions.at &&
         !fill_consecutive(g, cosine, sine, positions.offset, rows, values, columns, magnitude))
         return NULL;
@@ -195,12 +198,12 @@ rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, int pairs, rt_p
                              pairs, T, (int)pairing, magnitude, offset);
     const size_t rows = (size_t)T, columns = (size_t)pairs;
     rt_rotation *r = rt_graph_memory(g, 1, sizeof *r);
-    double *position = rt_graph_memory(g, rows, sizeof *position);
-    real *cosine = rt_graph_memory(g, 2 * rows * columns + 1, sizeof *cosine);
+    double *position = rt_graph_numbers(g, rows, sizeof *position);
+    real *cosine = rt_graph_numbers(g, 2 * rows * columns + 1, sizeof *cosine);
     if (!r || !position || !cosine)
         return NULL;
     real *sine = cosine + rows * columns;
-    for (size_t row = 0; row < rows; row++) {
+    for (size_t row = 0; row < rows && !rt_graph_is_dry(g); row++) {
         position[row] = offset + (double)row;
         fill_row(cosine + row * columns, sine + row * columns, position[row], theta, pairs,
                  magnitude);
@@ -244,11 +247,12 @@ rt_status rt_rotation_reserve(rt_rotation_table *table, int length)
     if (length <= r->length)
         return rt_ok();
     const size_t rows = (size_t)length, columns = (size_t)r->pairs;
-    double *position = rt_alloc(rows, sizeof(double) + 2 * columns * sizeof(real));
+    double *position =
+        rt_alloc_or_count(table->tally, rows, sizeof(double) + 2 * columns * sizeof(real));
     if (!position)
         return rt_out_of_memory("a rotation table");
     real *cosine = (real *)(position + rows), *sine = cosine + rows * columns;
-    for (size_t m = 0; m < rows; m++) {
+    for (size_t m = 0; m < rows && !table->tally; m++) {
         position[m] = (double)m;
         fill_row(cosine + m * columns, sine + m * columns, (double)m, table->theta, r->pairs,
                  r->magnitude);

@@ -1,8 +1,12 @@
 #include "ops/ops.h"
+
+#include "core/row_kernels.h"
 #include "ops/rows.h"
 #include "ops/vector_math.h"
 
-RT_ROW_KERNEL void softmax_row(real *restrict y, const real *restrict x, int size)
+static RT_ROW_KERNEL(softmax_row,
+                     (real *restrict y, const real *restrict x, int size),
+                     (y, x, size))
 {
     const real largest = rt_row_largest(x, size, x[0]);
     real sum = 0;
@@ -16,8 +20,9 @@ RT_ROW_KERNEL void softmax_row(real *restrict y, const real *restrict x, int siz
 }
 
 /* dx = y (dy - sum(dy y)). */
-RT_ROW_KERNEL void softmax_row_gradient(real *restrict dx, const real *restrict y,
-                                        const real *restrict g, int size)
+static RT_ROW_KERNEL(softmax_row_gradient,
+                     (real *restrict dx, const real *restrict y, const real *restrict g, int size),
+                     (dx, y, g, size))
 {
     real product = 0;
 #pragma omp simd reduction(+ : product)
@@ -43,7 +48,9 @@ static void softmax_backward(const rt_node *n)
                              n->out->grad + r * (size_t)size, size);
 }
 
-const rt_op rt_op_softmax = {"softmax", softmax_forward, softmax_backward};
+const rt_op rt_op_softmax = {.name = "softmax",
+                             .forward = softmax_forward,
+                             .backward = softmax_backward};
 
 rt_tensor *rt_softmax(rt_graph *g, rt_tensor *x)
 {
@@ -54,15 +61,18 @@ rt_tensor *rt_softmax(rt_graph *g, rt_tensor *x)
 
 /* ---- log_softmax ---- */
 
-RT_ROW_KERNEL void log_softmax_row(real *restrict y, const real *restrict x, int size, real log_sum)
+static RT_ROW_KERNEL(log_softmax_row,
+                     (real *restrict y, const real *restrict x, int size, real log_sum),
+                     (y, x, size, log_sum))
 {
     for (int i = 0; i < size; i++)
         y[i] = x[i] - log_sum;
 }
 
 /* dx = dy - e^y sum(dy). */
-RT_ROW_KERNEL void log_softmax_row_gradient(real *restrict dx, const real *restrict y,
-                                            const real *restrict g, int size)
+static RT_ROW_KERNEL(log_softmax_row_gradient,
+                     (real *restrict dx, const real *restrict y, const real *restrict g, int size),
+                     (dx, y, g, size))
 {
     real sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -90,7 +100,9 @@ static void log_softmax_backward(const rt_node *n)
                                  n->out->grad + r * (size_t)size, size);
 }
 
-const rt_op rt_op_log_softmax = {"log_softmax", log_softmax_forward, log_softmax_backward};
+const rt_op rt_op_log_softmax = {.name = "log_softmax",
+                                 .forward = log_softmax_forward,
+                                 .backward = log_softmax_backward};
 
 rt_tensor *rt_log_softmax(rt_graph *g, rt_tensor *x)
 {

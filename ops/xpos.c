@@ -56,15 +56,15 @@ rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *r, int T, doubl
     const size_t columns = (size_t)r->heads * (size_t)r->pairs, pairs = (size_t)r->pairs;
     const size_t rows = (size_t)r->sequences * (size_t)T;
     rt_rotation *decayed = rt_graph_memory(g, 1, sizeof *decayed);
-    double *position = rt_graph_memory(g, rows + 2 * pairs, sizeof *position);
-    real *cosine = rt_graph_memory(g, 2 * rows * columns + 1, sizeof *cosine);
+    double *position = rt_graph_numbers(g, rows + 2 * pairs, sizeof *position);
+    real *cosine = rt_graph_numbers(g, 2 * rows * columns + 1, sizeof *cosine);
     if (!decayed || !position || !cosine)
         return NULL;
     double *log_zeta = position + rows, *factor = log_zeta + pairs;
     real *sine = cosine + rows * columns;
-    for (int i = 0; i < r->pairs; i++)
+    for (int i = 0; i < r->pairs && !rt_graph_is_dry(g); i++)
         log_zeta[i] = log(rt_xpos_zeta(i, r->pairs));
-    for (size_t row = 0; row < rows; row++) {
+    for (size_t row = 0; row < rows && !rt_graph_is_dry(g); row++) {
         const size_t from = row / (size_t)T * (size_t)r->length + row % (size_t)T;
         position[row] = r->position[from];
         if (!fill_factors(g, factor, log_zeta, r->pairs, position[row], scale))

@@ -32,6 +32,12 @@ for folder in ops models; do
     refuse $folder '(^|[^a-z_])(fopen|open|fread|H5[A-Z][a-z_0-9]*)\(' 'see files'
 done
 
+# Children are normal processes that end with their parents: one file forks and waits.
+for folder in core ops models data io train/*/ train; do
+    refuse "${folder%/}" '(^|[^a-z_])(v?fork|wait(pid|id)?|popen|system|posix_spawnp?)\(' \
+        'fork or wait but by data/process.h' '^data/process\.c:'
+done
+
 # Every folder of train/ may include itself and those before it, the files on top all of them.
 rooms="text config checkpoint huggingface folder world step report run sweep"
 above=$rooms

@@ -245,12 +245,14 @@ expect t5-bias study t5-bias t5-bias.csv <<'END'
 | 64 and more, never seen | +0.25 ± 0.00 |
 END
 
-# The pages are what their tables come to: made again, they are as they were.
+# The pages are what their tables come to: emptied and made again, they are as they were.
 for part in theta text; do
     tree=$work/$part
     mkdir -p "$tree/docs"
     cp -r "$lib/../../scripts" "$tree/scripts"
-    cp -r "$lib/../../docs/$part.md" "$tree/docs/"
+    awk '/^<!-- end / { print "No table is made for this place."; skip = 0 }
+        !skip { print }
+        /^<!-- begin / { skip = 1 }' "$lib/../../docs/$part.md" >"$tree/docs/$part.md"
     [ ! -d "$lib/../../docs/$part" ] || cp -r "$lib/../../docs/$part" "$tree/docs/"
     "$tree/scripts/$part-study" tables 2>error || { cat error >&2; failed=1; }
     diff "$lib/../../docs/$part.md" "$tree/docs/$part.md" >difference && continue

@@ -7,6 +7,7 @@
  */
 
 #include "core/memory.h"
+#include "core/row_kernels.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -55,8 +56,14 @@ static inline void say_skipped(const char *function, const char *need)
 
 #define NEEDS_PROGRAM(name) NEEDS(!system("command -v " name " >/dev/null"), name)
 
+/* With the row kernels that ROTOR_ROW_KERNELS names, as the programs under test. */
 static inline int run_suite(Suite *suite)
 {
+    const rt_status status = rt_row_set_use_named(getenv("ROTOR_ROW_KERNELS"));
+    if (status.code) {
+        fprintf(stderr, "ROTOR_ROW_KERNELS: %s\n", status.message);
+        return EXIT_FAILURE;
+    }
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

@@ -1,4 +1,5 @@
 #include "core/memory.h"
+#include "data/process.h"
 #include "revision.h"
 #include "train/config/config.h"
 #include "train/decay.h"
@@ -7,6 +8,7 @@
 #include "train/run/arguments.h"
 #include "train/run/compare_hosts.h"
 #include "train/run/found.h"
+#include "train/run/kernels.h"
 #include "train/run/run.h"
 #include "train/step/memory_check.h"
 #include "train/sweep/runs.h"
@@ -15,7 +17,6 @@
 #include "train/world/helper.h"
 #include "train/world/world.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -50,11 +51,25 @@ static rt_exit conclude_in(const rt_world *world, rt_status status)
     return rt_world_rank(world) ? rt_exit_of(status.code) : conclude(status);
 }
 
+/* What each phase takes at most, beyond the program and its data. */
+static void print_memory(const rt_memory_need *need)
+{
+    static const char *const names[] = {RT_MEMORY_PHASES(RT_CHOICE_WORD)};
+    const double mega = 1e6;
+    printf("memory, MB:");
+    for (int i = 0; i < RT_PHASES; i++)
+        printf("%s %s %.0f", i ? "," : "", names[i], need->at[i].resident / mega);
+    printf("\n");
+}
+
 static rt_exit check(const rt_config *config, const rt_arguments *arguments)
 {
-    const rt_status status = rt_run_check(config, arguments);
-    if (!status.code)
+    rt_memory_need need;
+    const rt_status status = rt_run_check(config, arguments, &need);
+    if (!status.code) {
         printf("%s: configuration and data are good\n", config->file);
+        print_memory(&need);
+    }
     return conclude(status);
 }
 
@@ -157,7 +172,10 @@ static rt_exit obey(const rt_arguments *arguments)
     rt_config config;
     rt_sweep sweep = {0};
     rt_exit code = load(&config, arguments, knows_sweeps(arguments->command) ? &sweep : NULL);
-    if (!code && arguments->command == RT_COMMAND_PRINT_CONFIG) {
+    const bool prints = arguments->command == RT_COMMAND_PRINT_CONFIG;
+    if (!code && !prints)
+        code = conclude_in(arguments->world, rt_kernels_begin(&config, arguments));
+    if (!code && prints) {
         code = print_text(stdout, rt_config_print(&config));
     } else if (!code) {
         if (!arguments->quiet && arguments->override_count)
@@ -170,18 +188,6 @@ static rt_exit obey(const rt_arguments *arguments)
     }
     rt_sweep_free(&sweep);
     return code;
-}
-
-/* A file that is opened while a standard stream is closed would take its place, and get what
- * is printed. Results that are printed to a closed stream must fail: it is not written to. */
-static void occupy_standard_streams(void)
-{
-    int fd;
-    do
-        fd = open("/dev/null", O_RDONLY);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        close(fd);
 }
 
 /* Results that could not be printed are a failure. */
@@ -209,8 +215,8 @@ static rt_exit conclude_beginning(const rt_world *world, rt_status status)
 
 int main(int argc, char **argv)
 {
+    rt_process_normalize(); /* before anything is opened */
     rt_arguments arguments;
-    occupy_standard_streams();
     rt_status status = rt_arguments_parse(&arguments, argc, argv);
     const bool first = rt_world_launched_rank() == 0;
     if (status.code) {
@@ -218,13 +224,17 @@ int main(int argc, char **argv)
             fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
         return RT_EXIT_CONFIG;
     }
+    status = rt_kernels_of_environment();
+    if (status.code)
+        return end(conclude(status));
     if (!first && arguments.command != RT_COMMAND_TRAIN)
         return RT_EXIT_DONE; /* what is not a training is done by process 0 */
     arguments.revision = ROTOR_REVISION;
     if (arguments.command == RT_COMMAND_HELP)
         return end(print_help());
     if (arguments.command == RT_COMMAND_VERSION) {
-        printf("rotor %s (%s)\n", ROTOR_VERSION, RT_PRECISION);
+        char kernels[RT_KERNELS_SIZE];
+        printf("rotor %s (%s)\n%s\n", ROTOR_VERSION, RT_PRECISION, rt_kernels_describe(kernels));
         return end(RT_EXIT_DONE);
     }
     status = rt_address_space_check();
@@ -232,7 +242,8 @@ int main(int argc, char **argv)
         return end(conclude(status));
     if (arguments.command != RT_COMMAND_TRAIN)
         return end(obey(&arguments));
-    if (rt_world_launched_size() > 1)
+    status = rt_kernels_begin_early(&arguments);
+    if (!status.code && rt_world_launched_size() > 1)
         status = rt_helper_begin(&arguments.helper, rt_sweep_member, &arguments);
     if (!status.code)
         status = rt_world_begin(&arguments.world);

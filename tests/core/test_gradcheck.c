@@ -94,7 +94,9 @@ static void square_backward(const rt_node *n)
     }
 }
 
-static const rt_op square_op = {"square", square_forward, square_backward};
+static const rt_op square_op = {.name = "square",
+                                .forward = square_forward,
+                                .backward = square_backward};
 
 static rt_tensor *square(rt_graph *g, rt_tensor *const *in, void *context)
 {

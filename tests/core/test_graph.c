@@ -17,7 +17,9 @@ static void times_backward(const rt_node *n)
         dx[i] += *(const real *)n->args * n->out->grad[i];
 }
 
-static const rt_op times_op = {"times", times_forward, times_backward};
+static const rt_op times_op = {.name = "times",
+                               .forward = times_forward,
+                               .backward = times_backward};
 
 static rt_tensor *times(rt_graph *g, rt_tensor *x, real factor)
 {
@@ -40,10 +42,13 @@ static void plus_backward(const rt_node *n)
     real *dy = rt_grad(n, 1);
     for (size_t i = 0; dy && i < rt_size(n->out); i++)
         dy[i] += n->out->grad[i];
-    rt_grad_pass(n, 0);
+    rt_grad_pass(n);
 }
 
-static const rt_op plus_op = {"plus", plus_forward, plus_backward};
+static const rt_op plus_op = {.name = "plus",
+                              .forward = plus_forward,
+                              .backward = plus_backward,
+                              .passes = 1};
 
 static rt_tensor *plus(rt_graph *g, rt_tensor *x, rt_tensor *y)
 {
@@ -94,6 +99,27 @@ START_TEST(gradients_of_leaves_add_up_over_calls)
         expect_ok(rt_graph_backward_from(g, times(g, &x, 5), upstream));
     }
     expect_gradient(15);
+    rt_graph_free(g);
+}
+END_TEST
+
+/* Gradients of results have been handed on, and ops have used up what they saved. */
+START_TEST(a_graph_goes_backward_once_until_it_is_cleared)
+{
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = leaf();
+    rt_tensor *y = times(g, &x, 2);
+    expect_ok(rt_graph_backward_from(g, plus(g, y, y), upstream));
+    for (int later = 0; later < 2; later++) {
+        const rt_status status = rt_graph_backward_from(g, later ? times(g, &x, 3) : y, upstream);
+        ck_assert_int_eq(status.code, RT_ARGUMENT);
+        ck_assert_str_eq(status.message, "[backward] an earlier backward has used up the tape: "
+                                         "clear the graph and compute the output again");
+    }
+    expect_gradient(4);
+    rt_graph_clear(g);
+    expect_ok(rt_graph_backward_from(g, times(g, &x, 2), upstream));
+    expect_gradient(6);
     rt_graph_free(g);
 }
 END_TEST
@@ -265,6 +291,47 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+/* Rounds of several sizes, of which each fills chunks of memory in its own way. */
+static rt_graph_need need_of(rt_graph *g, real *numbers)
+{
+    static const int sizes[] = {LONG, 7, 3 * LONG, 2 * LONG};
+    for (size_t round = 0; round < sizeof sizes / sizeof *sizes; round++) {
+        rt_tensor x = rt_tensor_of(numbers, numbers, RT_SHAPE_OF(sizes[round]));
+        rt_graph_clear(g);
+        rt_graph_record(g, round % 2 == 0);
+        const rt_arena_mark mark = rt_graph_here(g);
+        rt_tensor *y = times(g, &x, 1);
+        for (int link = 0; link < 4; link++)
+            y = rt_graph_keep(g, mark, plus(g, times(g, y, 1), y));
+        if (round % 2 == 0)
+            expect_ok(rt_graph_backward_from(g, y, numbers));
+        expect_ok(rt_graph_status(g));
+    }
+    return rt_graph_needs(g);
+}
+
+/* A dry one asks the heap for descriptions alone. */
+START_TEST(a_dry_graph_needs_what_a_graph_needs_and_has_none_of_it)
+{
+    static real numbers[3 * LONG];
+    rt_graph *g = rt_graph_new(), *dry = rt_graph_new_dry();
+    const rt_graph_need need = need_of(g, numbers);
+    const rt_graph_need told = need_of(dry, RT_NOWHERE);
+    ck_assert(rt_graph_is_dry(dry) && !rt_graph_is_dry(g));
+    ck_assert_uint_eq(told.touched, need.touched);
+    ck_assert_uint_eq(told.space, need.space);
+    ck_assert_uint_gt(need.touched, 10 * sizeof numbers);
+    ck_assert_uint_gt(need.space, need.touched);
+    ck_assert_uint_eq(rt_graph_peak(dry), rt_graph_peak(g));
+    rt_tensor x = rt_tensor_of(RT_NOWHERE, NULL, RT_SHAPE_OF(1 << 15, 1 << 15));
+    rt_graph_clear(dry);
+    ck_assert_ptr_null(plus(dry, times(dry, &x, 1), &x)); /* which takes (N) */
+    ck_assert_int_eq(rt_graph_status(dry).code, RT_SHAPE);
+    rt_graph_free(dry);
+    rt_graph_free(g);
+}
+END_TEST
+
 START_TEST(memory_of_the_size_max_is_refused)
 {
     rt_graph *g = rt_graph_new();
@@ -282,6 +349,7 @@ int main(void)
     TCase *tests = leak_checked_case(suite, "graph");
     tcase_add_test(tests, a_tensor_used_twice_gets_both_gradients);
     tcase_add_test(tests, gradients_of_leaves_add_up_over_calls);
+    tcase_add_test(tests, a_graph_goes_backward_once_until_it_is_cleared);
     tcase_add_test(tests, what_does_not_lead_to_the_output_gets_nothing);
     tcase_add_test(tests, without_recording_or_a_wish_no_node_is_left);
     tcase_add_test(tests, of_a_chain_only_the_last_result_is_kept);
@@ -290,6 +358,7 @@ int main(void)
     tcase_add_test(tests, backward_wants_a_single_number_that_was_computed);
     tcase_add_test(tests, a_steady_loop_makes_no_call_to_the_heap);
     tcase_add_test(tests, every_allocation_may_fail);
+    tcase_add_test(tests, a_dry_graph_needs_what_a_graph_needs_and_has_none_of_it);
     tcase_add_test(tests, memory_of_the_size_max_is_refused);
     return run_suite(suite);
 }

@@ -263,6 +263,13 @@ START_TEST(special_ids_are_found_by_template_and_name)
                      "\"SpecialToken\":{\"id\":\"</s>\"}},{\"Sequence\":{\"id\":\"A\"}},{"
                      "\"SpecialToken\":{\"id\":\"<s>\"}}]}]}"),
                 7, 8, RT_NO_ID, 7);
+    /* of two before a text or behind it, the first */
+    has_special(with("\"post_processor\":null",
+                     "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{"
+                     "\"SpecialToken\":{\"id\":\"</s>\"}},{\"SpecialToken\":{\"id\":\"<s>\"}},{"
+                     "\"Sequence\":{\"id\":\"A\"}},{\"SpecialToken\":{\"id\":\"<s>\"}},{"
+                     "\"SpecialToken\":{\"id\":\"</s>\"}}]}"),
+                7, 8, RT_NO_ID, 7);
 }
 END_TEST
 
@@ -504,6 +511,39 @@ START_TEST(a_line_without_blanks_is_no_special_case)
 }
 END_TEST
 
+/* Each word a second time, which finds what was kept of the first if it is short enough. The text
+ * is long enough for words to be kept. */
+START_TEST(a_word_that_comes_again_has_the_same_ids)
+{
+    enum { LONGEST = 40, TURNS = 8, SIZE = TURNS * LONGEST * (LONGEST + 3) };
+    char *text = rt_alloc(SIZE, 1);
+    int32_t *ids = rt_alloc(SIZE, sizeof *ids);
+    rt_unknown unknown;
+    size_t size = 0;
+    int count, at = 0;
+    rt_vocabulary *v = bpe_of(small);
+    for (int i = 0; i < 2 * TURNS * LONGEST; i++) {
+        text[size++] = ' ';
+        for (int k = 0; k < 1 + i / 2 % LONGEST; k++)
+            text[size++] = "abc"[k % 3];
+    }
+    ck_assert_uint_eq(size, SIZE);
+    ck_assert(!rt_vocabulary_encode(v, text, size, ids, &count, &unknown).code);
+    for (int i = 0; i < 2 * TURNS * LONGEST; i++) {
+        const int letters = 1 + i / 2 % LONGEST;
+        ck_assert_int_eq(ids[at++], letters == 1 ? 6 : 3);
+        for (int k = 0; k + 3 <= letters; k += 3)
+            ck_assert_msg(ids[at++] == 5, "turn %d of %d letters", i, letters);
+        if (letters > 1 && letters % 3)
+            ck_assert_int_eq(ids[at++], letters % 3 == 1 ? 0 : 4);
+    }
+    ck_assert_int_eq(at, count);
+    rt_free(text);
+    rt_free(ids);
+    rt_vocabulary_free(v);
+}
+END_TEST
+
 /* ---- NFC ---- */
 
 static void is_composed(const char *text, const char *expected)
@@ -710,6 +750,7 @@ int main(void)
     tcase_add_test(tests, a_zero_in_the_file_is_refused);
     tcase_add_test(tests, an_empty_file_and_an_alphabet_are_refused);
     tcase_add_test(tests, a_line_without_blanks_is_no_special_case);
+    tcase_add_test(tests, a_word_that_comes_again_has_the_same_ids);
     tcase_add_test(tests, letters_and_marks_are_composed);
     tcase_add_test(tests, a_text_of_marks_is_sorted_by_class);
     tcase_add_test(tests, a_sequence_begins_with_the_token_that_begins_a_text);

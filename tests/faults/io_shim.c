@@ -231,11 +231,16 @@ int close(int file)
     return failed ? -1 : (int)end(SHIM_CLOSE, result);
 }
 
+int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
+{
+    return fails(SHIM_RENAME) ? -1
+                              : (int)end(SHIM_RENAME, syscall(SYS_renameat2, from_folder, from,
+                                                              to_folder, to, flags));
+}
+
 int rename(const char *from, const char *to)
 {
-    return fails(SHIM_RENAME)
-               ? -1
-               : (int)end(SHIM_RENAME, syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+    return renameat2(AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
 int mkdir(const char *path, mode_t mode)
@@ -248,6 +253,13 @@ int unlink(const char *path)
 {
     return fails(SHIM_UNLINK) ? -1
                               : (int)end(SHIM_UNLINK, syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+}
+
+int rmdir(const char *path)
+{
+    return fails(SHIM_UNLINK)
+               ? -1
+               : (int)end(SHIM_UNLINK, syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR));
 }
 
 int remove(const char *path)

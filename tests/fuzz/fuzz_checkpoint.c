@@ -4,8 +4,8 @@
 #include "fuzz.h"
 
 #include "core/memory.h"
+#include "sealing.h"
 #include "train/checkpoint/checkpoint.h"
-#include "train/checkpoint/sealed.h"
 
 #include <stdlib.h>
 
@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const char *path = fuzz_file(bytes, 0);
     rt_checkpoint_info info;
     rt_checkpoint_theta theta;
-    if (rt_sealed_write(path, bytes, size).code)
+    if (write_sealed(path, bytes, size).code)
         abort();
     rt_status status = rt_checkpoint_read_info(rt_image_open(path, RT_PARSE_APART), &info);
     if (!status.code)

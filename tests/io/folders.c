@@ -7,8 +7,10 @@
 #include "training/scratch.h"
 
 #include "io/rotor-io.h"
+#include "ops/engine.h"
 
 #include <math.h>
+#include <pthread.h>
 
 static void expect_ok(rt_status status)
 {
@@ -199,6 +201,77 @@ START_TEST(a_damaged_folder_is_no_model)
 }
 END_TEST
 
+/* ---- products ---- */
+
+#ifndef RT_DOUBLE
+
+enum { LABELS = 4 };
+
+typedef struct request {
+    rt_model *model;
+    size_t failing; /* which request of the heap, 0: none */
+    double probabilities[LABELS];
+    rt_status status;
+} request;
+
+static void *classify(void *data)
+{
+    request *r = data;
+    rt_memory_fail_at(r->failing);
+    r->status = rt_model_classify(r->model, "a b", NULL, r->probabilities);
+    rt_memory_fail_at(0);
+    return NULL;
+}
+
+static void copy_to_scratch(const char *fixture, const char *file)
+{
+    char path[PATH_OF_FIXTURE];
+    size_t size;
+    unsigned char *bytes = file_bytes(fixture_path(path, fixture, file), &size);
+    write_bytes(in_scratch(file + strlen("hf/")), bytes, size);
+    free(bytes);
+}
+
+/* A new thread has no memory for the products of oneDNN yet. */
+static void classify_in_thread(request *r)
+{
+    pthread_t thread;
+    ck_assert(!pthread_create(&thread, NULL, classify, r));
+    ck_assert(!pthread_join(thread, NULL));
+}
+
+START_TEST(a_product_without_memory_is_a_status)
+{
+    int products = 0;
+    request whole = {.failing = 0}, r = {.status = {.code = RT_MEMORY}};
+    const rt_status there = rt_engine_use(RT_ENGINE_ONEDNN, RT_MATH_FLOAT);
+    if (there.code)
+        say_skipped(__func__, there.message);
+    make_scratch();
+    copy_to_scratch("sequence", "hf/config.json");
+    copy_to_scratch("sequence", "hf/model.safetensors");
+    copy_to_scratch("masked_lm", "hf/vocab.txt");
+    whole.model = r.model = open_model(scratch);
+    classify_in_thread(&whole);
+    expect_ok(whole.status);
+    for (size_t n = 1; r.status.code && n < 10000; n++) {
+        r.failing = n;
+        classify_in_thread(&r);
+        ck_assert(!r.status.code || r.status.code == RT_MEMORY);
+        products += strstr(r.status.message, "a matrix product") != NULL;
+    }
+    expect_ok(r.status);
+    for (int i = 0; i < LABELS; i++)
+        ck_assert_double_eq(r.probabilities[i], whole.probabilities[i]);
+    ck_assert(there.code || products > 0);
+    ck_assert(!rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT).code);
+    rt_model_close(whole.model);
+    remove_scratch();
+}
+END_TEST
+
+#endif
+
 int main(void)
 {
     const int count = (int)(sizeof names / sizeof *names);
@@ -210,5 +283,8 @@ int main(void)
     tcase_add_loop_test(tests, a_folder_saved_as_a_checkpoint_opens_to_the_same_bits, 0, count);
     tcase_add_loop_test(tests, a_model_exported_as_a_folder_opens_as_it_was, 0, count);
     tcase_add_test(tests, a_damaged_folder_is_no_model);
+#ifndef RT_DOUBLE
+    tcase_add_test(tests, a_product_without_memory_is_a_status);
+#endif
     return run_suite(suite);
 }

@@ -324,6 +324,31 @@ START_TEST(a_trained_model_saved_and_opened_is_the_same_to_the_bit)
 }
 END_TEST
 
+/* In a checkpoint and in a folder, from which it is saved again. */
+START_TEST(a_theta_that_began_below_0_is_saved_and_opened)
+{
+    train("raw", "theta.form=raw train.steps=2 train.checkpoint_every=2");
+    rt_model *model = open_model("runs/raw/checkpoints/step-00000002.h5");
+    double theta[] = {-0.5, 0, 0.25, -1e-3}, again[4];
+    rt_roformer_set_theta(model->roformer, theta);
+    memcpy(model->roformer->theta_start, theta, sizeof theta);
+    expect_ok(rt_model_save(model, "saved.h5"));
+    expect_ok(rt_model_export(model, "folder"));
+    rt_model_close(model);
+    model = open_model("saved.h5");
+    ck_assert_mem_eq(model->roformer->theta_start, theta, sizeof theta);
+    rt_model_close(model);
+    model = open_model("folder");
+    expect_ok(rt_model_save(model, "saved.h5"));
+    rt_model_close(model);
+    model = open_model("saved.h5");
+    rt_roformer_theta(model->roformer, again);
+    ck_assert_mem_eq(again, theta, sizeof theta);
+    ck_assert_mem_eq(model->roformer->theta_start, theta, sizeof theta);
+    rt_model_close(model);
+}
+END_TEST
+
 /* A folder tells nothing of data: neither does its checkpoint, which is read all the same. */
 START_TEST(the_program_takes_a_folder_that_was_saved_as_a_checkpoint)
 {
@@ -498,6 +523,7 @@ int main(void)
     tcase_add_test(tests, a_text_that_cannot_be_read_is_refused);
     tcase_add_test(tests, what_is_cut_or_unknown_is_told);
     tcase_add_test(tests, a_trained_model_saved_and_opened_is_the_same_to_the_bit);
+    tcase_add_test(tests, a_theta_that_began_below_0_is_saved_and_opened);
     tcase_add_test(tests, the_program_takes_a_folder_that_was_saved_as_a_checkpoint);
     tcase_add_test(tests, what_cannot_be_saved_is_refused);
     tcase_add_test(tests, what_is_no_model_is_refused);

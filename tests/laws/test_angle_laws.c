@@ -103,6 +103,31 @@ START_TEST(learned_angles_are_computed_in_double)
 }
 END_TEST
 
+/* Theta, or its logarithm, as a float, and the angles exact: what README tells of heads of 64 at
+ * position 10^4. */
+START_TEST(a_theta_in_float_is_off_by_what_the_readme_says)
+{
+    static const char *const forms[] = {[RT_THETA_LOG] = "(`log`)", [RT_THETA_RAW] = "(`raw`)"};
+    static char readme[1 << 17];
+    char number[16], sentence[64];
+    double theta[PAIRS], worst = 0;
+    FILE *file = fopen(TEST_SOURCES "/../README.md", "r");
+    ck_assert_ptr_nonnull(file);
+    readme[fread(readme, 1, sizeof readme - 1, file)] = '\0';
+    fclose(file);
+    rt_theta_geometric(theta, PAIRS, 10000);
+    for (int i = 0; i < PAIRS; i++) {
+        const volatile float held = (float)(_i == RT_THETA_LOG ? log(theta[i]) : theta[i]);
+        const double used = _i == RT_THETA_LOG ? exp((double)held) : (double)held;
+        worst = rt_worse(worst, 1e4 * fabs(used - theta[i]));
+    }
+    snprintf(number, sizeof number, "%.1e", worst);
+    memmove(strstr(number, "e-0") + 2, strstr(number, "e-0") + 3, 2); /* e-5 for e-05 */
+    snprintf(sentence, sizeof sentence, " %s radians %s", number, forms[_i]);
+    ck_assert_msg(strstr(readme, sentence) != NULL, "README does not say%s", sentence);
+}
+END_TEST
+
 /* What the tests above would find. */
 START_TEST(float_angles_would_be_wrong_by_a_percent)
 {
@@ -133,6 +158,7 @@ int main(void)
     tcase_add_test(tests, fixed_angles_are_computed_in_double);
     tcase_add_test(tests, fixed_angles_are_computed_in_double_far_out);
     tcase_add_test(tests, learned_angles_are_computed_in_double);
+    tcase_add_loop_test(tests, a_theta_in_float_is_off_by_what_the_readme_says, 0, 2);
     tcase_add_test(tests, float_angles_would_be_wrong_by_a_percent);
     return run_suite(suite);
 }

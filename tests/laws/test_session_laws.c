@@ -246,6 +246,61 @@ START_TEST(a_long_text_takes_no_more_than_it_must)
 }
 END_TEST
 
+static double bytes_held(const rt_kv_cache *c)
+{
+    double numbers = 0;
+    for (int l = 0; l < c->layer_count; l++)
+        numbers += 2.0 * c->layers[l].room * (double)c->row + (double)c->state_size;
+    return numbers * sizeof(real);
+}
+
+/* At any time as much as is foreseen, and at the end no less than half of it, since memory
+ * doubles as it grows. The sums of linear attention are there from the start. */
+START_TEST(a_cache_holds_at_most_the_bytes_that_are_foreseen)
+{
+    static const int most_at_once[] = {1, 7, 64};
+    static const row models[] = {{"rope", {.position = {ROPE}}},
+                                 {"shared keys", {.kv_heads = 2, .position = {ROPE}}},
+                                 {"a window of 1", {.window = 1, .position = {ROPE}}},
+                                 {"a window of 10", {.window = 10, .position = {ROPE}}},
+                                 {"a window of 100", {.window = 100, .position = {ROPE}}},
+                                 {"linear", {.position = {ROPE}}}};
+    enum { MODELS = sizeof models / sizeof *models };
+    const int at_once = most_at_once[_i / MODELS];
+    const bool linear = _i % MODELS == MODELS - 1;
+    const rt_roformer_options o =
+        options_of(models + _i % MODELS, RT_KIND_DECODER,
+                   linear ? RT_ATTENTION_LINEAR_ELU : RT_ATTENTION_SOFTMAX);
+    int32_t ids[T];
+    rt_kv_cache cache, *const caches[] = {&cache};
+    rt_roformer *m = make(&o);
+    rt_graph *g = rt_graph_new();
+    draw_text(ids);
+    rt_graph_record(g, false);
+    ck_assert(!rt_kv_cache_init(&cache, &o).code);
+    while (cache.count < T) {
+        const int left = T - cache.count, count = left < at_once ? left : at_once;
+        const rt_roformer_input in = {.B = 1,
+                                      .T = count,
+                                      .ids = ids + cache.count,
+                                      .padding_id = RT_NO_PADDING,
+                                      .caches = caches};
+        rt_graph_clear(g);
+        cache.length = cache.count + count;
+        ck_assert(rt_roformer_encode(m, g, &in) != NULL);
+        cache.count += count;
+        const double foreseen = rt_kv_cache_bytes(&o, cache.count, at_once);
+        ck_assert_msg(bytes_held(&cache) <= foreseen,
+                      "%s, %d at once: %g bytes of %d tokens, %g foreseen",
+                      models[_i % MODELS].name, at_once, bytes_held(&cache), cache.count, foreseen);
+    }
+    ck_assert_double_ge(bytes_held(&cache) * (linear ? 1 : 2), rt_kv_cache_bytes(&o, T, at_once));
+    rt_kv_cache_free(&cache);
+    rt_graph_free(g);
+    rt_roformer_free(m);
+}
+END_TEST
+
 /* Whatever request fails, the session says so, is empty, and can be used again. */
 START_TEST(a_failed_request_empties_the_session)
 {
@@ -411,6 +466,7 @@ int main(void)
     tcase_add_loop_test(tests, a_text_that_was_cut_back_goes_on_as_if_it_had_ended_there, 0, 2);
     tcase_add_test(tests, sums_are_not_cut_back);
     tcase_add_loop_test(tests, a_long_text_takes_no_more_than_it_must, 0, 3);
+    tcase_add_loop_test(tests, a_cache_holds_at_most_the_bytes_that_are_foreseen, 0, 18);
     tcase_add_loop_test(tests, a_failed_request_empties_the_session, 0, 4);
     tcase_add_test(tests, a_text_is_cut_back_alike_in_all_layers_after_a_failure);
     tcase_add_test(tests, what_does_not_fit_is_refused_and_changes_nothing);

@@ -693,6 +693,39 @@ START_TEST(backward_adds_to_what_is_there)
 }
 END_TEST
 
+/* ---- dry runs ---- */
+
+/* What a graph needs for the row: all of it, or forward alone without recording. */
+static size_t bytes_of(const row *r, prepared *p, rt_graph *g, bool backward)
+{
+    static real upstream[1024];
+    for (int i = 0; i < p->count; i++)
+        p->inputs[i] = &p->tensors[i];
+    rt_graph_record(g, backward);
+    rt_tensor *out = r->build(g, p->inputs, NULL);
+    rt_status status =
+        out && backward ? rt_graph_backward_from(g, out, upstream) : rt_graph_status(g);
+    ck_assert_msg(!status.code, "%s: %s", r->op, status.message);
+    const size_t bytes = rt_graph_peak(g);
+    ck_assert_uint_eq(rt_graph_needs(g).touched, bytes); /* which one chunk has room for */
+    rt_graph_free(g);
+    return bytes;
+}
+
+/* Of inputs that are nowhere: nothing is computed. */
+START_TEST(a_dry_run_counts_the_memory_of_a_run)
+{
+    const row *r = rows + _i;
+    prepared p = prepare(r), dry = p;
+    for (int i = 0; i < p.count; i++)
+        dry.tensors[i].data = dry.tensors[i].grad = RT_NOWHERE;
+    for (int backward = 0; backward < 2; backward++)
+        ck_assert_uint_eq(bytes_of(r, &dry, rt_graph_new_dry(), backward),
+                          bytes_of(r, &p, rt_graph_new(), backward));
+    release(&p);
+}
+END_TEST
+
 /* ---- the table is complete ---- */
 
 static bool on_tape(const row *r, const rt_op *op)
@@ -734,6 +767,7 @@ int main(void)
     tcase_add_loop_test(tests, gradient_agrees_with_central_differences, 0, ROWS);
     tcase_add_loop_test(tests, each_input_gets_its_gradient_when_the_others_want_none, 0, ROWS);
     tcase_add_loop_test(tests, backward_adds_to_what_is_there, 0, ROWS);
+    tcase_add_loop_test(tests, a_dry_run_counts_the_memory_of_a_run, 0, ROWS);
     tcase_add_test(tests, every_op_has_a_row_that_uses_it);
     return run_suite(suite);
 }

@@ -39,7 +39,9 @@ static void relu_backward(const rt_node *n)
     }
 }
 
-static const rt_op spoilt_relu = {"spoilt relu", relu_forward, relu_backward};
+static const rt_op spoilt_relu = {.name = "spoilt relu",
+                                  .forward = relu_forward,
+                                  .backward = relu_backward};
 
 /* ---- a network of two layers ---- */
 

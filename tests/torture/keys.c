@@ -164,6 +164,14 @@ static bool is_good(drawn_config *d, const settings *s, const char *path, double
     return !status.code && work_of(&d->config) <= most;
 }
 
+static void write_config(drawn_config *d, const settings *s, const char *path)
+{
+    d->good = is_good(d, s, path, HUGE_VAL);
+    d->text = d->good && (!strcmp(rt_data_task_name(d->config.data.task), "text") ||
+                          rt_data_task_labelled(d->config.data.task));
+    write_text(path, d->ini, strlen(d->ini));
+}
+
 /* The keys whose default is too large for a try, and those that name files. */
 static bool is_always_drawn(const rt_key *key)
 {
@@ -182,6 +190,28 @@ static void spoil(trial *t, settings *s)
     snprintf(s->value[draw(t, count)], RT_FILE_LIST_SIZE, "%s", draw_of(t, wrong));
 }
 
+/* Sets keys one by one, where that leaves the whole good. */
+static void draw_others(trial *t, drawn_config *d, settings *s, const char *path, double most,
+                        bool (*is_drawn)(const rt_key *key), int share)
+{
+    char value[RT_FILE_LIST_SIZE], before[RT_FILE_LIST_SIZE];
+    for (int i = 0; rt_key_at(i); i++) {
+        if (!is_drawn(rt_key_at(i)) || !chance(t, share) || !draw_value(t, i, d->tame, value))
+            continue;
+        snprintf(before, sizeof before, "%s", s->value[i]);
+        snprintf(s->value[i], sizeof s->value[i], "%s", value);
+        if (!is_good(d, s, path, most))
+            snprintf(s->value[i], sizeof s->value[i], "%s", before);
+    }
+}
+
+static bool is_drawn_then(const rt_key *key)
+{
+    return !is_always_drawn(key);
+}
+
+static settings drawn; /* last */
+
 void draw_config(trial *t, drawn_config *d, const char *path, bool small)
 {
     static settings s;
@@ -196,24 +226,66 @@ void draw_config(trial *t, drawn_config *d, const char *path, bool small)
         if (is_good(d, &s, path, most))
             break;
     }
-    /* The others one by one, where they leave the whole good. */
     const int share = 10 + draw(t, 60);
     for (int round = 0; round < 2; round++)
-        for (int i = 0; rt_key_at(i); i++) {
-            if (is_always_drawn(rt_key_at(i)) || !chance(t, share) ||
-                !draw_value(t, i, d->tame, value))
-                continue;
-            char before[RT_FILE_LIST_SIZE];
-            snprintf(before, sizeof before, "%s", s.value[i]);
-            snprintf(s.value[i], sizeof s.value[i], "%s", value);
-            if (!is_good(d, &s, path, most))
-                snprintf(s.value[i], sizeof s.value[i], "%s", before);
-        }
+        draw_others(t, d, &s, path, most, is_drawn_then, share);
+    drawn = s;
     if (!small && chance(t, 12))
         spoil(t, &s);
-    d->good = is_good(d, &s, path, HUGE_VAL);
-    d->text = d->good && !strcmp(rt_data_task_name(d->config.data.task), "text");
-    write_text(path, d->ini, strlen(d->ini));
+    write_config(d, &s, path);
+}
+
+/* Whether a key can have another value in a run that starts from one with the same shapes. */
+static bool is_drawn_again(const rt_key *key)
+{
+    static const char *const names[] = {"theta.learn",
+                                        "theta.form",
+                                        "theta.lr_scale",
+                                        "theta.tolerances",
+                                        "model.dropout",
+                                        "model.activation",
+                                        "model.causal",
+                                        "position.frequencies",
+                                        "position.scaling",
+                                        "position.scale",
+                                        "train.steps",
+                                        "train.eval_every",
+                                        "train.checkpoint_every",
+                                        "train.keep",
+                                        "run.seed",
+                                        "run.log_every",
+                                        "data.objective"};
+    bool named = !strcmp(key->section, "optimizer");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        named |= is_key(key, names[i]);
+    return named;
+}
+
+static void set(settings *s, const char *section, const char *name, const char *value)
+{
+    snprintf(s->value[rt_key_find(section, name)], RT_FILE_LIST_SIZE, "%s", value);
+}
+
+void draw_another(trial *t, drawn_config *d, const char *path, const char *start, const char *theta)
+{
+    set(&drawn, "train", "init_from", start);
+    set(&drawn, "theta", "init_from", "");
+    draw_others(t, d, &drawn, path, most_work, is_drawn_again, 30);
+    static settings before;
+    before = drawn;
+    if (chance(t, 50)) { /* theta crosses 0 */
+        set(&drawn, "theta", "learn", "yes");
+        set(&drawn, "theta", "form", "raw");
+        set(&drawn, "optimizer", "lr", "0.5");
+    }
+    if (chance(t, 40)) {
+        set(&drawn, "theta", "init_from", theta);
+        set(&drawn, "theta", "learn", "yes");
+        set(&drawn, "theta", "init", "frequencies");
+    }
+    if (!is_good(d, &drawn, path, most_work))
+        drawn = before;
+    write_config(d, &drawn, path);
 }
 
 /* ---- the files that configurations name ---- */

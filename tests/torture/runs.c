@@ -47,16 +47,18 @@ static void compare(trial *t, const char *run, const char *name, const char *oth
     free(other_bytes);
 }
 
-static long newest_step(const trial *t, const char *folder, const char *run)
+checkpoints find_checkpoints(const trial *t, const char *folder, const char *run)
 {
     char path[TORTURE_PATH_SIZE];
     int64_t *steps = NULL;
     int count = 0;
+    checkpoints found = {-1, -1};
     path_in(t, path, "%s/runs/%s/checkpoints", folder, run);
     const rt_status status = rt_checkpoint_list(path, &steps, &count);
-    const long newest = !status.code && count ? (long)steps[0] : -1;
+    if (!status.code && count)
+        found = (checkpoints){(long)steps[0], (long)steps[count - 1]};
     rt_free(steps);
-    return newest;
+    return found;
 }
 
 static void compare_all(trial *t, const char *run, int code)
@@ -68,7 +70,8 @@ static void compare_all(trial *t, const char *run, int code)
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         compare(t, run, tables[i], tables[i]);
     /* A run whose loss is not finite keeps the last good one, and a stop leaves one more. */
-    const long straight = newest_step(t, "straight", run), resumed = newest_step(t, "trial", run);
+    const long straight = find_checkpoints(t, "straight", run).newest;
+    const long resumed = find_checkpoints(t, "trial", run).newest;
     if (code == RT_EXIT_NONFINITE && resumed > straight)
         return;
     snprintf(name, sizeof name, "checkpoints/step-%08ld.h5", straight);
@@ -172,21 +175,16 @@ static void ask(trial *t, const drawn_config *d, const char *trained)
     }
 }
 
-void try_run(trial *t)
+/* Whether it has come to a model. */
+static bool train_and_ask(trial *t, const drawn_config *d)
 {
-    static drawn_config d;
-    char path[TORTURE_PATH_SIZE], text[16], trained[256];
-    make_folder(t, "straight");
-    make_folder(t, "trial");
-    path_in(t, path, "config.ini");
-    draw_config(t, &d, path, false);
-
+    char text[16], trained[256];
     command c = train_command("straight");
     add_word(&c, "--check");
     add_word(&c, "../config.ini");
-    const int checked = run_command(t, &c, d.good ? "0 2 3 4" : "2");
+    const int checked = run_command(t, &c, d->good ? "0 2 3 4" : "2");
     if (checked < 0)
-        return;
+        return false;
 
     c = train_command("straight");
     c.reports = chance(t, 30);
@@ -195,15 +193,63 @@ void try_run(trial *t)
     add_word(&c, "%d", 1 + draw(t, 3));
     const int code = run_command(t, &c, checked ? words_of(checked, text) : "0 5 7");
     if (code < 0)
-        return;
+        return false;
     if (checked == 2 && is_there(t, "straight/runs"))
         find(t, "a configuration that was refused left a folder");
     if (checked)
-        return;
+        return false;
     line_of(t->out, "eval: ", trained);
     if (!train_in_pieces(t, t->seconds, words_of(code, text)))
-        return;
-    compare_all(t, d.config.run.name, code);
+        return false;
+    compare_all(t, d->config.run.name, code);
     if (code != 5)
-        ask(t, &d, trained);
+        ask(t, d, trained);
+    return code != 5;
+}
+
+static void make_place(const trial *t)
+{
+    make_folder(t, "straight");
+    make_folder(t, "trial");
+}
+
+/* In a folder of its own, from the checkpoint or the export of the run before. */
+static void start_another(trial *t, drawn_config *d, int number)
+{
+    char before[TORTURE_PATH_SIZE], start[TORTURE_PATH_SIZE], theta[TORTURE_PATH_SIZE];
+    char path[TORTURE_PATH_SIZE], place[32];
+    const char *run = d->config.run.name;
+    const long newest = find_checkpoints(t, "straight", run).newest;
+    if (is_there(t, "straight/newer") && chance(t, 40))
+        path_in(t, start, "straight/newer");
+    else
+        path_in(t, start, "straight/runs/%s/checkpoints/step-%08ld.h5", run, newest);
+    path_in(t, theta, "straight/runs/%s/theta%s.csv", run, chance(t, 50) ? "_final" : "");
+    snprintf(place, sizeof place, "another-%d", number);
+    make_folder(t, place);
+    snprintf(before, sizeof before, "%s", t->folder);
+    path_in(t, path, "%s", place);
+    snprintf(t->folder, sizeof t->folder, "%s", path);
+    make_place(t);
+    path_in(t, path, "config.ini");
+    draw_another(t, d, path, start, theta);
+    if (train_and_ask(t, d))
+        use_otherwise(t, d);
+    snprintf(t->folder, sizeof t->folder, "%s", before);
+}
+
+void try_run(trial *t)
+{
+    static drawn_config d;
+    char path[TORTURE_PATH_SIZE];
+    make_place(t);
+    path_in(t, path, "config.ini");
+    draw_config(t, &d, path, false);
+    if (!train_and_ask(t, &d))
+        return;
+    use_otherwise(t, &d);
+    export_over_exports(t, &d);
+    const int others = draw(t, 3);
+    for (int n = 0; n < others && !t->finds; n++)
+        start_another(t, &d, n);
 }

@@ -5,7 +5,9 @@
  * and the number of the try, commands that are run in it, and what was found.
  *
  *   keys.c    random configurations, by walking the table of keys
- *   runs.c    trains one, interrupts and resumes it, and asks everything of it
+ *   runs.c    trains one, interrupts and resumes it, asks everything of it, and starts another
+ *             one from it
+ *   uses.c    uses a trained one with other keys; exports over exports, with kills
  *   sweeps.c  the same of a sweep, which then grows
  *   forge*.c  changes a finished run behind the program's back, and uses it
  *   ops*.c    another program: random calls of the library
@@ -93,6 +95,11 @@ typedef struct drawn_config {
 /* Draws one and writes it to the path; `small`: a run of it takes less than a second. */
 void draw_config(trial *t, drawn_config *d, const char *path, bool small);
 
+/* Draws again, as a configuration that starts from a trained run, what of the last drawn one leaves
+ * the shapes of its model: train.init_from is `start`, and theta.init_from, in some, `theta`. */
+void draw_another(trial *t, drawn_config *d, const char *path, const char *start,
+                  const char *theta);
+
 /* A value for a key, good for itself in most cases; false for a key that is not drawn. */
 bool draw_value(trial *t, int key, bool tame, char value[RT_FILE_LIST_SIZE]);
 
@@ -105,6 +112,17 @@ void try_run(trial *t);
 void try_sweep(trial *t);
 void try_forgery(trial *t);
 void try_ops(trial *t);
+
+/* The newest and the oldest step of the checkpoints of a run that was trained in a folder of the
+ * try; -1 if there is none. */
+typedef struct checkpoints {
+    long newest, oldest;
+} checkpoints;
+checkpoints find_checkpoints(const trial *t, const char *folder, const char *run);
+
+/* Uses the run in the folder "straight" with keys of its own, and exports it. */
+void use_otherwise(trial *t, const drawn_config *d);
+void export_over_exports(trial *t, const drawn_config *d);
 
 /* The finished runs that are forged, made once; false if they cannot be. */
 bool make_templates(trial *t);

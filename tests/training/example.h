@@ -4,7 +4,7 @@
 /* An image with something of every kind in it, for the tests of images and of the
  * sealed files that hold them. */
 
-#include "train/checkpoint/image.h"
+#include "sealing.h"
 #include "training/scratch.h"
 
 #include <hdf5.h>
@@ -33,7 +33,7 @@ static inline rt_status write_status(const char *path)
 {
     rt_image *image = rt_image_new();
     fill(image);
-    rt_status status = rt_image_write(image, path);
+    rt_status status = write_image(image, path);
     rt_image_close(image);
     return status;
 }

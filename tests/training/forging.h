@@ -4,8 +4,8 @@
 /* Checkpoints that another program has changed and sealed again: whoever can write a file can
  * write its checksum. */
 
+#include "sealing.h"
 #include "suite.h"
-#include "train/checkpoint/sealed.h"
 #include "training/scratch.h"
 #include "training/trained.h"
 
@@ -27,7 +27,7 @@ static inline void seal_again(const char *path)
 {
     size_t size;
     unsigned char *bytes = file_bytes(path, &size);
-    rt_status status = rt_sealed_write(path, bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE);
+    rt_status status = write_sealed(path, bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE);
     assert_status(status, RT_OK, "");
     free(bytes);
 }

@@ -6,6 +6,7 @@
 #include "training/scratch.h"
 
 #include "train/huggingface/huggingface.h"
+#include "train/huggingface/safetensors.h"
 
 #define HF_FIXTURES TEST_SOURCES "/fixtures/huggingface"
 
@@ -40,6 +41,22 @@ static inline void copy_fixture(const char *name, const char *const *config_chan
 {
     copy_changed(name, "config.json", config_changes);
     copy_changed(name, "model.safetensors", tensor_changes);
+}
+
+/* Writes numbers of a float tensor in the scratch folder's weights, from number `first` on. */
+static inline void set_numbers(const char *tensor, uint64_t first, size_t count,
+                               const float *numbers)
+{
+    rt_safetensors *weights;
+    assert_status(rt_safetensors_open(&weights, in_scratch("model.safetensors")), RT_OK, "");
+    const rt_safetensor *t = rt_safetensors_find(weights, tensor);
+    ck_assert_msg(t && t->dtype == RT_DTYPE_F32 && first + count <= t->count, "%s", tensor);
+    FILE *file = fopen(in_scratch("model.safetensors"), "r+b");
+    ck_assert_ptr_nonnull(file);
+    fseek(file, (long)(t->begin + first * sizeof *numbers), SEEK_SET);
+    ck_assert_uint_eq(fwrite(numbers, sizeof *numbers, count, file), count);
+    ck_assert_int_eq(fclose(file), 0);
+    rt_safetensors_close(weights);
 }
 
 static inline rt_huggingface *opened_folder(const char *folder)

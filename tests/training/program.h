@@ -124,8 +124,9 @@ static inline int shell(workplace *w, const char *format, ...)
                       (w)->err);                                                                   \
     } while (0)
 
+/* Check cannot take a message of any length. */
 #define expect_text(text, part)                                                                    \
-    ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%s", part, text)
+    ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%.3000s", part, text)
 
 static inline bool exists(const char *path)
 {

@@ -151,12 +151,12 @@ START_TEST(a_figure_is_as_large_as_its_maps)
         int maps, width, height;
         const char *caption;
     } rows[] = {
-        {"model.layers=1", "model.heads=1", "data.length=6", 1, 480, 260, ""},
-        {"model.layers=2", "model.heads=2", "data.length=6", 4, 480, 2 * 205 + 52, ""},
+        {"model.layers=1", "model.heads=1", "data.length=6", 1, 440, 260, ""},
+        {"model.layers=2", "model.heads=2", "data.length=6", 4, 440, 2 * 185 + 52, ""},
         {"model.layers=1", "model.heads=4", "data.length=6", 4, 864, 260, ""},
-        {"model.layers=5", "model.heads=10", "data.length=6", 32, 956, 4 * 125 + 52,
+        {"model.layers=5", "model.heads=10", "data.length=6", 32, 876, 4 * 115 + 52,
          "; layers 0 to 3 of 5; heads 0 to 7 of 10"},
-        {"model.layers=1", "model.heads=1", "data.length=65", 1, 480, 260,
+        {"model.layers=1", "model.heads=1", "data.length=65", 1, 440, 260,
          "; tokens 0 to 63 of 65"},
     };
     char size[64];
@@ -200,7 +200,7 @@ START_TEST(maps_of_a_text_have_its_units_at_their_axes)
     ck_assert_ptr_nonnull(columns);
     ck_assert_ptr_null(strstr(columns + 1, "set xtics ("));
     expect_in(figures.list[0].caption, "; tokens 0 to 19 of 24");
-    expect_in(script, "svg size 480,"); /* 96 points at the left, 220 of a map, 56 at the right */
+    expect_in(script, "svg size 440,"); /* 96 points at the left, 220 of a map, 56 at the right */
 }
 END_TEST
 

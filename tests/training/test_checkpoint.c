@@ -4,12 +4,18 @@
 
 #include <math.h>
 
-static rt_status load_example(trained *t)
+static rt_status load_parsed(trained *t, rt_parse parse)
 {
     rt_checkpoint_info info = {0};
-    rt_status status = rt_checkpoint_load(opened(in_scratch(FILE_NAME)), model_of(t), &info);
+    rt_status status =
+        rt_checkpoint_load(rt_image_open(in_scratch(FILE_NAME), parse), model_of(t), &info);
     rt_checkpoint_info_free(&info);
     return status;
+}
+
+static rt_status load_example(trained *t)
+{
+    return load_parsed(t, RT_PARSE_HERE);
 }
 
 static void assert_some_info(const rt_checkpoint_info *info)
@@ -18,8 +24,11 @@ static void assert_some_info(const rt_checkpoint_info *info)
     ck_assert(info->seed == UINT64_MAX - 6);
     ck_assert(info->position == 6400);
     ck_assert(info->schedule_steps == 1000);
+    ck_assert(info->eval_loss == 0.25);
     ck_assert(info->best_eval_loss == 0.125);
     ck_assert(info->best_eval_step == 199);
+    ck_assert(info->patience_loss == 0.5);
+    ck_assert(info->patience_count == 3);
     ck_assert_str_eq(info->config, some_config);
     ck_assert(rt_vocabularies_equal(info->vocabulary, &some_vocabulary));
 }
@@ -54,15 +63,29 @@ END_TEST
 START_TEST(an_info_without_texts_is_read_as_empty_texts)
 {
     trained t = new_trained(4, 1);
-    rt_checkpoint_info none = {.best_eval_loss = INFINITY}, info;
+    rt_checkpoint_info none = {.eval_loss = INFINITY, .best_eval_loss = INFINITY}, info;
     rt_status status = rt_checkpoint_save(in_scratch("a.h5"), model_of(&t), &none);
     assert_status(status, RT_OK, "");
     assert_status(rt_checkpoint_read_info(opened(in_scratch("a.h5")), &info), RT_OK, "");
     ck_assert_str_eq(info.config, "");
     ck_assert_ptr_null(info.vocabulary);
-    ck_assert(isinf(info.best_eval_loss));
+    ck_assert(isinf(info.eval_loss) && isinf(info.best_eval_loss));
     rt_checkpoint_info_free(&info);
     free_trained(&t);
+}
+END_TEST
+
+START_TEST(the_best_evaluation_is_that_of_a_checkpoint_itself_only_if_it_is_better)
+{
+    rt_checkpoint_info info = some_info(200);
+    ck_assert_int_eq(rt_checkpoint_best_step(&info), 199);
+    info.eval_loss = info.best_eval_loss;
+    ck_assert_int_eq(rt_checkpoint_best_step(&info), 199);
+    info.eval_loss = 0.1;
+    ck_assert_int_eq(rt_checkpoint_best_step(&info), 200);
+    info.eval_loss = info.best_eval_loss = INFINITY;
+    info.best_eval_step = 0;
+    ck_assert_int_eq(rt_checkpoint_best_step(&info), 0);
 }
 END_TEST
 
@@ -235,11 +258,14 @@ static void replace_bias(hid_t type, const double values[5])
 
 static void assert_bias_is_loaded(const double values[5])
 {
-    trained t = new_trained(4, 2);
-    assert_status(load_example(&t), RT_OK, "");
-    for (int i = 0; i < 5; i++)
-        ck_assert(t.parameters.list[1]->tensor.data[i] == (real)values[i]);
-    free_trained(&t);
+    static const rt_parse parses[] = {RT_PARSE_HERE, RT_PARSE_APART};
+    for (int n = 0; n < 2; n++) {
+        trained t = new_trained(4, 2);
+        assert_status(load_parsed(&t, parses[n]), RT_OK, "");
+        for (int i = 0; i < 5; i++)
+            ck_assert(t.parameters.list[1]->tensor.data[i] == (real)values[i]);
+        free_trained(&t);
+    }
 }
 
 START_TEST(a_checkpoint_of_either_precision_is_loaded)
@@ -326,12 +352,34 @@ START_TEST(what_does_not_fit_stays_as_it_was)
 }
 END_TEST
 
-START_TEST(a_theta_below_0_has_no_logarithm_to_start_from)
+START_TEST(a_theta_that_is_not_above_0_has_no_logarithm_to_start_from)
 {
+    static const struct {
+        int at;
+        double value;
+        const char *name, *place;
+    } rows[] = {
+        {1, -1, NULL, "layer 0, head 0, i 1 is -1"},
+        {3, 0, NULL, "layer 0, head 1, i 0 is 0"},
+        {5, -0.25, "encoder.theta", "all layers, head 1, i 2 is -0.25"},
+        {2, -3, "encoder.layer.17.attention.self.theta", "layer 17, head 0, i 2 is -3"},
+    };
+    char message[256];
     trained saved = new_trained(4, 1), started = new_trained(4, 2), before = new_trained(4, 2);
-    saved.parameters.list[2]->tensor.data[1] = -1;
-    assert_status(start_in_another_form(&saved, &started, RT_THETA_RAW), RT_CHECKPOINT,
-                  "step-00000200.h5: encoder.layer.0.theta is not finite in double precision");
+    rt_parameter *theta = saved.parameters.list[2];
+    for (size_t i = 0; i < rt_size(&theta->tensor); i++)
+        theta->tensor.data[i] = 1;
+    theta->tensor.data[rows[_i].at] = (real)rows[_i].value;
+    if (rows[_i].name) {
+        strcpy(theta->name, rows[_i].name);
+        strcpy(started.parameters.list[2]->name, rows[_i].name);
+    }
+    snprintf(message, sizeof message,
+             FILE_NAME
+             ": theta of %s: theta.form = log needs theta above 0, theta.form = raw takes "
+             "any",
+             rows[_i].place);
+    assert_status(start_in_another_form(&saved, &started, RT_THETA_RAW), RT_CHECKPOINT, message);
     ck_assert(same_numbers(&started, &before));
     free_trained(&saved);
     free_trained(&started);
@@ -556,6 +604,8 @@ int main(void)
     tcase_add_test(content, what_was_saved_is_loaded_bit_for_bit);
     tcase_add_test(content, the_info_is_read_without_a_model);
     tcase_add_test(content, an_info_without_texts_is_read_as_empty_texts);
+    tcase_add_test(content,
+                   the_best_evaluation_is_that_of_a_checkpoint_itself_only_if_it_is_better);
     tcase_add_test(content, the_same_state_gives_the_same_bytes);
     tcase_add_test(content, a_parameter_lies_where_its_name_says);
     TCase *fit = leak_checked_case(suite, "fit");
@@ -571,10 +621,10 @@ int main(void)
     tcase_add_loop_test(fit, a_model_that_holds_theta_in_another_form_starts_from_the_same_theta, 0,
                         2);
     tcase_add_test(fit, what_does_not_fit_stays_as_it_was);
-    tcase_add_test(fit, a_theta_below_0_has_no_logarithm_to_start_from);
+    tcase_add_loop_test(fit, a_theta_that_is_not_above_0_has_no_logarithm_to_start_from, 0, 4);
     tcase_add_loop_test(fit, another_format_version_is_refused, 0, 2);
     tcase_add_loop_test(fit, a_vocabulary_of_any_kind_is_read_as_it_was_saved, 0, 6);
-    tcase_add_loop_test(fit, a_forged_vocabulary_is_refused, 0, 5);
+    tcase_add_loop_test(fit, a_forged_vocabulary_is_refused, 0, 10);
     tcase_add_test(fit, word_pieces_in_version_1_are_refused);
     TCase *failures = leak_checked_case(suite, "failures");
     tcase_add_checked_fixture(failures, make_scratch, remove_scratch);

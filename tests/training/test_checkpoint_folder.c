@@ -4,6 +4,7 @@
 #include "training/scratch.h"
 #include "training/trained.h"
 
+#include <math.h>
 #include <sys/wait.h>
 
 static const char *checkpoint(int step)
@@ -148,6 +149,61 @@ START_TEST(numbers_that_are_not_finite_remove_nothing)
     ck_assert_int_eq(status.code, RT_NONFINITE);
     free_trained(&t);
     expect_steps("200 100 ");
+}
+END_TEST
+
+/* Each makes of what is saved something that a load refuses. */
+static void negative_square(trained *t, rt_checkpoint_info *info)
+{
+    (void)info;
+    t->model.second_moment[3] = -1;
+}
+static void best_after_the_end(trained *t, rt_checkpoint_info *info)
+{
+    (void)t;
+    info->best_eval_step = info->step + 1;
+}
+static void loss_that_is_none(trained *t, rt_checkpoint_info *info)
+{
+    (void)t;
+    info->best_eval_loss = NAN;
+}
+static void start_that_is_none(trained *t, rt_checkpoint_info *info)
+{
+    static double start[6] = {1, 2, INFINITY, 4, 5, 6};
+    (void)info;
+    t->model.theta_start = start;
+    t->model.theta_shape = RT_SHAPE_OF(1, 2, 3);
+}
+static void kernels_without_a_name(trained *t, rt_checkpoint_info *info)
+{
+    (void)t;
+    strcpy(info->blas, "\033[2J");
+}
+
+static const struct {
+    void (*spoil)(trained *t, rt_checkpoint_info *info);
+    const char *message;
+} unloadable[] = {
+    {negative_square, "second moment of embeddings.words is -1 at 3, below 0"},
+    {best_after_the_end, "best_eval_step is 301, 0 to 300 expected"},
+    {loss_that_is_none, "best_eval_loss is nan"},
+    {start_that_is_none, "theta_start is inf at 2"},
+    {kernels_without_a_name, "blas holds a character that cannot be printed"},
+};
+
+START_TEST(what_no_load_would_take_is_not_saved_and_removes_nothing)
+{
+    char message[256];
+    SAVE(2, 100, 200);
+    trained t = new_trained(4, 1);
+    rt_checkpoint_info info = some_info(300);
+    unloadable[_i].spoil(&t, &info);
+    snprintf(message, sizeof message, "step-00000300.h5.tmp: %s", unloadable[_i].message);
+    assert_status(rt_checkpoint_save_in(scratch, model_of(&t), &info, 1), RT_CHECKPOINT, message);
+    free_trained(&t);
+    expect_steps("200 100 ");
+    ck_assert_int_eq(files_in_scratch(), 2);
 }
 END_TEST
 
@@ -316,6 +372,8 @@ int main(void)
     tcase_add_test(saving, unfinished_files_are_removed);
     tcase_add_test(saving, a_failed_save_removes_nothing);
     tcase_add_test(saving, numbers_that_are_not_finite_remove_nothing);
+    tcase_add_loop_test(saving, what_no_load_would_take_is_not_saved_and_removes_nothing, 0,
+                        sizeof unloadable / sizeof *unloadable);
     tcase_add_test(saving, a_folder_that_is_missing_is_named);
     tcase_add_test(saving, a_failed_allocation_while_saving_loses_nothing);
     TCase *loading = leak_checked_case(suite, "loading");

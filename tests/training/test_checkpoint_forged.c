@@ -7,11 +7,12 @@
 
 #include <math.h>
 
-static rt_status load(const char *path)
+static rt_status load_as(rt_theta_form form, const char *path, double start[6])
 {
     trained t = new_trained(4, 2), before = new_trained(4, 2);
     rt_checkpoint_info info = {0};
-    double start[6] = {7};
+    start[0] = 7;
+    t.model.theta_form = form;
     t.model.theta_start = start;
     t.model.theta_shape = RT_SHAPE_OF(1, 2, 3);
     rt_status status = rt_checkpoint_load(opened(path), model_of(&t), &info);
@@ -23,15 +24,27 @@ static rt_status load(const char *path)
     return status;
 }
 
-static void save_with_theta(void)
+static rt_status load(const char *path)
+{
+    double start[6];
+    return load_as(RT_THETA_LOG, path, start);
+}
+
+static void save_as(rt_theta_form form, double start[6])
 {
     trained t = new_trained(4, 1);
-    double start[6] = {1, 0.5, 0.25, 1, 0.5, 0};
     rt_checkpoint_info info = some_info(200);
+    t.model.theta_form = form;
     t.model.theta_start = start;
     t.model.theta_shape = RT_SHAPE_OF(1, 2, 3);
     assert_status(rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&t), &info), RT_OK, "");
     free_trained(&t);
+}
+
+static void save_with_theta(void)
+{
+    double start[6] = {1, 0.5, 0.25, 1, 0.5, 0};
+    save_as(RT_THETA_LOG, start);
 }
 
 /* ---- values ---- */
@@ -62,6 +75,8 @@ static const struct {
     {"/", "seed", NULL, 5, "seed is 5 and, of /random, 18446744073709551609"},
     {"/", "best_eval_step", NULL, -1, "best_eval_step is -1, 0 to 200 expected"},
     {"/", "best_eval_step", NULL, 201, "best_eval_step is 201, 0 to 200 expected"},
+    {"/", "patience_count", NULL, -1, "patience_count is -1, 0 to 200 expected"},
+    {"/", "patience_count", NULL, 201, "patience_count is 201, 0 to 200 expected"},
     {"/optimizer", "schedule_steps", NULL, -1, "schedule_steps is -1, 0 to 99999999 expected"},
     {"/optimizer", "schedule_steps", NULL, 100000000,
      "schedule_steps is 100000000, 0 to 99999999 expected"},
@@ -94,12 +109,35 @@ END_TEST
 
 START_TEST(a_loss_that_cannot_be_is_refused)
 {
+    static const char *const names[] = {"eval_loss", "best_eval_loss", "patience_loss"};
     const double none = NAN, endless = -INFINITY;
+    char message[64];
     save_with_theta();
-    write_attribute("/", "best_eval_loss", H5T_NATIVE_DOUBLE, &endless);
-    is_refused("best_eval_loss is -inf");
-    write_attribute("/", "best_eval_loss", H5T_NATIVE_DOUBLE, &none);
-    is_refused("best_eval_loss is nan");
+    write_attribute("/", names[_i], H5T_NATIVE_DOUBLE, &endless);
+    snprintf(message, sizeof message, "%s is -inf", names[_i]);
+    is_refused(message);
+    write_attribute("/", names[_i], H5T_NATIVE_DOUBLE, &none);
+    snprintf(message, sizeof message, "%s is nan", names[_i]);
+    is_refused(message);
+}
+END_TEST
+
+/* As rotor wrote it before there was a patience. */
+START_TEST(a_checkpoint_without_a_patience_has_counted_nothing)
+{
+    static const char *const names[] = {"eval_loss", "patience_loss", "patience_count"};
+    const char *path = in_scratch(FILE_NAME);
+    rt_checkpoint_info info;
+    save_with_theta();
+    hid_t file = begin_forging(path);
+    for (int i = 0; i < 3; i++)
+        ck_assert(H5Adelete_by_name(file, "/", names[i], H5P_DEFAULT) >= 0);
+    end_forging(file, path);
+    assert_status(rt_checkpoint_read_info(opened(path), &info), RT_OK, "");
+    ck_assert(isinf(info.eval_loss));
+    ck_assert(info.patience_loss == info.best_eval_loss && info.best_eval_loss == 0.125);
+    ck_assert_int_eq(info.patience_count, 0);
+    rt_checkpoint_info_free(&info);
 }
 END_TEST
 
@@ -163,6 +201,21 @@ START_TEST(a_number_that_is_never_written_is_refused)
     write_number(numbers[_i].dataset, numbers[_i].at, numbers[_i].value);
     snprintf(message, sizeof message, FILE_NAME ": %s", numbers[_i].message);
     assert_status(load(in_scratch(FILE_NAME)), RT_CHECKPOINT, message);
+}
+END_TEST
+
+START_TEST(a_theta_that_is_trained_itself_starts_at_any_finite_number)
+{
+    double start[6] = {-0.38, 0, -1e300, 1e300, -0.0, 3}, read[6];
+    save_as(RT_THETA_RAW, start);
+    assert_status(load_as(RT_THETA_RAW, in_scratch(FILE_NAME), read), RT_OK, "");
+    ck_assert_mem_eq(read, start, sizeof start);
+    write_number("/theta_start", 4, NAN);
+    assert_status(load_as(RT_THETA_RAW, in_scratch(FILE_NAME), read), RT_CHECKPOINT,
+                  FILE_NAME ": theta_start is nan at 4");
+    write_number("/theta_start", 4, -INFINITY);
+    assert_status(load_as(RT_THETA_RAW, in_scratch(FILE_NAME), read), RT_CHECKPOINT,
+                  FILE_NAME ": theta_start is -inf at 4");
 }
 END_TEST
 
@@ -292,7 +345,7 @@ START_TEST(a_file_that_hdf5_crashes_on_is_refused)
     char from[600];
     snprintf(from, sizeof from, TEST_SOURCES "/fuzz/corpus/checkpoint/%s", crashes[_i]);
     unsigned char *bytes = file_bytes(from, &size);
-    assert_status(rt_sealed_write(in_scratch("a.h5"), bytes, size), RT_OK, "");
+    assert_status(write_sealed(in_scratch("a.h5"), bytes, size), RT_OK, "");
     free(bytes);
     rt_status status =
         rt_checkpoint_read_info(rt_image_open(in_scratch("a.h5"), RT_PARSE_APART), &info);
@@ -309,9 +362,11 @@ int main(void)
     TCase *values = leak_checked_case(suite, "values");
     tcase_add_checked_fixture(values, make_scratch, remove_scratch);
     tcase_add_loop_test(values, an_integer_that_is_never_written_is_refused, 0, ROWS(integers));
-    tcase_add_test(values, a_loss_that_cannot_be_is_refused);
+    tcase_add_loop_test(values, a_loss_that_cannot_be_is_refused, 0, 3);
+    tcase_add_test(values, a_checkpoint_without_a_patience_has_counted_nothing);
     tcase_add_test(values, a_word_that_is_never_written_is_refused);
     tcase_add_loop_test(values, a_number_that_is_never_written_is_refused, 0, ROWS(numbers));
+    tcase_add_test(values, a_theta_that_is_trained_itself_starts_at_any_finite_number);
     TCase *trees = leak_checked_case(suite, "trees");
     tcase_add_checked_fixture(trees, make_scratch, remove_scratch);
     tcase_add_test(trees, groups_without_end_are_refused);

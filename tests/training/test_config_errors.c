@@ -14,6 +14,15 @@ typedef struct example {
 static const example bad_files[] = {
     {"[optimizer]\nlearnig_rate = 1\n",
      "theta.ini:2: unknown key 'learnig_rate' in [optimizer]; did you mean 'lr'?\n"},
+    {"[optimizer]\nlearning-rate = 1\n",
+     "theta.ini:2: unknown key 'learning-rate' in [optimizer]; did you mean 'lr'?\n"},
+    {"[train]\nlearning_rate = 1\n",
+     "theta.ini:2: unknown key 'learning_rate' in [train]; did you mean 'lr' in [optimizer]?\n"},
+    {"[theta]\nlora_rank = 8\n",
+     "theta.ini:2: unknown key 'lora_rank' in [theta]; its keys are learn, scope, form, init, "
+     "init_sigma, init_from, lr_scale, tolerance, check, tolerances\n"},
+    {"[train]\ngradient_accumulation_steps = 8\n",
+     "theta.ini:2: unknown key 'gradient_accumulation_steps' in [train]; did you mean 'shards'?\n"},
     {"[model]\n\nlayer = 1\n",
      "theta.ini:3: unknown key 'layer' in [model]; did you mean 'layers'?\n"},
     {"[positon]\nkind = nonsense\n",
@@ -215,6 +224,13 @@ static const example contradictions[] = {
      "theta.ini:4: optimizer.warmup_steps = 51 is more than the 50 steps of the schedule\n"},
     {"[optimizer]\nwarmup_steps = 51\nschedule_steps = 40\n",
      "theta.ini:3: optimizer.warmup_steps = 51 is more than the 40 steps of the schedule\n"},
+    {"[train]\npatience = 9\neval_every = 10\nsteps = 100\n",
+     "theta.ini:4: train.patience = 9 can never end this run: with train.eval_every = 10 it runs "
+     "out "
+     "at step 100 at the earliest, and train.steps = 100\n"},
+    {"[train]\npatience = -1\n",
+     "theta.ini:2: train.patience must be a whole number from 0 to 99999999; got '-1'\n"},
+    {"[train]\nmin_delta = -1\n", "theta.ini:2: train.min_delta must be a number >= 0; got '-1'\n"},
     {"[train]\nshards = 3\n", "theta.ini:2: train.shards must be 0 or a power of two; got 3\n"},
     {"[train]\nshards = 8\nbatch_size = 7\n",
      "theta.ini:3: train.shards = 8 is more than train.batch_size = 7\n"},
@@ -287,6 +303,7 @@ static const struct {
     {"optimizer.lr", "command line: an override must be section.key=value; got 'optimizer.lr'\n"},
     {"lr=1", "command line: unknown key 'lr'; did you mean 'optimizer.lr'?\n"},
     {"wombat=1", "command line: unknown key 'wombat'; a key is written section.key\n"},
+    {"lora_rank=8", "command line: unknown key 'lora_rank'; a key is written section.key\n"},
     {"model.layer=1", "command line: unknown key 'layer' in [model]; did you mean 'layers'?\n"},
     {"modle.layers=1", "command line: unknown section 'modle'; did you mean 'model'?\n"},
     {"model.layers=", "command line: model.layers has no value\n"},
@@ -319,8 +336,6 @@ END_TEST
 static const struct {
     const char *section, *written, *name;
 } mistakes[] = {
-    {"optimizer", "learnig_rate", "lr"},
-    {"optimizer", "learning-rate", "lr"},
     {"optimizer", "wd", "weight_decay"},
     {"optimizer", "weigth_decay", "weight_decay"},
     {"optimizer", "warmup", "warmup_steps"},
@@ -335,6 +350,9 @@ static const struct {
     {"position", "fracton", "fraction"},
     {"model", "wombat", NULL},
     {"model", "x", NULL},
+    {"optimizer", "lora_rank", NULL}, /* whose initials are lr, as those of anything */
+    {"optimizer", "xr", NULL},
+    {"position", "factor_of_the_scaling", NULL},
 };
 
 START_TEST(suggestion_is_what_was_meant)
@@ -347,6 +365,44 @@ START_TEST(suggestion_is_what_was_meant)
     const char *got = nearest.name ? nearest.name : "nothing";
     ck_assert_msg(!strcmp(got, expected), "%s: %s instead of %s", mistakes[_i].written, got,
                   expected);
+}
+END_TEST
+
+static const struct {
+    const char *written, *name;
+} elsewhere[] = {
+    {"optimizer.learning_rate", "lr"},
+    {"optimizer.max_grad_norm", "clip_norm"},
+    {"optimizer.grad_clip", "clip_norm"},
+    {"train.gradient_accumulation_steps", "shards"},
+    {"train.max_steps", "steps"},
+    {"train.max_iters", "steps"},
+    {"model.n_layer", "layers"},
+    {"model.num_hidden_layers", "layers"},
+    {"model.n_head", "heads"},
+    {"model.num_attention_heads", "heads"},
+    {"model.num_key_value_heads", "kv_heads"},
+    {"model.n_embd", "dim"},
+    {"model.d_model", "dim"},
+    {"model.hidden_size", "dim"},
+    {"model.intermediate_size", "ffn_dim"},
+    {"model.sliding_window", "window"},
+    {"position.rope_theta", "base"},
+    {"data.block_size", "length"},
+    {"data.max_seq_len", "length"},
+    {"data.max_position_embeddings", "length"},
+    {"data.vocab_size", "vocab"},
+};
+
+START_TEST(a_key_is_known_by_its_name_in_other_programs)
+{
+    char override[64], expected[64];
+    rt_config config;
+    snprintf(override, sizeof override, "%s=1", elsewhere[_i].written);
+    snprintf(expected, sizeof expected, "; did you mean '%s'?\n", elsewhere[_i].name);
+    char *errors = load(&config, "theta.ini", "", OVERRIDES(override));
+    ck_assert_msg(errors && strstr(errors, expected), "%s: %s", override, errors);
+    rt_free(errors);
 }
 END_TEST
 
@@ -387,6 +443,7 @@ int main(void)
     tcase_add_test(tests, second_override_of_a_key_is_an_error);
     tcase_add_test(tests, override_does_not_excuse_a_bad_line);
     ADD_ROWS(tests, suggestion_is_what_was_meant, mistakes);
+    ADD_ROWS(tests, a_key_is_known_by_its_name_in_other_programs, elsewhere);
     tcase_add_test(tests, quoted_text_is_cut_between_characters);
     tcase_add_test(tests, what_just_fits_is_accepted);
     return run_suite(suite);

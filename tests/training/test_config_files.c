@@ -27,14 +27,15 @@ END_TEST
 
 START_TEST(directory_is_not_a_configuration)
 {
-    expect_file_error(scratch, ": cannot read the configuration: Is a directory\n");
+    expect_file_error(scratch, ": is a folder; a CONFIG.ini is expected\n");
 }
 END_TEST
 
 START_TEST(nul_byte_is_refused)
 {
     static const char bytes[] = "[train]\nsteps = 5\0 6\nkeep = 1\n";
-    expect_file_error(write_file(bytes, sizeof bytes - 1), ":2: the line holds a NUL byte\n");
+    expect_file_error(write_file(bytes, sizeof bytes - 1), ": is a binary file; a CONFIG.ini is expected, and --checkpoint names "
+                                             "weights\n");
 }
 END_TEST
 
@@ -130,6 +131,26 @@ START_TEST(a_comma_in_the_path_of_a_single_file_is_part_of_it)
 }
 END_TEST
 
+START_TEST(files_for_evaluation_are_a_list_where_files_for_training_are)
+{
+    static const struct {
+        const char *text, *before, *after;
+    } rows[] = {
+        {"[data]\ntask = text\nfile = a\neval_file = /b , c/d\n", "/b,", "c/d"},
+        {"[data]\ntask = tokens\nfile = a:/b\neval_file = c , d:/e\n", "", "c , d:/e"},
+    };
+    for (int i = 0; i < 2; i++) {
+        rt_config config;
+        char expected[3 * 4096];
+        char *errors = load(&config, write_file(rows[i].text, strlen(rows[i].text)), NULL, NULL);
+        ck_assert_msg(!errors, "%s", errors);
+        snprintf(expected, sizeof expected, "%s%s/%s", rows[i].before, real_scratch(),
+                 rows[i].after);
+        ck_assert_str_eq(config.data.eval_file, expected);
+    }
+}
+END_TEST
+
 START_TEST(long_list_of_files_survives)
 {
     rt_config config, again;
@@ -174,6 +195,7 @@ int main(void)
     tcase_add_test(tests, data_files_are_relative_to_the_file_that_names_them);
     tcase_add_test(tests, data_file_of_the_command_line_is_relative_to_the_working_directory);
     tcase_add_test(tests, a_comma_in_the_path_of_a_single_file_is_part_of_it);
+    tcase_add_test(tests, files_for_evaluation_are_a_list_where_files_for_training_are);
     tcase_add_test(tests, long_list_of_files_survives);
     tcase_add_test(tests, value_longer_than_its_place_is_refused);
     return run_suite(suite);

@@ -3,6 +3,7 @@
 #include "scratch.h"
 #include "suite.h"
 
+#include "train/folder/results.h"
 #include "train/report/curves.h"
 
 #include <sys/stat.h>
@@ -20,12 +21,14 @@ static void write_run(const char *name, const char *rows)
     write_bytes(in_scratch(path), text, strlen(text));
 }
 
+static rt_ranking ranking = {RT_RESULT_LOSS, NULL};
+
 static void draw(const char *table)
 {
     write_bytes(in_scratch("runs.csv"), table, strlen(table));
     assert_status(rt_sweep_runs_read(&runs, scratch), RT_OK, "");
     rt_figures_begin(&figures, scratch);
-    rt_report_curves(&figures, scratch, &runs);
+    rt_report_curves(&figures, scratch, &runs, &ranking);
     assert_status(figures.status, RT_OK, "");
     read_into(loss, sizeof loss, "figures/loss.gp");
     read_into(data, sizeof data, "figures/curves.csv");
@@ -48,7 +51,7 @@ START_TEST(a_curve_is_the_mean_of_its_runs_step_by_step)
     draw("run,run.seed,exit_code\na,1,0\nb,2,0\n");
     ck_assert_str_eq(data, "5,7,0,0.75,0\n10,2,1.41421,0.25,0\n20,3,1.41421,0.75,0.353553\n\n\n");
     expect_in(loss, " title 'all runs'\n");
-    expect_in(loss, "svg size 480,320 ");
+    expect_in(loss, "svg size 440,320 ");
     expect_in(loss, "using 1:($2-$3):($2+$3) with filledcurves");
     ck_assert_int_eq(figures.count, 2);
     read_into(loss, sizeof loss, "figures/accuracy.gp");
@@ -76,8 +79,8 @@ START_TEST(a_label_that_is_too_long_is_a_name_or_a_beginning)
 }
 END_TEST
 
-/* Keys of 4 letters: five in a row of the key, so that 28 take six rows of 17 points; what is more
- * than 28 is left out, and that is said. */
+/* Keys of 4 letters: four in a row of the key, so that 28 take seven rows of 17 points; what is
+ * more than 28 is left out, and that is said. */
 START_TEST(there_are_at_most_28_curves)
 {
     char table[4096] = "run,variant,exit_code\n", name[16];
@@ -87,7 +90,7 @@ START_TEST(there_are_at_most_28_curves)
         sprintf(table + strlen(table), "%s,%s,0\n", name, name);
     }
     draw(table);
-    expect_in(loss, "svg size 480,405 ");
+    expect_in(loss, "svg size 440,439 ");
     expect_in(loss, "index 27 using 1:2 with lines linetype 7 dashtype 4 linewidth 1.40 title "
                     "'r027'\n");
     expect_in(loss, "index 0 using 1:2 with lines linetype 1 dashtype 1 linewidth 3.40 title "
@@ -146,6 +149,46 @@ START_TEST(lengths_are_compared_by_their_loss_and_accuracy)
 }
 END_TEST
 
+/* Of a: 2 nats are 3 bits, of b 4 nats are 1 bit; c has none, and no curve. */
+START_TEST(losses_of_different_vocabularies_are_shown_in_bits_per_byte)
+{
+    ranking = (rt_ranking){RT_RESULT_BITS_PER_BYTE, NULL};
+    write_run("a", "10,8,0.5\n20,2,0.5\n");
+    write_run("b", "10,8,0.5\n20,4,0.5\n");
+    write_run("c", "10,8,0.5\n");
+    draw("run,data.level,exit_code,eval_loss,bits_per_byte\na,byte,0,2,3\nb,char,0,4,1\nc,bpe,0,8,"
+         "\n");
+    ck_assert_str_eq(data, "10,12,0,0.5,0\n20,3,0,0.5,0\n\n\n10,2,0,0.5,0\n20,1,0,0.5,0\n\n\n");
+    expect_in(loss, "set ylabel 'bits per byte'");
+    expect_in(figures.list[0].caption, "Evaluation loss in bits per byte: ");
+    expect_in(figures.list[1].caption, "Evaluation accuracy: ");
+    read_into(loss, sizeof loss, "figures/accuracy.gp");
+    ck_assert_ptr_null(strstr(loss, "bits"));
+}
+END_TEST
+
+START_TEST(losses_that_are_not_comparable_are_said_to_be)
+{
+    ranking = (rt_ranking){NULL, "objectives"};
+    write_run("a", "10,8,0.5\n");
+    write_run("b", "10,4,0.5\n");
+    draw("run,data.objective,exit_code\na,lm,0\nb,mlm,0\n");
+    expect_in(figures.list[0].caption, "; losses of different objectives are not comparable");
+    ck_assert_ptr_null(strstr(figures.list[1].caption, "comparable"));
+}
+END_TEST
+
+/* One that all runs have, or that has no value, is in no label. */
+START_TEST(a_label_names_what_differs)
+{
+    write_run("a", "1,1,1\n");
+    write_run("b", "1,1,1\n");
+    draw("run,model.dim,data.vocab_file,data.level,exit_code\na,8,,byte,0\nb,8,v.txt,char,0\n");
+    expect_in(loss, " title 'level=byte'");
+    expect_in(loss, " title 'vocab_file=v.txt, level=char'");
+}
+END_TEST
+
 START_TEST(without_a_curve_there_is_no_figure)
 {
     draw("run,variant,exit_code\na,a,5\n");
@@ -165,6 +208,9 @@ int main(void)
     tcase_add_test(tests, a_row_that_was_never_evaluated_has_no_curve);
     tcase_add_test(tests, theta_is_compared_pair_by_pair);
     tcase_add_test(tests, lengths_are_compared_by_their_loss_and_accuracy);
+    tcase_add_test(tests, losses_of_different_vocabularies_are_shown_in_bits_per_byte);
+    tcase_add_test(tests, losses_that_are_not_comparable_are_said_to_be);
+    tcase_add_test(tests, a_label_names_what_differs);
     tcase_add_test(tests, without_a_curve_there_is_no_figure);
     return run_suite(suite);
 }

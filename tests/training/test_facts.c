@@ -6,7 +6,7 @@
 #include "core/memory.h"
 #include "train/report/facts.h"
 #include "train/report/theta_table.h"
-#include "train/step/workers.h"
+#include "train/world/processors.h"
 
 #include <sys/stat.h>
 
@@ -133,6 +133,26 @@ START_TEST(keys_that_were_set_stand_out)
 }
 END_TEST
 
+/* What follows from model.kind and train.steps is the default of both. */
+START_TEST(keys_that_follow_from_others_do_not_stand_out)
+{
+    rt_config config;
+    load_sound(&config,
+               "[model]\nkind = decoder\nbias = yes\n[train]\nsteps = 50\n[data]\ntask = text\n"
+               "file = /x\n",
+               NULL);
+    rt_report_configuration(&page, &config);
+    expect_in(page.bytes, "<tr class=\"set\"><th>kind</th><td><span>decoder</span><small>default "
+                          "roformer</small>");
+    expect_in(page.bytes, "<tr class=\"set\"><th>bias</th><td><span>yes</span><small>default no");
+    expect_in(page.bytes, "<tr class=\"set\"><th>steps</th><td><span>50</span>");
+    expect_in(page.bytes, "<tr class=\"set\"><th>task</th><td><span>text</span>");
+    expect_in(page.bytes, "<tr><th>norm_kind</th><td><span>rms</span>");
+    expect_in(page.bytes, "<tr><th>causal</th><td><span>yes</span>");
+    expect_in(page.bytes, "<tr><th>schedule_steps</th><td><span>50</span>");
+}
+END_TEST
+
 /* A table of theta may be a stranger's. */
 START_TEST(a_share_has_a_bounded_form)
 {
@@ -156,6 +176,7 @@ int main(void)
     tcase_add_test(tests, what_was_not_measured_is_not_told);
     tcase_add_test(tests, the_machine_is_named);
     tcase_add_test(tests, keys_that_were_set_stand_out);
+    tcase_add_test(tests, keys_that_follow_from_others_do_not_stand_out);
     tcase_add_test(tests, a_share_has_a_bounded_form);
     return run_suite(suite);
 }

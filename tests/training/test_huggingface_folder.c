@@ -152,17 +152,10 @@ START_TEST(a_surplus_tensor_is_named)
 }
 END_TEST
 
-/* Adds an infinity where the numbers of the first tensor begin. */
 START_TEST(what_is_not_finite_is_refused)
 {
-    static const unsigned char infinity[] = {0, 0, 0x80, 0x7f};
-    unsigned char length[8];
     copy_fixture("masked_lm", NULL, NULL);
-    FILE *file = fopen(in_scratch("model.safetensors"), "r+b");
-    ck_assert_uint_eq(fread(length, 1, 8, file), 8);
-    fseek(file, 8 + length[0] + 256 * length[1], SEEK_SET);
-    fwrite(infinity, 1, 4, file);
-    fclose(file);
+    set_numbers("cls.predictions.bias", 0, 1, (float[]){INFINITY});
     expect_refused("model.safetensors: cls.predictions.bias is not finite in " RT_PRECISION
                    " precision");
 }
@@ -189,6 +182,35 @@ START_TEST(a_tied_decoder_that_differs_is_used_and_said)
 }
 END_TEST
 
+/* All numbers are compared, which takes more than one reading of 512. */
+START_TEST(a_tied_decoder_that_differs_in_one_number_is_not_tied)
+{
+    enum { NUMBERS = 53 * 24 };
+    static const uint64_t places[] = {NUMBERS, 0, 511, 512, NUMBERS - 1};
+    static const char words[] = "roformer.embeddings.word_embeddings.weight";
+    static const char decoder[] = "cls.predictions.decoder.weight";
+    static double numbers[NUMBERS];
+    static float same[NUMBERS];
+    rt_safetensors *weights;
+    copy_fixture("masked_lm_untied",
+                 CHANGES("\"tie_word_embeddings\": false", "\"tie_word_embeddings\": true"), NULL);
+    assert_status(rt_safetensors_open(&weights, in_scratch("model.safetensors")), RT_OK, "");
+    assert_status(rt_safetensors_doubles(weights, rt_safetensors_find(weights, words), 0, NUMBERS,
+                                         numbers),
+                  RT_OK, "");
+    rt_safetensors_close(weights);
+    for (int i = 0; i < NUMBERS; i++)
+        same[i] = (float)numbers[i];
+    set_numbers(decoder, 0, NUMBERS, same);
+    if (places[_i] < NUMBERS)
+        set_numbers(decoder, places[_i], 1, (float[]){same[places[_i]] + 1});
+    rt_huggingface *there = opened_folder(scratch);
+    ck_assert_int_eq(there->options.tie_embeddings, places[_i] == NUMBERS);
+    ck_assert_int_eq(strstr(there->warnings, decoder) == NULL, places[_i] == NUMBERS);
+    rt_huggingface_close(there);
+}
+END_TEST
+
 /* ---- several files ---- */
 
 static void fill_from(const void *context, size_t first, size_t count, float *values)
@@ -198,8 +220,9 @@ static void fill_from(const void *context, size_t first, size_t count, float *va
         values[i] = (float)from[first + i];
 }
 
-/* masked_lm in two files, by turns, and their index. */
-static void write_parts(const char *first_name)
+/* masked_lm in two files, by turns, and their index, which names another file of the first tensor.
+ * That tensor may be in both. */
+static void write_parts(const char *first_name, bool twice)
 {
     static const char *const names[] = {"part-1.safetensors", "part-2.safetensors"};
     static double numbers[64][2048];
@@ -221,6 +244,8 @@ static void write_parts(const char *first_name)
                                     .context = numbers[i]};
         for (int k = 0; k < t->axes; k++)
             e->shape[k] = (int)t->shape[k];
+        if (twice && !i)
+            parts[1][count[1]++] = *e;
         fprintf(index, "%s\"%s\": \"%s\"", i ? ", " : "", t->name,
                 i || !first_name ? names[i % 2] : first_name);
     }
@@ -234,7 +259,7 @@ static void write_parts(const char *first_name)
 
 START_TEST(a_model_in_several_files_is_the_same)
 {
-    write_parts(NULL);
+    write_parts(NULL, false);
     ck_assert(rt_is_huggingface(scratch));
     rt_huggingface *there = opened_folder(scratch);
     rt_huggingface *whole = opened_folder(HF_FIXTURES "/masked_lm/hf");
@@ -265,14 +290,28 @@ enum { INDEXES = sizeof indexes / sizeof *indexes };
 
 START_TEST(an_index_names_what_is_in_the_folder)
 {
-    write_parts(indexes[_i].name);
+    write_parts(indexes[_i].name, false);
     expect_refused(indexes[_i].message);
 }
 END_TEST
 
-START_TEST(a_file_has_no_more_than_the_index_says)
+/* Which of the two holds cannot be told. */
+START_TEST(a_tensor_is_in_one_file_alone)
 {
-    write_parts(NULL);
+    static const char *const names[] = {NULL, "part-2.safetensors"};
+    char message[160];
+    write_parts(names[_i], true);
+    snprintf(message, sizeof message,
+             "part-%d.safetensors: has 'cls.predictions.bias', which model.safetensors.index.json "
+             "does not say",
+             _i ? 1 : 2);
+    expect_refused(message);
+}
+END_TEST
+
+START_TEST(a_tensor_that_a_file_lacks_is_named)
+{
+    write_parts(NULL, false);
     char *text;
     size_t size;
     text = (char *)file_bytes(in_scratch("model.safetensors.index.json"), &size);
@@ -283,6 +322,20 @@ START_TEST(a_file_has_no_more_than_the_index_says)
     free(text);
     expect_refused("part-1.safetensors: lacks 'cls.predictions.bios', which "
                    "model.safetensors.index.json says is there");
+}
+END_TEST
+
+START_TEST(a_file_has_no_more_than_the_index_says)
+{
+    static char index[1 << 14];
+    write_parts(NULL, false);
+    read_into(index, sizeof index, "model.safetensors.index.json");
+    char *at = strstr(index, "\"cls.predictions.bias\"");
+    char *next = strstr(at, ", ") + strlen(", ");
+    memmove(at, next, strlen(next) + 1);
+    write_bytes(in_scratch("model.safetensors.index.json"), index, strlen(index));
+    expect_refused("part-1.safetensors: has 'cls.predictions.bias', which "
+                   "model.safetensors.index.json does not say");
 }
 END_TEST
 
@@ -349,6 +402,40 @@ START_TEST(theta_of_a_folder_goes_to_every_layer_and_head)
     model = other_model(&o);
     assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
     ck_assert(taken.head && !taken.theta);
+    rt_roformer_free(model);
+    rt_huggingface_close(there);
+}
+END_TEST
+
+/* A pair that rotates the other way, or not at all before one that does: ln theta is no number. */
+START_TEST(theta_that_have_no_logarithm_are_raw)
+{
+    enum { ROWS = 16, PAIRS = 4 };
+    static const double thetas[][PAIRS] = {{0.9, -0.31, 0.02, 0.00017},
+                                           {0.9, 0.31, 0, 0.00017},
+                                           {0.9, 0.31, 0.02, 0.00017}};
+    const double *theta = thetas[_i];
+    float table[ROWS * 2 * PAIRS];
+    rt_huggingface_taken taken;
+    double read[PAIRS];
+    for (int m = 0; m < ROWS; m++)
+        for (int i = 0; i < PAIRS; i++) {
+            table[m * 2 * PAIRS + i] = (float)sin(m * theta[i]);
+            table[m * 2 * PAIRS + PAIRS + i] = (float)cos(m * theta[i]);
+        }
+    copy_fixture("masked_lm", NULL, NULL);
+    set_numbers("roformer.encoder.embed_positions.weight", 0, ROWS * 2 * PAIRS, table);
+    rt_huggingface *there = opened_folder(scratch);
+    ck_assert(there->options.theta.learn);
+    ck_assert_int_eq(there->options.theta.form, _i < 2 ? RT_THETA_RAW : RT_THETA_LOG);
+    rt_roformer *model = other_model(&there->options);
+    assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
+    ck_assert(taken.theta);
+    ck_assert_uint_eq(rt_roformer_theta_count(&there->options), PAIRS);
+    rt_roformer_theta(model, read);
+    for (int i = 0; i < PAIRS; i++)
+        ck_assert_msg(fabs(read[i] - theta[i]) <= 1e-6 * fabs(theta[i]) + 1e-9,
+                      "theta %d is %.9g instead of %.9g", i, read[i], theta[i]);
     rt_roformer_free(model);
     rt_huggingface_close(there);
 }
@@ -441,12 +528,16 @@ int main(void)
     tcase_add_test(tests, a_surplus_tensor_is_named);
     tcase_add_test(tests, what_is_not_finite_is_refused);
     tcase_add_test(tests, a_tied_decoder_that_differs_is_used_and_said);
+    tcase_add_loop_test(tests, a_tied_decoder_that_differs_in_one_number_is_not_tied, 0, 5);
     tcase_add_test(tests, a_model_in_several_files_is_the_same);
     tcase_add_loop_test(tests, an_index_names_what_is_in_the_folder, 0, INDEXES);
+    tcase_add_loop_test(tests, a_tensor_is_in_one_file_alone, 0, 2);
+    tcase_add_test(tests, a_tensor_that_a_file_lacks_is_named);
     tcase_add_test(tests, a_file_has_no_more_than_the_index_says);
     tcase_add_test(tests, a_folder_is_one_if_it_has_both_files);
     tcase_add_test(tests, another_head_keeps_its_start);
     tcase_add_loop_test(tests, theta_of_a_folder_goes_to_every_layer_and_head, 0, 2);
+    tcase_add_loop_test(tests, theta_that_have_no_logarithm_are_raw, 0, 3);
     tcase_add_test(tests, another_base_is_not_the_folders_theta);
     tcase_add_loop_test(tests, what_does_not_fit_a_model_changes_nothing, 0, 4);
     tcase_add_loop_test(tests, every_allocation_can_fail, 0, 3);

@@ -136,7 +136,7 @@ START_TEST(a_folder_without_a_vocabulary_is_of_ids)
     copy_fixture("masked_lm", NULL, NULL);
     rt_imported *m = opened();
     ck_assert_ptr_null(m->vocabulary);
-    expect_in(m->config, "\n[data]\nlength = 16\ntask = tokens\nvocab = 53\n");
+    expect_in(m->config, "\n[data]\ntask = tokens\nvocab = 53\nlength = 16\n");
     rt_imported_close(m);
 }
 END_TEST

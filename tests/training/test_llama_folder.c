@@ -402,6 +402,16 @@ static const struct {
       .attention_factor = 1.25,
       .short_factors = {3, {1, 1.1, 1.2}},
       .long_factors = {3, {2, 3, 4}}}},
+    /* a factor below 1 is none */
+    {"llama_longrope",
+     "\"factor\": 2.0",
+     "\"factor\": 0.5",
+     {.base = 10000,
+      .scaling = RT_SCALING_LONGROPE,
+      .scale = 1,
+      .original_len = 32,
+      .short_factors = {3, {1, 1.1, 1.2}},
+      .long_factors = {3, {2, 3, 4}}}},
     {"llama_llama3",
      "\"low_freq_factor\": 1.0",
      "\"low_freq_factor\": 2",
@@ -671,7 +681,7 @@ START_TEST(a_key_that_changes_what_is_computed_is_named)
     ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.window");
     o.ffn = RT_FFN_GEGLU;
     ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.ffn");
-    expect_in(m->config, "\n[data]\nlength = 64\nobjective = lm\ntask = tokens\nvocab = 41\n");
+    expect_in(m->config, "\n[data]\nobjective = lm\ntask = tokens\nvocab = 41\nlength = 64\n");
     rt_imported_close(m);
 }
 END_TEST

@@ -15,29 +15,29 @@ enum { LENGTH = 32, FIRST_UNIT = 5, VOCAB = 100, ADDED = 20, SEED = 7 };
 
 /* The units are the characters of ASCII from the blank on. */
 #define ID_OF(character) (FIRST_UNIT + (character) - ' ')
-#define CHARACTER_OF(id) (' ' + (id) - FIRST_UNIT)
+#define CHARACTER_OF(id) (' ' + (id)-FIRST_UNIT)
 
-static const char text_config[] =
-    "[model]\nlayers = 1\ndim = 16\nheads = 2\ncausal = %s\n"
-    "[data]\ntask = text\nlevel = char\nlength = 32\nfile = %s\nobjective = %s\n";
+static const char text_config[] = "[model]\nlayers = 1\ndim = 16\nheads = 2\ncausal = %s\n"
+                                  "[data]\ntask = text\nlength = %d\nfile = %s\nobjective = %s\n%s";
 
 static rt_config config;
 static rt_data *data;
 static rt_roformer *model;
 static char file[] = "/tmp/rotor-predict-XXXXXX";
 
-/* A model of characters whose preferences are far from equal. */
-static void make_model(bool lm)
+/* A model whose preferences are far from equal, of fifty times that text; `more` are keys of
+ * [data]. */
+static void make_model_of(const char *of, bool lm, int length, const char *more)
 {
     char text[512];
     strcpy(file, "/tmp/rotor-predict-XXXXXX");
     const int descriptor = mkstemp(file);
     ck_assert(descriptor >= 0);
     for (int i = 0; i < 50; i++)
-        for (char c = ' '; c <= '~'; c++)
-            ck_assert_int_eq(write(descriptor, &c, 1), 1);
+        ck_assert_int_eq(write(descriptor, of, strlen(of)), (ssize_t)strlen(of));
     close(descriptor);
-    snprintf(text, sizeof text, text_config, lm ? "yes" : "no", file, lm ? "lm" : "mlm");
+    snprintf(text, sizeof text, text_config, lm ? "yes" : "no", length, file, lm ? "lm" : "mlm",
+             more);
     load_sound(&config, text, NULL);
     ck_assert_int_eq(rt_data_open(&data, &config.data, NULL).code, RT_OK);
     const rt_roformer_options o = rt_model_options(&config, data);
@@ -45,6 +45,20 @@ static void make_model(bool lm)
     const rt_parameters *p = &model->parameters;
     for (size_t i = 0; i < p->block_size; i++)
         p->values[i] *= 5;
+}
+
+/* A model of characters, which reads `length` of them. */
+static void make_model_of_length(bool lm, int length)
+{
+    char characters[VOCAB - FIRST_UNIT + 1] = "";
+    for (char c = ' '; c <= '~'; c++)
+        characters[c - ' '] = c;
+    make_model_of(characters, lm, length, "level = char\n");
+}
+
+static void make_model(bool lm)
+{
+    make_model_of_length(lm, LENGTH);
 }
 
 static void free_model(void)
@@ -91,12 +105,12 @@ static int32_t largest(const double p[VOCAB])
     return best;
 }
 
-static void predict(const char *text, double temperature, char *printed, size_t size)
+static void predict(const char *text, double temperature, int count, char *printed, size_t size)
 {
     const rt_predict_options o = {.text = text,
                                   .temperature = temperature,
                                   .seed = SEED,
-                                  .count = ADDED};
+                                  .count = count};
     rt_predicted predicted;
     FILE *to = fmemopen(printed, size, "w");
     ck_assert_ptr_nonnull(to);
@@ -120,13 +134,68 @@ START_TEST(a_continuation_is_drawn_from_the_probabilities)
         ids[3 + n] = temperature > 0 ? drawn(p, n) : largest(p);
         expected[n] = (unsigned char)CHARACTER_OF(ids[3 + n]);
     }
-    predict("ab", temperature, printed, sizeof printed);
+    predict("ab", temperature, ADDED, printed, sizeof printed);
     ck_assert_int_eq(memcmp(printed, "ab", 2), 0);
     for (int n = 0; n < ADDED; n++)
         ck_assert_msg((unsigned char)printed[2 + n] == expected[n],
                       "character %d is 0x%02x, expected 0x%02x", n, (unsigned char)printed[2 + n],
                       expected[n]);
     ck_assert_int_eq(printed[2 + ADDED], '\n');
+    free_model();
+}
+END_TEST
+
+/* [CLS] and the newest of the others: half of what the model reads, of an odd number the larger. */
+START_TEST(a_text_that_has_grown_goes_on_from_its_newest_half)
+{
+    enum { MANY = 3 * LENGTH };
+    const int length = LENGTH - _i, half = (length + 1) / 2;
+    int32_t ids[LENGTH + 1] = {RT_ID_CLS, ID_OF('a'), ID_OF('b')};
+    char printed[2 * MANY] = "";
+    double p[VOCAB];
+    int count = 3, halves = 0;
+    make_model_of_length(true, length);
+    predict("ab", 1, MANY, printed, sizeof printed);
+    for (int n = 0; n < MANY; n++) {
+        probabilities_at(ids, count, count - 1, 1, p);
+        ids[count++] = drawn(p, n);
+        ck_assert_msg(printed[2 + n] == CHARACTER_OF(ids[count - 1]),
+                      "character %d is '%c', expected '%c'", n, printed[2 + n],
+                      (char)CHARACTER_OF(ids[count - 1]));
+        if (count > length) {
+            memmove(ids + 1, ids + count - (half - 1), (size_t)(half - 1) * sizeof *ids);
+            count = half;
+            halves++;
+        }
+    }
+    ck_assert_int_gt(halves, 2);
+    free_model();
+}
+END_TEST
+
+/* A word has a blank before it unless it is the first of the text. */
+START_TEST(words_are_parted_by_blanks)
+{
+    static const char pieces[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nred\ngreen\nblue\n";
+    static const char *const texts[] = {"", "red", "red green"};
+    char vocabulary[] = "/tmp/rotor-predict-XXXXXX", more[100], printed[256] = "";
+    const int descriptor = mkstemp(vocabulary);
+    int words = 0;
+    ck_assert_int_eq(write(descriptor, pieces, strlen(pieces)), strlen(pieces));
+    close(descriptor);
+    snprintf(more, sizeof more, "level = wordpiece\nvocab_file = %s\n", vocabulary);
+    make_model_of("red green blue green red red blue green green ", true, LENGTH, more);
+    predict(texts[_i], 1, ADDED, printed, sizeof printed);
+    ck_assert_int_eq(memcmp(printed, texts[_i], strlen(texts[_i])), 0);
+    for (const char *at = printed; *at; words++) {
+        const int size = (int)strcspn(at, " \n");
+        char line[16];
+        snprintf(line, sizeof line, "\n%.*s\n", size, at);
+        ck_assert_msg(strstr(pieces, line) != NULL, "'%.*s' is no word of '%s'", size, at, printed);
+        at += size + 1;
+    }
+    ck_assert_int_eq(words, _i + ADDED);
+    unlink(vocabulary);
     free_model();
 }
 END_TEST
@@ -183,7 +252,7 @@ START_TEST(every_unit_has_a_draw_of_its_own)
     char printed[256] = "";
     int changes = 0;
     make_model(true);
-    predict("ab", 100, printed, sizeof printed); /* nearly uniform: the draw alone decides */
+    predict("ab", 100, ADDED, printed, sizeof printed); /* nearly uniform: the draw alone decides */
     for (int n = 1; n < ADDED; n++)
         changes += printed[2 + n] != printed[1 + n];
     ck_assert_int_gt(changes, ADDED / 2);
@@ -210,11 +279,8 @@ START_TEST(a_token_that_ends_a_text_is_chosen_as_a_unit_is)
             sum += p[id] = exp((double)logits->data[2 * VOCAB + id] / 3);
     rt_graph_free(g);
     for (int seed = 0; seed < SEEDS; seed++) {
-        const rt_predict_options o = {.text = "ab",
-                                      .temperature = 3,
-                                      .seed = (uint64_t)seed,
-                                      .count = 1};
-        char printed[256] = "", expected[8] = "ab\n";
+        rt_predict_options o = {.text = "ab", .temperature = 3, .seed = (uint64_t)seed, .count = 1};
+        char printed[256] = "", expected[8] = "ab\n", json[96];
         rt_predicted predicted;
         double left = rt_random_uniform((rt_random){o.seed, 0, RT_STREAM_SAMPLE}, 0) * sum;
         int id = -1;
@@ -226,6 +292,13 @@ START_TEST(a_token_that_ends_a_text_is_chosen_as_a_unit_is)
         ck_assert(!rt_predict(to, model, data, &config, &o, &predicted).code);
         fclose(to);
         ck_assert_str_eq(printed, expected);
+        snprintf(json, sizeof json, "\", \"tokens\": %d, \"end\": \"%s\"}\n", id != RT_ID_SEP,
+                 id == RT_ID_SEP ? "token" : "length");
+        o.jsonl = true;
+        to = fmemopen(printed, sizeof printed, "w");
+        ck_assert(!rt_predict(to, model, data, &config, &o, &predicted).code);
+        fclose(to);
+        ck_assert_msg(strstr(printed, json) != NULL, "no %s in %s", json, printed);
         ended += id == RT_ID_SEP;
     }
     ck_assert_int_gt(ended, 0);
@@ -242,7 +315,7 @@ START_TEST(a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals)
     double p[VOCAB];
     make_model(false);
     probabilities_at(ids, 4, 2, 1, p);
-    predict("a[MASK]b", 0, printed, sizeof printed);
+    predict("a[MASK]b", 0, 0, printed, sizeof printed);
     const int32_t best = largest(p);
     ck_assert_int_eq((unsigned char)printed[1], CHARACTER_OF(best));
     const char *line = strstr(printed + 3, "mask 1:");
@@ -267,6 +340,8 @@ int main(void)
     Suite *suite = suite_create("predict");
     TCase *tests = leak_checked_case(suite, "predict");
     tcase_add_loop_test(tests, a_continuation_is_drawn_from_the_probabilities, 0, 4);
+    tcase_add_loop_test(tests, a_text_that_has_grown_goes_on_from_its_newest_half, 0, 2);
+    tcase_add_loop_test(tests, words_are_parted_by_blanks, 0, 3);
     tcase_add_loop_test(tests, choices_are_among_the_most_likely, 0, 6);
     tcase_add_test(tests, every_unit_has_a_draw_of_its_own);
     tcase_add_test(tests, a_token_that_ends_a_text_is_chosen_as_a_unit_is);

@@ -3,10 +3,12 @@
 
 #include "config_loading.h"
 
+#include "ops/engine.h"
 #include "scratch.h"
 #include "train/run/predict.h"
 
 #include <math.h>
+#include <pthread.h>
 
 enum { LENGTH = 12, CLASSES = 3, A = RT_FIRST_SYMBOL + 'a' };
 
@@ -256,6 +258,60 @@ START_TEST(a_full_heap_is_an_error)
 }
 END_TEST
 
+#ifndef RT_DOUBLE
+
+typedef struct request {
+    const asking *a;
+    size_t failing; /* which request of the heap, 0: none */
+    char printed[300];
+    rt_status status;
+} request;
+
+static void *ask_in_thread(void *data)
+{
+    request *r = data;
+    rt_predicted told;
+    rt_memory_fail_at(r->failing);
+    r->status = ask(r->a, "ab c", NULL, r->printed, sizeof r->printed, &told);
+    rt_memory_fail_at(0);
+    return NULL;
+}
+
+/* A new thread has no memory for the products of oneDNN yet. */
+static request asked_by_a_new_thread(const asking *a, size_t failing)
+{
+    pthread_t thread;
+    request r = {.a = a, .failing = failing};
+    ck_assert(!pthread_create(&thread, NULL, ask_in_thread, &r));
+    ck_assert(!pthread_join(thread, NULL));
+    return r;
+}
+
+START_TEST(a_product_without_memory_is_an_error_and_no_answer)
+{
+    asking *a = _i ? new_asking("tag", tokens) : new_asking("classify", texts);
+    int products = 0;
+    const rt_status there = rt_engine_use(RT_ENGINE_ONEDNN, RT_MATH_FLOAT);
+    if (there.code)
+        say_skipped(__func__, there.message);
+    const request whole = asked_by_a_new_thread(a, 0);
+    request r = {.status = {.code = RT_MEMORY}};
+    ck_assert_msg(!whole.status.code, "%s", whole.status.message);
+    for (size_t n = 1; r.status.code && n < 10000; n++) {
+        r = asked_by_a_new_thread(a, n);
+        ck_assert_str_eq(r.printed, r.status.code ? "" : whole.printed);
+        ck_assert(!r.status.code || r.status.code == RT_MEMORY);
+        products += strstr(r.status.message, "a matrix product") != NULL;
+    }
+    ck_assert_int_eq(r.status.code, RT_OK);
+    ck_assert(there.code || products > 0);
+    ck_assert(!rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT).code);
+    free_asking(a);
+}
+END_TEST
+
+#endif
+
 int main(void)
 {
     Suite *suite = suite_create("predict labelled");
@@ -270,5 +326,8 @@ int main(void)
     tcase_add_test(tests, a_bad_line_is_named_and_the_answers_before_it_stand);
     tcase_add_test(tests, a_stream_without_lines_has_no_answers);
     tcase_add_test(tests, a_full_heap_is_an_error);
+#ifndef RT_DOUBLE
+    tcase_add_loop_test(tests, a_product_without_memory_is_an_error_and_no_answer, 0, 2);
+#endif
     return run_suite(suite);
 }

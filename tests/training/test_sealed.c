@@ -97,7 +97,7 @@ END_TEST
 START_TEST(sealed_bytes_that_are_not_hdf5_are_refused)
 {
     char zeros[2048] = {0};
-    rt_status status = rt_sealed_write(in_scratch("a.h5"), zeros, sizeof zeros);
+    rt_status status = write_sealed(in_scratch("a.h5"), zeros, sizeof zeros);
     assert_status(status, RT_OK, "");
     assert_status(open_status(in_scratch("a.h5")), RT_CHECKPOINT, "a.h5: HDF5 cannot open it");
     no_handle_is_open();
@@ -110,15 +110,14 @@ START_TEST(hdf5_alone_finds_damage_in_a_dataset)
     static const char pattern[] = "found by its Fletcher checksum";
     rt_image *image = rt_image_new();
     rt_image_put_bytes(image, "/bytes", pattern, sizeof pattern);
-    assert_status(rt_image_write(image, in_scratch("a.h5")), RT_OK, "");
+    assert_status(write_image(image, in_scratch("a.h5")), RT_OK, "");
     rt_image_close(image);
     size_t size, at = 0;
     unsigned char *bytes = file_bytes(in_scratch("a.h5"), &size);
     while (at + sizeof pattern < size && memcmp(bytes + at, pattern, sizeof pattern))
         at++;
     bytes[at] ^= 1;
-    rt_status status =
-        rt_sealed_write(in_scratch("a.h5"), bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE);
+    rt_status status = write_sealed(in_scratch("a.h5"), bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE);
     assert_status(status, RT_OK, "");
     free(bytes);
     image = rt_image_open(in_scratch("a.h5"), RT_PARSE_HERE);
@@ -179,6 +178,16 @@ START_TEST(a_path_that_is_too_long_is_refused)
     memset(path, 'x', sizeof path);
     path[sizeof path - 1] = '\0';
     ck_assert_int_eq(write_status(path).code, RT_IO);
+}
+END_TEST
+
+START_TEST(what_would_be_too_large_to_read_is_not_written)
+{
+    rt_durable_file file;
+    assert_status(rt_durable_open(&file, in_scratch("a.h5")), RT_OK, "");
+    rt_status status = rt_sealed_write(&file, "", RT_SEALED_LIMIT - RT_SEAL_SIZE + 1);
+    assert_status(rt_durable_close(&file, status), RT_CHECKPOINT, "a.h5: larger than 64 GiB");
+    ck_assert_int_eq(files_in_scratch(), 0);
 }
 END_TEST
 
@@ -243,6 +252,7 @@ int main(void)
     tcase_add_test(failures, a_folder_that_cannot_be_written_is_named);
     tcase_add_test(failures, a_name_that_cannot_be_taken_leaves_nothing_behind);
     tcase_add_test(failures, a_path_that_is_too_long_is_refused);
+    tcase_add_test(failures, what_would_be_too_large_to_read_is_not_written);
     tcase_add_test(failures, a_file_survives_a_failed_overwrite);
     tcase_add_test(failures, every_failed_allocation_is_an_error);
     return run_suite(suite);

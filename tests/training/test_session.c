@@ -15,8 +15,11 @@ static rt_data_options options;
 /* The cells below their names, as a reader of timing.csv finds them. */
 static void read_cells(rt_csv *csv, int argc, const char *const *argv)
 {
-    char *cells = rt_session_cells(&options, "0123abc", argc, (char *const *)argv);
+    char *data = rt_session_data(&options);
+    ck_assert_ptr_nonnull(data);
+    char *cells = rt_session_cells(data, "0123abc", argc, (char *const *)argv);
     ck_assert_ptr_nonnull(cells);
+    rt_free(data);
     FILE *file = fopen(in_scratch("timing.csv"), "w");
     ck_assert_ptr_nonnull(file);
     fprintf(file, RT_SESSION_COLUMNS "\n%s\n", cells);
@@ -77,10 +80,11 @@ START_TEST(files_have_their_size_and_their_digest)
     use_text("a.txt", "b.txt");
     snprintf(options.vocab_file, RT_PATH_SIZE, "%s", in_scratch("none.txt"));
     read_cells(&csv, 2, words);
-    snprintf(expected, sizeof expected,
-             "%s/a.txt (3 bytes, XXH128 06b05ab6733a618578af5f94892f3950); "
-             "%s/b.txt (6 bytes, XXH128 27085e721279998ba8af0c271585611f); %s/none.txt (cannot be read)",
-             scratch, scratch, scratch);
+    snprintf(
+        expected, sizeof expected,
+        "%s/a.txt (3 bytes, XXH128 06b05ab6733a618578af5f94892f3950); "
+        "%s/b.txt (6 bytes, XXH128 27085e721279998ba8af0c271585611f); %s/none.txt (cannot be read)",
+        scratch, scratch, scratch);
     ck_assert_str_eq(rt_csv_cell(&csv, "data"), expected);
     rt_csv_close(&csv);
 }
@@ -108,6 +112,50 @@ START_TEST(the_file_of_a_data_set_is_named_without_it)
 }
 END_TEST
 
+#define A "06b05ab6733a618578af5f94892f3950"
+#define B "27085e721279998ba8af0c271585611f"
+
+static const struct {
+    const char *before, *now;
+    int files;
+    const char *one, *other; /* NULL: they are the same */
+} texts[] = {
+    {"a (3 bytes, XXH128 " A ")", "a (3 bytes, XXH128 " A ")", 1, NULL, NULL},
+    {"a (3 bytes, XXH128 " A ")", "/b c; (d) (3 bytes, XXH128 " A ")", 1, NULL, NULL},
+    {"a (3 bytes, XXH128 " A ")", "a (3 bytes, XXH128 " B ")", 1, "a (3 bytes, XXH128 " A ")",
+     "a (3 bytes, XXH128 " B ")"},
+    {"a (3 bytes, XXH128 " A ")", "a (4 bytes, XXH128 " A ")", 1, "a (3 bytes, XXH128 " A ")",
+     "a (4 bytes, XXH128 " A ")"},
+    {"a (3 bytes); b (6 bytes, XXH128 " B ")", "a (3 bytes); c (6 bytes, XXH128 " A ")", 2,
+     "b (6 bytes, XXH128 " B ")", "c (6 bytes, XXH128 " A ")"},
+    {"a (3 bytes); v (6 bytes, XXH128 " B ")", "a (3 bytes); v (cannot be read)", 1, NULL, NULL},
+    {"a (3 bytes); v (6 bytes, XXH128 " B ")", "a (3 bytes); v (cannot be read)", 2,
+     "v (6 bytes, XXH128 " B ")", "v (cannot be read)"},
+    {"a (3 bytes)", "a (3 bytes, XXH128 " A ")", 1, "a (3 bytes)", "a (3 bytes, XXH128 " A ")"},
+    {"a (3 bytes)", "a (3 bytes); b (4 bytes)", 2, "a (3 bytes)", "a (3 bytes); b (4 bytes)"},
+    {"nonsense", "a (3 bytes)", 1, "nonsense", "a (3 bytes)"},
+    {"", "a (3 bytes)", 0, NULL, NULL},
+};
+
+static void expect_part(rt_session_part got, const char *expected)
+{
+    char text[256];
+    snprintf(text, sizeof text, "%.*s", got.length, got.text);
+    ck_assert_str_eq(text, expected);
+}
+
+START_TEST(another_file_is_told_by_its_size_and_its_digest)
+{
+    rt_session_part before = {.text = texts[_i].before}, now = {.text = texts[_i].now};
+    ck_assert_int_eq(rt_session_data_differs(&before, &now, texts[_i].files),
+                     texts[_i].one != NULL);
+    if (texts[_i].one) {
+        expect_part(before, texts[_i].one);
+        expect_part(now, texts[_i].other);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("session");
@@ -118,5 +166,7 @@ int main(void)
     tcase_add_test(tests, files_have_their_size_and_their_digest);
     tcase_add_test(tests, a_toy_task_has_no_files);
     tcase_add_test(tests, the_file_of_a_data_set_is_named_without_it);
+    tcase_add_loop_test(tests, another_file_is_told_by_its_size_and_its_digest, 0,
+                        sizeof texts / sizeof *texts);
     return run_suite(suite);
 }

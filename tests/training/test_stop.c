@@ -96,6 +96,21 @@ START_TEST(an_interrupt_after_another_signal_is_the_first)
 }
 END_TEST
 
+/* One that was set before the program began, or comes from elsewhere. */
+START_TEST(an_alarm_that_nobody_here_has_set_asks_for_a_stop)
+{
+    int how;
+    const pid_t child = fork();
+    if (child == 0) {
+        rt_stop_on_signals();
+        raise(SIGALRM);
+        _exit(rt_stop_asked() == SIGALRM ? SURVIVED : 1);
+    }
+    ck_assert_int_eq(waitpid(child, &how, 0), child);
+    ck_assert_int_eq(WEXITSTATUS(how), SURVIVED);
+}
+END_TEST
+
 START_TEST(patience_grows_with_the_steps)
 {
     ck_assert_int_eq(rt_stop_patience(0), 20);
@@ -116,5 +131,6 @@ int main(void)
     tcase_add_test(tests, signals_again_and_again_do_not_put_the_end_off);
     tcase_add_loop_test(tests, an_interrupt_after_another_signal_is_the_first, 0, 3);
     tcase_add_test(tests, what_is_not_watched_may_take_its_time);
+    tcase_add_test(tests, an_alarm_that_nobody_here_has_set_asks_for_a_stop);
     return run_suite(suite);
 }

@@ -213,7 +213,7 @@ START_TEST(a_text_in_a_script_is_no_more_than_a_text)
     char *script = read_file("runs/tiny/figures/loss.gp"),
          *page = read_file("runs/tiny/report.html");
     expect_text(script, "title 'lr=it''s <b> ?x? ?'");
-    expect_text(page, "<td>it&#39;s &lt;b&gt; `x` \\</td>");
+    expect_text(page, "<td class=\"setting\">it&#39;s &lt;b&gt; `x` \\</td>");
     expect_no_text(page, "<b>");
     rt_free(script);
     rt_free(page);

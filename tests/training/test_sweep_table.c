@@ -26,15 +26,20 @@ static void read_runs(const char *rows)
     assert_status(rt_sweep_runs_read(&runs, scratch), RT_OK, "");
 }
 
-static const char *printed(const char *rows)
+static const char *printed_in(rt_sweep_order order, const char *rows)
 {
     FILE *to = fmemopen(text, sizeof text, "w");
     ck_assert_ptr_nonnull(to);
     read_runs(rows);
-    assert_status(rt_sweep_table_make(&table, &runs), RT_OK, "");
+    assert_status(rt_sweep_table_make(&table, &runs, order), RT_OK, "");
     rt_sweep_table_print(to, &table);
     fclose(to);
     return text;
+}
+
+static const char *printed(const char *rows)
+{
+    return printed_in(RT_SETTINGS_FIRST, rows);
 }
 
 static const char *verdict(const char *rows)
@@ -224,6 +229,38 @@ START_TEST(other_lengths_have_a_column_each)
 }
 END_TEST
 
+/* A row begins with what its runs are called; what all runs have is no column. */
+START_TEST(results_can_come_before_the_settings)
+{
+    static const char rows[] = "run,a.x,b.y,run.seed,c.z,exit_code,eval_loss,bits_per_byte\n"
+                               "a1,p,1,1,9,0,1,\na2,p,1,2,9,0,3,\na3,p,1,3,9,0,2,\n"
+                               "b1,q,1,1,9,0,5,2.5\nb2,q,1,2,9,5,,\nc,q,2,1,9,0,6,4\n";
+    ck_assert_str_eq(printed_in(RT_RESULTS_FIRST, rows),
+                     "run          runs    loss             bits/byte        accuracy  "
+                     "steps to 99 %  x  y\n"
+                     "a1, a2, ...  3       2.0000 ± 1.0000  -                -         "
+                     "-              p  1\n"
+                     "b1, b2       1 of 2  5.0000 (1 of 2)  2.5000 (1 of 2)  -         "
+                     "-              q  1\n"
+                     "c            1       6.0000           4.0000           -         "
+                     "-              q  2\n");
+    ck_assert_int_eq(table.first_setting, 6);
+    ck_assert_int_eq(table.settings, 2);
+}
+END_TEST
+
+START_TEST(a_setting_that_all_runs_have_is_not_shown)
+{
+    static const char rows[] = "run,a.x,b.y,exit_code\n1,p,1,0\n2,p,2,0\n";
+    ck_assert_str_eq(printed(rows), "y  runs  loss  accuracy  steps to 99 %\n"
+                                    "1  1     -     -         -\n"
+                                    "2  1     -     -         -\n");
+    rt_sweep_table_free(&table);
+    rt_sweep_runs_free(&runs);
+    expect_in(as_csv(rows), "a.x,b.y,runs,good\np,1,1,1\n"); /* the file names all */
+}
+END_TEST
+
 /* Whole characters, and none that a terminal obeys. */
 START_TEST(long_settings_are_cut_and_none_speaks_to_the_terminal)
 {
@@ -299,7 +336,7 @@ START_TEST(without_a_file_there_are_no_runs)
 {
     assert_status(rt_sweep_runs_read(&runs, scratch), RT_OK, "");
     ck_assert_int_eq(runs.count, 0);
-    assert_status(rt_sweep_table_make(&table, &runs), RT_OK, "");
+    assert_status(rt_sweep_table_make(&table, &runs, RT_SETTINGS_FIRST), RT_OK, "");
     ck_assert_int_eq(rt_sweep_judge(&runs).endings.runs, 0);
 }
 END_TEST
@@ -337,7 +374,7 @@ START_TEST(an_exhausted_heap_is_told_and_leaves_nothing)
         rt_memory_fail_at((size_t)++n);
         rt_status status = rt_sweep_runs_read(&runs, scratch);
         if (!status.code)
-            status = rt_sweep_table_make(&table, &runs);
+            status = rt_sweep_table_make(&table, &runs, RT_SETTINGS_FIRST);
         rt_memory_fail_at(0);
         code = status.code;
         rt_sweep_table_free(&table);
@@ -362,6 +399,8 @@ int main(void)
     tcase_add_test(tests, the_file_has_every_result_of_every_row);
     tcase_add_test(tests, rows_of_one_setting_need_not_stand_together);
     tcase_add_test(tests, other_lengths_have_a_column_each);
+    tcase_add_test(tests, results_can_come_before_the_settings);
+    tcase_add_test(tests, a_setting_that_all_runs_have_is_not_shown);
     tcase_add_test(tests, long_settings_are_cut_and_none_speaks_to_the_terminal);
     tcase_add_test(tests, thousands_of_runs_and_columns_have_room);
     tcase_add_test(tests, the_verdict_names_the_run_that_went_farthest);

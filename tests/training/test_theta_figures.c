@@ -129,7 +129,7 @@ START_TEST(of_many_layers_the_first_are_shown)
     }
     draw("data.length=20");
     read_into(script, sizeof script, "figures/decay.gp");
-    expect_in(script, "svg size 960,630 ");
+    expect_in(script, "svg size 880,630 ");
     expect_in(script, "set multiplot layout 3,2\n");
     expect_in(script, "layer 5'");
     ck_assert_ptr_null(strstr(script, "layer 6"));

@@ -333,6 +333,31 @@ START_TEST(the_file_has_each_number_below_its_name)
 }
 END_TEST
 
+/* Of a theta below 0, of one that began at 0, of one that began below 0. */
+START_TEST(a_number_that_does_not_exist_is_an_empty_cell)
+{
+    make_model("model", "raw");
+    even_out_projections();
+    set_theta(0, 0, 3, -0.0001);
+    model->theta_start[2] = 0;
+    model->theta_start[1] = -0.1;
+    char *csv = rt_theta_csv(model, &config, NULL);
+    ck_assert_ptr_nonnull(strstr(csv, "\nall,all,3,-0.0001,0.001,0.001,1.1,1.1,,0.0121,0.25\n"));
+    ck_assert_ptr_nonnull(strstr(csv, "\nall,all,2,0.01,0,0.01,0,,,0.11,0.25\n"));
+    ck_assert_ptr_nonnull(strstr(csv, "\nall,all,1,0.1,-0.1,0.1,0,2,,2.2,0.25\n"));
+    rt_free(csv);
+    verdict_after(10);
+    ck_assert_ptr_nonnull(strstr(report, "  all   all    2             0          0.01          -  "
+                                         "     -    0.110  25.0%   10.0%\n"));
+    ck_assert_ptr_nonnull(strstr(report, "  all   all    1          -0.1           0.1     2.0000  "
+                                         "     -    2.200  25.0%"));
+    ck_assert_ptr_nonnull(strstr(report, "theta started elsewhere: max relative drift from its "
+                                         "start 2 (layer all, i 1; from below 0)\n"));
+    ck_assert_ptr_null(strstr(report, "nan"));
+    ck_assert_ptr_null(strstr(report, "inf"));
+}
+END_TEST
+
 START_TEST(the_notes_tell_the_units)
 {
     make_model("layer", "log");
@@ -452,6 +477,7 @@ int main(void)
     tcase_add_test(tests, means_and_cosine_are_those_of_the_distance_from_the_base);
     tcase_add_test(tests, heads_are_counted_anew_in_every_layer);
     tcase_add_test(tests, the_file_has_each_number_below_its_name);
+    tcase_add_test(tests, a_number_that_does_not_exist_is_an_empty_cell);
     tcase_add_test(tests, the_notes_tell_the_units);
     tcase_add_test(tests, tolerances_stand_with_their_theta);
     tcase_add_test(tests, without_adam_there_is_no_bound_to_use_up);

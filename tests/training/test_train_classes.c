@@ -87,7 +87,7 @@ START_TEST(the_scores_are_those_of_the_confusion_matrix)
         }
         const double precision = predicted > 0 ? m[c][c] / predicted : 0;
         const double recall = count > 0 ? m[c][c] / count : 0;
-        const double f1 = m[c][c] > 0 ? 2 / (1 / precision + 1 / recall) : 0;
+        const double f1 = count + predicted > 0 ? 2 * m[c][c] / (count + predicted) : 0;
         ck_assert_int_eq(*rt_csv_cell(&csv, "label"), 'A' + c);
         ck_assert_double_eq_tol(rt_csv_number(&csv, "precision"), precision, 1e-8);
         ck_assert_double_eq_tol(rt_csv_number(&csv, "recall"), recall, 1e-8);

@@ -213,7 +213,10 @@ static const int refusals = 10;
 
 START_TEST(a_run_that_was_never_evaluated_has_no_best)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=10");
+    expect_exit(
+        w, 75,
+        "$TRAIN tiny.ini --quiet train.steps=1000000 train.eval_every=1000000 & " WAIT_FOR_ROW(
+            "20", "runs/tiny/metrics.csv") "kill -INT $!; wait $!");
     expect_exit(w, 4, "$TRAIN tiny.ini --eval --best");
     expect_text(w->err, "no evaluation was made: there is no best checkpoint\n");
 }

@@ -3,7 +3,7 @@
 
 #include "train_program.h"
 
-#include "train/checkpoint/sealed.h"
+#include "sealing.h"
 
 #include <hdf5.h>
 
@@ -29,7 +29,7 @@ static void seal_again(const char *path)
     const size_t size = fread(bytes, 1, room, from);
     fclose(from);
     ck_assert(size > RT_SEAL_SIZE && size < room);
-    ck_assert_int_eq(rt_sealed_write(path, bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE).code, RT_OK);
+    ck_assert_int_eq(write_sealed(path, bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE).code, RT_OK);
     rt_free(bytes);
 }
 

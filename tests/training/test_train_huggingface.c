@@ -219,10 +219,20 @@ END_TEST
 
 START_TEST(the_card_tells_of_the_run)
 {
+    char line[LINE_SIZE];
+    double loss, accuracy, told[2];
     expect_exit(w, 0, "$TRAIN " CLASSIFY LEARNED);
+    ck_assert_int_eq(sscanf(line_of(w->out, "eval: ", line), "eval: loss %lf, accuracy %lf", &loss,
+                            &accuracy),
+                     2);
     expect_exit(w, 0, "$TRAIN --checkpoint runs/c --export out; cat out/README.md");
     expect_text(w->out, "\n# c\n");
-    expect_text(w->out, "\n- training: 60 steps with seed 1\n- evaluation: loss 0.");
+    expect_text(w->out, "\n- training: 60 steps with seed 1\n- evaluation: loss ");
+    ck_assert_int_eq(sscanf(line_of(w->out, "- evaluation: ", line),
+                            "- evaluation: loss %lf, accuracy %lf", told, told + 1),
+                     2);
+    expect_number(told[0] / loss, 1 - 2e-5, 1 + 2e-5);
+    ck_assert_double_eq(told[1], accuracy);
     expect_text(w->out, "\n- theta: max relative drift ");
     expect_text(w->out, "\ndef use_own_theta(model):\n");
     /* an older checkpoint is not what result.csv is of */

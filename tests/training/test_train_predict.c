@@ -13,10 +13,12 @@ static void make_text(void)
 #define LANGUAGE_OF                                                                                \
     "tiny.ini --quiet theta.learn=no data.task=text data.file=text.txt data.level=char "
 
-#define LANGUAGE                                                                                   \
+#define LANGUAGE_FOR(steps)                                                                        \
     LANGUAGE_OF                                                                                    \
     "model.dim=32 "                                                                                \
-    "optimizer.lr=5e-3 optimizer.schedule_steps=200 train.batch_size=16 "
+    "optimizer.lr=5e-3 optimizer.schedule_steps=" steps " train.batch_size=16 "
+
+#define LANGUAGE LANGUAGE_FOR("200")
 
 #define LM LANGUAGE "data.objective=lm model.causal=yes "
 
@@ -124,11 +126,12 @@ START_TEST(a_bad_line_of_a_file_is_named)
 }
 END_TEST
 
+/* After as many steps both letters have a probability of 0.93 and more. */
 START_TEST(a_masked_model_fills_the_masks)
 {
     make_text();
-    expect_exit(w, 0, "$TRAIN " LANGUAGE "train.steps=200");
-    expect_exit(w, 0, "$TRAIN " LANGUAGE "--predict 'cde[MASK]ghi[MASK]kl'");
+    expect_exit(w, 0, "$TRAIN " LANGUAGE_FOR("400") "train.steps=400 data.mask_probability=0.3");
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --quiet --predict 'cde[MASK]ghi[MASK]kl'");
     ck_assert(!strncmp(w->out, "cdefghijkl\nmask 1: 'f' ", 23));
     ck_assert_int_eq(count_of(w->out, "\n"), 3);
     ck_assert_ptr_nonnull(strstr(w->out, "\nmask 2: 'j' "));
@@ -151,7 +154,8 @@ START_TEST(what_cannot_be_predicted_is_refused)
     expect_text(w->err, "--tokens must be a whole number from 1 to 1000000; got '0'");
     expect_exit(w, 2, "$TRAIN " LM "--seed 1");
     expect_text(w->err,
-                "--temperature, --top-k, --top-p, --seed, --tokens and --stop go with --predict");
+                "--temperature, --top-k, --top-p, --seed, --tokens, --stop and --jsonl go with "
+                "--predict");
     expect_exit(w, 0,
                 "$TRAIN tiny.ini --quiet --overwrite train.steps=1 "
                 "optimizer.schedule_steps=0");

@@ -144,9 +144,9 @@ END_TEST
 START_TEST(the_version_names_the_precision)
 {
     expect_exit(w, 0, "$TRAIN --version");
-    ck_assert_str_eq(w->out, "rotor " ROTOR_VERSION " (float)\n");
+    expect_text(w->out, "rotor " ROTOR_VERSION " (float)\nOpenBLAS ");
     expect_exit(w, 0, "$TRAIN64 --version");
-    ck_assert_str_eq(w->out, "rotor " ROTOR_VERSION " (double)\n");
+    expect_text(w->out, "rotor " ROTOR_VERSION " (double)\nOpenBLAS ");
 }
 END_TEST
 
@@ -215,12 +215,13 @@ START_TEST(evaluation_changes_nothing_on_disk)
 }
 END_TEST
 
-/* At too high a rate the loss goes up and down: the least of the evaluations is named, and its
- * checkpoint kept beside the newest; also by a run that was stopped on the way. */
+/* As the rate rises to 10 the loss of the first steps becomes ten times as high: the least of the
+ * evaluations is named, and its checkpoint kept beside the newest; also by a run that was stopped
+ * on the way. */
 START_TEST(the_best_evaluation_is_named_and_its_checkpoint_kept)
 {
-    const char *options = "tiny.ini --quiet optimizer.lr=0.3 train.eval_every=5 train.keep=1 "
-                          "train.checkpoint_every=1000";
+    const char *options = "tiny.ini --quiet optimizer.lr=10 optimizer.warmup_steps=60 "
+                          "train.eval_every=5 train.keep=1 train.checkpoint_every=1000";
     if (_i)
         expect_exit(w, 0, "$TRAIN %s train.steps=45", options);
     expect_exit(w, 0, "$TRAIN %s %s >out", options, _i ? "--resume" : "");

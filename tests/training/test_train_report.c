@@ -131,7 +131,7 @@ START_TEST(a_sweep_has_a_page_with_links_to_its_runs)
     expect_whole_page(page);
     ck_assert_int_eq(count_of(page, "<svg"), 2);
     expect_text(page, "<a href=\"kind=none_seed=2/report.html\">");
-    expect_text(page, "<tr><td>none</td><td>2</td>");
+    expect_text(page, "<td class=\"setting\">none</td><td>2</td>");
     rt_free(page);
     expect_exit(w, 0, "test -s runs/tiny/kind=none_seed=2/report.html");
     expect_exit(w, 0,

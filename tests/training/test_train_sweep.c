@@ -105,6 +105,95 @@ START_TEST(an_interrupted_sweep_ends_as_one_that_was_not)
 }
 END_TEST
 
+#define SEEDS                                                                                      \
+    "ROTOR_NO_REPORT=1 $TRAIN tiny.ini theta.learn=no train.eval_batches=1 sweep.run.seed="
+#define ENDLESS_SWEEP                                                                              \
+    "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet train.steps=10000000 "                              \
+    "train.checkpoint_every=10000000 train.eval_every=10000000 sweep.run.seed=1,2 sweep.jobs=2 "
+#define WAIT_FOR_BOTH                                                                              \
+    "for i in 1 2; do until grep -q '^20,' runs/tiny/seed=$i/metrics.csv 2>.grep; do "             \
+    "kill -0 $PID || exit 99; sleep 0.01; done; done; "
+
+/* kill -9: nobody tells its runs. They stop all the same, with a checkpoint, and are not in the way
+ * of the same command. */
+START_TEST(the_runs_of_a_sweep_that_is_killed_stop)
+{
+    expect_exit(w, 0,
+                ENDLESS_SWEEP
+                "& PID=$!; " WAIT_FOR_BOTH
+                "RUNS=$(cat /proc/$PID/task/$PID/children); kill -KILL $PID; "
+                "wait $PID; for i in $(seq 400); do ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet "
+                "train.steps=60 train.checkpoint_every=10000000 "
+                "train.eval_every=10000000 sweep.run.seed=1,2 sweep.jobs=2; "
+                "code=$?; [ $code = 2 ] || exit $code; sleep 0.05; done; "
+                "kill $RUNS; exit 2");
+    expect_exit(w, 0, "grep -c 'going on from' runs/tiny/seed=1/output.log");
+    expect_exit(w, 0, "grep -c 'going on from' runs/tiny/seed=2/output.log");
+}
+END_TEST
+
+/* Its process is the one to stop; or that of a run, if this is trained alone. */
+START_TEST(a_second_sweep_is_refused_and_names_the_first)
+{
+    char message[LINE_SIZE];
+    int first = 0;
+    expect_exit(w, 2,
+                ENDLESS_SWEEP "& PID=$!; " WAIT_FOR_BOTH ENDLESS_SWEEP
+                              "; second=$?; kill -TERM $PID; wait $PID; echo first $PID $?; "
+                              "exit $second");
+    expect_text(w->out, "first ");
+    ck_assert_int_eq(sscanf(strstr(w->out, "first "), "first %d 75", &first), 1);
+    snprintf(message, sizeof message,
+             "train: runs/tiny: another trainer is at work here, process %d", first);
+    expect_text(w->err, message);
+    expect_exit(w, 2,
+                "$TRAIN tiny.ini --quiet train.steps=10000000 run.dir=runs/other run.name=seed=2 & "
+                "PID=$!; until grep -q '^20,' runs/other/seed=2/metrics.csv 2>.grep; do "
+                "kill -0 $PID || exit 99; sleep 0.01; done; " ENDLESS_SWEEP
+                "run.name=other; second=$?; kill -TERM $PID; wait $PID; echo $PID; exit $second");
+    snprintf(message, sizeof message,
+             "train: runs/other/seed=2: another trainer is at work here, process %d", atoi(w->out));
+    expect_text(w->err, message);
+    ck_assert(!exists("runs/other/seed=1"));
+}
+END_TEST
+
+/* More steps under the schedule of before: said for the sweep, and not only where each run prints.
+ */
+START_TEST(rates_of_zero_are_warned_about_once_before_the_first_run)
+{
+    static const char warning[] = "warning: ";
+    expect_exit(w, 0, SEEDS "1,2 train.steps=60 --quiet");
+    expect_no_text(w->err, warning);
+    expect_exit(w, 0, SEEDS "1,2,3 train.steps=80 --quiet");
+    expect_text(w->err, "train: warning: in 2 of 3 runs (seed=1 is the first) the learning rate is "
+                        "0 from step 61 to the end at 80, since optimizer.schedule_steps = 60: "
+                        "give optimizer.schedule_steps=80 or optimizer.min_lr_ratio above 0\n");
+    ck_assert_int_eq(count_of(w->err, warning), 1);
+    expect_exit(w, 0, SEEDS "1,2 train.steps=90");
+    const char *said = strstr(w->err, "in 2 of 2 runs (seed=1 is the first) the learning rate is 0 "
+                                      "from step 81 to the end at 90, ");
+    ck_assert_msg(said && said < strstr(w->err, "[1/2]"), "%s", w->err);
+    expect_exit(w, 0, SEEDS "1,2 train.steps=100 optimizer.schedule_steps=100");
+    expect_no_text(w->err, warning);
+}
+END_TEST
+
+/* Runs that have not begun were given their schedule as it is: --quiet takes it for intended. */
+START_TEST(rates_of_zero_in_new_runs_are_warned_about_unless_quiet)
+{
+    static const char sweep[] =
+        "ROTOR_NO_REPORT=1 $TRAIN tiny.ini theta.learn=no optimizer.schedule_steps=10 "
+        "train.eval_batches=1 sweep.train.steps=10,20 --overwrite";
+    expect_exit(w, 0, "%s", sweep);
+    expect_text(w->err,
+                "warning: in 1 of 2 runs (steps=20 is the first) the learning rate is 0 from "
+                "step 11 to the end at 20, ");
+    expect_exit(w, 0, "%s --quiet", sweep);
+    expect_no_text(w->err, "warning");
+}
+END_TEST
+
 /* More steps for the runs there were, at a rate of 0, and a schedule of its own for the new one.
  * What the sweep itself varies is no surprise. */
 START_TEST(runs_of_other_schedules_are_told)
@@ -233,8 +322,9 @@ START_TEST(numbers_of_any_size_and_columns_of_any_count_fit)
         "train.checkpoint_every = 2\ntrain.keep = 1\n"
         "[variant a]\ntrain.eval_lengths = 4,5,6,7,9,10,19,20\n"
         "[variant b]\ntrain.eval_lengths = 11,12,13,14,15,16,17,18\n";
+    /* one step of Adam: the least theta, 1e-3, moves by nearly 3e300 * 1e-2 */
     expect_exit(w, 0,
-                "$TRAIN64 tiny.ini --quiet train.steps=2 theta.form=raw theta.lr_scale=1e300 "
+                "$TRAIN64 tiny.ini --quiet train.steps=1 theta.form=raw theta.lr_scale=3e300 "
                 "sweep.run.seed=1,2,3");
     char *page = read_file("runs/tiny/report.html");
     expect_text(page, "e+301 ± inf</td>");
@@ -246,8 +336,8 @@ START_TEST(numbers_of_any_size_and_columns_of_any_count_fit)
                 "$TRAIN many.ini --quiet train.steps=2 train.eval_batches=1 model.dim=8 "
                 "model.layers=1 model.heads=1 train.batch_size=2");
     char line[LINE_SIZE];
-    expect_text(line_of(w->out, "variant  log_every  ", line),
-                "keep  runs  loss    accuracy  at 4    at 5    at 6    at 7    at 9    at 10   at "
+    expect_text(line_of(w->out, "variant  runs  loss ", line),
+                "runs  loss    accuracy  at 4    at 5    at 6    at 7    at 9    at 10   at "
                 "19   at 20   at 11   at 12   at 13   at 14   at 15   at 16   at 17   at 18   "
                 "theta drift  phase (rad)  near  needed  steps to 99 %");
 }
@@ -323,6 +413,10 @@ int main(void)
     tcase_add_test(tests, what_is_finished_is_not_done_again);
     tcase_add_test(tests, an_interrupted_sweep_goes_on);
     tcase_add_test(tests, an_interrupted_sweep_ends_as_one_that_was_not);
+    tcase_add_test(tests, the_runs_of_a_sweep_that_is_killed_stop);
+    tcase_add_test(tests, a_second_sweep_is_refused_and_names_the_first);
+    tcase_add_test(tests, rates_of_zero_are_warned_about_once_before_the_first_run);
+    tcase_add_test(tests, rates_of_zero_in_new_runs_are_warned_about_unless_quiet);
     tcase_add_test(tests, a_sweep_grows_by_values_and_seeds_and_variants);
     tcase_add_test(tests, only_more_runs_than_before_are_growth);
     tcase_add_test(tests, a_run_that_failed_is_taken_as_one);

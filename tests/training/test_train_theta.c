@@ -247,9 +247,11 @@ START_TEST(a_file_gives_every_theta_once)
          "head must be 'all', since the model shares theta; got '0'"},
         {HEADING PAIRS("all", "2"), "theta.scope=head",
          "head must be 'all' or from 0 to 1 in this model; got '2'"},
-        {HEADING "all,all,0,0\n", "", "theta must be a number above 0; got '0'"},
+        {HEADING "all,all,0,0\n", "",
+         "theta must be a number above 0, since theta.form = log; got '0'"},
         {HEADING "all,all,0,inf\n", "theta.form=raw", "theta must be a number; got 'inf'"},
-        {HEADING "all,all,0,nan\n", "", "theta must be a number above 0; got 'nan'"},
+        {HEADING "all,all,0,nan\n", "",
+         "theta must be a number above 0, since theta.form = log; got 'nan'"},
         {"step," HEADING "x,all,all,0,1\n", "", "step must be a whole number; got 'x'"},
         {"layer,head,i\n0,0,0\n", "", "has no column 'theta'"},
         {"layer,head,theta\n0,0,0\n", "", "has no column 'i'"},
@@ -302,6 +304,32 @@ START_TEST(a_run_starts_from_the_theta_of_a_file)
     theta = read_file("runs/tiny/theta.csv");
     expect_text(theta, "\n40,1,all,3,5,5\n");
     rt_free(theta);
+}
+END_TEST
+
+/* From a table, and then from the checkpoint and from the folder of the run that had it. */
+START_TEST(a_start_below_0_is_for_form_raw_alone)
+{
+    static const char *const sources[] = {"runs/raw/checkpoints/step-00000002.h5", "folder"};
+    write_file("there.csv", HEADING PAIRS("0", "all") "1,all,0,1\n1,all,1,-.25\n1,all,2,.1\n"
+                                                      "1,all,3,0\n");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini run.name=raw theta.form=raw theta.init_from=there.csv "
+                "theta.lr_scale=0 train.steps=2 --quiet");
+    expect_exit(w, 0, "$TRAIN runs/raw/config.ini --eval");
+    expect_exit(w, 0, "$TRAIN runs/raw/config.ini --resume");
+    expect_exit(w, 0, "$TRAIN runs/raw/config.ini --export folder");
+    for (int i = 0; i < 2; i++) {
+        expect_exit(w, 0,
+                    "$TRAIN tiny.ini run.name=again theta.form=raw train.steps=2 --overwrite "
+                    "--quiet train.init_from=%s",
+                    sources[i]);
+        expect_exit(w, 0, "$TRAIN runs/again/config.ini --eval");
+        expect_exit(w, 4, "$TRAIN tiny.ini run.name=log train.init_from=%s", sources[i]);
+        expect_text(w->err, "theta of layer 1, i 1 is -0.25: theta.form = log needs theta above 0, "
+                            "theta.form = raw takes any");
+        ck_assert(!exists("runs/log"));
+    }
 }
 END_TEST
 
@@ -374,6 +402,7 @@ int main(void)
     tcase_add_loop_test(tests, a_file_gives_every_theta_once, 0, FILES);
     tcase_add_test(tests, a_file_that_is_not_there_is_named);
     tcase_add_test(tests, a_run_starts_from_the_theta_of_a_file);
+    tcase_add_test(tests, a_start_below_0_is_for_form_raw_alone);
     tcase_add_test(tests, layers_without_positions_are_in_no_table);
     tcase_add_test(tests, a_sweep_counts_the_runs_that_need_their_theta);
     tcase_add_test(tests, the_page_tells_what_putting_theta_back_costs);

@@ -3,7 +3,6 @@
 #include "config_loading.h"
 
 #include "train/step/batch_loss.h"
-#include "train/step/memory_check.h"
 #include "train/step/trainer.h"
 
 #include <math.h>
@@ -520,56 +519,12 @@ START_TEST(a_step_counts_its_tokens)
 }
 END_TEST
 
-/* Values and two moments of the block of parameters; a block of gradients for each shard at work
- * and each sum that waits: all four, if two threads work. */
-START_TEST(the_memory_of_parameters_and_gradients_is_known)
-{
-    training *t = new_training(OVERRIDES("train.shards=4", "run.threads=2"));
-    const double bytes = (double)parameters(t)->block_size * sizeof(real);
-    rt_memory_need need;
-    expect_ok(rt_memory_estimate(&need, &t->config, t->data, NULL));
-    ck_assert_double_eq(need.parameters, 3 * bytes);
-    ck_assert_int_eq(need.blocks, 4);
-    ck_assert_double_eq(need.gradients, 4 * bytes);
-    free_training(t);
-}
-END_TEST
-
-/* As documented: 14 numbers of width C and 2 of the feed-forward width in a layer, 5 of width C for
- * its dropout, 1 of the other for a gate, 8 and 2 once, 3 of V; for the 192 tokens of a shard, and
- * each thread. */
-START_TEST(the_memory_of_activations_is_estimated)
-{
-    training *t = new_training(OVERRIDES("train.shards=1", "run.threads=1"));
-    training *more = new_training(
-        OVERRIDES("train.shards=2", "run.threads=2", "model.dropout=0.1", "model.layers=3"));
-    training *gated =
-        new_training(OVERRIDES("train.shards=1", "run.threads=1", "model.ffn=swiglu"));
-    rt_memory_need need;
-    expect_ok(rt_memory_estimate(&need, &t->config, t->data, NULL));
-    ck_assert_double_eq(need.activations,
-                        192.0 * (2 * (14 * 16 + 2 * 64) + 8 * 16 + 2 * 64 + 30) * sizeof(real));
-    expect_ok(rt_memory_estimate(&need, &more->config, more->data, NULL));
-    ck_assert_double_eq(need.activations,
-                        2 * 96.0 * (3 * (19 * 16 + 2 * 64) + 8 * 16 + 2 * 64 + 30) * sizeof(real));
-    ck_assert_double_eq(need.products, 2.0 * (128 << 20));
-    expect_ok(rt_memory_estimate(&need, &gated->config, gated->data, NULL));
-    ck_assert_double_eq(need.activations,
-                        192.0 * (2 * (14 * 16 + 3 * 64) + 8 * 16 + 2 * 64 + 30) * sizeof(real));
-    free_training(gated);
-    free_training(t);
-    free_training(more);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("trainer: steps");
     TCase *tests = leak_checked_case(suite, "trainer");
     tcase_add_test(tests, a_shard_draws_its_dropout_by_its_number);
     tcase_add_test(tests, a_step_counts_its_tokens);
-    tcase_add_test(tests, the_memory_of_parameters_and_gradients_is_known);
-    tcase_add_test(tests, the_memory_of_activations_is_estimated);
     tcase_add_test(tests, the_number_of_shards_follows_from_the_sizes);
     tcase_add_loop_test(tests, gradients_do_not_depend_on_the_cut, 0, 6);
     tcase_add_loop_test(tests, threads_never_change_a_bit, 0, 3);

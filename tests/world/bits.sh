@@ -47,6 +47,16 @@ train_as large-1 1 $large || fail "$(cat "$work/large-1.err")"
 train_as large-3 3 $large || fail "$(cat "$work/large-3.err")"
 expect_same large-1 large-3 "a text on 3 processes"
 
+# A run that stops early, by the loss on files of its own.
+early="$work/small.ini data.task=text data.file=$work/text.txt data.level=char run.threads=1
+    data.eval_file=$root/LICENSE,$work/text.txt train.patience=1 train.min_delta=1000"
+# shellcheck disable=SC2086
+train_as early-1 1 $early || fail "$(cat "$work/early-1.err")"
+# shellcheck disable=SC2086
+train_as early-3 3 $early || fail "$(head -3 "$work/early-3.err")"
+expect_same early-1 early-3 "a run that stops early on 3 processes"
+grep -q '^stopped early at step 10 of 12: ' "$work/early-3.out" || fail "no early stop"
+
 # Labelled texts, whose confusions are counted by all.
 awk 'BEGIN { print "text\tlabel"; for (i = 0; i < 90; i++)
     print (i % 3 ? (i % 2 ? "an odd line " : "one more text ") : "words here ") i "\t" "abc" i % 3 }' \

@@ -6,7 +6,8 @@
  * seed and the step.
  *
  *   /                          attributes format "rotor", version, step, precision, blas, seed,
- *                              best_eval_loss, best_eval_step
+ *                              best_eval_loss, best_eval_step, patience_loss, patience_count;
+ *                              eval_loss, if it was evaluated at this step
  *   /vocabulary                of a model of text: the bytes of its vocab.txt or
  *                              tokenizer.json (see data/vocabulary.h); attributes level, kind, of
  *                              a tokenizer.json pad, cls, mask, sep: ids or -1; and, of a model
@@ -60,8 +61,11 @@ typedef struct rt_checkpoint_info {
     char blas[RT_BLAS_NAME_SIZE];           /* the kernels that the numbers were computed with */
     int64_t position;                       /* sequences drawn so far */
     int64_t schedule_steps;                 /* the horizon of the learning rate's schedule */
-    double best_eval_loss;                  /* may be infinite: none so far */
+    double eval_loss;                       /* at this step; infinite: it was not evaluated */
+    double best_eval_loss; /* every train.eval_every steps; infinite: none so far */
     int64_t best_eval_step;
+    double patience_loss;      /* what the next evaluation must improve on; infinite: none so far */
+    int64_t patience_count;    /* evaluations since the one with that loss */
     char *config;              /* an INI text; NULL counts as "" */
     char *past_schedules;      /* NULL: none */
     rt_vocabulary *vocabulary; /* NULL: the data was no text */
@@ -90,14 +94,20 @@ typedef struct rt_checkpoint_model {
 rt_checkpoint_model rt_checkpoint_model_of(const rt_roformer *model, real *first_moment,
                                            real *second_moment);
 
-/* Writes a checkpoint durably: RT_IO as rt_sealed_write. RT_NONFINITE names the first
- * parameter that has, itself or in a moment, a NaN or an infinity: those are not saved. */
+/* Writes a checkpoint durably (train/text/durable_file.h): RT_IO if the file cannot be written.
+ * RT_NONFINITE names the first parameter that has, itself or in a moment, a NaN or an infinity:
+ * those are not saved. Before the file gets its name it is read back, and everything is asked of it
+ * that rt_checkpoint_load asks: RT_CHECKPOINT if a load would refuse it.
+ *
+ * Beside the model this takes as much memory as the file has bytes: for the image, and when that is
+ * written and freed, for the file that is read back, and then the largest parameter once more. */
 rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
                              const rt_checkpoint_info *info) RT_MUST_CHECK;
 
 /* Fills the blocks of the model, and info, which the caller then frees. Layout,
- * names and shapes must be those of the file, in both directions; otherwise the first
- * difference is named and nothing is changed. */
+ * names and shapes must be those of the file, in both directions, and its numbers must be finite;
+ * otherwise the first difference is named and nothing is changed. Beside the model and the image
+ * this takes the memory of the largest parameter. */
 rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
                              rt_checkpoint_info *info) RT_MUST_CHECK;
 
@@ -118,11 +128,15 @@ typedef struct rt_checkpoint_start {
  * Pairing, head size, names and shapes of the encoder must be those of the model. Of the head and
  * the embeddings of token types what fits is taken, of the head only with `head`; the rest stays;
  * so does theta, all of it, unless both have all that the model has in the same shape, in either
- * form. info as for
+ * form; one that is not above 0 is refused if the model learns its logarithm. info as for
  * rt_checkpoint_load. */
 rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *model, bool head,
                                    rt_checkpoint_start *start,
                                    rt_checkpoint_info *info) RT_MUST_CHECK;
+
+/* RT_CHECKPOINT: a model that learns the logarithm of theta cannot start from this one. -1 stands for
+ * all layers, or all heads of the layer. */
+rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta) RT_MUST_CHECK;
 
 /* All learned theta of a checkpoint, in radians per position, laid out as rt_roformer_theta, and
  * the layers that they are of, in order; -1 for one that all layers share. */
@@ -147,6 +161,10 @@ rt_status rt_checkpoint_labels(rt_image *image, rt_labels **labels_new) RT_MUST_
 /* The rows of its tables of words and of token types, 0 of one that it lacks. */
 rt_status rt_checkpoint_tables(rt_image *image, int *words, int *types) RT_MUST_CHECK;
 
+/* The step of the best evaluation that a checkpoint knows of, its own included; 0: there is none.
+ */
+int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info);
+
 /* The info alone: enough to build the model that rt_checkpoint_load wants. The second is of an
  * image that stays open. */
 rt_status rt_checkpoint_read_info(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
@@ -165,7 +183,7 @@ rt_status rt_checkpoint_path(char path[RT_PATH_SIZE], const char *folder,
  * caller frees *steps. */
 rt_status rt_checkpoint_list(const char *folder, int64_t **steps, int *count) RT_MUST_CHECK;
 
-/* Saves into a folder, reads the file back to verify it, and only then removes older
+/* Saves into a folder, as rt_checkpoint_save does, and only then removes older
  * ones, so that `keep` are left, this one counted, and beside them the one of the best
  * evaluation (info->best_eval_step); keep < 1 removes none. Checkpoints
  * of later steps (left when a training went on from an earlier one) are not counted and

@@ -1,7 +1,6 @@
 #include "train/checkpoint/private.h"
 
 #include "core/memory.h"
-#include "train/checkpoint/sealed.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -127,15 +126,6 @@ static rt_status remove_unfinished(const char *folder)
     return status;
 }
 
-static rt_status verify(const char *path)
-{
-    unsigned char *bytes;
-    size_t size;
-    rt_status status = rt_sealed_read(path, &bytes, &size);
-    rt_free(bytes);
-    return status;
-}
-
 /* What cannot be removed stays until the next time: what was to be saved is saved. */
 static void prune(const char *folder, int64_t newest, int64_t best, int keep)
 {
@@ -157,8 +147,6 @@ rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *m
         status = remove_unfinished(folder);
     if (status.code == RT_OK)
         status = rt_checkpoint_save(path, model, info);
-    if (status.code == RT_OK)
-        status = verify(path);
     if (status.code == RT_OK && keep > 0)
         prune(folder, info->step, info->best_eval_step, keep);
     return status;

@@ -80,15 +80,21 @@ void rt_image_close(rt_image *image)
         return;
     if (image->file >= 0)
         H5Fclose(image->file);
+    rt_free(image->bytes);
     rt_free(image->list);
     rt_free(image->items);
     rt_free(image->sorted);
     rt_free(image);
 }
 
+size_t rt_image_size(const rt_image *image)
+{
+    return image ? image->size : 0;
+}
+
 /* The bytes are taken from where the core driver keeps them, the user block before
  * them: a copy by H5Fget_file_image does not open again. */
-rt_status rt_image_write(rt_image *image, const char *path)
+rt_status rt_image_write(rt_image *image, rt_durable_file *file)
 {
     if (rt_image_failed(image))
         return rt_image_status(image);
@@ -98,7 +104,7 @@ rt_status rt_image_write(rt_image *image, const char *path)
         H5Fget_vfd_handle(image->file, H5P_DEFAULT, &memory) >= 0)
         size = H5Fget_file_image(image->file, NULL, 0);
     if (size <= 0)
-        return rt_error(RT_MEMORY, "HDF5 cannot complete %s in memory", path);
+        return rt_error(RT_MEMORY, "HDF5 cannot complete %s in memory", file->path);
     const unsigned char *bytes = *(unsigned char **)memory;
-    return rt_sealed_write(path, bytes + RT_SEAL_SIZE, (size_t)size);
+    return rt_sealed_write(file, bytes + RT_SEAL_SIZE, (size_t)size);
 }

@@ -1,7 +1,7 @@
 #ifndef ROTOR_TRAIN_CHECKPOINT_IMAGE_H
 #define ROTOR_TRAIN_CHECKPOINT_IMAGE_H
 
-/* An HDF5 file in memory: built there and written durably, or read back if its
+/* An HDF5 file in memory: built there and written, or read back if its
  * checksum holds (see train/checkpoint/sealed.h). HDF5 itself never touches the disk and never
  * sees a byte that was not verified. A checksum can be forged, so the file of a stranger is
  * parsed by HDF5 in a child process. The file is an ordinary one for h5py, h5ls and
@@ -19,6 +19,7 @@
 
 #include "core/status.h"
 #include "core/tensor.h"
+#include "train/text/durable_file.h"
 
 #include <stdint.h>
 
@@ -28,16 +29,26 @@ typedef struct rt_image rt_image;
 rt_image *rt_image_new(void);
 
 /* Where HDF5 parses a file: in a child process, which has to be before threads are started (see
- * data/child.h), or, what this program wrote itself, here. */
-typedef enum rt_parse { RT_PARSE_APART, RT_PARSE_HERE } rt_parse;
+ * data/child.h), or, what this program wrote itself, here. An image that was parsed here holds the
+ * bytes of the file, one that was parsed apart a copy of everything in it; both are about the size
+ * of the file, and the child, which alone has the bytes then, takes twice that.
+ *
+ * RT_PARSE_MODEL is apart, for who uses a model or starts from it: of what is below
+ * RT_OPTIMIZER_GROUP the image has attributes and shapes but no numbers, and so a third of the
+ * size. */
+typedef enum rt_parse { RT_PARSE_APART, RT_PARSE_MODEL, RT_PARSE_HERE } rt_parse;
+#define RT_OPTIMIZER_GROUP "/optimizer"
 
 /* The image that a file holds; whether that went well is its status. */
 rt_image *rt_image_open(const char *path, rt_parse parse);
 
 void rt_image_close(rt_image *image);
 
+/* Bytes that an image that was read takes; 0 of NULL. */
+size_t rt_image_size(const rt_image *image);
+
 /* Writes an image that was built with rt_image_new; as rt_sealed_write. */
-rt_status rt_image_write(rt_image *image, const char *path) RT_MUST_CHECK;
+rt_status rt_image_write(rt_image *image, rt_durable_file *file) RT_MUST_CHECK;
 
 rt_status rt_image_status(const rt_image *image) RT_MUST_CHECK;
 bool rt_image_failed(const rt_image *image);
@@ -65,7 +76,7 @@ void rt_image_word(rt_image *image, const char *group, const char *name, char wo
 
 /* ---- datasets ---- */
 
-/* Numbers in the precision of this build; on reading HDF5 converts from the precision
+/* Numbers in the precision of this build; on reading they are converted from the precision
  * of the file. The shape must be that of the dataset. */
 void rt_image_put_reals(rt_image *image, const char *path, const real *values, rt_shape shape);
 void rt_image_reals(rt_image *image, const char *path, real *values, rt_shape shape);

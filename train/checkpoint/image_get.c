@@ -179,19 +179,28 @@ bool rt_image_shape(rt_image *image, const char *path, rt_shape *shape)
     return true;
 }
 
-/* The numbers of a data set of that shape, and whether they are double; NULL if it is none. */
-static const unsigned char *find_numbers(rt_image *image, const char *path, rt_shape shape,
-                                         bool *is_double)
+/* A data set of numbers, of that shape; NULL if there is none. */
+static const rt_item *find_numbers(rt_image *image, const char *path, rt_shape shape)
 {
     rt_shape there;
     if (!rt_image_shape(image, path, &there))
         return NULL;
     const rt_item *item = find(image, path);
-    *is_double = item->kind == RT_ITEM_DOUBLES;
-    const size_t width = *is_double ? sizeof(double) : sizeof(float);
-    const bool good = (*is_double || item->kind == RT_ITEM_FLOATS) &&
-                      rt_shapes_equal(there, shape) && item->size == rt_shape_size(shape) * width;
-    return good ? item->value : NULL;
+    const bool is_double = item->kind == RT_ITEM_DOUBLES;
+    const size_t width = is_double ? sizeof(double) : sizeof(float);
+    const bool numbers = is_double || item->kind == RT_ITEM_FLOATS;
+    const bool whole = image->file >= 0 || item->size == rt_shape_size(shape) * width;
+    return numbers && whole && rt_shapes_equal(there, shape) ? item : NULL;
+}
+
+/* Reads them from the file that was parsed here, as numbers of the type in memory. */
+static void read_numbers(rt_image *image, const char *path, hid_t type, void *values)
+{
+    const hid_t dataset = H5Dopen2(image->file, path, H5P_DEFAULT);
+    if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+        rt_image_fail(image, RT_CHECKPOINT, "%s cannot be read", path);
+    if (dataset >= 0)
+        H5Dclose(dataset);
 }
 
 static double number_at(const unsigned char *from, bool is_double, size_t i)
@@ -208,26 +217,30 @@ static double number_at(const unsigned char *from, bool is_double, size_t i)
 
 void rt_image_reals(rt_image *image, const char *path, real *values, rt_shape shape)
 {
-    bool is_double = false;
     const size_t size = rt_shape_size(shape);
-    const unsigned char *from = find_numbers(image, path, shape, &is_double);
-    if (!from)
+    const rt_item *item = find_numbers(image, path, shape);
+    const bool is_double = item && item->kind == RT_ITEM_DOUBLES;
+    if (!item)
         not_readable(image, path);
+    else if (image->file >= 0)
+        read_numbers(image, path, RT_REAL_IN_MEMORY, values);
     else if (is_double == (sizeof *values == sizeof(double)))
-        memcpy(values, from, size * sizeof *values);
+        memcpy(values, item->value, size * sizeof *values);
     else
         for (size_t i = 0; i < size; i++)
-            values[i] = (real)number_at(from, is_double, i);
+            values[i] = (real)number_at(item->value, is_double, i);
 }
 
 void rt_image_doubles(rt_image *image, const char *path, double *values, rt_shape shape)
 {
-    bool is_double = false;
-    const unsigned char *from = find_numbers(image, path, shape, &is_double);
-    if (!from)
+    const rt_item *item = find_numbers(image, path, shape);
+    if (!item)
         not_readable(image, path);
-    for (size_t i = 0; from && i < rt_shape_size(shape); i++)
-        values[i] = number_at(from, is_double, i);
+    else if (image->file >= 0)
+        read_numbers(image, path, H5T_NATIVE_DOUBLE, values);
+    else
+        for (size_t i = 0; i < rt_shape_size(shape); i++)
+            values[i] = number_at(item->value, item->kind == RT_ITEM_DOUBLES, i);
 }
 
 /* A copy of a value of that kind, with a zero behind it. */

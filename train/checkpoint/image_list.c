@@ -10,13 +10,13 @@
 /* What a checkpoint of the largest model stays far below. */
 enum { MOST_ITEMS = 1 << 19, MOST_DEPTH = 32 };
 
-/* Memory of the core driver grows by so many bytes at a time. */
-enum { GROWTH = 1 << 20 };
-
 typedef struct list {
     const char *name;
+    const char *without; /* the group whose numbers are not in it; or NULL */
+    bool numbers;        /* any are */
     unsigned char *bytes;
     size_t size;
+    size_t capacity;
     size_t limit;
     int items;
     int depth;
@@ -45,6 +45,24 @@ static herr_t fail(list *l, rt_code code, const char *format, ...)
 
 /* ---- items ---- */
 
+/* A list without numbers stays short. */
+static bool make_room(list *l, size_t more)
+{
+    if (more <= l->capacity - l->size)
+        return true;
+    const size_t twice = 2 * (l->size + more);
+    const size_t capacity = l->numbers || twice > l->limit ? l->limit : twice;
+    unsigned char *bytes = rt_alloc_unset(capacity, 1);
+    if (!bytes)
+        return false;
+    if (l->size)
+        memcpy(bytes, l->bytes, l->size);
+    rt_free(l->bytes);
+    l->bytes = bytes;
+    l->capacity = capacity;
+    return true;
+}
+
 /* Room for an item with the path that is looked at, and a name behind it. Where its value goes;
  * NULL if there is no room. */
 static void *add_item(list *l, const char *name, rt_item_header h)
@@ -55,6 +73,10 @@ static void *add_item(list *l, const char *name, rt_item_header h)
     if (h.value_size > l->limit || l->limit - l->size < sizeof h + path + value ||
         l->items++ == MOST_ITEMS) {
         fail(l, RT_CHECKPOINT, "holds more than such a file can");
+        return NULL;
+    }
+    if (!make_room(l, sizeof h + path + value)) {
+        l->status = rt_out_of_memory(l->name);
         return NULL;
     }
     unsigned char *at = l->bytes + l->size;
@@ -180,31 +202,57 @@ static bool fits(const rt_item_header *h, size_t width, size_t limit, uint64_t *
     return *bytes <= limit;
 }
 
-static herr_t list_dataset(list *l, hid_t dataset)
+/* What is said of a data set: its axes, and its kind if all of its bytes are in the file. */
+static rt_item_header describe(const list *l, hid_t dataset, hid_t type, hid_t *memory)
 {
     held h = {0};
     rt_item_header header = {.kind = RT_ITEM_OTHER, .ndim = RT_MAX_AXES + 1};
     hsize_t axes[RT_MAX_AXES] = {0};
-    hid_t memory = H5I_INVALID_HID;
-    const hid_t type = hold(&h, H5Dget_type(dataset)), space = hold(&h, H5Dget_space(dataset));
+    const hid_t space = hold(&h, H5Dget_space(dataset));
     const int ndim = H5Sget_simple_extent_ndims(space);
     if (ndim >= 0 && ndim <= RT_MAX_AXES && H5Sget_simple_extent_dims(space, axes, NULL) == ndim &&
         H5Sget_simple_extent_type(space) != H5S_NULL)
         header.ndim = (uint64_t)ndim;
     for (int i = 0; i < RT_MAX_AXES; i++)
         header.axes[i] = axes[i];
-    const rt_item_kind kind = dataset_kind(type, header.ndim, &memory);
+    const rt_item_kind kind = dataset_kind(type, header.ndim, memory);
     uint64_t bytes = 0;
     if (header.ndim <= RT_MAX_AXES && kind != RT_ITEM_OTHER &&
         fits(&header, H5Tget_size(type), l->limit, &bytes) && is_held(dataset, bytes)) {
         header.kind = kind;
         header.value_size = bytes;
     }
+    let_go(&h);
+    return header;
+}
+
+static bool is_number(uint64_t kind)
+{
+    return kind == RT_ITEM_FLOATS || kind == RT_ITEM_DOUBLES;
+}
+
+/* Whether the numbers of the data set that is looked at belong in the list. */
+static bool has_numbers(const list *l)
+{
+    const size_t length = l->without ? strlen(l->without) : 0;
+    return l->numbers &&
+           (!length || strncmp(l->path, l->without, length) != 0 || l->path[length] != '/');
+}
+
+static herr_t list_dataset(list *l, hid_t dataset)
+{
+    held h = {0};
+    hid_t memory = H5I_INVALID_HID;
+    const hid_t type = hold(&h, H5Dget_type(dataset));
+    rt_item_header header = describe(l, dataset, type, &memory);
+    const bool has_value =
+        header.kind != RT_ITEM_OTHER && (has_numbers(l) || !is_number(header.kind));
+    if (!has_value)
+        header.value_size = 0;
     void *to = add_item(l, "", header);
-    const bool read = to &&
-                      (header.kind == RT_ITEM_OTHER ||
-                       H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) >= 0) &&
-                      list_attributes(l, dataset);
+    const bool read =
+        to && (!has_value || H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) >= 0) &&
+        list_attributes(l, dataset);
     let_go(&h);
     return read ? 0 : fail(l, RT_CHECKPOINT, "%s cannot be read", l->path);
 }
@@ -266,42 +314,27 @@ static herr_t list_group(list *l, hid_t group)
 
 /* ---- files ---- */
 
-/* HDF5 takes a copy of the bytes, and another when it opens them. Files of the core driver are
- * told apart by their names, so each has its own. */
-static hid_t open_bytes(rt_listing *f)
-{
-    char unique[64];
-    hid_t file = H5I_INVALID_HID, access = H5Pcreate(H5P_FILE_ACCESS);
-    snprintf(unique, sizeof unique, "image of rotor at %p", (void *)f->bytes);
-    const bool taken = H5Pset_fapl_core(access, GROWTH, false) >= 0 &&
-                       H5Pset_file_image(access, f->bytes, f->size) >= 0;
-    rt_free(f->bytes);
-    f->bytes = NULL;
-    if (taken)
-        file = H5Fopen(unique, H5F_ACC_RDONLY, access);
-    if (access >= 0)
-        H5Pclose(access);
-    return file;
-}
-
 rt_status rt_image_list(void *listing, unsigned char **list_new, size_t *size)
 {
     rt_listing *f = listing;
-    list l = {.name = f->name, .limit = rt_list_limit(f->size), .status = rt_ok()};
+    list l = {.name = f->name,
+              .without = f->without,
+              .numbers = !f->stays,
+              .limit = rt_list_limit(f->size),
+              .status = rt_ok()};
     rt_prepare_hdf5();
-    const hid_t file = open_bytes(f);
-    l.bytes = rt_alloc_unset(l.limit, 1);
-    const hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
-    if (!l.bytes)
-        l.status = rt_out_of_memory(f->name);
-    else if (root < 0)
+    f->file = rt_lend_to_hdf5(f->bytes, f->size);
+    const hid_t root = H5Gopen2(f->file, "/", H5P_DEFAULT);
+    if (root < 0)
         fail(&l, RT_CHECKPOINT, "HDF5 cannot open it");
     else
         list_group(&l, root);
     if (root >= 0)
         H5Gclose(root);
-    if (file >= 0)
-        H5Fclose(file);
+    if (f->file >= 0 && (l.status.code || !f->stays)) {
+        H5Fclose(f->file);
+        f->file = H5I_INVALID_HID;
+    }
     if (l.status.code)
         rt_free(l.bytes);
     else

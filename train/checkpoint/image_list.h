@@ -15,6 +15,8 @@
 #include "core/status.h"
 #include "core/tensor.h"
 
+#include <hdf5.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,17 +54,25 @@ static inline size_t rt_list_limit(size_t size)
     return size + (1 << 20);
 }
 
-/* A file in memory, which is freed; `name` begins messages. */
+/* A file in memory; `name` begins messages. */
 typedef struct rt_listing {
-    const char *name;
+    const char *path, *name;
+    const char *without; /* a group of whose data sets no numbers are listed; NULL: all are */
     unsigned char *bytes;
     size_t size;
+    bool stays; /* the file is left open, and its floating-point numbers in it: such a data set is
+                   in the list without its value */
+    hid_t file; /* then: to be closed before the bytes are freed */
 } rt_listing;
 
 /* The list of a file in a new block. RT_CHECKPOINT if it is no HDF5 file, or no tree of groups
  * and data sets of a reasonable size: a link to elsewhere, an object with two names, groups
  * within groups without end. The context is an rt_listing. */
 rt_status rt_image_list(void *listing, unsigned char **list_new, size_t *size) RT_MUST_CHECK;
+
+/* The file that HDF5 opens in these bytes, to be closed before they are freed; negative if they are
+ * no file of HDF5. */
+hid_t rt_lend_to_hdf5(unsigned char *bytes, size_t size);
 
 /* HDF5 that cleans up at exit does again what failed before, and crashes; and errors are told
  * by the one who asked. */

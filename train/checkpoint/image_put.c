@@ -4,11 +4,9 @@
 #include <string.h>
 
 #ifdef RT_DOUBLE
-#define REAL_IN_FILE   H5T_IEEE_F64LE
-#define REAL_IN_MEMORY H5T_NATIVE_DOUBLE
+#define REAL_IN_FILE H5T_IEEE_F64LE
 #else
-#define REAL_IN_FILE   H5T_IEEE_F32LE
-#define REAL_IN_MEMORY H5T_NATIVE_FLOAT
+#define REAL_IN_FILE H5T_IEEE_F32LE
 #endif
 
 /* A chunk is written and read in one piece and has a checksum of its own; a dataset
@@ -153,7 +151,7 @@ static void put_numbers(rt_image *image, const char *path, hid_t in_file, hid_t 
 
 void rt_image_put_reals(rt_image *image, const char *path, const real *values, rt_shape shape)
 {
-    put_numbers(image, path, REAL_IN_FILE, REAL_IN_MEMORY, values, shape);
+    put_numbers(image, path, REAL_IN_FILE, RT_REAL_IN_MEMORY, values, shape);
 }
 
 void rt_image_put_doubles(rt_image *image, const char *path, const double *values, rt_shape shape)

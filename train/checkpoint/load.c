@@ -17,6 +17,12 @@ static void expect_range(rt_image *image, const char *name, int64_t value, int64
                       value, most);
 }
 
+static void expect_loss(rt_image *image, const char *name, double loss)
+{
+    if (isnan(loss) || loss == -INFINITY)
+        rt_image_fail(image, RT_CHECKPOINT, "%s is %g", name, loss);
+}
+
 /* It is printed. */
 static void expect_printable(rt_image *image, const char *name, const char *word)
 {
@@ -51,8 +57,10 @@ static void check_info(rt_image *image, const rt_checkpoint_info *info)
     expect_range(image, "schedule_steps", info->schedule_steps, RT_CHECKPOINT_STEPS);
     if (!rt_image_failed(image))
         expect_range(image, "position", info->position, info->step * RT_CHECKPOINT_BATCH);
-    if (isnan(info->best_eval_loss) || info->best_eval_loss == -INFINITY)
-        rt_image_fail(image, RT_CHECKPOINT, "best_eval_loss is %g", info->best_eval_loss);
+    expect_range(image, "patience_count", info->patience_count, info->step);
+    expect_loss(image, "eval_loss", info->eval_loss);
+    expect_loss(image, "best_eval_loss", info->best_eval_loss);
+    expect_loss(image, "patience_loss", info->patience_loss);
     expect_printable(image, "precision", info->precision);
     expect_printable(image, "blas", info->blas);
     expect_same_random(image, info);
@@ -72,6 +80,17 @@ int64_t rt_checkpoint_expect_version(rt_image *image)
     return version;
 }
 
+/* Runs of before there was a patience have counted nothing. */
+static void get_patience(rt_image *image, rt_checkpoint_info *info)
+{
+    const bool counted = rt_image_has_attribute(image, "/", "patience_loss");
+    const bool evaluated = rt_image_has_attribute(image, "/", "eval_loss");
+    info->eval_loss = evaluated ? rt_image_number(image, "/", "eval_loss") : INFINITY;
+    info->patience_loss =
+        counted ? rt_image_number(image, "/", "patience_loss") : info->best_eval_loss;
+    info->patience_count = counted ? rt_image_integer(image, "/", "patience_count") : 0;
+}
+
 void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
 {
     const int64_t version = rt_checkpoint_expect_version(image);
@@ -81,6 +100,7 @@ void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
     info->seed = rt_image_unsigned(image, "/", "seed");
     info->best_eval_loss = rt_image_number(image, "/", "best_eval_loss");
     info->best_eval_step = rt_image_integer(image, "/", "best_eval_step");
+    get_patience(image, info);
     rt_shape shape;
     info->config = rt_image_text(image, "/config");
     if (rt_image_shape(image, RT_PAST_SCHEDULES, &shape))
@@ -211,98 +231,128 @@ static void expect_block(rt_image *image, const rt_parameters *p, const rt_check
 }
 
 /* What the optimiser takes the square root of. */
-static void expect_squares(rt_image *image, const rt_parameters *p, const rt_checkpoint_block *b,
-                           const real *values)
+static void expect_squares(rt_image *image, const rt_checkpoint_block *b,
+                           const rt_parameter *parameter, const real *values)
 {
-    for (int i = 0; i < p->count; i++) {
-        const real *value = values + p->list[i]->offset;
-        const size_t size = rt_size(&p->list[i]->tensor);
-        for (size_t k = 0; k < size; k++)
-            if (value[k] < 0)
-                rt_image_fail(image, RT_CHECKPOINT, "%s%s is %g at %zu, below 0", b->of,
-                              p->list[i]->name, (double)value[k], k);
+    for (size_t k = 0; k < rt_size(&parameter->tensor); k++)
+        if (values[k] < 0)
+            rt_image_fail(image, RT_CHECKPOINT, "%s%s is %g at %zu, below 0", b->of,
+                          parameter->name, (double)values[k], k);
+}
+
+/* Reads the numbers of a parameter to `values`. */
+static void get_values(rt_image *image, const rt_checkpoint_block *b, const rt_parameter *parameter,
+                       real *values)
+{
+    char path[RT_DATASET_SIZE];
+    rt_checkpoint_dataset(path, b->group, parameter->name);
+    rt_image_reals(image, path, values, rt_tensor_shape(&parameter->tensor));
+}
+
+static void expect_values(rt_image *image, const rt_parameters *p, const rt_checkpoint_block *b,
+                          real *room)
+{
+    for (int i = 0; i < p->count && !rt_image_failed(image); i++) {
+        get_values(image, b, p->list[i], room);
+        if (rt_image_failed(image))
+            return;
+        if (!rt_is_finite(p->list[i], room))
+            rt_image_fail(image, RT_CHECKPOINT, "%s%s is not finite in " RT_PRECISION " precision",
+                          b->of, p->list[i]->name);
+        if (!strcmp(b->group, RT_SECOND_MOMENT))
+            expect_squares(image, b, p->list[i], room);
     }
 }
 
-/* A block as it will be, read beside the one in use. */
-static real *read_block(rt_image *image, const rt_parameters *p, const rt_checkpoint_block *b)
+static size_t largest_of(const rt_parameters *p)
 {
-    if (rt_image_failed(image))
-        return NULL;
-    real *values = rt_alloc(p->block_size, sizeof *values);
-    if (!values) {
-        rt_image_fail(image, RT_MEMORY, "out of memory for %s", b->group);
-        return NULL;
-    }
-    for (int i = 0; i < p->count; i++) {
-        char path[RT_DATASET_SIZE];
-        rt_checkpoint_dataset(path, b->group, p->list[i]->name);
-        rt_image_reals(image, path, values + p->list[i]->offset,
-                       rt_tensor_shape(&p->list[i]->tensor));
-    }
-    const rt_parameter *bad = rt_first_nonfinite(p, values);
-    if (bad)
-        rt_image_fail(image, RT_CHECKPOINT, "%s%s is not finite in " RT_PRECISION " precision",
-                      b->of, bad->name);
-    if (!strcmp(b->group, RT_SECOND_MOMENT))
-        expect_squares(image, p, b, values);
-    return values;
+    size_t largest = 0;
+    for (int i = 0; i < p->count; i++)
+        if (rt_size(&p->list[i]->tensor) > largest)
+            largest = rt_size(&p->list[i]->tensor);
+    return largest;
 }
 
-/* Where theta started, likewise. */
-static double *read_theta_start(rt_image *image, rt_shape shape)
+/* The numbers of all blocks, one parameter at a time: a checkpoint may be most of the memory. */
+static void expect_all_values(rt_image *image, const rt_parameters *p,
+                              const rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS])
 {
-    const size_t size = rt_shape_size(shape);
     if (rt_image_failed(image))
-        return NULL;
+        return;
+    real *room = rt_alloc(largest_of(p), sizeof *room);
+    if (!room)
+        rt_image_fail(image, RT_MEMORY, "out of memory for its largest parameter");
+    for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++)
+        if (blocks[i].values)
+            expect_values(image, p, &blocks[i], room);
+    rt_free(room);
+}
+
+/* A theta whose logarithm is trained is above 0, one that is trained itself may be any number. */
+static void expect_theta_start(rt_image *image, const rt_checkpoint_model *model)
+{
+    const size_t size = rt_shape_size(model->theta_shape);
+    if (rt_image_failed(image) || !model->theta_start)
+        return;
     double *theta = rt_alloc(size, sizeof *theta);
     if (!theta) {
         rt_image_fail(image, RT_MEMORY, "out of memory for theta_start");
-        return NULL;
+        return;
     }
-    rt_image_doubles(image, "/theta_start", theta, shape);
+    rt_image_doubles(image, RT_THETA_START, theta, model->theta_shape);
     for (size_t i = 0; i < size; i++)
-        if (!(theta[i] >= 0) || isinf(theta[i]))
+        if (!isfinite(theta[i]) || (theta[i] < 0 && model->theta_form == RT_THETA_LOG))
             rt_image_fail(image, RT_CHECKPOINT, "theta_start is %g at %zu", theta[i], i);
-    return theta;
+    rt_free(theta);
+}
+
+void rt_checkpoint_expect(rt_image *image, const rt_checkpoint_model *model,
+                          rt_checkpoint_info *info)
+{
+    rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
+    rt_checkpoint_list_blocks(model, blocks);
+    rt_checkpoint_get_info(image, info);
+    rt_checkpoint_expect_heads(image, model);
+    expect_theta(image, model);
+    for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++)
+        if (blocks[i].values)
+            expect_block(image, model->parameters, &blocks[i]);
+    expect_all_values(image, model->parameters, blocks);
+    expect_theta_start(image, model);
+}
+
+/* Reads again what was found to fit, to where it belongs. */
+static void take_values(rt_image *image, const rt_checkpoint_model *model)
+{
+    const rt_parameters *p = model->parameters;
+    rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
+    rt_checkpoint_list_blocks(model, blocks);
+    for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++)
+        for (int k = 0; blocks[i].values && k < p->count; k++)
+            get_values(image, &blocks[i], p->list[k], blocks[i].values + p->list[k]->offset);
+    if (model->theta_start)
+        rt_image_doubles(image, RT_THETA_START, model->theta_start, model->theta_shape);
 }
 
 rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
                              rt_checkpoint_info *info)
 {
-    const rt_parameters *p = model->parameters;
     rt_checkpoint_info read = {0};
-    rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
-    real *fresh[RT_CHECKPOINT_BLOCKS] = {NULL};
-    double *theta_start = NULL;
-    rt_checkpoint_list_blocks(model, blocks);
-    rt_checkpoint_get_info(image, &read);
-    rt_checkpoint_expect_heads(image, model);
-    expect_theta(image, model);
-    for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++)
-        if (blocks[i].values)
-            expect_block(image, p, &blocks[i]);
-    for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++)
-        if (blocks[i].values)
-            fresh[i] = read_block(image, p, &blocks[i]);
-    if (model->theta_start)
-        theta_start = read_theta_start(image, model->theta_shape);
+    rt_checkpoint_expect(image, model, &read);
+    if (!rt_image_failed(image))
+        take_values(image, model);
     rt_status status = rt_image_status(image);
     rt_image_close(image);
-    for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++) {
-        if (status.code == RT_OK && blocks[i].values)
-            memcpy(blocks[i].values, fresh[i], p->block_size * sizeof(real));
-        rt_free(fresh[i]);
-    }
-    if (status.code == RT_OK && theta_start)
-        memcpy(model->theta_start, theta_start,
-               rt_shape_size(model->theta_shape) * sizeof *theta_start);
-    rt_free(theta_start);
     if (status.code == RT_OK)
         *info = read;
     else
         rt_checkpoint_info_free(&read);
     return status;
+}
+
+int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info)
+{
+    return info->eval_loss < info->best_eval_loss ? info->step : info->best_eval_step;
 }
 
 rt_status rt_checkpoint_look(rt_image *image, rt_checkpoint_info *info)

@@ -19,6 +19,8 @@ enum { RT_CHECKPOINT_BATCH = 1000000 };
 
 #define RT_PAST_SCHEDULES "/past_schedules"
 
+#define RT_THETA_START "/theta_start"
+
 /* A block of the model and the group of its datasets; `of` begins its name in messages. */
 typedef struct rt_checkpoint_block {
     const char *group;
@@ -33,8 +35,10 @@ void rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
 enum { RT_DATASET_SIZE = RT_NAME_SIZE + 32 };
 void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const char *parameter);
 
-/* The first parameter with a NaN or an infinity among the values; NULL if there is none. */
-const rt_parameter *rt_first_nonfinite(const rt_parameters *p, const real *values);
+/* Whether the values of a parameter have no NaN and no infinity; and the first parameter of a block
+ * that has one, NULL if there is none. */
+bool rt_is_finite(const rt_parameter *parameter, const real *values);
+const rt_parameter *rt_first_nonfinite(const rt_parameters *p, const real *block);
 
 /* The words of the choices that a checkpoint stores. */
 extern const char *const rt_pairing_words[];
@@ -57,6 +61,12 @@ rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image, int64_t version, co
 rt_labels *rt_checkpoint_get_labels(rt_image *image);
 
 void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info);
+
+/* All that a load asks of a checkpoint for this model: then it can be read into it. A save asks the
+ * same of the file that it wrote. Of the numbers there is one parameter in memory at a time. Fills
+ * info. */
+void rt_checkpoint_expect(rt_image *image, const rt_checkpoint_model *model,
+                          rt_checkpoint_info *info);
 
 /* What the numbers of query and key mean, whatever theta. */
 void rt_checkpoint_expect_heads(rt_image *image, const rt_checkpoint_model *model);

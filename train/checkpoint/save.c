@@ -42,15 +42,20 @@ void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const 
             *c = '/';
 }
 
-const rt_parameter *rt_first_nonfinite(const rt_parameters *p, const real *values)
+bool rt_is_finite(const rt_parameter *parameter, const real *values)
 {
-    for (int i = 0; i < p->count; i++) {
-        const real *value = values + p->list[i]->offset;
-        size_t size = rt_size(&p->list[i]->tensor);
-        for (size_t k = 0; k < size; k++)
-            if (!isfinite(value[k]))
-                return p->list[i];
-    }
+    const size_t size = rt_size(&parameter->tensor);
+    for (size_t k = 0; k < size; k++)
+        if (!isfinite(values[k]))
+            return false;
+    return true;
+}
+
+const rt_parameter *rt_first_nonfinite(const rt_parameters *p, const real *block)
+{
+    for (int i = 0; i < p->count; i++)
+        if (!rt_is_finite(p->list[i], block + p->list[i]->offset))
+            return p->list[i];
     return NULL;
 }
 
@@ -66,6 +71,10 @@ static void put_info(rt_image *image, const rt_checkpoint_info *info)
     rt_image_put_unsigned(image, "/", "seed", info->seed);
     rt_image_put_number(image, "/", "best_eval_loss", info->best_eval_loss);
     rt_image_put_integer(image, "/", "best_eval_step", info->best_eval_step);
+    rt_image_put_number(image, "/", "patience_loss", info->patience_loss);
+    rt_image_put_integer(image, "/", "patience_count", info->patience_count);
+    if (isfinite(info->eval_loss))
+        rt_image_put_number(image, "/", "eval_loss", info->eval_loss);
     rt_image_put_text(image, "/config", info->config ? info->config : "");
     if (info->past_schedules)
         rt_image_put_text(image, RT_PAST_SCHEDULES, info->past_schedules);
@@ -100,26 +109,62 @@ static void put_block(rt_image *image, const rt_parameters *p, const rt_checkpoi
     }
 }
 
-rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
-                             const rt_checkpoint_info *info)
+static rt_image *build(const rt_checkpoint_model *model, const rt_checkpoint_info *info)
 {
-    const rt_parameters *p = model->parameters;
     rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
-    rt_checkpoint_list_blocks(model, blocks);
-    for (const rt_checkpoint_block *b = blocks; b < blocks + RT_CHECKPOINT_BLOCKS; b++) {
-        const rt_parameter *bad = b->values ? rt_first_nonfinite(p, b->values) : NULL;
-        if (bad)
-            return rt_error(RT_NONFINITE, "%s%s is not finite: it is not saved", b->of, bad->name);
-    }
     rt_image *image = rt_image_new();
+    rt_checkpoint_list_blocks(model, blocks);
     put_info(image, info);
     put_layout(image, model);
     if (model->theta_start)
-        rt_image_put_doubles(image, "/theta_start", model->theta_start, model->theta_shape);
+        rt_image_put_doubles(image, RT_THETA_START, model->theta_start, model->theta_shape);
     for (const rt_checkpoint_block *b = blocks; b < blocks + RT_CHECKPOINT_BLOCKS; b++)
         if (b->values)
-            put_block(image, p, b);
-    rt_status status = rt_image_write(image, path);
+            put_block(image, model->parameters, b);
+    return image;
+}
+
+static rt_status check_finite(const rt_checkpoint_model *model)
+{
+    rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
+    rt_checkpoint_list_blocks(model, blocks);
+    for (const rt_checkpoint_block *b = blocks; b < blocks + RT_CHECKPOINT_BLOCKS; b++) {
+        const rt_parameter *bad =
+            b->values ? rt_first_nonfinite(model->parameters, b->values) : NULL;
+        if (bad)
+            return rt_error(RT_NONFINITE, "%s%s is not finite: it is not saved", b->of, bad->name);
+    }
+    return rt_ok();
+}
+
+/* What no load would take is not saved. */
+static rt_status read_back(const char *path, const rt_checkpoint_model *model)
+{
+    rt_checkpoint_info info = {0};
+    rt_image *image = rt_image_open(path, RT_PARSE_HERE);
+    rt_checkpoint_expect(image, model, &info);
+    rt_status status = rt_image_status(image);
     rt_image_close(image);
+    rt_checkpoint_info_free(&info);
     return status;
+}
+
+rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
+                             const rt_checkpoint_info *info)
+{
+    rt_durable_file file = {.descriptor = -1};
+    rt_status status = check_finite(model);
+    if (status.code)
+        return status;
+    rt_image *image = build(model, info);
+    status = rt_image_status(image);
+    if (!status.code)
+        status = rt_durable_open(&file, path);
+    if (!status.code)
+        status = rt_image_write(image, &file);
+    rt_image_close(image); /* before it is read, which takes as much memory */
+    status = rt_durable_settle(&file, status);
+    if (!status.code)
+        status = read_back(file.temporary, model);
+    return rt_durable_close(&file, status);
 }

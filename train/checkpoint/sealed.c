@@ -43,19 +43,26 @@ static rt_status cannot(const char *verb, const char *path)
     return rt_error(RT_IO, "cannot %s %s: %s", verb, path, strerror(errno));
 }
 
+static rt_status damaged(const char *path, const char *what)
+{
+    return rt_error(RT_CHECKPOINT, "%s: %s", rt_path_name(path), what);
+}
+
+static rt_status too_large(const char *path)
+{
+    return damaged(path, "larger than 64 GiB");
+}
+
 /* ---- writing ---- */
 
-rt_status rt_sealed_write(const char *path, const void *body, size_t size)
+rt_status rt_sealed_write(rt_durable_file *file, const void *body, size_t size)
 {
-    rt_durable_file file;
     unsigned char block[RT_SEAL_SIZE];
+    if (size > RT_SEALED_LIMIT - RT_SEAL_SIZE)
+        return too_large(file->path);
     make_block(block, body, size);
-    rt_status status = rt_durable_open(&file, path);
-    if (!status.code)
-        status = rt_durable_write(&file, block, RT_SEAL_SIZE);
-    if (!status.code)
-        status = rt_durable_write(&file, body, size);
-    return rt_durable_close(&file, status);
+    rt_status status = rt_durable_write(file, block, RT_SEAL_SIZE);
+    return status.code ? status : rt_durable_write(file, body, size);
 }
 
 /* ---- reading ---- */
@@ -75,11 +82,6 @@ static ssize_t read_all(int file, unsigned char *bytes, size_t size)
         done += (size_t)got;
     }
     return (ssize_t)done;
-}
-
-static rt_status damaged(const char *path, const char *what)
-{
-    return rt_error(RT_CHECKPOINT, "%s: %s", rt_path_name(path), what);
 }
 
 /* Reads the block and looks at what can be known before the rest is read. */
@@ -114,20 +116,26 @@ static rt_status check_block(const char *path, const unsigned char *bytes, size_
     return rt_ok();
 }
 
-static rt_status read_file(int file, const char *path, unsigned char **bytes, size_t *size)
+/* The size of a file and its block. */
+static rt_status look_at(int file, const char *path, unsigned char block[RT_SEAL_SIZE],
+                         size_t *size)
 {
     struct stat about;
     if (fstat(file, &about))
         return cannot("read", path);
     if (!S_ISREG(about.st_mode))
         return rt_error(RT_IO, "cannot read %s: not a regular file", path);
-    unsigned char block[RT_SEAL_SIZE];
+    *size = (size_t)about.st_size;
     rt_status status = read_block(file, path, (uint64_t)about.st_size, block);
+    return status.code || *size <= RT_SEALED_LIMIT ? status : too_large(path);
+}
+
+static rt_status read_file(int file, const char *path, unsigned char **bytes, size_t *size)
+{
+    unsigned char block[RT_SEAL_SIZE];
+    rt_status status = look_at(file, path, block, size);
     if (status.code != RT_OK)
         return status;
-    if ((uint64_t)about.st_size > RT_SEALED_LIMIT)
-        return damaged(path, "larger than 64 GiB");
-    *size = (size_t)about.st_size;
     *bytes = rt_alloc(*size, 1);
     if (!*bytes)
         return rt_out_of_memory(rt_path_name(path));
@@ -140,12 +148,18 @@ static rt_status read_file(int file, const char *path, unsigned char **bytes, si
     return check_block(path, *bytes, *size);
 }
 
+/* The descriptor; -1 with errno set. O_NONBLOCK: opening a pipe by mistake must not wait for its
+ * other end. */
+static int open_file(const char *path)
+{
+    return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
 rt_status rt_sealed_read(const char *path, unsigned char **bytes, size_t *size)
 {
     *bytes = NULL;
     *size = 0;
-    /* O_NONBLOCK: opening a pipe by mistake must not wait for its other end. */
-    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const int file = open_file(path);
     if (file < 0)
         return cannot("open", path);
     rt_status status = read_file(file, path, bytes, size);
@@ -154,5 +168,17 @@ rt_status rt_sealed_read(const char *path, unsigned char **bytes, size_t *size)
         rt_free(*bytes);
         *bytes = NULL;
     }
+    return status;
+}
+
+rt_status rt_sealed_look(const char *path, size_t *size)
+{
+    unsigned char block[RT_SEAL_SIZE];
+    const int file = open_file(path);
+    *size = 0;
+    if (file < 0)
+        return cannot("open", path);
+    rt_status status = look_at(file, path, block, size);
+    close(file);
     return status;
 }

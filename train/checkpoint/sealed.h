@@ -2,8 +2,7 @@
 #define ROTOR_TRAIN_CHECKPOINT_SEALED_H
 
 /* A sealed file: bytes behind a block that says how many they are and what their
- * checksum is. It is written durably, so that after a crash or a power cut the
- * name holds either the old file or the new one, whole; and it is read only if
+ * checksum is. It is written durably (train/text/durable_file.h), and read only if
  * every bit is as it was written.
  *
  * The block, 512 bytes, numbers little endian:
@@ -23,17 +22,17 @@
 
 enum { RT_SEAL_SIZE = 512 };
 
-/* Larger files are not read: 64 GiB. */
+/* Larger files are neither written nor read: 64 GiB. */
 #define RT_SEALED_LIMIT ((size_t)64 << 30)
 
-/* Writes block and body to a temporary file beside `path`, waits until they are on
- * the disk, and gives the file its name. RT_IO if any of that fails: then nothing
- * is left of the new file, and an older one of that name is as it was (unless only
- * the last wait failed, the one for the new name). One writer at a time. */
-rt_status rt_sealed_write(const char *path, const void *body, size_t size) RT_MUST_CHECK;
+/* Writes block and body to a file that the caller opened, and closes. */
+rt_status rt_sealed_write(rt_durable_file *file, const void *body, size_t size) RT_MUST_CHECK;
 
 /* Reads a whole file, the block included; the caller frees *bytes. RT_IO if it cannot
  * be read, RT_CHECKPOINT and the first difference found if it is not as written. */
 rt_status rt_sealed_read(const char *path, unsigned char **bytes, size_t *size) RT_MUST_CHECK;
+
+/* The size of a file of which no more than the block is read, with the same errors. */
+rt_status rt_sealed_look(const char *path, size_t *size) RT_MUST_CHECK;
 
 #endif

@@ -5,7 +5,33 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta)
+{
+    char where[64] = "all layers", of_head[32] = "";
+    if (layer >= 0)
+        snprintf(where, sizeof where, "layer %d", layer);
+    if (head >= 0)
+        snprintf(of_head, sizeof of_head, ", head %d", head);
+    return rt_error(RT_CHECKPOINT,
+                    "theta of %s%s, i %d is %g: theta.form = log needs theta above 0, "
+                    "theta.form = raw takes any",
+                    where, of_head, pair, theta);
+}
+
+/* What has no logarithm, number `at` of a parameter, named by its place in the model. */
+static void refuse_theta(rt_image *image, const rt_parameter *theta, int at, double value)
+{
+    static const char before_layer[] = ".layer.";
+    const char *layer = strstr(theta->name, before_layer);
+    const int pairs = rt_columns(&theta->tensor);
+    const rt_status status =
+        rt_checkpoint_no_logarithm(layer ? atoi(layer + strlen(before_layer)) : -1,
+                                   theta->tensor.ndim > 1 ? at / pairs : -1, at % pairs, value);
+    rt_image_fail(image, status.code, "%s", status.message);
+}
 
 /* Reads a theta in the form of the file and turns it into that of the model. */
 static void read_theta(rt_image *image, const rt_checkpoint_model *model, const rt_parameter *theta,
@@ -16,11 +42,14 @@ static void read_theta(rt_image *image, const rt_checkpoint_model *model, const 
     rt_image_word(image, "/model", "theta_form", form);
     rt_image_reals(image, path, values, rt_tensor_shape(&theta->tensor));
     const bool logarithm = !strcmp(form, rt_theta_form_words[RT_THETA_LOG]);
-    for (size_t i = 0; i < rt_size(&theta->tensor); i++) {
+    for (size_t i = 0; i < rt_size(&theta->tensor) && !rt_image_failed(image); i++) {
         if (logarithm && model->theta_form == RT_THETA_RAW)
             values[i] = (real)exp((double)values[i]);
-        if (!logarithm && model->theta_form == RT_THETA_LOG)
-            values[i] = (real)log((double)values[i]);
+        if (logarithm || model->theta_form == RT_THETA_RAW)
+            continue;
+        if (!(values[i] > 0))
+            refuse_theta(image, theta, (int)i, (double)values[i]);
+        values[i] = (real)log((double)values[i]);
     }
 }
 

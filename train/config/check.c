@@ -65,6 +65,10 @@ static void check_run(checking c)
                    "run.name must name a directory, without '/' and not with '-' at the start; "
                    "got %s",
                    rt_quote(quoted, name));
+    if (c.config->run.kernels == RT_KERNELS_PORTABLE && c.config->run.engine != RT_ENGINE_OPENBLAS)
+        contradict(c, KEYS("run.kernels", "run.engine"),
+                   "run.kernels = portable needs run.engine = openblas: the kernels of oneDNN follow "
+                   "the processor");
 }
 
 static void contradict_rule(void *context, const char *const *options, const char *message)
@@ -177,8 +181,21 @@ static void check_optimizer(checking c)
                    optimizer->warmup_steps, optimizer->schedule_steps);
 }
 
+/* The first evaluation is an improvement, so the last of those that are none comes after it. */
+static void check_patience(checking c)
+{
+    const rt_train_options *train = &c.config->train;
+    const int64_t earliest = ((int64_t)train->patience + 1) * train->eval_every;
+    if (train->patience && earliest >= train->steps)
+        contradict(c, KEYS("train.patience", "train.eval_every", "train.steps"),
+                   "train.patience = %d can never end this run: with train.eval_every = %d it "
+                   "runs out at step %lld at the earliest, and train.steps = %d",
+                   train->patience, train->eval_every, (long long)earliest, train->steps);
+}
+
 static void check_train(checking c)
 {
+    check_patience(c);
     const rt_status freeze = rt_freeze_check(c.config->train.freeze, c.config->model.layers);
     if (freeze.code)
         contradict(c, KEYS("train.freeze", "model.layers"), "%s", freeze.message);

@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "train/config/errors.h"
 #include "train/config/ini_lines.h"
+#include "train/config/mistaken.h"
 #include "train/config/own_place.h"
 #include "train/config/sweep.h"
 #include "train/text/quote.h"
@@ -190,34 +191,38 @@ static void set_defaults(rt_config *config)
 }
 
 /* What nobody has said of a decoder. */
-static void settle_kind(loading *l)
+static void settle_kind(rt_config *config)
 {
     rt_writer problem = {0};
     const rt_key *key;
-    for (int i = 0; l->config->model.kind == RT_KIND_DECODER && (key = rt_key_at(i)); i++) {
+    for (int i = 0; config->model.kind == RT_KIND_DECODER && (key = rt_key_at(i)); i++) {
         const char *value = rt_key_decoder_default(key);
-        if (!value || l->config->origin[i] != RT_FROM_DEFAULT)
+        if (!value || config->origin[i] != RT_FROM_DEFAULT)
             continue;
-        const bool accepted = rt_key_read(key, value, l->config, &problem);
+        const bool accepted = rt_key_read(key, value, config, &problem);
         assert(accepted);
         (void)accepted;
     }
     rt_writer_free(&problem);
 }
 
-/* "theta" of "experiments/theta.ini". */
+/* "theta" of "experiments/theta.ini", "words" of the folder "models/words/"; a path without a name,
+ * such as ".", is that of a model. */
 static void name_after_file(loading *l, const char *path)
 {
     int i = rt_key_find("run", "name");
     char stem[RT_PATH_SIZE];
-    const char *slash = strrchr(path, '/');
     if (l->placed || l->config->origin[i] != RT_FROM_DEFAULT || l->errors.bad[i])
         return;
-    snprintf(stem, sizeof stem, "%s", slash ? slash + 1 : path);
-    char *dot = strrchr(stem, '.');
+    snprintf(stem, sizeof stem, "%s", path);
+    for (size_t end = strlen(stem); end && stem[end - 1] == '/'; end--)
+        stem[end - 1] = '\0';
+    char *name = strrchr(stem, '/');
+    name = name ? name + 1 : stem;
+    char *dot = strcmp(name, "..") != 0 ? strrchr(name, '.') : name;
     if (dot)
         *dot = '\0';
-    set_key(l, RT_FROM_DEFAULT, i, stem);
+    set_key(l, RT_FROM_DEFAULT, i, *name ? name : "model");
 }
 
 /* Whether the key takes the value, which nobody has written. */
@@ -268,6 +273,27 @@ static void settle_evaluation(rt_config *config)
         config->train.eval_batches = 0;
 }
 
+static void settle(rt_config *config)
+{
+    settle_kind(config);
+    settle_horizon(config);
+    settle_evaluation(config);
+}
+
+void rt_config_implied(rt_config *implied, const rt_config *config)
+{
+    set_defaults(implied);
+    const rt_model_kind kind = implied->model.kind;
+    const int task = implied->data.task, steps = implied->train.steps;
+    implied->model.kind = config->model.kind;
+    implied->data.task = config->data.task;
+    implied->train.steps = config->train.steps;
+    settle(implied);
+    implied->model.kind = kind;
+    implied->data.task = task;
+    implied->train.steps = steps;
+}
+
 void rt_config_continue(rt_config *config, const rt_config *run)
 {
     if (config->origin[rt_key_find("optimizer", "schedule_steps")] == RT_FROM_DEFAULT)
@@ -292,6 +318,8 @@ rt_status rt_config_load(rt_config *config, const rt_config_source *source, char
     loading l = {.config = config, .errors = {.file = source->path}, .sweep = source->sweep};
     *errors = NULL;
     set_defaults(config);
+    if (!source->text && rt_config_mistaken(&l.errors, source->path))
+        return give_up_or_report(&l.errors, errors);
     if (strlen(source->path) >= sizeof config->file)
         rt_config_complain(&l.errors, RT_FROM_DEFAULT, "the path must have at most %zu bytes",
                            sizeof config->file - 1);
@@ -302,9 +330,7 @@ rt_status rt_config_load(rt_config *config, const rt_config_source *source, char
     settle_place(&l, source);
     read_settings(&l, source->settings);
     name_after_file(&l, source->path);
-    settle_kind(&l);
-    settle_horizon(config);
-    settle_evaluation(config);
+    settle(config);
     rt_config_find_files(config, &l.errors);
     if (source->sweep && rt_sweep_asked(source->sweep))
         rt_sweep_check(source->sweep, config, &l.errors);

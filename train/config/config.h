@@ -27,6 +27,11 @@ enum {
     RT_FROM_SWEEP = -2 /* any other origin is a line of the file */
 };
 
+/* The best that the processor has, or those that every processor with AVX2 has: the same bits on
+ * all of them. */
+#define RT_KERNELS(X) X(RT_KERNELS_NATIVE, "native") X(RT_KERNELS_PORTABLE, "portable")
+typedef enum rt_kernels { RT_KERNELS(RT_CHOICE_VALUE) } rt_kernels;
+
 typedef struct rt_run_options {
     char name[RT_RUN_NAME_SIZE];
     char dir[RT_PATH_SIZE];
@@ -36,6 +41,7 @@ typedef struct rt_run_options {
     bool tensorboard;
     rt_engine engine; /* of matrix products */
     rt_math math;
+    rt_kernels kernels;
 } rt_run_options;
 
 typedef struct rt_lengths {
@@ -56,6 +62,8 @@ typedef struct rt_train_options {
     int keep;
     rt_lengths eval_lengths;
     double target_accuracy;       /* 0 = none */
+    int patience;                 /* evaluations in a row; 0 = none */
+    double min_delta;             /* of the loss, to be an improvement */
     char init_from[RT_PATH_SIZE]; /* a checkpoint; "" = none */
     char freeze[RT_FREEZE_SIZE];  /* parts of the model, see train/config/freeze.h */
 } rt_train_options;
@@ -113,6 +121,10 @@ rt_status rt_config_load(rt_config *config, const rt_config_source *source,
 /* The configuration in the folder of a run, FOLDER/config.ini, which may be a stranger's. The
  * message is the first of what is wrong. */
 rt_status rt_config_load_folder(rt_config *config, const char *folder) RT_MUST_CHECK;
+
+/* The default of every key, as it follows from the model.kind, data.task and train.steps of the
+ * configuration. */
+void rt_config_implied(rt_config *implied, const rt_config *config);
 
 /* The longest sequences that the run uses, in training or in evaluation. */
 int rt_config_longest(const rt_config *config);

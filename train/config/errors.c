@@ -43,6 +43,42 @@ void rt_config_unknown_section(rt_config_errors *errors, int origin, const char 
     rt_writer_free(&advice);
 }
 
+/* What other programs call a key. */
+static const char *const names_elsewhere[][2] = {
+    {"learning_rate", "optimizer.lr"},
+    {"max_grad_norm", "optimizer.clip_norm"},
+    {"grad_clip", "optimizer.clip_norm"},
+    {"gradient_accumulation_steps", "train.shards"},
+    {"max_steps", "train.steps"},
+    {"max_iters", "train.steps"},
+    {"n_layer", "model.layers"},
+    {"num_hidden_layers", "model.layers"},
+    {"n_head", "model.heads"},
+    {"num_attention_heads", "model.heads"},
+    {"num_key_value_heads", "model.kv_heads"},
+    {"n_embd", "model.dim"},
+    {"d_model", "model.dim"},
+    {"hidden_size", "model.dim"},
+    {"intermediate_size", "model.ffn_dim"},
+    {"sliding_window", "model.window"},
+    {"rope_theta", "position.base"},
+    {"block_size", "data.length"},
+    {"max_seq_len", "data.length"},
+    {"max_position_embeddings", "data.length"},
+    {"vocab_size", "data.vocab"},
+};
+
+/* Tries the key's own name and those that it has elsewhere. */
+static void try_key(rt_nearest *nearest, const rt_key *key)
+{
+    char name[RT_KEY_NAME_SIZE];
+    rt_key_full_name(key, name);
+    rt_nearest_try(nearest, key->name);
+    for (size_t i = 0; i < sizeof names_elsewhere / sizeof *names_elsewhere; i++)
+        if (!strcmp(names_elsewhere[i][1], name))
+            rt_nearest_try_as(nearest, names_elsewhere[i][0], key->name);
+}
+
 /* The key whose name is nearest, inside the section or outside it; NULL if none is near. */
 static const rt_key *nearest_key(const char *written, const char *section, bool inside)
 {
@@ -52,7 +88,7 @@ static const rt_key *nearest_key(const char *written, const char *section, bool 
     for (int i = 0; (key = rt_key_at(i)); i++) {
         const char *before = nearest.name;
         if (!strcmp(key->section, section) == inside)
-            rt_nearest_try(&nearest, key->name);
+            try_key(&nearest, key);
         if (nearest.name != before)
             found = key;
     }

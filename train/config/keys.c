@@ -14,6 +14,7 @@
 
 WORDS(engine_word, RT_ENGINES)
 WORDS(math_word, RT_MATHS)
+WORDS(kernels_word, RT_KERNELS)
 WORDS(kind_word, RT_MODEL_KINDS)
 WORDS(norm_word, RT_NORM_ORDERS)
 WORDS(norm_kind_word, RT_NORM_KINDS)
@@ -97,6 +98,10 @@ static const rt_key keys[] = {
     {"run", "math", CHOICE(run.math, math_word), "float",
      "numbers that matrix products multiply; bf16 needs engine = onednn and a processor that has it",
      RT_FIXED},
+    {"run", "kernels", CHOICE(run.kernels, kernels_word), "native",
+     "portable: bitwise identical results on every x86-64 processor with AVX2; native: the fastest that "
+     "this processor has",
+     RT_MAY_DIFFER},
 
     {"model", "kind", CHOICE(model.kind, kind_word), "roformer",
      "what the model is built as; decoder has other defaults, no norm over the embeddings, and an "
@@ -224,7 +229,9 @@ static const rt_key keys[] = {
      "working directory",
      RT_FIXED},
     {"data", "eval_file", TEXT(data.eval_file), "",
-     "for classify and tag: a file to evaluate on; without one, eval_fraction of the rows", RT_FIXED},
+     "what to evaluate on, in the form of data.file, all of which is then trained on; without one, "
+     "eval_fraction of data.file",
+     RT_FIXED},
     {"data", "vocab_file", TEXT(data.vocab_file), "",
      "for levels char and wordpiece: a vocab.txt, for level bpe: a tokenizer.json, relative as data.file "
      "is; without one, at level char, the characters of the text",
@@ -239,8 +246,8 @@ static const rt_key keys[] = {
     {"data", "mask_probability", NUMBER(data.mask_probability, ABOVE_UP_TO(0, 1)), "0.15",
      "for mlm: fraction of the units that are masked", RT_FIXED},
     {"data", "eval_fraction", NUMBER(data.eval_fraction, FROM_BELOW(0, 1)), "0.1",
-     "tail of the text kept for evaluation; of labelled data, share of the rows; 0 = evaluate on what is "
-     "trained on",
+     "without data.eval_file: tail of the text kept for evaluation; of labelled data, share of the rows; "
+     "0 = evaluate on what is trained on",
      RT_FIXED},
     {"data", "eval_seed", SEED(data.eval_seed), "2021",
      "draws the evaluation set of a toy task and the share of labelled rows, the same for every "
@@ -272,11 +279,13 @@ static const rt_key keys[] = {
     {"optimizer", "schedule_steps", WHOLE(optimizer.schedule_steps, 0, MOST_STEPS), "0",
      "where the schedule ends; 0 = train.steps at the start", RT_WHEN_EXTENDED},
 
-    {"train", "steps", WHOLE(train.steps, 1, MOST_STEPS), "1000", "optimiser steps", RT_MAY_DIFFER},
+    {"train", "steps", WHOLE(train.steps, 1, MOST_STEPS), "1000", "optimiser steps", RT_HOW_LONG},
     {"train", "batch_size", WHOLE(train.batch_size, 1, MOST), "32",
      "sequences of an optimiser step", RT_FIXED},
     {"train", "shards", WHOLE(train.shards, 0, MOST), "0",
-     "parts of a step that can run at once; a power of two, 0 = automatic", RT_FIXED},
+     "gradient accumulation: micro-batches of a step, of which as many run at once as there are "
+     "threads; a power of two, 0 = automatic",
+     RT_FIXED},
     {"train", "eval_every", WHOLE(train.eval_every, 1, MOST_STEPS), "100",
      "steps from one evaluation to the next", RT_MAY_DIFFER},
     {"train", "eval_batches", WHOLE(train.eval_batches, 0, MOST), "8",
@@ -288,6 +297,12 @@ static const rt_key keys[] = {
     {"train", "keep", WHOLE(train.keep, 1, MOST), "3", "newest checkpoints kept", RT_MAY_DIFFER},
     {"train", "target_accuracy", NUMBER(train.target_accuracy, FROM_TO(0, 1)), "0",
      "stop early when reached, exit with 7 if never; 0 = none", RT_FIXED},
+    {"train", "patience", WHOLE(train.patience, 0, MOST_STEPS), "0",
+     "stop early after as many evaluations in a row without an improvement of the loss; 0 = off",
+     RT_HOW_LONG},
+    {"train", "min_delta", NUMBER(train.min_delta, AT_LEAST(0)), "0",
+     "for patience: what the loss must fall by, since the last improvement, to be an improvement",
+     RT_FIXED},
     {"train", "init_from", TEXT(train.init_from), "",
      "a checkpoint, or a folder of Hugging Face, whose parameters this run starts from", RT_FIXED},
     {"train", "freeze", TEXT(train.freeze), "",
@@ -350,7 +365,7 @@ int rt_key_find_full(const char *full_name)
 
 bool rt_key_decides(const rt_key *key)
 {
-    return key->change != RT_MAY_DIFFER || key == rt_key_at(rt_key_find("train", "steps"));
+    return key->change != RT_MAY_DIFFER;
 }
 
 const char *rt_key_full_name(const rt_key *key, char text[RT_KEY_NAME_SIZE])

@@ -25,9 +25,9 @@ typedef struct rt_range {
 } rt_range;
 
 /* Whether a run that is resumed may have another value: what decides its result may not, but for
- * the schedule of the learning rate, which a run that has taken all its steps can be given anew for
- * more of them. */
-typedef enum rt_change { RT_FIXED, RT_WHEN_EXTENDED, RT_MAY_DIFFER } rt_change;
+ * how long it is, and the schedule of the learning rate, which a run that has taken all its steps
+ * can be given anew for more of them. */
+typedef enum rt_change { RT_FIXED, RT_WHEN_EXTENDED, RT_HOW_LONG, RT_MAY_DIFFER } rt_change;
 
 typedef struct rt_key {
     const char *section;
@@ -59,8 +59,8 @@ int rt_key_find(const char *section, const char *name);
 /* The same for "section.name". */
 int rt_key_find_full(const char *full_name);
 
-/* Whether the key decides the result of a run: all that a resumed run may not change, and
- * train.steps. */
+/* Whether the key decides the result of a run: all that a resumed run may not change, and how long
+ * it is. */
 bool rt_key_decides(const rt_key *key);
 
 /* "section.name" in `text`; returns it. */

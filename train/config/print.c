@@ -80,8 +80,8 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, bool ext
     for (int i = 0; (key = rt_key_at(i)); i++) {
         rt_key_write(key, run, before);
         rt_key_write(key, &continued, after);
-        const bool free =
-            key->change == RT_MAY_DIFFER || (extended && key->change == RT_WHEN_EXTENDED);
+        const bool free = key->change == RT_MAY_DIFFER || key->change == RT_HOW_LONG ||
+                          (extended && key->change == RT_WHEN_EXTENDED);
         if (!free && strcmp(before, after) != 0)
             rt_writer_add(&w, "%s: the run has '%s', now it is '%s'\n", rt_key_full_name(key, name),
                           before, after);
@@ -100,7 +100,7 @@ char *rt_config_extension(const rt_config *run, const rt_config *now)
         rt_key_write(key, run, before);
         rt_key_write(key, now, after);
         rt_key_full_name(key, name);
-        if ((key->change == RT_WHEN_EXTENDED || !strcmp(name, "train.steps")) &&
+        if ((key->change == RT_WHEN_EXTENDED || key->change == RT_HOW_LONG) &&
             strcmp(before, after) != 0)
             rt_writer_add(&w, "%s%s %s -> %s", w.length ? ", " : "", name, before, after);
     }

@@ -46,6 +46,9 @@ static int find_key(const char *name, int origin, const char *where, rt_config_e
     else if (!strcmp(name, "run.name") || !strcmp(name, "run.dir"))
         rt_config_complain(errors, origin, "%s: %s is chosen by the sweep for each run", where,
                            name);
+    else if (!strcmp(name, "run.kernels"))
+        rt_config_complain(errors, origin, "%s: run.kernels is the same for all runs of a sweep: set "
+                                           "it in [run]", where);
     else
         return key;
     return -1;

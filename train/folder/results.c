@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "train/text/csv.h"
-#include "train/text/text_file.h"
+#include "train/text/durable_file.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -100,7 +100,7 @@ rt_status rt_results_write(const rt_results *r, const char *folder)
     rt_writer_add(&w, "%s,0\n", last_row);
     char *text = rt_writer_take(&w);
     rt_status status =
-        text ? rt_write_text(folder, "result.csv", text) : rt_out_of_memory("the results");
+        text ? rt_durable_text(folder, "result.csv", text) : rt_out_of_memory("the results");
     rt_free(text);
     return status;
 }
@@ -136,6 +136,7 @@ const rt_result_view *rt_result_view_at(int i)
 {
     static const rt_result_view views[] = {
         {RT_RESULT_LOSS, "loss", 4, true},
+        {RT_RESULT_BITS_PER_BYTE, "bits/byte", 4, false},
         {RT_RESULT_ACCURACY, "accuracy", 4, true},
         {RT_RESULT_MACRO_F1, "macro F1", 4, false},
         {RT_RESULT_ACCURACY_AT, "at ", 4, false},
@@ -143,6 +144,7 @@ const rt_result_view *rt_result_view_at(int i)
         {RT_RESULT_PHASE, "phase (rad)", 2, false},
         {RT_RESULT_NEAR, "near", 2, false},
         {RT_RESULT_NEEDED, "needed", 2, false},
+        {RT_RESULT_STOPPED_EARLY, "stopped early", 2, false},
         {RT_RESULT_FIRST_STEP, "steps to 99 %", 0, true},
     };
     return i < (int)(sizeof views / sizeof *views) ? &views[i] : NULL;

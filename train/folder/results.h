@@ -12,6 +12,7 @@
 #define RT_RESULT_STEPS            "steps"
 #define RT_RESULT_LOSS             "eval_loss"
 #define RT_RESULT_ACCURACY         "eval_accuracy"
+#define RT_RESULT_BITS_PER_BYTE    "bits_per_byte"     /* of text, for next-token prediction */
 #define RT_RESULT_LABEL_ACCURACY   "accuracy"          /* eval_accuracy, of labelled data */
 #define RT_RESULT_MACRO_F1         "macro_f1"          /* likewise; see train/step/scores.h */
 #define RT_RESULT_LOSS_AT          "eval_loss_at_"     /* of another length, which follows */
@@ -28,6 +29,7 @@
 #define RT_RESULT_SWAP_ACCURACY    "theta_put_back_accuracy"
 #define RT_RESULT_BASE_LOSS        "theta_put_back_base_loss" /* with base^(-2i/R) */
 #define RT_RESULT_BASE_ACCURACY    "theta_put_back_base_accuracy"
+#define RT_RESULT_STOPPED_EARLY    "stopped_early" /* 1 or 0; only with train.patience */
 #define RT_RESULT_FIRST_STEP       "first_step_with_accuracy_0.99"
 #define RT_RESULT_EXIT_CODE        "exit_code"
 

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "train/folder/event_file.h"
+#include "train/folder/lock_holder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,6 +65,23 @@ bool rt_run_folder_is_sweep(const rt_run_folder *f)
     return has_file(f, sweep_file);
 }
 
+static bool holds_checkpoints(const char *path)
+{
+    int64_t *steps = NULL;
+    int count = 0;
+    rt_status status = rt_checkpoint_list(path, &steps, &count);
+    rt_free(steps);
+    return !status.code && count;
+}
+
+bool rt_is_run_folder(const char *path)
+{
+    rt_run_folder f = {.lock = -1};
+    const int length = snprintf(f.path, sizeof f.path, "%s", path);
+    return length < RT_PATH_SIZE && (has_file(&f, "checkpoints") || has_file(&f, "config.ini") ||
+                                     rt_run_folder_is_sweep(&f) || holds_checkpoints(path));
+}
+
 /* mkdir -p */
 static rt_status make_folders(const char *folder)
 {
@@ -83,6 +101,20 @@ static rt_status make_folders(const char *folder)
     return S_ISDIR(found.st_mode) ? rt_ok() : failure(path);
 }
 
+static rt_status refuse_second(const char *path)
+{
+    const int holder = (int)rt_lock_holder(path);
+    if (!holder)
+        return rt_error(RT_CONFIG,
+                        "%s: another trainer is at work here; its process cannot be found: it has "
+                        "just ended, or runs as another user or on another host",
+                        path);
+    return rt_error(RT_CONFIG,
+                    "%s: another trainer is at work here, process %d: wait for its end, or stop it "
+                    "with kill %d",
+                    path, holder, holder);
+}
+
 rt_status rt_run_folder_open(rt_run_folder *f, bool with_checkpoints)
 {
     rt_status status = make_folders(with_checkpoints ? f->checkpoints : f->path);
@@ -93,7 +125,7 @@ rt_status rt_run_folder_open(rt_run_folder *f, bool with_checkpoints)
         return failure(f->path);
     if (flock(f->lock, LOCK_EX | LOCK_NB)) {
         rt_run_folder_close(f);
-        return rt_error(RT_CONFIG, "%s: another trainer is at work here", f->path);
+        return refuse_second(f->path);
     }
     return rt_ok();
 }
@@ -112,6 +144,11 @@ bool rt_run_folder_busy(const char *path)
     if (lock >= 0)
         close(lock);
     return busy;
+}
+
+rt_status rt_run_folder_idle(const rt_run_folder *f)
+{
+    return rt_run_folder_busy(f->path) ? refuse_second(f->path) : rt_ok();
 }
 
 static rt_status remove_file(const char *path)

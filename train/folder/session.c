@@ -57,11 +57,65 @@ static void add_file(rt_writer *w, const char *path)
         rt_writer_add(w, " (cannot be read)");
 }
 
-static void tell_data(rt_writer *w, const rt_data_options *data)
+char *rt_session_data(const rt_data_options *data)
 {
     char path[RT_PATH_SIZE];
+    rt_writer w = {0};
     for (int i = 0; rt_data_file_at(data, i, path); i++)
-        add_file(w, path);
+        add_file(&w, path);
+    return rt_writer_take(&w);
+}
+
+/* ---- whether they are the same ---- */
+
+/* The bytes of what add_file says behind a path; 0 if it is something else. */
+static int length_of_facts(const char *text)
+{
+    static const char hex[] = "0123456789abcdef", unread[] = " (cannot be read)";
+    int length = 0, digest = 0;
+    if (!strncmp(text, unread, strlen(unread)))
+        return (int)strlen(unread);
+    if (sscanf(text, " (%*[0-9] bytes%n", &length) < 0 || !length)
+        return 0;
+    sscanf(text + length, ", XXH128 %n", &digest);
+    if (digest && strspn(text + length + digest, hex) == DIGEST_SIZE - 1)
+        length += digest + DIGEST_SIZE - 1;
+    return text[length] == ')' ? length + 1 : 0;
+}
+
+/* The next file of such a text, and where its facts begin. False behind the last. */
+static bool next_file(const char **rest, rt_session_part *file, const char **facts)
+{
+    for (const char *at = *rest; *at; at++) {
+        const int length = *at == ' ' ? length_of_facts(at) : 0;
+        if (!length)
+            continue;
+        *file = (rt_session_part){*rest, (int)(at - *rest) + length};
+        *facts = at;
+        *rest = at + length + strspn(at + length, "; ");
+        return true;
+    }
+    return false;
+}
+
+bool rt_session_data_differs(rt_session_part *before, rt_session_part *now, int files)
+{
+    const char *older = before->text, *newer = now->text, *facts, *other;
+    rt_session_part one, another;
+    before->length = (int)strlen(older);
+    now->length = (int)strlen(newer);
+    for (int i = 0; i < files; i++) {
+        if (!next_file(&older, &one, &facts) || !next_file(&newer, &another, &other))
+            return true;
+        const int length = one.length - (int)(facts - one.text);
+        if (length == another.length - (int)(other - another.text) &&
+            !strncmp(facts, other, (size_t)length))
+            continue;
+        *before = one;
+        *now = another;
+        return true;
+    }
+    return false;
 }
 
 /* ---- the command line ---- */
@@ -102,10 +156,11 @@ static void tell_command(rt_writer *w, int argc, char *const *argv)
 static void tell_program(rt_writer *w, const char *revision)
 {
     unsigned major, minor, patch;
+    char kernels[RT_KERNELS_SIZE];
     H5get_libversion(&major, &minor, &patch);
-    rt_writer_add(w, "rotor %s (%s)%s%s, HDF5 %u.%u.%u, %s kernels %s", ROTOR_VERSION, RT_PRECISION,
-                  *revision ? ", revision " : "", revision, major, minor, patch, rt_engine_name(),
-                  rt_engine_kernels());
+    rt_writer_add(w, "rotor %s (%s)%s%s, HDF5 %u.%u.%u, %s", ROTOR_VERSION, RT_PRECISION,
+                  *revision ? ", revision " : "", revision, major, minor, patch,
+                  rt_kernels_describe(kernels));
 }
 
 static void tell_host(rt_writer *w)
@@ -139,25 +194,16 @@ static void add_cell(rt_writer *cells, rt_writer *text)
     rt_writer_free(text);
 }
 
-char *rt_session_cells(const rt_data_options *data, const char *revision, int argc,
-                       char *const *argv)
+char *rt_session_cells(const char *data, const char *revision, int argc, char *const *argv)
 {
     rt_writer cells = {0}, begun = {0}, host = {0}, program = {0}, command = {0}, files = {0};
     tell_time(&begun);
     tell_host(&host);
     tell_program(&program, revision);
     tell_command(&command, argc, argv);
-    tell_data(&files, data);
+    rt_writer_add(&files, "%s", data);
     rt_writer *const columns[] = {&begun, &host, &program, &command, &files};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         add_cell(&cells, columns[i]);
     return rt_writer_take(&cells);
-}
-
-char *rt_session_data(const rt_data_options *data)
-{
-    rt_writer w = {0};
-    rt_writer_add(&w, "%s", "");
-    tell_data(&w, data);
-    return rt_writer_take(&w);
 }

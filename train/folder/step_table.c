@@ -34,13 +34,17 @@ static rt_status copy_row(const rt_csv *row, FILE *to, const char *header)
 
 /* What cannot be read must not be lost: only a file that does not exist has no rows. */
 static rt_status copy_kept(rt_csv *csv, FILE *to, const char *header, rt_row_filter keep,
-                           const void *context)
+                           const void *context, int *last)
 {
     rt_status status = rt_ok();
     int step;
-    while (!status.code && rt_csv_row(csv))
-        if (rt_csv_whole(csv, "step", &step) && keep(csv, step, context))
+    while (!status.code && rt_csv_row(csv)) {
+        if (!rt_csv_whole(csv, "step", &step))
+            continue;
+        *last = step > *last ? step : *last;
+        if (keep(csv, step, context))
             status = copy_row(csv, to, header);
+    }
     return csv->status.code ? csv->status : status;
 }
 
@@ -48,7 +52,7 @@ rt_status rt_step_table_open(rt_step_table *table, const char *folder, const cha
                              const char *header, rt_row_filter keep, const void *context)
 {
     char path[RT_PATH_SIZE], temporary[RT_PATH_SIZE + 4];
-    *table = (rt_step_table){.name = name};
+    *table = (rt_step_table){.name = name, .last = -1};
     rt_status status = rt_path_join(path, folder, name);
     if (status.code)
         return status;
@@ -61,7 +65,7 @@ rt_status rt_step_table_open(rt_step_table *table, const char *folder, const cha
     if (keep) {
         rt_csv csv;
         rt_csv_open(&csv, folder, name);
-        status = copy_kept(&csv, new_file, header, keep, context);
+        status = copy_kept(&csv, new_file, header, keep, context, &table->last);
         rt_csv_close(&csv);
     }
     if (!status.code && (fflush(new_file) || ferror(new_file) || rename(temporary, path)))

@@ -13,6 +13,7 @@ typedef struct rt_step_table {
     FILE *file;
     const char *name; /* for messages */
     bool failed;      /* a row could not be written */
+    int last;         /* step of the older rows, kept or not; -1: there were none */
 } rt_step_table;
 
 /* Whether a row stays, given its step. May exchange its cells. */

@@ -3,65 +3,52 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "train/text/durable_file.h"
+#include "train/text/durable_folder.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- the folder ---- */
 
-static rt_status cannot_do(const char *verb, const char *path)
-{
-    return rt_error(RT_IO, "cannot %s %s: %s", verb, path, strerror(errno));
-}
+/* What a model can have: what is written here, and what an older one may have left that would speak
+ * for this one. Others know a folder by its config.json, which comes last. */
+static const char *const files[] = {RT_WEIGHTS_FILE, RT_WEIGHTS_INDEX, RT_HF_VOCAB, RT_HF_TOKENIZER,
+                                    RT_HF_PIECES,    RT_HF_MAP,        RT_HF_ADDED, RT_HF_GENERATE,
+                                    RT_HF_CARD,      RT_HF_CONFIG,     NULL};
 
-static rt_status check_empty(const char *folder)
+/* A name that is a file's says that a file is wanted. */
+static rt_status check_name(const char *folder)
 {
-    int files = 0;
-    const struct dirent *entry;
-    DIR *stream = opendir(folder);
-    if (!stream)
-        return cannot_do("read the folder", folder);
-    while ((entry = readdir(stream)))
-        files += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
-    closedir(stream);
-    return files ? rt_error(RT_CONFIG, "%s: the folder is not empty; --overwrite writes into it",
-                            folder)
-                 : rt_ok();
-}
-
-static rt_status make_folder(const char *folder, bool overwrite)
-{
-    struct stat facts;
-    if (!mkdir(folder, 0777))
-        return rt_ok();
-    if (errno != EEXIST)
-        return cannot_do("make the folder", folder);
-    if (stat(folder, &facts) || !S_ISDIR(facts.st_mode))
-        return rt_error(RT_CONFIG, "%s: it is no folder", folder);
-    return overwrite ? rt_ok() : check_empty(folder);
-}
-
-/* What an older model may have left, and would speak for this one. config.json goes first: without
- * it nobody takes the folder for a whole one, until the new one is written at the end. */
-static rt_status remove_older(const char *folder)
-{
-    static const char *const names[] = {
-        RT_HF_CONFIG,    RT_WEIGHTS_FILE, RT_WEIGHTS_INDEX,          RT_HF_VOCAB,
-        RT_HF_TOKENIZER, RT_HF_PIECES,    "special_tokens_map.json", "added_tokens.json",
-        RT_HF_GENERATE};
-    char path[RT_PATH_SIZE];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        rt_status status = rt_path_join(path, folder, names[i]);
-        if (status.code)
-            return status;
-        if (unlink(path) && errno != ENOENT)
-            return cannot_do("remove", path);
+    static const char *const endings[] = {".gguf", ".safetensors", ".bin", ".pt",
+                                          ".pth",  ".onnx",        ".h5"};
+    const size_t length = strlen(folder);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        const size_t size = strlen(endings[i]);
+        if (length < size || strcmp(folder + length - size, endings[i]) != 0)
+            continue;
+        return rt_error(RT_CONFIG, "%s: %s; name a folder, for config.json and model.safetensors",
+                        folder, i ? "a model is exported as a folder" : "GGUF is not written yet");
     }
     return rt_ok();
+}
+
+/* Whether it can be written into. */
+static rt_status check_folder(const char *folder, bool overwrite)
+{
+    static const char *const none[] = {NULL};
+    struct stat facts;
+    const rt_status status = check_name(folder);
+    if (status.code)
+        return status;
+    if (stat(folder, &facts))
+        return errno == ENOENT ? rt_ok()
+                               : rt_error(RT_IO, "cannot write %s: %s", folder, strerror(errno));
+    if (!S_ISDIR(facts.st_mode))
+        return rt_error(RT_CONFIG, "%s: it is no folder", folder);
+    if (overwrite || rt_folder_holds_only(folder, none))
+        return rt_ok();
+    return rt_error(RT_CONFIG, "%s: the folder is not empty; --overwrite writes into it", folder);
 }
 
 /* ---- files ---- */
@@ -100,7 +87,7 @@ static rt_status write_files(const char *folder, const rt_roformer *model,
     if (status.code)
         return status;
     rt_status made = rt_huggingface_card_text(&text, model, export);
-    status = put_text(folder, "README.md", made, text);
+    status = put_text(folder, RT_HF_CARD, made, text);
     if (status.code)
         return status;
     text = NULL;
@@ -111,10 +98,14 @@ static rt_status write_files(const char *folder, const rt_roformer *model,
 rt_status rt_huggingface_write(const char *folder, const rt_roformer *model,
                                const rt_huggingface_export *export)
 {
+    rt_durable_folder to;
     rt_status status = rt_family_of(&model->options)->expressible(model);
     if (!status.code)
-        status = make_folder(folder, export->overwrite);
-    if (!status.code && export->overwrite)
-        status = remove_older(folder);
-    return status.code ? status : write_files(folder, model, export);
+        status = check_folder(folder, export->overwrite);
+    if (status.code)
+        return status;
+    status = rt_durable_folder_open(&to, folder, files);
+    if (!status.code)
+        status = write_files(to.staging, model, export);
+    return rt_durable_folder_close(&to, status);
 }

@@ -175,5 +175,5 @@ rt_status rt_huggingface_card_text(char **text_new, const rt_roformer *model,
         put_plain(&w, export->facts[i]);
         rt_writer_add(&w, "\n");
     }
-    return taken(&w, text_new, "README.md");
+    return taken(&w, text_new, RT_HF_CARD);
 }

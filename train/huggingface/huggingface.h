@@ -54,11 +54,15 @@ typedef struct rt_huggingface {
 /* Whether a path is a folder that looks like one: it has config.json and the tensors. */
 bool rt_is_huggingface(const char *path);
 
+/* RT_CHECKPOINT if the path is that of weights which are not read as they are: a folder that has
+ * them in another format, or a file of such a folder. The message says how to have them read. */
+rt_status rt_huggingface_refuse_format(const char *path) RT_MUST_CHECK;
+
 rt_status rt_huggingface_open(rt_huggingface **there_new, const char *folder) RT_MUST_CHECK;
 void rt_huggingface_close(rt_huggingface *there);
 
 /* The configuration as an INI file of rotor's keys: the sections model, position and theta in
- * full, data.length and, if the model is causal, data.objective. What only the data knows
+ * full, and, if the model is causal, data.objective. What only the data knows
  * (vocabulary, head, labels, token types) is in the options. The caller frees it (rt_free); NULL
  * when the heap is exhausted. */
 char *rt_huggingface_ini(const rt_huggingface *there);
@@ -69,11 +73,12 @@ rt_status rt_huggingface_model(const rt_huggingface *there, rt_roformer **model_
 
 /* Fills the values of a model that somebody has made, for train.init_from. The encoder must be of
  * the same shape, with the same heads and pairing. The head is taken if both have the same one; an
- * untied decoder cannot become a tied one; of a blank model one that is not taken is drawn. Theta is taken if the model learns it and can hold it:
- * one of scope model goes to every layer and head, one of another scope needs the same scope; the
- * fraction must be the same, and a form log holds what is above 0. If the model has a fixed theta,
- * taken.theta tells whether it is the folder's. What does not fit is found before anything is
- * changed; when a file cannot be read to its end, some values are the folder's and some are not. */
+ * untied decoder cannot become a tied one; of a blank model one that is not taken is drawn. Theta is
+ * taken if the model learns it and can hold it: one of scope model goes to every layer and head, one
+ * of another scope needs the same scope; the fraction must be the same; what is not above 0 is
+ * refused if the model learns its logarithm. If the model has a fixed theta, taken.theta tells
+ * whether it is the folder's. What does not fit is found before anything is changed; when a file
+ * cannot be read to its end, some values are the folder's and some are not. */
 typedef struct rt_huggingface_taken {
     bool head;
     bool theta;
@@ -92,16 +97,18 @@ typedef struct rt_huggingface_export {
     const char *title;               /* heading of the model card: a name; or NULL */
     const char *const *facts;        /* lines for the model card, such as "loss: 0.31"; or NULL */
     int fact_count;
-    bool overwrite; /* the folder may have files: those of a model are removed first */
+    bool overwrite; /* the folder may have files: those of a model are replaced */
 } rt_huggingface_export;
 
 /* Writes a folder that from_pretrained of the same class reads: model.safetensors (always F32),
  * vocab.txt (of level bpe tokenizer.json) and tokenizer_config.json if there is a vocabulary,
- * README.md, and last config.json.
- * The folder is made if it is absent, in one that exists.
+ * README.md, and config.json.
+ * The folder is made if it is absent, in one that exists. An older model in it is there until the
+ * new one is on the disk as a whole, and then replaced at once (train/text/durable_folder.h).
  *
  * RT_CONFIG names the key of what no model of Hugging Face expresses here, or a folder that is not
- * empty; nothing is written then. RT_IO; RT_NONFINITE. */
+ * empty or has the name of a file, such as out.gguf; RT_IO; RT_NONFINITE. After an error the folder
+ * is as it was. */
 rt_status rt_huggingface_write(const char *folder, const rt_roformer *model,
                                const rt_huggingface_export *export) RT_MUST_CHECK;
 

@@ -61,6 +61,10 @@ static rt_status read_labels(rt_imported *m)
 
 /* ---- the configuration ---- */
 
+/* What rotor trained with is a length to go on with; a few positions, of a model of others, are
+ * not. */
+enum { LEAST_POSITIONS = 8 };
+
 static void add_data(rt_writer *w, const rt_imported *m)
 {
     static const char *const levels[] = {RT_LEVELS(RT_CHOICE_WORD)};
@@ -76,6 +80,8 @@ static void add_data(rt_writer *w, const rt_imported *m)
         rt_writer_add(w, "vocab = %d\n", o->vocab);
     if (m->vocabulary && m->vocabulary->lowercase)
         rt_writer_add(w, "lowercase = yes\n");
+    if (m->there->own || m->there->length >= LEAST_POSITIONS)
+        rt_writer_add(w, "length = %d\n", m->there->length);
 }
 
 static rt_status configure(rt_imported *m)

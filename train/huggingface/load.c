@@ -1,6 +1,7 @@
 #include "train/huggingface/private.h"
 
 #include "core/memory.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/text/quote.h"
 
 #include <math.h>
@@ -212,7 +213,7 @@ static rt_status compare_fixed(const loading *l, bool *same)
     return one && other ? rt_ok() : rt_out_of_memory("theta");
 }
 
-/* Whether a model that learns theta can have the folder's, which is then in `theta`. */
+/* Whether a model that learns theta has the folder's shape, which is then in `theta`. */
 static bool spread_theta(const loading *l, double *theta)
 {
     const rt_roformer_options *a = &l->there->options, *b = &l->model->options;
@@ -232,27 +233,47 @@ static bool spread_theta(const loading *l, double *theta)
         else
             rt_frequencies(row, pairs, from_options);
     }
-    for (size_t i = 0; i < rt_shape_size(to); i++)
-        if (b->theta.form == RT_THETA_LOG && !(theta[i] > 0))
-            return false;
     return true;
 }
 
-/* Gives the model the folder's theta, if it can have it. */
-static rt_status take_theta(const loading *l, rt_roformer *model, bool *taken)
+/* Of a theta whose logarithm is learned. */
+static rt_status check_above_0(const loading *l, const double *theta)
 {
-    const rt_roformer_options *b = &model->options;
-    *taken = false;
+    const rt_roformer_options *o = &l->model->options;
+    const rt_shape shape = rt_roformer_theta_shape(o);
+    const int rows = shape.axis[1], pairs = shape.axis[2];
+    for (int n = 0; n < shape.axis[0] * rows * pairs; n++) {
+        if (o->theta.form == RT_THETA_RAW || theta[n] > 0)
+            continue;
+        const int layer = rt_roformer_theta_layer(o, n / pairs / rows);
+        const rt_status status =
+            rt_checkpoint_no_logarithm(o->theta.scope == RT_THETA_MODEL ? -1 : layer,
+                                       o->theta.scope == RT_THETA_HEAD ? n / pairs % rows : -1,
+                                       n % pairs, theta[n]);
+        return rt_error(status.code, "%s: %s", l->there->own ? RT_HF_CONFIG : RT_WEIGHTS_FILE,
+                        status.message);
+    }
+    return rt_ok();
+}
+
+/* What becomes of theta: the folder's in a new block if a model that learns it takes it, else
+ * NULL. */
+static rt_status find_theta(const loading *l, double **theta_new, bool *taken)
+{
+    const rt_roformer_options *b = &l->model->options;
+    *theta_new = NULL;
     if (!b->theta.learn)
         return l->there->options.theta.learn ? rt_ok() : compare_fixed(l, taken);
     double *theta = rt_alloc(rt_roformer_theta_count(b), sizeof *theta);
     if (!theta)
         return rt_out_of_memory("theta");
     *taken = spread_theta(l, theta);
-    if (*taken)
-        rt_roformer_set_theta(model, theta);
-    rt_free(theta);
-    return rt_ok();
+    rt_status status = *taken ? check_above_0(l, theta) : rt_ok();
+    if (*taken && !status.code)
+        *theta_new = theta;
+    else
+        rt_free(theta);
+    return status;
 }
 
 /* ---- all ---- */
@@ -267,14 +288,18 @@ rt_status rt_huggingface_load(const rt_huggingface *there, rt_roformer *model,
                               rt_huggingface_taken *taken)
 {
     const loading l = {there, model, has_same_head(there, &model->options)};
+    double *theta = NULL;
     *taken = (rt_huggingface_taken){0};
     rt_status status = check_all(&l);
+    if (!status.code)
+        status = find_theta(&l, &theta, &taken->theta);
     if (!status.code)
         draw_head(&l);
     if (!status.code)
         status = read_all(&l);
-    if (!status.code)
-        status = take_theta(&l, model, &taken->theta);
+    if (!status.code && theta)
+        rt_roformer_set_theta(model, theta);
+    rt_free(theta);
     taken->head = !status.code && l.head;
     return status;
 }

@@ -108,9 +108,6 @@ void rt_huggingface_close(rt_huggingface *there)
 
 /* ---- as a configuration ---- */
 
-/* Shorter sequences than any task can use are no lengths to train with. */
-enum { LEAST_LENGTH = 8 };
-
 char *rt_huggingface_ini(const rt_huggingface *there)
 {
     static const char *const sections[] = {"model", "position", "theta"};
@@ -133,8 +130,6 @@ char *rt_huggingface_ini(const rt_huggingface *there)
         }
     }
     rt_writer_add(&w, "\n[data]\n");
-    if (there->length >= LEAST_LENGTH)
-        rt_writer_add(&w, "length = %d\n", there->length);
     if (there->options.causal)
         rt_writer_add(&w, "objective = lm\n");
     rt_free(config);

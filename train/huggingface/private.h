@@ -12,6 +12,9 @@
 #define RT_HF_TOKENIZER "tokenizer_config.json"
 #define RT_HF_PIECES    "tokenizer.json"
 #define RT_HF_GENERATE  "generation_config.json"
+#define RT_HF_MAP       "special_tokens_map.json"
+#define RT_HF_ADDED     "added_tokens.json"
+#define RT_HF_CARD      "README.md"
 
 /* Names of rotor's parameters. */
 #define RT_HF_ENCODER "roformer."

@@ -1,6 +1,7 @@
 #include "train/report/report.h"
 
 #include "core/memory.h"
+#include "ops/engine.h"
 #include "train/report/figures.h"
 #include "train/report/unit_label.h"
 #include "train/step/batch_loss.h"
@@ -148,7 +149,7 @@ static rt_status compute(real **probabilities, rt_roformer *model, const rt_batc
         return rt_out_of_memory("a figure");
     rt_graph_record(g, false);
     rt_roformer_encode(model, g, &in);
-    const rt_status status = rt_graph_status(g);
+    const rt_status status = rt_engine_graph_status(g);
     rt_graph_free(g);
     return status;
 }

@@ -26,8 +26,7 @@ static void drop_differences(bool same[RT_MAX_KEYS], const rt_config *a, const r
 /* Whether the key is one of those that a run can be given anew for more steps. */
 static bool is_of_schedule(const rt_key *key)
 {
-    return key->change == RT_WHEN_EXTENDED ||
-           (!strcmp(key->section, "train") && !strcmp(key->name, "steps"));
+    return key->change == RT_WHEN_EXTENDED || key->change == RT_HOW_LONG;
 }
 
 static int column_of(const rt_sweep_runs *runs, const char *name)

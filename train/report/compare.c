@@ -14,7 +14,6 @@
 #include "train/text/text_file.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +24,7 @@ typedef struct member {
     char path[RT_PATH_SIZE];
     char name[RT_RUN_NAME_SIZE + 16];
     rt_config config;
+    bool implied[RT_MAX_KEYS]; /* keys that are as they follow from others */
     rt_results results;
 } member;
 
@@ -58,6 +58,17 @@ static void name_after_folder(const comparison *c, member *m, const char *path)
         snprintf(m->name, sizeof m->name, "%s (%d)", stem, n);
 }
 
+static void find_implied(member *m)
+{
+    char value[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
+    rt_config implied;
+    const rt_key *key;
+    rt_config_implied(&implied, &m->config);
+    for (int i = 0; (key = rt_key_at(i)); i++)
+        m->implied[i] =
+            !strcmp(rt_key_write(key, &m->config, value), rt_key_write(key, &implied, other));
+}
+
 static rt_status add_run(comparison *c, const char *folder)
 {
     char whole[PATH_MAX];
@@ -75,6 +86,7 @@ static rt_status add_run(comparison *c, const char *folder)
         return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", folder, status.message);
     }
     name_after_folder(c, m, whole);
+    find_implied(m);
     if (!rt_results_read(&m->results, folder))
         m->results = (rt_results){0};
     c->list[c->count++] = m;
@@ -102,17 +114,41 @@ static rt_status add_folder(comparison *c, const char *folder)
 
 /* ---- their table ---- */
 
+/* What follows in every run from other keys, which differ then as well, tells nothing more; but
+ * what is asked of which data is always told. */
+static bool follows(const comparison *c, int key)
+{
+    bool implied = strcmp(rt_key_at(key)->section, "data") != 0;
+    for (int i = 0; i < c->count && implied; i++)
+        implied = c->list[i]->implied[key];
+    return implied;
+}
+
 static bool differs(const comparison *c, int key)
 {
     const rt_key *k = rt_key_at(key);
     char first[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
+    bool different = false;
     if (!rt_key_decides(k))
         return false;
     rt_key_write(k, &c->list[0]->config, first);
-    for (int i = 1; i < c->count; i++)
-        if (strcmp(rt_key_write(k, &c->list[i]->config, other), first) != 0)
-            return true;
-    return false;
+    for (int i = 1; i < c->count && !different; i++)
+        different = strcmp(rt_key_write(k, &c->list[i]->config, other), first) != 0;
+    return different && (rt_key_find("model", "kind") == key || !follows(c, key));
+}
+
+/* Whether files of a key that have one name are one file: then the name is enough. */
+static bool names_suffice(const comparison *c, const rt_key *k)
+{
+    char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
+    for (int i = 0; i < c->count; i++)
+        for (int j = 0; j < i; j++) {
+            rt_key_write(k, &c->list[i]->config, one);
+            rt_key_write(k, &c->list[j]->config, other);
+            if (strcmp(one, other) != 0 && !strcmp(rt_path_name(one), rt_path_name(other)))
+                return false;
+        }
+    return true;
 }
 
 /* The names of results that some run has, in the order in which runs first have them; the results
@@ -132,17 +168,30 @@ static void collect_results(rt_results *all, const comparison *c)
 
 static void add_number(rt_writer *w, double x)
 {
-    rt_writer_add(w, isnan(x) ? "," : ",%.9g", x);
+    rt_writer_add(w, ",");
+    rt_csv_put_number(w, x);
 }
 
-static void add_row(rt_writer *w, const member *m, const bool *shown, const rt_results *all)
+/* How a key is shown: not at all, by its value, or by the name of the file that this is. */
+typedef enum showing { HIDDEN, VALUE, FILE_NAME } showing;
+
+static showing choose_showing(const comparison *c, int key)
+{
+    const rt_key *k = rt_key_at(key);
+    if (!differs(c, key))
+        return HIDDEN;
+    return k->type == RT_KEY_TEXT && names_suffice(c, k) ? FILE_NAME : VALUE;
+}
+
+static void add_row(rt_writer *w, const member *m, const showing *shown, const rt_results *all)
 {
     char value[RT_VALUE_SIZE];
     rt_csv_put(w, m->name);
     for (int key = 0; rt_key_at(key); key++)
-        if (shown[key]) {
+        if (shown[key] != HIDDEN) {
+            rt_key_write(rt_key_at(key), &m->config, value);
             rt_writer_add(w, ",");
-            rt_csv_put(w, rt_key_write(rt_key_at(key), &m->config, value));
+            rt_csv_put(w, shown[key] == FILE_NAME ? rt_path_name(value) : value);
         }
     add_number(w, rt_results_get(&m->results, RT_RESULT_EXIT_CODE));
     for (int i = 0; i < all->count; i++)
@@ -153,15 +202,15 @@ static void add_row(rt_writer *w, const member *m, const bool *shown, const rt_r
 static rt_status write_table(const comparison *c)
 {
     char name[RT_KEY_NAME_SIZE];
-    bool shown[RT_MAX_KEYS];
+    showing shown[RT_MAX_KEYS];
     rt_results all = {0};
     rt_writer w = {0};
     collect_results(&all, c);
     w.failed = all.failed;
     rt_writer_add(&w, "run");
     for (int key = 0; rt_key_at(key); key++) {
-        shown[key] = differs(c, key);
-        if (shown[key])
+        shown[key] = choose_showing(c, key);
+        if (shown[key] != HIDDEN)
             rt_writer_add(&w, ",%s", rt_key_full_name(rt_key_at(key), name));
     }
     rt_writer_add(&w, "," RT_RESULT_EXIT_CODE);

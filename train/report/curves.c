@@ -28,6 +28,8 @@ typedef struct points {
 
 typedef struct curves {
     int count;
+    bool bits;          /* per byte, for losses */
+    const char *differ; /* what makes losses incomparable, or NULL */
     bool cut;
     bool failed;
     char labels[MOST_CURVES][LABEL_SIZE];
@@ -54,13 +56,25 @@ static void add_point(points *p, point one)
     p->list[p->count++] = one;
 }
 
-/* The points of a run, whose folder is in FOLDER. */
+/* The points of a run, whose folder is in FOLDER; `unit` is what a loss is multiplied by. */
 typedef void reader(points *p, const char *folder, const rt_sweep_runs *runs,
-                    const rt_sweep_run *run);
+                    const rt_sweep_run *run, double unit);
+
+/* Of a run the bits per byte that a nat per token is; 1 where losses are nats. */
+static double unit_of(const rt_sweep_runs *runs, const rt_sweep_run *run, bool bits)
+{
+    const int loss = rt_sweep_column(runs, RT_RESULT_LOSS);
+    const int in_bits = rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE);
+    if (!bits)
+        return 1;
+    return loss < 0 || in_bits < 0
+               ? (double)NAN
+               : rt_csv_value(run->cells[in_bits]) / rt_csv_value(run->cells[loss]);
+}
 
 /* x: step; loss and accuracy of the evaluations. */
 static void read_evaluations(points *p, const char *folder, const rt_sweep_runs *runs,
-                             const rt_sweep_run *run)
+                             const rt_sweep_run *run, double unit)
 {
     char path[RT_PATH_SIZE];
     rt_csv metrics;
@@ -69,7 +83,7 @@ static void read_evaluations(points *p, const char *folder, const rt_sweep_runs 
         return;
     if (rt_csv_open(&metrics, path, "metrics.csv"))
         while (!p->failed && rt_csv_row(&metrics)) {
-            point one = {.values = {rt_csv_number(&metrics, "eval_loss"),
+            point one = {.values = {unit * rt_csv_number(&metrics, "eval_loss"),
                                     rt_csv_number(&metrics, "eval_accuracy")}};
             if (isfinite(one.values[0]) && rt_csv_whole(&metrics, "step", &one.x))
                 add_point(p, one);
@@ -80,11 +94,11 @@ static void read_evaluations(points *p, const char *folder, const rt_sweep_runs 
 /* x: pair; how far a learned theta is from base^(-2i/R), as the logarithm of their ratio, whatever
  * its layer and head; and nothing else. */
 static void read_theta(points *p, const char *folder, const rt_sweep_runs *runs,
-                       const rt_sweep_run *run)
+                       const rt_sweep_run *run, double unit)
 {
     char path[RT_PATH_SIZE];
     rt_csv theta;
-    (void)runs;
+    (void)runs, (void)unit;
     if (rt_path_join(path, folder, run->cells[0]).code)
         return;
     if (rt_csv_open(&theta, path, "theta_final.csv"))
@@ -100,7 +114,7 @@ static void read_theta(points *p, const char *folder, const rt_sweep_runs *runs,
 
 /* x: length of train.eval_lengths; loss and accuracy there. */
 static void read_lengths(points *p, const char *folder, const rt_sweep_runs *runs,
-                         const rt_sweep_run *run)
+                         const rt_sweep_run *run, double unit)
 {
     static const char loss[] = RT_RESULT_LOSS_AT;
     (void)folder;
@@ -114,7 +128,7 @@ static void read_lengths(points *p, const char *folder, const rt_sweep_runs *run
         snprintf(name, sizeof name, RT_RESULT_ACCURACY_AT "%d", (int)length);
         const int accuracy = rt_sweep_column(runs, name);
         const point one = {(int)length,
-                           {rt_csv_value(run->cells[i]),
+                           {unit * rt_csv_value(run->cells[i]),
                             accuracy < 0 ? (double)NAN : rt_csv_value(run->cells[accuracy])}};
         if (isfinite(one.values[0]))
             add_point(p, one);
@@ -139,10 +153,12 @@ static void write_label(char label[LABEL_SIZE], const char *text)
     snprintf(label, LABEL_SIZE, "%.*s%s", (int)length, text, fits ? "" : more);
 }
 
-/* A variant has its name alone, a key the part behind its section. */
+/* A variant has its name alone, a key the part behind its section; one without a value nothing. */
 static void add_setting(rt_writer *w, const char *column, const char *value)
 {
     const char *dot = strchr(column, '.');
+    if (!*value)
+        return;
     rt_writer_add(w, "%s%s%s%s", w->length ? ", " : "", dot ? dot + 1 : "", dot ? "=" : "", value);
 }
 
@@ -152,7 +168,7 @@ static bool label_row(char label[LABEL_SIZE], const rt_sweep_runs *runs, int row
     char *const *cells = runs->list[runs->rows[row].first].cells;
     rt_writer w = {0};
     for (int i = 1; i < runs->exit_column; i++)
-        if (rt_sweep_sets_apart(runs, i))
+        if (rt_sweep_differs(runs, i))
             add_setting(&w, runs->names[i], cells[i]);
     if (!w.length)
         rt_writer_add(&w, "all runs");
@@ -203,7 +219,7 @@ static void add_row(curves *c, const rt_sweep_runs *runs, const char *folder, in
 {
     points p = {.count = 0};
     for (int i = runs->rows[row].first; i >= 0; i = runs->list[i].next)
-        read(&p, folder, runs, &runs->list[i]);
+        read(&p, folder, runs, &runs->list[i], unit_of(runs, &runs->list[i], c->bits));
     c->failed |= p.failed;
     if (p.count && c->count == MOST_CURVES)
         c->cut = true;
@@ -236,6 +252,7 @@ typedef struct group {
     const char *more; /* of what gnuplot uses of the data */
     const char *with; /* how it draws a curve */
     const char *over; /* what the mean is taken over */
+    bool has_losses;  /* the first of its values */
     struct {
         const char *name, *what, *axis; /* NULL behind the last */
     } figures[VALUES];
@@ -248,6 +265,7 @@ static const group groups[] = {
      "",
      "lines",
      "the mean over the seeds",
+     true,
      {{"loss", "Evaluation loss", "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"},
       {"accuracy", "Evaluation accuracy", "set ylabel 'accuracy'\nset yrange [0:1.02]"}}},
     {"theta_curves.csv",
@@ -256,6 +274,7 @@ static const group groups[] = {
      "",
      "linespoints pointtype 7 pointsize 0.4",
      "the mean over layers, heads and seeds",
+     false,
      {{"theta", "How far the learned θᵢ is from base^(-2i/R), as the logarithm of their ratio",
        "set ylabel 'ln(θ_i / base^{-2i/R})' enhanced\nset yrange [*:*]\nset xzeroaxis"}}},
     {"length_curves.csv",
@@ -264,6 +283,7 @@ static const group groups[] = {
      ":xtic(1)",
      "linespoints pointtype 7 pointsize 0.4",
      "the mean over the seeds",
+     true,
      {{"length_loss", "Loss by the length of the evaluation",
        "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"},
       {"length_accuracy", "Accuracy by the length of the evaluation",
@@ -292,19 +312,27 @@ static void add_lines(rt_writer *w, const curves *c, const group *g, int column)
 static void add_figure(rt_figures *f, const curves *c, const group *g, int value)
 {
     char caption[RT_CAPTION_SIZE];
+    const bool loss = g->has_losses && !value;
+    const bool differs = loss && c->differ;
     rt_writer w = {0};
     rt_writer_add(&w, "%s\n%s\n", g->axis, g->figures[value].axis);
+    if (loss && c->bits)
+        rt_writer_add(&w, "set ylabel 'bits per byte'\n");
     add_lines(&w, c, g, 2 + 2 * value);
     rt_writer_add(&w, "\n");
-    snprintf(caption, sizeof caption, "%s: %s, and one standard deviation around it%s",
-             g->figures[value].what, g->over, c->cut ? "; the first groups of runs" : "");
+    snprintf(caption, sizeof caption, "%s%s: %s, and one standard deviation around it%s%s%s%s",
+             g->figures[value].what, loss && c->bits ? " in bits per byte" : "", g->over,
+             differs ? "; losses of different " : "", differs ? c->differ : "",
+             differs ? " are not comparable" : "", c->cut ? "; the first groups of runs" : "");
     rt_figures_add_sized(f, g->figures[value].name, caption, RT_FIGURE_WIDTH, 320 + key_height(c),
                          &w);
 }
 
-static void add_group(rt_figures *f, const char *folder, const rt_sweep_runs *runs, const group *g)
+static void add_group(rt_figures *f, const char *folder, const rt_sweep_runs *runs,
+                      const rt_ranking *ranking, const group *g)
 {
-    curves c = {.count = 0};
+    const bool bits = ranking->result && !strcmp(ranking->result, RT_RESULT_BITS_PER_BYTE);
+    curves c = {.bits = bits, .differ = ranking->differ};
     for (int row = 0; row < runs->row_count && !c.cut && !c.failed; row++)
         add_row(&c, runs, folder, row, g->read);
     c.data.failed |= c.failed;
@@ -317,8 +345,9 @@ static void add_group(rt_figures *f, const char *folder, const rt_sweep_runs *ru
         add_figure(f, &c, g, v);
 }
 
-void rt_report_curves(rt_figures *f, const char *folder, const rt_sweep_runs *runs)
+void rt_report_curves(rt_figures *f, const char *folder, const rt_sweep_runs *runs,
+                      const rt_ranking *ranking)
 {
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        add_group(f, folder, runs, &groups[i]);
+        add_group(f, folder, runs, ranking, &groups[i]);
 }

@@ -6,9 +6,11 @@
  * train.eval_lengths are given; learned theta by pair. */
 
 #include "train/report/figures.h"
-#include "train/report/sweep_runs.h"
+#include "train/report/ranking.h"
 
-/* Of these runs, whose folders are in FOLDER. */
-void rt_report_curves(rt_figures *f, const char *folder, const rt_sweep_runs *runs);
+/* Of these runs, whose folders are in FOLDER. The losses are shown as what the runs are ranked by,
+ * nats or bits per byte; captions say what makes them incomparable. */
+void rt_report_curves(rt_figures *f, const char *folder, const rt_sweep_runs *runs,
+                      const rt_ranking *ranking);
 
 #endif

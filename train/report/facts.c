@@ -3,9 +3,9 @@
 #include "train/config/keys.h"
 #include "train/report/html.h"
 #include "train/report/page.h"
-#include "train/step/workers.h"
 #include "train/text/csv.h"
 #include "train/text/number.h"
+#include "train/world/processors.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,17 +13,13 @@
 
 /* ---- configuration ---- */
 
-/* A row with the key's value and, of one that is not at it, its default; with `set` alone nothing
- * for the others. */
+/* A row with the key's value and, of one that is not at it, its default, which may follow from
+ * others; with `set` alone nothing for the others. */
 static void add_key(rt_writer *w, const rt_key *key, const char *name, const rt_config *config,
-                    bool set_alone)
+                    const rt_config *implied, bool set_alone)
 {
     char value[RT_VALUE_SIZE], initial[RT_VALUE_SIZE];
-    rt_config defaults = *config;
-    rt_writer problem = {0};
-    rt_key_read(key, key->initial, &defaults, &problem);
-    rt_writer_free(&problem);
-    rt_key_write(key, &defaults, initial);
+    rt_key_write(key, implied, initial);
     rt_key_write(key, config, value);
     const bool set = strcmp(initial, value) != 0;
     if (set_alone && !set)
@@ -43,6 +39,8 @@ static void add_key(rt_writer *w, const rt_key *key, const char *name, const rt_
 static void add_all_keys(rt_writer *w, const rt_config *config)
 {
     const rt_key *key;
+    rt_config implied;
+    rt_config_implied(&implied, config);
     rt_writer_add(w, "<details><summary>every key, in bold what is not at its default</summary>\n"
                      "<div class=\"keys\">\n");
     for (int i = 0; (key = rt_key_at(i)); i++) {
@@ -51,7 +49,7 @@ static void add_all_keys(rt_writer *w, const rt_config *config)
             rt_page_cell(w, "h3", key->section);
             rt_writer_add(w, "<table>\n");
         }
-        add_key(w, key, key->name, config, false);
+        add_key(w, key, key->name, config, &implied, false);
     }
     rt_writer_add(w, "</table></section>\n</div>\n</details>\n");
 }
@@ -60,10 +58,13 @@ void rt_report_keys(rt_writer *w, const char *heading, const rt_config *config,
                     const bool shown[RT_MAX_KEYS])
 {
     char name[RT_KEY_NAME_SIZE];
+    rt_config implied;
     rt_writer rows = {0};
+    rt_config_implied(&implied, config);
     for (int i = 0; rt_key_at(i); i++)
         if (!shown || shown[i])
-            add_key(&rows, rt_key_at(i), rt_key_full_name(rt_key_at(i), name), config, true);
+            add_key(&rows, rt_key_at(i), rt_key_full_name(rt_key_at(i), name), config, &implied,
+                    true);
     if (rows.length)
         rt_writer_add(w, "<h2>%s</h2>\n<table class=\"facts\">\n%s</table>\n", heading, rows.bytes);
     w->failed |= rows.failed;

@@ -2,6 +2,8 @@
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "data/process.h"
+#include "train/step/clock.h"
 #include "train/text/text_file.h"
 
 #include <ctype.h>
@@ -11,13 +13,15 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { LONGEST_DRAWING = 20, NO_PROGRAM = 127 }; /* seconds; what execvp's failure ends with */
+enum { LONGEST_DRAWING = 20 };             /* seconds */
+enum { NO_START = 126, NO_PROGRAM = 127 }; /* exit codes of the child, as those of a shell */
 
 /* Dark on light, and colours that a colour-blind reader can tell apart (after Okabe and Ito), with
  * a contrast of at least 3 to 1 on the page, whether that is light or dark. The key stands outside,
@@ -125,9 +129,9 @@ double rt_figures_tics(double range)
 
 /* ---- drawing ---- */
 
-/* The life of the child process. What gnuplot says is not for the reader of a training, and what
- * the user has in ~/.gnuplot (-d) is not for a report. */
-static void be_gnuplot(const rt_figures *f, int first, int count)
+/* What gnuplot says is not for the reader of a training, and what the user has in ~/.gnuplot (-d)
+ * is not for a report. */
+static _Noreturn void be_gnuplot(const rt_figures *f, int first, int count)
 {
     char scripts[RT_MOST_FIGURES][RT_FIGURE_FILE_SIZE];
     char *arguments[RT_MOST_FIGURES + 3] = {(char *)"gnuplot", (char *)"-d"};
@@ -137,46 +141,79 @@ static void be_gnuplot(const rt_figures *f, int first, int count)
     }
     const int nowhere = open("/dev/null", O_RDWR);
     if (nowhere < 0 || chdir(f->folder))
-        _exit(126);
+        _exit(NO_START);
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         dup2(nowhere, fd);
-    signal(SIGPIPE, SIG_DFL);
-    execvp(arguments[0], arguments);
+    rt_process_exec(arguments);
     _exit(NO_PROGRAM);
 }
 
-/* Whether the child has ended by itself; one that takes too long is killed. */
+/* This process and all of its group. */
+static void end_group(int number)
+{
+    (void)number;
+    kill(0, SIGKILL);
+}
+
+/* The life of the child process: it leads a group in which gnuplot is with all that it starts, so
+ * that they end together, at the latest with the program. */
+static _Noreturn void keep_gnuplot(const rt_figures *f, int first, int count)
+{
+    int how;
+    struct sigaction action = {.sa_handler = end_group};
+    sigemptyset(&action.sa_mask);
+    if (setpgid(0, 0)) /* the group is the program's still */
+        _exit(NO_START);
+    sigaction(SIGTERM, &action, NULL);
+    const pid_t gnuplot = rt_process_fork(SIGKILL);
+    if (gnuplot == 0)
+        be_gnuplot(f, first, count);
+    if (gnuplot < 0)
+        _exit(NO_START);
+    rt_process_wait(gnuplot, &how);
+    _exit(WIFEXITED(how) ? WEXITSTATUS(how) : EXIT_FAILURE);
+}
+
+/* Whether the child has ended by itself; one that takes too long is killed with its group. */
 static bool wait_for(pid_t child, int *how)
 {
     const struct timespec moment = {0, 5000000L};
-    const time_t start = time(NULL);
-    pid_t ended;
-    while ((ended = waitpid(child, how, WNOHANG)) == 0) {
-        if (time(NULL) - start > LONGEST_DRAWING) {
-            kill(child, SIGKILL);
-            waitpid(child, how, 0);
+    const double start = rt_seconds();
+    while (!rt_process_ended(child, how)) {
+        if (rt_seconds() - start > LONGEST_DRAWING) {
+            kill(-child, SIGKILL);
+            rt_process_wait(child, how);
             return false;
         }
         nanosleep(&moment, NULL);
     }
-    return ended == child;
+    return true;
 }
 
-typedef enum drawing { DRAWN, FAILED, MISSING, ENDLESS } drawing;
+typedef enum drawing { DRAWN, FAILED, MISSING, UNSTARTED, ENDLESS } drawing;
 
 static drawing draw(const rt_figures *f, int first, int count)
 {
-    int how = 0;
+    int how;
     fflush(stdout);
     fflush(stderr);
-    const pid_t child = fork();
+    const pid_t child = rt_process_fork(SIGTERM);
     if (child == 0)
-        be_gnuplot(f, first, count);
-    if (child < 0 || !wait_for(child, &how))
+        keep_gnuplot(f, first, count);
+    if (child < 0)
+        return UNSTARTED;
+    if (!wait_for(child, &how))
         return ENDLESS;
-    if (WIFEXITED(how) && WEXITSTATUS(how) == NO_PROGRAM)
+    switch (WIFEXITED(how) ? WEXITSTATUS(how) : EXIT_FAILURE) {
+    case EXIT_SUCCESS:
+        return DRAWN;
+    case NO_PROGRAM:
         return MISSING;
-    return WIFEXITED(how) && !WEXITSTATUS(how) ? DRAWN : FAILED;
+    case NO_START:
+        return UNSTARTED;
+    default:
+        return FAILED;
+    }
 }
 
 /* gnuplot stops at the first script that fails. */
@@ -206,6 +243,9 @@ rt_status rt_figures_draw(rt_figures *f)
     switch (draw(f, 0, f->count)) {
     case ENDLESS:
         return rt_error(RT_IO, "the figures could not be drawn: gnuplot did not end");
+    case UNSTARTED:
+        return rt_error(RT_IO, "the figures could not be drawn: gnuplot cannot be started in %s",
+                        f->folder);
     case MISSING:
         return rt_error(RT_IO, "the figures are not drawn: gnuplot is missing (apt install "
                                "gnuplot-nox)");

@@ -16,7 +16,7 @@
  * a phone the letters come out nearly as large as the text. */
 enum {
     RT_MOST_FIGURES = 12,
-    RT_FIGURE_WIDTH = 480,
+    RT_FIGURE_WIDTH = 440,
     RT_FIGURE_HEIGHT = 300,
     RT_FIGURE_TEXT = 13, /* of the letters */
     RT_CAPTION_SIZE = 320

@@ -48,6 +48,7 @@ static const char style[] =
     "th,td{text-align:left;padding:.25rem .9rem .25rem 0;border-bottom:1px solid var(--line);"
     "vertical-align:top;font-weight:400}tr:first-child th{font-weight:600}"
     ".scroll th,.scroll td{white-space:nowrap}"
+    ".scroll td.setting{white-space:normal;overflow-wrap:break-word;max-width:14rem}"
     ".keys{columns:18rem;column-gap:2rem}.keys section{break-inside:avoid;margin:0 0 1.2rem}"
     ".keys table,.facts{width:100%}.keys th{width:50%}.keys tr:first-child th{font-weight:400}"
     ".keys td,.facts td{overflow-wrap:anywhere}.keys tr.set th,.keys tr.set td{font-weight:600}"
@@ -185,8 +186,9 @@ static void add_parts(rt_writer *w, const char *svg, const char *name)
     rt_writer_add(w, "%s", svg);
 }
 
-/* The caption is below, not where the pointer rests: the SVG's own title, its name, goes. On a
- * narrow screen the figure is scrolled before its letters become too small. */
+/* The caption is below, not where the pointer rests: the SVG's own title, its name, goes. A figure
+ * of half the page fits a narrow screen; a wider one is scrolled there before its letters become
+ * too small. */
 static void add_svg(rt_writer *w, const char *svg, const rt_figure *figure)
 {
     enum { SMALLEST_TEXT = 12 };
@@ -195,7 +197,10 @@ static void add_svg(rt_writer *w, const char *svg, const rt_figure *figure)
     const char *after = title ? strstr(title, end) : NULL;
     rt_writer_add(w, "<svg role=\"img\" aria-label=\"");
     rt_html_text(w, figure->caption);
-    rt_writer_add(w, "\" style=\"min-width:%dpx\"", figure->width * SMALLEST_TEXT / RT_FIGURE_TEXT);
+    rt_writer_add(w, "\"");
+    if (figure->width > RT_FIGURE_WIDTH)
+        rt_writer_add(w, " style=\"min-width:%dpx\"",
+                      figure->width * SMALLEST_TEXT / RT_FIGURE_TEXT);
     svg += strlen(start);
     if (after) {
         rt_writer_add(w, "%.*s", (int)(title - svg), svg);

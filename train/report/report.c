@@ -4,6 +4,7 @@
 #include "train/folder/results.h"
 #include "train/report/class_table.h"
 #include "train/report/divergence.h"
+#include "train/report/early_stop.h"
 #include "train/report/facts.h"
 #include "train/report/page.h"
 #include "train/report/samples.h"
@@ -177,7 +178,7 @@ static const char *unit_of(const rt_config *c)
 static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *c)
 {
     char accuracy[RT_NUMBER_SIZE], steps[RT_NUMBER_SIZE];
-    int first;
+    int first, last;
     rt_writer_add(w, "eval: loss %.6g, accuracy %s after %s steps\n",
                   rt_results_get(r, RT_RESULT_LOSS),
                   rt_number_show(accuracy, 4, rt_results_get(r, RT_RESULT_ACCURACY)),
@@ -186,9 +187,17 @@ static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *
         rt_writer_add(w, "macro F1 %s\n",
                       rt_number_show(accuracy, 4, rt_results_get(r, RT_RESULT_MACRO_F1)));
     if (is_language(c))
-        rt_writer_add(w, "perplexity %.4g, %.4g bits per %s\n",
+        rt_writer_add(w, "perplexity %.4g, %.4g bits per %s",
                       exp(rt_results_get(r, RT_RESULT_LOSS)),
                       rt_results_get(r, RT_RESULT_LOSS) / log(2), unit_of(c));
+    if (is_language(c) && c->data.level != RT_LEVEL_BYTE &&
+        !isnan(rt_results_get(r, RT_RESULT_BITS_PER_BYTE)))
+        rt_writer_add(w, ", %.4g bits per byte", rt_results_get(r, RT_RESULT_BITS_PER_BYTE));
+    if (is_language(c))
+        rt_writer_add(w, "\n");
+    if (rt_results_get(r, RT_RESULT_STOPPED_EARLY) == 1 &&
+        rt_results_whole(r, RT_RESULT_STEPS, &last))
+        rt_early_stop_tell(w, last, &c->train);
     for (int i = 0; i < c->train.eval_lengths.count; i++) {
         const int length = c->train.eval_lengths.at[i];
         rt_writer_add(w, "eval at length %d: loss %.6g, accuracy %s\n", length,

@@ -7,6 +7,7 @@
 #include "train/report/facts.h"
 #include "train/report/html.h"
 #include "train/report/page.h"
+#include "train/report/ranking.h"
 #include "train/report/sweep_table.h"
 #include "train/text/csv.h"
 #include "train/text/number.h"
@@ -38,22 +39,6 @@ static void add_verdict(rt_writer *w, const char *folder, const rt_sweep_runs *r
 
 /* ---- the table over all runs ---- */
 
-/* The row with the lowest mean loss; -1 if none has one, or there is no other. */
-static int find_best(const rt_sweep_runs *runs)
-{
-    const int column = rt_sweep_column(runs, RT_RESULT_LOSS);
-    double lowest = INFINITY;
-    int best = -1;
-    for (int row = 0; row < runs->row_count && runs->row_count > 1; row++) {
-        const rt_summary s = rt_sweep_summary(runs, row, column);
-        if (s.count && s.mean < lowest) {
-            lowest = s.mean;
-            best = row;
-        }
-    }
-    return best;
-}
-
 /* A column of results that no row has. */
 static bool is_empty(const rt_sweep_table *t, int column)
 {
@@ -63,24 +48,65 @@ static bool is_empty(const rt_sweep_table *t, int column)
     return t->rows > 1;
 }
 
-static void add_table(rt_writer *w, const rt_sweep_table *t, int best)
+/* Settings may be long, and go over several lines. */
+static bool is_setting(const rt_sweep_table *t, int column)
+{
+    return (t->first_setting && !column) ||
+           (column >= t->first_setting && column < t->first_setting + t->settings);
+}
+
+static void add_cells(rt_writer *w, const rt_sweep_table *t, int row)
+{
+    for (int c = 0; c < t->columns; c++) {
+        const char *text = t->cells[row * t->columns + c];
+        if (is_empty(t, c))
+            continue;
+        if (row && is_setting(t, c)) {
+            rt_writer_add(w, "<td class=\"setting\">");
+            rt_html_text(w, text);
+            rt_writer_add(w, "</td>");
+        } else {
+            rt_page_cell(w, row ? "td" : "th", text);
+        }
+    }
+}
+
+static void add_table(rt_writer *w, const rt_sweep_table *t, const rt_ranking *ranking, int best)
 {
     rt_writer_add(w, "<div class=\"scroll\"><table>\n");
     for (int r = 0; r < t->rows; r++) {
         rt_writer_add(w, r && r - 1 == best ? "<tr class=\"best\">" : "<tr>");
-        for (int c = 0; c < t->columns; c++)
-            if (!is_empty(t, c))
-                rt_page_cell(w, r ? "td" : "th", t->cells[r * t->columns + c]);
+        add_cells(w, t, r);
         rt_writer_add(w, "</tr>\n");
     }
     rt_writer_add(w,
                   "</table></div>\n<p>Mean ± standard deviation over the runs that differ in the "
-                  "seed alone%s.</p>\n",
-                  best < 0 ? "" : "; in bold the row with the lowest loss");
+                  "seed alone");
+    if (ranking->differ)
+        rt_writer_add(w, "; no row is in bold, for losses of different %s are not comparable",
+                      ranking->differ);
+    else if (best >= 0)
+        rt_writer_add(w, "; in bold the row with the %s",
+                      strcmp(ranking->result, RT_RESULT_LOSS) ? "fewest bits per byte"
+                                                              : "lowest loss");
+    rt_writer_add(w, ".</p>\n");
+}
+
+/* How bits per byte are made of the loss. */
+static void explain_bits(rt_writer *w, const rt_sweep_runs *runs)
+{
+    if (rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE) >= 0)
+        rt_writer_add(
+            w, "<dl class=\"words\">\n<dt>bits/byte</dt><dd>loss × tokens / (bytes × ln 2): the "
+               "tokens "
+               "that the evaluation predicts, and the bytes of text that they stand for. The loss "
+               "is a mean over tokens, and what a token is depends on the vocabulary; a byte does "
+               "not. Known of text that is predicted token by token (data.objective = lm) at the "
+               "levels byte, char and bpe.</dd>\n</dl>\n");
 }
 
 /* What the columns of theta mean. */
-static void explain_table(rt_writer *w, const rt_sweep_runs *runs)
+static void explain_theta(rt_writer *w, const rt_sweep_runs *runs)
 {
     if (rt_sweep_judge(runs).learned)
         rt_writer_add(
@@ -185,15 +211,17 @@ rt_status rt_sweep_page_write(const char *folder, const char *title, const char 
     rt_writer w = {0};
     rt_status status = rt_sweep_runs_read(&runs, folder);
     if (!status.code)
-        status = rt_sweep_table_make(&table, &runs);
+        status = rt_sweep_table_make(&table, &runs, file ? RT_RESULTS_FIRST : RT_SETTINGS_FIRST);
     if (!status.code) {
+        const rt_ranking ranking = rt_report_rank(folder, &runs);
         rt_figures_begin(&figures, folder);
-        rt_report_curves(&figures, folder, &runs);
+        rt_report_curves(&figures, folder, &runs, &ranking);
         const rt_status drawn = rt_figures_draw(&figures);
         rt_page_begin(&w, title);
         add_verdict(&w, folder, &runs, file != NULL);
-        add_table(&w, &table, find_best(&runs));
-        explain_table(&w, &runs);
+        add_table(&w, &table, &ranking, rt_ranking_best(&ranking, &runs));
+        explain_bits(&w, &runs);
+        explain_theta(&w, &runs);
         rt_page_figures(&w, &figures);
         rt_report_common_keys(&w, folder, &runs);
         add_runs(&w, folder, &runs, !file);

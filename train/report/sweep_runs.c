@@ -60,6 +60,14 @@ bool rt_sweep_sets_apart(const rt_sweep_runs *s, int column)
     return column > 0 && column < s->exit_column && strcmp(s->names[column], "run.seed") != 0;
 }
 
+bool rt_sweep_differs(const rt_sweep_runs *s, int column)
+{
+    bool differs = false;
+    for (int i = 1; i < s->count && !differs; i++)
+        differs = strcmp(s->list[i].cells[column], s->list[0].cells[column]) != 0;
+    return differs && rt_sweep_sets_apart(s, column);
+}
+
 static bool same_row(const rt_sweep_runs *s, char *const *a, char *const *b)
 {
     for (int i = 1; i < s->exit_column; i++)

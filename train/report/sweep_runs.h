@@ -33,8 +33,11 @@ typedef struct rt_sweep_runs {
 rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder) RT_MUST_CHECK;
 void rt_sweep_runs_free(rt_sweep_runs *s);
 
-/* Whether the column sets rows apart; the seed does not. */
+/* Whether the column can set rows apart; the seed does not. */
 bool rt_sweep_sets_apart(const rt_sweep_runs *s, int column);
+
+/* Whether it does: a setting that all runs have tells nothing of a row. */
+bool rt_sweep_differs(const rt_sweep_runs *s, int column);
 
 /* The column of a result; -1 if no run has it. */
 int rt_sweep_column(const rt_sweep_runs *s, const char *name);

@@ -68,11 +68,21 @@ static const char *short_name(const char *key)
     return point ? point + 1 : key;
 }
 
-static void fill_headings(filling *f, const rt_sweep_runs *s, const shown *list, int count)
+/* The headings of what sets rows apart. */
+static void fill_settings(filling *f, const rt_sweep_runs *s)
 {
     for (int i = 0; i < s->exit_column; i++)
-        if (rt_sweep_sets_apart(s, i))
+        if (rt_sweep_differs(s, i))
             add_cell(f, short_name(s->names[i]));
+}
+
+static void fill_headings(filling *f, const rt_sweep_runs *s, const shown *list, int count)
+{
+    const bool named = f->table->first_setting > 0;
+    if (named)
+        add_cell(f, "run");
+    else
+        fill_settings(f, s);
     add_cell(f, "runs");
     for (int i = 0; i < count; i++) {
         char heading[64];
@@ -81,15 +91,42 @@ static void fill_headings(filling *f, const rt_sweep_runs *s, const shown *list,
         snprintf(heading, sizeof heading, "%s%.40s", view->heading, rest);
         add_cell(f, heading);
     }
+    if (named)
+        fill_settings(f, s);
+}
+
+static void fill_values(filling *f, const rt_sweep_runs *s, int row)
+{
+    for (int i = 0; i < s->exit_column; i++)
+        if (rt_sweep_differs(s, i))
+            add_cell(f, s->list[s->rows[row].first].cells[i]);
+}
+
+/* "a", "a, b", "a, b, ..." */
+static void fill_names(filling *f, const rt_sweep_runs *s, int row)
+{
+    enum { MOST_NAMES = 2 };
+    rt_writer w = {0};
+    int run = s->rows[row].first;
+    for (int count = 0; run >= 0 && count < MOST_NAMES; count++, run = s->list[run].next)
+        rt_writer_add(&w, "%s%s", count ? ", " : "", s->list[run].cells[0]);
+    if (run >= 0)
+        rt_writer_add(&w, ", ...");
+    if (w.bytes)
+        add_cell(f, w.bytes);
+    f->failed |= w.failed;
+    rt_writer_free(&w);
 }
 
 static void fill_row(filling *f, const rt_sweep_runs *s, int row, const shown *list, int count)
 {
     char text[RT_SUMMARY_SIZE];
+    const bool named = f->table->first_setting > 0;
     const rt_endings runs = rt_sweep_endings(s, row);
-    for (int i = 0; i < s->exit_column; i++)
-        if (rt_sweep_sets_apart(s, i))
-            add_cell(f, s->list[s->rows[row].first].cells[i]);
+    if (named)
+        fill_names(f, s, row);
+    else
+        fill_values(f, s, row);
     if (runs.good == runs.runs)
         snprintf(text, sizeof text, "%d", runs.runs);
     else
@@ -99,6 +136,8 @@ static void fill_row(filling *f, const rt_sweep_runs *s, int row, const shown *l
         const rt_summary summary = rt_sweep_summary(s, row, list[i].column);
         add_cell(f, rt_summary_text(text, &summary, list[i].view->decimals, runs.runs));
     }
+    if (named)
+        fill_values(f, s, row);
 }
 
 /* ---- widths ---- */
@@ -138,17 +177,19 @@ static void measure_columns(rt_sweep_table *t)
 
 /* ---- life ---- */
 
-rt_status rt_sweep_table_make(rt_sweep_table *t, const rt_sweep_runs *s)
+rt_status rt_sweep_table_make(rt_sweep_table *t, const rt_sweep_runs *s, rt_sweep_order order)
 {
-    int views = 0, apart = 0;
+    const bool named = order == RT_RESULTS_FIRST;
+    int views = 0;
+    *t = (rt_sweep_table){.rows = s->row_count + 1};
     while (rt_result_view_at(views))
         views++;
     for (int i = 0; i < s->exit_column; i++)
-        apart += rt_sweep_sets_apart(s, i);
-    *t = (rt_sweep_table){.rows = s->row_count + 1};
+        t->settings += rt_sweep_differs(s, i);
     shown *list = rt_alloc((size_t)s->columns + (size_t)views, sizeof *list);
     const int count = list ? choose_shown(list, s) : 0;
-    t->columns = apart + 1 + count;
+    t->first_setting = named ? 2 + count : 0;
+    t->columns = named + t->settings + 1 + count;
     t->cells = rt_alloc((size_t)t->rows * (size_t)t->columns, sizeof *t->cells);
     t->widths = rt_alloc((size_t)t->columns, sizeof *t->widths);
     filling f = {.table = t, .failed = !list || !t->cells || !t->widths};
@@ -198,10 +239,8 @@ void rt_sweep_table_print(FILE *to, const rt_sweep_table *t)
 
 static void add_number(rt_writer *w, double x)
 {
-    if (isnan(x))
-        rt_writer_add(w, ",");
-    else
-        rt_writer_add(w, ",%.9g", x);
+    rt_writer_add(w, ",");
+    rt_csv_put_number(w, x);
 }
 
 void rt_sweep_table_csv(rt_writer *w, const rt_sweep_runs *s)

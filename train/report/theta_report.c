@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "train/step/optimizer.h"
+#include "train/text/csv.h"
 #include "train/text/number.h"
 
 #include <math.h>
@@ -22,17 +23,18 @@ rt_status rt_theta_visit(const rt_roformer *model, rt_theta_visitor visit, void 
         rt_roformer_theta_use(model, use);
         rt_roformer_theta_geometric(o, geometric);
         for (int n = 0; n < shape.axis[0] * rows * pairs; n++) {
-            const rt_theta_entry entry = {
-                .layer = o->theta.scope == RT_THETA_MODEL
-                             ? -1
-                             : rt_roformer_theta_layer(o, n / pairs / rows),
-                .head = o->theta.scope == RT_THETA_HEAD ? n / pairs % rows : -1,
-                .pair = n % pairs,
-                .index = n,
-                .theta = theta[n],
-                .start = model->theta_start[n],
-                .geometric = geometric[n],
-                .use = use[n]};
+            const rt_theta_entry entry = {.layer =
+                                              o->theta.scope == RT_THETA_MODEL
+                                                  ? -1
+                                                  : rt_roformer_theta_layer(o, n / pairs / rows),
+                                          .head = o->theta.scope == RT_THETA_HEAD ? n / pairs % rows
+                                                                                  : -1,
+                                          .pair = n % pairs,
+                                          .index = n,
+                                          .theta = theta[n],
+                                          .start = model->theta_start[n],
+                                          .geometric = geometric[n],
+                                          .use = use[n]};
             visit(context, &entry);
         }
     }
@@ -52,11 +54,9 @@ typedef struct measures {
 static measures measure(const rt_config *c, double theta, double from)
 {
     const double step = log(c->model.position.frequencies.base) / rt_roformer_pairs(&c->model);
-    const double log_ratio = isnan(theta)            ? theta
-                             : theta > 0 && from > 0 ? fabs(log(theta / from))
-                                                     : (double)INFINITY;
+    const double log_ratio = theta > 0 && from > 0 ? fabs(log(theta / from)) : (double)NAN;
     const bool logarithm = c->model.theta.form == RT_THETA_LOG;
-    return (measures){.drift = fabs(theta / from - 1),
+    return (measures){.drift = from != 0 ? fabs(theta / from - 1) : (double)NAN,
                       .grid = log_ratio / step,
                       .phase = fabs(theta - from) * (c->data.length - 1),
                       .moved = logarithm ? log_ratio : fabs(theta - from)};
@@ -83,7 +83,8 @@ static void judge_one(void *context, const rt_theta_entry *e)
     const measures from_start = measure(j->config, e->theta, e->start);
     keep_worst(&j->verdict->drift, m.drift, e, m.grid);
     keep_worst(&j->verdict->phase, m.phase, e, m.grid);
-    keep_worst(&j->verdict->from_start, from_start.drift, e, from_start.grid);
+    if (e->start != 0)
+        keep_worst(&j->verdict->from_start, from_start.drift, e, from_start.grid);
     j->verdict->elsewhere |= e->start != e->geometric;
     j->verdict->mean_drift += m.drift;
     j->count++;
@@ -123,6 +124,8 @@ static void tell_place(rt_writer *w, const rt_theta_worst *worst)
     rt_writer_add(w, "i %d; ", worst->pair);
     if (worst->theta <= 0)
         rt_writer_add(w, "theta <= 0");
+    else if (isnan(worst->grid) && !isnan(worst->theta))
+        rt_writer_add(w, "from below 0");
     else
         rt_writer_add(w, "%.2g grid steps", worst->grid);
 }
@@ -133,7 +136,7 @@ void rt_theta_tell(rt_writer *w, const rt_theta_verdict *v, const rt_config *c)
     const double hundredths = 100 * c->theta.tolerance;
     const bool coarse = fabs(hundredths - round(hundredths)) < 1e-9;
     snprintf(tolerance, sizeof tolerance, coarse ? "%.2f" : "%g", c->theta.tolerance);
-    if (v->elsewhere) {
+    if (v->elsewhere && !(v->from_start.value < 0)) {
         rt_writer_add(w, "theta started elsewhere: max relative drift from its start %.3g (",
                       v->from_start.value);
         tell_place(w, &v->from_start);
@@ -177,11 +180,12 @@ static void print_row(void *context, const rt_theta_entry *e)
     printing *p = context;
     rt_writer *w = &p->text;
     const measures m = measure(p->config, e->theta, e->start);
-    const bool crossed = e->theta <= 0, raw = p->config->model.theta.form == RT_THETA_RAW;
+    const bool raw = p->config->model.theta.form == RT_THETA_RAW;
+    const bool crossed = e->theta <= 0 || e->start <= 0;
     char layer_text[16], head_text[16];
     rt_writer_add(w, "%5s  %4s  %3d  %12.6g  %12.6g", number_or_all(layer_text, e->layer),
                   number_or_all(head_text, e->head), e->pair, e->start, e->theta);
-    add_cell(w, 9, 4, m.drift, true);
+    add_cell(w, 9, 4, m.drift, e->start != 0);
     add_cell(w, 6, 3, m.grid, !crossed);
     add_cell(w, 7, 3, m.phase, true);
     add_cell(w, 4, 1, 100 * e->use, true);
@@ -252,6 +256,12 @@ typedef struct listing {
     const rt_theta_tolerance *tolerances; /* or NULL */
 } listing;
 
+static void add_number(rt_writer *w, double x)
+{
+    rt_writer_add(w, ",");
+    rt_csv_put_number(w, x);
+}
+
 static void add_row(void *context, const rt_theta_entry *e)
 {
     listing *l = context;
@@ -263,13 +273,11 @@ static void add_row(void *context, const rt_theta_entry *e)
     rt_writer_add(&l->text, "%s,%s,%d", number_or_all(layer, e->layer),
                   number_or_all(head, e->head), e->pair);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (isnan(numbers[i]))
-            rt_writer_add(&l->text, ",nan"); /* of whatever sign */
-        else
-            rt_writer_add(&l->text, ",%.9g", numbers[i]);
-    if (l->tolerances)
-        rt_writer_add(&l->text, ",%.9g,%.9g", l->tolerances[e->index].down,
-                      l->tolerances[e->index].up);
+        add_number(&l->text, numbers[i]);
+    if (l->tolerances) {
+        add_number(&l->text, l->tolerances[e->index].down);
+        add_number(&l->text, l->tolerances[e->index].up);
+    }
     rt_writer_add(&l->text, "\n");
 }
 

@@ -3,9 +3,9 @@
 
 /* How far a learned theta is from where it started, theta0. For pair i of a layer (and head):
  *
- *   drift   |theta / theta0 - 1|
- *   grid    |ln(theta / theta0)| / ((2/R) ln base), in distances to the next theta; infinite where
- *           theta <= 0, which only the raw form comes to
+ *   drift   |theta / theta0 - 1|; none where theta0 is 0
+ *   grid    |ln(theta / theta0)| / ((2/R) ln base), in distances to the next theta; none where
+ *           theta or theta0 <= 0, which only the raw form comes to
  *   phase   |theta - theta0| (T - 1) in radians: what attention can feel
  *   use     share of the layer's (and head's) query and key weights that it turns
  *   down    how far ln |theta| can go from where it ended before that is noticed, and

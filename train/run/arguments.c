@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { DEFAULT_TOKENS = 200, MOST_TOKENS = 1000000, MOST_LINES = 1000000 };
+enum { MOST_TOKENS = 1000000, MOST_LINES = 1000000 };
 enum {
     OPTION_CHECKPOINT = 256,
     OPTION_PREDICT,
@@ -80,6 +80,13 @@ static const char usage[] =
     "                     probability\n"
     "  --tokens N         for --predict: how many units continue a text (default: 200)\n"
     "  --stop TEXT        for --predict: end a continuation that has come to this text\n"
+    "  --jsonl            for --predict: print each answer as a line of JSON, an object with text\n"
+    "                     and, for mlm, filled and masks [{token, probability}]; for lm\n"
+    "                     continuation, tokens (how many) and end (token, stop or length); for\n"
+    "                     classify label, probability and probabilities {label: p}; for tag words\n"
+    "                     [{word, label, probability}]. What is not UTF-8 is U+FFFD\n";
+
+static const char more_usage[] =
     "  --check            validate configuration and data, and stop\n"
     "  --print-config     print every key, its value and where it came from, and stop; of a sweep\n"
     "                     without what it varies\n"
@@ -113,6 +120,7 @@ void rt_arguments_print_usage(FILE *to)
     const char *name = rt_program_name();
     fprintf(to, synopsis, name, name, name, name);
     fputs(usage, to);
+    fputs(more_usage, to);
     fputs(ends, to);
 }
 
@@ -140,6 +148,7 @@ static const struct option options[] = {
     {"top-p", required_argument, NULL, OPTION_TOP_P},
     {"tokens", required_argument, NULL, OPTION_TOKENS},
     {"stop", required_argument, NULL, OPTION_STOP},
+    {"jsonl", no_argument, NULL, OPTION_FLAG},
     {"threads", required_argument, NULL, OPTION_THREADS},
     {"trap", no_argument, NULL, OPTION_FLAG},
     {"profile", no_argument, NULL, OPTION_FLAG},
@@ -177,6 +186,7 @@ static rt_status set_flag(rt_arguments *a, const char *name)
         if (!strcmp(name, commands[i].name))
             return set_command(a, commands[i].command, name);
     a->best |= !strcmp(name, "best");
+    a->jsonl |= !strcmp(name, "jsonl");
     a->lowercase |= !strcmp(name, "lowercase");
     a->resume |= !strcmp(name, "resume");
     a->overwrite |= !strcmp(name, "overwrite");
@@ -211,18 +221,22 @@ static rt_status add_override(rt_arguments *a, const char *text)
     return rt_ok();
 }
 
-static bool is_file(const char *path)
+/* A file, or a folder by a path, which no key is: the folders of a sweep's runs have '='. */
+static bool is_path(const char *text)
 {
     struct stat found;
-    return !stat(path, &found) && S_ISREG(found.st_mode);
+    return !stat(text, &found) &&
+           (S_ISREG(found.st_mode) ||
+            (S_ISDIR(found.st_mode) && memchr(text, '/', strcspn(text, "="))));
 }
 
 /* What follows --report is another run, what follows --vocab a text. An operand with '=' sets a
- * key, unless it names a file: the folders of a sweep's runs have one. The other operand is the
- * configuration. */
+ * key, unless it names a file or a folder. The other operand is the configuration. */
 static rt_status take_operand(rt_arguments *a, const char *text)
 {
     const bool takes_all = a->report || a->vocab;
+    if (!*text)
+        return rt_error(RT_CONFIG, "an argument is empty; %s --help tells more", rt_program_name());
     if (takes_all && a->other_count == RT_MOST_OTHERS)
         return a->report
                    ? rt_error(RT_CONFIG, "more than %d folders to compare", RT_MOST_OTHERS + 1)
@@ -231,7 +245,7 @@ static rt_status take_operand(rt_arguments *a, const char *text)
         a->others[a->other_count++] = text;
         return rt_ok();
     }
-    if (strchr(text, '=') && !is_file(text))
+    if (strchr(text, '=') && !is_path(text))
         return add_override(a, text);
     if (a->config)
         return rt_error(RT_CONFIG, "one CONFIG.ini is expected; got '%s' and '%s'", a->config,
@@ -286,8 +300,11 @@ static rt_status take_vocab(rt_arguments *a, const char *text)
 
 static rt_status take_option(rt_arguments *a, int found, int index, const char *written)
 {
+    const bool takes_value = found >= OPTION_CHECKPOINT && found != OPTION_FLAG;
     if (found == 'h')
         return set_command(a, RT_COMMAND_HELP, "help");
+    if (takes_value && !*optarg && found != OPTION_PREDICT) /* an empty text can be continued */
+        return rt_error(RT_CONFIG, "option '--%s' needs a value", options[index].name);
     if (found == OPTION_CHECKPOINT) {
         a->checkpoint = optarg;
         return rt_ok();
@@ -364,10 +381,11 @@ static rt_status check_together(const rt_arguments *a)
         return rt_error(RT_CONFIG, "--output goes with --report and several runs");
     if (a->best && !uses_checkpoint)
         return rt_error(RT_CONFIG, "--best goes with --eval, --predict, --export and --decay");
-    if ((a->temperature >= 0 || a->seed >= 0 || a->tokens || a->top_k || a->top_p > 0 || a->stop) &&
+    if ((a->temperature >= 0 || a->seed >= 0 || a->tokens || a->top_k || a->top_p > 0 || a->stop ||
+         a->jsonl) &&
         !a->predict)
         return rt_error(RT_CONFIG,
-                        "--temperature, --top-k, --top-p, --seed, --tokens and --stop go "
+                        "--temperature, --top-k, --top-p, --seed, --tokens, --stop and --jsonl go "
                         "with --predict");
     if (a->theta && a->command != RT_COMMAND_EVAL)
         return rt_error(RT_CONFIG, "--theta goes with --eval");
@@ -397,8 +415,5 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
         status = take_operand(a, argv[optind]);
     if (status.code || a->command == RT_COMMAND_HELP || a->command == RT_COMMAND_VERSION)
         return status;
-    status = check_together(a);
-    if (!a->tokens)
-        a->tokens = DEFAULT_TOKENS;
-    return status;
+    return check_together(a);
 }

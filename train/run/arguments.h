@@ -50,7 +50,8 @@ typedef struct rt_arguments {
     int top_k;           /* 0: not given */
     const char *stop;    /* of --stop, or NULL */
     int64_t seed;        /* below 0: not given */
-    int tokens;          /* that --predict adds */
+    int tokens;          /* that --predict adds; 0: not given */
+    bool jsonl;          /* answers as objects of JSON */
     bool best;           /* of a folder the checkpoint of the best evaluation */
     bool resume;
     bool overwrite;

@@ -1,8 +1,8 @@
 #include "train/run/compare_hosts.h"
 
 #include "core/memory.h"
+#include "core/row_kernels.h"
 #include "ops/engine.h"
-#include "ops/ops.h"
 #include "train/folder/session.h"
 #include "train/run/state.h"
 #include "train/text/writer.h"
@@ -30,10 +30,10 @@ static rt_status compare_processors(rt_world *world)
 {
     rt_status status = rt_world_compare(
         world, RT_CONFIG, "the kernels of matrix products are", rt_engine_kernels(),
-        "give all the same, as in mpirun -x OPENBLAS_CORETYPE=Haswell for processors with AVX2");
+        "run.kernels = portable gives all processors with AVX2 the same");
     return status.code ? status
                        : rt_world_compare(world, RT_CONFIG, "the row kernels are", rt_row_kernels(),
-                                          "only processors of one kind compute the same bits");
+                                          "run.kernels = portable gives all processors with AVX2 the same");
 }
 
 /* The settings of every run; "" of a single one. */
@@ -60,7 +60,7 @@ rt_status rt_compare_hosts(const rt_config *config, const rt_sweep *sweep,
     if (!status.code)
         status = compare_text(world, RT_CONFIG, "the sweep is", write_sweep(sweep));
     if (!status.code)
-        status = rt_world_agree(world, rt_run_use_engine(config));
+        status = rt_world_agree(world, rt_run_use_engine(config, arguments));
     if (!status.code)
         status = compare_processors(world);
     if (!status.code)

@@ -19,7 +19,10 @@ static rt_status open_file(rt_found *found, const char *path)
         return rt_error(RT_CONFIG, "the path of the checkpoint is too long");
     if (rt_is_huggingface(path))
         return rt_imported_open(&found->imported, path);
-    found->image = rt_image_open(path, RT_PARSE_APART);
+    rt_status status = rt_huggingface_refuse_format(path);
+    if (status.code)
+        return status;
+    found->image = rt_image_open(path, RT_PARSE_MODEL);
     return rt_image_status(found->image);
 }
 
@@ -31,15 +34,16 @@ void rt_found_close(rt_found *found)
     found->imported = NULL;
 }
 
-/* In place of the newest of a folder, the one of the best evaluation that it knows of. */
+/* In place of the newest of a folder, the one of the best evaluation that it knows of, which may be
+ * itself. */
 static rt_status open_best(rt_found *found, const char *checkpoints)
 {
     rt_checkpoint_info info;
     char path[RT_PATH_SIZE];
     rt_status status = rt_checkpoint_look(found->image, &info);
-    const int64_t best = info.best_eval_step;
+    const int64_t best = status.code ? 0 : rt_checkpoint_best_step(&info);
     rt_checkpoint_info_free(&info);
-    if (status.code)
+    if (status.code || best == found->step)
         return status;
     rt_found_close(found);
     if (!best)
@@ -56,7 +60,7 @@ static rt_status open_best(rt_found *found, const char *checkpoints)
 static rt_status open_newest(rt_found *found, const char *checkpoints, const char *name)
 {
     rt_checkpoint_found newest;
-    rt_status status = rt_checkpoint_newest(checkpoints, RT_PARSE_APART, &newest);
+    rt_status status = rt_checkpoint_newest(checkpoints, RT_PARSE_MODEL, &newest);
     found->image = newest.image;
     found->step = newest.step;
     memcpy(found->path, newest.path, sizeof found->path);
@@ -77,8 +81,10 @@ rt_status rt_find_checkpoint(rt_found *found, const rt_arguments *arguments,
         return arguments->best ? rt_error(RT_CONFIG, "--best chooses from a folder%s: %s is none",
                                           is_folder(named) ? " of checkpoints" : "", named)
                                : open_file(found, named);
-    rt_status status = named ? rt_path_join(inner, named, "checkpoints")
+    rt_status status = named ? rt_huggingface_refuse_format(named)
                              : rt_run_folder_name(&folder, config->run.dir, config->run.name);
+    if (!status.code && named)
+        status = rt_path_join(inner, named, "checkpoints");
     if (status.code)
         return status;
     const char *checkpoints = !named ? folder.checkpoints : is_folder(inner) ? inner : named;

@@ -2,7 +2,6 @@
 
 #include "core/memory.h"
 #include "train/run/stop.h"
-#include "train/step/memory_check.h"
 
 #include <string.h>
 
@@ -104,7 +103,8 @@ static rt_status open_as_told(rt_run *r, const meaning *m)
     const rt_data_meaning known = {r->vocabulary, r->labels, r->words, r->types};
     if (!status.code)
         status = rt_data_open_as(&r->data, &o, known);
-    return status.code ? status : rt_memory_check(r->config, r->data, r->world, RT_USE_TRAIN);
+    return status.code ? status
+                       : rt_memory_check(&r->memory, r->config, r->data, r->world, RT_USE_TRAIN, 0);
 }
 
 static rt_status open_run(rt_run *r)

@@ -5,7 +5,7 @@
 #include "train/report/theta_report.h"
 #include "train/run/metrics.h"
 #include "train/run/theta_outcome.h"
-#include "train/text/text_file.h"
+#include "train/text/durable_file.h"
 #include "train/text/writer.h"
 
 #include <math.h>
@@ -75,6 +75,9 @@ static rt_status evaluate(rt_outcome *o, const rt_config *c, rt_trainer *trainer
            e->sequences, e->labels);
     rt_results_put(&o->results, e->loss, RT_RESULT_LOSS);
     rt_results_put(&o->results, e->accuracy, RT_RESULT_ACCURACY);
+    if (c->data.objective == RT_OBJECTIVE_LM && e->bytes)
+        rt_results_put(&o->results, e->loss * (double)e->labels / ((double)e->bytes * log(2)),
+                       RT_RESULT_BITS_PER_BYTE);
     o->target_missed = e->accuracy < c->train.target_accuracy;
     if (o->classes.labels)
         status = tell_classes(o);
@@ -122,21 +125,30 @@ rt_status rt_outcome_print(rt_outcome *o, const rt_config *config, rt_trainer *t
 
 static rt_status write_file(const char *folder, const char *name, char *text)
 {
-    rt_status status = text ? rt_write_text(folder, name, text) : rt_out_of_memory("the results");
+    rt_status status = text ? rt_durable_text(folder, name, text) : rt_out_of_memory("the results");
     rt_free(text);
     return status;
+}
+
+static void add_length(rt_writer *w, int length, double loss, double accuracy)
+{
+    rt_writer_add(w, "%d,", length);
+    rt_csv_put_number(w, loss);
+    rt_writer_add(w, ",");
+    rt_csv_put_number(w, accuracy);
+    rt_writer_add(w, "\n");
 }
 
 static char *list_lengths(const rt_outcome *o, const rt_config *c)
 {
     const rt_lengths *lengths = &c->train.eval_lengths;
     rt_writer w = {0};
-    rt_writer_add(&w, "length,eval_loss,eval_accuracy\n%d,%.9g,%.9g\n", c->data.length,
-                  o->evaluation.loss, o->evaluation.accuracy);
+    rt_writer_add(&w, "length,eval_loss,eval_accuracy\n");
+    add_length(&w, c->data.length, o->evaluation.loss, o->evaluation.accuracy);
     for (int i = 0; i < lengths->count; i++)
-        rt_writer_add(&w, "%d,%.9g,%.9g\n", lengths->at[i],
-                      rt_results_get(&o->results, RT_RESULT_LOSS_AT "%d", lengths->at[i]),
-                      rt_results_get(&o->results, RT_RESULT_ACCURACY_AT "%d", lengths->at[i]));
+        add_length(&w, lengths->at[i],
+                   rt_results_get(&o->results, RT_RESULT_LOSS_AT "%d", lengths->at[i]),
+                   rt_results_get(&o->results, RT_RESULT_ACCURACY_AT "%d", lengths->at[i]));
     return rt_writer_take(&w);
 }
 

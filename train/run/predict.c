@@ -1,6 +1,5 @@
 #include "train/run/predict.h"
 
-#include "ops/engine.h"
 #include "train/run/prediction.h"
 
 #include <stdio.h>
@@ -30,8 +29,6 @@ static rt_status answer_text(rt_prediction *p, rt_answer *answer, const char *te
 {
     rt_prediction_next(p, text, size);
     rt_status status = answer(p);
-    if (!status.code)
-        status = rt_engine_status();
     rt_prediction_tell(p, before, told);
     return status;
 }
@@ -48,7 +45,7 @@ static rt_status answer_each(rt_prediction *p, rt_answer *answer, rt_lines *line
         status = rt_prediction_check_line(lines);
         if (!status.code)
             status = answer_text(p, answer, lines->bytes, lines->size, lines->start, told);
-        if (fflush(p->to))
+        if (!rt_prediction_flush(p->to))
             break;
     }
     return status;

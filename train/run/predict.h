@@ -14,6 +14,16 @@
  *     tag        token<TAB>label<TAB>probability for every token, and an empty line; the text is
  *                tokens with blanks between them
  *
+ * With `jsonl` an answer is one line, an object of JSON, whatever is in the text: a newline is
+ * \n there, and what is no UTF-8 is U+FFFD. A continuation is printed when it is done.
+ *
+ *     mlm        text, filled, masks: of each, in their order, the token that fills it and the
+ *                probability of that, whatever the temperature
+ *     lm         text, continuation, which ends with what --stop says if that ended it, tokens,
+ *                how many it has, and end: token, stop or length
+ *     classify   text, label, probability, and probabilities, by label
+ *     tag        text, words: word, label, probability
+ *
  * A line of a stream is answered as if it had been given alone, and before the next one is read. Of
  * a file several lines are continued together: each as if it were alone, with the same random
  * numbers, but for the rounding of its logits; and those before a line that is bad. */
@@ -33,6 +43,7 @@ typedef struct rt_predict_options {
     int count;           /* lm: units to add */
     const rt_crew *crew; /* lm: who multiplies by the weights; NULL: the calling thread */
     int positions;       /* lm: the most tokens that the model has positions for; 0: no limit */
+    bool jsonl;          /* an object of JSON a line */
 } rt_predict_options;
 
 /* What there is to say of the texts. */

@@ -4,8 +4,11 @@
 
 #include "core/memory.h"
 #include "data/labels.h"
+#include "ops/engine.h"
+#include "train/run/answer.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Lays the text out as a row and finds the logits of its labels; NULL on an error. */
 static const rt_tensor *find_logits(rt_prediction *p, rt_example_text *x, rt_status *status)
@@ -19,47 +22,120 @@ static const rt_tensor *find_logits(rt_prediction *p, rt_example_text *x, rt_sta
     rt_graph_clear(p->g);
     rt_graph_record(p->g, false);
     logits = rt_batch_logits(p->model, p->g, &p->row);
-    *status = rt_graph_status(p->g);
+    *status = rt_engine_graph_status(p->g);
     return logits;
 }
 
-/* The most likely label of a row of logits, a tab and its probability, the softmax of the row. */
-static void print_label(const rt_prediction *p, const rt_tensor *logits, size_t row)
+/* A row of logits: its most likely label, and what the probabilities of all labels, its softmax,
+ * are made of. */
+typedef struct guess {
+    const real *logits;
+    int classes, best;
+    double sum;
+} guess;
+
+static guess guess_label(const rt_tensor *logits, size_t row)
 {
-    const size_t classes = (size_t)rt_columns(logits);
-    const real *x = logits->data + row * classes;
-    const int best = rt_largest(logits, row);
-    double sum = 0;
-    for (size_t c = 0; c < classes; c++)
-        sum += exp((double)x[c] - (double)x[best]);
-    fprintf(p->to, "%s\t%.4f\n", rt_data_labels(p->data)->names[best], 1 / sum);
+    const int classes = rt_columns(logits);
+    guess g = {logits->data + row * (size_t)classes, classes, rt_largest(logits, row), 0};
+    for (int c = 0; c < classes; c++)
+        g.sum += exp((double)g.logits[c] - (double)g.logits[g.best]);
+    return g;
 }
+
+static double probability_of(const guess *g, int label)
+{
+    return exp((double)g->logits[label] - (double)g->logits[g->best]) / g->sum;
+}
+
+static const char *name_of(const rt_prediction *p, int label)
+{
+    return rt_data_labels(p->data)->names[label];
+}
+
+/* ---- as lines ---- */
+
+static void print_label(const rt_prediction *p, const guess *g)
+{
+    fprintf(p->to, "%s\t%.4f\n", name_of(p, g->best), probability_of(g, g->best));
+}
+
+/* A token that was cut off has no label. */
+static rt_status print_tags(const rt_prediction *p, const rt_example_text *x,
+                            const rt_tensor *logits)
+{
+    for (int i = 0; i < p->row.labels; i++) {
+        const rt_text_span token = x->texts[p->row.wanted[i]];
+        const guess g = guess_label(logits, (size_t)i);
+        fwrite(token.bytes, 1, token.size, p->to);
+        fputc('\t', p->to);
+        print_label(p, &g);
+    }
+    fputc('\n', p->to);
+    return rt_ok();
+}
+
+/* ---- as JSON ---- */
+
+static json_t *string_of_label(const rt_prediction *p, int label)
+{
+    const char *name = name_of(p, label);
+    return rt_answer_string(name, strlen(name));
+}
+
+static rt_status answer_label(const rt_prediction *p, const guess *g)
+{
+    json_t *all = json_object();
+    for (int c = 0; c < g->classes; c++)
+        json_object_set_new(all, name_of(p, c), rt_answer_number(probability_of(g, c)));
+    return rt_answer_print(p->to, json_pack("{s:o,s:o,s:o,s:o}", "text",
+                                            rt_answer_string(p->text, p->size), "label",
+                                            string_of_label(p, g->best), "probability",
+                                            rt_answer_number(probability_of(g, g->best)),
+                                            "probabilities", all));
+}
+
+static rt_status answer_tags(const rt_prediction *p, const rt_example_text *x,
+                             const rt_tensor *logits)
+{
+    json_t *words = json_array();
+    for (int i = 0; i < p->row.labels; i++) {
+        const rt_text_span word = x->texts[p->row.wanted[i]];
+        const guess g = guess_label(logits, (size_t)i);
+        json_array_append_new(words, json_pack("{s:o,s:o,s:o}", "word",
+                                               rt_answer_string(word.bytes, word.size), "label",
+                                               string_of_label(p, g.best), "probability",
+                                               rt_answer_number(probability_of(&g, g.best))));
+    }
+    return rt_answer_print(p->to, json_pack("{s:o,s:o}", "text", rt_answer_string(p->text, p->size),
+                                            "words", words));
+}
+
+/* ---- either ---- */
 
 rt_status rt_predict_class(rt_prediction *p)
 {
     rt_example_text x;
     rt_status status;
     const rt_tensor *logits = find_logits(p, &x, &status);
-    if (!status.code)
-        print_label(p, logits, 0);
+    if (!status.code) {
+        const guess g = guess_label(logits, 0);
+        if (p->o->jsonl)
+            status = answer_label(p, &g);
+        else
+            print_label(p, &g);
+    }
     rt_example_text_free(&x);
     return status;
 }
 
-/* A token that was cut off has no label. */
 rt_status rt_predict_tags(rt_prediction *p)
 {
     rt_example_text x;
     rt_status status;
     const rt_tensor *logits = find_logits(p, &x, &status);
-    for (int i = 0; i < p->row.labels && !status.code; i++) {
-        const rt_text_span token = x.texts[p->row.wanted[i]];
-        fwrite(token.bytes, 1, token.size, p->to);
-        fputc('\t', p->to);
-        print_label(p, logits, (size_t)i);
-    }
     if (!status.code)
-        fputc('\n', p->to);
+        status = p->o->jsonl ? answer_tags(p, &x, logits) : print_tags(p, &x, logits);
     rt_example_text_free(&x);
     return status;
 }

@@ -3,9 +3,10 @@
 #include "train/run/prediction.h"
 
 #include "core/memory.h"
+#include "train/run/answer.h"
+#include "train/text/capture.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- what is written ---- */
@@ -47,35 +48,51 @@ static bool write_unit(rt_prediction *p, int32_t id)
 
 /* ---- what waits to be written ---- */
 
-/* What the file has got so far goes to `to`, as what comes will. */
-typedef struct waiting {
-    FILE *file; /* NULL: the text is written as it comes */
-    char *bytes;
-    size_t size;
-} waiting;
-
-static rt_status begin_waiting(waiting *w, rt_prediction *p)
+/* What a text gets so far goes to memory. */
+static rt_status begin_waiting(rt_capture *w, rt_prediction *p)
 {
-    w->file = open_memstream(&w->bytes, &w->size);
-    if (!w->file)
+    if (!rt_capture_begin(w))
         return rt_out_of_memory("a continuation");
     p->to = p->continued.stream.to = w->file;
     return rt_ok();
 }
 
-static rt_status end_waiting(waiting *w, rt_prediction *p, FILE *to)
+/* What was captured goes to `to`, and so will what comes. */
+static rt_status end_waiting(rt_capture *w, rt_prediction *p, FILE *to)
 {
+    rt_status status = rt_ok();
     if (!w->file)
-        return rt_ok();
-    const bool failed = fclose(w->file) != 0;
-    if (!failed) {
+        return status;
+    if (rt_capture_end(w)) {
         fwrite(w->bytes, 1, w->size, to);
         fflush(to);
+    } else {
+        status = rt_out_of_memory("a continuation");
     }
-    free(w->bytes); /* the C library's */
-    *w = (waiting){0};
+    rt_capture_free(w);
     p->to = p->continued.stream.to = to;
-    return failed ? rt_out_of_memory("a continuation") : rt_ok();
+    return status;
+}
+
+static const char *const ends[] = {
+    [RT_END_TOKEN] = "token", [RT_END_STOP] = "stop", [RT_END_LENGTH] = "length"};
+
+/* What was captured is the continuation of a text that is done. */
+static rt_status answer(rt_capture *w, rt_prediction *p, FILE *to)
+{
+    const rt_continued *c = &p->continued;
+    rt_status status = rt_ok();
+    if (rt_capture_end(w))
+        status = rt_answer_print(to, json_pack("{s:o,s:o,s:i,s:s}", "text",
+                                               rt_answer_string(p->text, p->size), "continuation",
+                                               rt_answer_string(w->bytes, w->size), "tokens",
+                                               c->tokens, "end", ends[c->end]));
+    else
+        status = rt_out_of_memory("a continuation");
+    rt_capture_free(w);
+    p->to = to;
+    fflush(to);
+    return status;
 }
 
 /* ---- what is read ---- */
@@ -166,14 +183,21 @@ static rt_status add_unit(rt_prediction *p, int n)
 {
     rt_continued *c = &p->continued;
     const int32_t id = rt_prediction_choose(p, n);
-    c->done = rt_vocabulary_is_end(p->vocabulary, id) || write_unit(p, id) || n + 1 == p->o->count;
-    rt_status status = c->done ? rt_ok() : rt_prediction_append(&p->s, &id, 1);
+    const bool over = rt_vocabulary_is_end(p->vocabulary, id);
+    const bool stop = !over && write_unit(p, id);
+    rt_status status = rt_ok();
+    c->tokens += !over;
+    c->end = over ? RT_END_TOKEN : stop ? RT_END_STOP : RT_END_LENGTH;
+    c->done = over || stop || n + 1 == p->o->count;
+    if (!c->done)
+        status = rt_prediction_append(&p->s, &id, 1);
     if (!status.code && !c->done)
         status = fit(p, &c->done);
     if (!c->done)
         return status;
     rt_utf8_stream_end(&c->stream);
-    fputc('\n', p->to);
+    if (!p->o->jsonl)
+        fputc('\n', p->to);
     return status;
 }
 
@@ -208,17 +232,21 @@ static rt_status read_on(rt_prediction *p, int count, real *logits)
     return status;
 }
 
-/* Adds units to all texts; `front` is the one that is written as it comes. */
-static rt_status add_units(rt_prediction *p, int count, waiting *w, FILE *to, real *logits)
+/* Adds units to all texts; `front` is the one that is written as it comes, or once it is done if
+ * it is an object of JSON. */
+static rt_status add_units(rt_prediction *p, int count, rt_capture *w, FILE *to, real *logits)
 {
     rt_status status = rt_ok();
     for (int n = 0, front = 0; front < count && !status.code; n++) {
         for (int i = front; i < count && !status.code; i++)
             if (!p[i].continued.done)
                 status = add_unit(p + i, n);
-        while (front < count && p[front].continued.done && !status.code)
-            if (++front < count)
+        while (front < count && p[front].continued.done && !status.code) {
+            if (p->o->jsonl)
+                status = answer(w + front, p + front, to);
+            if (++front < count && !p->o->jsonl)
                 status = end_waiting(w + front, p + front, to);
+        }
         if (!status.code)
             status = read_on(p, count, logits);
     }
@@ -228,23 +256,23 @@ static rt_status add_units(rt_prediction *p, int count, waiting *w, FILE *to, re
 rt_status rt_continuation_go_on(rt_prediction *p, int count, FILE *to)
 {
     const size_t V = (size_t)p->model->options.vocab;
-    waiting w[RT_MOST_TOGETHER] = {0};
+    const bool jsonl = p->o->jsonl;
+    rt_capture w[RT_MOST_TOGETHER] = {0};
     real *logits = count > 1 ? rt_alloc_unset((size_t)count, V * sizeof *logits) : NULL;
     rt_status status = count > 1 && !logits ? rt_out_of_memory("continuations") : rt_ok();
-    for (int i = 1; i < count && !status.code; i++)
+    for (int i = jsonl ? 0 : 1; i < count && !status.code; i++)
         status = begin_waiting(w + i, p + i);
-    for (int i = 0; i < count && !status.code; i++) {
+    for (int i = 0; i < count && !status.code && !jsonl; i++) {
         rt_utf8_stream_put(&p[i].continued.stream, p[i].text, p[i].size);
         fflush(p[i].to);
     }
     if (!status.code)
         status = add_units(p, count, w, to, logits);
-    for (int i = 1; i < count; i++) /* after a failure */
-        if (w[i].file) {
-            fclose(w[i].file);
-            free(w[i].bytes);
+    for (int i = 0; i < count; i++) { /* after a failure */
+        if (w[i].file)
             p[i].to = to;
-        }
+        rt_capture_free(w + i);
+    }
     rt_free(logits);
     return status;
 }

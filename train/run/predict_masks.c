@@ -3,7 +3,9 @@
 #include "train/run/prediction.h"
 
 #include "core/memory.h"
+#include "train/run/answer.h"
 #include "train/step/most_likely.h"
+#include "train/text/capture.h"
 #include "train/text/utf8_stream.h"
 
 #include <string.h>
@@ -36,10 +38,10 @@ static void print_likely(rt_prediction *p, int number)
 }
 
 /* The text as it was given, with a unit in the place of every mask. */
-static void print_filled(const rt_prediction *p, const int32_t *filled)
+static void print_filled(FILE *to, const rt_prediction *p, const int32_t *filled)
 {
     const char *rest = p->text, *found;
-    rt_utf8_stream stream = {.to = p->to};
+    rt_utf8_stream stream = {.to = to};
     for (int t = 1; (found = strstr(rest, RT_MASK_WORD)); t++) {
         while (p->s.ids[t] != p->vocabulary->special.mask)
             t++;
@@ -52,30 +54,81 @@ static void print_filled(const rt_prediction *p, const int32_t *filled)
     }
     rt_utf8_stream_put(&stream, rest, strlen(rest));
     rt_utf8_stream_end(&stream);
+}
+
+static bool is_mask(const rt_prediction *p, int t)
+{
+    return p->s.ids[t] == p->vocabulary->special.mask;
+}
+
+static rt_status print_lines(rt_prediction *p, const int32_t *filled)
+{
+    rt_status status = rt_ok();
+    print_filled(p->to, p, filled);
     fputc('\n', p->to);
+    for (int t = 1, number = 0; t < p->s.count && !status.code; t++)
+        if (is_mask(p, t)) {
+            status = rt_prediction_logits(p, p->s.ids, p->s.count, t);
+            print_likely(p, ++number);
+        }
+    return status;
+}
+
+/* A token that a mask was filled with, and its probability. */
+static json_t *answer_mask(rt_prediction *p, int32_t id)
+{
+    size_t size = 0;
+    const char *unit = rt_vocabulary_decode(p->vocabulary, id, &size);
+    rt_prediction_probabilities(p, 1);
+    return json_pack("{s:o,s:o}", "token", rt_answer_string(unit ? unit : "", size), "probability",
+                     rt_answer_number((double)p->weights[id]));
+}
+
+static json_t *answer_filled(const rt_prediction *p, const int32_t *filled)
+{
+    rt_capture text;
+    json_t *string = NULL;
+    if (rt_capture_begin(&text)) {
+        print_filled(text.file, p, filled);
+        if (rt_capture_end(&text))
+            string = rt_answer_string(text.bytes, text.size);
+    }
+    rt_capture_free(&text);
+    return string;
+}
+
+static rt_status answer(rt_prediction *p, const int32_t *filled)
+{
+    json_t *masks = json_array();
+    rt_status status = rt_ok();
+    for (int t = 1; t < p->s.count && !status.code; t++)
+        if (is_mask(p, t)) {
+            status = rt_prediction_logits(p, p->s.ids, p->s.count, t);
+            json_array_append_new(masks, answer_mask(p, filled[t]));
+        }
+    if (!status.code)
+        return rt_answer_print(p->to, json_pack("{s:o,s:o,s:o}", "text",
+                                                rt_answer_string(p->text, p->size), "filled",
+                                                answer_filled(p, filled), "masks", masks));
+    json_decref(masks);
+    return status;
 }
 
 /* Every mask is filled from the text as it was given. */
 static rt_status fill(rt_prediction *p)
 {
-    const int32_t mask = p->vocabulary->special.mask;
     rt_status status = rt_ok();
     int32_t *filled = rt_alloc((size_t)p->s.count, sizeof *filled);
     if (!filled)
         return rt_out_of_memory("a prediction");
     memcpy(filled, p->s.ids, (size_t)p->s.count * sizeof *filled);
     for (int t = 1; t < p->s.count && !status.code; t++)
-        if (p->s.ids[t] == mask) {
+        if (is_mask(p, t)) {
             status = rt_prediction_logits(p, p->s.ids, p->s.count, t);
             filled[t] = rt_prediction_choose(p, t);
         }
     if (!status.code)
-        print_filled(p, filled);
-    for (int t = 1, number = 0; t < p->s.count && !status.code; t++)
-        if (p->s.ids[t] == mask) {
-            status = rt_prediction_logits(p, p->s.ids, p->s.count, t);
-            print_likely(p, ++number);
-        }
+        status = p->o->jsonl ? answer(p, filled) : print_lines(p, filled);
     rt_free(filled);
     return status;
 }

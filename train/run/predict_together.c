@@ -74,7 +74,7 @@ rt_status rt_predict_together(const rt_prediction *like, rt_lines *lines, rt_pre
         const rt_status answered = t->count ? answer(t, like->to, told) : rt_ok();
         if (!status.code)
             status = answered;
-        more = more && !status.code && !fflush(like->to);
+        more = more && !status.code && rt_prediction_flush(like->to);
     }
     for (int i = 0; t && i < t->made; i++) {
         rt_prediction_free(t->p + i);

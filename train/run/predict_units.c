@@ -52,8 +52,7 @@ rt_status rt_prediction_logits(rt_prediction *p, const int32_t *ids, int length,
                            rt_embedding(p->g, hidden, &row, RT_SHAPE_OF(1), RT_NO_PADDING));
     if (logits)
         memcpy(p->weights, logits->data, (size_t)p->vocabulary->count * sizeof *p->weights);
-    const rt_status status = rt_graph_status(p->g);
-    return status.code ? status : rt_engine_status();
+    return rt_engine_graph_status(p->g);
 }
 
 static bool can_be_chosen(const rt_prediction *p, int32_t id)

@@ -57,3 +57,8 @@ rt_status rt_prediction_check_line(const rt_lines *line)
                            (size_t)(zero - line->bytes))
                 : rt_ok();
 }
+
+bool rt_prediction_flush(FILE *to)
+{
+    return !fflush(to) && !ferror(to);
+}

@@ -16,12 +16,18 @@ typedef struct rt_prediction_ids {
     int capacity;
 } rt_prediction_ids;
 
+/* Why a continuation is over: a token that ends a text was chosen, it has come to --stop, or it may
+ * not be longer. */
+typedef enum rt_end { RT_END_TOKEN, RT_END_STOP, RT_END_LENGTH } rt_end;
+
 /* What was written of a continuation. */
 typedef struct rt_continued {
     rt_utf8_stream stream;
     char *last; /* as many bytes as --stop has, or fewer */
     size_t used;
+    int tokens; /* added to the text */
     bool done;
+    rt_end end; /* of one that is done */
 } rt_continued;
 
 typedef struct rt_prediction {
@@ -62,6 +68,9 @@ void rt_prediction_free(rt_prediction *p);
 void rt_prediction_next(rt_prediction *p, const char *text, size_t size);
 void rt_prediction_tell(const rt_prediction *p, size_t before, rt_predicted *told);
 rt_status rt_prediction_check_line(const rt_lines *line) RT_MUST_CHECK;
+
+/* Has what was printed written. False if it, or something before it, could not be. */
+bool rt_prediction_flush(FILE *to);
 
 /* Reads p->text, up to the logits of its first unit. */
 rt_status rt_continuation_begin(rt_prediction *p) RT_MUST_CHECK;

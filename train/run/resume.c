@@ -26,6 +26,9 @@ rt_status rt_run_compare(rt_run *r, rt_checkpoint_found *found)
             status.code = RT_CHECKPOINT;
     }
     if (!status.code) {
+        r->steps_before = before.train.steps;
+        r->log_every = before.run.log_every;
+        r->eval_every = before.train.eval_every;
         rt_config_continue(r->config, &before);
         status = rt_config_compare(&before, (int)info.step, r->config, r->folder.path);
     }

@@ -2,17 +2,21 @@
 
 #include "core/memory.h"
 #include "train/config/past_schedules.h"
-#include "train/folder/session.h"
+#include "train/report/early_stop.h"
 #include "train/report/figures.h"
 #include "train/report/report.h"
+#include "train/run/ending.h"
 #include "train/run/hand_over.h"
+#include "train/run/kernels.h"
 #include "train/run/outcome.h"
 #include "train/run/resume.h"
 #include "train/run/stop.h"
+#include "train/run/tables.h"
+#include "train/run/zero_rate.h"
 #include "train/step/clock.h"
-#include "train/step/optimizer.h"
+#include "train/text/durable_file.h"
 #include "train/text/program_name.h"
-#include "train/text/text_file.h"
+#include "train/text/writer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,6 +31,9 @@ static rt_status refuse_used_folder(const rt_run *r)
         return rt_ok();
     if (rt_run_folder_is_sweep(&r->folder))
         return rt_error(RT_CONFIG, "%s holds a sweep: choose another run.name", r->folder.path);
+    if (rt_is_huggingface(r->folder.path) && !a->resume)
+        return rt_error(RT_CONFIG, "%s holds an exported model: choose another run.name",
+                        r->folder.path);
     if (a->resume || a->overwrite || !rt_run_folder_used(&r->folder))
         return rt_ok();
     return rt_error(RT_CONFIG,
@@ -83,7 +90,20 @@ static rt_status write_vocabulary(const rt_run *r)
         return rt_ok();
     rt_status status = rt_vocabulary_write(vocabulary, &text);
     if (!status.code)
-        status = rt_write_text(r->folder.path, rt_vocabulary_file(vocabulary), text);
+        status = rt_durable_text(r->folder.path, rt_vocabulary_file(vocabulary), text);
+    rt_free(text);
+    return status;
+}
+
+/* Below the kernels that compute the run: a comment, since they are none of its keys. */
+static rt_status write_configuration(const rt_run *r)
+{
+    char kernels[RT_KERNELS_SIZE];
+    rt_writer w = {0};
+    rt_writer_add(&w, "# %s\n%s", rt_kernels_describe(kernels), r->config_text);
+    char *text = rt_writer_take(&w);
+    rt_status status = text ? rt_durable_text(r->folder.path, "config.ini", text)
+                            : rt_out_of_memory("a configuration");
     rt_free(text);
     return status;
 }
@@ -94,8 +114,8 @@ static rt_status write_schedules(const rt_run *r)
     if (!r->config->optimizer.past_count)
         return rt_ok();
     char *table = rt_past_schedules_write(&r->config->optimizer, r->config->train.steps);
-    rt_status status =
-        table ? rt_write_text(r->folder.path, "schedules.csv", table) : rt_out_of_memory("a table");
+    rt_status status = table ? rt_durable_text(r->folder.path, "schedules.csv", table)
+                             : rt_out_of_memory("a table");
     rt_free(table);
     return status;
 }
@@ -104,38 +124,23 @@ static void describe(rt_run *r)
 {
     const rt_config *c = r->config;
     const size_t parameters = rt_parameters_count(&r->state->model->parameters);
-    char processes[64] = "";
+    char processes[64] = "", kernels[RT_KERNELS_SIZE], slower[RT_SLOWER_SIZE];
     if (r->arguments->quiet)
         return;
     if (r->world)
         snprintf(processes, sizeof processes, "%d processes, here ", rt_world_size(r->world));
     rt_progress_say(&r->progress,
                     "%s: %zu parameters (%s), %d sequences of %s%d tokens a step in %d shard%s on "
-                    "%s%d thread%s",
+                    "%s%d thread%s; %s",
                     c->run.name, parameters, RT_PRECISION, c->train.batch_size,
                     rt_data_varies(r->data) ? "up to " : "", c->data.length, rt_shard_count(c),
                     rt_shard_count(c) > 1 ? "s" : "", processes, rt_trainer_threads(r->trainer),
-                    rt_trainer_threads(r->trainer) > 1 ? "s" : "");
+                    rt_trainer_threads(r->trainer) > 1 ? "s" : "", rt_kernels_describe(kernels));
+    if (rt_kernels_are_slower(c, slower))
+        rt_progress_say(&r->progress, "%s", slower);
 }
 
 /* ---- the loop ---- */
-
-/* *best tells whether no regular evaluation before was as good. */
-static rt_status evaluate(rt_run *r, rt_evaluation *evaluation, bool *best)
-{
-    const bool regular = r->state->step % r->config->train.eval_every == 0;
-    rt_status status = rt_trainer_evaluate(r->trainer, r->config->data.length, evaluation);
-    if (!status.code && !isfinite(evaluation->loss))
-        status = rt_error(RT_NONFINITE, "step %d: the loss of the evaluation is %g", r->state->step,
-                          evaluation->loss);
-    *best = !status.code && regular && evaluation->loss < r->best_loss;
-    if (*best) {
-        r->best_loss = evaluation->loss;
-        r->best_step = r->state->step;
-    }
-    rt_progress_evaluated(&r->progress, evaluation);
-    return status;
-}
 
 /* A save that fails on the way is a warning, and is tried again every run.log_every steps;
  * but parameters that are not finite end the run. */
@@ -152,21 +157,16 @@ static rt_status save_if_due(rt_run *r, bool due)
     return rt_ok();
 }
 
-static bool reached_target(const rt_config *c, const rt_evaluation *evaluation)
-{
-    return c->train.target_accuracy > 0 && evaluation->accuracy >= c->train.target_accuracy;
-}
-
 /* What follows a step: evaluation, records, a checkpoint. */
 static rt_status after_step(rt_run *r, const rt_step_result *result)
 {
     rt_evaluation evaluation;
     const rt_config *c = r->config;
     const int step = r->state->step;
-    const bool last = step >= c->train.steps;
-    const bool due = last || step % c->train.eval_every == 0;
+    const bool due = step >= c->train.steps || step % c->train.eval_every == 0;
     bool best = false;
-    rt_status status = due ? evaluate(r, &evaluation, &best) : rt_ok();
+    r->evaluations.loss = INFINITY;
+    rt_status status = due ? rt_run_evaluate(r, &evaluation, &best) : rt_ok();
     rt_progress_step(&r->progress, step, result);
     if (!status.code)
         status = rt_metrics_step(&r->metrics, r->state, result, due ? &evaluation : NULL,
@@ -174,7 +174,8 @@ static rt_status after_step(rt_run *r, const rt_step_result *result)
     const char *lost = rt_metrics_failure(&r->metrics);
     if (lost)
         rt_progress_say(&r->progress, "warning: %s/%s cannot be written", r->folder.path, lost);
-    r->finished = last || (!status.code && due && reached_target(c, &evaluation));
+    if (!status.code)
+        rt_run_look_for_end(r, due ? &evaluation : NULL);
     r->stopping = rt_stop_asked();
     rt_stop_watch(NULL, 0); /* a disk may take its time */
     if (!status.code)
@@ -183,7 +184,7 @@ static rt_status after_step(rt_run *r, const rt_step_result *result)
     return status;
 }
 
-/* Steps until the last one, the target, or a stop. */
+/* Steps until the end, or a stop. */
 static rt_status loop(rt_run *r)
 {
     rt_status status = rt_ok();
@@ -225,6 +226,7 @@ static void report(rt_run *r)
 {
     if (rt_reports_are_off())
         return;
+    rt_trainer_rest(r->trainer);
     rt_status status = rt_report_write(r->folder.path, r->config, r->trainer, false);
     if (status.code)
         rt_progress_say(&r->progress, "%s; %s --report %s tries again", status.message,
@@ -238,19 +240,38 @@ static rt_exit stopped(rt_run *r)
     return RT_EXIT_STOPPED;
 }
 
+/* An evaluation on the way that was better than the last one. */
+static void print_best(const rt_run *r, double last)
+{
+    const rt_evaluations *e = &r->evaluations;
+    if (e->best_step && e->best_step != r->state->step && !(last < e->best_loss))
+        printf("best: loss %.6g at step %d\n", e->best_loss, e->best_step);
+}
+
+static void print_early_stop(const rt_run *r)
+{
+    rt_writer w = {0};
+    if (r->stopped_early)
+        rt_early_stop_tell(&w, r->state->step, &r->config->train);
+    printf("%s", w.bytes ? w.bytes : "");
+    rt_writer_free(&w);
+}
+
 /* The results, and whether the checks that were asked for held. */
 static rt_exit conclude(rt_run *r)
 {
     rt_outcome o = {0};
     printf("steps: %d, %ld tokens\n", r->state->step,
            (long)r->state->sequences * r->config->data.length);
-    rt_run_tell_patience(r);
+    rt_run_announce_tolerances(r);
     rt_status status = rt_trainer_observe(r->trainer, r->arguments->trap, false);
     if (!status.code)
         status =
             rt_outcome_print(&o, r->config, r->trainer, r->ended_before ? r->folder.path : NULL);
     const bool failed = o.target_missed || o.theta_moved || o.theta_needed;
     const rt_exit code = failed ? RT_EXIT_CHECK : RT_EXIT_DONE;
+    if (r->config->train.patience)
+        rt_results_put(&o.results, r->stopped_early, RT_RESULT_STOPPED_EARLY);
     if (!status.code && !o.stopped)
         status = rt_outcome_record(&o, r->config, r->state->model, r->folder.path, (int)code);
     rt_outcome_free(&o);
@@ -258,11 +279,11 @@ static rt_exit conclude(rt_run *r)
         return fail(r, status);
     if (o.stopped)
         return stopped(r);
-    if (r->best_step && r->best_step != r->state->step)
-        printf("best: loss %.6g at step %d\n", r->best_loss, r->best_step);
+    print_best(r, o.evaluation.loss);
     if (r->arguments->profile)
         rt_trainer_print_profile(stdout, r->trainer);
     printf("run: %s\n", r->folder.path);
+    print_early_stop(r);
     fflush(stdout);
     rt_trainer_dismiss(r->trainer); /* the report is made here */
     rt_world_leave(r->world);
@@ -273,51 +294,12 @@ static rt_exit conclude(rt_run *r)
     return code;
 }
 
-/* A run that goes on may have done all its steps, or have reached its target: it is asked where a
- * run that was never interrupted asks, after the steps that are evaluated. */
-static rt_status is_finished(rt_run *r)
-{
-    rt_evaluation evaluation;
-    rt_config *c = r->config;
-    const int step = r->state->step;
-    r->finished = step >= c->train.steps;
-    if (r->finished && !r->arguments->quiet && step > c->train.steps)
-        rt_progress_say(&r->progress,
-                        "nothing is left to train: %d steps are taken, more than train.steps = %d",
-                        step, c->train.steps);
-    else if (r->finished && !r->arguments->quiet)
-        rt_progress_say(&r->progress, "nothing is left to train: %d steps are taken", step);
-    if (r->finished) /* what is told of the run is what it has been */
-        c->train.steps = step;
-    if (r->finished || !step || c->train.target_accuracy <= 0 || step % c->train.eval_every)
-        return rt_ok();
-    rt_status status = rt_trainer_evaluate(r->trainer, c->data.length, &evaluation);
-    r->finished = !status.code && reached_target(c, &evaluation);
-    return status;
-}
-
-/* Steps at a learning rate of 0 change nothing, whatever time they take. */
+/* A fresh run was given its schedule as it is: --quiet takes it for intended. */
 static void warn_of_rate_zero(rt_run *r)
 {
-    const rt_config *c = r->config;
-    const int steps = c->train.steps, horizon = c->optimizer.schedule_steps;
-    const int first = (horizon > r->state->step ? horizon : r->state->step) + 1;
-    const bool told = r->before || !r->arguments->quiet; /* a fresh run was given it as it is */
-    if (told && c->optimizer.lr > 0 && rt_learning_rate(&c->optimizer, steps) == 0)
-        rt_progress_say(&r->progress,
-                        "warning: the learning rate is 0 from step %d to the end at %d, since "
-                        "optimizer.schedule_steps = %d: give optimizer.schedule_steps=%d or "
-                        "optimizer.min_lr_ratio above 0",
-                        first, steps, horizon, steps);
-}
-
-static rt_status open_metrics(rt_run *r)
-{
-    const rt_arguments *a = r->arguments;
-    r->session = rt_session_cells(&r->config->data, a->revision, a->argc, a->argv);
-    return r->session
-               ? rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step, r->session)
-               : rt_out_of_memory("a table");
+    const int from = rt_zero_rate_from(r->config, r->state->step);
+    if (from && (r->before || !r->arguments->quiet))
+        rt_zero_rate_warn(&r->progress, r->config, from, "");
 }
 
 /* Takes the steps that are left, and keeps their records. */
@@ -326,13 +308,13 @@ static rt_status take_steps(rt_run *r)
     describe(r);
     warn_of_rate_zero(r);
     rt_results_forget(r->folder.path);
-    rt_status status = rt_write_text(r->folder.path, "config.ini", r->config_text);
+    rt_status status = write_configuration(r);
     if (!status.code)
         status = write_schedules(r);
     if (!status.code)
         status = write_vocabulary(r);
     if (!status.code)
-        status = open_metrics(r);
+        status = rt_run_open_tables(r);
     if (!status.code && r->state->step == 0)
         status = rt_metrics_theta(&r->metrics, r->state);
     rt_progress_begin(&r->progress, r->config, r->state->step, r->arguments->quiet,
@@ -360,20 +342,25 @@ static rt_exit train(rt_run *r)
 {
     rt_status status = begin(r);
     if (!status.code)
-        status = is_finished(r);
+        status = rt_run_look_whether_ended(r);
     r->ended_before = r->finished;
+    if (!status.code && r->finished)
+        rt_run_compare_data(r);
     if (!status.code && !r->finished)
         status = take_steps(r);
     return status.code ? fail(r, status) : end(r);
 }
 
-rt_status rt_run_check(const rt_config *config, const rt_arguments *arguments)
+rt_status rt_run_check(const rt_config *config, const rt_arguments *arguments, rt_memory_need *need)
 {
     rt_config own = *config;
     rt_arguments silent = *arguments;
     silent.quiet = true;
     rt_run r = rt_run_new(&own, &silent);
+    r.checks = true;
     rt_status status = open_run(&r);
+    if (need)
+        *need = r.memory;
     rt_run_free(&r);
     return status;
 }

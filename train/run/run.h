@@ -7,11 +7,14 @@
 #include "train/config/config.h"
 #include "train/folder/exit.h"
 #include "train/run/arguments.h"
+#include "train/step/memory_need.h"
 
 /* Whether the run could begin: its data, its memory, the checkpoint that it starts from or goes on
  * from, asked as rt_run_train asks before the first step. Creates nothing. Whether the run folder
- * is free is asked for the command of training only. */
-rt_status rt_run_check(const rt_config *config, const rt_arguments *arguments) RT_MUST_CHECK;
+ * is free is asked for the command of training only. `need`, unless NULL, is what memory the run
+ * takes. */
+rt_status rt_run_check(const rt_config *config, const rt_arguments *arguments,
+                       rt_memory_need *need) RT_MUST_CHECK;
 
 rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments);
 /* Makes the report of the run or the sweep in arguments->report again. */

@@ -14,7 +14,10 @@ static rt_status open_start(rt_run *r)
         return rt_ok();
     if (rt_is_huggingface(path))
         return rt_imported_open(&r->imported, path);
-    r->image = rt_image_open(path, RT_PARSE_APART);
+    rt_status status = rt_huggingface_refuse_format(path);
+    if (status.code)
+        return status;
+    r->image = rt_image_open(path, RT_PARSE_MODEL);
     return rt_image_status(r->image);
 }
 
@@ -66,13 +69,13 @@ static rt_status start_from_folder(rt_run *r)
 static rt_status start_from(rt_run *r)
 {
     const char *path = r->config->train.init_from;
-    const rt_checkpoint_model model = rt_run_checkpoint_model(r);
-    rt_checkpoint_info info = {0};
-    rt_checkpoint_start start;
     if (!*path)
         return rt_ok();
     if (r->imported)
         return start_from_folder(r);
+    const rt_checkpoint_model model = rt_run_checkpoint_model(r);
+    rt_checkpoint_info info = {0};
+    rt_checkpoint_start start;
     rt_status status =
         rt_checkpoint_start_from(r->image, &model, has_same_classes(r), &start, &info);
     r->image = NULL;
@@ -89,9 +92,9 @@ static rt_status start_from(rt_run *r)
 static rt_status start_theta(rt_run *r)
 {
     const char *path = r->config->theta.init_from;
-    rt_roformer *model = r->state->model;
     if (!*path)
         return rt_ok();
+    rt_roformer *model = r->state->model;
     rt_status status = rt_theta_file_read(path, model, model->theta_start);
     if (!status.code)
         rt_roformer_set_theta(model, model->theta_start);

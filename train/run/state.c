@@ -4,7 +4,7 @@
 #include "data/units.h"
 #include "train/config/past_schedules.h"
 #include "train/folder/results.h"
-#include "train/step/memory_check.h"
+#include "train/run/kernels.h"
 #include "train/step/theta_swap.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 
 rt_run rt_run_new(rt_config *config, const rt_arguments *arguments)
 {
-    rt_run r = {.config = config, .arguments = arguments, .best_loss = INFINITY};
+    rt_run r = {.config = config, .arguments = arguments, .evaluations = rt_evaluations_none()};
     r.folder.lock = -1;
     return r;
 }
@@ -112,58 +112,80 @@ static rt_data_meaning meaning_of(const rt_run *r, bool goes_on)
     return (rt_data_meaning){r->vocabulary, goes_on ? r->labels : NULL, r->words, r->types};
 }
 
+/* What the data has that cannot be read as it is. */
+static void report_data(rt_run *r)
+{
+    const rt_unknown training = rt_data_unknown(r->data);
+    const rt_unknown evaluation = rt_data_evaluation_unknown(r->data);
+    const rt_short_texts texts = rt_data_short_texts(r->data);
+    rt_run_report_unknown(r, &training, "data.file");
+    rt_run_report_unknown(r, &evaluation, "data.eval_file");
+    report_cut(r);
+    if (texts.count && !r->arguments->quiet)
+        rt_progress_say(&r->progress,
+                        "%zu text%s for evaluation shorter than data.length = %d (the shortest has "
+                        "%zu tokens): evaluated as one shorter sequence%s",
+                        texts.count, texts.count > 1 ? "s" : "", r->config->data.length,
+                        texts.least, texts.count > 1 ? " each" : "");
+}
+
 static rt_status open_data(rt_run *r, const char *checkpoint)
 {
+    const bool evaluates = r->arguments->command == RT_COMMAND_EVAL;
     rt_data_options o = r->config->data;
     const char *path = checkpoint ? checkpoint : r->config->train.init_from;
     rt_status status = r->image || r->imported ? read_meaning(r) : rt_ok();
     if (checkpoint) /* its vocabulary holds, whatever has become of the file since */
         *o.vocab_file = '\0';
     if (!status.code)
-        status = rt_data_open_as(&r->data, &o, meaning_of(r, checkpoint));
+        status = evaluates ? rt_data_open_evaluation(&r->data, &o, meaning_of(r, checkpoint))
+                           : rt_data_open_as(&r->data, &o, meaning_of(r, checkpoint));
     if (!status.code && *path)
         status = check_vocabulary(r, r->vocabulary, path);
     if (!status.code && checkpoint)
         status = check_labels(r, r->labels, path);
-    if (!status.code) {
-        const rt_unknown unknown = rt_data_unknown(r->data);
-        rt_run_report_unknown(r, &unknown, "data.file");
-        report_cut(r);
-    }
+    if (!status.code)
+        report_data(r);
     return status;
 }
 
 static rt_status check_lengths(const rt_run *r)
 {
     const rt_lengths *lengths = &r->config->train.eval_lengths;
+    const rt_data_options *data = &r->config->data;
     for (int i = 0; i < lengths->count; i++)
         if (!rt_data_evaluation_rows(r->data, lengths->at[i]))
-            return rt_error(RT_DATA,
-                            "%.600s: the part for evaluation is shorter than the %d tokens of "
-                            "train.eval_lengths",
-                            r->config->data.file, lengths->at[i]);
+            return rt_error(RT_DATA, "%.600s: %s shorter than the %d tokens of train.eval_lengths",
+                            *data->eval_file ? data->eval_file : data->file,
+                            *data->eval_file ? "the text for evaluation is"
+                                             : "the part for evaluation is",
+                            lengths->at[i]);
     return rt_ok();
 }
 
-rt_status rt_run_use_engine(const rt_config *c)
+rt_status rt_run_use_engine(const rt_config *c, const rt_arguments *arguments)
 {
-    const rt_status status = rt_engine_use(c->run.engine, c->run.math);
+    rt_status status = rt_kernels_begin(c, arguments);
+    if (status.code)
+        return status;
+    status = rt_engine_use(c->run.engine, c->run.math);
     return status.code
                ? rt_error(status.code, "%s: run.engine, run.math: %s", c->file, status.message)
                : status;
 }
 
-static rt_memory_use use_of(rt_command command)
+static rt_memory_use use_of(const rt_arguments *arguments)
 {
-    switch (command) {
+    switch (arguments->command) {
     case RT_COMMAND_EVAL:
+    case RT_COMMAND_REPORT:
         return RT_USE_EVALUATE;
     case RT_COMMAND_PREDICT:
     case RT_COMMAND_EXPORT:
     case RT_COMMAND_DECAY:
         return RT_USE_MODEL;
     default:
-        return RT_USE_TRAIN;
+        return arguments->resume ? RT_USE_RESUME : RT_USE_TRAIN;
     }
 }
 
@@ -171,11 +193,15 @@ static rt_memory_use use_of(rt_command command)
 static rt_status make_trainer(rt_run *r, bool blank)
 {
     rt_world *world = r->world;
-    rt_status status = rt_run_use_engine(r->config);
+    rt_status status = rt_run_use_engine(r->config, r->arguments);
     if (!status.code)
-        status = rt_memory_check(r->config, r->data, world, use_of(r->arguments->command));
+        status = rt_memory_check(&r->memory, r->config, r->data, world, use_of(r->arguments),
+                                 (double)rt_image_size(r->image));
     if (world)
         status = r->hand_over(r, status);
+    const bool takes = r->image || r->imported || *r->config->theta.init_from;
+    if (r->checks && !takes)
+        return status;
     if (!status.code)
         status = blank && !world ? rt_trainer_new_blank(&r->trainer, r->config, r->data)
                                  : rt_trainer_new_in(&r->trainer, r->config, r->data, world);
@@ -214,7 +240,7 @@ rt_status rt_run_open_model(rt_run *r)
     return status.code ? status : make_trainer(r, true);
 }
 
-void rt_run_tell_patience(rt_run *r)
+void rt_run_announce_tolerances(rt_run *r)
 {
     const rt_config *c = r->config;
     rt_results before;
@@ -243,14 +269,14 @@ rt_status rt_run_save(rt_run *r)
                                .seed = r->config->run.seed,
                                .position = r->state->sequences,
                                .schedule_steps = r->config->optimizer.schedule_steps,
-                               .best_eval_loss = r->best_loss,
-                               .best_eval_step = r->best_step,
                                .config = r->config_text,
                                .vocabulary = (rt_vocabulary *)rt_data_vocabulary(r->data),
                                .labels = (rt_labels *)rt_data_labels(r->data)};
     rt_status status = rt_ok();
     rt_trainer_collect(r->trainer);
-    snprintf(info.blas, sizeof info.blas, "%s", rt_engine_kernels());
+    rt_trainer_rest(r->trainer);
+    rt_evaluations_put(&r->evaluations, &info);
+    rt_kernels_describe(info.blas);
     if (r->config->optimizer.past_count) {
         info.past_schedules = rt_past_schedules_write(&r->config->optimizer, 0);
         if (!info.past_schedules)
@@ -279,16 +305,18 @@ static rt_status check_history(const rt_run *r, const rt_checkpoint_info *info, 
 /* The precision matters to a run that goes on; an evaluation is told in every precision. */
 static void warn_of_other_digits(rt_run *r, const rt_checkpoint_info *info, const char *path)
 {
+    char here[RT_KERNELS_SIZE];
     if (r->arguments->resume && strcmp(info->precision, RT_PRECISION) != 0)
         rt_progress_say(&r->progress,
                         "warning: %s was computed in %s, this program computes in %s: what follows "
                         "is not what the run would have come to",
                         path, info->precision, RT_PRECISION);
-    if (strcmp(info->blas, rt_engine_kernels()) != 0)
+    if (strcmp(info->blas, rt_kernels_describe(here)) != 0)
         rt_progress_say(&r->progress,
-                        "warning: %s was computed with the BLAS kernels %s, here they are %s: the "
-                        "last digits will differ",
-                        path, info->blas, rt_engine_kernels());
+                        "warning: %s was computed with %s, this process computes with %s: %s", path,
+                        info->blas, here,
+                        r->arguments->resume ? "the continuation will not be bitwise identical"
+                                             : "the last digits will differ");
 }
 
 /* The learning rates that the run has had. */
@@ -333,7 +361,9 @@ rt_status rt_run_load(rt_run *r, const char *path)
     if (r->imported)
         return load_imported(r);
     rt_checkpoint_info info = {0};
-    const rt_checkpoint_model model = rt_run_checkpoint_model(r);
+    rt_checkpoint_model model = rt_run_checkpoint_model(r);
+    if (!r->arguments->resume) /* who does not train has not read the moments */
+        model.first_moment = model.second_moment = NULL;
     rt_status status = rt_checkpoint_load(r->image, &model, &info);
     r->image = NULL;
     if (!status.code)
@@ -349,8 +379,7 @@ rt_status rt_run_load(rt_run *r, const char *path)
     if (!status.code) {
         r->state->step = (int)info.step;
         r->state->sequences = info.position;
-        r->best_loss = info.best_eval_loss;
-        r->best_step = (int)info.best_eval_step;
+        r->evaluations = rt_evaluations_of(&info);
     }
     rt_checkpoint_info_free(&info);
     return status;

@@ -8,9 +8,11 @@
 #include "train/folder/run_folder.h"
 #include "train/huggingface/imported.h"
 #include "train/run/arguments.h"
+#include "train/run/evaluations.h"
 #include "train/run/metrics.h"
 #include "train/run/progress.h"
 #include "train/run/run.h"
+#include "train/step/memory_check.h"
 
 typedef struct rt_run {
     rt_config *config;
@@ -23,22 +25,26 @@ typedef struct rt_run {
     rt_image *image;       /* the checkpoint to load or to start from, until that is done */
     rt_imported *imported; /* likewise, of Hugging Face */
     int words, types;      /* rows of the tables that it has */
+    rt_memory_need memory; /* what it takes, once it is known that there is as much */
+    bool checks;           /* whether it could be taken, and no more */
     rt_trainer *trainer;
     rt_training_state *state;
     rt_metrics metrics;
     rt_progress progress;
     char *config_text;
     char *session; /* cells of timing.csv */
-    double best_loss;
-    int best_step;
+    rt_evaluations evaluations;
     rt_config *before; /* of the run that is extended, at the step `extended`; or NULL */
     int extended;
+    int steps_before; /* that a run which is resumed was to take */
+    int log_every, eval_every; /* as the run had them that is resumed */
     rt_status (*hand_over)(struct rt_run *r, rt_status status); /* in a world: see hand_over.h */
-    bool handed_over;  /* the other processes know what becomes of the run */
-    bool unsaved;      /* the newest checkpoint that was due could not be written */
-    bool stopping;     /* a signal has asked for it */
-    bool finished;     /* all steps are taken, or the target is reached */
-    bool ended_before; /* it was so when the run was opened */
+    bool handed_over;   /* the other processes know what becomes of the run */
+    bool unsaved;       /* the newest checkpoint that was due could not be written */
+    bool stopping;      /* a signal has asked for it */
+    bool finished;      /* see ending.h */
+    bool stopped_early; /* finished because train.patience has run out */
+    bool ended_before;  /* it was so when the run was opened */
 } rt_run;
 
 /* Nothing is open yet; the configuration and the arguments are kept, not copied. */
@@ -48,7 +54,8 @@ void rt_run_free(rt_run *r);
 /* Opens the data and makes the trainer, after asking whether they fit. A text is read with the
  * vocabulary, and labels with the classes, of the checkpoint that is to be loaded or, if that is
  * NULL, of train.init_from; it has its own if there is none of both. The trainer has threads: what
- * is to be parsed in a child process must be there before. */
+ * is to be parsed in a child process must be there before. A check makes a trainer only if it takes
+ * values from elsewhere: the dry run has refused what a trainer would. */
 rt_status rt_run_open(rt_run *r, const char *checkpoint) RT_MUST_CHECK;
 
 /* The same for a model that is only used, without its data. */
@@ -60,7 +67,7 @@ rt_status rt_run_open_model(rt_run *r) RT_MUST_CHECK;
 rt_status rt_run_prepare(rt_run *r) RT_MUST_CHECK;
 
 /* Has matrix products computed as the configuration says; RT_CONFIG if that cannot be had. */
-rt_status rt_run_use_engine(const rt_config *c) RT_MUST_CHECK;
+rt_status rt_run_use_engine(const rt_config *c, const rt_arguments *arguments) RT_MUST_CHECK;
 
 /* Warns of what a text cannot be read as, since the vocabulary lacks it; `text` says which one. */
 void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *text);
@@ -70,7 +77,7 @@ void rt_run_warn_of_folder(rt_run *r);
 
 /* Says how many evaluations theta.tolerances asks for, which can take long; nothing if it
  * is known from before. */
-void rt_run_tell_patience(rt_run *r);
+void rt_run_announce_tolerances(rt_run *r);
 
 /* What a checkpoint holds of the run: its blocks and what they mean. */
 rt_checkpoint_model rt_run_checkpoint_model(const rt_run *r);

@@ -1,10 +1,9 @@
 #include "train/run/stop.h"
 
+#include "data/process.h"
 #include "train/text/program_name.h"
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,12 +28,16 @@ static void ask(int number)
     asked = number;
 }
 
-/* Every second since the signal. */
+/* Every second since the signal. An alarm before it was set by whoever started this program, and
+ * asks for a stop as well. */
 static void look(int number)
 {
     static const char message[] = ": the step does not end: stopped without a checkpoint\n";
     const char *name = rt_program_name();
-    (void)number;
+    if (!asked) {
+        ask(number);
+        return;
+    }
     const atomic_long *progress = watched;
     const long now = progress ? atomic_load(progress) : 0;
     unchanged = progress && now == seen ? unchanged + 1 : 0;
@@ -63,25 +66,18 @@ void rt_stop_watch(const atomic_long *progress, int seconds)
     watched = progress;
 }
 
-static bool is_ignored(int number)
-{
-    struct sigaction now;
-    return !sigaction(number, NULL, &now) && now.sa_handler == SIG_IGN;
-}
-
 void rt_stop_on_signals(void)
 {
-    static const int stopping[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+    int stopping[RT_STOP_SIGNALS];
+    const int count = rt_process_stop_signals(stopping);
     struct sigaction action = {.sa_handler = ask, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof stopping / sizeof *stopping; i++)
-        if (!(stopping[i] == SIGHUP && is_ignored(SIGHUP))) /* nohup */
-            sigaction(stopping[i], &action, NULL);
+    for (int i = 0; i < count; i++)
+        sigaction(stopping[i], &action, NULL);
     action.sa_handler = look;
     sigaction(SIGALRM, &action, NULL);
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
-    sigaction(SIGXFSZ, &action, NULL);
 }
 
 int rt_stop_asked(void)

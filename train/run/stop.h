@@ -1,10 +1,10 @@
 #ifndef ROTOR_TRAIN_RUN_STOP_H
 #define ROTOR_TRAIN_RUN_STOP_H
 
-/* Stopping by signal: SIGINT, SIGTERM, SIGHUP and SIGUSR1 ask for a stop after the step
- * under way; a second SIGINT ends the process at once with exit code 130, and so does a step
- * that does not end (see rt_stop_watch). SIGPIPE and SIGXFSZ are ignored, so that writing
- * returns an error instead. */
+/* Stopping by signal: SIGINT, SIGTERM, SIGHUP, SIGUSR1, and SIGALRM of an alarm that was set before
+ * the program began, ask for a stop after the step under way; a second SIGINT ends the process at
+ * once with exit code 130, and so does a step that does not end (see rt_stop_watch). SIGPIPE is
+ * ignored, so that writing returns an error instead. */
 
 #include <stdatomic.h>
 

@@ -94,7 +94,8 @@ static rt_status read_theta(const reading *r, const rt_csv *csv, double *theta)
     *theta = rt_csv_number(csv, "theta");
     if (isfinite((double)(real)*theta) && (!logarithm || *theta > 0))
         return rt_ok();
-    return refuse_cell(r, csv, "theta", logarithm ? "a number above 0" : "a number");
+    return refuse_cell(r, csv, "theta",
+                       logarithm ? "a number above 0, since theta.form = log" : "a number");
 }
 
 static rt_status take_row(reading *r, const rt_csv *csv)

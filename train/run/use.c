@@ -7,7 +7,7 @@
 #include "train/run/export.h"
 #include "train/run/found.h"
 #include "train/run/outcome.h"
-#include "train/run/predict.h"
+#include "train/run/predict_arguments.h"
 #include "train/run/theta_file.h"
 #include "train/text/program_name.h"
 
@@ -56,6 +56,25 @@ static rt_status configure(rt_run *r, const rt_found *found)
     return status;
 }
 
+static bool on_command_line(const rt_config *c, const char *key)
+{
+    return c->origin[rt_key_find("data", key)] == RT_FROM_COMMAND_LINE;
+}
+
+/* A text that is named for --eval is not passed over for the one that the run has for evaluation.
+ */
+static rt_status check_evaluated(const rt_run *r)
+{
+    const rt_config *c = r->config;
+    if (r->arguments->command != RT_COMMAND_EVAL || !*c->data.eval_file ||
+        !on_command_line(c, "file") || on_command_line(c, "eval_file"))
+        return rt_ok();
+    return rt_error(RT_CONFIG,
+                    "--eval does not read data.file: the run has data.eval_file = %.600s; give "
+                    "data.eval_file=FILE to evaluate on another one",
+                    c->data.eval_file);
+}
+
 /* The model of --checkpoint, or of the run's newest or best one. */
 static rt_status open_checkpoint(rt_run *r, rt_found *found)
 {
@@ -66,6 +85,10 @@ static rt_status open_checkpoint(rt_run *r, rt_found *found)
     r->imported = found->imported;
     if (!status.code)
         status = configure(r, found);
+    if (!status.code && r->arguments->predict)
+        status = rt_predict_arguments_check(r->arguments, &r->config->data);
+    if (!status.code)
+        status = check_evaluated(r);
     if (!status.code)
         status = r->arguments->command == RT_COMMAND_EVAL ? rt_run_open(r, found->path)
                                                           : rt_run_open_model(r);
@@ -116,22 +139,12 @@ static void report_predicted(rt_run *r, const rt_predicted *p)
 
 static rt_status predict(rt_run *r)
 {
-    const rt_arguments *a = r->arguments;
-    const rt_config *c = r->config;
-    const bool lm = c->data.objective == RT_OBJECTIVE_LM;
-    const rt_predict_options o = {.text = strcmp(a->predict, "-") ? a->predict : NULL,
-                                  .from = stdin,
-                                  .temperature = a->temperature >= 0 ? a->temperature : lm,
-                                  .top_k = a->top_k,
-                                  .top_p = a->top_p,
-                                  .stop = a->stop,
-                                  .seed = a->seed >= 0 ? (uint64_t)a->seed : c->run.seed,
-                                  .count = a->tokens,
-                                  .crew = rt_trainer_crew(r->trainer),
-                                  .positions = positions_of(r)};
+    rt_predict_options o = rt_predict_arguments(r->arguments, r->config);
+    o.crew = rt_trainer_crew(r->trainer);
+    o.positions = positions_of(r);
     rt_predicted predicted;
     rt_trainer_hold(r->trainer);
-    rt_status status = rt_predict(stdout, r->state->model, r->data, c, &o, &predicted);
+    rt_status status = rt_predict(stdout, r->state->model, r->data, r->config, &o, &predicted);
     rt_trainer_let_go();
     if (!status.code)
         report_predicted(r, &predicted);
@@ -165,9 +178,8 @@ static rt_status replace_theta(rt_run *r, const char *what)
 static void tell_part(rt_run *r)
 {
     const rt_config *c = r->config;
-    const bool own = c->origin[rt_key_find("data", "file")] == RT_FROM_COMMAND_LINE;
-    if (own && rt_data_task_has_objective(c->data.task) && c->data.eval_fraction > 0 &&
-        !r->arguments->quiet)
+    if (on_command_line(c, "file") && rt_data_task_has_objective(c->data.task) &&
+        !*c->data.eval_file && c->data.eval_fraction > 0 && !r->arguments->quiet)
         rt_progress_say(&r->progress,
                         "evaluating on the last %g of data.file, data.eval_fraction; with "
                         "data.eval_fraction=0 on all of it",
@@ -178,7 +190,7 @@ static rt_status evaluate(rt_run *r, rt_outcome *outcome)
 {
     tell_part(r);
     if (!r->arguments->theta) {
-        rt_run_tell_patience(r);
+        rt_run_announce_tolerances(r);
         return rt_outcome_print(outcome, r->config, r->trainer, NULL);
     }
     rt_status status = replace_theta(r, r->arguments->theta);
@@ -236,7 +248,7 @@ static rt_status report_again(const rt_arguments *arguments)
     rt_run r = rt_run_new(&config, arguments);
     status = rt_path_join(path, arguments->report, "checkpoints");
     if (!status.code)
-        status = rt_checkpoint_newest(path, RT_PARSE_APART, &found);
+        status = rt_checkpoint_newest(path, RT_PARSE_MODEL, &found);
     r.image = found.image;
     if (!status.code && found.found)
         status = rt_run_open(&r, found.path);

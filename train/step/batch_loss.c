@@ -21,14 +21,19 @@ rt_roformer_options rt_model_options(const rt_config *config, const rt_data *dat
 
 rt_status rt_labelled_batch_new(rt_labelled_batch *b, int rows, int length)
 {
+    return rt_labelled_batch_new_dry(b, rows, length, NULL);
+}
+
+rt_status rt_labelled_batch_new_dry(rt_labelled_batch *b, int rows, int length, rt_tally *tally)
+{
     const size_t tokens = (size_t)rows * (size_t)length;
     *b = (rt_labelled_batch){.batch = {.rows = rows, .length = length}, .length = length};
-    b->batch.ids = rt_alloc(tokens, sizeof *b->batch.ids);
-    b->batch.labels = rt_alloc(tokens, sizeof *b->batch.labels);
-    b->batch.mask = rt_alloc(tokens, sizeof *b->batch.mask);
-    b->batch.types = rt_alloc(tokens, sizeof *b->batch.types);
-    b->where = rt_alloc(tokens, sizeof *b->where);
-    b->wanted = rt_alloc(tokens, sizeof *b->wanted);
+    b->batch.ids = rt_alloc_or_count(tally, tokens, sizeof *b->batch.ids);
+    b->batch.labels = rt_alloc_or_count(tally, tokens, sizeof *b->batch.labels);
+    b->batch.mask = rt_alloc_or_count(tally, tokens, sizeof *b->batch.mask);
+    b->batch.types = rt_alloc_or_count(tally, tokens, sizeof *b->batch.types);
+    b->where = rt_alloc_or_count(tally, tokens, sizeof *b->where);
+    b->wanted = rt_alloc_or_count(tally, tokens, sizeof *b->wanted);
     if (!b->batch.ids || !b->batch.labels || !b->batch.mask || !b->batch.types || !b->where ||
         !b->wanted)
         return rt_out_of_memory("a batch");
@@ -164,7 +169,7 @@ rt_tensor *rt_batch_loss(rt_roformer *model, rt_graph *g, const rt_labelled_batc
 {
     rt_tensor *logits = rt_batch_logits(model, g, b);
     rt_tensor *loss = rt_cross_entropy(g, logits, b->wanted, 0, divisor);
-    if (loss) {
+    if (loss && !rt_graph_is_dry(g)) {
         result->loss = (double)loss->data[0] * divisor;
         result->correct = rt_count_correct(logits, b->wanted);
         if (b->confusion)

@@ -29,6 +29,10 @@ typedef struct rt_batch_result {
 } rt_batch_result;
 
 rt_status rt_labelled_batch_new(rt_labelled_batch *b, int rows, int length) RT_MUST_CHECK;
+
+/* The same for a dry run, which counts its bytes: there is nothing to be drawn into. */
+rt_status rt_labelled_batch_new_dry(rt_labelled_batch *b, int rows, int length,
+                                    rt_tally *tally) RT_MUST_CHECK;
 void rt_labelled_batch_free(rt_labelled_batch *b);
 
 /* Draw the rows of the batch as rt_data_training and rt_data_evaluation do, and gather their
@@ -48,7 +52,7 @@ rt_status rt_draw_text(rt_labelled_batch *b, const rt_data *data, const char *li
 rt_tensor *rt_batch_logits(rt_roformer *model, rt_graph *g, const rt_labelled_batch *b);
 
 /* The summed loss over `divisor`, for backward; NULL if the graph has failed. There must be
- * at least one label. */
+ * at least one label. A dry graph leaves the result as it is. */
 rt_tensor *rt_batch_loss(rt_roformer *model, rt_graph *g, const rt_labelled_batch *b,
                          double divisor, rt_batch_result *result);
 

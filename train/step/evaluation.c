@@ -4,6 +4,7 @@
 #include "train/step/trainer_private.h"
 
 #include "core/memory.h"
+#include "data/vocabulary.h"
 
 #include <limits.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 typedef struct part {
     rt_batch_result result;
     long labels;
+    long bytes; /* of text, that these stand for; below 0: not known */
 } part;
 
 typedef struct evaluation {
@@ -31,6 +33,21 @@ static size_t confusion_size(const rt_trainer *t)
     return classes * classes;
 }
 
+static long count_bytes(const rt_data *data, const rt_labelled_batch *b)
+{
+    const rt_vocabulary *v = rt_data_vocabulary(data);
+    long bytes = 0;
+    for (int i = 0; i < b->labels; i++) {
+        const int more = v && rt_data_target(data) == RT_TARGET_IDS
+                             ? rt_vocabulary_bytes(v, b->wanted[i])
+                             : -1;
+        if (more < 0)
+            return -1;
+        bytes += more;
+    }
+    return bytes;
+}
+
 static void evaluate_part(void *context, int job, int worker)
 {
     const evaluation *e = context;
@@ -43,6 +60,7 @@ static void evaluate_part(void *context, int job, int worker)
     room->batch.rows = e->sequences - first < e->rows ? (int)(e->sequences - first) : e->rows;
     rt_draw_evaluation(room, t->data, (uint32_t)first);
     p->labels = room->labels;
+    p->bytes = count_bytes(t->data, room);
     if (!room->labels)
         return;
     rt_graph_clear(g);
@@ -68,12 +86,16 @@ static rt_status failure_of(const evaluation *e, int workers)
 static rt_status sum_parts(const evaluation *e, int count, rt_evaluation *result)
 {
     size_t correct = 0;
+    bool known = true;
     rt_world_gather(e->trainer->world, e->parts, e->starts, sizeof *e->parts);
     for (int i = 0; i < count; i++) {
         result->loss += e->parts[i].result.loss;
         result->labels += e->parts[i].labels;
         correct += e->parts[i].result.correct;
+        result->bytes += e->parts[i].bytes;
+        known = known && e->parts[i].bytes >= 0;
     }
+    result->bytes = known ? result->bytes : 0;
     if (!result->labels)
         return rt_error(RT_DATA, "no position of the evaluation has a label");
     result->loss /= (double)result->labels;

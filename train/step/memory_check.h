@@ -1,39 +1,27 @@
 #ifndef ROTOR_TRAIN_STEP_MEMORY_CHECK_H
 #define ROTOR_TRAIN_STEP_MEMORY_CHECK_H
 
-/* Whether a training, or the use of a trained model, fits the memory of the machine, asked before
- * it begins. */
+/* Whether a training, or the use of a trained model, fits the memory that there is, asked before it
+ * begins. */
 
-#include "data/data.h"
-#include "train/config/config.h"
-#include "train/world/world.h"
-
-/* What a training takes at most, in bytes; estimates but for the parameters. */
-typedef struct rt_memory_need {
-    double values;     /* the parameters alone */
-    double parameters; /* with the moments of the optimiser */
-    int blocks;        /* of gradients */
-    double gradients;
-    double activations;
-    double products; /* address space that OpenBLAS reserves, most of which is never touched */
-} rt_memory_need;
-
-/* Of this process of a world. */
-rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, const rt_data *data,
-                             const rt_world *world) RT_MUST_CHECK;
+#include "train/step/memory_limits.h"
+#include "train/step/memory_need.h"
 
 /* RT_CONFIG if the limit of the process (ulimit -v) leaves less than a buffer of OpenBLAS: a thread
  * that the library starts when it is loaded then asks for one for ever, and who forks or ends waits
  * for that thread. To be asked before anything else. */
 rt_status rt_address_space_check(void) RT_MUST_CHECK;
 
-/* What is to be done. Whoever does not train writes neither moments nor gradients, which then take
- * address space alone; an evaluation takes the activations of a training at most. */
-typedef enum rt_memory_use { RT_USE_TRAIN, RT_USE_EVALUATE, RT_USE_MODEL } rt_memory_use;
+/* RT_CONFIG, with both numbers, if the limits are too low for what is needed: the memory of the
+ * machine, shared by its processes of the world, that of a control group, likewise, or the address
+ * space or the data of this process. `freed` bytes that the process has now, of a checkpoint, are
+ * freed once the model has its values. */
+rt_status rt_memory_compare(const rt_memory_need *need, const rt_memory_limits *limits,
+                            rt_memory_use use, double freed, int processes) RT_MUST_CHECK;
 
-/* RT_CONFIG, with both numbers, if the machine has less than that for each of the world's processes
- * on it, or the limit of the process (ulimit -v) leaves less. */
-rt_status rt_memory_check(const rt_config *config, const rt_data *data, const rt_world *world,
-                          rt_memory_use use) RT_MUST_CHECK;
+/* The same with the limits that there are, and a dry run, whose errors are RT_CONFIG as well where
+ * they tell of sizes. */
+rt_status rt_memory_check(rt_memory_need *need, const rt_config *config, const rt_data *data,
+                          rt_world *world, rt_memory_use use, double freed) RT_MUST_CHECK;
 
 #endif

@@ -1,10 +1,14 @@
 #include "train/step/optimizer.h"
 
+#include "core/row_kernels.h"
+
 #include <math.h>
 
-RT_ROW_KERNEL void adam(real *restrict p, real *restrict m, real *restrict v,
-                        const real *restrict gradient, size_t size, real scale, real l2,
-                        real shrink, real beta1, real beta2, real rate, real root, real eps)
+static RT_ROW_KERNEL(adam,
+                     (real *restrict p, real *restrict m, real *restrict v,
+                      const real *restrict gradient, size_t size, real scale, real l2, real shrink,
+                      real beta1, real beta2, real rate, real root, real eps),
+                     (p, m, v, gradient, size, scale, l2, shrink, beta1, beta2, rate, root, eps))
 {
     for (size_t i = 0; i < size; i++) {
         real g = gradient[i] * scale + l2 * p[i];
@@ -14,8 +18,10 @@ RT_ROW_KERNEL void adam(real *restrict p, real *restrict m, real *restrict v,
     }
 }
 
-RT_ROW_KERNEL void sgd(real *restrict p, real *restrict m, const real *restrict gradient,
-                       size_t size, real scale, real l2, real momentum, real lr, real look_ahead)
+static RT_ROW_KERNEL(sgd,
+                     (real *restrict p, real *restrict m, const real *restrict gradient,
+                      size_t size, real scale, real l2, real momentum, real lr, real look_ahead),
+                     (p, m, gradient, size, scale, l2, momentum, lr, look_ahead))
 {
     for (size_t i = 0; i < size; i++) {
         real g = gradient[i] * scale + l2 * p[i];
@@ -51,18 +57,13 @@ rt_update rt_update_of_role(rt_update u, rt_role role, double theta_lr_scale)
     return u;
 }
 
-RT_ROW_KERNEL double sum_of_squares(const real *restrict x, size_t size)
+RT_ROW_FUNCTION(double, rt_sum_of_squares, (const real *restrict x, size_t size), (x, size))
 {
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (size_t k = 0; k < size; k++)
         sum += (double)x[k] * (double)x[k];
     return sum;
-}
-
-double rt_sum_of_squares(const real *x, size_t size)
-{
-    return sum_of_squares(x, size);
 }
 
 /* The small constant keeps a gradient of norm 0 whole; PyTorch's. */

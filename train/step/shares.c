@@ -66,7 +66,8 @@ static rt_status make_room(rt_shares *s)
     int own = 0;
     for (int k = 0; k < s->node_count; k++)
         own += s->owners[k] == rank_of(s);
-    s->received = rt_alloc_unset((size_t)(s->node_count - own) * numbers, sizeof(real));
+    s->received =
+        rt_alloc_or_count(s->tally, (size_t)(s->node_count - own) * numbers, sizeof(real));
     s->sent = rt_alloc((size_t)own * (size_t)others, sizeof *s->sent);
     s->taken = rt_alloc((size_t)(s->node_count - own), sizeof *s->taken);
     return s->received && s->sent && s->taken ? rt_ok() : rt_out_of_memory("the sums of others");

@@ -11,6 +11,7 @@
  * is. (Thakur, Rabenseifner and Gropp 2005: a reduce-scatter by pairs, then a gather.)
  */
 
+#include "core/memory.h"
 #include "train/step/summation.h"
 #include "train/step/workers.h"
 #include "train/world/world.h"
@@ -36,6 +37,7 @@ typedef struct rt_shares {
     rt_summation *sums;      /* of nodes */
     int sum_count;
     rt_parcel *sent, *taken;
+    rt_tally *tally; /* of a dry run, set before division: counts `received`; else NULL */
 } rt_shares;
 
 /* Shares `shards` shards out; then, when they are known, the stretches of a block of that many

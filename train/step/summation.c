@@ -1,16 +1,15 @@
 #include "train/step/summation.h"
 
+#include "core/row_kernels.h"
+
 #include <stdbool.h>
 
-RT_ROW_KERNEL void add_gradients(real *restrict sum, const real *restrict other, size_t size)
+RT_ROW_KERNEL(rt_sum_add,
+              (real *restrict sum, const real *restrict other, size_t size),
+              (sum, other, size))
 {
     for (size_t k = 0; k < size; k++)
         sum[k] += other[k];
-}
-
-void rt_sum_add(real *sum, const real *other, size_t size)
-{
-    add_gradients(sum, other, size);
 }
 
 rt_subtree rt_subtree_of_shard(int shard, int block)

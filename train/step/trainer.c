@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "train/config/freeze.h"
+#include "train/world/processors.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,8 +46,10 @@ static int shards_here(const rt_config *c, const rt_world *world)
 
 int rt_threads_of(const rt_config *c, const rt_world *world)
 {
+    if (c->run.threads)
+        return c->run.threads;
     const int share = rt_processors() / rt_world_neighbours(world);
-    return c->run.threads ? c->run.threads : share > 1 ? share : 1;
+    return share > 1 ? share : 1;
 }
 
 int rt_trainer_workers(const rt_config *c, const rt_world *world)
@@ -312,7 +315,8 @@ static rt_status make_shard(rt_trainer *t, int number)
     s->first_row = (int)((long)c->train.batch_size * number / t->shards);
     const int next = (int)((long)c->train.batch_size * (number + 1) / t->shards);
     const int most = (c->train.batch_size + t->shards - 1) / t->shards;
-    rt_status status = rt_labelled_batch_new(&s->sequences, most, c->data.length);
+    rt_status status = rt_labelled_batch_new_dry(&s->sequences, most, c->data.length,
+                                                 t->tally ? &t->tally->batches : NULL);
     s->sequences.batch.rows = next - s->first_row;
     return status;
 }
@@ -363,21 +367,30 @@ static rt_status make_moments(rt_trainer *t)
 {
     const size_t size =
         rt_world_rank(t->world) ? rt_share_size(&t->shares) : t->state.model->parameters.block_size;
-    t->state.first_moment = rt_alloc(size, sizeof(real));
-    t->state.second_moment = rt_alloc(size, sizeof(real));
+    rt_tally *tally = t->tally ? &t->tally->moments : NULL;
+    t->state.first_moment = rt_alloc_or_count(tally, size, sizeof(real));
+    t->state.second_moment = rt_alloc_or_count(tally, size, sizeof(real));
     return t->state.first_moment && t->state.second_moment
                ? rt_ok()
                : rt_out_of_memory("the optimiser's moments");
 }
 
-static rt_status make_models(rt_trainer *t, bool blank)
+static rt_status make_model(rt_trainer *t, int block, bool blank)
 {
     const rt_roformer_options options = rt_model_options(t->config, t->data);
     const uint64_t seed = t->config->run.seed;
-    rt_status status = blank ? rt_roformer_new_blank(t->models, &options, seed)
-                             : rt_roformer_new(t->models, &options, seed, NULL);
-    for (int i = 1; i < t->blocks && !status.code; i++)
-        status = rt_roformer_new(t->models + i, &options, seed, t->models[0]);
+    const rt_roformer *first = block ? t->models[0] : NULL;
+    if (t->tally)
+        return rt_roformer_new_dry(t->models + block, &options, first, &t->tally->model);
+    return blank && !first ? rt_roformer_new_blank(t->models, &options, seed)
+                           : rt_roformer_new(t->models + block, &options, seed, first);
+}
+
+static rt_status make_models(rt_trainer *t, bool blank)
+{
+    rt_status status = rt_ok();
+    for (int i = 0; i < t->blocks && !status.code; i++)
+        status = make_model(t, i, blank);
     return status;
 }
 
@@ -390,6 +403,7 @@ static rt_status make_state(rt_trainer *t, bool blank)
     t->left = rt_alloc(RT_MOST_SUBTREES, sizeof(real *));
     if (!t->shard || !t->results || !t->block_of || !t->sums || !t->left)
         return rt_out_of_memory("a trainer");
+    t->shares.tally = t->tally ? &t->tally->received : NULL;
     rt_status status = rt_shares_new(&t->shares, t->world, t->shards);
     if (status.code)
         return status;
@@ -406,73 +420,100 @@ static rt_status make_state(rt_trainer *t, bool blank)
     t->state.model = t->models[0];
     freeze(t);
     if (t->config->run.math == RT_MATH_BF16 &&
-        !(t->rounded = rt_alloc(t->state.model->parameters.block_size, sizeof *t->rounded)))
+        !(t->rounded =
+              rt_alloc_or_count(t->tally ? &t->tally->rounded : NULL,
+                                t->state.model->parameters.block_size, sizeof *t->rounded)))
         return rt_out_of_memory("parameters in bf16");
     status = make_stretches(t);
     return status.code ? status : make_moments(t);
 }
 
+/* A dry run computes nothing, in one graph. */
+static int graph_count(const rt_trainer *t)
+{
+    return t->tally ? 1 : rt_workers_count(t->workers);
+}
+
 static rt_status make_workers(rt_trainer *t)
 {
-    const int threads = rt_trainer_workers(t->config, t->world);
-    rt_status status = rt_workers_new(&t->workers, threads);
+    rt_status status = rt_ok();
+    if (!t->tally)
+        status = rt_workers_new(&t->workers, rt_trainer_workers(t->config, t->world));
     if (status.code)
         return status;
-    t->graphs = rt_alloc((size_t)threads, sizeof(rt_graph *));
-    for (int i = 0; t->graphs && i < threads; i++)
-        if (!(t->graphs[i] = rt_graph_new()))
+    t->graphs = rt_alloc((size_t)graph_count(t), sizeof(rt_graph *));
+    for (int i = 0; t->graphs && i < graph_count(t); i++)
+        if (!(t->graphs[i] = t->tally ? rt_graph_new_dry() : rt_graph_new()))
             return rt_out_of_memory("a graph");
     return t->graphs ? rt_ok() : rt_out_of_memory("graphs");
 }
 
+/* How a trainer is made that is not one of a process alone with a model that is drawn. */
+typedef struct manner {
+    rt_world *world;
+    bool blank;
+    rt_trainer_tally *tally;
+} manner;
+
+static rt_status make(rt_trainer *t, const rt_config *config, const rt_data *data, manner how)
+{
+    rt_status status = rt_world_check(config, how.world);
+    if (status.code)
+        return status;
+    t->config = config;
+    t->data = data;
+    t->world = how.world;
+    t->tally = how.tally;
+    t->shards = rt_shard_count(config);
+    t->group =
+        rt_summation_group(shards_here(config, t->world), rt_trainer_workers(config, t->world));
+    status = make_state(t, how.blank);
+    return status.code ? status : make_workers(t);
+}
+
 static rt_status new_trainer(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
-                             rt_world *world, bool blank)
+                             manner how)
 {
     *trainer_new = NULL;
     rt_trainer *t = rt_alloc(1, sizeof *t);
-    rt_status status = t ? rt_world_check(config, world) : rt_out_of_memory("a trainer");
-    if (!status.code) {
-        t->config = config;
-        t->data = data;
-        t->world = world;
-        t->shards = rt_shard_count(config);
-        t->group =
-            rt_summation_group(shards_here(config, world), rt_trainer_workers(config, world));
-        status = make_state(t, blank);
-    }
+    rt_status status = t ? make(t, config, data, how) : rt_out_of_memory("a trainer");
+    if (!how.tally)
+        status = rt_world_agree(how.world, status);
     if (!status.code)
-        status = make_workers(t);
-    status = rt_world_agree(world, status);
-    if (!status.code) {
         *trainer_new = t;
-    } else if (t) {
+    else
         rt_trainer_end(t);
-    }
     return status;
 }
 
 rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data)
 {
-    return new_trainer(trainer_new, config, data, NULL, false);
+    return new_trainer(trainer_new, config, data, (manner){0});
 }
 
 rt_status rt_trainer_new_in(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
                             rt_world *world)
 {
-    return new_trainer(trainer_new, config, data, world, false);
+    return new_trainer(trainer_new, config, data, (manner){.world = world});
 }
 
 rt_status rt_trainer_new_blank(rt_trainer **trainer_new, const rt_config *config,
                                const rt_data *data)
 {
-    return new_trainer(trainer_new, config, data, NULL, true);
+    return new_trainer(trainer_new, config, data, (manner){.blank = true});
+}
+
+rt_status rt_trainer_new_dry(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
+                             rt_world *world, rt_trainer_tally *tally)
+{
+    return new_trainer(trainer_new, config, data, (manner){.world = world, .tally = tally});
 }
 
 void rt_trainer_end(rt_trainer *t)
 {
     if (!t)
         return;
-    for (int i = 0; t->graphs && i < rt_workers_count(t->workers); i++)
+    for (int i = 0; t->graphs && i < graph_count(t); i++)
         rt_graph_free(t->graphs[i]);
     rt_workers_free(t->workers);
     for (int i = t->blocks - 1; t->models && i >= 0; i--)
@@ -494,6 +535,15 @@ void rt_trainer_end(rt_trainer *t)
     rt_free(t->sums);
     rt_free(t->graphs);
     rt_free(t);
+}
+
+void rt_trainer_rest(rt_trainer *t)
+{
+    for (int i = 0; i < graph_count(t); i++)
+        rt_graph_rest(t->graphs[i]);
+    for (int i = 0; i < t->blocks; i++)
+        rt_memory_rest(t->models[i]->parameters.grads,
+                       t->models[i]->parameters.block_size * sizeof(real));
 }
 
 rt_training_state *rt_trainer_state(rt_trainer *t)

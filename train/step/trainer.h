@@ -47,6 +47,7 @@ typedef struct rt_evaluation {
     double accuracy;
     long labels;
     long sequences;
+    long bytes; /* of text, that the labels stand for; 0: not known (see rt_vocabulary_bytes) */
 } rt_evaluation;
 
 /* The number of shards of a configuration. */
@@ -93,6 +94,10 @@ void rt_trainer_serve(rt_trainer *trainer, int (*stop)(void));
 void rt_trainer_share(rt_trainer *trainer);
 void rt_trainer_collect(rt_trainer *trainer);
 void rt_trainer_dismiss(rt_trainer *trainer);
+
+/* Gives the memory that a step or an evaluation works in back to the system until the next one:
+ * room for who saves what has been trained. */
+void rt_trainer_rest(rt_trainer *trainer);
 
 rt_training_state *rt_trainer_state(rt_trainer *trainer);
 const rt_data *rt_trainer_data(const rt_trainer *trainer);

@@ -2,7 +2,8 @@
 #define ROTOR_TRAIN_STEP_TRAINER_PRIVATE_H
 
 /* What a trainer consists of, for the files that make it up: trainer.c its life and its steps,
- * evaluation.c evaluation, orders.c how the processes of a world are told what to do. */
+ * evaluation.c evaluation, orders.c how the processes of a world are told what to do,
+ * dry_run.c what all of it takes. */
 
 #include "ops/engine.h"
 #include "train/step/batch_loss.h"
@@ -24,6 +25,15 @@ typedef struct rt_shard {
     rt_labelled_batch sequences;
     rt_status status;
 } rt_shard;
+
+/* What the memory of a trainer is counted as in a dry run. */
+typedef struct rt_trainer_tally {
+    rt_model_tally model; /* of all models: the gradients of all blocks */
+    rt_tally rounded;     /* parameters in bf16 */
+    rt_tally moments;
+    rt_tally received; /* gradients of other processes */
+    rt_tally batches;
+} rt_trainer_tally;
 
 struct rt_trainer {
     const rt_config *config;
@@ -47,9 +57,10 @@ struct rt_trainer {
     real **left;          /* gradients of the blocks that hold the subtrees of this process */
     rt_profile *profiles; /* of each worker; NULL: nothing is measured */
     rt_training_state state;
-    uint16_t *rounded;     /* the parameters in bf16, with run.math = bf16 */
-    int (*stop)(void);     /* whether this process was asked to stop; or NULL */
-    void (*on_stop)(void); /* what process 0 does if another one was; or NULL */
+    rt_trainer_tally *tally; /* of a dry run, which has one graph and no workers; else NULL */
+    uint16_t *rounded;       /* the parameters in bf16, with run.math = bf16 */
+    int (*stop)(void);       /* whether this process was asked to stop; or NULL */
+    void (*on_stop)(void);   /* what process 0 does if another one was; or NULL */
 
     rt_update update; /* of the step under way */
     double lr;        /* likewise */
@@ -65,6 +76,12 @@ int rt_end_shard(const rt_trainer *t);
 
 /* As rt_trainer_free, when the others need not be told. */
 void rt_trainer_end(rt_trainer *t);
+
+/* A trainer for a dry run, of one process of a world: it refuses what any would, takes no memory to
+ * speak of, starts no threads and says nothing to other processes. To be ended by rt_trainer_end.
+ */
+rt_status rt_trainer_new_dry(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
+                             rt_world *world, rt_trainer_tally *tally) RT_MUST_CHECK;
 
 /* ---- what process 0 asks of the others ---- */
 

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* sched_getaffinity */
 #include "train/step/workers.h"
 
 #include "core/memory.h"
@@ -133,12 +132,6 @@ int rt_workers_count(const rt_workers *w)
 const atomic_long *rt_workers_progress(const rt_workers *w)
 {
     return &w->progress;
-}
-
-int rt_processors(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
 }
 
 /* Signals are for the thread that trains, so the others start with all of them blocked. */

@@ -33,7 +33,4 @@ const rt_crew *rt_workers_crew(rt_workers *workers);
 /* Counts the jobs that are done: as long as it changes, something moves on. */
 const atomic_long *rt_workers_progress(const rt_workers *workers);
 
-/* How many processors this process may use. */
-int rt_processors(void);
-
 #endif

@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "train/text/csv.h"
-#include "train/text/text_file.h"
+#include "train/text/durable_file.h"
 
 #include <unistd.h>
 
@@ -50,7 +50,7 @@ rt_status rt_sweep_note_growth(const char *folder, const rt_sweep *sweep, const 
     char *table = rt_writer_take(&w);
     rt_status status = table ? rt_ok() : rt_out_of_memory("a table");
     if (!status.code && *fresh)
-        status = rt_write_text(folder, file_name, table);
+        status = rt_durable_text(folder, file_name, table);
     rt_free(table);
     return status;
 }

@@ -1,6 +1,7 @@
 #include "train/sweep/runs.h"
 
 #include "core/memory.h"
+#include "data/process.h"
 #include "train/folder/run_folder.h"
 #include "train/report/report.h"
 #include "train/report/sweep_report.h"
@@ -11,7 +12,9 @@
 #include "train/sweep/growth.h"
 #include "train/sweep/hands.h"
 #include "train/sweep/table.h"
+#include "train/sweep/zero_rates.h"
 #include "train/text/program_name.h"
+#include "train/world/processors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,6 +44,7 @@ typedef struct sweep_run {
     double start;
     rt_progress progress;
     bool signalled;
+    rt_zero_rates zero_rates;
 } sweep_run;
 
 /* ---- one run ---- */
@@ -135,8 +139,9 @@ static rt_arguments member_arguments(const rt_arguments *arguments)
     return own;
 }
 
-/* Whether a run that has not begun could begin. One that has, and cannot go on, fails alone. */
-static rt_status check_member(const sweep_run *r, int run)
+/* Whether a run that has not begun could begin, and nobody else trains one that has. One that has
+ * begun, and cannot go on, fails alone. */
+static rt_status check_member(sweep_run *r, int run)
 {
     rt_config config;
     rt_run_folder folder;
@@ -146,9 +151,13 @@ static rt_status check_member(const sweep_run *r, int run)
     rt_status status = load_again(r, run, &config);
     if (!status.code)
         status = rt_run_folder_name(&folder, config.run.dir, config.run.name);
+    if (!status.code)
+        status = rt_run_folder_idle(&folder);
+    if (!status.code)
+        rt_zero_rates_add(&r->zero_rates, run, &config, folder.path, &arguments);
     if (status.code || (!arguments.overwrite && rt_run_folder_used(&folder)))
         return status;
-    status = rt_run_check(&config, &arguments);
+    status = rt_run_check(&config, &arguments, NULL);
     return status.code ? rt_error(status.code, "%s: %s", config.run.name, status.message) : status;
 }
 
@@ -206,6 +215,7 @@ int rt_sweep_member(const void *context, const char *text)
     const char *settings;
     int threads;
     sweep_run r = {.arguments = arguments};
+    rt_stop_on_signals(); /* from the beginning: what comes now is not to be lost */
     if (!read_member(text, name, &threads, &settings))
         return RT_EXIT_FAILURE;
     const rt_config_source source = {.path = arguments->config,
@@ -234,11 +244,13 @@ static rt_status start_run(sweep_run *r, int run)
     }
     fflush(stdout);
     fflush(stderr);
-    const pid_t process = fork();
+    const pid_t process = rt_process_fork(SIGTERM);
     if (process < 0)
         return rt_error(RT_IO, "a run of the sweep cannot be started: %s", strerror(errno));
-    if (process == 0)
+    if (process == 0) {
+        rt_run_folder_close(&r->folder); /* who holds its lock is the sweep alone */
         _exit(be_run(r, run));
+    }
     r->processes[run] = process;
     r->states[run] = RUNNING;
     r->running++;
@@ -257,11 +269,12 @@ static void show_count(sweep_run *r)
     r->progress.shown = true;
 }
 
-static const char *ending_of(int code)
+static const char *ending_of(const rt_sweep_result *result)
 {
-    switch (code) {
+    switch (result->exit_code) {
     case RT_EXIT_DONE:
-        return "done";
+        return rt_results_get(&result->results, RT_RESULT_STOPPED_EARLY) == 1 ? "stopped early"
+                                                                              : "done";
     case RT_EXIT_CHECK:
         return "done, a check failed";
     case RT_EXIT_NONFINITE:
@@ -310,7 +323,7 @@ static void end_run(void *context, int run, int how)
     r->running--;
     r->ended++;
     if (!r->arguments->quiet)
-        tell_end(r, run, r->ended, ending_of(result->exit_code));
+        tell_end(r, run, r->ended, ending_of(result));
 }
 
 static bool must_stop(const sweep_run *r)
@@ -327,7 +340,7 @@ static void collect(sweep_run *r)
     }
     for (int run = 0; run < r->count; run++) {
         int how;
-        if (r->states[run] == RUNNING && waitpid(r->processes[run], &how, WNOHANG) > 0)
+        if (r->states[run] == RUNNING && rt_process_ended(r->processes[run], &how))
             end_run(r, run, how);
     }
 }
@@ -381,6 +394,8 @@ static rt_status prepare(sweep_run *r, const rt_config *base)
     if (!status.code && rt_run_folder_used(&r->folder))
         status =
             rt_error(RT_CONFIG, "%s holds a single run: choose another run.name", r->folder.path);
+    if (!status.code)
+        status = rt_run_folder_idle(&r->folder); /* before its runs: who stops it, stops them */
     for (int run = 0; run < r->count && !status.code && !r->arguments->overwrite; run++)
         status = look_for_results(r, run);
     for (int run = 0; run < r->count && !status.code; run++)
@@ -427,6 +442,7 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
     if (!status.code)
         status = note_growth(r);
     if (!status.code) {
+        rt_zero_rates_warn(&r->zero_rates, r->sweep, &r->progress);
         tell_taken(r);
         status = make_runs(r);
     }
@@ -462,7 +478,7 @@ rt_exit rt_sweep_validate(const rt_sweep *sweep, const rt_arguments *arguments)
         char *errors, name[RT_RUN_NAME_SIZE];
         rt_status status = load_member(sweep, arguments, run, &config, &errors);
         if (!status.code && arguments->command == RT_COMMAND_CHECK)
-            status = rt_run_check(&config, arguments);
+            status = rt_run_check(&config, arguments, NULL);
         rt_sweep_name(sweep, run, name);
         if (status.code && !code)
             code = rt_exit_of(status.code);

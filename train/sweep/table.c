@@ -3,9 +3,8 @@
 #include "core/memory.h"
 #include "train/report/common_keys.h"
 #include "train/report/sweep_table.h"
-#include "train/text/text_file.h"
+#include "train/text/durable_file.h"
 
-#include <math.h>
 #include <string.h>
 
 /* The names of all results, in the order in which runs first have them. */
@@ -68,11 +67,8 @@ static void add_run(rt_writer *w, const rt_sweep *s, int run, const rt_sweep_res
     if (result->ended)
         rt_writer_add(w, "%d", result->exit_code);
     for (int i = 0; i < n->count; i++) {
-        const double x = rt_results_get(&result->results, "%s", n->list[i]);
-        if (isnan(x))
-            rt_writer_add(w, ",");
-        else
-            rt_writer_add(w, ",%.9g", x);
+        rt_writer_add(w, ",");
+        rt_csv_put_number(w, rt_results_get(&result->results, "%s", n->list[i]));
     }
     rt_writer_add(w, "\n");
 }
@@ -80,7 +76,7 @@ static void add_run(rt_writer *w, const rt_sweep *s, int run, const rt_sweep_res
 static rt_status write_file(const char *folder, const char *name, rt_writer *w)
 {
     char *text = rt_writer_take(w);
-    rt_status status = text ? rt_write_text(folder, name, text) : rt_out_of_memory("a table");
+    rt_status status = text ? rt_durable_text(folder, name, text) : rt_out_of_memory("a table");
     rt_free(text);
     return status;
 }
@@ -121,7 +117,7 @@ rt_status rt_sweep_print(FILE *to, const char *folder)
     rt_writer w = {0};
     rt_status status = rt_sweep_runs_read(&runs, folder);
     if (!status.code)
-        status = rt_sweep_table_make(&table, &runs);
+        status = rt_sweep_table_make(&table, &runs, RT_SETTINGS_FIRST);
     if (!status.code) {
         const rt_sweep_verdict verdict = rt_sweep_judge(&runs);
         rt_sweep_table_print(to, &table);

@@ -244,3 +244,9 @@ void rt_csv_put(rt_writer *w, const char *cell)
                       *cell == '\n' || *cell == '\r' ? ' ' : *cell);
     rt_writer_add(w, "\"");
 }
+
+void rt_csv_put_number(rt_writer *row, double x)
+{
+    if (!isnan(x))
+        rt_writer_add(row, "%.9g", x);
+}

@@ -55,4 +55,7 @@ double rt_csv_value(const char *cell);
 /* Adds a cell to a row that is written, in quotes if it needs them; a newline becomes a space. */
 void rt_csv_put(rt_writer *row, const char *cell);
 
+/* Adds a number; nothing, which is an empty cell, for one that does not exist: NaN. */
+void rt_csv_put_number(rt_writer *row, double x);
+
 #endif

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,19 +16,17 @@ static rt_status cannot(const char *verb, const char *path)
 rt_status rt_durable_open(rt_durable_file *file, const char *path)
 {
     file->descriptor = -1;
+    file->made = false;
     const int length =
         snprintf(file->temporary, sizeof file->temporary, "%s" RT_TEMPORARY_SUFFIX, path);
     if (length < 0 || length >= RT_PATH_SIZE)
         return rt_error(RT_IO, "cannot write %s: the path has more than %d bytes", path,
                         RT_PATH_SIZE - 1);
     snprintf(file->path, sizeof file->path, "%s", path);
-    file->descriptor =
-        open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (file->descriptor >= 0)
-        return rt_ok();
-    rt_status status = cannot("create", file->temporary);
-    unlink(file->temporary); /* what stands there is a crash's, or a stranger's link */
-    return status;
+    unlink(file->temporary);
+    file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    file->made = file->descriptor >= 0;
+    return file->made ? rt_ok() : cannot("create", file->temporary);
 }
 
 rt_status rt_durable_write(rt_durable_file *file, const void *bytes, size_t size)
@@ -48,7 +45,7 @@ static bool synchronise(int descriptor)
 
 /* A new name is on the disk once its folder is. Some file systems cannot
  * synchronise a folder and say EINVAL: there is nothing to wait for then. */
-static rt_status synchronise_folder_of(const char *path)
+rt_status rt_durable_names(const char *path)
 {
     char folder[RT_PATH_SIZE];
     int length = (int)(rt_path_name(path) - path);
@@ -63,7 +60,7 @@ static rt_status synchronise_folder_of(const char *path)
     return status;
 }
 
-rt_status rt_durable_close(rt_durable_file *file, rt_status status)
+rt_status rt_durable_settle(rt_durable_file *file, rt_status status)
 {
     if (file->descriptor < 0)
         return status;
@@ -72,13 +69,22 @@ rt_status rt_durable_close(rt_durable_file *file, rt_status status)
     if (close(file->descriptor) && errno != EINTR && !status.code)
         status = cannot("close", file->temporary);
     file->descriptor = -1;
+    return status;
+}
+
+rt_status rt_durable_close(rt_durable_file *file, rt_status status)
+{
+    if (!file->made)
+        return status;
+    status = rt_durable_settle(file, status);
+    file->made = false;
     if (!status.code && rename(file->temporary, file->path))
         status = cannot("give its name to", file->path);
     if (status.code) {
         unlink(file->temporary);
         return status;
     }
-    return synchronise_folder_of(file->path);
+    return rt_durable_names(file->path);
 }
 
 rt_status rt_durable_text(const char *folder, const char *name, const char *text)

@@ -78,27 +78,35 @@ static bool is_part(const char *part, const char *words)
     return false;
 }
 
-static int cost_between(const char *a, const char *b)
+/* Initials count where they were written: those of a known name are the initials of very many
+ * words, lr of lora_rank. */
+static int cost_between(const char *written, const char *known)
 {
-    int longer = (int)(strlen(a) > strlen(b) ? strlen(a) : strlen(b));
-    int count = edits(a, b);
-    int cost = count <= (longer < 6 ? 1 : longer / 3) ? count * COST_OF_EDIT : FAR;
-    if (is_initials(a, b) || is_initials(b, a))
+    const int a = (int)strlen(written), b = (int)strlen(known);
+    const int longer = a > b ? a : b, shorter = least(a, b);
+    const int count = edits(written, known);
+    int cost = count <= longer / 3 ? count * COST_OF_EDIT : FAR;
+    if (is_initials(written, known))
         cost = least(cost, COST_OF_INITIALS);
-    if (is_part(a, b) || is_part(b, a))
+    if (2 * shorter >= longer && (is_part(written, known) || is_part(known, written)))
         cost = least(cost, COST_OF_PART);
     return cost;
 }
 
-void rt_nearest_try(rt_nearest *nearest, const char *name)
+void rt_nearest_try_as(rt_nearest *nearest, const char *spelled, const char *name)
 {
     char written[LONGEST + 1];
     char known[LONGEST + 1];
-    if (!copy_plain(written, nearest->written) || !copy_plain(known, name))
+    if (!copy_plain(written, nearest->written) || !copy_plain(known, spelled))
         return;
     int cost = cost_between(written, known);
     if (cost < (nearest->name ? nearest->cost : FAR)) {
         nearest->name = name;
         nearest->cost = cost;
     }
+}
+
+void rt_nearest_try(rt_nearest *nearest, const char *name)
+{
+    rt_nearest_try_as(nearest, name, name);
 }

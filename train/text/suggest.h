@@ -15,9 +15,12 @@ typedef struct rt_nearest {
     int cost;
 } rt_nearest;
 
-/* Near is: a few letters wrong, missing, too many or swapped (up to a third of
- * them); the initials of its words (lr for learning_rate), or the reverse; or a
- * word or more of it (num_layers for layers). The nearest wins, the first of equals. */
+/* Near is: a few letters wrong, missing, too many or swapped (up to a third of the longer name);
+ * the initials of its words (wd for weight_decay); or whole words that are at least half of the
+ * longer name (num_layers for layers). The nearest wins, the first of equals. */
 void rt_nearest_try(rt_nearest *nearest, const char *name);
+
+/* The same with a name that is also spelled otherwise: learning_rate for lr. */
+void rt_nearest_try_as(rt_nearest *nearest, const char *spelled, const char *name);
 
 #endif

@@ -1,7 +1,8 @@
 #ifndef ROTOR_TRAIN_TEXT_TEXT_FILE_H
 #define ROTOR_TRAIN_TEXT_TEXT_FILE_H
 
-/* Small text files, read and written as a whole. */
+/* Small text files, read and written as a whole; what must survive a power cut is written by
+ * rt_durable_text. */
 
 #include "core/status.h"
 
@@ -24,8 +25,9 @@ char *rt_read_text(const char *path);
 /* The same of at most `most` bytes, with their number; there may be zeros among them. */
 char *rt_read_bytes(const char *path, long most, size_t *count);
 
-/* Writes folder/name under a temporary name first, so that an older file of that name stays until
- * the new one is complete. RT_IO; RT_CONFIG if the path is too long. */
+/* Writes folder/name, of what can be drawn again, under a temporary name first, so that an older
+ * file of that name stays until the new one is complete. RT_IO; RT_CONFIG if the path is too
+ * long. */
 rt_status rt_write_text(const char *folder, const char *name, const char *text) RT_MUST_CHECK;
 
 #endif

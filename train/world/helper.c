@@ -2,15 +2,15 @@
 #include "train/world/helper.h"
 
 #include "core/memory.h"
+#include "data/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/types.h>
-#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* What a helper tells: the process of a job that it has started, or how it has ended. */
@@ -24,21 +24,6 @@ struct rt_helper {
     int to, from; /* pipes */
     pid_t job;    /* under way, or 0 */
 };
-
-/* A signal to all processes of the group is for the job: the helper stays to tell its end. */
-static void pass_over(int number)
-{
-    (void)number;
-}
-
-static void stay(void)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
-    struct sigaction action = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaction(numbers[i], &action, NULL);
-}
 
 static bool write_all(int fd, const void *data, size_t size)
 {
@@ -62,42 +47,68 @@ static bool read_all(int fd, void *data, size_t size)
     return true;
 }
 
-/* The job of a process whose launcher has gone ends as one that is asked to stop. */
-static pid_t start_job(rt_helper_job *job, const void *context, const char *text)
+/* ---- the life of the helper ---- */
+
+/* Those that ask for a stop are for the job: the helper stays to report its end. It blocks them,
+ * and SIGCHLD with them, so that it can wait for both. */
+static sigset_t block_signals(void)
 {
-    const pid_t process = fork();
-    if (process == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
-        _exit(job(context, text));
-    }
-    return process;
+    int numbers[RT_STOP_SIGNALS];
+    const int count = rt_process_stop_signals(numbers);
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGCHLD);
+    for (int i = 0; i < count; i++)
+        sigaddset(&blocked, numbers[i]);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    return blocked;
 }
 
-/* The life of the helper. */
+/* Signals that came while there was no job are for none. */
+static void forget_signals(const sigset_t *blocked)
+{
+    const struct timespec now = {0};
+    while (sigtimedwait(blocked, NULL, &now) > 0) {
+    }
+}
+
+static int wait_for(pid_t job, const sigset_t *blocked)
+{
+    int how;
+    while (!rt_process_ended(job, &how)) {
+        const int number = sigwaitinfo(blocked, NULL);
+        if (number > 0 && number != SIGCHLD)
+            kill(job, SIGTERM);
+    }
+    return how;
+}
+
+/* A job whose launcher has gone ends as one that is asked to stop. */
 static void serve(int from, int to, rt_helper_job *job, const void *context)
 {
     size_t size;
-    int how;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    stay();
+    const sigset_t blocked = block_signals();
     while (read_all(from, &size, sizeof size)) {
         char *text = rt_alloc(size, 1);
         if (!text || !read_all(from, text, size))
             return;
-        const pid_t process = start_job(job, context, text);
+        forget_signals(&blocked);
+        const pid_t process = rt_process_fork(SIGTERM);
+        if (process == 0)
+            _exit(job(context, text));
         rt_free(text);
         news started = {STARTED, (int)process};
         if (!write_all(to, &started, sizeof started))
             return;
         if (process < 0)
             continue;
-        while (waitpid(process, &how, 0) < 0 && errno == EINTR) {
-        }
-        news ended = {ENDED, how};
+        news ended = {ENDED, wait_for(process, &blocked)};
         if (!write_all(to, &ended, sizeof ended))
             return;
     }
 }
+
+/* ---- its master ---- */
 
 static void close_all(const int *fds, int count)
 {
@@ -114,7 +125,7 @@ rt_status rt_helper_begin(rt_helper **helper_new, rt_helper_job *job, const void
         return rt_out_of_memory("a helper");
     /* Closed on exec: a daemon that MPI starts must not keep them. */
     const bool first = !pipe2(pipes, O_CLOEXEC), second = first && !pipe2(pipes + 2, O_CLOEXEC);
-    h->process = second ? fork() : -1;
+    h->process = second ? rt_process_fork(SIGKILL) : -1;
     if (h->process == 0) {
         close(pipes[1]);
         close(pipes[2]);
@@ -139,9 +150,9 @@ void rt_helper_end(rt_helper *h)
 {
     if (!h)
         return;
+    int how;
     close(h->to);
-    while (waitpid(h->process, NULL, 0) < 0 && errno == EINTR) {
-    }
+    rt_process_wait(h->process, &how);
     close(h->from);
     rt_free(h);
 }

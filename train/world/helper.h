@@ -2,7 +2,9 @@
 #define ROTOR_TRAIN_WORLD_HELPER_H
 
 /* A child process that was made before MPI was started, and so forks without its threads and its
- * memory: it does jobs that are told by a text, one at a time, each in a process of its own. */
+ * memory: it does jobs that are told by a text, one at a time, each in a process of its own. A
+ * signal that asks it to stop goes to the job as SIGTERM; the helper itself ends with its master.
+ */
 
 #include "core/status.h"
 

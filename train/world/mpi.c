@@ -1,11 +1,10 @@
-#define _GNU_SOURCE /* sched_getaffinity */
 #include "train/world/world.h"
 
 #include "core/memory.h"
+#include "train/world/processors.h"
 
 #include <limits.h>
 #include <mpi.h>
-#include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,7 +16,7 @@ enum { HOST_SIZE = 256 };
 /* What tells processes that share processors. */
 typedef struct place {
     char host[HOST_SIZE];
-    cpu_set_t processors;
+    uint64_t processors; /* rt_processors_digest */
 } place;
 
 struct rt_world {
@@ -34,8 +33,7 @@ static place place_of_this_process(void)
     if (gethostname(here.host, sizeof here.host))
         strcpy(here.host, "?");
     here.host[HOST_SIZE - 1] = '\0';
-    if (sched_getaffinity(0, sizeof here.processors, &here.processors))
-        CPU_ZERO(&here.processors);
+    here.processors = rt_processors_digest();
     return here;
 }
 

@@ -1,0 +1,114 @@
+#!/bin/sh
+# What the pages name as code is there: files, programs, the commands of bench, and options. And each
+# table of measurements has the command that makes it, or says that there is none.
+#
+#     tests/check_pages.sh BUILD_FOLDER
+set -eu
+cd "$(dirname "$0")/.."
+build=$(cd "$1" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+fail() { # fail PAGE WHAT
+    echo "$1: $2" >&2
+    failed=1
+}
+
+# The code of a page, a line for each line of a block, and for each text between backticks.
+code_of() { # code_of PAGE
+    awk '
+        /^```/ { fenced = !fenced; next }
+        fenced || /^    / { print; next }
+        { text = text " " $0 }
+        END { n = split(text, parts, "`"); for (i = 2; i <= n; i += 2) print parts[i] }' "$1"
+}
+
+# Where a path is, with "build/" for the folder of the build; nothing for what is made by a command
+# of the page.
+place_of() { # place_of PATH
+    case $1 in
+    build/reference/* | build/text/ | *\** | *.deb) ;;
+    build/tests/*) ls tests/*/"${1##*/}.c" 2>/dev/null || echo "$build/${1#build/}" ;;
+    build/*) echo "$build/${1#build/}" ;;
+    *) echo "$1" ;;
+    esac
+}
+
+check_paths() { # check_paths PAGE
+    folders='bench|build|cmake|core|data|docs|experiments|io|models|ops|scripts|tests|train'
+    grep -oE "(^|[ ('\"=])(\./)?($folders)/[A-Za-z0-9_./*-]+" "$work/code" |
+        sed -E "s/^[ ('\"=]//; s/^\.\///; s/[.]$//" | sort -u >"$work/paths"
+    while read -r path; do
+        place=$(place_of "$path")
+        [ -z "$place" ] || [ -e "$place" ] || fail "$1" "there is no $path"
+    done <"$work/paths"
+}
+
+# What a command can be given: its help, or of a script its text.
+about() { # about COMMAND
+    case $1 in
+    build/bench) "$build/bench" --help ;;
+    train | build/train | build/train-f64) "$build/train" --help ;;
+    *) cat "$1" ;;
+    esac
+}
+
+# Each command of the code with what follows it, up to the next one: "COMMAND WORD", a line for each.
+check_commands() { # check_commands PAGE
+    tr '|;&()' '\n\n\n\n\n' <"$work/code" | awk '
+        {
+            command = ""
+            for (i = 1; i <= NF; i++) {
+                if ($i ~ /^(train|build\/(train|train-f64|bench)|(bench|scripts)\/[a-z-]+)$/) {
+                    command = $i
+                    if (command == "build/bench") print command, $(i + 1)
+                } else if (command != "" && $i ~ /^--[a-z]/) {
+                    sub(/[=,.:].*/, "", $i)
+                    print command, $i
+                }
+            }
+        }' | sort -u >"$work/words"
+    while read -r command word; do
+        case $command in
+        bench/* | scripts/*) [ -f "$command" ] || continue ;;
+        esac
+        case $word in
+        '') ;;
+        -*) about "$command" | grep -qE -- "$word([^a-z-]|\$)" || fail "$1" "$command has no $word" ;;
+        *) about "$command" | grep -qE "^  $word( |\$)" || fail "$1" "$command has no command $word" ;;
+        esac
+    done <"$work/words"
+}
+
+# Between a table and the one before it, or the heading, or within it.
+check_tables() { # check_tables PAGE
+    awk '
+        function close_table() {
+            if (table && !told) print "line " table ": the table has no command that makes it"
+            if (table) told = table = 0
+        }
+        /^#/ { close_table(); told = 0 }
+        /^\|/ && !table { table = NR }
+        !/^\|/ { close_table() }
+        /(bench|scripts)\/[a-z-]+( |`|$)/ || /build\/(bench|train)/ || /`ctest`/ { told = 1 }
+        /No command repeats this table/ { told = 1 }
+        END { close_table() }' "$1" >"$work/tables"
+    while read -r line; do
+        fail "$1" "$line"
+    done <"$work/tables"
+}
+
+# A page that adds something names files that are not there yet; tests/docs/follow does what it says.
+for page in README.md docs/*.md; do
+    code_of "$page" >"$work/code"
+    case $page in
+    docs/adding-*) ;;
+    *) check_paths "$page" ;;
+    esac
+    check_commands "$page"
+done
+for page in performance reliability many-machines; do
+    check_tables docs/$page.md
+done
+exit $failed

@@ -1,0 +1,113 @@
+/* Row kernels: the set of instructions that is chosen, and that every set computes the same. */
+
+#include "core/real.h"
+#include "core/row_kernels.h"
+#include "suite.h"
+
+#include <stddef.h>
+
+/* Whole numbers: each order of the sum has the same bits. */
+static RT_ROW_FUNCTION(double, weighted_sum, (const real *restrict x, size_t n), (x, n))
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)x[i] * (double)(i % 7);
+    return sum;
+}
+
+static RT_ROW_KERNEL(add_twice, (real *restrict y, const real *restrict x, size_t n), (y, x, n))
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] += 2 * x[i];
+}
+
+/* Says which set was compiled for the function it stands in. */
+static RT_ROW_FUNCTION(int, compiled_for_fma, (int unused), (unused))
+{
+    /* (1 + e)(1 - e) - 1 is -e^2 where multiply and add round once, and 0 where they round twice. */
+    volatile real e = RT_REAL_EPSILON;
+    const real a = 1 + e, b = 1 - e;
+    (void)unused;
+    return a * b - 1 != 0;
+}
+
+START_TEST(every_set_computes_the_same)
+{
+    enum { SIZE = 1003 };
+    static real x[SIZE], y[SIZE];
+    const rt_row_set before = rt_row_set_in_use;
+    for (int set = RT_ROWS_BASELINE; set <= RT_ROWS_AVX512; set++) {
+        if (!rt_row_set_works(set))
+            continue;
+        ck_assert(!rt_row_set_use(set).code);
+        ck_assert_str_eq(rt_row_kernels(), rt_row_set_name(set));
+        double wanted = 0;
+        for (size_t i = 0; i < SIZE; i++) {
+            x[i] = (real)(i % 11);
+            y[i] = 1;
+            wanted += (double)((i % 11) * (i % 7));
+        }
+        ck_assert_double_eq(weighted_sum(x, SIZE), wanted);
+        add_twice(y, x, SIZE);
+        for (size_t i = 0; i < SIZE; i++)
+            ck_assert_double_eq((double)y[i], (double)(1 + 2 * (i % 11)));
+    }
+    ck_assert(!rt_row_set_use(before).code);
+}
+END_TEST
+
+#if defined(__x86_64__)
+START_TEST(the_set_that_is_chosen_is_the_one_that_runs)
+{
+    const rt_row_set before = rt_row_set_in_use;
+    ck_assert(!rt_row_set_use(RT_ROWS_BASELINE).code);
+    ck_assert_int_eq(compiled_for_fma(0), 0);
+    if (rt_row_set_works(RT_ROWS_AVX2)) {
+        ck_assert(!rt_row_set_use(RT_ROWS_AVX2).code);
+        ck_assert_int_eq(compiled_for_fma(0), 1);
+    }
+    ck_assert(!rt_row_set_use(before).code);
+}
+END_TEST
+#endif
+
+START_TEST(the_best_set_is_chosen_at_the_start)
+{
+    if (getenv("ROTOR_ROW_KERNELS"))
+        return; /* another was asked for */
+    for (int set = rt_row_set_in_use + 1; set <= RT_ROWS_AVX512; set++)
+        ck_assert_msg(!rt_row_set_works(set), "%s is there, %s is in use", rt_row_set_name(set),
+                      rt_row_kernels());
+}
+END_TEST
+
+START_TEST(what_the_processor_lacks_is_refused)
+{
+    const rt_row_set before = rt_row_set_in_use;
+    for (int set = RT_ROWS_BASELINE; set <= RT_ROWS_AVX512; set++) {
+        const rt_status status = rt_row_set_use_named(rt_row_set_name(set));
+        ck_assert_int_eq(status.code, rt_row_set_works(set) ? RT_OK : RT_CONFIG);
+        if (status.code)
+            ck_assert_ptr_nonnull(strstr(status.message, rt_row_set_name(set)));
+        ck_assert(!rt_row_set_use(before).code);
+    }
+    const rt_status unknown = rt_row_set_use_named("MMX");
+    ck_assert_int_eq(unknown.code, RT_CONFIG);
+    ck_assert_ptr_nonnull(strstr(unknown.message, "AVX2"));
+    ck_assert(!rt_row_set_use_named(NULL).code && !rt_row_set_use_named("").code);
+    ck_assert_int_eq(rt_row_set_in_use, before);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("core: row kernels");
+    TCase *tests = leak_checked_case(suite, "row kernels");
+    tcase_add_test(tests, every_set_computes_the_same);
+#if defined(__x86_64__)
+    tcase_add_test(tests, the_set_that_is_chosen_is_the_one_that_runs);
+#endif
+    tcase_add_test(tests, the_best_set_is_chosen_at_the_start);
+    tcase_add_test(tests, what_the_processor_lacks_is_refused);
+    return run_suite(suite);
+}

@@ -1,0 +1,437 @@
+/* data.eval_file: where its windows lie, what is left for training, and evaluation alone. */
+
+#include "samples.h"
+
+/* Units that are all different: unit i has the id RT_FIRST_SYMBOL + i, as a byte or as an id. */
+enum { PLACES = 250, LENGTH = 8, WINDOW = LENGTH - 1 };
+enum { BYTES, TOKENS, KINDS };
+
+/* A run of units in a file; `place` is that of the first. */
+typedef struct piece {
+    const char *name;
+    int place, count;
+} piece;
+
+static void write_piece(int kind, piece p, char file[RT_FILE_LIST_SIZE])
+{
+    rt_data_options o;
+    uint8_t bytes[PLACES];
+    int64_t ids[PLACES];
+    for (int i = 0; i < p.count; i++) {
+        bytes[i] = (uint8_t)(p.place + i);
+        ids[i] = RT_FIRST_SYMBOL + p.place + i;
+    }
+    if (kind == TOKENS) {
+        write_ids(&o, (storage){0}, ids, (size_t)p.count);
+        ck_assert_int_eq(rename(in_folder("a"), in_folder(p.name)), 0);
+    } else {
+        write_file(in_folder(p.name), bytes, (size_t)p.count);
+    }
+    snprintf(file, RT_FILE_LIST_SIZE, "%s/%s%s", folder, p.name, kind == TOKENS ? ":/ids" : "");
+}
+
+/* Trained on all places; evaluated on 30 from 100 on and, of bytes, on 17 from 50 on. */
+static rt_data_options pieces(int kind)
+{
+    rt_data_options o = options_for(kind == TOKENS ? "tokens" : "text");
+    char second[RT_FILE_LIST_SIZE];
+    o.length = LENGTH;
+    o.vocab = RT_FIRST_SYMBOL + PLACES;
+    o.eval_fraction = 0.2;
+    write_piece(kind, (piece){"b", 100, 30}, o.eval_file);
+    if (kind == BYTES) {
+        write_piece(kind, (piece){"c", 50, 17}, second);
+        strcat(strcat(o.eval_file, " , "), second);
+    }
+    write_piece(kind, (piece){"a", 0, PLACES}, o.file);
+    return o;
+}
+
+/* The place where a row begins, which is one piece of a file. */
+static int place_of(const rt_batch *batch, int row)
+{
+    const int first = row * batch->length, place = original(batch, first + 1) - RT_FIRST_SYMBOL;
+    for (int t = 0; t < batch->length; t++)
+        ck_assert_int_eq(batch->mask[first + t], 1);
+    for (int t = 1; t < batch->length; t++)
+        ck_assert_int_eq(original(batch, first + t), RT_FIRST_SYMBOL + place + t - 1);
+    return place;
+}
+
+START_TEST(each_window_of_evaluation_lies_in_one_file)
+{
+    const int rows = _i == BYTES ? 6 : 4;
+    static const int places[] = {100, 107, 114, 121, 50, 57};
+    const rt_data_options o = pieces(_i);
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(2 * rows, LENGTH);
+    ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), rows);
+    rt_data_evaluation(data, 0, &batch);
+    for (int r = 0; r < 2 * rows; r++)
+        ck_assert_int_eq(place_of(&batch, r), places[r % rows]);
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+/* At this length the second file has no window. */
+START_TEST(a_file_without_a_window_at_another_length_is_passed_over)
+{
+    const rt_data_options o = pieces(_i);
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(2, 21);
+    ck_assert_int_eq(rt_data_evaluation_rows(data, 21), 1);
+    ck_assert_int_eq(rt_data_evaluation_rows(data, 32), 0);
+    ck_assert_int_eq(rt_data_short_texts(data).count, 0);
+    rt_data_evaluation(data, 0, &batch);
+    ck_assert_int_eq(place_of(&batch, 0), 100);
+    ck_assert_int_eq(place_of(&batch, 1), 100);
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+START_TEST(all_of_the_file_is_trained_on)
+{
+    enum { STARTS = PLACES - WINDOW + 1, ROWS = 20000 };
+    const rt_data_options o = pieces(_i);
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(ROWS, LENGTH);
+    int counts[STARTS] = {0};
+    rt_data_training(data, 3, 0, 0, &batch);
+    for (int r = 0; r < ROWS; r++) {
+        const int place = place_of(&batch, r);
+        ck_assert_int_lt(place, STARTS);
+        counts[place]++;
+    }
+    ck_assert_int_gt(counts[0], 0);
+    ck_assert_int_gt(counts[STARTS - 1], 0);
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+/* ---- files that cannot be evaluated ---- */
+
+static rt_status status_of(const rt_data_options *o)
+{
+    rt_data *data;
+    const rt_status status = rt_data_open(&data, o, NULL);
+    ck_assert((status.code == RT_OK) == (data != NULL));
+    rt_data_close(data);
+    return status;
+}
+
+START_TEST(a_file_for_evaluation_holds_a_window)
+{
+    rt_data_options o = pieces(_i);
+    write_piece(_i, (piece){"b", 0, WINDOW}, o.eval_file);
+    write_piece(_i, (piece){"a", 0, PLACES}, o.file);
+    ck_assert_int_eq(status_of(&o).code, RT_OK);
+    write_piece(_i, (piece){"b", 0, WINDOW - 1}, o.eval_file);
+    write_piece(_i, (piece){"a", 0, PLACES}, o.file);
+    is_data_error(status_of(&o), o.eval_file,
+                  _i == BYTES
+                      ? ": data.eval_file must hold 7 bytes at least (data.length 8); there "
+                        "are 6"
+                      : ": data.eval_file must hold 7 ids at least (data.length 8); there "
+                        "are 6");
+}
+END_TEST
+
+START_TEST(a_file_for_training_needs_no_tail)
+{
+    rt_data_options o = pieces(_i);
+    write_piece(_i, (piece){"a", 0, WINDOW}, o.file);
+    ck_assert_int_eq(status_of(&o).code, RT_OK);
+    write_piece(_i, (piece){"a", 0, WINDOW - 1}, o.file);
+    is_data_error(status_of(&o), o.file,
+                  _i == BYTES ? ": data.length 8 needs 7 bytes for training; there are 6"
+                              : ": data.length 8 needs 7 ids for training; there are 6");
+}
+END_TEST
+
+START_TEST(each_file_for_evaluation_is_there_and_not_empty)
+{
+    rt_data_options o = pieces(BYTES);
+    write_file(in_folder("c"), "", 0);
+    is_data_error(status_of(&o), in_folder("c"),
+                  ": data.eval_file must hold text; the file is empty");
+    unlink(in_folder("c"));
+    is_data_error(status_of(&o), in_folder("c"), ": No such file or directory (data.eval_file)");
+    snprintf(o.eval_file, sizeof o.eval_file, "%s,", in_folder("b"));
+    const rt_status status = status_of(&o);
+    ck_assert_int_eq(status.code, RT_CONFIG);
+    ck_assert_str_eq(status.message, "data.eval_file must name a file; got an empty name");
+}
+END_TEST
+
+START_TEST(ids_for_evaluation_are_in_the_vocabulary)
+{
+    rt_data_options o = pieces(TOKENS);
+    o.vocab = RT_FIRST_SYMBOL + 129;
+    write_piece(TOKENS, (piece){"a", 0, 129}, o.file);
+    is_data_error(status_of(&o), o.eval_file,
+                  ": data.eval_file must hold ids from 0 to 132 (data.vocab 133); got 133 at index "
+                  "29");
+    strcpy(o.eval_file, "b.h5");
+    const rt_status status = status_of(&o);
+    ck_assert_int_eq(status.code, RT_CONFIG);
+    ck_assert_str_eq(status.message,
+                     "data.eval_file must name a file and a data set for tokens, as "
+                     "in ids.h5:/train; got 'b.h5'");
+}
+END_TEST
+
+static rt_data_options characters(const char *training, const char *evaluation)
+{
+    rt_data_options o = options_for("text");
+    o.length = 3;
+    o.level = RT_LEVEL_CHAR;
+    set_file(&o, write_file(in_folder("a"), training, strlen(training)));
+    snprintf(o.eval_file, sizeof o.eval_file, "%s",
+             write_file(in_folder("b"), evaluation, strlen(evaluation)));
+    return o;
+}
+
+/* The characters are those of data.file; what else is evaluated on is told by itself. */
+START_TEST(the_vocabulary_is_that_of_the_training)
+{
+    const rt_data_options o = characters("abcabc", "abxcyx");
+    rt_data *data = opened(&o);
+    ck_assert_int_eq(rt_data_vocab(data), RT_FIRST_SYMBOL + 1 + 3);
+    ck_assert_uint_eq(rt_data_unknown(data).count, 0);
+    const rt_unknown unknown = rt_data_evaluation_unknown(data);
+    ck_assert(unknown.count == 3 && unknown.at == 2);
+    ck_assert_str_eq(unknown.name, "'x'");
+    rt_data_close(data);
+}
+END_TEST
+
+START_TEST(a_text_in_other_characters_altogether_is_refused)
+{
+    const rt_data_options o = characters("abcabc", "xyzxyz"), broken = characters("abc", "a\xff");
+    write_file(in_folder("b"), "xyzxyz", 6);
+    is_data_error(status_of(&o), o.eval_file,
+                  ": data.eval_file holds nothing that the vocabulary has");
+    write_file(in_folder("b"), "ab\xff", 3);
+    const rt_status status = status_of(&broken);
+    ck_assert_int_eq(status.code, RT_DATA);
+    ck_assert_msg(strstr(status.message, "/b: ") && strstr(status.message, "0xff"), "%s",
+                  status.message);
+}
+END_TEST
+
+START_TEST(all_files_are_listed)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    char path[RT_PATH_SIZE];
+    rt_data_options o = pieces(_i);
+    const int count = _i == BYTES ? 3 : 2;
+    for (int i = 0; i < count; i++) {
+        ck_assert(rt_data_file_at(&o, i, path));
+        ck_assert_str_eq(path, in_folder(names[i]));
+    }
+    ck_assert(!rt_data_file_at(&o, count, path));
+    snprintf(o.eval_file, sizeof o.eval_file, "%s:/more", in_folder("a"));
+    if (_i == TOKENS) /* another data set of the same file */
+        ck_assert(!rt_data_file_at(&o, 1, path));
+}
+END_TEST
+
+/* ---- evaluation alone ---- */
+
+static rt_data *evaluated(const rt_data_options *o)
+{
+    rt_data *data;
+    const rt_status status = rt_data_open_evaluation(&data, o, (rt_data_meaning){0});
+    ck_assert_msg(status.code == RT_OK, "%s", status.message);
+    return data;
+}
+
+START_TEST(evaluation_alone_draws_what_a_training_evaluates)
+{
+    rt_data_options o = pieces(_i);
+    const int rows = _i == BYTES ? 6 : 4;
+    rt_data *data = opened(&o);
+    rt_batch expected = new_batch(rows, LENGTH), batch = new_batch(rows, LENGTH);
+    rt_data_evaluation(data, 0, &expected);
+    rt_data_close(data);
+    unlink(in_folder("a"));
+    for (int i = 0; i < 2; i++) {
+        data = evaluated(&o);
+        ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), rows);
+        ck_assert(!rt_data_varies(data));
+        rt_data_evaluation(data, 0, &batch);
+        ck_assert(same_rows(&batch, 0, &expected, 0, rows));
+        rt_data_close(data);
+        *o.file = '\0';
+    }
+    free_batch(expected);
+    free_batch(batch);
+}
+END_TEST
+
+/* Five units where a window has seven: [CLS], the five, and padding. */
+static void is_short_row(const rt_batch *batch, int row, int place)
+{
+    const int first = row * batch->length;
+    for (int t = 0; t < batch->length; t++) {
+        ck_assert_int_eq(batch->mask[first + t], t <= 5);
+        ck_assert_int_eq(batch->ids[first + t], t == 0   ? RT_ID_CLS
+                                                : t <= 5 ? RT_FIRST_SYMBOL + place + t - 1
+                                                         : RT_ID_PAD);
+        ck_assert_int_eq(batch->labels[first + t],
+                         t < 5 ? RT_FIRST_SYMBOL + place + t : RT_NO_LABEL);
+    }
+}
+
+START_TEST(a_short_text_is_evaluated_as_one_shorter_sequence)
+{
+    rt_data_options o = pieces(_i);
+    o.objective = RT_OBJECTIVE_LM;
+    write_piece(_i, (piece){"b", 30, 5}, o.eval_file);
+    rt_data *data = evaluated(&o);
+    rt_batch batch = new_batch(2, LENGTH);
+    ck_assert(rt_data_varies(data));
+    ck_assert_uint_eq(rt_data_short_texts(data).count, 1);
+    ck_assert_uint_eq(rt_data_short_texts(data).least, 5);
+    ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), 1);
+    ck_assert_int_eq(rt_data_evaluation_rows(data, 100), 1);
+    ck_assert_int_eq(rt_data_evaluation_rows(data, 3), 2);
+    rt_data_evaluation(data, 0, &batch);
+    is_short_row(&batch, 0, 30);
+    is_short_row(&batch, 1, 30);
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+START_TEST(a_short_tail_is_evaluated_and_an_empty_one_is_not)
+{
+    rt_data_options o = pieces(_i);
+    rt_data *data;
+    *o.eval_file = '\0';
+    o.objective = RT_OBJECTIVE_LM;
+    write_piece(_i, (piece){"a", 0, 9}, o.file);
+    o.eval_fraction = 0.6;
+    data = evaluated(&o);
+    rt_batch batch = new_batch(1, LENGTH);
+    rt_data_evaluation(data, 0, &batch);
+    is_short_row(&batch, 0, 4);
+    free_batch(batch);
+    rt_data_close(data);
+    o.eval_fraction = 0.1;
+    is_data_error(rt_data_open_evaluation(&data, &o, (rt_data_meaning){0}), o.file,
+                  _i == BYTES
+                      ? ": data.eval_fraction 0.1 leaves none of its 9 bytes for evaluation; "
+                        "data.eval_fraction=0 evaluates all of them"
+                      : ": data.eval_fraction 0.1 leaves none of its 9 ids for evaluation; "
+                        "data.eval_fraction=0 evaluates all of them");
+    ck_assert(!data);
+}
+END_TEST
+
+/* ---- labelled data ---- */
+
+static rt_data_options labelled(const char *training, const char *evaluation)
+{
+    rt_data_options o = options_for("classify");
+    o.level = RT_LEVEL_CHAR;
+    set_file(&o, write_file(in_folder("a.tsv"), training, strlen(training)));
+    snprintf(o.eval_file, sizeof o.eval_file, "%s",
+             write_file(in_folder("b.tsv"), evaluation, strlen(evaluation)));
+    return o;
+}
+
+START_TEST(what_rows_for_evaluation_lack_is_told_by_itself)
+{
+    const rt_data_options o = labelled("text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\naxx\ty\n");
+    rt_data *data = opened(&o);
+    const rt_unknown unknown = rt_data_evaluation_unknown(data);
+    ck_assert_uint_eq(rt_data_unknown(data).count, 0);
+    ck_assert_uint_eq(unknown.count, 2);
+    ck_assert_uint_eq(unknown.at, strlen("text\tlabel\na"));
+    rt_data_close(data);
+}
+END_TEST
+
+/* The labels and the vocabulary are those of the model. */
+START_TEST(evaluation_alone_reads_its_own_rows)
+{
+    rt_data_options o = labelled("text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\ndd\ty\n");
+    rt_data *first = opened(&o), *data;
+    const rt_data_meaning meaning = {.vocabulary = rt_data_vocabulary(first),
+                                     .labels = rt_data_labels(first)};
+    unlink(o.file);
+    ck_assert_int_eq(rt_data_open_evaluation(&data, &o, meaning).code, RT_OK);
+    rt_batch b = new_batch(1, 4);
+    ck_assert_int_eq(rt_data_evaluation_rows(data, 4), 1);
+    rt_data_evaluation(data, 0, &b);
+    ck_assert_int_eq(b.labels[0], 1);
+    ck_assert_int_eq(b.ids[1], b.ids[2]);
+    free_batch(b);
+    rt_data_close(data);
+    rt_data_close(first);
+}
+END_TEST
+
+START_TEST(evaluation_alone_needs_no_row_for_training)
+{
+    rt_data_options o = labelled("text\tlabel\na\tx\nb\ty\n", "");
+    rt_data *data;
+    *o.eval_file = '\0';
+    o.eval_fraction = 1 - 1e-9;
+    ck_assert_int_eq(status_of(&o).code, RT_DATA);
+    data = evaluated(&o);
+    ck_assert_int_eq(rt_data_evaluation_rows(data, 4), 2);
+    rt_data_close(data);
+    o.eval_fraction = 1e-9;
+    is_data_error(rt_data_open_evaluation(&data, &o, (rt_data_meaning){0}), o.file,
+                  ": of its 2 rows none is for evaluation (data.eval_fraction 1e-09); "
+                  "data.eval_fraction=0 evaluates all of them");
+}
+END_TEST
+
+/* Each request for memory fails once. */
+START_TEST(a_source_with_a_file_for_evaluation_is_opened_or_not)
+{
+    const rt_data_options o =
+        _i ? labelled("text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\ndd\ty\n") : pieces(BYTES);
+    rt_data *data = NULL;
+    size_t n = 0;
+    while (!data) {
+        rt_memory_fail_at(++n);
+        const rt_status status = rt_data_open(&data, &o, NULL);
+        rt_memory_fail_at(0);
+        ck_assert_int_eq(status.code, data ? RT_OK : RT_MEMORY);
+    }
+    ck_assert_uint_gt(n, 4);
+    rt_data_close(data);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("files for evaluation");
+    TCase *tests = leak_checked_case(suite, "files for evaluation");
+    tcase_add_checked_fixture(tests, make_folder, remove_folder);
+    tcase_add_loop_test(tests, each_window_of_evaluation_lies_in_one_file, 0, KINDS);
+    tcase_add_loop_test(tests, a_file_without_a_window_at_another_length_is_passed_over, 0, KINDS);
+    tcase_add_loop_test(tests, all_of_the_file_is_trained_on, 0, KINDS);
+    tcase_add_loop_test(tests, a_file_for_evaluation_holds_a_window, 0, KINDS);
+    tcase_add_loop_test(tests, a_file_for_training_needs_no_tail, 0, KINDS);
+    tcase_add_test(tests, each_file_for_evaluation_is_there_and_not_empty);
+    tcase_add_test(tests, ids_for_evaluation_are_in_the_vocabulary);
+    tcase_add_test(tests, the_vocabulary_is_that_of_the_training);
+    tcase_add_test(tests, a_text_in_other_characters_altogether_is_refused);
+    tcase_add_loop_test(tests, all_files_are_listed, 0, KINDS);
+    tcase_add_loop_test(tests, evaluation_alone_draws_what_a_training_evaluates, 0, KINDS);
+    tcase_add_loop_test(tests, a_short_text_is_evaluated_as_one_shorter_sequence, 0, KINDS);
+    tcase_add_loop_test(tests, a_short_tail_is_evaluated_and_an_empty_one_is_not, 0, KINDS);
+    tcase_add_test(tests, what_rows_for_evaluation_lack_is_told_by_itself);
+    tcase_add_test(tests, evaluation_alone_reads_its_own_rows);
+    tcase_add_test(tests, evaluation_alone_needs_no_row_for_training);
+    tcase_add_loop_test(tests, a_source_with_a_file_for_evaluation_is_opened_or_not, 0, 2);
+    return run_suite(suite);
+}

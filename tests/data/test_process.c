@@ -1,0 +1,368 @@
+/* A process is normal whatever it inherits, and so are its children. */
+
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, syscall */
+
+#include "data/process.h"
+
+#include "suite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* In the place of that of the C library: the parent of an orphan has ended before it was asked
+ * for. */
+static bool orphan;
+
+pid_t getppid(void)
+{
+    return orphan ? 1 : (pid_t)syscall(SYS_getppid);
+}
+
+/* How a process ends that does this. */
+static int ending_of(void (*life)(void))
+{
+    int how;
+    const pid_t child = fork();
+    if (child == 0) {
+        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+        signal(SIGTERM, SIG_DFL); /* Check has a handler */
+        life();
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &how, 0), child);
+    return how;
+}
+
+#define expect_exit_of(life, code)                                                                 \
+    do {                                                                                           \
+        const int how = ending_of(life);                                                           \
+        ck_assert_msg(WIFEXITED(how), "ended by signal %d", WTERMSIG(how));                        \
+        ck_assert_int_eq(WEXITSTATUS(how), code);                                                  \
+    } while (0)
+
+#define expect_signal_of(life, number)                                                             \
+    do {                                                                                           \
+        const int how = ending_of(life);                                                           \
+        ck_assert_msg(WIFSIGNALED(how), "ended with code %d", WEXITSTATUS(how));                   \
+        ck_assert_int_eq(WTERMSIG(how), number);                                                   \
+    } while (0)
+
+static void require(bool holds, int code)
+{
+    if (!holds)
+        _exit(code);
+}
+
+static bool has_empty_mask(void)
+{
+    sigset_t now;
+    sigprocmask(SIG_SETMASK, NULL, &now);
+    int blocked = 0;
+    for (int number = 1; number < 32; number++)
+        blocked += sigismember(&now, number);
+    return !blocked;
+}
+
+static void block_all(void)
+{
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+}
+
+static bool handled_as(int number, void (*how)(int))
+{
+    struct sigaction now;
+    return !sigaction(number, NULL, &now) && now.sa_handler == how;
+}
+
+/* ---- inherited state ---- */
+
+static void wait_with_children_ignored(void)
+{
+    int how;
+    signal(SIGCHLD, SIG_IGN);
+    rt_process_normalize();
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(7);
+    require(waitpid(child, &how, 0) == child, 1);
+    require(WIFEXITED(how) && WEXITSTATUS(how) == 7, 2);
+}
+
+START_TEST(children_are_waited_for_although_they_were_ignored)
+{
+    expect_exit_of(wait_with_children_ignored, 0);
+}
+END_TEST
+
+static void write_to_nobody(void)
+{
+    int ends[2];
+    signal(SIGPIPE, SIG_IGN);
+    rt_process_normalize();
+    require(!pipe(ends) && !close(ends[0]), 1);
+    if (write(ends[1], "", 1) < 0)
+        _exit(2);
+}
+
+START_TEST(a_pipe_without_a_reader_ends_who_writes_although_that_was_ignored)
+{
+    expect_signal_of(write_to_nobody, SIGPIPE);
+}
+END_TEST
+
+static void write_beyond_the_limit(void)
+{
+    char path[] = "/tmp/rotor-process-XXXXXX";
+    signal(SIGXFSZ, SIG_DFL);
+    rt_process_normalize();
+    const int file = mkstemp(path);
+    require(file >= 0 && !unlink(path), 1);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){3, 3});
+    require(write(file, "abcdef", 6) == 3, 2);
+    require(write(file, "def", 3) < 0 && errno == EFBIG, 3);
+}
+
+START_TEST(a_file_that_may_not_grow_is_an_error_of_the_write)
+{
+    expect_exit_of(write_beyond_the_limit, 0);
+}
+END_TEST
+
+static void unblock(void)
+{
+    block_all();
+    rt_process_normalize();
+    require(has_empty_mask(), 1);
+}
+
+START_TEST(signals_that_were_blocked_are_not)
+{
+    expect_exit_of(unblock, 0);
+}
+END_TEST
+
+/* Each set of closed streams is a number of three bits. */
+static int closed;
+
+static void open_with_closed_streams(void)
+{
+    char byte;
+    for (int stream = 0; stream < 3; stream++)
+        if (closed >> stream & 1)
+            close(stream);
+    rt_process_normalize();
+    require(open("/dev/null", O_RDONLY) > STDERR_FILENO, 1);
+    require(!(closed & 1) || !read(STDIN_FILENO, &byte, 1), 2);
+    for (int stream = 1; stream < 3; stream++)
+        require(!(closed >> stream & 1) || (write(stream, "x", 1) < 0 && errno == EBADF), 3);
+}
+
+START_TEST(nothing_is_opened_in_the_place_of_a_closed_stream)
+{
+    closed = _i;
+    expect_exit_of(open_with_closed_streams, 0);
+}
+END_TEST
+
+/* nohup, and a shell for a program in the background. */
+static void normalize_in_the_background(void)
+{
+    int numbers[RT_STOP_SIGNALS];
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
+    rt_process_normalize();
+    require(handled_as(SIGHUP, SIG_IGN) && handled_as(SIGINT, SIG_IGN), 1);
+    require(handled_as(SIGQUIT, SIG_IGN), 2);
+    const int count = rt_process_stop_signals(numbers);
+    require(count == RT_STOP_SIGNALS - 1, 3);
+    for (int i = 0; i < count; i++)
+        require(numbers[i] != SIGHUP, 4);
+    signal(SIGHUP, SIG_DFL);
+    require(rt_process_stop_signals(numbers) == RT_STOP_SIGNALS, 5);
+}
+
+START_TEST(what_nohup_ignores_stays_ignored)
+{
+    expect_exit_of(normalize_in_the_background, 0);
+}
+END_TEST
+
+/* ---- children ---- */
+
+/* The child ends once its parent can wait for it. */
+static void fork_with_all_of_it(void)
+{
+    int how, ends[2];
+    char byte;
+    require(!pipe(ends), 1);
+    signal(SIGCHLD, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_DFL);
+    block_all();
+    close(STDIN_FILENO);
+    const pid_t child = rt_process_fork(SIGKILL);
+    if (child == 0) {
+        require(handled_as(SIGCHLD, SIG_DFL) && handled_as(SIGPIPE, SIG_DFL), 2);
+        require(handled_as(SIGXFSZ, SIG_IGN), 3);
+        require(has_empty_mask(), 4);
+        require(fcntl(STDIN_FILENO, F_GETFD) >= 0, 5);
+        require(!close(ends[1]) && !read(ends[0], &byte, 1), 6);
+        _exit(7);
+    }
+    signal(SIGCHLD, SIG_DFL);
+    close(ends[1]);
+    require(rt_process_wait(child, &how) && WIFEXITED(how), 8);
+    _exit(WEXITSTATUS(how));
+}
+
+START_TEST(a_child_is_normal_whatever_its_parent_is)
+{
+    expect_exit_of(fork_with_all_of_it, 7);
+}
+END_TEST
+
+static void fork_as_an_orphan(void)
+{
+    int how;
+    orphan = true;
+    const pid_t child = rt_process_fork(SIGTERM);
+    if (child == 0)
+        _exit(0);
+    require(rt_process_wait(child, &how), 1);
+    require(WIFSIGNALED(how) && WTERMSIG(how) == SIGTERM, 2);
+}
+
+START_TEST(a_child_whose_parent_has_ended_already_ends)
+{
+    expect_exit_of(fork_as_an_orphan, 0);
+}
+END_TEST
+
+static volatile sig_atomic_t heard;
+
+static void hear(int number)
+{
+    heard = number;
+}
+
+/* Its parent kills itself once the child can hear; what it has heard is seen in shared memory. */
+START_TEST(a_child_gets_its_signal_when_its_parent_is_killed)
+{
+    const struct timespec moment = {0, 2000000L};
+    volatile int *state =
+        mmap(NULL, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const pid_t parent = fork();
+    if (parent == 0) {
+        const pid_t child = rt_process_fork(SIGTERM);
+        if (child == 0) {
+            signal(SIGTERM, hear);
+            *state = -1;
+            alarm(30);
+            while (!heard)
+                nanosleep(&moment, NULL);
+            *state = heard;
+            _exit(0);
+        }
+        while (*state != -1)
+            nanosleep(&moment, NULL);
+        raise(SIGKILL);
+    }
+    ck_assert_int_eq(waitpid(parent, NULL, 0), parent);
+    for (int i = 0; i < 5000 && *state <= 0; i++)
+        nanosleep(&moment, NULL);
+    ck_assert_int_eq(*state, SIGTERM);
+    munmap((void *)state, sizeof *state);
+}
+END_TEST
+
+START_TEST(a_child_that_cannot_be_waited_for_has_ended_with_exit_code_1)
+{
+    int how = -1, how_of_wait = -1;
+    signal(SIGCHLD, SIG_IGN);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    ck_assert(!rt_process_wait(child, &how_of_wait));
+    ck_assert(rt_process_ended(child, &how));
+    signal(SIGCHLD, SIG_DFL);
+    ck_assert(WIFEXITED(how_of_wait) && WIFEXITED(how));
+    ck_assert_int_eq(WEXITSTATUS(how_of_wait), 1);
+    ck_assert_int_eq(WEXITSTATUS(how), 1);
+}
+END_TEST
+
+START_TEST(a_child_has_not_ended_before_it_has)
+{
+    int how = -1, ends[2];
+    ck_assert(!pipe(ends));
+    const pid_t child = rt_process_fork(SIGKILL);
+    if (child == 0) {
+        char byte;
+        close(ends[1]);
+        _exit(read(ends[0], &byte, 1) == 0 ? 9 : 1);
+    }
+    ck_assert(!rt_process_ended(child, &how));
+    close(ends[0]);
+    close(ends[1]);
+    ck_assert(rt_process_wait(child, &how));
+    ck_assert_int_eq(WEXITSTATUS(how), 9);
+}
+END_TEST
+
+/* A shell that signals itself goes on where the signal is ignored. */
+static void become_a_shell_that_is_signalled(const char *command)
+{
+    char *const arguments[] = {(char *)"sh", (char *)"-c", (char *)command, NULL};
+    rt_process_normalize();
+    block_all();
+    rt_process_exec(arguments);
+    _exit(1);
+}
+
+static void become_a_writer(void)
+{
+    become_a_shell_that_is_signalled("kill -XFSZ $$; exit 2");
+}
+
+static void become_a_printer(void)
+{
+    become_a_shell_that_is_signalled("kill -PIPE $$; exit 2");
+}
+
+START_TEST(another_program_has_its_signals)
+{
+    expect_signal_of(become_a_writer, SIGXFSZ);
+    expect_signal_of(become_a_printer, SIGPIPE);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("process");
+    TCase *tests = leak_checked_case(suite, "process");
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, children_are_waited_for_although_they_were_ignored);
+    tcase_add_test(tests, a_pipe_without_a_reader_ends_who_writes_although_that_was_ignored);
+    tcase_add_test(tests, a_file_that_may_not_grow_is_an_error_of_the_write);
+    tcase_add_test(tests, signals_that_were_blocked_are_not);
+    tcase_add_loop_test(tests, nothing_is_opened_in_the_place_of_a_closed_stream, 0, 8);
+    tcase_add_test(tests, what_nohup_ignores_stays_ignored);
+    tcase_add_test(tests, a_child_is_normal_whatever_its_parent_is);
+    tcase_add_test(tests, a_child_whose_parent_has_ended_already_ends);
+    tcase_add_test(tests, a_child_gets_its_signal_when_its_parent_is_killed);
+    tcase_add_test(tests, a_child_that_cannot_be_waited_for_has_ended_with_exit_code_1);
+    tcase_add_test(tests, a_child_has_not_ended_before_it_has);
+    tcase_add_test(tests, another_program_has_its_signals);
+    return run_suite(suite);
+}

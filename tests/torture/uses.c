@@ -1,0 +1,154 @@
+/* What a trained run is used for, in the folder "straight": with other keys than its own, and as a
+ * folder that is exported over another one while the program is killed. */
+
+#include "torture/torture.h"
+
+#include "train/config/keys.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_KILLS = 4 };
+
+#define FINISHED "%s/templates/runs/rope/checkpoints/step-%08d.h5"
+
+/* ---- other keys ---- */
+
+static void add_override(trial *t, command *c)
+{
+    char value[RT_FILE_LIST_SIZE], name[RT_KEY_NAME_SIZE];
+    int count = 0;
+    while (rt_key_at(count))
+        count++;
+    const int key = draw(t, count);
+    if (draw_value(t, key, true, value))
+        add_word(c, "%s=%.200s", rt_key_full_name(rt_key_at(key), name), value);
+}
+
+void use_otherwise(trial *t, const drawn_config *d)
+{
+    static const char *const uses[] = {"--eval", "--eval", "--decay", "--print-config"};
+    for (int i = 0; i < 2; i++) {
+        const char *use = draw_of(t, uses);
+        command c = train_command("straight");
+        add_word(&c, "%s", use);
+        if (chance(t, 50)) {
+            add_word(&c, "--checkpoint");
+            add_word(&c, "runs/%s", d->config.run.name);
+        } else {
+            add_word(&c, "../config.ini");
+        }
+        for (int n = 1 + draw(t, 3); n > 0; n--)
+            add_override(t, &c);
+        run_command(t, &c, "0 2 3 4 5 7");
+    }
+}
+
+/* ---- exports ---- */
+
+static command export_command(const char *from, const char *to)
+{
+    command c = train_command("straight");
+    add_word(&c, "--checkpoint");
+    add_word(&c, "%s", from);
+    add_word(&c, "--export");
+    add_word(&c, "%s", to);
+    add_word(&c, "--overwrite");
+    return c;
+}
+
+static bool have_same(const trial *t, const char *one, const char *other, const char *name)
+{
+    char path[TORTURE_PATH_SIZE];
+    size_t size = 0, other_size = 0;
+    path_in(t, path, "straight/%s/%s", one, name);
+    char *bytes = read_text(path, &size);
+    path_in(t, path, "straight/%s/%s", other, name);
+    char *other_bytes = read_text(path, &other_size);
+    const bool same =
+        bytes && other_bytes && size == other_size && !memcmp(bytes, other_bytes, size);
+    free(bytes);
+    free(other_bytes);
+    return same;
+}
+
+static bool is_whole(const trial *t, const char *one, const char *other)
+{
+    return have_same(t, one, other, "config.json") && have_same(t, one, other, "model.safetensors");
+}
+
+/* Whatever happened to it, it is one model or the other, and is read; beside other files it may be
+ * on its way. */
+static void look_at_export(trial *t, bool alone)
+{
+    if (alone && !is_whole(t, "out", "older") && !is_whole(t, "out", "newer"))
+        find(t, "after a kill the folder of an export holds neither the older nor the newer model");
+    if (!is_there(t, "straight/out/config.json"))
+        return;
+    command c = train_command("straight");
+    add_word(&c, "--checkpoint");
+    add_word(&c, "out");
+    add_word(&c, "--print-config");
+    run_command(t, &c, "0");
+}
+
+static void kill_exports(trial *t, const char *newer, double seconds)
+{
+    const bool alone = chance(t, 70);
+    if (!alone)
+        make_folder(t, "straight/out/notes");
+    for (int kills = 1 + draw(t, MOST_KILLS); kills > 0 && !t->finds; kills--) {
+        const bool itself = chance(t, 30) && is_there(t, "straight/out/config.json");
+        command c = export_command(itself ? "out" : newer, "out");
+        c.signal = chance(t, 80) ? SIGKILL : SIGTERM;
+        c.after = 1.2 * seconds * draw_uniform(t);
+        const int code = run_command(t, &c, "0");
+        if (itself) /* as it is read, it may be written otherwise */
+            return;
+        if (code >= 0)
+            look_at_export(t, alone);
+    }
+    command c = export_command(newer, "out");
+    if (!t->finds && run_command(t, &c, "0") == 0 && !is_whole(t, "out", "newer"))
+        find(t, "an export after kills is another one than one without");
+    if (is_there(t, "straight/out/.rotor-export") || is_there(t, "straight/.out.rotor-export"))
+        find(t, "an export after kills leaves a staging folder");
+}
+
+/* The exit code of the export of the newer one. */
+static int export_two(trial *t, const char *older, const char *newer)
+{
+    command c = export_command(newer, "newer");
+    const int code = run_command(t, &c, "0 2 5");
+    const double seconds = t->seconds;
+    if (code)
+        return code;
+    c = export_command(older, "older");
+    if (run_command(t, &c, "0 5") != 0)
+        return code;
+    c = export_command(older, "out");
+    if (run_command(t, &c, "0") == 0)
+        kill_exports(t, newer, seconds);
+    c = export_command("newer", "newer"); /* over what it is read from */
+    if (!t->finds)
+        run_command(t, &c, "0");
+    return code;
+}
+
+/* Of the run itself, if it can be exported; else, in some, of a finished run that can. */
+void export_over_exports(trial *t, const drawn_config *d)
+{
+    char older[TORTURE_PATH_SIZE], newer[TORTURE_PATH_SIZE];
+    const char *run = d->config.run.name;
+    const checkpoints found = find_checkpoints(t, "straight", run);
+    snprintf(older, sizeof older, "runs/%s/checkpoints/step-%08ld.h5", run, found.oldest);
+    snprintf(newer, sizeof newer, "runs/%s/checkpoints/step-%08ld.h5", run, found.newest);
+    if (found.newest >= 0 && export_two(t, older, newer) != 2)
+        return;
+    snprintf(older, sizeof older, FINISHED, t->base, 4);
+    snprintf(newer, sizeof newer, FINISHED, t->base, 6);
+    if (chance(t, 40))
+        export_two(t, older, newer);
+}

@@ -1,0 +1,270 @@
+/* Whatever state a training can come to is saved, and what was saved is loaded: models of random
+ * keys, trained for a few steps at rates at which theta crosses 0, each started from the one before
+ * where that is possible, or from a theta of its own. */
+
+#include "config_loading.h"
+#include "scratch.h"
+
+#include "core/random.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/step/trainer.h"
+
+enum { STATES = 50, MOST_STEPS = 4, KEYS_SIZE = 4096 };
+
+/* ---- what is drawn ---- */
+
+typedef struct dice {
+    uint64_t seed, thrown;
+} dice;
+
+static int below(dice *d, int n)
+{
+    return (int)rt_random_below((rt_random){d->seed, 0, RT_STREAM_CHECK}, d->thrown++, (uint32_t)n);
+}
+
+/* What keeps the shapes of all parameters can be drawn again for a model that starts from another.
+ */
+static const struct {
+    const char *key;
+    const char *values[6]; /* the first is drawn as often as all others together */
+    bool again;
+} choices[] = {
+    {"theta.learn", {"yes", "no"}, true},
+    {"theta.form", {"raw", "log"}, true},
+    {"theta.scope", {"layer", "model", "head"}, false},
+    {"theta.init", {"frequencies", "perturbed", "uniform"}, true},
+    {"theta.lr_scale", {"1", "10", "0"}, true},
+    {"model.kind", {"roformer", "decoder"}, false},
+    {"model.layers", {"1", "2", "3"}, false},
+    {"model.heads", {"2", "1", "4"}, false},
+    {"model.kv_heads", {"0", "1"}, false},
+    {"model.embedding_dim", {"0", "4"}, false},
+    {"model.norm", {"post", "pre"}, false},
+    {"model.norm_kind", {"layer", "rms"}, false},
+    {"model.ffn", {"plain", "swiglu"}, false},
+    {"model.bias", {"yes", "no"}, false},
+    {"model.causal", {"no", "yes"}, true},
+    {"model.tie_embeddings", {"yes", "no"}, false},
+    {"model.attention", {"softmax", "linear_elu"}, true},
+    {"position.kind", {"rope", "sinusoidal", "learned", "alibi", "t5", "shaw"}, false},
+    {"position.pairing", {"interleaved", "half"}, false},
+    {"position.fraction", {"1", "0.5"}, false},
+    {"position.every", {"1", "2"}, false},
+    {"position.frequencies", {"geometric", "linear", "reciprocal"}, true},
+    {"position.scaling", {"none", "linear", "ntk", "dynamic"}, true},
+    {"optimizer.kind", {"adamw", "sgd"}, true},
+    {"optimizer.lr", {"0.5", "0.05", "0.001", "0"}, true},
+    {"train.freeze", {"", "theta", "embeddings", "head,layer.0"}, true},
+    {"data.task", {"copy", "shift", "period", "recall"}, true},
+};
+
+enum { CHOICES = sizeof choices / sizeof *choices };
+
+static const char *draw_value(dice *d, int choice)
+{
+    int count = 0;
+    while (count < 6 && choices[choice].values[count])
+        count++;
+    return choices[choice].values[below(d, 2) ? 0 : below(d, count)];
+}
+
+static bool loads(rt_config *config, const char *settings)
+{
+    char *errors;
+    const rt_config_source source = {.path = "state.ini", .text = "", .settings = settings};
+    rt_status status = rt_config_load(config, &source, &errors);
+    rt_free(errors);
+    return !status.code;
+}
+
+/* The keys are set one after the other, each if the whole is still a configuration. With `again`,
+ * those that make the shapes stay as they were drawn last. */
+static void draw_config(dice *d, rt_config *config, const char *drawn[CHOICES], bool again)
+{
+    char settings[KEYS_SIZE] = "model.dim=8\nmodel.ffn_dim=8\ndata.length=10\n"
+                               "data.vocab=12\ntrain.batch_size=2\ntrain.eval_batches=1\n"
+                               "optimizer.clip_norm=0\n";
+    for (int i = 0; i < CHOICES; i++) {
+        const size_t length = strlen(settings);
+        if (!again || choices[i].again)
+            drawn[i] = draw_value(d, i);
+        if (*drawn[i])
+            snprintf(settings + length, sizeof settings - length, "%s=%s\n", choices[i].key,
+                     drawn[i]);
+        if (!loads(config, settings))
+            settings[length] = '\0';
+    }
+    ck_assert_msg(loads(config, settings), "%s", settings);
+}
+
+/* ---- a training ---- */
+
+typedef struct training {
+    rt_config config;
+    rt_data *data;
+    rt_trainer *trainer;
+    rt_training_state *state;
+} training;
+
+static void expect_ok(rt_status status)
+{
+    ck_assert_msg(!status.code, "%s", status.message);
+}
+
+static void open_training(training *t, bool blank)
+{
+    expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
+    expect_ok(blank ? rt_trainer_new_blank(&t->trainer, &t->config, t->data)
+                    : rt_trainer_new(&t->trainer, &t->config, t->data));
+    t->state = rt_trainer_state(t->trainer);
+}
+
+static void close_training(training *t)
+{
+    rt_trainer_free(t->trainer);
+    rt_data_close(t->data);
+}
+
+static rt_checkpoint_model model_of(const training *t)
+{
+    return rt_checkpoint_model_of(t->state->model, t->state->first_moment, t->state->second_moment);
+}
+
+/* Starts from the checkpoint of another state, as train.init_from does; whether it could. */
+static bool start_from(training *t, const char *path)
+{
+    const rt_checkpoint_model model = model_of(t);
+    rt_checkpoint_start start;
+    rt_checkpoint_info info = {0};
+    rt_status status =
+        rt_checkpoint_start_from(rt_image_open(path, RT_PARSE_HERE), &model, true, &start, &info);
+    rt_checkpoint_info_free(&info);
+    ck_assert_int_eq(status.code == RT_OK || status.code == RT_CHECKPOINT, true);
+    if (!status.code && start.theta)
+        rt_roformer_theta(t->state->model, t->state->model->theta_start);
+    return !status.code;
+}
+
+/* A theta of its own, as theta.init_from gives it; below 0 if the form can hold that. */
+static void draw_theta(dice *d, training *t)
+{
+    rt_roformer *model = t->state->model;
+    const size_t count = rt_roformer_theta_count(&model->options);
+    for (size_t i = 0; i < count; i++) {
+        const double size = below(d, 1000) / 500.0 + 1e-4;
+        const bool minus = model->options.theta.form == RT_THETA_RAW && below(d, 2);
+        model->theta_start[i] = minus ? -size : size;
+    }
+    rt_roformer_set_theta(model, model->theta_start);
+}
+
+/* Takes some steps; false if one was not finite, after which nothing is saved. */
+static bool take_steps(dice *d, training *t)
+{
+    rt_step_result result;
+    rt_status status = rt_ok();
+    for (int steps = below(d, MOST_STEPS + 1); steps > 0 && !status.code; steps--)
+        status = rt_trainer_step(t->trainer, &result);
+    ck_assert_int_eq(status.code == RT_OK || status.code == RT_NONFINITE, true);
+    return !status.code;
+}
+
+/* ---- saved and loaded ---- */
+
+static void save(const training *t, const char *path)
+{
+    const rt_checkpoint_model model = model_of(t);
+    char *config = rt_config_ini(&t->config);
+    const rt_checkpoint_info info = {.step = t->state->step,
+                                     .seed = t->config.run.seed,
+                                     .position = t->state->sequences,
+                                     .schedule_steps = t->config.optimizer.schedule_steps,
+                                     .best_eval_loss = 1,
+                                     .config = config};
+    expect_ok(rt_checkpoint_save(path, &model, &info));
+    rt_free(config);
+}
+
+static void expect_block(const training *a, const training *b, const real *one, const real *other)
+{
+    const rt_parameters *p = &a->state->model->parameters;
+    ck_assert_int_eq(p->count, b->state->model->parameters.count);
+    for (int i = 0; one && i < p->count; i++)
+        ck_assert_mem_eq(one + p->list[i]->offset, other + p->list[i]->offset,
+                         rt_size(&p->list[i]->tensor) * sizeof *one);
+}
+
+/* Into a model of the configuration that the checkpoint has. */
+static void load_and_compare(const training *t, const char *path)
+{
+    static training read;
+    rt_checkpoint_info info;
+    expect_ok(rt_checkpoint_read_info(rt_image_open(path, RT_PARSE_HERE), &info));
+    load_sound(&read.config, info.config, NULL);
+    rt_checkpoint_info_free(&info);
+    open_training(&read, true);
+    const rt_checkpoint_model model = model_of(&read);
+    expect_ok(rt_checkpoint_load(rt_image_open(path, RT_PARSE_APART), &model, &info));
+    ck_assert_int_eq(info.step, t->state->step);
+    rt_checkpoint_info_free(&info);
+    expect_block(t, &read, t->state->model->parameters.values,
+                 read.state->model->parameters.values);
+    expect_block(t, &read, t->state->first_moment, read.state->first_moment);
+    expect_block(t, &read, t->state->second_moment, read.state->second_moment);
+    const rt_roformer *one = t->state->model, *other = read.state->model;
+    ck_assert(!one->theta_start == !other->theta_start);
+    if (one->theta_start)
+        ck_assert_mem_eq(one->theta_start, other->theta_start,
+                         rt_roformer_theta_count(&one->options) * sizeof *one->theta_start);
+    close_training(&read);
+}
+
+static bool starts_below_0(const training *t)
+{
+    const rt_roformer *model = t->state->model;
+    const size_t count = model->theta_start ? rt_roformer_theta_count(&model->options) : 0;
+    for (size_t i = 0; i < count; i++)
+        if (model->theta_start[i] < 0)
+            return true;
+    return false;
+}
+
+START_TEST(every_state_that_can_be_reached_is_saved_and_loaded)
+{
+    dice d = {.seed = (uint64_t)_i + 1};
+    const char *drawn[CHOICES];
+    char before[128], now[128];
+    int saved = 0, started = 0, below_0 = 0;
+    snprintf(before, sizeof before, "%s", in_scratch("before.h5"));
+    snprintf(now, sizeof now, "%s", in_scratch("now.h5"));
+    for (int i = 0; i < STATES; i++) {
+        static training t;
+        draw_config(&d, &t.config, drawn, i % 2);
+        open_training(&t, false);
+        const bool another = saved && start_from(&t, before);
+        if (!another && t.config.model.theta.learn && below(&d, 2))
+            draw_theta(&d, &t);
+        if (take_steps(&d, &t)) {
+            save(&t, now);
+            load_and_compare(&t, now);
+            ck_assert_int_eq(rename(now, before), 0);
+            saved++;
+            started += another;
+            below_0 += starts_below_0(&t);
+        }
+        close_training(&t);
+    }
+    ck_assert_msg(saved > STATES / 2 && started > STATES / 5 && below_0 > STATES / 10,
+                  "saved %d, started from another %d, with a theta that began below 0 %d", saved,
+                  started, below_0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("states");
+    TCase *tests = leak_checked_case(suite, "checkpoints");
+    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
+    tcase_add_loop_test(tests, every_state_that_can_be_reached_is_saved_and_loaded, 0, 2);
+    return run_suite(suite);
+}

@@ -1,0 +1,263 @@
+/* Dry runs against runs: what they count is what a trainer and its graphs take, to the byte. */
+
+#include "config_loading.h"
+
+#include "train/step/dry_run.h"
+#include "train/step/trainer_private.h"
+
+static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"
+                           "[data]\nlength = 12\nvocab = 10\n"
+                           "[optimizer]\nlr = 0.01\n"
+                           "[run]\nthreads = 1\n"
+                           "[train]\nbatch_size = 7\nshards = 2\neval_batches = 3\n";
+
+static void expect_ok(rt_status status)
+{
+    ck_assert_msg(!status.code, "%s", status.message);
+}
+
+/* ---- the same configurations dry and not ---- */
+
+/* Tasks of which every sequence has as many labels: only so are all shards as large. */
+#define CAUSAL "model.causal=yes", "data.task=period", "data.objective=lm"
+#define ROW(...)                                                                                   \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+static const char *const rows[][10] = {
+    {NULL},
+    ROW("theta.learn=yes"),
+    ROW("theta.learn=yes", "theta.scope=head", "theta.form=raw", "position.pairing=half"),
+    ROW("model.norm=pre", "model.dropout=0.1", "model.attention_dropout=0.1"),
+    ROW("model.ffn=swiglu", "model.norm_kind=rms", "model.kv_heads=1"),
+    ROW("model.kind=decoder", CAUSAL),
+    ROW("model.kind=decoder", CAUSAL, "model.window=3", "position.every=2", "model.layers=3"),
+    ROW("model.attention=linear_elu"),
+    ROW("model.attention=linear_softmax", CAUSAL),
+    ROW("model.attention=linear_cosine", "theta.learn=yes"),
+    ROW("position.kind=sinusoidal"),
+    ROW("position.kind=learned", "position.max_len=40", "train.eval_lengths=40,20"),
+    ROW("position.kind=alibi"),
+    ROW("position.kind=t5"),
+    ROW("position.kind=shaw"),
+    ROW("position.kind=none"),
+    ROW("position.xpos=64", CAUSAL),
+    ROW("position.rotate_value=yes", "model.embedding_dim=8", "model.tie_embeddings=no"),
+    ROW("data.task=order", "data.vocab=12"),
+    ROW("train.freeze=embeddings,layer.0", "theta.learn=yes"),
+    ROW("train.eval_lengths=300,40", "data.length=300", "train.batch_size=4"),
+    ROW("position.scaling=dynamic", "position.scale=2", "train.eval_lengths=40"),
+    ROW("train.batch_size=32", "train.shards=16"),
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static rt_trainer *trainer_of(const rt_config *c, const rt_data *data)
+{
+    rt_trainer *t;
+    expect_ok(rt_trainer_new(&t, c, data));
+    return t;
+}
+
+static void take_step(rt_trainer *t)
+{
+    rt_step_result result;
+    expect_ok(rt_trainer_step(t, &result));
+}
+
+static void evaluate(rt_trainer *t)
+{
+    const rt_lengths *lengths = &t->config->train.eval_lengths;
+    rt_evaluation result;
+    for (int i = -1; i < lengths->count; i++)
+        expect_ok(rt_trainer_evaluate(t, i < 0 ? t->config->data.length : lengths->at[i], &result));
+}
+
+static void expect_same(const char *what, rt_graph_need dry, const rt_trainer *t)
+{
+    const rt_graph_need need = rt_graph_needs(t->graphs[0]);
+    ck_assert_msg(dry.touched == need.touched && dry.space == need.space,
+                  "row %s: %zu bytes of %zu in a dry run, %zu of %zu in a run", what, dry.touched,
+                  dry.space, need.touched, need.space);
+}
+
+START_TEST(a_dry_run_counts_what_the_graphs_of_a_run_take)
+{
+    rt_config c;
+    rt_data *data;
+    rt_dry_run run;
+    const char *what = rows[_i][0] ? rows[_i][0] : "as it is";
+    load_sound(&c, tiny, rows[_i]);
+    expect_ok(rt_data_open(&data, &c.data, NULL));
+    expect_ok(rt_dry_run_training(&run, &c, data, NULL));
+    rt_trainer *t = trainer_of(&c, data), *other = trainer_of(&c, data);
+    take_step(t);
+    take_step(t);
+    expect_same(what, run.step, t);
+    evaluate(t);
+    expect_same(what, run.training, t);
+    evaluate(other);
+    expect_same(what, run.evaluation, other);
+    rt_trainer_free(t);
+    rt_trainer_free(other);
+    rt_data_close(data);
+}
+END_TEST
+
+/* Values and two moments of the block of parameters; a block of gradients for each shard at work
+ * and each sum that waits; ids, labels, types, where and wanted of a token are four bytes each,
+ * and its mask one. */
+START_TEST(a_dry_run_counts_what_a_trainer_takes)
+{
+    rt_config c;
+    rt_data *data;
+    rt_dry_run run;
+    load_sound(&c, tiny, rows[_i]);
+    expect_ok(rt_data_open(&data, &c.data, NULL));
+    const size_t live = rt_memory_live();
+    expect_ok(rt_dry_run_training(&run, &c, data, NULL));
+    ck_assert_uint_eq(rt_memory_live(), live);
+    rt_trainer *t = trainer_of(&c, data);
+    const size_t bytes = t->state.model->parameters.block_size * sizeof(real);
+    const size_t shard = (size_t)((c.train.batch_size + t->shards - 1) / t->shards);
+    ck_assert_uint_eq(run.values, bytes);
+    ck_assert_uint_eq(run.moments, 2 * bytes);
+    ck_assert_int_eq(run.blocks, t->blocks);
+    ck_assert_uint_eq(run.gradients, (size_t)t->blocks * bytes);
+    ck_assert_uint_eq(run.batches, (size_t)t->shards * shard * (size_t)c.data.length * 21);
+    ck_assert_uint_eq(run.rounded + run.received, 0);
+    ck_assert_int_eq(run.parameters, t->state.model->parameters.count);
+    ck_assert_int_eq(run.workers, 1);
+    rt_trainer_free(t);
+    rt_data_close(data);
+}
+END_TEST
+
+/* Cosines and sines of 4 pairs at 12 positions, and the positions themselves; sines of width 16. */
+START_TEST(tables_of_positions_are_counted_once_for_each_model)
+{
+    static const struct {
+        const char *kind;
+        size_t bytes;
+    } kinds[] = {{"position.kind=rope", 12 * (sizeof(double) + 2 * 4 * sizeof(real))},
+                 {"position.kind=sinusoidal", 12 * 16 * sizeof(real)},
+                 {"theta.learn=yes", 0}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        rt_config c;
+        rt_data *data;
+        rt_dry_run run;
+        load_sound(&c, tiny, OVERRIDES(kinds[i].kind));
+        expect_ok(rt_data_open(&data, &c.data, NULL));
+        expect_ok(rt_dry_run_training(&run, &c, data, NULL));
+        ck_assert_uint_eq(run.tables, kinds[i].bytes);
+        rt_data_close(data);
+    }
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+static rt_status status_of(const char *const *overrides)
+{
+    rt_config c;
+    rt_data *data;
+    rt_dry_run run;
+    load_sound(&c, tiny, overrides);
+    expect_ok(rt_data_open(&data, &c.data, NULL));
+    const size_t live = rt_memory_live();
+    rt_status status = rt_dry_run_training(&run, &c, data, NULL);
+    ck_assert_uint_eq(rt_memory_live(), live);
+    rt_data_close(data);
+    return status;
+}
+
+/* The logits of 4095 labels for a million tokens; the same of half of the tokens fit an int. */
+START_TEST(a_tensor_of_more_elements_than_an_int_is_refused)
+{
+    static const char *const large[] = {"data.vocab=1000000", "data.length=4096", CAUSAL, NULL};
+    rt_status status = status_of(large);
+    ck_assert_int_eq(status.code, RT_SHAPE);
+    ck_assert_msg(strstr(status.message, "(12285, 1000000)") != NULL, "%s", status.message);
+    static const char *const fits[] = {"data.vocab=1000000", "data.length=2048",
+                                       "train.batch_size=2", CAUSAL, NULL};
+    expect_ok(status_of(fits));
+    static const char *const long_rows[] = {"data.length=1000000", "train.batch_size=10000", NULL};
+    status = status_of(long_rows);
+    ck_assert_int_eq(status.code, RT_SHAPE);
+    ck_assert_str_eq(status.message,
+                     "5000 sequences of 1000000 tokens are more than 2147483647 tokens");
+}
+END_TEST
+
+START_TEST(a_dry_run_refuses_what_a_trainer_refuses)
+{
+    const rt_status status = status_of(OVERRIDES("train.freeze=embeddings,layer.0,layer.1,head"));
+    ck_assert_int_eq(status.code, RT_CONFIG);
+    ck_assert_str_eq(status.message,
+                     "train.freeze = embeddings,layer.0,layer.1,head leaves nothing to train");
+}
+END_TEST
+
+START_TEST(every_refusal_of_the_heap_ends_a_dry_run_without_a_leak)
+{
+    rt_config c;
+    rt_data *data;
+    rt_dry_run run;
+    /* The threads are given: whoever counts processors without memory takes one. */
+    load_sound(&c, tiny, OVERRIDES("theta.learn=yes", "run.threads=2"));
+    expect_ok(rt_data_open(&data, &c.data, NULL));
+    const size_t live = rt_memory_live(), before = rt_memory_requests();
+    expect_ok(rt_dry_run_training(&run, &c, data, NULL));
+    const size_t requests = rt_memory_requests() - before;
+    for (size_t n = 1; n <= requests; n++) {
+        rt_memory_fail_at(n);
+        const rt_status status = rt_dry_run_training(&run, &c, data, NULL);
+        rt_memory_fail_at(0);
+        ck_assert_msg(status.code == RT_MEMORY, "request %zu of %zu: code %d, '%s'", n, requests,
+                      status.code, status.message);
+        ck_assert_uint_eq(rt_memory_live(), live);
+    }
+    rt_data_close(data);
+}
+END_TEST
+
+/* ---- labels ---- */
+
+/* Of many shards, nearly all have at most as many labels; and not far fewer. */
+START_TEST(the_most_labels_are_a_little_above_those_of_shards)
+{
+    enum { SHARDS = 200, SHARD = 8 };
+    rt_config c;
+    rt_data *data;
+    rt_labelled_batch b;
+    int most, above = 0, largest = 0;
+    load_sound(&c, tiny,
+               OVERRIDES("data.task=period", "data.objective=mlm", "train.batch_size=1600",
+                         "data.length=64"));
+    expect_ok(rt_data_open(&data, &c.data, NULL));
+    expect_ok(rt_most_labels(&most, &c, data, SHARD, 64));
+    expect_ok(rt_labelled_batch_new(&b, SHARD, 64));
+    for (uint32_t i = 0; i < SHARDS; i++) {
+        rt_draw_training(&b, data, 7, 3, i * SHARD);
+        above += b.labels > most;
+        largest = b.labels > largest ? b.labels : largest;
+    }
+    ck_assert_int_le(above, SHARDS / 50);
+    ck_assert_int_ge(largest, most * 8 / 10);
+    rt_labelled_batch_free(&b);
+    rt_data_close(data);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("dry runs");
+    TCase *tests = leak_checked_case(suite, "dry runs");
+    tcase_add_loop_test(tests, a_dry_run_counts_what_the_graphs_of_a_run_take, 0, ROWS);
+    tcase_add_loop_test(tests, a_dry_run_counts_what_a_trainer_takes, 0, ROWS);
+    tcase_add_test(tests, tables_of_positions_are_counted_once_for_each_model);
+    tcase_add_test(tests, a_tensor_of_more_elements_than_an_int_is_refused);
+    tcase_add_test(tests, a_dry_run_refuses_what_a_trainer_refuses);
+    tcase_add_test(tests, every_refusal_of_the_heap_ends_a_dry_run_without_a_leak);
+    tcase_add_test(tests, the_most_labels_are_a_little_above_those_of_shards);
+    return run_suite(suite);
+}

@@ -1,0 +1,164 @@
+/* The child process that starts the runs of a world's sweep, and reports how they end. */
+
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+
+#include "train/world/helper.h"
+
+#include "suite.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What a job shares with the test. */
+typedef struct facts {
+    atomic_int helper; /* the process of the helper */
+    atomic_int heard;  /* the signal that has ended the job */
+} facts;
+
+static facts *shared;
+static volatile sig_atomic_t heard;
+static rt_helper *helper;
+
+static void hear(int number)
+{
+    heard = number;
+}
+
+static void pause_shortly(void)
+{
+    const struct timespec moment = {0, 2000000L};
+    nanosleep(&moment, NULL);
+}
+
+/* "7" is a job that ends with this code; "wait" one that waits for a signal to end with 75. */
+static int work(const void *context, const char *text)
+{
+    (void)context;
+    struct sigaction action = {.sa_handler = hear};
+    sigaction(SIGTERM, &action, NULL);
+    atomic_store(&shared->helper, (int)getppid());
+    if (*text != 'w')
+        return atoi(text);
+    for (int i = 0; i < 15000 && !heard; i++)
+        pause_shortly();
+    atomic_store(&shared->heard, heard);
+    return heard ? 75 : 1;
+}
+
+static void begin(void)
+{
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    heard = 0;
+    ck_assert_int_eq(rt_helper_begin(&helper, work, NULL).code, RT_OK);
+}
+
+static void end(void)
+{
+    rt_helper_end(helper);
+    munmap(shared, sizeof *shared);
+}
+
+static void start(const char *text)
+{
+    atomic_store(&shared->helper, 0);
+    ck_assert(rt_helper_start(helper, text));
+    while (!atomic_load(&shared->helper))
+        pause_shortly();
+}
+
+static void expect_end(int code)
+{
+    int how = -1;
+    while (!rt_helper_ended(helper, &how))
+        pause_shortly();
+    ck_assert_msg(WIFEXITED(how), "status %d", how);
+    ck_assert_int_eq(WEXITSTATUS(how), code);
+}
+
+START_TEST(a_job_ends_with_its_code)
+{
+    begin();
+    start("7");
+    expect_end(7);
+    start("0");
+    expect_end(0);
+    end();
+}
+END_TEST
+
+/* As by a launcher that waits for none of its children. */
+START_TEST(a_job_ends_with_its_code_although_children_were_ignored)
+{
+    signal(SIGCHLD, SIG_IGN);
+    begin();
+    start("7");
+    expect_end(7);
+    end();
+    signal(SIGCHLD, SIG_DFL);
+}
+END_TEST
+
+START_TEST(a_signal_for_the_helper_is_for_its_job)
+{
+    static const int signals[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+    begin();
+    start("wait");
+    kill(atomic_load(&shared->helper), signals[_i]);
+    expect_end(75);
+    ck_assert_int_eq(atomic_load(&shared->heard), SIGTERM);
+    start("7"); /* and the helper is there for the next one */
+    expect_end(7);
+    end();
+}
+END_TEST
+
+START_TEST(a_signal_between_two_jobs_is_for_none)
+{
+    begin();
+    start("0");
+    expect_end(0);
+    kill(atomic_load(&shared->helper), SIGHUP);
+    start("wait");
+    rt_helper_signal(helper, SIGTERM);
+    expect_end(75);
+    start("7");
+    expect_end(7);
+    end();
+}
+END_TEST
+
+/* A terminal that goes away does not end what nohup has started. */
+START_TEST(a_signal_that_nohup_ignores_is_not_passed_on)
+{
+    signal(SIGHUP, SIG_IGN);
+    begin();
+    start("wait");
+    const int process = atomic_load(&shared->helper);
+    kill(process, SIGHUP);
+    for (int i = 0; i < 50; i++)
+        pause_shortly();
+    int how;
+    ck_assert(!rt_helper_ended(helper, &how));
+    kill(process, SIGUSR1);
+    expect_end(75);
+    end();
+    signal(SIGHUP, SIG_DFL);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("helper");
+    TCase *tests = leak_checked_case(suite, "helper");
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, a_job_ends_with_its_code);
+    tcase_add_test(tests, a_job_ends_with_its_code_although_children_were_ignored);
+    tcase_add_loop_test(tests, a_signal_for_the_helper_is_for_its_job, 0, 4);
+    tcase_add_test(tests, a_signal_between_two_jobs_is_for_none);
+    tcase_add_test(tests, a_signal_that_nohup_ignores_is_not_passed_on);
+    return run_suite(suite);
+}

@@ -1,0 +1,135 @@
+#include "train/run/kernels.h"
+
+#include "core/memory.h"
+#include "core/row_kernels.h"
+#include "ops/engine.h"
+#include "train/config/sweep.h"
+#include "train/text/program_name.h"
+#include "train/text/quote.h"
+#include "train/world/world.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char portable_core[] = "Haswell";
+
+/* What OpenBLAS was told to take in place of its choice; or NULL. */
+static const char *asked_core(void)
+{
+    return getenv("OPENBLAS_CORETYPE");
+}
+
+rt_status rt_kernels_of_environment(void)
+{
+    const rt_status status = rt_row_set_use_named(getenv("ROTOR_ROW_KERNELS"));
+    return status.code ? rt_error(status.code, "ROTOR_ROW_KERNELS: %s", status.message) : status;
+}
+
+/* Returns only if that fails. */
+static rt_status start_again(const rt_arguments *arguments)
+{
+    const char *before = asked_core();
+    char quoted[RT_QUOTE_SIZE];
+    if (before && !strcmp(before, portable_core))
+        return rt_error(RT_CONFIG,
+                        "run.kernels = portable: this OpenBLAS has no kernels %s, it computes with %s",
+                        portable_core, rt_openblas_kernels());
+    if (before && rt_world_launched_rank() == 0)
+        fprintf(stderr, "%s: run.kernels = portable replaces OPENBLAS_CORETYPE=%s with %s\n",
+                rt_program_name(), rt_quote(quoted, before), portable_core);
+    if (!setenv("OPENBLAS_CORETYPE", portable_core, 1))
+        execv("/proc/self/exe", arguments->argv);
+    return rt_error(RT_IO, "run.kernels = portable: the program cannot be started again: %s",
+                    strerror(errno));
+}
+
+static rt_status begin(rt_kernels kernels, const rt_arguments *arguments)
+{
+    if (kernels != RT_KERNELS_PORTABLE)
+        return rt_ok();
+    if (!rt_row_set_works(RT_ROWS_AVX2))
+        return rt_error(RT_CONFIG, "run.kernels = portable needs a processor with AVX2 and FMA: "
+                                   "native runs here");
+    if (strcmp(rt_openblas_kernels(), portable_core) != 0)
+        return start_again(arguments);
+    return rt_row_set_use(RT_ROWS_AVX2);
+}
+
+rt_status rt_kernels_begin(const rt_config *config, const rt_arguments *arguments)
+{
+    return begin(config->run.kernels, arguments);
+}
+
+rt_status rt_kernels_begin_early(const rt_arguments *arguments)
+{
+    rt_config config;
+    rt_sweep sweep = {0};
+    char *errors = NULL;
+    const rt_config_source source = {.path = arguments->config,
+                                     .overrides = arguments->overrides,
+                                     .override_count = arguments->override_count,
+                                     .sweep = &sweep};
+    const rt_status loaded = rt_config_load(&config, &source, &errors);
+    rt_free(errors);
+    rt_sweep_free(&sweep);
+    return loaded.code ? rt_ok() : begin(config.run.kernels, arguments);
+}
+
+/* ---- slower ones ---- */
+
+/* The speed of products of 1024 x 1024 x 1024 in float, as `bench peak` measures them with each: that
+ * for AVX2 is 1. */
+typedef struct core {
+    const char *name;
+    const char *set;
+    double speed;
+} core;
+
+enum { BEST_OF_AVX512, BEST_OF_AVX2 };
+static const core cores[] = {
+    [BEST_OF_AVX512] = {"SkylakeX", "AVX-512", 1.7},
+    [BEST_OF_AVX2] = {"Haswell", "AVX2", 1},
+    {"Cooperlake", "AVX-512", 1.7},
+    {"Sapphirerapids", "AVX-512", 1.7},
+    {"Zen", "AVX2", 1},
+    {"Excavator", "AVX2", 1},
+    {"Sandybridge", "AVX", 0.6},
+    {"Bulldozer", "AVX", 0.6},
+    {"Piledriver", "AVX", 0.6},
+    {"Steamroller", "AVX", 0.6},
+    {"Prescott", "SSE", 0.12},
+};
+
+static core core_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
+        if (!strcmp(cores[i].name, name))
+            return cores[i];
+    return (core){name, "SSE", 0.3};
+}
+
+static core best_core(void)
+{
+    return rt_row_set_works(RT_ROWS_AVX512) ? cores[BEST_OF_AVX512]
+           : rt_row_set_works(RT_ROWS_AVX2) ? cores[BEST_OF_AVX2]
+                                            : core_of(rt_openblas_kernels());
+}
+
+bool rt_kernels_are_slower(const rt_config *config, char text[RT_SLOWER_SIZE])
+{
+    const core here = core_of(rt_openblas_kernels()), best = best_core();
+    const bool asked_for = config->run.kernels == RT_KERNELS_PORTABLE;
+    if (asked_for || config->run.engine != RT_ENGINE_OPENBLAS || here.speed >= best.speed)
+        return false;
+    const char *variable = asked_core();
+    char quoted[RT_QUOTE_SIZE];
+    snprintf(text, RT_SLOWER_SIZE,
+             "OpenBLAS computes with its kernels for %s (%s%s%s): those for the %s of this "
+             "processor are about %.2g times as fast",
+             here.set, here.name, variable ? ", as OPENBLAS_CORETYPE is " : "",
+             variable ? rt_quote(quoted, variable) : "", best.set, best.speed / here.speed);
+    return true;
+}

@@ -1,0 +1,107 @@
+#include "train/run/tables.h"
+
+#include "core/memory.h"
+#include "train/folder/session.h"
+#include "train/text/csv.h"
+
+/* ---- the data ---- */
+
+/* The files of data that the newest session of the run had, in a new text; NULL if that is not
+ * known. */
+static char *data_before(const rt_run *r)
+{
+    rt_csv timing;
+    char *data = NULL;
+    if (rt_csv_open(&timing, r->folder.path, "timing.csv"))
+        while (rt_csv_row(&timing))
+            if (*rt_csv_cell(&timing, "data")) {
+                rt_free(data);
+                data = rt_copy_text(rt_csv_cell(&timing, "data"));
+            }
+    rt_csv_close(&timing);
+    return data;
+}
+
+/* The vocabulary, which is the last of the files, does not count: that of the checkpoint holds. */
+static int files_of(rt_data_options data)
+{
+    char path[RT_PATH_SIZE];
+    int count = 0;
+    *data.vocab_file = '\0';
+    while (rt_data_file_at(&data, count, path))
+        count++;
+    return count;
+}
+
+static void warn_of_data(rt_run *r, const char *data)
+{
+    char *earlier = data_before(r);
+    rt_session_part before = {.text = earlier}, now = {.text = data};
+    if (earlier && rt_session_data_differs(&before, &now, files_of(r->config->data)))
+        rt_progress_say(&r->progress,
+                        "warning: the data has changed since the run was stopped: it was %.*s, it "
+                        "is %.*s; the continuation will not be bitwise identical",
+                        before.length, before.text, now.length, now.text);
+    rt_free(earlier);
+}
+
+void rt_run_compare_data(rt_run *r)
+{
+    char *data = rt_session_data(&r->config->data);
+    if (data)
+        warn_of_data(r, data);
+    rt_free(data);
+}
+
+/* ---- rows ---- */
+
+/* The last step up to this one that has a row every `interval` steps. */
+static int last_due(int step, int interval)
+{
+    return step - step % interval;
+}
+
+static void warn_of_rows(rt_run *r, const rt_step_table *table, int due)
+{
+    if (!table->file || table->last >= due)
+        return;
+    if (table->last < 0)
+        rt_progress_say(&r->progress,
+                        "warning: %s/%s has no rows: those up to step %d are lost, and the table "
+                        "begins behind them",
+                        r->folder.path, table->name, r->state->step);
+    else
+        rt_progress_say(&r->progress,
+                        "warning: %s/%s ends at step %d: its rows up to step %d are lost",
+                        r->folder.path, table->name, table->last, due);
+}
+
+static void warn_of_tables(rt_run *r)
+{
+    const int step = r->state->step;
+    const int logged = last_due(step, r->log_every), evaluated = last_due(step, r->eval_every);
+    const int due = evaluated > logged ? evaluated : logged;
+    warn_of_rows(r, &r->metrics.metrics, due);
+    warn_of_rows(r, &r->metrics.timing, due);
+    warn_of_rows(r, &r->metrics.theta, evaluated);
+}
+
+/* ---- both ---- */
+
+rt_status rt_run_open_tables(rt_run *r)
+{
+    const rt_arguments *a = r->arguments;
+    const bool resumed = r->state->step > 0;
+    char *data = rt_session_data(&r->config->data);
+    r->session = data ? rt_session_cells(data, a->revision, a->argc, a->argv) : NULL;
+    if (resumed && data)
+        warn_of_data(r, data);
+    rt_free(data);
+    if (!r->session)
+        return rt_out_of_memory("a table");
+    rt_status status =
+        rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step, r->session);
+    if (resumed && !status.code)
+        warn_of_tables(r);
+    return status;
+}
