@@ -3,6 +3,7 @@
 #include "core/real.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,34 +43,59 @@ void *rt_alloc_unset(size_t count, size_t size)
     return memory;
 }
 
+/* The part of a block that is whole pages. */
+typedef struct pages {
+    char *first;
+    size_t bytes;
+} pages;
+
 #ifdef __linux__
-/* Gives the whole pages of a block back to the kernel, which puts zeroed ones in their place when
- * they are next touched (madvise(2); private memory, as that of malloc is). */
-static int drop_pages(char *memory, size_t bytes)
+static pages whole_pages(char *memory, size_t bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const size_t before = (page - (uintptr_t)memory % page) % page;
-    const size_t whole = (bytes - before) / page * page;
-    if (madvise(memory + before, whole, MADV_DONTNEED))
-        return 0;
-    memset(memory, 0, before);
-    memset(memory + before + whole, 0, bytes - before - whole);
-    return 1;
+    return (pages){memory + before, (bytes - before) / page * page};
+}
+
+/* Gives them back to the kernel, which puts zeroed ones in their place when they are next touched
+ * (madvise(2); private memory, as that of malloc is). */
+static bool drop(pages dropped)
+{
+    return !madvise(dropped.first, dropped.bytes, MADV_DONTNEED);
 }
 #else
-static int drop_pages(char *memory, size_t bytes)
+static pages whole_pages(char *memory, size_t bytes)
 {
-    (void)memory, (void)bytes;
-    return 0;
+    (void)bytes;
+    return (pages){memory, 0};
+}
+
+static bool drop(pages dropped)
+{
+    (void)dropped;
+    return true;
 }
 #endif
+
+/* Zeroes a block; a large one so that what is not written later costs nothing. */
+static void zero(char *memory, size_t bytes)
+{
+    pages whole = {memory, 0};
+    if (bytes >= LARGE_BLOCK) {
+        whole = whole_pages(memory, bytes);
+        if (!drop(whole))
+            whole = (pages){memory, 0};
+    }
+    char *behind = whole.first + whole.bytes;
+    memset(memory, 0, (size_t)(whole.first - memory));
+    memset(behind, 0, (size_t)(memory + bytes - behind));
+}
 
 void *rt_alloc(size_t count, size_t size)
 {
     void *memory = rt_alloc_unset(count, size);
-    const size_t bytes = count * size;
-    if (memory && (bytes < LARGE_BLOCK || !drop_pages(memory, bytes)))
-        memset(memory, 0, bytes);
+    if (memory)
+        zero(memory, count * size);
     return memory;
 }
 
@@ -101,7 +127,7 @@ void rt_free(void *memory)
 void rt_memory_rest(void *memory, size_t bytes)
 {
     if (memory && memory != RT_NOWHERE && bytes >= LEAST_REST)
-        drop_pages(memory, bytes);
+        drop(whole_pages(memory, bytes));
 }
 
 size_t rt_memory_live(void)

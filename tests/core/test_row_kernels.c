@@ -1,5 +1,10 @@
 /* Row kernels: the set of instructions that is chosen, and that every set computes the same. */
 
+/* gcc fuses a product and a sum, by which the test tells the sets apart, only where it optimizes. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O2")
+#endif
+
 #include "core/real.h"
 #include "core/row_kernels.h"
 #include "suite.h"

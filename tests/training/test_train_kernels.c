@@ -44,7 +44,7 @@ START_TEST(native_runs_follow_the_kernels)
     expect_exit(w, 0, "OPENBLAS_CORETYPE=Prescott $TRAIN tiny.ini --quiet run.name=prescott");
     expect_exit(w, 0, "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet run.name=nehalem");
     expect_exit(w, 1, "cmp runs/prescott/metrics.csv runs/nehalem/metrics.csv");
-    NEEDS(has_avx2(), "AVX2");
+    NEEDS(has_avx2() && TEST_LOOPS_ARE_VECTORS, "AVX2, and loops compiled to vectors");
     expect_exit(w, 0, "OPENBLAS_CORETYPE=Nehalem ROTOR_ROW_KERNELS=AVX2 $TRAIN tiny.ini --quiet "
                       "run.name=avx2");
     expect_exit(w, 0, "OPENBLAS_CORETYPE=Nehalem ROTOR_ROW_KERNELS=SSE2 $TRAIN tiny.ini --quiet "
