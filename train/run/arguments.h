@@ -62,6 +62,7 @@ typedef struct rt_arguments {
     char threads[64];         /* --threads as an override */
     struct rt_world *world;   /* the processes that train; NULL: this one alone */
     struct rt_helper *helper; /* of a process of a world */
+    struct rt_ancestry *ancestry; /* finds the models that runs start from */
 } rt_arguments;
 
 /* Points into argv and into itself. RT_CONFIG says what is wrong. */
