@@ -290,7 +290,7 @@ static bool inherit(loading *l, const rt_config_source *source, rt_status *statu
     if (!source->find_ancestor || !*config->train.init_from)
         return true;
     *status = source->find_ancestor(source->finder, config, &ancestor);
-    if (status->code && !rt_config_is_open(config))
+    if (status->code == RT_CHECKPOINT && !rt_config_is_open(config))
         *status = rt_ok(); /* who needs the file itself will say so */
     if (status->code || !ancestor.config)
         return !status->code;
