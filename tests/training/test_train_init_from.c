@@ -91,6 +91,22 @@ START_TEST(a_checkpoint_and_a_folder_of_a_run_are_models_as_well)
 }
 END_TEST
 
+/* Also where the folder has labels, which this task does not read. */
+START_TEST(a_folder_without_a_vocabulary_trains_on_ids)
+{
+    static const char *const folders[] = {"masked_lm_bf16", "sequence", "masked_lm_theta"};
+    expect_exit(w, 0,
+                "seq 2000 | awk '{ print 4 + $1 * 7 %% 49 }' >ids.txt; "
+                "h5import ids.txt -d 2000 -p /ids -t TEXTIN -s 32 -o ids.h5; "
+                "$TRAIN short.ini --quiet data.task=tokens data.file=ids.h5:/ids "
+                "train.init_from=$HF/%s/hf",
+                folders[_i]);
+    expect_no_text(w->err, "warning");
+    expect_line("runs/short/config.ini", "\nvocab = 53\n");
+    expect_line("runs/short/config.ini", _i == 2 ? "\nlearn = yes\n" : "\nlearn = no\n");
+}
+END_TEST
+
 START_TEST(a_theta_file_alone_brings_no_architecture)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2 model.layers=1 theta.scope=model");
@@ -235,6 +251,7 @@ int main(void)
     tcase_add_test(tests, a_folder_of_an_encoder_trains_at_the_first_try);
     tcase_add_test(tests, a_folder_of_a_decoder_trains_at_the_first_try);
     tcase_add_loop_test(tests, a_checkpoint_and_a_folder_of_a_run_are_models_as_well, 0, 3);
+    tcase_add_loop_test(tests, a_folder_without_a_vocabulary_trains_on_ids, 0, 3);
     tcase_add_test(tests, a_theta_file_alone_brings_no_architecture);
     tcase_add_test(tests, all_that_cannot_be_is_one_message);
     tcase_add_loop_test(tests, what_the_folder_has_too_and_what_may_differ_is_taken, 0, 6);

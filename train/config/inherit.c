@@ -73,7 +73,8 @@ static bool theta_goes_with(const inheritance *h, const rt_key *key)
 
 static bool data_goes_with(const inheritance *h, const rt_key *key)
 {
-    const bool text = reads_text(h->config), text_there = reads_text(h->from);
+    const bool text = reads_text(h->config);
+    const bool text_there = reads_text(h->from) && !h->ancestor->wordless;
     if (is_one_of(key, RT_OPTIONS("data.objective")))
         return rt_data_task_has_objective(h->config->data.task) &&
                rt_data_task_has_objective(h->from->data.task) &&

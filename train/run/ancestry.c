@@ -58,6 +58,7 @@ static rt_status find_model(rt_ancestry *a, const char *path, bool *has)
     if (*has)
         status = rt_found_configuration(a->last, &found, &none, &errors);
     a->found.imported = found.imported != NULL;
+    a->found.wordless = found.imported && !found.imported->vocabulary;
     rt_free(errors);
     rt_found_close(&found);
     return status;
@@ -92,7 +93,7 @@ rt_status rt_ancestry_find(void *context, const rt_config *config, rt_ancestor *
 /* ---- a world ---- */
 
 typedef struct handed {
-    bool own, imported;
+    bool own, imported, wordless;
 } handed;
 
 /* A configuration is handed over as a text: programs of other versions have other structures. */
@@ -112,13 +113,14 @@ static rt_status parse(rt_ancestry *a, const char *text)
 rt_status rt_ancestry_hand_over(rt_ancestry *a, rt_world *world)
 {
     const bool first = rt_world_rank(world) == 0;
-    handed h = {a->found.own, a->found.imported};
+    handed h = {a->found.own, a->found.imported, a->found.wordless};
     char *text = first && a->found.config ? rt_config_ini(a->last) : NULL;
     rt_world_broadcast(world, &h, sizeof h);
     rt_status status = rt_pass_text(world, &text);
     if (!first) {
         a->handed = true;
-        a->found = (rt_ancestor){.name = a->path, .own = h.own, .imported = h.imported};
+        a->found = (rt_ancestor){
+            .name = a->path, .own = h.own, .imported = h.imported, .wordless = h.wordless};
     }
     if (!status.code && !first && text)
         status = parse(a, text);
