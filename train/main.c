@@ -179,8 +179,8 @@ static rt_exit obey_one(rt_config *config, const rt_arguments *arguments)
 static rt_exit print_configuration(const rt_config *config, const rt_sweep *sweep,
                                    const rt_arguments *arguments)
 {
-    const rt_exit code = arguments->quiet ? RT_EXIT_DONE
-                                          : print_text(stderr, rt_config_origins(config));
+    const rt_exit code =
+        arguments->quiet ? RT_EXIT_DONE : print_text(stderr, rt_config_origins(config));
     return code ? code
                 : print_text(stdout, rt_sweep_asked(sweep) ? rt_sweep_ini(sweep, config)
                                                            : rt_config_ini(config));

@@ -174,8 +174,9 @@ START_TEST(printed_configuration_tells_origins)
 {
     rt_config config;
     load_sound(&config, "[model]\nlayers=3\n", OVERRIDES("train.steps=9"));
-    expect_text(rt_config_origins(&config), "theta.ini:2               model.layers               3\n"
-                                            "command line              train.steps                9\n");
+    expect_text(rt_config_origins(&config),
+                "theta.ini:2               model.layers               3\n"
+                "command line              train.steps                9\n");
 }
 END_TEST
 

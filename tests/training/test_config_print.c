@@ -12,8 +12,10 @@ static void load_with_sweep(rt_config *config, rt_sweep *sweep, const char *path
                             const char *settings)
 {
     char *errors;
-    const rt_config_source source = {
-        .path = path, .text = text, .settings = settings, .sweep = sweep};
+    const rt_config_source source = {.path = path,
+                                     .text = text,
+                                     .settings = settings,
+                                     .sweep = sweep};
     const rt_status status = rt_config_load(config, &source, &errors);
     ck_assert_msg(!status.code, "%s: %s", path, errors ? errors : status.message);
 }
@@ -32,7 +34,8 @@ static void expect_same_run(const rt_sweep *sweep, const rt_sweep *same, int run
 {
     rt_config one, other;
     char name[RT_RUN_NAME_SIZE], name_again[RT_RUN_NAME_SIZE];
-    char *settings = rt_sweep_overrides(sweep, run), *settings_again = rt_sweep_overrides(same, run);
+    char *settings = rt_sweep_overrides(sweep, run),
+         *settings_again = rt_sweep_overrides(same, run);
     load_with_sweep(&one, NULL, path, NULL, settings);
     load_with_sweep(&other, NULL, BESIDE, printed, settings_again);
     char *wanted = rt_config_ini(&one);
@@ -85,8 +88,8 @@ static void expect_values_to_read_back(const char *const *overrides)
 
 START_TEST(values_that_look_like_something_else_read_back)
 {
-    expect_values_to_read_back(OVERRIDES("data.file=/a#b;c d,/ [x] = y:z", "run.name=x#;y",
-                                         "run.dir=  a  b;  "));
+    expect_values_to_read_back(
+        OVERRIDES("data.file=/a#b;c d,/ [x] = y:z", "run.name=x#;y", "run.dir=  a  b;  "));
     expect_values_to_read_back(OVERRIDES("data.file=/=,/:", "run.name==:[a]", "run.seed= 7 "));
 }
 END_TEST

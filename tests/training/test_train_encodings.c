@@ -206,7 +206,8 @@ START_TEST(a_start_that_does_not_fit_is_refused_before_the_first_step)
         {"model.kv_heads=1", "  model.kv_heads = 1 (command line); the model has 0\n"},
         {"model.embedding_dim=8", "  model.embedding_dim = 8 (command line); the model has 0\n"},
         {"model.ffn_dim=8", "  model.ffn_dim = 8 (command line); the model has "},
-        {"position.kind=t5 theta.learn=no", "  position.kind = t5 (command line); the model has rope"},
+        {"position.kind=t5 theta.learn=no",
+         "  position.kind = t5 (command line); the model has rope"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         expect_exit(w, 2,

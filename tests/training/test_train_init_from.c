@@ -163,8 +163,9 @@ END_TEST
 START_TEST(a_contradiction_with_an_inherited_value_is_told_at_a_line)
 {
     expect_exit(w, 2, "printf '[data]\\nobjective = lm\\n' >>short.ini; $TRAIN short.ini --quiet");
-    ck_assert_str_eq(w->err, "short.ini:8: data.objective = lm needs model.causal = yes: otherwise a "
-                             "token sees the one that it is asked for\n");
+    ck_assert_str_eq(w->err,
+                     "short.ini:8: data.objective = lm needs model.causal = yes: otherwise a "
+                     "token sees the one that it is asked for\n");
 }
 END_TEST
 
@@ -174,7 +175,8 @@ START_TEST(a_run_goes_on_and_is_used_without_the_folder)
 {
     static const char *const configs[] = {"short.ini run.name=b", "runs/b/config.ini"};
     expect_exit(w, 0, "$TRAIN short.ini --quiet run.name=a");
-    expect_exit(w, 0, "$TRAIN short.ini --quiet run.name=b train.steps=2 optimizer.schedule_steps=4");
+    expect_exit(w, 0,
+                "$TRAIN short.ini --quiet run.name=b train.steps=2 optimizer.schedule_steps=4");
     expect_exit(w, 0, "rm -r folder");
     expect_exit(w, 0, "$TRAIN %s --quiet --resume train.steps=4", configs[_i]);
     expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
@@ -220,8 +222,9 @@ START_TEST(the_print_of_what_is_inherited_reads_back_and_trains_the_same)
                 _i == 2 ? "copy" : "short", folders[_i]);
     expect_exit(w, 0, "$TRAIN b.ini --quiet run.name=b");
     expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
-    expect_exit(w, 0, "$TRAIN runs/a/config.ini --print-config --quiet >a.txt; "
-                      "grep -v '^#' runs/a/config.ini | diff - a.txt");
+    expect_exit(w, 0,
+                "$TRAIN runs/a/config.ini --print-config --quiet >a.txt; "
+                "grep -v '^#' runs/a/config.ini | diff - a.txt");
     expect_exit(w, 0, "mv %s gone; $TRAIN b.ini --print-config --quiet | diff b.ini -",
                 folders[_i]);
 }

@@ -97,9 +97,9 @@ typedef struct rt_config {
 typedef struct rt_ancestor {
     const rt_config *config; /* NULL: it has none */
     const char *name;        /* for messages */
-    bool own;                /* of the run itself, from which everything that is not written comes */
-    bool imported;           /* of a folder of Hugging Face */
-    bool wordless;           /* such a folder without a vocabulary: ids alone have a meaning */
+    bool own;      /* of the run itself, from which everything that is not written comes */
+    bool imported; /* of a folder of Hugging Face */
+    bool wordless; /* such a folder without a vocabulary: ids alone have a meaning */
 } rt_ancestor;
 
 /* Finds it for a configuration whose paths are absolute; what is found belongs to the finder. */

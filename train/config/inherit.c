@@ -36,8 +36,7 @@ static bool is_inherited(const rt_key *key)
 
 static bool reads_text(const rt_config *c)
 {
-    return rt_data_task_labelled(c->data.task) ||
-           !strcmp(rt_data_task_name(c->data.task), "text");
+    return rt_data_task_labelled(c->data.task) || !strcmp(rt_data_task_name(c->data.task), "text");
 }
 
 static bool uses_original_len(const rt_config *c)
@@ -157,9 +156,9 @@ static bool is_equal(const inheritance *h, const rt_key *key)
 /* Whether the parameters of a model with the configured value can be those of the ancestor. */
 static bool fits(const inheritance *h, const rt_key *key)
 {
-    if (is_one_of(key, RT_OPTIONS("model.kind", "model.layers", "model.dim", "model.heads",
-                                  "model.norm", "model.norm_kind", "model.bias",
-                                  "position.pairing")))
+    if (is_one_of(key,
+                  RT_OPTIONS("model.kind", "model.layers", "model.dim", "model.heads", "model.norm",
+                             "model.norm_kind", "model.bias", "position.pairing")))
         return is_equal(h, key);
     if (is_one_of(key, RT_OPTIONS("model.kv_heads", "model.embedding_dim", "model.ffn_dim")))
         return sizes_fit(h, key);
@@ -257,7 +256,8 @@ bool rt_config_is_open(const rt_config *config)
 {
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++)
-        if (is_inherited(key) && key->type != RT_KEY_FACTORS && config->origin[i] == RT_FROM_DEFAULT)
+        if (is_inherited(key) && key->type != RT_KEY_FACTORS &&
+            config->origin[i] == RT_FROM_DEFAULT)
             return true;
     return false;
 }

@@ -17,8 +17,8 @@ static void add_shared(rt_writer *w, const rt_config *config)
         rt_key_write(key, config, value);
         if (rt_key_starts_section(i))
             rt_writer_add(w, "%s[%s]\n", i ? "\n" : "", key->section);
-        rt_writer_add(w, "%s%s =%s%s\n", written && *value ? "" : ";", key->name,
-                      *value ? " " : "", value);
+        rt_writer_add(w, "%s%s =%s%s\n", written && *value ? "" : ";", key->name, *value ? " " : "",
+                      value);
     }
 }
 

@@ -99,12 +99,13 @@ typedef struct handed {
 /* A configuration is handed over as a text: programs of other versions have other structures. */
 static rt_status parse(rt_ancestry *a, const char *text)
 {
-    const rt_config_source source = {
-        .path = "the configuration of process 0", .text = text, .without_data = true};
+    const rt_config_source source = {.path = "the configuration of process 0",
+                                     .text = text,
+                                     .without_data = true};
     char *errors = NULL;
     a->last = rt_alloc(1, sizeof *a->last);
-    rt_status status = a->last ? rt_config_load(a->last, &source, &errors)
-                               : rt_out_of_memory("a configuration");
+    rt_status status =
+        a->last ? rt_config_load(a->last, &source, &errors) : rt_out_of_memory("a configuration");
     rt_free(errors);
     a->found.config = status.code ? NULL : a->last;
     return status;
@@ -119,8 +120,10 @@ rt_status rt_ancestry_hand_over(rt_ancestry *a, rt_world *world)
     rt_status status = rt_pass_text(world, &text);
     if (!first) {
         a->handed = true;
-        a->found = (rt_ancestor){
-            .name = a->path, .own = h.own, .imported = h.imported, .wordless = h.wordless};
+        a->found = (rt_ancestor){.name = a->path,
+                                 .own = h.own,
+                                 .imported = h.imported,
+                                 .wordless = h.wordless};
     }
     if (!status.code && !first && text)
         status = parse(a, text);
