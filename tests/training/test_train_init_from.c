@@ -160,6 +160,19 @@ START_TEST(an_encoding_without_parameters_can_take_the_place_of_another)
 }
 END_TEST
 
+/* Whoever makes an encoder of a causal model has not asked for its objective. */
+START_TEST(the_objective_comes_with_a_model_that_stays_causal)
+{
+    expect_exit(w, 0, "$TRAIN short.ini --quiet train.init_from=$HF/causal_lm/hf");
+    expect_line("runs/short/config.ini", "\nobjective = lm\n");
+    expect_exit(w, 0,
+                "$TRAIN short.ini --quiet train.init_from=$HF/causal_lm/hf model.causal=no "
+                "--overwrite");
+    expect_text(w->err, "warning: model.causal is not that of the folder's model");
+    expect_line("runs/short/config.ini", "\nobjective = mlm\n");
+}
+END_TEST
+
 START_TEST(a_contradiction_with_an_inherited_value_is_told_at_a_line)
 {
     expect_exit(w, 2, "printf '[data]\\nobjective = lm\\n' >>short.ini; $TRAIN short.ini --quiet");
@@ -259,6 +272,7 @@ int main(void)
     tcase_add_test(tests, all_that_cannot_be_is_one_message);
     tcase_add_loop_test(tests, what_the_folder_has_too_and_what_may_differ_is_taken, 0, 6);
     tcase_add_test(tests, an_encoding_without_parameters_can_take_the_place_of_another);
+    tcase_add_test(tests, the_objective_comes_with_a_model_that_stays_causal);
     tcase_add_test(tests, a_contradiction_with_an_inherited_value_is_told_at_a_line);
     tcase_add_loop_test(tests, a_run_goes_on_and_is_used_without_the_folder, 0, 2);
     tcase_add_test(tests, every_run_of_a_sweep_has_the_architecture_of_its_model);

@@ -45,8 +45,8 @@ static bool uses_original_len(const rt_config *c)
     return scaling != RT_SCALING_NONE && scaling != RT_SCALING_LINEAR && scaling != RT_SCALING_NTK;
 }
 
-/* Keys of theta that stand behind position.kind and position.scaling in the table, so that these
- * two are settled by now. */
+/* position.kind and position.scaling stand in the table before the keys that depend on them, so
+ * these two are settled by now. */
 static bool position_goes_with(const inheritance *h, const rt_key *key)
 {
     const rt_position_options *here = &h->config->model.position, *there = &h->from->model.position;
@@ -237,7 +237,7 @@ bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config
         resolve(&from);
     for (int i = 0; (key = rt_key_at(i)); i++)
         if (is_inherited(key) && config->origin[i] == RT_FROM_DEFAULT && !errors->bad[i] &&
-            (ancestor->own || goes_with(&h, key)))
+            goes_with(&h, key))
             take(&h, i);
     for (int i = 0; (key = rt_key_at(i)) && !ancestor->own; i++)
         if (is_inherited(key) && config->origin[i] != RT_FROM_MODEL &&
