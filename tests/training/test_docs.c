@@ -17,9 +17,10 @@ static const char introduction[] =
     "its\n"
     "line, and all errors are listed. Numbers are decimal. A comment begins with `;` (or `#` at "
     "the\n"
-    "start of a line). `train --check FILE` validates, `train --print-config FILE` shows every "
-    "key, its\n"
-    "value and where it came from.\n"
+    "start of a line). `train --check FILE` validates; `train --print-config FILE` prints the "
+    "configuration\n"
+    "with every key, as an INI file that reads back, and on stderr where what is no default came "
+    "from.\n"
     "\n";
 
 static char *read_page(void)

@@ -24,6 +24,13 @@ static int later(int a, int b)
     return a > b ? a : b;
 }
 
+/* What comes with train.init_from comes from there. */
+static int place_of(const rt_config *config, int i)
+{
+    const int origin = config->origin[i];
+    return origin == RT_FROM_MODEL ? config->origin[rt_key_find("train", "init_from")] : origin;
+}
+
 /* The keys that a contradiction is between, "section.key" each. */
 #define KEYS RT_OPTIONS
 
@@ -36,7 +43,7 @@ static bool find_latest(checking c, const char *const *keys, int *origin)
             continue; /* an option that only the data knows */
         if (c.errors->bad[i])
             return false;
-        *origin = later(*origin, c.config->origin[i]);
+        *origin = later(*origin, place_of(c.config, i));
     }
     return true;
 }
@@ -66,9 +73,10 @@ static void check_run(checking c)
                    "got %s",
                    rt_quote(quoted, name));
     if (c.config->run.kernels == RT_KERNELS_PORTABLE && c.config->run.engine != RT_ENGINE_OPENBLAS)
-        contradict(c, KEYS("run.kernels", "run.engine"),
-                   "run.kernels = portable needs run.engine = openblas: the kernels of oneDNN follow "
-                   "the processor");
+        contradict(
+            c, KEYS("run.kernels", "run.engine"),
+            "run.kernels = portable needs run.engine = openblas: the kernels of oneDNN follow "
+            "the processor");
 }
 
 static void contradict_rule(void *context, const char *const *options, const char *message)

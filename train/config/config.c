@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "train/config/errors.h"
+#include "train/config/inherit.h"
 #include "train/config/ini_lines.h"
 #include "train/config/mistaken.h"
 #include "train/config/own_place.h"
@@ -280,6 +281,36 @@ static void settle(rt_config *config)
     settle_evaluation(config);
 }
 
+/* False if no more can be said of the configuration: *status, or the errors, say why. */
+static bool inherit(loading *l, const rt_config_source *source, rt_status *status)
+{
+    rt_config *config = l->config;
+    rt_ancestor ancestor = {.config = NULL};
+    *status = rt_ok();
+    if (!source->find_ancestor || !*config->train.init_from)
+        return true;
+    *status = source->find_ancestor(source->finder, config, &ancestor);
+    if (status->code == RT_CHECKPOINT && !rt_config_is_open(config))
+        *status = rt_ok(); /* who needs the file itself will say so */
+    if (status->code || !ancestor.config)
+        return !status->code;
+    return rt_config_inherit(config, &ancestor, &l->errors);
+}
+
+/* What keys make together. */
+static rt_status judge(loading *l, const rt_config_source *source)
+{
+    rt_status status = rt_ok();
+    const bool sweeps = source->sweep && rt_sweep_asked(source->sweep);
+    const bool whole = !sweeps && !source->each_alone && inherit(l, source, &status);
+    settle(l->config);
+    if (sweeps)
+        rt_sweep_check(source->sweep, l->config, &l->errors);
+    else if (whole)
+        rt_config_check(l->config, source->without_data, &l->errors);
+    return status;
+}
+
 void rt_config_implied(rt_config *implied, const rt_config *config)
 {
     set_defaults(implied);
@@ -330,13 +361,10 @@ rt_status rt_config_load(rt_config *config, const rt_config_source *source, char
     settle_place(&l, source);
     read_settings(&l, source->settings);
     name_after_file(&l, source->path);
-    settle(config);
     rt_config_find_files(config, &l.errors);
-    if (source->sweep && rt_sweep_asked(source->sweep))
-        rt_sweep_check(source->sweep, config, &l.errors);
-    else
-        rt_config_check(config, source->without_data, &l.errors);
-    return give_up_or_report(&l.errors, errors);
+    const rt_status judged = judge(&l, source);
+    const rt_status status = give_up_or_report(&l.errors, errors);
+    return status.code ? status : judged;
 }
 
 rt_status rt_config_load_folder(rt_config *config, const char *folder)

@@ -304,7 +304,9 @@ static const rt_key keys[] = {
      "for patience: what the loss must fall by, since the last improvement, to be an improvement",
      RT_FIXED},
     {"train", "init_from", TEXT(train.init_from), "",
-     "a checkpoint, or a folder of Hugging Face, whose parameters this run starts from", RT_FIXED},
+     "a checkpoint, the folder of a run, or one of Hugging Face, whose parameters this run starts from; "
+     "what the configuration does not say of the model and its vocabulary is as there",
+     RT_FIXED},
     {"train", "freeze", TEXT(train.freeze), "",
      "parts that are not trained, with commas between: embeddings, layer.N, head, theta", RT_FIXED},
 };
