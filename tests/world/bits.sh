@@ -69,6 +69,15 @@ train_as labels-1 1 $labelled || fail "$(cat "$work/labels-1.err")"
 train_as labels-2 2 $labelled || fail "$(cat "$work/labels-2.err")"
 expect_same labels-1 labels-2 "labelled texts on 2 processes"
 
+# Optimizers that have one state, or move a matrix as a whole.
+for kind in lion muon; do
+    # shellcheck disable=SC2086
+    train_as $kind-1 1 $large optimizer.kind=$kind || fail "$(cat "$work/$kind-1.err")"
+    # shellcheck disable=SC2086
+    train_as $kind-3 3 $large optimizer.kind=$kind || fail "$(cat "$work/$kind-3.err")"
+    expect_same $kind-1 $kind-3 "$kind on 3 processes"
+done
+
 # A frozen part, tolerances of theta, and other lengths.
 frozen="$work/small.ini train.freeze=layer.0 theta.tolerances=yes train.eval_lengths=8,16 run.threads=1"
 # shellcheck disable=SC2086
