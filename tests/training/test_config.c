@@ -60,7 +60,7 @@ START_TEST(values_reach_the_options_of_every_layer)
     ck_assert(!config.model.tie_embeddings);
     ck_assert_double_eq(config.model.position.fraction, 0.5);
     ck_assert(config.model.theta.learn && config.theta.check);
-    ck_assert_double_eq(config.optimizer.theta_lr_scale, 2);
+    ck_assert_double_eq(config.optimizer.settings.theta_lr_scale, 2);
     ck_assert_str_eq(rt_data_task_name(config.data.task), "shift");
     ck_assert_int_eq(config.data.distance, 5);
     ck_assert_int_eq(config.optimizer.schedule, RT_SCHEDULE_CONSTANT);

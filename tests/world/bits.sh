@@ -91,6 +91,15 @@ train_as from-3 3 "$work/from.ini" run.threads=1 --resume || fail "$(head -3 "$w
 expect_error 4 'No such file or directory' mpirun --mca btl "$transport" -n 3 "$build/train" \
     "$work/from.ini" --quiet
 
+# Optimizers that have one state, or move a matrix as a whole.
+for kind in lion muon; do
+    # shellcheck disable=SC2086
+    train_as $kind-1 1 $large optimizer.kind=$kind || fail "$(cat "$work/$kind-1.err")"
+    # shellcheck disable=SC2086
+    train_as $kind-3 3 $large optimizer.kind=$kind || fail "$(cat "$work/$kind-3.err")"
+    expect_same $kind-1 $kind-3 "$kind on 3 processes"
+done
+
 # A frozen part, tolerances of theta, and other lengths.
 frozen="$work/small.ini train.freeze=layer.0 theta.tolerances=yes train.eval_lengths=8,16 run.threads=1"
 # shellcheck disable=SC2086

@@ -207,6 +207,14 @@ static void settle_kind(rt_config *config)
     rt_writer_free(&problem);
 }
 
+/* What nobody has said of an optimizer. */
+static void settle_rule(rt_config *config)
+{
+    rt_optimizer_settings *s = &config->optimizer.settings;
+    if (config->origin[rt_key_find("optimizer", "beta2")] == RT_FROM_DEFAULT)
+        s->beta2 = rt_optimizer_defaults(s->rule).beta2;
+}
+
 /* "theta" of "experiments/theta.ini", "words" of the folder "models/words/"; a path without a name,
  * such as ".", is that of a model. */
 static void name_after_file(loading *l, const char *path)
@@ -277,6 +285,7 @@ static void settle_evaluation(rt_config *config)
 static void settle(rt_config *config)
 {
     settle_kind(config);
+    settle_rule(config);
     settle_horizon(config);
     settle_evaluation(config);
 }

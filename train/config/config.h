@@ -13,7 +13,7 @@
 #include "data/data.h"
 #include "models/options.h"
 #include "ops/engine.h"
-#include "train/config/optimizer_options.h"
+#include "optim/options.h"
 
 #include <stdbool.h>
 #include <stdint.h>

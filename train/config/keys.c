@@ -32,7 +32,6 @@ WORDS(init_word, RT_THETA_INITS)
 WORDS(check_word, RT_THETA_CHECKS)
 WORDS(level_word, RT_LEVELS)
 WORDS(objective_word, RT_OBJECTIVES)
-WORDS(optimizer_word, RT_OPTIMIZERS)
 WORDS(schedule_word, RT_SCHEDULES)
 
 /* The type and the place of a key in rt_config, in the order of rt_key; a member of
@@ -201,7 +200,7 @@ static const rt_key keys[] = {
      "a CSV with the theta to start from, in columns layer, head, i and theta; relative to the "
      "configuration file or, on the command line, to the working directory",
      RT_FIXED},
-    {"theta", "lr_scale", NUMBER(optimizer.theta_lr_scale, AT_LEAST(0)), "1.0",
+    {"theta", "lr_scale", NUMBER(optimizer.settings.theta_lr_scale, AT_LEAST(0)), "1.0",
      "learning rate of theta, as a multiple of optimizer.lr", RT_FIXED},
     {"theta", "tolerance", NUMBER(theta.tolerance, AT_LEAST(0)), "0.2",
      "largest relative drift still called near", RT_FIXED},
@@ -254,21 +253,25 @@ static const rt_key keys[] = {
      "run.seed",
      RT_FIXED},
 
-    {"optimizer", "kind", CHOICE(optimizer.kind, optimizer_word), "adamw",
+    {"optimizer", "kind", CHOICE(optimizer.settings.rule, rt_optimizer_rule_word), "adamw",
      "rule that moves the parameters", RT_FIXED},
     {"optimizer", "lr", NUMBER(optimizer.lr, AT_LEAST(0)), "1e-3",
      "learning rate, the schedule's peak", RT_WHEN_EXTENDED},
-    {"optimizer", "beta1", NUMBER(optimizer.beta1, FROM_BELOW(0, 1)), "0.9",
-     "for adamw: decay of the mean of gradients", RT_FIXED},
-    {"optimizer", "beta2", NUMBER(optimizer.beta2, FROM_BELOW(0, 1)), "0.999",
-     "for adamw: decay of the mean of their squares", RT_FIXED},
-    {"optimizer", "eps", NUMBER(optimizer.eps, ABOVE(0)), "1e-8",
-     "for adamw: added to the root of the mean square", RT_FIXED},
-    {"optimizer", "weight_decay", NUMBER(optimizer.weight_decay, AT_LEAST(0)), "0.01",
+    {"optimizer", "matrix_lr", NUMBER(optimizer.matrix_lr, AT_LEAST(0)), "0",
+     "for muon: that of the matrices of layers; 0 = lr", RT_FIXED},
+    {"optimizer", "beta1", NUMBER(optimizer.settings.beta1, FROM_BELOW(0, 1)), "0.9",
+     "decay of the mean of gradients; not for sgd", RT_FIXED},
+    {"optimizer", "beta2", NUMBER(optimizer.settings.beta2, FROM_BELOW(0, 1)), "0.999",
+     "decay of the mean of their squares; lion: of the mean of gradients, 0.99 by default; not for sgd", RT_FIXED},
+    {"optimizer", "eps", NUMBER(optimizer.settings.eps, ABOVE(0)), "1e-8",
+     "for adamw, adam, muon: added to the root of the mean square", RT_FIXED},
+    {"optimizer", "weight_decay", NUMBER(optimizer.settings.weight_decay, AT_LEAST(0)), "0.01",
      "of weights; none on norms, biases and theta", RT_FIXED},
-    {"optimizer", "momentum", NUMBER(optimizer.momentum, FROM_BELOW(0, 1)), "0.9",
+    {"optimizer", "momentum", NUMBER(optimizer.settings.momentum, FROM_BELOW(0, 1)), "0.9",
      "for sgd", RT_FIXED},
-    {"optimizer", "clip_norm", NUMBER(optimizer.clip_norm, AT_LEAST(0)), "1.0",
+    {"optimizer", "muon_momentum", NUMBER(optimizer.settings.muon_momentum, FROM_BELOW(0, 1)), "0.95",
+     "for muon: decay of the mean of gradients of matrices", RT_FIXED},
+    {"optimizer", "clip_norm", NUMBER(optimizer.settings.clip_norm, AT_LEAST(0)), "1.0",
      "largest norm of the gradient; 0 = off", RT_FIXED},
     {"optimizer", "schedule", CHOICE(optimizer.schedule, schedule_word), "cosine",
      "how the learning rate falls after the warmup", RT_WHEN_EXTENDED},
