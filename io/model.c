@@ -279,7 +279,7 @@ static rt_status make_new(rt_model *m, const rt_roformer_options *options,
         status = copy_meaning(info, vocabulary, labels);
     if (status.code)
         return status;
-    info->config = rt_model_data_ini(options, vocabulary, length);
+    info->config = rt_model_data_ini(options, vocabulary, length, RT_BEGIN_AUTO);
     if (!info->config)
         return rt_out_of_memory("a configuration");
     return configure(m, name_of_new, options->vocab, options->token_types);

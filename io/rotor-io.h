@@ -93,7 +93,8 @@ enum { RT_NO_TOKEN = -1 };
  *
  *     head sequence   [CLS] text [SEP], or [CLS] text [SEP] second [SEP]; cut to the model's length
  *     head token      [CLS] tokens [SEP], with blanks between tokens in the text; likewise
- *     head lm         [CLS] text, of any length; where the text has [MASK] stands that token
+ *     head lm         [CLS] text, of any length; where the text has [MASK] stands that token.
+ *                     Without [CLS] for a model that was trained so (data.begin = none)
  *
  * `second` is NULL unless there is a pair. RT_ARGUMENT if the model has no vocabulary or knows no
  * pairs, and for a text that cannot be read: empty, not UTF-8, or without a unit of the

@@ -58,6 +58,7 @@ rt_status rt_model_export(const rt_model *m, const char *folder)
                                           .labels = m->labels
                                                         ? (const char *const *)m->labels->names
                                                         : NULL,
-                                          .length = m->length};
+                                          .length = m->length,
+                                          .bare = !rt_data_begins(m->origin->data)};
     return rt_huggingface_write(folder, m->roformer, &export);
 }

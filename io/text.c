@@ -74,7 +74,8 @@ static rt_status encode_units(const rt_model *m, const char *text, const char *s
     int masks;
     if (second)
         return rt_error(RT_ARGUMENT, "the model knows no pairs of texts");
-    return rt_masked_text_encode(m->vocabulary, text, &row->ids, &row->length, &masks,
+    const bool begins = !m->origin || rt_data_begins(m->origin->data);
+    return rt_masked_text_encode(m->vocabulary, begins, text, &row->ids, &row->length, &masks,
                                  &row->unknown);
 }
 

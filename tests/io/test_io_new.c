@@ -123,8 +123,7 @@ START_TEST(a_new_model_is_trained_saved_opened_and_continues_a_text)
     expect_exit(w, 0, "$TRAIN64 --checkpoint new.h5 --predict abca --tokens 8 --temperature 0");
     ck_assert_str_eq(w->out, "abcabcabcabc\n");
     write_file("abc.txt", taught);
-    expect_exit(w, 0,
-                "$TRAIN64 --checkpoint new.h5 --eval data.file=abc.txt data.eval_fraction=0");
+    expect_exit(w, 0, "$TRAIN64 --checkpoint new.h5 --eval data.file=abc.txt data.eval_fraction=0");
     rt_model_close(model);
     rt_model_close(opened);
 }
@@ -206,6 +205,31 @@ START_TEST(a_new_model_of_ids_needs_no_vocabulary)
 }
 END_TEST
 
+/* As the program trains it, in a checkpoint and in a folder. */
+START_TEST(a_model_that_puts_nothing_before_a_text_encodes_it_so)
+{
+    static const char *const paths[] = {"runs/tiny/checkpoints/step-00000002.h5", "folder"};
+    rt_model *model;
+    rt_row row;
+    write_file("abc.txt", taught);
+    expect_exit(w, 0,
+                "yes \"$(cat abc.txt)\" | head -c 2000 >t; "
+                "$TRAIN64 tiny.ini --quiet data.task=text data.file=t data.objective=lm "
+                "model.causal=yes data.begin=none train.steps=2 train.checkpoint_every=2; "
+                "$TRAIN64 --checkpoint runs/tiny --export folder");
+    for (int i = 0; i < 2; i++) {
+        expect_ok(rt_model_open(&model, paths[i]));
+        expect_ok(rt_model_encode(model, "ab", NULL, &row));
+        ck_assert_int_eq(row.length, 2);
+        ck_assert_int_eq(row.ids[0], 4 + 'a');
+        expect_ok(rt_model_export(model, i ? "again" : "other"));
+        rt_row_free(&row);
+        rt_model_close(model);
+    }
+    expect_exit(w, 0, "grep -c '\"rotor_begin\": \"none\"' again/config.json other/config.json");
+}
+END_TEST
+
 /* ---- what cannot be made ---- */
 
 static void expect_none(const rt_roformer_options *o, const rt_vocabulary *vocabulary,
@@ -274,6 +298,7 @@ int main(void)
     tcase_add_test(tests, a_seed_draws_what_the_library_draws);
     tcase_add_test(tests, a_new_classifier_has_the_names_of_its_classes);
     tcase_add_test(tests, a_new_model_of_ids_needs_no_vocabulary);
+    tcase_add_test(tests, a_model_that_puts_nothing_before_a_text_encodes_it_so);
     tcase_add_test(tests, what_cannot_be_a_model_is_refused);
     tcase_add_test(tests, a_model_made_by_hand_is_refused_and_left_alone);
     return run_suite(suite);

@@ -53,7 +53,8 @@ char *rt_model_ini(const rt_roformer_options *o)
     return rt_writer_take(&w);
 }
 
-char *rt_model_data_ini(const rt_roformer_options *o, const rt_vocabulary *vocabulary, int length)
+char *rt_model_data_ini(const rt_roformer_options *o, const rt_vocabulary *vocabulary, int length,
+                        rt_begin begin)
 {
     static const char *const levels[] = {RT_LEVELS(RT_CHOICE_WORD)};
     const char *task = o->head == RT_HEAD_SEQUENCE ? "classify"
@@ -71,5 +72,7 @@ char *rt_model_data_ini(const rt_roformer_options *o, const rt_vocabulary *vocab
         rt_writer_add(&w, "lowercase = yes\n");
     if (length)
         rt_writer_add(&w, "length = %d\n", length);
+    if (begin == RT_BEGIN_NONE && o->head == RT_HEAD_LM)
+        rt_writer_add(&w, "begin = none\n");
     return rt_writer_take(&w);
 }

@@ -4,6 +4,7 @@
 /* The configuration of a model that no configuration has described: one of a folder of Hugging
  * Face, or one that a program makes. */
 
+#include "data/data.h"
 #include "data/vocabulary.h"
 #include "models/options.h"
 
@@ -13,7 +14,8 @@
 char *rt_model_ini(const rt_roformer_options *o);
 
 /* The same with what the data is: the task, which follows from the head, the vocabulary's level or,
- * without one, the number of ids, and the length; 0 is left out. */
-char *rt_model_data_ini(const rt_roformer_options *o, const rt_vocabulary *vocabulary, int length);
+ * without one, the number of ids, the length, where 0 is left out, and what a text begins with. */
+char *rt_model_data_ini(const rt_roformer_options *o, const rt_vocabulary *vocabulary, int length,
+                        rt_begin begin);
 
 #endif

@@ -1,6 +1,7 @@
 #include "train/huggingface/imported.h"
 
 #include "core/memory.h"
+#include "data/bpe.h"
 #include "train/config/model_ini.h"
 #include "train/huggingface/private.h"
 #include "train/huggingface/tokenizer.h"
@@ -70,7 +71,8 @@ static rt_status configure(rt_imported *m)
 {
     const rt_huggingface *there = m->there;
     const bool known = there->own || there->length >= LEAST_POSITIONS;
-    m->config = rt_model_data_ini(&there->options, m->vocabulary, known ? there->length : 0);
+    m->config = rt_model_data_ini(&there->options, m->vocabulary, known ? there->length : 0,
+                                  m->bare ? RT_BEGIN_NONE : RT_BEGIN_AUTO);
     return m->config ? rt_ok() : rt_out_of_memory("a configuration");
 }
 
@@ -88,12 +90,23 @@ static rt_status add_warning(rt_huggingface *there, const char *line)
     return rt_ok();
 }
 
+/* Whether nothing is put before a text: by a tokenizer of BPE without a template for it. What rotor
+ * has trained with is what it wrote. */
+static bool is_bare(const rt_imported *m)
+{
+    const rt_bpe *bpe = m->vocabulary ? m->vocabulary->bpe : NULL;
+    if (m->there->options.head != RT_HEAD_LM)
+        return false;
+    return m->there->own ? m->there->bare : bpe && bpe->first == RT_NO_ID;
+}
+
 /* Tokenizers of decoders are of many kinds: one that rotor has not leaves the ids. */
 static rt_status read_vocabulary(rt_imported *m, const char *folder)
 {
     char line[RT_MESSAGE_SIZE + 64];
     rt_status status = rt_tokenizer_read(&m->vocabulary, folder, m->there->level, &m->warning);
-    if (!status.code && m->vocabulary && m->vocabulary->special.cls == RT_NO_ID) {
+    m->bare = is_bare(m);
+    if (!status.code && !m->bare && m->vocabulary && m->vocabulary->special.cls == RT_NO_ID) {
         rt_vocabulary_free(m->vocabulary);
         m->vocabulary = NULL;
         status = rt_error(RT_CHECKPOINT, "the vocabulary has no token that begins a sequence");

@@ -3,15 +3,12 @@
 
 #include "train/run/state.h"
 
+#include "train/run/found.h"
 #include "train/run/theta_file.h"
 #include "train/text/program_name.h"
 
-/* Opens the checkpoint of another run, if one is named: before the trainer has threads. */
-static rt_status open_start(rt_run *r)
+static rt_status open_path(rt_run *r, const char *path)
 {
-    const char *path = r->config->train.init_from;
-    if (!*path)
-        return rt_ok();
     if (rt_is_huggingface(path))
         return rt_imported_open(&r->imported, path);
     rt_status status = rt_huggingface_refuse_format(path);
@@ -19,6 +16,17 @@ static rt_status open_start(rt_run *r)
         return status;
     r->image = rt_image_open(path, RT_PARSE_MODEL);
     return rt_image_status(r->image);
+}
+
+/* Opens the checkpoint of another run, if one is named: before the trainer has threads. Texts begin
+ * as those that its model was trained on. */
+static rt_status open_start(rt_run *r)
+{
+    const char *path = r->config->train.init_from;
+    rt_status status = *path ? open_path(r, path) : rt_ok();
+    if (*path && !status.code)
+        rt_found_begin(r->config, &(rt_found){.image = r->image, .imported = r->imported});
+    return status;
 }
 
 static void tell_rest(rt_run *r, const rt_checkpoint_rest *rest, const char *what)
