@@ -256,9 +256,9 @@ static rt_status session_of_nothing(void)
     X(rt_linear_attention,                                                                         \
       failed(rt_linear_attention(g, x, x, x, x, x, &(rt_linear_attention_options){0})))            \
     X(rt_linear_attention_state,                                                                   \
-      failed(rt_linear_attention(                                                                  \
-          g, leaf, leaf, leaf, leaf, leaf,                                                         \
-          &(rt_linear_attention_options){.causal = true, .state = &(rt_linear_state){NULL}})))     \
+      failed(rt_linear_attention(g, leaf, leaf, leaf, leaf, leaf,                                  \
+                                 &(rt_linear_attention_options){                                   \
+                                     .causal = true, .state = &(rt_linear_state){.sum = NULL}})))  \
     X(rt_key_exp, failed(rt_key_exp(g, x, NULL, false, NULL, NULL)))                               \
     X(rt_frequencies_check, done(rt_frequencies_check(&frequencies, SIZE)))                        \
     X(rt_frequencies, rt_frequencies(doubles, SIZE, &frequencies))                                 \
