@@ -120,7 +120,7 @@ endforeach()
 
 # The headers that callers may include, below include/rotor/ as they lie here; and one for all.
 set(private_headers
-    core/path.h ops/attention_check.h ops/attention_pack.h ops/attention_rows.h ops/bf16.h
+    core/graph_private.h core/path.h ops/attention_check.h ops/attention_pack.h ops/attention_rows.h ops/bf16.h
     ops/distance.h ops/dropout.h ops/few_rows.h ops/gemm.h ops/onednn_primitives.h ops/products.h
     ops/rows.h ops/vector_math.h
     optim/adamw.h optim/options.h optim/rule_rows.h optim/schedule.h

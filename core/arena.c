@@ -124,7 +124,7 @@ void *rt_arena_keep(rt_arena *arena, rt_arena_mark mark, const void *kept, size_
     arena->current = first;
     arena->used = mark.used;
     void *memory = rt_arena_take(arena, bytes);
-    if (!arena->dry)
+    if (!arena->dry && bytes)
         memmove(memory, kept, bytes);
     for (rt_arena_chunk *chunk = first; chunk; chunk = chunk->next)
         poison_rest(arena, chunk);

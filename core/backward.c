@@ -1,6 +1,5 @@
 #include "core/graph_private.h"
 
-#include <assert.h>
 #include <string.h>
 
 static real *lend(rt_graph *g, size_t size)
@@ -35,7 +34,7 @@ static void take_back(rt_graph *g, rt_tensor *x)
 
 real *rt_grad_or_fresh(const rt_node *n, int i, real *beta)
 {
-    rt_tensor *x = n->in[i];
+    rt_tensor *x = i < n->inputs ? n->in[i] : NULL;
     *beta = 1;
     if (!x || !x->wants_grad)
         return NULL;
@@ -58,8 +57,9 @@ real *rt_grad(const rt_node *n, int i)
 
 void rt_grad_pass(const rt_node *n)
 {
-    const int i = n->op->passes - 1;
-    assert(i >= 0 && i < n->inputs);
+    const int i = n->op ? n->op->passes - 1 : -1;
+    if (i < 0 || i >= n->inputs)
+        return;
     rt_tensor *x = n->in[i];
     if (!x || !x->wants_grad)
         return;

@@ -92,7 +92,7 @@ bool rt_graph_records(const rt_graph *g)
 
 void rt_graph_set_crew(rt_graph *g, const rt_crew *crew)
 {
-    g->crew = crew;
+    g->crew = crew && crew->run ? crew : NULL;
 }
 
 const rt_crew *rt_graph_crew(const rt_graph *g)
@@ -225,7 +225,7 @@ void *rt_graph_scratch(rt_graph *g, size_t count, size_t size)
 
 void *rt_room(const rt_node *n)
 {
-    return n->graph->scratch;
+    return n->graph ? n->graph->scratch : NULL;
 }
 
 static bool any_wants_grad(rt_tensor *const *inputs, int count)
@@ -301,6 +301,8 @@ rt_tensor *rt_graph_apply(rt_graph *g, const rt_op *op, rt_shape shape, rt_tenso
 {
     if (rt_graph_failed(g))
         return NULL;
+    if (!op->name || !op->forward)
+        return rt_graph_fail(g, RT_ARGUMENT, "[graph] an op needs a name and a forward");
     size_t size = rt_shape_size(shape);
     if (!size)
         return rt_graph_fail(g, RT_SHAPE, "[%s] a result of shape %s is empty or too large",
@@ -317,6 +319,8 @@ rt_tensor *rt_graph_apply(rt_graph *g, const rt_op *op, rt_shape shape, rt_tenso
 
 rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *x)
 {
+    if (!rt_graph_failed(g) && !op->name)
+        rt_graph_fail(g, RT_ARGUMENT, "[graph] an op needs a name");
     rt_node *node = rt_graph_failed(g) ? NULL : new_node(g, op, shape, &x, 1, x->data);
     if (node)
         put_on_tape(g, node);

@@ -133,5 +133,6 @@ size_t rt_parameters_count(const rt_parameters *p)
 
 void rt_parameters_zero_grads(rt_parameters *p)
 {
-    memset(p->grads, 0, p->block_size * sizeof(real));
+    if (p->block_size)
+        memset(p->grads, 0, p->block_size * sizeof(real));
 }

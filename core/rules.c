@@ -7,6 +7,8 @@ void rt_rule_broken(rt_rule_sink to, const char *const *options, const char *for
 {
     char message[RT_MESSAGE_SIZE];
     va_list arguments;
+    if (!to.tell)
+        return;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);

@@ -34,6 +34,8 @@ typedef struct rt_bpe {
     int unit_count;
     int32_t *pieces; /* if merges are ignored, ids of the vocabulary in the order of their bytes */
     int piece_count;
+    int32_t first, last;             /* what the post-processor puts before a text, and behind it;
+                                        RT_NO_ID: nothing, or no special token */
     rt_special_ids found;            /* what the file seems to have for them; RT_NO_ID: nothing */
     rt_added_tokens as_is, composed; /* found in the text, and after it was brought into NFC */
     char *file;                      /* tokenizer.json, zero-terminated */

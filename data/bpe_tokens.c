@@ -153,12 +153,14 @@ static rt_special_ids find_roles(const rt_bpe_reading *r)
                                        "<|padding|>", "<|_pad_|>",
                                        NULL};
     static const char *const masks[] = {"<mask>", "[MASK]", "<|mask|>", NULL};
-    const rt_bpe *bpe = r->v->bpe;
+    rt_bpe *bpe = r->v->bpe;
     rt_special_ids ids = {.cls = find_special(bpe, r->begins),
                           .sep = find_special(bpe, r->ends),
                           .pad = find_first(bpe, pads),
                           .mask = find_first(bpe, masks),
                           .unknown = bpe->unknown};
+    bpe->first = ids.cls;
+    bpe->last = ids.sep;
     if (ids.cls == RT_NO_ID)
         ids.cls = find_first(bpe, begins);
     if (ids.sep == RT_NO_ID)

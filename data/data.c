@@ -44,6 +44,12 @@ bool rt_data_task_has_objective(int task)
     return rt_tasks[task].objective;
 }
 
+bool rt_data_task_begins(int task)
+{
+    assert(rt_data_task_name(task));
+    return rt_tasks[task].source == &rt_text || rt_tasks[task].source == &rt_tokens;
+}
+
 void rt_data_rules(const rt_data_options *o, rt_rule_listener *tell, void *context)
 {
     const rt_rule_sink to = {tell, context};
@@ -63,6 +69,9 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *tell, void *conte
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.vocab"),
                        "data.vocab must be at least %d for %s; got %d", task->vocab, task->name,
                        o->vocab);
+    if (o->begin != RT_BEGIN_AUTO && !rt_data_task_begins(o->task))
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.begin"),
+                       "data.begin = none is for the tasks text and tokens; got %s", task->name);
     if (!too_short && !too_few && task->check)
         task->check(o, to);
 }
@@ -165,7 +174,8 @@ rt_status rt_data_check_special(const rt_data_options *o, const rt_vocabulary *v
 {
     const rt_special_ids *special = &vocabulary->special;
     const bool labelled = rt_data_task_labelled(o->task);
-    const bool begins = special->cls != RT_NO_ID, ends = special->sep != RT_NO_ID;
+    const bool begins = special->cls != RT_NO_ID || o->begin == RT_BEGIN_NONE,
+               ends = special->sep != RT_NO_ID;
     if (labelled && !(begins && ends))
         return rt_error(RT_CONFIG,
                         "data.task = %s needs tokens that begin and end a text, such as <s> and "
@@ -219,6 +229,11 @@ int rt_data_vocab(const rt_data *data)
 int rt_data_length(const rt_data *data)
 {
     return data->options.length;
+}
+
+bool rt_data_begins(const rt_data *data)
+{
+    return data->options.begin != RT_BEGIN_NONE;
 }
 
 rt_target rt_data_target(const rt_data *data)

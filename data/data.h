@@ -24,6 +24,11 @@
 #define RT_OBJECTIVES(X) X(RT_OBJECTIVE_MLM, "mlm") X(RT_OBJECTIVE_LM, "lm")
 typedef enum rt_objective { RT_OBJECTIVES(RT_CHOICE_VALUE) } rt_objective;
 
+/* What a sequence of a text, or of token ids, begins with: the token that begins a text, or
+ * nothing. A model that was trained without it, here or elsewhere, has `none`. */
+#define RT_BEGINS(X) X(RT_BEGIN_AUTO, "auto") X(RT_BEGIN_NONE, "none")
+typedef enum rt_begin { RT_BEGINS(RT_CHOICE_VALUE) } rt_begin;
+
 /* Bytes for a list of paths with its final zero: a line of an INI file holds it. */
 enum { RT_FILE_LIST_SIZE = 8000 };
 
@@ -44,6 +49,7 @@ typedef struct rt_data_options {
                                       unless a vocabulary is given */
     rt_level level;                /* text */
     bool lowercase;                /* text at level wordpiece: lower case without accents */
+    rt_begin begin;                /* text, tokens; see rt_data_task_begins */
     rt_objective objective;        /* see rt_data_task_has_objective */
     double mask_probability;       /* mlm: that a unit is chosen */
     double eval_fraction;          /* without eval_file: text and tokens: tail that training never
@@ -82,6 +88,10 @@ rt_file_use rt_data_task_files(int task);
 
 /* Whether rt_data_options.objective says what is asked; other tasks have their own question. */
 bool rt_data_task_has_objective(int task);
+
+/* Whether rt_data_options.begin says what a sequence begins with: of windows of a text, or of ids.
+ */
+bool rt_data_task_begins(int task);
 
 /* The path of the n-th file that the options name for their task, the data before the vocabulary;
  * false if there are no more. The options are those that rt_data_check accepts. */
@@ -134,6 +144,10 @@ int rt_data_vocab(const rt_data *data);
 
 /* The length that was asked for at opening. */
 int rt_data_length(const rt_data *data);
+
+/* Whether a token is put before what a text, or a window of one, has: always, but with data.begin =
+ * none. */
+bool rt_data_begins(const rt_data *data);
 
 /* What labels are, and the number of classes; 0: they are token ids. */
 rt_target rt_data_target(const rt_data *data);

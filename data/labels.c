@@ -51,7 +51,11 @@ static rt_status keep(rt_labels **labels_new, const rt_label_name *names, size_t
         labels->bytes = rt_alloc(bytes, 1);
     }
     if (!labels || !labels->names || !labels->bytes) {
-        rt_labels_free(labels);
+        if (labels) {
+            rt_free(labels->names);
+            rt_free(labels->bytes);
+        }
+        rt_free(labels);
         return rt_out_of_memory("the labels");
     }
     labels->count = (int)count;
@@ -82,7 +86,7 @@ rt_status rt_labels_of(rt_labels **labels_new, const char *file, rt_label_name *
 
 void rt_labels_free(rt_labels *labels)
 {
-    if (!labels)
+    if (!labels || !labels->names)
         return;
     rt_free(labels->names);
     rt_free(labels->bytes);
@@ -155,6 +159,8 @@ static int by_name(const void *key, const void *name)
 
 int rt_labels_find(const rt_labels *labels, rt_label_name name)
 {
+    if (!labels->count)
+        return -1;
     char *const *found =
         bsearch(&name, labels->names, (size_t)labels->count, sizeof *labels->names, by_name);
     return found ? (int)(found - labels->names) : -1;

@@ -24,12 +24,12 @@ static rt_status put_units(const rt_vocabulary *vocabulary, const char *part, si
     return status;
 }
 
+/* Behind the ids that there are. */
 static rt_status encode(const rt_vocabulary *vocabulary, const char *text, int32_t *ids, int *count,
                         int *masks, rt_unknown *unknown)
 {
     const char *rest = text;
     rt_status status = rt_ok();
-    ids[(*count)++] = vocabulary->special.cls;
     while (rest && !status.code) {
         const char *found =
             vocabulary->special.mask != RT_NO_ID ? strstr(rest, RT_MASK_WORD) : NULL;
@@ -48,7 +48,7 @@ static rt_status encode(const rt_vocabulary *vocabulary, const char *text, int32
     return status;
 }
 
-rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, const char *text,
+rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, bool begins, const char *text,
                                 int32_t **ids_new, int *count, int *masks, rt_unknown *unknown)
 {
     const size_t bytes = strlen(text);
@@ -61,7 +61,12 @@ rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, const char *tex
     int32_t *ids = rt_alloc_unset(rt_vocabulary_most_ids(vocabulary, bytes) + 1, sizeof *ids);
     if (!ids)
         return rt_out_of_memory("the ids of a text");
+    if (begins)
+        ids[(*count)++] = vocabulary->special.cls;
     rt_status status = encode(vocabulary, text, ids, count, masks, unknown);
+    if (!status.code && !*count)
+        status = rt_error(RT_ARGUMENT, "the text is empty, and the model begins a text without a "
+                                       "token before it");
     if (status.code)
         rt_free(ids);
     else

@@ -1,16 +1,17 @@
 #ifndef ROTOR_DATA_MASKED_TEXT_H
 #define ROTOR_DATA_MASKED_TEXT_H
 
-/* A text as a model of text is asked about it: [CLS] and its units, and a unit that is to be found
- * wherever [MASK] stands. */
+/* A text as a model of text is asked about it: [CLS], if `begins`, and its units, and a unit that
+ * is to be found wherever [MASK] stands. */
 
 #include "data/vocabulary.h"
 
 #define RT_MASK_WORD "[MASK]"
 
 /* The ids, in a block that the caller frees, how many of them are masks, and what of the text
- * became [UNK]. Other special tokens in it are text. RT_ARGUMENT as rt_vocabulary_encode. */
-rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, const char *text,
+ * became [UNK]. Other special tokens in it are text. RT_ARGUMENT as rt_vocabulary_encode, and if
+ * there is no id. */
+rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, bool begins, const char *text,
                                 int32_t **ids_new, int *count, int *masks,
                                 rt_unknown *unknown) RT_MUST_CHECK;
 

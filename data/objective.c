@@ -35,13 +35,15 @@ static void hide(const rt_data *data, const uint32_t words[4], int32_t *id, int3
 }
 
 /* If chance chose no unit, one is chosen all the same: no sequence is without a label.
- * That draw has the index of [CLS], which is never hidden. */
+ * That draw has the index of the token that begins the sequence, which is never hidden; without
+ * one, words of its own. */
 static void hide_some(const rt_data *data, rt_draw draw, rt_sequence row)
 {
+    const int first = rt_data_begins(data);
     rt_random random = {draw.seed, draw.step, RT_STREAM_MASK};
     uint32_t words[4];
     int chosen = 0;
-    for (int t = 1; t < row.length; t++) {
+    for (int t = first; t < row.length; t++) {
         rt_random_words(random, rt_draw_index(draw, t), words);
         if (words[0] * 0x1p-32 < data->options.mask_probability) {
             hide(data, words, &row.ids[t], &row.labels[t]);
@@ -50,13 +52,14 @@ static void hide_some(const rt_data *data, rt_draw draw, rt_sequence row)
     }
     if (chosen)
         return;
-    rt_random_words(random, rt_draw_index(draw, 0), words);
-    int t = 1 + rt_word_below(words[0], row.length - 1);
+    rt_random_words(random, rt_draw_index(draw, first ? 0 : row.length), words);
+    int t = first + rt_word_below(words[0], row.length - first);
     hide(data, words, &row.ids[t], &row.labels[t]);
 }
 
-/* At every place the id that follows. So each unit of a window is asked for once, the first
- * one at [CLS], and the last place, where the window ends, has no label. */
+/* At every place the id that follows. So each unit of a window is asked for once, the first one at
+ * the token that begins the sequence, if there is one, and the last place, where the window ends,
+ * has no label. */
 static void ask_next(rt_sequence row)
 {
     memcpy(row.labels, row.ids + 1, (size_t)(row.length - 1) * sizeof *row.labels);

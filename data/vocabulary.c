@@ -71,7 +71,7 @@ rt_status rt_vocabulary_of_units(rt_vocabulary **vocabulary_new, rt_level level,
 
 void rt_vocabulary_free(rt_vocabulary *vocabulary)
 {
-    if (!vocabulary)
+    if (!vocabulary || (vocabulary->level == RT_LEVEL_BYTE && !vocabulary->count))
         return;
     rt_pieces_free(vocabulary->pieces);
     rt_bpe_free(vocabulary->bpe);
@@ -154,6 +154,8 @@ bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b)
     if (a->level != b->level || a->alphabet != b->alphabet || a->lowercase != b->lowercase ||
         a->count != b->count)
         return false;
+    if (!a->count)
+        return true;
     if (a->units)
         return !memcmp(a->units, b->units, (size_t)a->count * sizeof *a->units);
     if (a->starts[a->count] != b->starts[b->count] ||

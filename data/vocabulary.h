@@ -122,6 +122,10 @@ rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind 
  * bpe the bytes that were read. */
 rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new) RT_MUST_CHECK;
 
+/* A vocabulary of its own that equals this one. */
+rt_status rt_vocabulary_copy(rt_vocabulary **copy_new,
+                             const rt_vocabulary *vocabulary) RT_MUST_CHECK;
+
 /* What rt_vocabulary_read needs to read what rt_vocabulary_write has written. */
 rt_vocabulary_kind rt_vocabulary_kind_of(const rt_vocabulary *vocabulary);
 

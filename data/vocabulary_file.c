@@ -325,3 +325,17 @@ rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new)
         write_units(vocabulary, *text_new);
     return rt_ok();
 }
+
+rt_status rt_vocabulary_copy(rt_vocabulary **copy_new, const rt_vocabulary *vocabulary)
+{
+    char *text;
+    *copy_new = NULL;
+    rt_status status = rt_vocabulary_write(vocabulary, &text);
+    if (status.code)
+        return status;
+    status = rt_vocabulary_read(copy_new, rt_vocabulary_kind_of(vocabulary),
+                                rt_vocabulary_file(vocabulary), (const unsigned char *)text,
+                                strlen(text));
+    rt_free(text);
+    return status;
+}

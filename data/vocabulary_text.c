@@ -118,6 +118,8 @@ static rt_status encode_words(const encoding *e, const unsigned char *text, size
 /* The bytes from `from` to `to` of a text; positions in messages are those of the text. */
 static rt_status encode_part(const encoding *e, const unsigned char *text, size_t from, size_t to)
 {
+    if (!e->v->count)
+        return rt_error(RT_ARGUMENT, "the vocabulary has no ids");
     if (e->v->bpe)
         return rt_bpe_encode(e->v, text, from, to, false, e->take, e->context, e->unknown);
     return e->v->pieces ? encode_words(e, text, from, to) : encode_units(e, text, from, to);

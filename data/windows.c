@@ -17,10 +17,17 @@ void rt_windows_check(const rt_data_options *o, rt_rule_sink to)
                        o->eval_fraction);
 }
 
-/* The units of a sequence: all but [CLS]. */
-static size_t window_size(int length)
+/* The units of a sequence: all but the token that begins it. */
+static size_t window_size(const rt_data *data, int length)
 {
-    return (size_t)length - 1;
+    return (size_t)length - rt_data_begins(data);
+}
+
+/* The units of the shortest window: the first is asked for at the token before it, if there is one,
+ * and else something must follow it. */
+static size_t least_window(const rt_data *data)
+{
+    return rt_data_begins(data) ? 1 : 2;
 }
 
 /* ---- what there is to cut from ---- */
@@ -43,10 +50,11 @@ static void add_text(rt_windows *w, size_t first, size_t count)
 static rt_status split(rt_data *data, size_t count, const char *units)
 {
     const rt_data_options *o = &data->options;
-    const size_t window = window_size(o->length), tail = (size_t)(o->eval_fraction * (double)count);
+    const size_t window = window_size(data, o->length),
+                 tail = (size_t)(o->eval_fraction * (double)count);
     const size_t kept = o->eval_fraction > 0 ? tail : count;
     data->windows.training = count - tail;
-    if (data->evaluation_only && !kept)
+    if (data->evaluation_only && kept < least_window(data))
         return rt_error(RT_DATA,
                         "%.600s: data.eval_fraction %g leaves none of its %zu %s for evaluation; "
                         "data.eval_fraction=0 evaluates all of them",
@@ -72,9 +80,9 @@ rt_status rt_windows_open(rt_data *data, size_t count, const char *units)
     if (!*o->eval_file)
         return split(data, count, units);
     w->training = count;
-    if (!data->evaluation_only && count < window_size(o->length))
+    if (!data->evaluation_only && count < window_size(data, o->length))
         return rt_error(RT_DATA, "%.600s: data.length %d needs %zu %s for training; there are %zu",
-                        o->file, o->length, window_size(o->length), units, count);
+                        o->file, o->length, window_size(data, o->length), units, count);
     return rt_ok();
 }
 
@@ -83,7 +91,7 @@ rt_status rt_windows_add(rt_data *data, const char *path, size_t count, const ch
     rt_windows *w = &data->windows;
     const rt_window_text *last = w->text_count ? w->texts + w->text_count - 1 : NULL;
     const int length = data->options.length;
-    const size_t least = data->evaluation_only ? 1 : window_size(length);
+    const size_t least = data->evaluation_only ? least_window(data) : window_size(data, length);
     if (count < least)
         return rt_error(RT_DATA,
                         "%.600s: data.eval_file must hold %zu %s at least (data.length %d); there "
@@ -104,7 +112,7 @@ void rt_windows_close(rt_data *data)
  * one is a window of its own for those who have nothing else. */
 static size_t rows_of(const rt_data *data, const rt_window_text *text, int length)
 {
-    const size_t rows = text->count / window_size(length);
+    const size_t rows = text->count / window_size(data, length);
     return rows || !data->evaluation_only ? rows : 1;
 }
 
@@ -123,7 +131,7 @@ rt_short_texts rt_windows_short_texts(const rt_data *data)
     rt_short_texts found = {.least = SIZE_MAX};
     for (size_t i = 0; i < w->text_count; i++) {
         const size_t count = w->texts[i].count;
-        if (count >= window_size(data->options.length))
+        if (count >= window_size(data, data->options.length))
             continue;
         found.count++;
         found.least = count < found.least ? count : found.least;
@@ -135,7 +143,7 @@ rt_short_texts rt_windows_short_texts(const rt_data *data)
  * before it. */
 static rt_window_text evaluation_window(const rt_data *data, uint32_t sequence, int length)
 {
-    const size_t window = window_size(length),
+    const size_t window = window_size(data, length),
                  rows = (size_t)rt_windows_evaluation_rows(data, length);
     const rt_window_text *text = data->windows.texts;
     assert(rows > 0);
@@ -149,7 +157,7 @@ static rt_window_text evaluation_window(const rt_data *data, uint32_t sequence, 
 /* Training windows begin anywhere. */
 static rt_window_text training_window(const rt_data *data, rt_draw draw, int length)
 {
-    const size_t window = window_size(length), training = data->windows.training;
+    const size_t window = window_size(data, length), training = data->windows.training;
     const rt_random random = {draw.seed, draw.step, RT_STREAM_WINDOW};
     assert(training >= window);
     const uint32_t first =
@@ -162,13 +170,15 @@ void rt_windows_draw(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     const rt_window_text window = draw.step ? training_window(data, draw, row.length)
                                             : evaluation_window(data, draw.sequence, row.length);
-    row.length = (int)window.count + 1;
-    if (!data->task->source->read(data, window.first, (int)window.count, row.ids + 1)) {
+    const int begin = rt_data_begins(data);
+    row.length = (int)window.count + begin;
+    if (!data->task->source->read(data, window.first, (int)window.count, row.ids + begin)) {
         for (int t = 0; t < row.length; t++)
             row.ids[t] = data->special.pad;
         return;
     }
-    row.ids[0] = data->special.cls;
+    if (begin)
+        row.ids[0] = data->special.cls;
     memset(row.mask, 1, (size_t)row.length);
     rt_objective_ask(data, draw, row);
 }

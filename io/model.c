@@ -1,12 +1,41 @@
-/* Opening a model. */
+/* Opening a model, and making one. */
 
 #include "io/origin.h"
 
 #include "core/memory.h"
+#include "models/rules.h"
+#include "train/config/model_ini.h"
 #include "train/huggingface/imported.h"
 #include "train/step/batch_loss.h"
 
 #include <stdio.h>
+#include <string.h>
+
+/* ---- all ---- */
+
+static rt_status begin(rt_model **m, rt_model **model_new)
+{
+    *model_new = NULL;
+    *m = rt_alloc(1, sizeof **m);
+    struct rt_model_origin *origin = rt_alloc(1, sizeof *origin);
+    if (!*m || !origin) {
+        rt_free(*m);
+        rt_free(origin);
+        return rt_out_of_memory("a model");
+    }
+    (*m)->origin = origin;
+    (*m)->warnings = "";
+    return rt_ok();
+}
+
+static rt_status finish(rt_status status, rt_model *m, rt_model **model_new)
+{
+    if (status.code)
+        rt_model_close(m);
+    else
+        *model_new = m;
+    return status;
+}
 
 /* What is wrong with a configuration, or a model of it, is wrong with the file that has it. */
 static rt_status as_checkpoint(rt_status status, const char *path)
@@ -36,12 +65,19 @@ static rt_status configure(rt_model *m, const char *path, int words, int types)
     if (!status.code)
         status = rt_data_open_without(&o->data, &o->config.data, meaning);
     if (status.code)
-        return as_checkpoint(status, path);
+        return status;
     m->vocabulary = o->info.vocabulary;
     m->labels = o->info.labels;
     m->length = o->config.data.length;
     m->step = o->info.step;
     return rt_ok();
+}
+
+/* Of a run that there was not. */
+static void take_run(rt_model *m)
+{
+    m->origin->info.seed = m->origin->config.run.seed;
+    m->origin->info.schedule_steps = m->origin->config.optimizer.schedule_steps;
 }
 
 static rt_status make_roformer(rt_model *m, const char *path)
@@ -96,7 +132,7 @@ static rt_status prepare(rt_model *m, rt_image *image, const char *path)
     if (!status.code)
         status = rt_checkpoint_tables(image, &words, &types);
     if (!status.code)
-        status = configure(m, path, words, types);
+        status = as_checkpoint(configure(m, path, words, types), path);
     if (!status.code)
         status = check_size(m, image, path);
     return status.code ? status : make_roformer(m, path);
@@ -155,52 +191,146 @@ static rt_status open_folder(rt_model *m, const char *path)
         return as_checkpoint(status, path);
     status = take_meaning(m, imported);
     if (!status.code)
-        status = configure(m, path, imported->there->options.vocab,
-                           imported->there->options.token_types);
+        status = as_checkpoint(configure(m, path, imported->there->options.vocab,
+                                         imported->there->options.token_types),
+                               path);
     if (!status.code)
         status = make_roformer(m, path);
     if (!status.code)
         status = take_values(m, imported);
-    m->origin->info.seed = m->origin->config.run.seed;
-    m->origin->info.schedule_steps = m->origin->config.optimizer.schedule_steps;
+    take_run(m);
     rt_imported_close(imported);
     return status;
+}
+
+/* ---- a new one ---- */
+
+/* What messages call a configuration that nobody has written. */
+static const char name_of_new[] = "a new model";
+
+rt_roformer_options rt_model_defaults(rt_model_kind kind)
+{
+    rt_config config = {.model.kind = kind}, implied;
+    rt_config_implied(&implied, &config);
+    implied.model.kind = kind;
+    return implied.model;
+}
+
+/* Keeps the first rule that the options break. */
+static void keep_first(void *context, const char *const *options, const char *message)
+{
+    rt_status *status = context;
+    (void)options;
+    if (!status->code)
+        *status = rt_error(RT_ARGUMENT, "%s", message);
+}
+
+static rt_status check_parts(const rt_roformer_options *o, const rt_vocabulary *vocabulary,
+                             const rt_labels *labels)
+{
+    rt_status status = rt_ok();
+    if (vocabulary && vocabulary->count < 1)
+        return rt_error(RT_ARGUMENT, "the vocabulary has no ids: it was not made by rotor");
+    if (vocabulary && o->vocab < vocabulary->count)
+        return rt_error(RT_ARGUMENT, "model.vocab is %d; the vocabulary has %d ids", o->vocab,
+                        vocabulary->count);
+    if (o->head == RT_HEAD_LM ? labels != NULL : !labels || labels->count != o->labels)
+        return rt_error(
+            RT_ARGUMENT,
+            "a sequence or token head needs the names of its %d labels, an lm head none",
+            o->labels);
+    if (o->head != RT_HEAD_LM && !vocabulary)
+        return rt_error(RT_ARGUMENT, "a sequence or token head needs a vocabulary");
+    rt_roformer_rules(o, keep_first, &status);
+    return status;
+}
+
+/* Copies: what was given may go before the model. */
+static rt_status copy_meaning(rt_checkpoint_info *info, const rt_vocabulary *vocabulary,
+                              const rt_labels *labels)
+{
+    char *text;
+    rt_status status = rt_ok();
+    if (vocabulary)
+        status = rt_vocabulary_copy(&info->vocabulary, vocabulary);
+    if (status.code || !labels)
+        return status;
+    status = rt_labels_write(labels, &text);
+    if (status.code)
+        return status;
+    status = rt_labels_read(&info->labels, name_of_new, text, strlen(text));
+    rt_free(text);
+    return status;
+}
+
+static rt_status make_drawn(rt_model *m, uint64_t seed)
+{
+    const struct rt_model_origin *o = m->origin;
+    const rt_roformer_options options = rt_model_options(&o->config, o->data);
+    return rt_roformer_new(&m->roformer, &options, seed, NULL);
+}
+
+static rt_status make_new(rt_model *m, const rt_roformer_options *options,
+                          const rt_vocabulary *vocabulary, const rt_labels *labels, int length)
+{
+    rt_checkpoint_info *info = &m->origin->info;
+    rt_status status = check_parts(options, vocabulary, labels);
+    if (!status.code)
+        status = copy_meaning(info, vocabulary, labels);
+    if (status.code)
+        return status;
+    info->config = rt_model_data_ini(options, vocabulary, length, RT_BEGIN_AUTO);
+    if (!info->config)
+        return rt_out_of_memory("a configuration");
+    return configure(m, name_of_new, options->vocab, options->token_types);
+}
+
+rt_status rt_model_new(rt_model **model_new, const rt_roformer_options *options,
+                       const rt_vocabulary *vocabulary, const rt_labels *labels, int length,
+                       uint64_t seed)
+{
+    rt_roformer_options own = *options;
+    rt_model *m;
+    rt_status status = begin(&m, model_new);
+    if (status.code)
+        return status;
+    if (vocabulary && !own.vocab)
+        own.vocab = vocabulary->count;
+    if (labels && !own.labels)
+        own.labels = labels->count;
+    status = make_new(m, &own, vocabulary, labels, length);
+    if (!status.code)
+        status = make_drawn(m, seed);
+    take_run(m);
+    m->origin->info.seed = seed;
+    m->has_head = true;
+    return finish(status, m, model_new);
 }
 
 /* ---- either ---- */
 
 rt_status rt_model_open(rt_model **model_new, const char *path)
 {
-    rt_model *m = rt_alloc(1, sizeof *m);
-    *model_new = NULL;
-    if (m)
-        m->origin = rt_alloc(1, sizeof *m->origin);
-    if (!m || !m->origin) {
-        rt_model_close(m);
-        return rt_out_of_memory("a model");
-    }
-    m->warnings = "";
+    rt_model *m;
+    rt_status status = begin(&m, model_new);
+    if (status.code)
+        return status;
     const bool folder = rt_is_huggingface(path);
-    rt_status status = folder ? rt_ok() : rt_huggingface_refuse_format(path);
+    if (!folder)
+        status = rt_huggingface_refuse_format(path);
     if (!status.code)
         status = folder ? open_folder(m, path) : open_file(m, path);
-    if (status.code)
-        rt_model_close(m);
-    else
-        *model_new = m;
-    return status;
+    return finish(status, m, model_new);
 }
 
 void rt_model_close(rt_model *m)
 {
-    if (!m)
+    if (!m || !m->origin)
         return;
     rt_roformer_free(m->roformer);
-    if (m->origin) {
-        rt_data_close(m->origin->data);
-        rt_checkpoint_info_free(&m->origin->info);
-        rt_free(m->origin->warnings);
-    }
+    rt_data_close(m->origin->data);
+    rt_checkpoint_info_free(&m->origin->info);
+    rt_free(m->origin->warnings);
     rt_free(m->origin);
     rt_free(m);
 }

@@ -10,7 +10,8 @@
  * or save: HDF5 asks for that.
  *
  * On an error what was to be made is NULL, and nothing has changed. Closing and freeing take NULL.
- * RT_MEMORY is possible everywhere.
+ * RT_MEMORY is possible everywhere. A struct that nobody has made, all of whose members are zero,
+ * is RT_ARGUMENT, and is closed or freed by doing nothing.
  */
 
 #include "data/labels.h"
@@ -33,6 +34,23 @@ typedef struct rt_model {
     const char *warnings; /* lines about what the folder has that is not quite taken; or "" */
     struct rt_model_origin *origin;
 } rt_model;
+
+/* The options of a kind of model that the program has without a configuration: two layers of width
+ * 64 with four heads, and so on (docs/configuration.md). */
+rt_roformer_options rt_model_defaults(rt_model_kind kind);
+
+/* A new model, drawn from the seed. Vocabulary and labels are copied.
+ *
+ *     options     vocab may be 0 if there is a vocabulary, and labels if there are names; a number
+ *                 that is 0 and must not be is that of the configuration's default
+ *     vocabulary  what the ids mean (data/vocabulary.h); NULL: they are ids alone, head lm
+ *     labels      the names of the classes (data/labels.h), for the heads sequence and token alone
+ *     length      of the sequences that it is for, [CLS] included; at least 2
+ *
+ * RT_ARGUMENT, or RT_CONFIG with a key, for what cannot be. */
+rt_status rt_model_new(rt_model **model_new, const rt_roformer_options *options,
+                       const rt_vocabulary *vocabulary, const rt_labels *labels, int length,
+                       uint64_t seed) RT_MUST_CHECK;
 
 /* Opens a checkpoint of rotor, or a folder of Hugging Face with a RoFormer, Llama or Mistral:
  * config.json, its tensors and its vocabulary. RT_CHECKPOINT, which names the file, for whatever is
@@ -76,7 +94,8 @@ enum { RT_NO_TOKEN = -1 };
  *
  *     head sequence   [CLS] text [SEP], or [CLS] text [SEP] second [SEP]; cut to the model's length
  *     head token      [CLS] tokens [SEP], with blanks between tokens in the text; likewise
- *     head lm         [CLS] text, of any length; where the text has [MASK] stands that token
+ *     head lm         [CLS] text, of any length; where the text has [MASK] stands that token.
+ *                     Without [CLS] for a model that was trained so (data.begin = none)
  *
  * `second` is NULL unless there is a pair. RT_ARGUMENT if the model has no vocabulary or knows no
  * pairs, and for a text that cannot be read: empty, not UTF-8, or without a unit of the

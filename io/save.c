@@ -20,8 +20,20 @@ static rt_checkpoint_info info_of(const rt_model *m)
     return info;
 }
 
+static rt_status check_made(const rt_model *m)
+{
+    return m->origin && m->roformer
+               ? rt_ok()
+               : rt_error(RT_ARGUMENT,
+                          "the model was made by hand: rt_model_new makes one that can "
+                          "be saved");
+}
+
 rt_status rt_model_save(const rt_model *m, const char *path)
 {
+    const rt_status made = check_made(m);
+    if (made.code)
+        return made;
     const rt_checkpoint_info info = info_of(m);
     if (info.step < m->origin->info.step || info.step > RT_CHECKPOINT_STEPS)
         return rt_error(RT_ARGUMENT,
@@ -41,11 +53,15 @@ rt_status rt_model_save(const rt_model *m, const char *path)
 
 rt_status rt_model_export(const rt_model *m, const char *folder)
 {
+    const rt_status made = check_made(m);
+    if (made.code)
+        return made;
     const rt_huggingface_export export = {.vocabulary = m->vocabulary,
                                           .lowercase = m->vocabulary && m->vocabulary->lowercase,
                                           .labels = m->labels
                                                         ? (const char *const *)m->labels->names
                                                         : NULL,
-                                          .length = m->length};
+                                          .length = m->length,
+                                          .bare = !rt_data_begins(m->origin->data)};
     return rt_huggingface_write(folder, m->roformer, &export);
 }

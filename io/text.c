@@ -74,7 +74,8 @@ static rt_status encode_units(const rt_model *m, const char *text, const char *s
     int masks;
     if (second)
         return rt_error(RT_ARGUMENT, "the model knows no pairs of texts");
-    return rt_masked_text_encode(m->vocabulary, text, &row->ids, &row->length, &masks,
+    const bool begins = !m->origin || rt_data_begins(m->origin->data);
+    return rt_masked_text_encode(m->vocabulary, begins, text, &row->ids, &row->length, &masks,
                                  &row->unknown);
 }
 
@@ -83,6 +84,9 @@ rt_status rt_model_encode(const rt_model *m, const char *text, const char *secon
     *row = (rt_row){.length = 0};
     if (!m->vocabulary)
         return rt_error(RT_ARGUMENT, "the model has no vocabulary: it knows ids, not texts");
+    if (m->labels && !m->origin)
+        return rt_error(RT_ARGUMENT, "the model was made by hand: rt_model_new makes one that "
+                                     "knows its labels");
     return m->labels ? encode_labelled(m, text, second, row) : encode_units(m, text, second, row);
 }
 
@@ -129,6 +133,8 @@ static bool pad_rows(const rt_model *m, rt_graph *g, const rt_row *rows, rt_rofo
 rt_tensor *rt_model_logits(rt_model *m, rt_graph *g, const rt_row *rows, int count)
 {
     rt_roformer_input in = {.B = count, .padding_id = RT_NO_PADDING};
+    if (!m->roformer)
+        return rt_graph_fail(g, RT_ARGUMENT, "[model] has no roformer: rt_model_new makes one");
     if (rt_graph_failed(g) || !check_rows(g, rows, count, &in.T) || !pad_rows(m, g, rows, &in))
         return NULL;
     return rt_roformer_logits(m->roformer, g, rt_roformer_encode(m->roformer, g, &in));
@@ -136,6 +142,8 @@ rt_tensor *rt_model_logits(rt_model *m, rt_graph *g, const rt_row *rows, int cou
 
 void rt_logits_probabilities(const rt_tensor *logits, size_t row, double *probabilities)
 {
+    if (!logits->data)
+        return;
     const size_t columns = (size_t)rt_columns(logits);
     const real *x = logits->data + row * columns;
     const double largest = (double)x[rt_largest(logits, row)];
@@ -150,7 +158,7 @@ rt_status rt_model_classify(rt_model *m, const char *text, const char *second,
                             double *probabilities)
 {
     rt_row row;
-    if (!m->labels || m->roformer->options.head != RT_HEAD_SEQUENCE)
+    if (!m->labels || !m->roformer || m->roformer->options.head != RT_HEAD_SEQUENCE)
         return rt_error(RT_ARGUMENT, "the model knows no classes of texts");
     rt_status status = rt_model_encode(m, text, second, &row);
     rt_graph *g = status.code ? NULL : rt_graph_new();

@@ -97,6 +97,14 @@ static rt_token_span span_of(const rt_roformer_input *in, int turn)
     return (rt_token_span){cache->count, in->T, cache->length > end ? cache->length : end};
 }
 
+/* Not a struct that somebody has filled. */
+static bool is_made(const rt_roformer *m, rt_graph *g)
+{
+    if (!m->words)
+        rt_graph_fail(g, RT_ARGUMENT, "[roformer] the model was not made by rt_roformer_new");
+    return !rt_graph_failed(g);
+}
+
 /* What is kept has no gradient, and no place for padding. */
 static bool caches_fit(const rt_roformer *m, rt_graph *g, const rt_roformer_input *in)
 {
@@ -287,7 +295,7 @@ static void find_rotations(rt_roformer *m, rt_graph *g, int l, const rt_roformer
 rt_tensor *rt_roformer_encode(rt_roformer *m, rt_graph *g, const rt_roformer_input *in)
 {
     const rt_roformer_options *o = &m->options;
-    if (!rt_graph_given(g, "roformer", "input", in) || !caches_fit(m, g, in))
+    if (!rt_graph_given(g, "roformer", "input", in) || !is_made(m, g) || !caches_fit(m, g, in))
         return NULL;
     const bool rope = o->position.kind == RT_POSITION_ROPE;
     const bool shared = !o->theta.learn || o->theta.scope == RT_THETA_MODEL;
@@ -404,7 +412,7 @@ rt_status rt_roformer_size(const rt_roformer_options *options, size_t *size)
 
 void rt_roformer_free(rt_roformer *m)
 {
-    if (!m)
+    if (!m || !m->options.vocab)
         return;
     rt_rotation_table_free(&m->rotation);
     rt_encoding_free(m);

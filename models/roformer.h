@@ -126,7 +126,7 @@ int rt_roformer_theta_layer(const rt_roformer_options *options, int n);
 /* How many numbers these are. */
 size_t rt_roformer_theta_count(const rt_roformer_options *options);
 
-/* All learnable theta, in radians per position. */
+/* All learnable theta, in radians per position; of a fixed theta nothing. */
 void rt_roformer_theta(const rt_roformer *model, double *theta);
 void rt_roformer_set_theta(rt_roformer *model, const double *theta);
 

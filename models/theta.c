@@ -7,7 +7,7 @@
 
 int rt_roformer_pairs(const rt_roformer_options *o)
 {
-    if (o->position.kind != RT_POSITION_ROPE)
+    if (o->position.kind != RT_POSITION_ROPE || o->heads < 1)
         return 0;
     return (int)lround(o->position.fraction * (o->dim / o->heads) / 2);
 }
@@ -65,7 +65,7 @@ static double radians(rt_theta_form form, double value)
 void rt_roformer_theta(const rt_roformer *m, double *theta)
 {
     const rt_shape shape = rt_roformer_theta_shape(&m->options);
-    for (int n = 0; n < shape.axis[0]; n++) {
+    for (int n = 0; m->options.theta.learn && n < shape.axis[0]; n++) {
         const rt_tensor *t = parameter_of(m, rt_roformer_theta_layer(&m->options, n));
         for (size_t i = 0; i < rt_size(t); i++)
             *theta++ = radians(m->options.theta.form, (double)t->data[i]);
@@ -75,7 +75,7 @@ void rt_roformer_theta(const rt_roformer *m, double *theta)
 void rt_roformer_set_theta(rt_roformer *m, const double *theta)
 {
     const rt_shape shape = rt_roformer_theta_shape(&m->options);
-    for (int n = 0; n < shape.axis[0]; n++) {
+    for (int n = 0; m->options.theta.learn && n < shape.axis[0]; n++) {
         const rt_tensor *t = parameter_of(m, rt_roformer_theta_layer(&m->options, n));
         for (size_t i = 0; i < rt_size(t); i++, theta++)
             t->data[i] = (real)(m->options.theta.form == RT_THETA_LOG ? log(*theta) : *theta);

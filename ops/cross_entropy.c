@@ -122,6 +122,8 @@ static RT_ROW_FUNCTION(int, place_of_largest, (const real *restrict x, int size)
 int rt_largest(const rt_tensor *logits, size_t row)
 {
     const int size = rt_columns(logits);
+    if (!logits->data)
+        return 0;
     return place_of_largest(logits->data + row * (size_t)size, size);
 }
 

@@ -246,6 +246,8 @@ rt_status rt_rotation_reserve(rt_rotation_table *table, int length)
     rt_rotation *r = &table->rotation;
     if (length <= r->length)
         return rt_ok();
+    if (!table->theta)
+        return rt_error(RT_ARGUMENT, "[rope] the table was not made by rt_rotation_table_init");
     const size_t rows = (size_t)length, columns = (size_t)r->pairs;
     double *position =
         rt_alloc_or_count(table->tally, rows, sizeof(double) + 2 * columns * sizeof(real));

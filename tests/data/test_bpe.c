@@ -680,15 +680,15 @@ START_TEST(the_word_for_a_mask_is_text_where_there_is_none)
     int count, masks;
     rt_unknown unknown;
     rt_vocabulary *v = bpe_of(small);
-    ck_assert(!rt_masked_text_encode(v, "ab[MASK]c", &ids, &count, &masks, &unknown).code);
+    ck_assert(!rt_masked_text_encode(v, true, "ab[MASK]c", &ids, &count, &masks, &unknown).code);
     ck_assert(count == 3 && masks == 0 && ids[0] == 7 && ids[1] == 4 && ids[2] == 2);
     rt_free(ids);
     rt_vocabulary_free(v);
     v = with("\"</s>\"", "\"<mask>\"");
-    ck_assert(!rt_masked_text_encode(v, "ab[MASK]c", &ids, &count, &masks, &unknown).code);
+    ck_assert(!rt_masked_text_encode(v, true, "ab[MASK]c", &ids, &count, &masks, &unknown).code);
     ck_assert(count == 4 && masks == 1 && ids[2] == 8 && ids[3] == 2);
     rt_free(ids);
-    ck_assert(!rt_masked_text_encode(v, "ab [MASK]c", &ids, &count, &masks, &unknown).code);
+    ck_assert(!rt_masked_text_encode(v, true, "ab [MASK]c", &ids, &count, &masks, &unknown).code);
     ck_assert(count == 4 && masks == 1 && ids[2] == 8 && ids[3] == 2); /* the blank is the mask's */
     rt_free(ids);
     rt_vocabulary_free(v);

@@ -495,6 +495,17 @@ static rt_status save(void *model)
     return rt_model_save(model, "a.h5");
 }
 
+static rt_status make_new(void *context)
+{
+    const rt_model *like = context;
+    rt_model *made;
+    rt_status status = rt_model_new(&made, &like->roformer->options, like->vocabulary, like->labels,
+                                    like->length, 1);
+    ck_assert((status.code == RT_OK) == (made != NULL));
+    rt_model_close(made);
+    return status;
+}
+
 START_TEST(an_exhausted_heap_is_a_status)
 {
     char file[] = CLASSES_FILE, folder[] = "folder";
@@ -505,6 +516,7 @@ START_TEST(an_exhausted_heap_is_a_status)
     exhaust(open_and_close, folder);
     exhaust(classify, model);
     exhaust(save, model);
+    exhaust(make_new, model);
     rt_model_close(model);
     rt_model_close(NULL);
 }

@@ -83,7 +83,8 @@ START_TEST(a_folder_for_transformers_has_the_same_answers)
         "$TRAIN --quiet --checkpoint runs/tiny --export out && cat out/tokenizer_config.json");
     expect_text(w->out, "\"tokenizer_class\": \"PreTrainedTokenizerFast\"");
     expect_text(w->out, "\"bos_token\": \"<|endoftext|>\"");
-    expect_same_files("v.json", "out/tokenizer.json");
+    expect_exit(w, 0, "cat out/tokenizer.json"); /* with what v.json lacks */
+    expect_text(w->out, "TemplateProcessing");
     ck_assert(!exists("out/vocab.txt"));
     expect_exit(w, 0,
                 "$TRAIN --quiet --checkpoint runs/tiny " ANSWER ">a.txt; "

@@ -334,10 +334,17 @@ void rt_config_implied(rt_config *implied, const rt_config *config)
     implied->train.steps = steps;
 }
 
+void rt_config_begin_as(rt_config *config, rt_begin begin)
+{
+    if (config->data.begin == RT_BEGIN_AUTO && rt_data_task_begins(config->data.task))
+        config->data.begin = begin;
+}
+
 void rt_config_continue(rt_config *config, const rt_config *run)
 {
     if (config->origin[rt_key_find("optimizer", "schedule_steps")] == RT_FROM_DEFAULT)
         config->optimizer.schedule_steps = run->optimizer.schedule_steps;
+    rt_config_begin_as(config, run->data.begin);
 }
 
 static rt_status give_up_or_report(rt_config_errors *errors, char **list)

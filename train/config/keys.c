@@ -31,6 +31,7 @@ WORDS(form_word, RT_THETA_FORMS)
 WORDS(init_word, RT_THETA_INITS)
 WORDS(check_word, RT_THETA_CHECKS)
 WORDS(level_word, RT_LEVELS)
+WORDS(begin_word, RT_BEGINS)
 WORDS(objective_word, RT_OBJECTIVES)
 WORDS(schedule_word, RT_SCHEDULES)
 
@@ -238,6 +239,10 @@ static const rt_key keys[] = {
     {"data", "level", CHOICE(data.level, level_word), "byte", "what a text is cut into", RT_FIXED},
     {"data", "lowercase", YES_NO(data.lowercase), "no",
      "for level wordpiece: a text is read in lower case and without accents", RT_FIXED},
+    {"data", "begin", CHOICE(data.begin, begin_word), "auto",
+     "for text and tokens: whether a sequence begins with the token that begins a text; auto: as the "
+     "model of --checkpoint, --resume or train.init_from does, a new one with it",
+     RT_FIXED},
     {"data", "objective", CHOICE(data.objective, objective_word), "mlm",
      "what is asked: units that are hidden, or at every place the next one; for period, spin, text and "
      "tokens",

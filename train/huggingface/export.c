@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "train/huggingface/tokenizer_bpe.h"
 #include "train/text/durable_file.h"
 #include "train/text/durable_folder.h"
 
@@ -61,13 +62,17 @@ static rt_status put_text(const char *folder, const char *name, rt_status made, 
     return status;
 }
 
-static rt_status write_vocabulary(const char *folder, const rt_huggingface_export *export)
+static rt_status write_vocabulary(const char *folder, const rt_roformer *model,
+                                  const rt_huggingface_export *export)
 {
+    const rt_vocabulary *v = export->vocabulary;
+    const rt_frame frame = {.begins = !export->bare, .ends = model->options.head != RT_HEAD_LM};
     char *text = NULL;
-    if (!export->vocabulary)
+    if (!v)
         return rt_ok();
-    rt_status made = rt_vocabulary_write(export->vocabulary, &text);
-    rt_status status = put_text(folder, rt_vocabulary_file(export->vocabulary), made, text);
+    rt_status made = v->level == RT_LEVEL_BPE ? rt_tokenizer_bpe_file(&text, v, frame)
+                                              : rt_vocabulary_write(v, &text);
+    rt_status status = put_text(folder, rt_vocabulary_file(v), made, text);
     if (status.code)
         return status;
     text = NULL;
@@ -83,7 +88,7 @@ static rt_status write_files(const char *folder, const rt_roformer *model,
     if (!status.code)
         status = rt_huggingface_write_weights(path, model, export);
     if (!status.code)
-        status = write_vocabulary(folder, export);
+        status = write_vocabulary(folder, model, export);
     if (status.code)
         return status;
     rt_status made = rt_huggingface_card_text(&text, model, export);

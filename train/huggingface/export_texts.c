@@ -62,6 +62,8 @@ rt_status rt_huggingface_config_text(char **text_new, const rt_roformer *model,
             rt_put_theta(&w, o, &theta);
         if (export->vocabulary)
             rt_put_word(&w, RT_HF_LEVEL, levels[export->vocabulary->level]);
+        if (export->bare)
+            rt_put_word(&w, RT_HF_BEGIN, "none");
         if (export->length)
             rt_put_whole(&w, RT_HF_LENGTH, export->length);
         rt_writer_add(&w, "  \"dtype\": \"float32\"\n}\n");
@@ -156,6 +158,58 @@ static void put_vocabulary_sentence(rt_writer *w, const rt_huggingface_export *e
                       levels[export->vocabulary->level]);
 }
 
+/* The same as code, if it can be that. */
+static void put_code(rt_writer *w, const char *text)
+{
+    if (strchr(text, '`') || strchr(text, '\n'))
+        put_plain(w, text);
+    else
+        rt_writer_add(w, "`%s`", text);
+}
+
+/* The token that begins a text, as its vocabulary writes it, and its id. */
+static void put_begin_token(rt_writer *w, const rt_huggingface_export *export)
+{
+    const rt_vocabulary *v = export->vocabulary;
+    const int32_t id = v ? v->special.cls : rt_default_special_ids.cls;
+    if (v) {
+        rt_writer_add(w, "the token ");
+        put_code(w, rt_vocabulary_spell(v, id).bytes);
+        rt_writer_add(w, ", which has the id %d", (int)id);
+    } else {
+        rt_writer_add(w, "the id %d", (int)id);
+    }
+}
+
+/* What transformers' tokenizer puts around a text, where rotor puts something else. */
+static void put_begin_remedy(rt_writer *w, const rt_huggingface_export *export)
+{
+    const rt_level level = export->vocabulary ? export->vocabulary->level : RT_LEVEL_BYTE;
+    if (level == RT_LEVEL_BPE)
+        rt_writer_add(w, export->bare ? "; its tokenizer puts nothing there either"
+                                      : "; its tokenizer puts it there");
+    else if (level == RT_LEVEL_WORDPIECE)
+        rt_writer_add(w,
+                      "; its tokenizer puts %s[SEP] behind it, which rotor does not: "
+                      "`tokenizer(text)[\"input_ids\"][%s:-1]`",
+                      export->bare ? "[CLS] before it and " : "", export->bare ? "1" : "");
+}
+
+/* How a text that is to be continued, or whose masks are to be filled, begins. */
+static void put_begin_sentence(rt_writer *w, const rt_roformer_options *o,
+                               const rt_huggingface_export *export)
+{
+    if (o->head != RT_HEAD_LM)
+        return;
+    rt_writer_add(w, "\nA text begins with ");
+    if (export->bare)
+        rt_writer_add(w, "its own first token: nothing is put before it");
+    else
+        put_begin_token(w, export);
+    put_begin_remedy(w, export);
+    rt_writer_add(w, ".\n");
+}
+
 rt_status rt_huggingface_card_text(char **text_new, const rt_roformer *model,
                                    const rt_huggingface_export *export)
 {
@@ -170,6 +224,7 @@ rt_status rt_huggingface_card_text(char **text_new, const rt_roformer *model,
                   class->name, o->layers, o->dim, o->heads);
     put_theta_sentence(&w, o);
     put_vocabulary_sentence(&w, export);
+    put_begin_sentence(&w, o, export);
     for (int i = 0; i < export->fact_count; i++) {
         rt_writer_add(&w, i ? "- " : "\n- ");
         put_plain(&w, export->facts[i]);

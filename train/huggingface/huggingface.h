@@ -42,6 +42,7 @@ typedef struct rt_huggingface {
     int length;                     /* tokens that it was trained on, if rotor wrote it; otherwise
                                        max_positions */
     bool own;                       /* rotor wrote it */
+    bool bare;                      /* and its texts begin without a token of their own */
     rt_end_ids ends;                /* of a causal model: eos_token_id */
     int padding_id;                 /* the id whose embedding was not trained; RT_NO_PADDING */
     char **labels;                  /* (options.labels), of the sequence and token heads; or NULL */
@@ -73,9 +74,9 @@ rt_status rt_huggingface_model(const rt_huggingface *there, rt_roformer **model_
 
 /* Fills the values of a model that somebody has made, for train.init_from. The encoder must be of
  * the same shape, with the same heads and pairing. The head is taken if both have the same one; an
- * untied decoder cannot become a tied one; of a blank model one that is not taken is drawn. Theta is
- * taken if the model learns it and can hold it: one of scope model goes to every layer and head, one
- * of another scope needs the same scope; the fraction must be the same; what is not above 0 is
+ * untied decoder cannot become a tied one; of a blank model one that is not taken is drawn. Theta
+ * is taken if the model learns it and can hold it: one of scope model goes to every layer and head,
+ * one of another scope needs the same scope; the fraction must be the same; what is not above 0 is
  * refused if the model learns its logarithm. If the model has a fixed theta, taken.theta tells
  * whether it is the folder's. What does not fit is found before anything is changed; when a file
  * cannot be read to its end, some values are the folder's and some are not. */
@@ -94,6 +95,7 @@ typedef struct rt_huggingface_export {
     const char *const *labels;       /* (options.labels), of the sequence and token heads; or NULL:
                                         LABEL_0 and so on */
     int length;                      /* tokens that the model was trained on */
+    bool bare;                       /* no token was put before its texts */
     const char *title;               /* heading of the model card: a name; or NULL */
     const char *const *facts;        /* lines for the model card, such as "loss: 0.31"; or NULL */
     int fact_count;
@@ -102,7 +104,8 @@ typedef struct rt_huggingface_export {
 
 /* Writes a folder that from_pretrained of the same class reads: model.safetensors (always F32),
  * vocab.txt (of level bpe tokenizer.json) and tokenizer_config.json if there is a vocabulary,
- * README.md, and config.json.
+ * README.md, and config.json. A tokenizer.json puts around a text what rotor does: the token that
+ * begins it, unless the model is bare, and of labelled texts those that end them.
  * The folder is made if it is absent, in one that exists. An older model in it is there until the
  * new one is on the disk as a whole, and then replaced at once (train/text/durable_folder.h).
  *

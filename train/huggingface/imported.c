@@ -1,6 +1,8 @@
 #include "train/huggingface/imported.h"
 
 #include "core/memory.h"
+#include "data/bpe.h"
+#include "train/config/model_ini.h"
 #include "train/huggingface/private.h"
 #include "train/huggingface/tokenizer.h"
 
@@ -65,35 +67,12 @@ static rt_status read_labels(rt_imported *m)
  * not. */
 enum { LEAST_POSITIONS = 8 };
 
-static void add_data(rt_writer *w, const rt_imported *m)
-{
-    static const char *const levels[] = {RT_LEVELS(RT_CHOICE_WORD)};
-    const rt_roformer_options *o = &m->there->options;
-    const char *task = o->head == RT_HEAD_SEQUENCE ? "classify"
-                       : o->head == RT_HEAD_TOKEN  ? "tag"
-                       : m->vocabulary             ? "text"
-                                                   : "tokens";
-    rt_writer_add(w, "task = %s\n", task);
-    if (m->vocabulary)
-        rt_writer_add(w, "level = %s\n", levels[m->vocabulary->level]);
-    else
-        rt_writer_add(w, "vocab = %d\n", o->vocab);
-    if (m->vocabulary && m->vocabulary->lowercase)
-        rt_writer_add(w, "lowercase = yes\n");
-    if (m->there->own || m->there->length >= LEAST_POSITIONS)
-        rt_writer_add(w, "length = %d\n", m->there->length);
-}
-
 static rt_status configure(rt_imported *m)
 {
-    rt_writer w = {0};
-    char *model = rt_huggingface_ini(m->there); /* which ends in the section data */
-    if (model)
-        rt_writer_add(&w, "%s", model);
-    w.failed |= !model;
-    add_data(&w, m);
-    rt_free(model);
-    m->config = rt_writer_take(&w);
+    const rt_huggingface *there = m->there;
+    const bool known = there->own || there->length >= LEAST_POSITIONS;
+    m->config = rt_model_data_ini(&there->options, m->vocabulary, known ? there->length : 0,
+                                  m->bare ? RT_BEGIN_NONE : RT_BEGIN_AUTO);
     return m->config ? rt_ok() : rt_out_of_memory("a configuration");
 }
 
@@ -111,12 +90,23 @@ static rt_status add_warning(rt_huggingface *there, const char *line)
     return rt_ok();
 }
 
+/* Whether nothing is put before a text: by a tokenizer of BPE without a template for it. What rotor
+ * has trained with is what it wrote. */
+static bool is_bare(const rt_imported *m)
+{
+    const rt_bpe *bpe = m->vocabulary ? m->vocabulary->bpe : NULL;
+    if (m->there->options.head != RT_HEAD_LM)
+        return false;
+    return m->there->own ? m->there->bare : bpe && bpe->first == RT_NO_ID;
+}
+
 /* Tokenizers of decoders are of many kinds: one that rotor has not leaves the ids. */
 static rt_status read_vocabulary(rt_imported *m, const char *folder)
 {
     char line[RT_MESSAGE_SIZE + 64];
     rt_status status = rt_tokenizer_read(&m->vocabulary, folder, m->there->level, &m->warning);
-    if (!status.code && m->vocabulary && m->vocabulary->special.cls == RT_NO_ID) {
+    m->bare = is_bare(m);
+    if (!status.code && !m->bare && m->vocabulary && m->vocabulary->special.cls == RT_NO_ID) {
         rt_vocabulary_free(m->vocabulary);
         m->vocabulary = NULL;
         status = rt_error(RT_CHECKPOINT, "the vocabulary has no token that begins a sequence");

@@ -5,9 +5,10 @@
  *
  * The vocabulary is that of vocab.txt or, without one, of tokenizer.json; what its tokenizer does
  * otherwise than BERT's is RT_CHECKPOINT, with the file and the key, and of a decoder a warning:
- * then the folder is one of ids. It has the tokens that end a text, if the folder names them.
- * Labels are in the order of
- * their bytes, as everywhere in rotor (data/labels.h): the rows of the head are put in that order.
+ * then the folder is one of ids. It has the tokens that end a text, if the folder names them. A
+ * text begins as its tokenizer has it: with BPE, by what the post-processor puts before it, or
+ * nothing. Labels are in the order of their bytes, as everywhere in rotor (data/labels.h): the rows
+ * of the head are put in that order.
  */
 
 #include "data/labels.h"
@@ -20,6 +21,7 @@ typedef struct rt_imported {
                                   these two over leaves NULL */
     int *places;               /* (options.labels): where the class of each label was */
     char *config;              /* an INI text */
+    bool bare;                 /* texts begin without a token that is put before them */
     const char *warning;       /* of its tokenizer, a line for the user; or NULL */
 } rt_imported;
 

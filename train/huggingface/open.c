@@ -2,8 +2,7 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "train/config/config.h"
-#include "train/config/keys.h"
+#include "train/config/model_ini.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -110,28 +109,5 @@ void rt_huggingface_close(rt_huggingface *there)
 
 char *rt_huggingface_ini(const rt_huggingface *there)
 {
-    static const char *const sections[] = {"model", "position", "theta"};
-    char value[RT_VALUE_SIZE];
-    char *errors;
-    rt_writer w = {0};
-    rt_config *config = rt_alloc(1, sizeof *config);
-    const rt_config_source empty = {.path = "huggingface.ini", .text = ""};
-    if (!config || rt_config_load(config, &empty, &errors).code) {
-        rt_free(config);
-        return NULL;
-    }
-    config->model = there->options;
-    for (int s = 0; s < 3; s++) {
-        rt_writer_add(&w, "%s[%s]\n", s ? "\n" : "", sections[s]);
-        for (int i = 0; rt_key_at(i); i++) {
-            const rt_key *key = rt_key_at(i);
-            if (!strcmp(key->section, sections[s]) && *rt_key_write(key, config, value))
-                rt_writer_add(&w, "%s = %s\n", key->name, value);
-        }
-    }
-    rt_writer_add(&w, "\n[data]\n");
-    if (there->options.causal)
-        rt_writer_add(&w, "objective = lm\n");
-    rt_free(config);
-    return rt_writer_take(&w);
+    return rt_model_ini(&there->options);
 }

@@ -22,8 +22,9 @@
 #define RT_HF_DECODER "cls.predictions.decoder.weight"
 #define RT_HF_BIAS    "cls.predictions.bias"
 
-/* Keys of config.json: data.level of the vocabulary, data.length. */
+/* Keys of config.json: data.level of the vocabulary, data.length, data.begin if it is none. */
 #define RT_HF_LEVEL  "rotor_level"
+#define RT_HF_BEGIN  "rotor_begin"
 #define RT_HF_LENGTH "rotor_length"
 
 /* The key of config.json with all learned theta: {"scope": "layer", "form": "log", "base": 10000,

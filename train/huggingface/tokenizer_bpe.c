@@ -107,6 +107,8 @@ static rt_status read_roles(rt_vocabulary *v, const char *folder)
     status = rt_json_read_file(&config, folder, RT_HF_TOKENIZER);
     for (size_t i = 0; i < sizeof roles / sizeof *roles && !status.code; i++)
         status = read_role(v, config, roles[i]);
+    if (v->bpe->first != RT_NO_ID) /* which is put there, whatever it is called */
+        ids.cls = v->bpe->first;
     if (!status.code)
         status = rt_bpe_know(v, RT_HF_TOKENIZER, &ids);
     json_decref(config);
@@ -135,6 +137,134 @@ rt_status rt_tokenizer_read_bpe(rt_vocabulary **vocabulary_new, const char *fold
     if (status.code == RT_DATA)
         status.code = RT_CHECKPOINT;
     return status;
+}
+
+/* ---- what is put around a text ---- */
+
+/* What the post-processor has to put there: ids, or RT_NO_ID for nothing. */
+typedef struct framing {
+    const rt_vocabulary *v;
+    int32_t first, last;
+} framing;
+
+/* A special token as it is written. */
+static json_t *written(const rt_vocabulary *v, int32_t id)
+{
+    const rt_added_token *added = find_added(v, NULL, id);
+    const rt_spelling s = rt_vocabulary_spell(v, id);
+    return added ? json_stringn(added->text, added->size) : json_stringn(s.bytes, s.size);
+}
+
+/* Adds a token to a template, unless it is none. */
+static bool put_token(json_t *list, const framing *f, int32_t id, int type)
+{
+    return id == RT_NO_ID ||
+           !json_array_append_new(list, json_pack("{s:{s:o,s:i}}", "SpecialToken", "id",
+                                                  written(f->v, id), "type_id", type));
+}
+
+static bool put_text(json_t *list, const char *name, int type)
+{
+    return !json_array_append_new(list, json_pack("{s:{s:s,s:i}}", "Sequence", "id", name,
+                                                  "type_id", type));
+}
+
+static bool put_meaning(json_t *tokens, const framing *f, int32_t id)
+{
+    if (id == RT_NO_ID)
+        return true;
+    json_t *name = written(f->v, id);
+    const bool put =
+        name && !json_object_setn_new(tokens, json_string_value(name), json_string_length(name),
+                                      json_pack("{s:O,s:[i],s:[O]}", "id", name, "ids", (int)id,
+                                                "tokens", name));
+    json_decref(name);
+    return put;
+}
+
+/* "[CLS] A [SEP]" and "[CLS] A [SEP] B [SEP]". */
+static json_t *template_of(const framing *f)
+{
+    json_t *single = json_array(), *pair = json_array(), *tokens = json_object();
+    const bool put = put_token(single, f, f->first, 0) && put_text(single, "A", 0) &&
+                     put_token(single, f, f->last, 0) && put_token(pair, f, f->first, 0) &&
+                     put_text(pair, "A", 0) && put_token(pair, f, f->last, 0) &&
+                     put_text(pair, "B", 1) && put_token(pair, f, f->last, 1) &&
+                     put_meaning(tokens, f, f->first) && put_meaning(tokens, f, f->last);
+    json_t *made = json_pack("{s:s,s:o,s:o,s:o}", "type", "TemplateProcessing", "single", single,
+                             "pair", pair, "special_tokens", tokens);
+    if (put)
+        return made;
+    json_decref(made);
+    return NULL;
+}
+
+static bool is_template(const json_t *part)
+{
+    const char *type = json_string_value(json_object_get(part, "type"));
+    return type && !strcmp(type, "TemplateProcessing");
+}
+
+/* The post-processor with another template; of more than it, what else it does stays. */
+static json_t *processor_of(const json_t *old, const framing *f)
+{
+    const json_t *parts = json_object_get(old, "processors"), *part;
+    const bool some = f->first != RT_NO_ID || f->last != RT_NO_ID;
+    json_t *list = json_array();
+    size_t i;
+    bool failed = !list;
+    json_array_foreach(parts, i, part) failed |=
+        !is_template(part) && json_array_append(list, (json_t *)part) != 0;
+    if (!parts && json_is_object(old) && !is_template(old))
+        failed |= json_array_append(list, (json_t *)old) != 0;
+    if (some)
+        failed |= json_array_append_new(list, template_of(f)) != 0;
+    json_t *made = failed ? NULL
+                   : json_array_size(list) > 1
+                       ? json_pack("{s:s,s:O}", "type", "Sequence", "processors", list)
+                       : json_incref(json_array_size(list) ? json_array_get(list, 0) : json_null());
+    json_decref(list);
+    return made;
+}
+
+/* The file with another post-processor. */
+static char *reframed(json_t *tokenizer, const framing *f)
+{
+    json_t *processor = processor_of(json_object_get(tokenizer, "post_processor"), f);
+    rt_writer w = {0};
+    char *text = NULL;
+    if (processor && !json_object_set_new(tokenizer, "post_processor", processor))
+        text = json_dumps(tokenizer, JSON_INDENT(2));
+    if (!text)
+        return NULL;
+    rt_writer_add(&w, "%s\n", text);
+    free(text); /* Jansson's */
+    return rt_writer_take(&w);
+}
+
+static rt_status reframe(char **text_new, const framing *f)
+{
+    json_t *tokenizer = NULL;
+    char *file = rt_copy_text(f->v->bpe->file); /* which parsing may change */
+    rt_status status =
+        file ? rt_json_parse(&tokenizer, RT_BPE_VALUES, RT_HF_PIECES, file, strlen(file))
+             : rt_out_of_memory(RT_HF_PIECES);
+    if (!status.code) {
+        *text_new = reframed(tokenizer, f);
+        status = *text_new ? rt_ok() : rt_out_of_memory(RT_HF_PIECES);
+    }
+    json_decref(tokenizer);
+    rt_free(file);
+    return status;
+}
+
+rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, rt_frame frame)
+{
+    const framing f = {v, frame.begins ? v->special.cls : RT_NO_ID,
+                       frame.ends ? v->special.sep : RT_NO_ID};
+    *text_new = NULL;
+    return f.first == v->bpe->first && f.last == v->bpe->last ? rt_vocabulary_write(v, text_new)
+                                                              : reframe(text_new, &f);
 }
 
 /* ---- writing ---- */

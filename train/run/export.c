@@ -78,6 +78,7 @@ rt_status rt_run_export(const rt_run *r, const char *checkpoint)
                                               .labels = labels ? (const char *const *)labels->names
                                                                : NULL,
                                               .length = r->config->data.length,
+                                              .bare = !rt_data_begins(r->data),
                                               .title = r->config->run.name,
                                               .facts = lines,
                                               .fact_count = cut_lines(facts, lines),

@@ -113,28 +113,48 @@ static rt_status load(rt_config *config, const rt_found *found, const rt_argumen
     return status;
 }
 
-rt_status rt_found_training(rt_optimizer_options *optimizer, const rt_found *found)
+/* With nothing of the command line. */
+static rt_status load_own(rt_config *config, const rt_found *found)
 {
-    rt_config config;
     char *errors;
-    rt_status status = load(&config, found, &(rt_arguments){0}, 0, &errors);
+    rt_status status = load(config, found, &(rt_arguments){0}, 0, &errors);
     rt_free(errors);
     if (status.code == RT_CONFIG)
         status.code = RT_CHECKPOINT;
-    if (!status.code)
-        *optimizer = config.optimizer;
     return status;
+}
+
+static void train_as(rt_config *config, const rt_config *own)
+{
+    config->optimizer = own->optimizer;
+    rt_config_begin_as(config, own->data.begin);
+}
+
+rt_status rt_found_training(rt_config *config, const rt_found *found)
+{
+    rt_config own;
+    rt_status status = load_own(&own, found);
+    if (!status.code)
+        train_as(config, &own);
+    return status;
+}
+
+void rt_found_begin(rt_config *config, const rt_found *found)
+{
+    rt_config own;
+    if (!load_own(&own, found).code)
+        rt_config_begin_as(config, own.data.begin);
 }
 
 rt_status rt_found_configuration(rt_config *config, const rt_found *found,
                                  const rt_arguments *arguments, char **errors)
 {
-    rt_optimizer_options optimizer;
+    rt_config own;
     *errors = NULL;
-    rt_status status = rt_found_training(&optimizer, found);
+    rt_status status = load_own(&own, found);
     if (!status.code)
         status = load(config, found, arguments, arguments->override_count, errors);
     if (!status.code)
-        config->optimizer = optimizer;
+        train_as(config, &own);
     return status;
 }

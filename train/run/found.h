@@ -34,7 +34,12 @@ rt_status rt_find_checkpoint(rt_found *found, const rt_arguments *arguments,
 rt_status rt_found_configuration(rt_config *config, const rt_found *found,
                                  const rt_arguments *arguments, char **errors) RT_MUST_CHECK;
 
-/* How the model of that checkpoint was trained, alone. */
-rt_status rt_found_training(rt_optimizer_options *optimizer, const rt_found *found) RT_MUST_CHECK;
+/* How the model of that checkpoint was trained, alone: the optimizer section, and data.begin if the
+ * configuration leaves it to the model. */
+rt_status rt_found_training(rt_config *config, const rt_found *found) RT_MUST_CHECK;
+
+/* data.begin alone, for a run that starts from that model: as it is if its configuration cannot be
+ * read. */
+void rt_found_begin(rt_config *config, const rt_found *found);
 
 #endif

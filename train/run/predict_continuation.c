@@ -40,7 +40,7 @@ static bool write_byte(rt_prediction *p, char byte)
 static bool write_unit(rt_prediction *p, int32_t id)
 {
     const rt_spelling s = rt_vocabulary_spell(p->vocabulary, id);
-    bool stop = s.space && p->s.count > 1 && write_byte(p, ' ');
+    bool stop = s.space && p->s.count > rt_data_begins(p->data) && write_byte(p, ' ');
     for (size_t i = 0; i < s.size && !stop; i++)
         stop = write_byte(p, s.bytes[i]);
     return fflush(p->to) || stop;
@@ -108,9 +108,9 @@ static int context_of(const rt_prediction *p)
 }
 
 /* [CLS], or what else begins the text, and the newest of the others. */
-static void leave_newest(rt_prediction_ids *s, int count, int32_t cls)
+static void leave_newest(rt_prediction_ids *s, int count, bool begins)
 {
-    const int first = s->ids[0] == cls && count > 1;
+    const int first = begins && count > 1;
     const int kept = count > 1 ? count - first : 1;
     memmove(s->ids + first, s->ids + s->count - kept, (size_t)kept * sizeof *s->ids);
     s->count = first + kept;
@@ -133,7 +133,7 @@ static rt_status fit(rt_prediction *p, bool *end)
     p->ended = *end;
     if (*end)
         return rt_ok();
-    leave_newest(&p->s, read ? (context + 1) / 2 : context, p->vocabulary->special.cls);
+    leave_newest(&p->s, read ? (context + 1) / 2 : context, rt_data_begins(p->data));
     return rt_session_keep(p->session, 0);
 }
 

@@ -42,7 +42,7 @@ static void print_filled(FILE *to, const rt_prediction *p, const int32_t *filled
 {
     const char *rest = p->text, *found;
     rt_utf8_stream stream = {.to = to};
-    for (int t = 1; (found = strstr(rest, RT_MASK_WORD)); t++) {
+    for (int t = rt_data_begins(p->data); (found = strstr(rest, RT_MASK_WORD)); t++) {
         while (p->s.ids[t] != p->vocabulary->special.mask)
             t++;
         const rt_spelling s = rt_vocabulary_spell(p->vocabulary, filled[t]);
@@ -66,7 +66,7 @@ static rt_status print_lines(rt_prediction *p, const int32_t *filled)
     rt_status status = rt_ok();
     print_filled(p->to, p, filled);
     fputc('\n', p->to);
-    for (int t = 1, number = 0; t < p->s.count && !status.code; t++)
+    for (int t = rt_data_begins(p->data), number = 0; t < p->s.count && !status.code; t++)
         if (is_mask(p, t)) {
             status = rt_prediction_logits(p, p->s.ids, p->s.count, t);
             print_likely(p, ++number);
@@ -101,7 +101,7 @@ static rt_status answer(rt_prediction *p, const int32_t *filled)
 {
     json_t *masks = json_array();
     rt_status status = rt_ok();
-    for (int t = 1; t < p->s.count && !status.code; t++)
+    for (int t = rt_data_begins(p->data); t < p->s.count && !status.code; t++)
         if (is_mask(p, t)) {
             status = rt_prediction_logits(p, p->s.ids, p->s.count, t);
             json_array_append_new(masks, answer_mask(p, filled[t]));
@@ -122,7 +122,7 @@ static rt_status fill(rt_prediction *p)
     if (!filled)
         return rt_out_of_memory("a prediction");
     memcpy(filled, p->s.ids, (size_t)p->s.count * sizeof *filled);
-    for (int t = 1; t < p->s.count && !status.code; t++)
+    for (int t = rt_data_begins(p->data); t < p->s.count && !status.code; t++)
         if (is_mask(p, t)) {
             status = rt_prediction_logits(p, p->s.ids, p->s.count, t);
             filled[t] = rt_prediction_choose(p, t);

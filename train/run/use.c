@@ -37,7 +37,7 @@ static rt_status configure(rt_run *r, const rt_found *found)
     rt_config own;
     char *errors;
     if (r->arguments->checkpoint) {
-        rt_status known = rt_found_training(&r->config->optimizer, found);
+        rt_status known = rt_found_training(r->config, found);
         return known.code == RT_CHECKPOINT && found->image ? rt_image_status(found->image) : known;
     }
     rt_status status = rt_found_configuration(&own, found, r->arguments, &errors);

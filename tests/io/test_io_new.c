@@ -1,0 +1,305 @@
+/* Models that a program makes: trained on arrays, saved, opened and exported; and what cannot be
+ * made. */
+
+#include "training/train_program.h"
+
+#include "io/rotor-io.h"
+#include "models/session.h"
+
+#include <math.h>
+
+enum { LENGTH = 16, SEED = 7, STEPS = 80, ASKED = 8 };
+
+static const char taught[] = "abcabcabcabcabc";
+
+static void expect_ok(rt_status status)
+{
+    ck_assert_msg(!status.code, "%s", status.message);
+}
+
+static void expect_refusal(rt_status status, rt_code code, const char *part)
+{
+    ck_assert_msg(status.code == code, "code %d, expected %d: '%s'", status.code, code,
+                  status.message);
+    ck_assert_msg(strstr(status.message, part) != NULL, "no '%s' in '%s'", part, status.message);
+}
+
+static rt_roformer_options small_decoder(void)
+{
+    rt_roformer_options o = rt_model_defaults(RT_KIND_DECODER);
+    o.layers = 1;
+    o.dim = 16;
+    o.heads = 2;
+    return o;
+}
+
+/* A new model without its vocabulary being there any more. */
+static rt_model *new_decoder(void)
+{
+    const rt_roformer_options o = small_decoder();
+    rt_vocabulary *vocabulary;
+    rt_model *model;
+    expect_ok(rt_vocabulary_of_bytes(&vocabulary));
+    expect_ok(rt_model_new(&model, &o, vocabulary, NULL, LENGTH, SEED));
+    rt_vocabulary_free(vocabulary);
+    return model;
+}
+
+static void teach(rt_model *model)
+{
+    const rt_optimizer_settings settings = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
+    int32_t labels[LENGTH];
+    rt_optimizer *optimizer;
+    rt_row row;
+    rt_graph *g = rt_graph_new();
+    expect_ok(rt_model_encode(model, taught, NULL, &row));
+    for (int t = 0; t < row.length; t++)
+        labels[t] = t + 1 < row.length ? row.ids[t + 1] : RT_IGNORE;
+    expect_ok(rt_optimizer_new(&optimizer, &model->roformer->parameters, &settings));
+    for (int step = 0; step < STEPS; step++) {
+        rt_graph_clear(g);
+        rt_parameters_zero_grads(&model->roformer->parameters);
+        rt_tensor *logits = rt_model_logits(model, g, &row, 1);
+        expect_ok(
+            rt_graph_backward(g, rt_cross_entropy(g, logits, labels, 0, (double)row.length - 1)));
+        expect_ok(rt_optimizer_step(optimizer, 0.01, NULL));
+        model->step++;
+    }
+    rt_optimizer_free(optimizer);
+    rt_row_free(&row);
+    rt_graph_free(g);
+}
+
+/* What the model has for most likely behind "abca", token by token. */
+static void continue_text(const rt_model *model, char text[ASKED + 1])
+{
+    const size_t V = (size_t)model->roformer->options.vocab;
+    real *logits = rt_alloc(V, sizeof *logits);
+    rt_session *session;
+    rt_row row;
+    expect_ok(rt_model_encode(model, "abca", NULL, &row));
+    expect_ok(rt_session_new(&session, model->roformer, LENGTH));
+    expect_ok(rt_session_feed(session, row.ids, row.length, 1, logits));
+    for (int i = 0; i < ASKED; i++) {
+        int32_t best = 0;
+        for (int32_t id = 1; id < (int32_t)V; id++)
+            best = logits[id] > logits[best] ? id : best;
+        text[i] = rt_vocabulary_spell(model->vocabulary, best).bytes[0];
+        expect_ok(rt_session_feed(session, &best, 1, 1, logits));
+    }
+    text[ASKED] = '\0';
+    rt_row_free(&row);
+    rt_session_free(session);
+    rt_free(logits);
+}
+
+static void expect_same(const rt_model *a, const rt_model *b)
+{
+    const rt_parameters *p = &a->roformer->parameters, *q = &b->roformer->parameters;
+    ck_assert_int_eq(p->count, q->count);
+    for (int i = 0; i < p->count; i++) {
+        ck_assert_str_eq(p->list[i]->name, q->list[i]->name);
+        ck_assert_mem_eq(p->list[i]->tensor.data, q->list[i]->tensor.data,
+                         rt_size(&p->list[i]->tensor) * sizeof(real));
+    }
+}
+
+START_TEST(a_new_model_is_trained_saved_opened_and_continues_a_text)
+{
+    char text[ASKED + 1], again[ASKED + 1];
+    rt_model *opened;
+    rt_model *model = new_decoder();
+    ck_assert(model->has_head && model->length == LENGTH && !model->step && !model->labels);
+    teach(model);
+    continue_text(model, text);
+    ck_assert_str_eq(text, "bcabcabc");
+    expect_ok(rt_model_save(model, "new.h5"));
+    expect_ok(rt_model_open(&opened, "new.h5"));
+    expect_same(model, opened);
+    ck_assert_int_eq(opened->step, STEPS);
+    ck_assert_int_eq(opened->length, LENGTH);
+    continue_text(opened, again);
+    ck_assert_str_eq(again, text);
+    expect_exit(w, 0, "$TRAIN64 --checkpoint new.h5 --predict abca --tokens 8 --temperature 0");
+    ck_assert_str_eq(w->out, "abcabcabcabc\n");
+    write_file("abc.txt", taught);
+    expect_exit(w, 0, "$TRAIN64 --checkpoint new.h5 --eval data.file=abc.txt data.eval_fraction=0");
+    rt_model_close(model);
+    rt_model_close(opened);
+}
+END_TEST
+
+START_TEST(a_new_model_is_exported)
+{
+    char text[ASKED + 1];
+    rt_model *opened;
+    rt_model *model = new_decoder();
+    teach(model);
+    expect_ok(rt_model_export(model, "folder"));
+    expect_ok(rt_model_open(&opened, "folder"));
+    continue_text(opened, text);
+    ck_assert_str_eq(text, "bcabcabc");
+    rt_model_close(model);
+    rt_model_close(opened);
+}
+END_TEST
+
+START_TEST(a_seed_draws_what_the_library_draws)
+{
+    rt_roformer *roformer;
+    rt_model *model = new_decoder();
+    expect_ok(rt_roformer_new(&roformer, &model->roformer->options, SEED, NULL));
+    ck_assert_mem_eq(roformer->parameters.values, model->roformer->parameters.values,
+                     roformer->parameters.block_size * sizeof(real));
+    rt_roformer_free(roformer);
+    rt_model_close(model);
+}
+END_TEST
+
+static rt_labels *two_labels(void)
+{
+    rt_label_name names[] = {{"red", 3}, {"green", 5}};
+    rt_labels *labels;
+    expect_ok(rt_labels_of(&labels, "names", names, 2));
+    return labels;
+}
+
+START_TEST(a_new_classifier_has_the_names_of_its_classes)
+{
+    double p[2], q[2];
+    rt_vocabulary *vocabulary;
+    rt_model *model, *opened;
+    rt_labels *labels = two_labels();
+    rt_roformer_options o = rt_model_defaults(RT_KIND_ROFORMER);
+    o.head = RT_HEAD_SEQUENCE;
+    o.token_types = 2;
+    expect_ok(rt_vocabulary_of_text(&vocabulary, "text", (const unsigned char *)"abcd", 4));
+    expect_ok(rt_model_new(&model, &o, vocabulary, labels, LENGTH, SEED));
+    rt_labels_free(labels);
+    rt_vocabulary_free(vocabulary);
+    expect_ok(rt_model_classify(model, "ab", "cd", p));
+    expect_ok(rt_model_save(model, "new.h5"));
+    expect_ok(rt_model_open(&opened, "new.h5"));
+    ck_assert_str_eq(opened->labels->names[0], "green");
+    expect_ok(rt_model_classify(opened, "ab", "cd", q));
+    ck_assert(p[0] == q[0] && p[1] == q[1]);
+    rt_model_close(model);
+    rt_model_close(opened);
+}
+END_TEST
+
+START_TEST(a_new_model_of_ids_needs_no_vocabulary)
+{
+    rt_roformer_options o = small_decoder();
+    rt_model *model, *opened;
+    rt_row row;
+    o.vocab = 11;
+    o.init_std = 0; /* which is no standard deviation, but the default */
+    expect_ok(rt_model_new(&model, &o, NULL, NULL, LENGTH, SEED));
+    expect_refusal(rt_model_encode(model, "a", NULL, &row), RT_ARGUMENT, "ids, not texts");
+    expect_ok(rt_model_save(model, "new.h5"));
+    expect_ok(rt_model_open(&opened, "new.h5"));
+    ck_assert_int_eq(opened->roformer->options.vocab, 11);
+    rt_model_close(model);
+    rt_model_close(opened);
+}
+END_TEST
+
+/* As the program trains it, in a checkpoint and in a folder. */
+START_TEST(a_model_that_puts_nothing_before_a_text_encodes_it_so)
+{
+    static const char *const paths[] = {"runs/tiny/checkpoints/step-00000002.h5", "folder"};
+    rt_model *model;
+    rt_row row;
+    write_file("abc.txt", taught);
+    expect_exit(w, 0,
+                "yes \"$(cat abc.txt)\" | head -c 2000 >t; "
+                "$TRAIN64 tiny.ini --quiet data.task=text data.file=t data.objective=lm "
+                "model.causal=yes data.begin=none train.steps=2 train.checkpoint_every=2; "
+                "$TRAIN64 --checkpoint runs/tiny --export folder");
+    for (int i = 0; i < 2; i++) {
+        expect_ok(rt_model_open(&model, paths[i]));
+        expect_ok(rt_model_encode(model, "ab", NULL, &row));
+        ck_assert_int_eq(row.length, 2);
+        ck_assert_int_eq(row.ids[0], 4 + 'a');
+        expect_ok(rt_model_export(model, i ? "again" : "other"));
+        rt_row_free(&row);
+        rt_model_close(model);
+    }
+    expect_exit(w, 0, "grep -c '\"rotor_begin\": \"none\"' again/config.json other/config.json");
+}
+END_TEST
+
+/* ---- what cannot be made ---- */
+
+static void expect_none(const rt_roformer_options *o, const rt_vocabulary *vocabulary,
+                        const rt_labels *labels, int length, rt_code code, const char *part)
+{
+    rt_model *model;
+    expect_refusal(rt_model_new(&model, o, vocabulary, labels, length, SEED), code, part);
+    ck_assert_ptr_null(model);
+}
+
+START_TEST(what_cannot_be_a_model_is_refused)
+{
+    const rt_roformer_options nothing = {.layers = 0};
+    const rt_vocabulary empty = {.count = 0};
+    rt_roformer_options o = small_decoder();
+    rt_vocabulary *vocabulary;
+    rt_labels *labels = two_labels();
+    expect_ok(rt_vocabulary_of_bytes(&vocabulary));
+    expect_none(&nothing, NULL, NULL, LENGTH, RT_ARGUMENT, "model.vocab must be positive");
+    expect_none(&nothing, vocabulary, NULL, LENGTH, RT_ARGUMENT, "model.layers must be positive");
+    expect_none(&o, NULL, NULL, LENGTH, RT_ARGUMENT, "model.vocab must be positive");
+    expect_none(&o, &empty, NULL, LENGTH, RT_ARGUMENT, "the vocabulary has no ids");
+    expect_none(&o, vocabulary, labels, LENGTH, RT_ARGUMENT, "an lm head none");
+    expect_none(&o, vocabulary, NULL, 1, RT_CONFIG, "data.length");
+    o.vocab = 259;
+    expect_none(&o, vocabulary, NULL, LENGTH, RT_ARGUMENT, "259; the vocabulary has 260");
+    o.vocab = 5;
+    expect_none(&o, NULL, NULL, LENGTH, RT_CONFIG, "data.vocab");
+    o = small_decoder();
+    o.kind = (rt_model_kind)9;
+    expect_none(&o, vocabulary, NULL, LENGTH, RT_ARGUMENT, "model.kind");
+    o = small_decoder();
+    o.head = RT_HEAD_SEQUENCE;
+    expect_none(&o, vocabulary, NULL, LENGTH, RT_ARGUMENT, "labels");
+    expect_none(&o, NULL, labels, LENGTH, RT_ARGUMENT, "needs a vocabulary");
+    o = small_decoder();
+    o.dropout = 2;
+    expect_none(&o, vocabulary, NULL, LENGTH, RT_CONFIG, "model.dropout");
+    rt_labels_free(labels);
+    rt_vocabulary_free(vocabulary);
+}
+END_TEST
+
+START_TEST(a_model_made_by_hand_is_refused_and_left_alone)
+{
+    const rt_roformer_options o = {.vocab = 6, .layers = 1, .dim = 4, .heads = 1};
+    rt_model model = {.length = LENGTH};
+    rt_row row = {.length = 1};
+    expect_refusal(rt_model_save(&model, "a.h5"), RT_ARGUMENT, "rt_model_new");
+    expect_ok(rt_roformer_new(&model.roformer, &o, SEED, NULL));
+    expect_refusal(rt_model_save(&model, "a.h5"), RT_ARGUMENT, "rt_model_new");
+    expect_refusal(rt_model_export(&model, "folder"), RT_ARGUMENT, "rt_model_new");
+    expect_refusal(rt_model_encode(&model, "a", NULL, &row), RT_ARGUMENT, "ids, not texts");
+    ck_assert(!exists("a.h5") && !exists("folder"));
+    rt_model_close(&model);
+    rt_roformer_free(model.roformer);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("new models");
+    TCase *tests = program_case(suite);
+    tcase_add_test(tests, a_new_model_is_trained_saved_opened_and_continues_a_text);
+    tcase_add_test(tests, a_new_model_is_exported);
+    tcase_add_test(tests, a_seed_draws_what_the_library_draws);
+    tcase_add_test(tests, a_new_classifier_has_the_names_of_its_classes);
+    tcase_add_test(tests, a_new_model_of_ids_needs_no_vocabulary);
+    tcase_add_test(tests, a_model_that_puts_nothing_before_a_text_encodes_it_so);
+    tcase_add_test(tests, what_cannot_be_a_model_is_refused);
+    tcase_add_test(tests, a_model_made_by_hand_is_refused_and_left_alone);
+    return run_suite(suite);
+}
