@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "optim/clip.h"
+#include "optim/rules.h"
 
 #include <math.h>
 

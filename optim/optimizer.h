@@ -3,8 +3,9 @@
 
 /* An optimizer for those who train by hand: one thread, over all parameters. */
 
+#include "core/parameters.h"
 #include "core/status.h"
-#include "optim/rules.h"
+#include "optim/settings.h"
 
 typedef struct rt_optimizer rt_optimizer;
 

@@ -142,6 +142,8 @@ static rt_status optimize_nothing(void)
     rt_status status = rt_optimizer_new(&o, &parameters, &settings);
     if (!status.code)
         status = rt_optimizer_step(o, 1, NULL);
+    if (!status.code)
+        status = rt_optimizer_step_by(o, (rt_rates){0}, NULL);
     rt_optimizer_free(o);
     return status;
 }
@@ -266,7 +268,8 @@ static rt_status session_of_nothing(void)
     X(rt_frequencies_regime, IS_NOTHING(rt_frequencies_regime(&frequencies, SIZE)))                \
     X(rt_frequencies_magnitude, IS_NOTHING(rt_frequencies_magnitude(&frequencies)))                \
     X(rt_yarn_ramp, rt_yarn_ramp(&frequencies, SIZE, doubles, doubles + 1))                        \
-    X(rt_add_linear, IS_NOTHING(rt_add_linear(&parameters, "a", 1, 1, RT_BIAS_YES)))               \
+    X(rt_add_linear,                                                                               \
+      IS_NOTHING(rt_add_linear(&parameters, RT_ROLE_WEIGHT, "a", 1, 1, RT_BIAS_YES)))              \
     X(rt_add_norm, IS_NOTHING(rt_add_norm(&parameters, "a", 1, RT_NORM_LAYER)))                    \
     X(rt_add_table, IS_NOTHING(rt_add_table(&parameters, "a", 1, 1)))                              \
     X(rt_affine_norm, failed(rt_affine_norm(g, leaf, (rt_affine){NULL, NULL}, 1)))                 \
@@ -358,7 +361,8 @@ static rt_status session_of_nothing(void)
     X(rt_logits_probabilities, rt_logits_probabilities(x, 0, doubles))                             \
     X(rt_model_classify, refused(rt_model_classify(&model, "a", NULL, doubles)))                   \
     X(rt_optimizer_new, refused(optimize_without_settings()))                                      \
-    X(rt_optimizer_step, done(optimize_nothing()))
+    X(rt_optimizer_step, done(optimize_nothing()))                                                 \
+    X(rt_optimizer_step_by, done(optimize_nothing()))
 
 #define DEFINE(name, call)                                                                         \
     static void call_##name(void)                                                                  \
@@ -472,6 +476,7 @@ static const char *const without_structs[] = {
     "rt_model_open",
     "rt_optimizer_defaults",
     "rt_optimizer_free",
+    "rt_optimizer_rule_word",
 };
 
 static bool is_known(const char *name)

@@ -1,6 +1,7 @@
 /* The update rules, each row of RT_OPTIMIZER_RULES: what must hold of all of them. */
 
 #include "optim/optimizer.h"
+#include "optim/rules.h"
 #include "suite.h"
 
 #include <math.h>
