@@ -30,8 +30,9 @@ static bool is_one_of(const rt_key *key, const char *const *names)
 static bool is_inherited(const rt_key *key)
 {
     return is_section(key, "model") || is_section(key, "position") ||
-           is_one_of(key, RT_OPTIONS("theta.learn", "theta.scope", "theta.form", "data.level",
-                                     "data.lowercase", "data.vocab", "data.objective"));
+           is_one_of(key,
+                     RT_OPTIONS("theta.learn", "theta.scope", "theta.form", "data.level",
+                                "data.lowercase", "data.vocab", "data.objective", "data.begin"));
 }
 
 static bool reads_text(const rt_config *c)
@@ -72,6 +73,8 @@ static bool theta_goes_with(const inheritance *h, const rt_key *key)
 
 static bool data_goes_with(const inheritance *h, const rt_key *key)
 {
+    if (is_one_of(key, RT_OPTIONS("data.begin")))
+        return rt_data_task_begins(h->config->data.task) && rt_data_task_begins(h->from->data.task);
     const bool text = reads_text(h->config);
     const bool text_there = reads_text(h->from) && !h->ancestor->wordless;
     if (is_one_of(key, RT_OPTIONS("data.objective")))
