@@ -93,6 +93,19 @@ static rt_status load_found(rt_config *config, const rt_arguments *arguments, ch
     return status;
 }
 
+/* Whether the command uses a model that is trained. */
+static bool uses_model(const rt_arguments *arguments)
+{
+    switch (arguments->command) {
+    case RT_COMMAND_EVAL:
+    case RT_COMMAND_PREDICT:
+    case RT_COMMAND_EXPORT:
+        return true;
+    default:
+        return arguments->checkpoint || arguments->best;
+    }
+}
+
 /* With `sweep` NULL, a sweep in the file is passed over. */
 static rt_exit load(rt_config *config, const rt_arguments *arguments, rt_sweep *sweep)
 {
@@ -100,6 +113,7 @@ static rt_exit load(rt_config *config, const rt_arguments *arguments, rt_sweep *
     const rt_config_source source = {.path = arguments->config,
                                      .overrides = arguments->overrides,
                                      .override_count = arguments->override_count,
+                                     .at_use = uses_model(arguments),
                                      .sweep = sweep};
     char *errors = NULL;
     rt_status status = arguments->config ? rt_config_load(config, &source, &errors)

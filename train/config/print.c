@@ -1,4 +1,4 @@
-#include "train/config/keys.h"
+#include "train/config/effect.h"
 
 #include "core/memory.h"
 
@@ -17,6 +17,8 @@ char *rt_config_ini(const rt_config *config)
         rt_key_write(key, config, value);
         if (rt_key_starts_section(i))
             rt_writer_add(&w, "%s[%s]\n", i ? "\n" : "", key->section);
+        if (!rt_key_counts(i, config))
+            continue;
         if (*value)
             rt_writer_add(&w, "%s = %s\n", key->name, value);
         else
