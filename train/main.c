@@ -93,17 +93,10 @@ static rt_status load_found(rt_config *config, const rt_arguments *arguments, ch
     return status;
 }
 
-/* Whether the command uses a model that is trained. */
+/* Whether the model of a checkpoint is used with the configuration that is named beside it. */
 static bool uses_model(const rt_arguments *arguments)
 {
-    switch (arguments->command) {
-    case RT_COMMAND_EVAL:
-    case RT_COMMAND_PREDICT:
-    case RT_COMMAND_EXPORT:
-        return true;
-    default:
-        return arguments->checkpoint || arguments->best;
-    }
+    return arguments->checkpoint || (arguments->best && arguments->command == RT_COMMAND_DECAY);
 }
 
 /* With `sweep` NULL, a sweep in the file is passed over. */

@@ -248,7 +248,8 @@ static void settle_place(loading *l, const rt_config_source *source)
 
 void rt_config_continue(rt_config *config, const rt_config *run)
 {
-    if (config->origin[rt_key_find("optimizer", "schedule_steps")] == RT_FROM_DEFAULT)
+    const int horizon = rt_key_find("optimizer", "schedule_steps");
+    if (config->origin[horizon] == RT_FROM_DEFAULT && rt_key_counts(horizon, config))
         config->optimizer.schedule_steps = run->optimizer.schedule_steps;
 }
 
@@ -267,10 +268,15 @@ static rt_status give_up_or_report(rt_config_errors *errors, char **list)
 
 /* ---- a use of a trained model ---- */
 
+static bool was_trained(const loading *l)
+{
+    return l->source->trained || l->source->without_data || l->placed;
+}
+
 /* What is fixed in the model can be repeated, but not changed. */
 static void expect_same(loading *l, const rt_config *config, int i, const char *value)
 {
-    rt_written_config other = {*config};
+    rt_written_config other = {*config, .trained = true};
     rt_config resolved;
     char name[RT_KEY_NAME_SIZE], own[RT_VALUE_SIZE], given[RT_VALUE_SIZE];
     rt_writer problem = {0};
@@ -299,6 +305,7 @@ static void copy_key(rt_config *to, const rt_config *from, int i)
 /* The model is resolved; what is about its use comes on top of it. */
 static void resolve(loading *l, rt_config *config)
 {
+    l->written.trained = was_trained(l);
     rt_config_resolve(config, &l->written);
     for (int i = 0; rt_key_at(i); i++) {
         if (!l->of_use[i])
@@ -334,11 +341,6 @@ static void read_all(loading *l, rt_config *config)
     rt_config_find_files(config, &l->errors);
 }
 
-static bool was_trained(const loading *l)
-{
-    return l->source->trained || l->source->without_data || l->placed;
-}
-
 /* A run that was trained keeps what it was trained with, and keys of one run may count in another
  * of its sweep: there the command line alone is judged, here nothing. */
 static void check_effects(loading *l, const rt_config *config)
@@ -350,11 +352,12 @@ static void check_effects(loading *l, const rt_config *config)
         return;
     for (int i = 0; rt_key_at(i); i++) {
         rt_writer w = {0};
-        if (!config->idle[i] || (trained && config->origin[i] != RT_FROM_COMMAND_LINE))
+        const int origin = l->written.keys.origin[i];
+        if (!config->idle[i] || (trained && origin != RT_FROM_COMMAND_LINE))
             continue;
         rt_key_tell_idle(&w, i, rt_key_write(rt_key_at(i), &l->written.keys, value));
         l->errors.lines.failed |= w.failed;
-        rt_config_complain(&l->errors, config->origin[i], "%s", w.bytes ? w.bytes : "");
+        rt_config_complain(&l->errors, origin, "%s", w.bytes ? w.bytes : "");
         rt_writer_free(&w);
     }
 }

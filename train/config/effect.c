@@ -154,7 +154,7 @@ void rt_config_find_idle(rt_config *config, const rt_config *written)
     rt_config implied;
     rt_config_defaults(&implied, config);
     for (int i = 0; rt_key_at(i); i++)
-        config->idle[i] = config->origin[i] != RT_FROM_DEFAULT && !rt_key_counts(i, config) &&
+        config->idle[i] = written->origin[i] != RT_FROM_DEFAULT && !rt_key_counts(i, config) &&
                           strcmp(rt_key_write(rt_key_at(i), written, value),
                                  rt_key_write(rt_key_at(i), &implied, initial)) != 0;
 }

@@ -106,7 +106,6 @@ static void copy_key(rt_config *to, const rt_config *from, const rt_key *key)
     memcpy((char *)to + key->offset, (const char *)from + key->offset, key->size);
 }
 
-/* A key without effect is as if it had not been written. */
 void rt_config_resolve(rt_config *config, const rt_written_config *written)
 {
     bool idle[RT_MAX_KEYS];
@@ -114,6 +113,8 @@ void rt_config_resolve(rt_config *config, const rt_written_config *written)
     rt_config defaults;
     resolve_all(config, written);
     rt_config_find_idle(config, &written->keys);
+    if (written->trained)
+        return;
     memcpy(idle, config->idle, sizeof idle);
     rt_config_defaults(&defaults, config);
     for (int i = 0; rt_key_at(i); i++)
@@ -142,19 +143,21 @@ void rt_config_resolve_use(rt_config *config)
 bool rt_key_at_use(int key)
 {
     static const char *const names[] = {
-        "theta.tolerance",    "theta.check",          "theta.tolerances",
-        "data.length",        "data.file",            "data.eval_file",
-        "data.eval_fraction", "data.eval_seed",       "data.mask_probability",
-        "train.batch_size",   "train.shards",         "train.eval_batches",
-        "train.eval_lengths", "train.target_accuracy"};
+        /* how a model is used */
+        "run.math", "theta.tolerance", "theta.check", "theta.tolerances", "data.task",
+        "data.length", "data.distance", "data.period", "data.theta", "data.file", "data.eval_file",
+        "data.objective", "data.mask_probability", "data.eval_fraction", "data.eval_seed",
+        /* how it was trained, which does not count here */
+        "model.dropout", "model.attention_dropout", "theta.init_from", "theta.lr_scale",
+        "data.vocab_file"};
+    const rt_key *k = rt_key_at(key);
     char name[RT_KEY_NAME_SIZE];
-    if (rt_key_at(key)->change == RT_MAY_DIFFER)
-        return true;
-    rt_key_full_name(rt_key_at(key), name);
+    rt_key_full_name(k, name);
+    bool found = k->change == RT_MAY_DIFFER || !strcmp(k->section, "train") ||
+                 !strcmp(k->section, "optimizer");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(names[i], name))
-            return true;
-    return false;
+        found |= !strcmp(names[i], name);
+    return found;
 }
 
 /* ---- what a configuration implies ---- */
@@ -164,6 +167,16 @@ static const char *const zeros[] = {
     "model.kv_heads",    "model.embedding_dim", "model.ffn_dim", "position.original_len",
     "position.init_std", "position.max_len",    "train.shards",  "optimizer.schedule_steps"};
 enum { ZEROS = sizeof zeros / sizeof *zeros };
+
+bool rt_key_follows(int key)
+{
+    char name[RT_KEY_NAME_SIZE];
+    rt_key_full_name(rt_key_at(key), name);
+    for (size_t i = 0; i < ZEROS; i++)
+        if (!strcmp(zeros[i], name))
+            return true;
+    return false;
+}
 
 void rt_config_defaults(rt_config *defaults, const rt_config *config)
 {
@@ -180,7 +193,7 @@ void rt_config_defaults(rt_config *defaults, const rt_config *config)
 
 void rt_config_implied(rt_config *implied, const rt_config *config)
 {
-    rt_written_config nothing, own = {*config};
+    rt_written_config nothing, own = {.keys = *config};
     rt_written_defaults(&nothing);
     rt_config_defaults(implied, config);
     for (size_t i = 0; i < ZEROS; i++)

@@ -15,6 +15,8 @@
  * nobody has set. */
 typedef struct rt_written_config {
     rt_config keys;
+    bool trained; /* by a run that was trained: all of it stays. Otherwise a key without effect is
+                     as if it had not been written. */
 } rt_written_config;
 
 /* The default of every key. */
@@ -29,6 +31,9 @@ void rt_config_resolve(rt_config *config, const rt_written_config *written);
 /* Resolves again what is no member of the model, after keys of a use (rt_key_at_use) were set: the
  * shards of the batch, unless they were set themselves. */
 void rt_config_resolve_use(rt_config *config);
+
+/* Whether a zero of the key stands for what follows from other keys. */
+bool rt_key_follows(int key);
 
 /* Whether the key is part of how a trained model is used: then another value changes neither its
  * theta nor its tables, and may be set for an evaluation. */

@@ -80,8 +80,6 @@ static void add_data(rt_writer *w, const rt_imported *m)
         rt_writer_add(w, "vocab = %d\n", o->vocab);
     if (m->vocabulary && m->vocabulary->lowercase)
         rt_writer_add(w, "lowercase = yes\n");
-    if (o->causal && o->head == RT_HEAD_LM)
-        rt_writer_add(w, "objective = lm\n");
     if (m->there->own || m->there->length >= LEAST_POSITIONS)
         rt_writer_add(w, "length = %d\n", m->there->length);
 }
