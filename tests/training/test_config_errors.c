@@ -177,6 +177,9 @@ static const example contradictions[] = {
      "theta.ini:2: theta.check = near has no effect: it needs theta.learn = yes\n"},
     {"[position]\nscale = 4\n",
      "theta.ini:2: position.scale = 4 has no effect: it needs position.scaling other than none\n"},
+    {"[position]\nscaling = linear\n",
+     "theta.ini:2: position.scaling = linear has no effect: it needs position.scale above 1, or "
+     "position.scaling = dynamic or longrope, or position.attention_factor above 0\n"},
     {"[train]\nfreeze = theta\n",
      "theta.ini:2: train.freeze = theta has no effect: it needs theta.learn = yes\n"},
     {"[train]\nmin_delta = 0.1\n",

@@ -15,6 +15,7 @@ rt_checkpoint_model rt_checkpoint_model_of(const rt_roformer *model, real *first
     return (rt_checkpoint_model){.parameters = &model->parameters,
                                  .first_moment = first_moment,
                                  .second_moment = second_moment,
+                                 .positions = o->position.kind,
                                  .pairing = o->position.pairing,
                                  .base = o->position.frequencies.base,
                                  .head_dim = o->dim / o->heads,

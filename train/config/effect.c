@@ -65,31 +65,44 @@ static bool may_be_inherited(const rt_config *config, int key)
            (!strcmp(section, "model") || !strcmp(section, "position") || !strcmp(section, "theta"));
 }
 
-static bool holds(const comparison *c, const rt_config *config)
+/* The keys that are asked about, each for the sake of the one before: two that need each other count
+ * together. */
+typedef struct question {
+    int key;
+    const struct question *before;
+} question;
+
+static bool is_asked(const question *q, int key)
+{
+    for (; q; q = q->before)
+        if (q->key == key)
+            return true;
+    return false;
+}
+
+static bool counts(question q, const rt_config *config);
+
+static bool holds(const comparison *c, const question *q, const rt_config *config)
 {
     char value[RT_VALUE_SIZE];
     if (may_be_inherited(config, c->key))
         return true;
     rt_key_write(rt_key_at(c->key), config, value);
-    switch (*c->relation) {
-    case '=':
-        return is_among(value, c->values) && (!*c->values || rt_key_counts(c->key, config));
-    case '>':
-        return is_above(value, c->values) && rt_key_counts(c->key, config);
-    default:
-        return !is_among(value, c->values) && rt_key_counts(c->key, config);
-    }
+    const bool is = *c->relation == '>' ? is_above(value, c->values)
+                                        : is_among(value, c->values) == (*c->relation == '=');
+    const bool unset = !*c->values;
+    return is && (unset || is_asked(q, c->key) || counts((question){c->key, q}, config));
 }
 
-bool rt_key_counts(int key, const rt_config *config)
+static bool counts(question q, const rt_config *config)
 {
-    const char *rest = rt_key_at(key)->needs;
+    const char *rest = rt_key_at(q.key)->needs;
     if (!rest)
         return true;
     for (bool all = true;;) {
         comparison c;
         rest = read_comparison(rest, &c);
-        all = all && holds(&c, config);
+        all = all && holds(&c, &q, config);
         if (*rest != '&' && all)
             return true;
         if (!*rest)
@@ -97,6 +110,11 @@ bool rt_key_counts(int key, const rt_config *config)
         all = all || *rest == '|';
         rest++;
     }
+}
+
+bool rt_key_counts(int key, const rt_config *config)
+{
+    return counts((question){key, NULL}, config);
 }
 
 /* ---- telling ---- */

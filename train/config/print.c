@@ -189,15 +189,17 @@ char *rt_config_reference(void)
     char values[RT_VALUES_SIZE];
     rt_writer w = {0};
     const rt_key *key;
-    rt_writer_add(&w, "| key | default | values | meaning |\n|---|---|---|---|\n");
+    rt_writer_add(&w, "| key | default | values | meaning | needs |\n|---|---|---|---|---|\n");
     for (int i = 0; (key = rt_key_at(i)); i++) {
         const char *of_decoder = rt_key_decoder_default(key);
-        rt_writer_add(&w, "| `%s` | %s%s%s | %s | %s |\n", rt_key_full_name(key, name),
-                      key->initial, of_decoder ? "; decoder: " : "", of_decoder ? of_decoder : "",
+        rt_writer_add(&w, "| `%s` | %s%s%s | %s | %s | ", rt_key_full_name(key, name), key->initial,
+                      of_decoder ? "; decoder: " : "", of_decoder ? of_decoder : "",
                       rt_key_values(key, values), key->help);
+        rt_key_tell_needs(&w, i);
+        rt_writer_add(&w, "%s|\n", key->needs ? " " : "");
     }
     for (int i = 0; i < SWEEP_ROWS; i++)
-        rt_writer_add(&w, "| `%s` | %s | %s | %s |\n", sweep_rows[i][0], sweep_rows[i][1],
+        rt_writer_add(&w, "| `%s` | %s | %s | %s | |\n", sweep_rows[i][0], sweep_rows[i][1],
                       sweep_rows[i][2], sweep_rows[i][3]);
     return rt_writer_take(&w);
 }
