@@ -21,12 +21,13 @@ static const char *const runs[] = {
     SMALL "[position]\nscaling = dynamic\nscale = 4\n",
     SMALL "[position]\nscaling = llama3\nscale = 4\n",
     SMALL "[position]\nscaling = longrope\nscale = 4\nshort_factors = 1,1\n"
-    "long_factors = 2,2\n",
+          "long_factors = 2,2\n",
     SMALL "[position]\nkind = learned\n[train]\neval_lengths = 48\n",
     SMALL "[position]\nkind = t5\n",
     SMALL "[position]\nkind = shaw\n",
     SMALL "[position]\nkind = sinusoidal\n",
-    SMALL "[position]\nscaling = yarn\nscale = 2\n[theta]\nlearn = yes\nscope = head\ninit = perturbed\n",
+    SMALL
+    "[position]\nscaling = yarn\nscale = 2\n[theta]\nlearn = yes\nscope = head\ninit = perturbed\n",
     SMALL "[theta]\nlearn = yes\nform = raw\ninit = uniform\n[train]\nsteps = 70\n",
 };
 

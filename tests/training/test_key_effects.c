@@ -7,13 +7,13 @@
 
 /* A run of a few steps, and what it prints with every digit of its losses. */
 #define RUN                                                                                        \
-    "tiny.ini --quiet train.steps=4 train.eval_every=2 optimizer.schedule_steps=4 "    \
+    "tiny.ini --quiet train.steps=4 train.eval_every=2 optimizer.schedule_steps=4 "                \
     "run.log_every=1 run.threads=1 train.eval_lengths=24 "
 
 static const char *const bases[] = {
     "theta.learn=no",
     "theta.learn=yes",
-    "theta.learn=no data.task=classify data.file=rows.tsv data.vocab=32",
+    "theta.learn=no data.task=classify data.file=rows.tsv data.vocab=32 model.init_std=0.3",
     "theta.learn=no model.kind=decoder data.task=text data.file=text.txt data.vocab=32",
 };
 
@@ -51,8 +51,10 @@ static const char *value_for(const rt_key *key, int i)
 /* What came of a run: its exit code, what it printed and its losses. */
 static char *outcome_of(const char *base, const char *setting)
 {
-    shell(w, "$TRAIN --overwrite " RUN "%s %s >said 2>.err3; echo $? >>said; cut -d, -f1-5 "
-             "runs/tiny/metrics.csv >>said; cat runs/tiny/lengths.csv >>said 2>&1", base, setting);
+    shell(w,
+          "$TRAIN --overwrite " RUN "%s %s >said 2>.err3; echo $? >>said; cut -d, -f1-5 "
+          "runs/tiny/metrics.csv >>said; cat runs/tiny/lengths.csv >>said 2>&1",
+          base, setting);
     return read_file("said");
 }
 
@@ -97,8 +99,7 @@ static void judge(const char *base, const rt_key *key, const char *plain)
         taken++;
         rt_free(came);
     }
-    ck_assert_msg(changes || taken < 2, "%s has no effect with %s, and nobody is told", name,
-                  base);
+    ck_assert_msg(changes || taken < 2, "%s has no effect with %s, and nobody is told", name, base);
 }
 
 START_TEST(a_key_has_an_effect_or_is_refused)
@@ -106,7 +107,8 @@ START_TEST(a_key_has_an_effect_or_is_refused)
     char name[RT_KEY_NAME_SIZE];
     ck_assert_int_eq(shell(w, "seq 400 >text.txt; seq 300 400 >other.txt; printf "
                               "'text\\tlabel\\n' >rows.tsv; for i in $(seq 200); do printf "
-                              "\"a long line $i of them\\tx\\nb$i\\ty\\n\"; done >>rows.tsv"), 0);
+                              "\"a long line $i of them\\tx\\nb$i\\ty\\n\"; done >>rows.tsv"),
+                     0);
     char *plain = outcome_of(bases[_i], "");
     for (int i = 0; rt_key_at(i); i++) {
         const rt_key *key = rt_key_at(i);

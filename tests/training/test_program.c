@@ -179,8 +179,10 @@ static const refusal refusals[] = {
     {2, "$TRAIN tiny.ini optimizer.learnig_rate=1", "did you mean 'lr'?"},
     {2, "$TRAIN tiny.ini model.heads=3", "model.dim"},
     {2, "$TRAIN --gradcheck tiny.ini", "use train-f64"},
-    {3, "$TRAIN tiny.ini data.task=text data.vocab=32 data.file=none.txt", "none.txt: No such file or directory"},
-    {3, "$TRAIN tiny.ini --check data.task=text data.vocab=32 data.file=none.txt", "No such file or directory"},
+    {3, "$TRAIN tiny.ini data.task=text data.vocab=32 data.file=none.txt",
+     "none.txt: No such file or directory"},
+    {3, "$TRAIN tiny.ini --check data.task=text data.vocab=32 data.file=none.txt",
+     "No such file or directory"},
     {4, "$TRAIN tiny.ini --eval", "has no checkpoint"},
     {1, "$TRAIN tiny.ini run.dir=tiny.ini", "Not a directory"},
 };

@@ -103,7 +103,8 @@ START_TEST(a_language_model_has_a_perplexity)
     double loss, perplexity, bits;
     char line[LINE_SIZE], unit[16];
     expect_exit(w, 0,
-                "seq 500 >text.txt; " RUN "theta.learn=no data.task=text data.vocab=32 data.file=text.txt %s",
+                "seq 500 >text.txt; " RUN
+                "theta.learn=no data.task=text data.vocab=32 data.file=text.txt %s",
                 keys[_i]);
     ck_assert_int_eq(sscanf(line_of(w->out, "eval: ", line), "eval: loss %lf", &loss), 1);
     char *page = read_file("runs/tiny/report.html");

@@ -17,7 +17,8 @@ static void make_files(const char *kind)
 }
 
 #define TEXT                                                                                       \
-    "tiny.ini --quiet theta.learn=no data.task=text data.vocab=32 data.file=text.txt data.level=bpe "            \
+    "tiny.ini --quiet theta.learn=no data.task=text data.vocab=32 data.file=text.txt "             \
+    "data.level=bpe "                                                                              \
     "optimizer.lr=5e-3 optimizer.schedule_steps=600 train.batch_size=16 model.dim=32 "
 #define LM  TEXT "data.objective=lm model.causal=yes "
 #define BPE "data.vocab_file=v.json "
@@ -134,7 +135,8 @@ START_TEST(labelled_texts_have_the_tokens_around_them)
     expect_exit(w, 0,
                 "printf 'text\\tlabel\\n' >a.tsv; for i in $(seq 20); do printf "
                 "'the wheel %%d\\tx\\nround and\\ty\\n' $i; done >>a.tsv; $TRAIN tiny.ini --quiet "
-                "data.task=classify data.vocab=32 data.file=a.tsv data.level=bpe " BPE "train.steps=80 "
+                "data.task=classify data.vocab=32 data.file=a.tsv data.level=bpe " BPE
+                "train.steps=80 "
                 "train.batch_size=8");
     expect_exit(w, 0, "$TRAIN --quiet --checkpoint runs/tiny --predict 'the wheel 7'");
     ck_assert_msg(!strncmp(w->out, "x\t", 2), "%s", w->out);
@@ -152,7 +154,8 @@ static const refusal refusals[] = {
      "such special token"},
     {2, "gpt2", TEXT, "data.vocab_file must name a tokenizer.json for data.level = bpe"},
     {2, "gpt2", LM BPE "data.lowercase=yes",
-     "data.lowercase = yes has no effect: it needs data.task = text, classify or tag and data.level "
+     "data.lowercase = yes has no effect: it needs data.task = text, classify or tag and "
+     "data.level "
      "= wordpiece"},
     {2, "gpt2", "tiny.ini data.task=text data.vocab=32 data.file=text.txt " BPE,
      "data.vocab_file = v.json has no effect: it needs data.task = text, classify or tag and "

@@ -220,10 +220,11 @@ START_TEST(a_causal_language_model_learns_a_text)
     expect_exit(w, 0,
                 "for i in $(seq 300); do echo 'the law of the rotor is \xce\xb8 = ln \xce\xbb.'; "
                 "done >text.txt");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet theta.learn=no data.task=text data.vocab=32 data.file=text.txt "
-                "data.level=char data.objective=lm model.causal=yes train.steps=200 "
-                "optimizer.lr=5e-3 optimizer.schedule_steps=200");
+    expect_exit(
+        w, 0,
+        "$TRAIN tiny.ini --quiet theta.learn=no data.task=text data.vocab=32 data.file=text.txt "
+        "data.level=char data.objective=lm model.causal=yes train.steps=200 "
+        "optimizer.lr=5e-3 optimizer.schedule_steps=200");
     expect_number(after(w->out, "eval: loss "), 0, 1.0); /* guessing costs ln 20 = 3 */
 }
 END_TEST

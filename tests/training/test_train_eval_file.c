@@ -55,7 +55,8 @@ START_TEST(token_ids_are_evaluated_on_their_own_data_set)
     expect_exit(w, 3, "$TRAIN %s data.vocab=6 --overwrite", tokens);
     expect_text(w->err, "/sub/ids.h5:/train: data.file must hold ids from 0 to 5");
     expect_exit(w, 3,
-                "$TRAIN " TEXT "run.name=other data.task=tokens data.level=byte data.file=sub/ids.h5:/valid "
+                "$TRAIN " TEXT
+                "run.name=other data.task=tokens data.level=byte data.file=sub/ids.h5:/valid "
                 "data.vocab=7 data.eval_file=sub/ids.h5:/train");
     expect_text(w->err, "/sub/ids.h5:/train: data.eval_file must hold ids from 0 to 6");
     ck_assert(!exists("runs/other"));

@@ -34,10 +34,12 @@ START_TEST(the_command_line_changes_what_can_be_changed)
     expect_exit(w, 0, "$TRAIN tiny.ini run.name=mine --eval train.eval_batches=1");
     expect_text(w->out, "(8 sequences, 40 labels)");
     expect_exit(w, 2, "$TRAIN tiny.ini run.name=mine --eval model.dim=16");
-    expect_text(w->err, "command line: model.dim = 16 cannot be changed here: the trained model has 24\n");
+    expect_text(w->err,
+                "command line: model.dim = 16 cannot be changed here: the trained model has 24\n");
     expect_exit(w, 2, "$TRAIN tiny.ini run.name=mine --eval model.heads=4 model.dim=30");
     expect_exit(w, 2, "$TRAIN --checkpoint runs/mine --eval model.heads=5");
-    expect_text(w->err, "command line: model.heads = 5 cannot be changed here: the trained model has 2\n");
+    expect_text(w->err,
+                "command line: model.heads = 5 cannot be changed here: the trained model has 2\n");
 }
 END_TEST
 
@@ -193,7 +195,7 @@ START_TEST(a_model_stays_as_it_was_trained_at_any_length)
                               "train.steps=2 optimizer.schedule_steps=2 ";
     char trained[LINE_SIZE], again[LINE_SIZE];
     expect_exit(w, 0, "%s position.scaling=yarn position.scale=2", run);
-  
+
     expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --print-config data.length=48 | grep _len");
     expect_text(w->out, "position.original_len      12 ");
     expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --export out data.length=48");
@@ -217,10 +219,11 @@ START_TEST(a_configuration_with_every_key_is_that_run_still)
 {
     expect_exit(w, 0,
                 "$TRAIN tiny.ini --quiet theta.learn=no train.steps=2 optimizer.schedule_steps=2");
-    expect_exit(w, 0,
-                "cd runs/tiny; sed -i -e 's/^shards = .*/shards = 0/' -e 's/^ffn_dim = .*/ffn_dim = "
-                "0/' -e 's/^length = 12/&\\ndistance = 5/' config.ini; printf "
-                "'[position]\\nscale = 3\\n[theta]\\nscope = head\\n' >>config.ini");
+    expect_exit(
+        w, 0,
+        "cd runs/tiny; sed -i -e 's/^shards = .*/shards = 0/' -e 's/^ffn_dim = .*/ffn_dim = "
+        "0/' -e 's/^length = 12/&\\ndistance = 5/' config.ini; printf "
+        "'[position]\\nscale = 3\\n[theta]\\nscope = head\\n' >>config.ini");
     expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval --quiet");
     expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --resume --quiet train.steps=3");
     expect_exit(w, 0, "cp runs/tiny/config.ini new.ini; $TRAIN new.ini --check");
@@ -265,8 +268,9 @@ END_TEST
 
 START_TEST(a_prediction_says_what_makes_it)
 {
-    const char *lm = "tiny.ini theta.learn=no data.task=text data.vocab=32 data.file=text.txt data.objective=lm "
-                     "model.causal=yes";
+    const char *lm =
+        "tiny.ini theta.learn=no data.task=text data.vocab=32 data.file=text.txt data.objective=lm "
+        "model.causal=yes";
     expect_exit(w, 0, "seq 500 >text.txt; $TRAIN %s train.steps=1", lm);
     expect_exit(w, 0, "$TRAIN %s --predict 12 --tokens 3", lm);
     expect_text(w->err, "train: checkpoint: runs/tiny/checkpoints/step-00000001.h5, step 1\n");

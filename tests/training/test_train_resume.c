@@ -132,7 +132,8 @@ START_TEST(plain_gradient_descent_and_an_untrained_theta_resume_as_well)
         "optimizer.kind=sgd optimizer.lr=0.1",
         "theta.lr_scale=0 optimizer.warmup_steps=30",
         "theta.form=raw optimizer.schedule=linear",
-        "theta.scope=model optimizer.clip_norm=0 optimizer.schedule=constant optimizer.schedule_steps=0",
+        "theta.scope=model optimizer.clip_norm=0 optimizer.schedule=constant "
+        "optimizer.schedule_steps=0",
     };
     const char *o = options[_i];
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=straight %s", o);
@@ -294,9 +295,12 @@ END_TEST
 /* Adam could have moved ln theta by the sum of the rates of both schedules. */
 START_TEST(an_extended_run_remembers_the_rates_of_its_past)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet optimizer.schedule=constant optimizer.schedule_steps=0 train.steps=30");
     expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet --resume optimizer.schedule=constant optimizer.schedule_steps=0 train.steps=50 "
+                "$TRAIN tiny.ini --quiet optimizer.schedule=constant optimizer.schedule_steps=0 "
+                "train.steps=30");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet --resume optimizer.schedule=constant "
+                "optimizer.schedule_steps=0 train.steps=50 "
                 "optimizer.lr=0.001");
     expect_text(w->out, "used: of the 0.32 that Adam");
     expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval");

@@ -406,8 +406,9 @@ END_TEST
 START_TEST(a_key_counts_if_one_run_of_the_sweep_needs_it)
 {
     static const char *const idle[][2] = {
-        {"position.scale=4", "command line: position.scale has no effect in any run of the sweep: it "
-                             "needs position.scaling other than none\n"},
+        {"position.scale=4",
+         "command line: position.scale has no effect in any run of the sweep: it "
+         "needs position.scaling other than none\n"},
         {"sweep.position.beta_fast=8,9",
          "command line: [sweep] position.beta_fast has no effect in any run: it needs "
          "position.scaling = yarn\n"},
@@ -419,7 +420,10 @@ START_TEST(a_key_counts_if_one_run_of_the_sweep_needs_it)
         ck_assert_str_eq(w->err, idle[i][1]);
     }
     expect_exit(w, 0, "$TRAIN %s sweep.position.scaling=none,linear position.scale=4", base);
-    expect_exit(w, 0, "$TRAIN %s sweep.position.scaling=none,yarn sweep.position.beta_fast=8,9", base);
+    expect_exit(w, 0,
+                "$TRAIN %s sweep.position.scaling=none,yarn position.scale=2 "
+                "sweep.position.beta_fast=8,9",
+                base);
     expect_exit(w, 0,
                 "(cat tiny.ini; printf '[position]\\nscale = 4\\n[variant a]\\nposition.scaling = "
                 "linear\\n[variant b]\\nposition.base = 500\\n') >v.ini");

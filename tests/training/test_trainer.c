@@ -80,9 +80,9 @@ START_TEST(the_number_of_shards_follows_from_the_sizes)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rt_config c;
-        rt_written_config written = {.keys = {
-            .data.length = rows[i].length,
-            .train = {.batch_size = rows[i].batch_size, .shards = rows[i].asked}}};
+        rt_written_config written = {
+            .keys = {.data.length = rows[i].length,
+                     .train = {.batch_size = rows[i].batch_size, .shards = rows[i].asked}}};
         rt_config_resolve(&c, &written);
         ck_assert_msg(c.train.shards == rows[i].shards,
                       "%d sequences of %d tokens, %d asked: %d shards instead of %d",

@@ -67,9 +67,10 @@ static void check_run(checking c)
                    "got %s",
                    rt_quote(quoted, name));
     if (c.config->run.kernels == RT_KERNELS_PORTABLE && c.config->run.engine != RT_ENGINE_OPENBLAS)
-        contradict(c, KEYS("run.kernels", "run.engine"),
-                   "run.kernels = portable needs run.engine = openblas: the kernels of oneDNN follow "
-                   "the processor");
+        contradict(
+            c, KEYS("run.kernels", "run.engine"),
+            "run.kernels = portable needs run.engine = openblas: the kernels of oneDNN follow "
+            "the processor");
 }
 
 static void contradict_rule(void *context, const char *const *options, const char *message)

@@ -28,7 +28,7 @@ typedef struct loading {
     bool in_sweep;
     bool in_variant;
     bool has_sweep; /* either has been seen */
-    bool placed; /* run.dir and run.name are those of the folder of the run */
+    bool placed;    /* run.dir and run.name are those of the folder of the run */
     char section[SECTION_SIZE];
     int first_line[RT_MAX_KEYS];
     bool overridden[RT_MAX_KEYS];

@@ -65,8 +65,8 @@ static bool may_be_inherited(const rt_config *config, int key)
            (!strcmp(section, "model") || !strcmp(section, "position") || !strcmp(section, "theta"));
 }
 
-/* The keys that are asked about, each for the sake of the one before: two that need each other count
- * together. */
+/* The keys that are asked about, each for the sake of the one before: two that need each other
+ * count together. */
 typedef struct question {
     int key;
     const struct question *before;

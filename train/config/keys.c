@@ -354,9 +354,9 @@ _Static_assert(KEY_COUNT <= (int)RT_MAX_KEYS, "rt_config has no room for the ori
 const char *rt_key_decoder_default(const rt_key *key)
 {
     static const char *const defaults[][2] = {
-        {"model.norm", "pre"},   {"model.norm_kind", "rms"},     {"model.norm_eps", "1e-5"},
-        {"model.ffn", "swiglu"}, {"model.bias", "no"},           {"model.activation", "silu"},
-        {"model.causal", "yes"}, {"model.tie_embeddings", "no"}, {"position.pairing", "half"},
+        {"model.norm", "pre"},    {"model.norm_kind", "rms"},     {"model.norm_eps", "1e-5"},
+        {"model.ffn", "swiglu"},  {"model.bias", "no"},           {"model.activation", "silu"},
+        {"model.causal", "yes"},  {"model.tie_embeddings", "no"}, {"position.pairing", "half"},
         {"data.objective", "lm"},
     };
     char name[RT_KEY_NAME_SIZE];

@@ -133,8 +133,8 @@ static bool on_command_line(const rt_config *config, const char *section, const 
 
 void rt_config_resolve_use(rt_config *config)
 {
-    const bool other_batch = on_command_line(config, "train", "batch_size") ||
-                             on_command_line(config, "data", "length");
+    const bool other_batch =
+        on_command_line(config, "train", "batch_size") || on_command_line(config, "data", "length");
     resolve_evaluation(config);
     if (!config->train.shards || (other_batch && !on_command_line(config, "train", "shards")))
         config->train.shards = automatic_shards(config);
@@ -142,14 +142,15 @@ void rt_config_resolve_use(rt_config *config)
 
 bool rt_key_at_use(int key)
 {
-    static const char *const names[] = {
-        /* how a model is used */
-        "run.math", "theta.tolerance", "theta.check", "theta.tolerances", "data.task",
-        "data.length", "data.distance", "data.period", "data.theta", "data.file", "data.eval_file",
-        "data.objective", "data.mask_probability", "data.eval_fraction", "data.eval_seed",
-        /* how it was trained, which does not count here */
-        "model.dropout", "model.attention_dropout", "theta.init_from", "theta.lr_scale",
-        "data.vocab_file"};
+    static const char *const names[] = {/* how a model is used */
+                                        "run.math", "theta.tolerance", "theta.check",
+                                        "theta.tolerances", "data.task", "data.length",
+                                        "data.distance", "data.period", "data.theta", "data.file",
+                                        "data.eval_file", "data.objective", "data.mask_probability",
+                                        "data.eval_fraction", "data.eval_seed",
+                                        /* how it was trained, which does not count here */
+                                        "model.dropout", "model.attention_dropout",
+                                        "theta.init_from", "theta.lr_scale", "data.vocab_file"};
     const rt_key *k = rt_key_at(key);
     char name[RT_KEY_NAME_SIZE];
     rt_key_full_name(k, name);
@@ -163,9 +164,10 @@ bool rt_key_at_use(int key)
 /* ---- what a configuration implies ---- */
 
 /* Keys whose zero stands for what follows from others. */
-static const char *const zeros[] = {
-    "model.kv_heads",    "model.embedding_dim", "model.ffn_dim", "position.original_len",
-    "position.init_std", "position.max_len",    "train.shards",  "optimizer.schedule_steps"};
+static const char *const zeros[] = {"model.kv_heads",    "model.embedding_dim",
+                                    "model.ffn_dim",     "position.original_len",
+                                    "position.init_std", "position.max_len",
+                                    "train.shards",      "optimizer.schedule_steps"};
 enum { ZEROS = sizeof zeros / sizeof *zeros };
 
 bool rt_key_follows(int key)

@@ -62,8 +62,7 @@ int rt_sweep_effects_tell(FILE *to, const rt_sweep_effects *effects, const rt_sw
     char where[RT_KEY_NAME_SIZE + 16];
     int count = 0;
     for (int i = 0; rt_key_at(i); i++)
-        count +=
-            tell(to, &effects->of_file[i], file, effects->of_file[i].origin, "", i);
+        count += tell(to, &effects->of_file[i], file, effects->of_file[i].origin, "", i);
     for (int i = 0; i < sweep->axis_count; i++)
         count += tell(to, &effects->of_axes[i], file, sweep->axes[i].origin, "[sweep] ",
                       sweep->axes[i].key);
