@@ -2,7 +2,7 @@
 #include "bench/measure.h"
 #include "bench/op.h"
 #include "core/memory.h"
-#include "train/step/optimizer.h"
+#include "optim/rules.h"
 
 /* The update of the parameters: reads value, gradient and two moments, writes all but the
  * gradient. */
@@ -14,18 +14,14 @@ static const double long_enough = 2; /* seconds */
 static rt_status measure(const bench_options *o, real *memory, size_t size, bench_yardstick *y)
 {
     static bench_times times, copies;
-    const rt_update u = {.rule = RT_UPDATE_ADAMW,
-                         .lr = 1e-3,
-                         .beta1 = 0.9,
-                         .beta2 = 0.999,
-                         .eps = 1e-8,
-                         .decay = 0.01,
-                         .gradient_scale = 1,
-                         .step = 1};
+    const rt_optimizer_settings settings = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
+    const rt_update u = {
+        .settings = &settings, .lr = 1e-3, .decay = 0.01, .gradient_scale = 1, .step = 1};
+    real *const states[RT_MOST_STATES] = {memory + size, memory + 2 * size};
     bench_rounds rounds = {.warm_up = WARM_UP, .fewest = FEWEST};
     while (bench_next(&rounds, o, long_enough)) {
         const double copy = bench_copy(y, size), start = bench_now(o);
-        rt_update_apply(&u, memory, memory + size, memory + 2 * size, memory + 3 * size, size);
+        rt_update_rule_of(&settings)->stretch(&u, memory, states, memory + 3 * size, size);
         if (!bench_counts(&rounds))
             continue;
         bench_add(&times, bench_now(o) - start);

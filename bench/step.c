@@ -36,8 +36,8 @@ static arithmetic arithmetic_of(const rt_config *c, const rt_roformer *m, double
     double weights = 0, head = 0;
     for (int i = 0; i < p->count; i++) {
         const rt_tensor *t = &p->list[i]->tensor;
-        if (p->list[i]->role != RT_ROLE_WEIGHT || t == m->types ||
-            (t == m->words && m->words != m->decoder.weight))
+        if ((p->list[i]->role != RT_ROLE_WEIGHT && p->list[i]->role != RT_ROLE_MATRIX) ||
+            t == m->types || (t == m->words && m->words != m->decoder.weight))
             continue;
         weights += (double)rt_size(t);
         if (t == m->transform.weight || t == m->decoder.weight)

@@ -95,10 +95,10 @@ endfunction()
 
 # Of train/ rotor-io has the folders that it needs, and no run, report or sweep. It is linked with
 # rotor rather than made of its objects: a program that uses both has one of each function.
-set(rooms "/train/(text|config|checkpoint|huggingface)/|/train/step/(optimizer|batch_loss)[.]c")
+set(rooms "/train/(text|config|checkpoint|huggingface)/|/train/step/batch_loss[.]c")
 list(JOIN files_need " " files_flags)
 foreach(suffix "" _f64)
-    set(layers rotor_core${suffix} rotor_ops${suffix} rotor_models${suffix})
+    set(layers rotor_core${suffix} rotor_ops${suffix} rotor_optim${suffix} rotor_models${suffix})
     set(onednn_here "")
     set(onednn_flags "")
     if(onednn AND NOT suffix)
@@ -115,7 +115,7 @@ foreach(suffix "" _f64)
             $<FILTER:$<TARGET_OBJECTS:rotor_training${suffix}>,INCLUDE,${rooms}>
         LAYERS rotor_data${suffix} rotor_training${suffix} rotor_io${suffix}
         BELOW rotor LINK ${files_need} PRIVATE "${files_flags} -lm -lpthread"
-        DESCRIPTION "Trained models of rotor from files and folders, and its optimiser")
+        DESCRIPTION "Trained models of rotor from files and folders")
 endforeach()
 
 # The headers that callers may include, below include/rotor/ as they lie here; and one for all.
@@ -123,10 +123,11 @@ set(private_headers
     core/path.h ops/attention_check.h ops/attention_pack.h ops/attention_rows.h ops/bf16.h
     ops/distance.h ops/dropout.h ops/few_rows.h ops/gemm.h ops/onednn_primitives.h ops/products.h
     ops/rows.h ops/vector_math.h
+    optim/adamw.h optim/options.h optim/rule_rows.h optim/schedule.h
     models/kv_cache.h models/parts.h)
 set(includes "")
 set(ROTOR_HEADERS "")
-foreach(layer core ops models)
+foreach(layer core ops optim models)
     file(GLOB headers RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS
         ${CMAKE_SOURCE_DIR}/${layer}/*.h)
     list(REMOVE_ITEM headers ${private_headers})

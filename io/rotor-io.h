@@ -16,6 +16,7 @@
 #include "data/labels.h"
 #include "data/vocabulary.h"
 #include "models/roformer.h"
+#include "optim/optimizer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -101,51 +102,5 @@ void rt_logits_probabilities(const rt_tensor *logits, size_t row, double *probab
  * rt_model_encode; RT_ARGUMENT also for a model of another head than sequence. */
 rt_status rt_model_classify(rt_model *model, const char *text, const char *second,
                             double *probabilities) RT_MUST_CHECK;
-
-/* ---- training ---- */
-
-/* The rules are those of the program (Loshchilov and Hutter 2019, Kingma and Ba 2015, in
- * the conventions of PyTorch); g is the gradient after clipping, t = 1, 2, ... the step.
- *
- *     adamw   p -= lr decay p;  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
- *             p -= lr (m / (1 - b1^t)) / (sqrt(v) / sqrt(1 - b2^t) + eps)
- *     adam    g += decay p, then as adamw without its first step
- *     sgd     g += decay p;  m = g at t = 1, else momentum m + g;  p -= lr m,
- *             or p -= lr (g + momentum m) with Nesterov
- */
-typedef enum rt_optimizer_rule {
-    RT_OPTIMIZER_ADAMW,
-    RT_OPTIMIZER_ADAM,
-    RT_OPTIMIZER_SGD
-} rt_optimizer_rule;
-
-typedef struct rt_optimizer_settings {
-    rt_optimizer_rule rule;
-    double beta1, beta2;   /* adamw, adam: 0 <= beta < 1 */
-    double eps;            /* likewise, above 0 */
-    double momentum;       /* sgd: from 0 to less than 1 */
-    bool nesterov;         /* sgd */
-    double weight_decay;   /* of weights: norms, biases and theta do not decay */
-    double clip_norm;      /* the largest norm of the whole gradient; 0 = off */
-    double theta_lr_scale; /* the learning rate of theta, as a multiple */
-} rt_optimizer_settings;
-
-/* What the program has without a configuration. */
-rt_optimizer_settings rt_optimizer_defaults(rt_optimizer_rule rule);
-
-typedef struct rt_optimizer rt_optimizer;
-
-/* The parameters are borrowed. RT_ARGUMENT names a setting that is out of its range. */
-rt_status rt_optimizer_new(rt_optimizer **optimizer_new, rt_parameters *parameters,
-                           const rt_optimizer_settings *settings) RT_MUST_CHECK;
-void rt_optimizer_free(rt_optimizer *optimizer);
-
-/* Moves the parameters by their gradients, which stay as they are: rt_parameters_zero_grads before
- * the next backward. Those whose tensor wants no gradient stay, and do not count in the norm.
- * *norm, unless it is NULL, is that of the gradient before clipping. RT_NONFINITE names a parameter
- * whose gradient is not finite: then nothing has changed. RT_ARGUMENT for a learning rate that is
- * negative or not finite. */
-rt_status rt_optimizer_step(rt_optimizer *optimizer, double learning_rate,
-                            double *norm) RT_MUST_CHECK;
 
 #endif

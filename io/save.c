@@ -30,7 +30,10 @@ rt_status rt_model_save(const rt_model *m, const char *path)
     real *zeros = rt_alloc(m->roformer->parameters.block_size, sizeof *zeros);
     if (!zeros)
         return rt_out_of_memory("a checkpoint");
-    const rt_checkpoint_model model = rt_checkpoint_model_of(m->roformer, zeros, zeros);
+    const rt_checkpoint_model model =
+        rt_checkpoint_model_of(m->roformer,
+                               rt_update_rule_of(&m->origin->config.optimizer.settings),
+                               (real *const[RT_MOST_STATES]){zeros, zeros});
     rt_status status = rt_checkpoint_save(path, &model, &info);
     rt_free(zeros);
     return status;

@@ -7,7 +7,8 @@ static void add_lm_head(rt_roformer *m)
     const bool transforms = o->kind == RT_KIND_ROFORMER;
     const int E = transforms ? o->embedding_dim : o->dim;
     if (transforms) {
-        m->transform = rt_add_linear(p, "cls.predictions.transform.dense", E, o->dim, o->bias);
+        m->transform =
+            rt_add_linear(p, RT_ROLE_WEIGHT, "cls.predictions.transform.dense", E, o->dim, o->bias);
         m->transform_norm = rt_add_norm(p, "cls.predictions.transform.LayerNorm", E, o->norm_kind);
     }
     m->decoder.weight =
@@ -25,12 +26,14 @@ void rt_add_head(rt_roformer *m)
         add_lm_head(m);
         break;
     case RT_HEAD_SEQUENCE:
-        m->dense = rt_add_linear(&m->parameters, "classifier.dense", o->dim, o->dim, o->bias);
-        m->classifier =
-            rt_add_linear(&m->parameters, "classifier.out_proj", o->labels, o->dim, o->bias);
+        m->dense = rt_add_linear(&m->parameters, RT_ROLE_WEIGHT, "classifier.dense", o->dim, o->dim,
+                                 o->bias);
+        m->classifier = rt_add_linear(&m->parameters, RT_ROLE_WEIGHT, "classifier.out_proj",
+                                      o->labels, o->dim, o->bias);
         break;
     case RT_HEAD_TOKEN:
-        m->classifier = rt_add_linear(&m->parameters, "classifier", o->labels, o->dim, o->bias);
+        m->classifier =
+            rt_add_linear(&m->parameters, RT_ROLE_WEIGHT, "classifier", o->labels, o->dim, o->bias);
         break;
     }
 }

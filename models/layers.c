@@ -1,10 +1,10 @@
 #include "models/layers.h"
 
-rt_affine rt_add_linear(rt_parameters *p, const char *name, int out, int in, rt_bias bias)
+rt_affine rt_add_linear(rt_parameters *p, rt_role role, const char *name, int out, int in,
+                        rt_bias bias)
 {
     rt_affine a = {0};
-    a.weight = rt_parameters_add(p, RT_ROLE_WEIGHT, RT_INIT_NORMAL, RT_SHAPE_OF(out, in),
-                                 "%s.weight", name);
+    a.weight = rt_parameters_add(p, role, RT_INIT_NORMAL, RT_SHAPE_OF(out, in), "%s.weight", name);
     if (bias == RT_BIAS_YES)
         a.bias =
             rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ZERO, RT_SHAPE_OF(out), "%s.bias", name);

@@ -4,7 +4,7 @@
 /* The pieces that models are made of: a few parameters under one name. */
 
 #include "models/options.h"
-#include "models/parameters.h"
+#include "core/parameters.h"
 #include "ops/ops.h"
 
 /* A weight and a bias: of a linear map, which may have none, or of a norm; that without a bias is
@@ -14,8 +14,9 @@ typedef struct rt_affine {
     rt_tensor *bias;
 } rt_affine;
 
-/* NAME.weight (out, in) and, if there is one, NAME.bias (out). */
-rt_affine rt_add_linear(rt_parameters *p, const char *name, int out, int in, rt_bias bias);
+/* NAME.weight (out, in), a weight or a matrix of a layer, and, if there is one, NAME.bias (out). */
+rt_affine rt_add_linear(rt_parameters *p, rt_role role, const char *name, int out, int in,
+                        rt_bias bias);
 
 /* NAME.weight and, of a LayerNorm, NAME.bias, (size) each. */
 rt_affine rt_add_norm(rt_parameters *p, const char *name, int size, rt_norm_kind kind);

@@ -1,6 +1,6 @@
 #include "models/options.h"
 
-#include "models/parameters.h"
+#include "core/parameters.h"
 
 #include <limits.h>
 

@@ -30,27 +30,28 @@ static void add_layer(rt_roformer *m, int l)
     rt_parameters *p = &m->parameters;
     const int kv_dim = o->kv_heads * (o->dim / o->heads);
     char name[RT_NAME_SIZE];
-    layer->query =
-        rt_add_linear(p, LAYER_NAME(name, l, "attention.self.query"), o->dim, o->dim, o->bias);
-    layer->key =
-        rt_add_linear(p, LAYER_NAME(name, l, "attention.self.key"), kv_dim, o->dim, o->bias);
-    layer->value =
-        rt_add_linear(p, LAYER_NAME(name, l, "attention.self.value"), kv_dim, o->dim, o->bias);
+    layer->query = rt_add_linear(p, RT_ROLE_MATRIX, LAYER_NAME(name, l, "attention.self.query"),
+                                 o->dim, o->dim, o->bias);
+    layer->key = rt_add_linear(p, RT_ROLE_MATRIX, LAYER_NAME(name, l, "attention.self.key"), kv_dim,
+                               o->dim, o->bias);
+    layer->value = rt_add_linear(p, RT_ROLE_MATRIX, LAYER_NAME(name, l, "attention.self.value"),
+                                 kv_dim, o->dim, o->bias);
     if (o->theta.learn && o->theta.scope != RT_THETA_MODEL && rt_layer_has_positions(o, l))
         layer->theta = rt_add_theta(m, LAYER_NAME(name, l, "attention.self"));
     if (rt_layer_has_positions(o, l))
         layer->distance_keys = rt_add_layer_encoding(m, LAYER_NAME(name, l, "attention.self"));
-    layer->output =
-        rt_add_linear(p, LAYER_NAME(name, l, "attention.output.dense"), o->dim, o->dim, o->bias);
+    layer->output = rt_add_linear(p, RT_ROLE_MATRIX, LAYER_NAME(name, l, "attention.output.dense"),
+                                  o->dim, o->dim, o->bias);
     layer->output_norm =
         rt_add_norm(p, LAYER_NAME(name, l, "attention.output.LayerNorm"), o->dim, o->norm_kind);
     if (o->ffn != RT_FFN_PLAIN)
-        layer->gate =
-            rt_add_linear(p, LAYER_NAME(name, l, "intermediate.gate"), o->ffn_dim, o->dim, o->bias);
+        layer->gate = rt_add_linear(p, RT_ROLE_MATRIX, LAYER_NAME(name, l, "intermediate.gate"),
+                                    o->ffn_dim, o->dim, o->bias);
     layer->intermediate =
-        rt_add_linear(p, LAYER_NAME(name, l, "intermediate.dense"), o->ffn_dim, o->dim, o->bias);
-    layer->ffn_output =
-        rt_add_linear(p, LAYER_NAME(name, l, "output.dense"), o->dim, o->ffn_dim, o->bias);
+        rt_add_linear(p, RT_ROLE_MATRIX, LAYER_NAME(name, l, "intermediate.dense"), o->ffn_dim,
+                      o->dim, o->bias);
+    layer->ffn_output = rt_add_linear(p, RT_ROLE_MATRIX, LAYER_NAME(name, l, "output.dense"),
+                                      o->dim, o->ffn_dim, o->bias);
     layer->ffn_norm = rt_add_norm(p, LAYER_NAME(name, l, "output.LayerNorm"), o->dim, o->norm_kind);
 }
 
@@ -66,8 +67,8 @@ static void add_encoder(rt_roformer *m)
         m->embedding_norm =
             rt_add_norm(&m->parameters, "roformer.embeddings.LayerNorm", E, o->norm_kind);
     if (E != o->dim)
-        m->projection =
-            rt_add_linear(&m->parameters, "roformer.embeddings_project", o->dim, E, o->bias);
+        m->projection = rt_add_linear(&m->parameters, RT_ROLE_WEIGHT, "roformer.embeddings_project",
+                                      o->dim, E, o->bias);
     if (o->theta.learn && o->theta.scope == RT_THETA_MODEL)
         m->theta = rt_add_theta(m, "roformer.encoder");
     rt_add_encoding(m);

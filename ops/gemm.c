@@ -110,6 +110,14 @@ void rt_gemm(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real b
                   (rt_result){.data = c, .stride = c_stride});
 }
 
+void rt_gemm_unrounded(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real beta,
+                       real *c, int c_stride)
+{
+    const rt_product p = {
+        .batch = {1, 1}, m, n, k, alpha, beta, a, b, {.data = c, .stride = c_stride}};
+    rt_openblas_multiply(&p);
+}
+
 int rt_gemm_batch_room(void)
 {
     return engine == RT_ENGINE_ONEDNN ? rt_onednn_batch_room(math) : 0;

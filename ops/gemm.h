@@ -64,6 +64,10 @@ static inline rt_operand rt_transposed(rt_operand x)
 void rt_gemm(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real beta, real *c,
              int c_stride);
 
+/* The same by OpenBLAS, of numbers that are not rounded, whatever the engine: it cannot fail. */
+void rt_gemm_unrounded(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real beta,
+                       real *c, int c_stride);
+
 /* The products of a batch, each as above, one after the other: with beta = 1 several may add to the
  * same matrix. */
 void rt_gemm_batch(rt_batch batch, int m, int n, int k, real alpha, rt_operand a, rt_operand b,

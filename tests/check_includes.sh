@@ -12,28 +12,29 @@ refuse() { # refuse FOLDER PATTERN REASON [BUT]
     fi
 }
 
-refuse core '^#include "(ops|models|data|train|io)/' 'include an upper layer'
-refuse ops '^#include "(models|data|train|io)/' 'include an upper layer'
-refuse models '^#include "(data|train|io)/' 'include an upper layer'
-refuse data '^#include "(ops|models|train|io)/|^#include "core/graph' 'include ops, models, train or the graph'
+refuse core '^#include "(ops|optim|models|data|train|io)/' 'include an upper layer'
+refuse ops '^#include "(optim|models|data|train|io)/' 'include an upper layer'
+refuse optim '^#include "(models|data|train|io)/' 'include an upper layer'
+refuse models '^#include "(optim|data|train|io)/' 'include an upper layer'
+refuse data '^#include "(ops|optim|models|train|io)/|^#include "core/graph' \
+    'include ops, optim, models, train or the graph'
 
 # io/ is on top of what librotor-io has of train/, and beside the rest of it.
 refuse io '^#include "train/(folder|report|run|sweep)/|^#include "train/[a-z_]*\.h"' \
     'include what is not in librotor-io'
-refuse io '^#include "train/step/' 'include more of train/step than optimizer.h and batch_loss.h' \
-    '/(optimizer|batch_loss)\.h"'
+refuse io '^#include "train/step/' 'include more of train/step than batch_loss.h' '/batch_loss\.h"'
 refuse train '^#include "io/' 'include an upper layer'
 
-for folder in core ops models data io train/text train/config train/checkpoint train/huggingface; do
+for folder in core ops optim models data io train/text train/config train/checkpoint train/huggingface; do
     refuse $folder '(^|[^a-z_])(printf|fprintf|puts|perror|exit|abort|getenv|setenv)\(' \
         'print, exit or read the environment'
 done
-for folder in ops models; do
+for folder in ops optim models; do
     refuse $folder '(^|[^a-z_])(fopen|open|fread|H5[A-Z][a-z_0-9]*)\(' 'see files'
 done
 
 # Children are normal processes that end with their parents: one file forks and waits.
-for folder in core ops models data io train/*/ train; do
+for folder in core ops optim models data io train/*/ train; do
     refuse "${folder%/}" '(^|[^a-z_])(v?fork|wait(pid|id)?|popen|system|posix_spawnp?)\(' \
         'fork or wait but by data/process.h' '^data/process\.c:'
 done

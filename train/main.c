@@ -5,6 +5,7 @@
 #include "train/decay.h"
 #include "train/model_check.h"
 #include "train/report_command.h"
+#include "train/run/ancestry.h"
 #include "train/run/arguments.h"
 #include "train/run/compare_hosts.h"
 #include "train/run/found.h"
@@ -100,17 +101,38 @@ static bool uses_model(const rt_arguments *arguments)
 }
 
 /* With `sweep` NULL, a sweep in the file is passed over. */
-static rt_exit load(rt_config *config, const rt_arguments *arguments, rt_sweep *sweep)
+static rt_status load_file(rt_config *config, const rt_arguments *arguments, rt_sweep *sweep,
+                           char **errors)
 {
-    rt_world *world = arguments->world;
     const rt_config_source source = {.path = arguments->config,
                                      .overrides = arguments->overrides,
                                      .override_count = arguments->override_count,
                                      .at_use = uses_model(arguments),
+                                     .find_ancestor = rt_ancestry_find,
+                                     .finder = arguments->ancestry,
                                      .sweep = sweep};
+    return rt_config_load(config, &source, errors);
+}
+
+/* Process 0 alone needs the folder of train.init_from; the others hear from it what is there. */
+static rt_status load_in(rt_world *world, rt_config *config, const rt_arguments *arguments,
+                         rt_sweep *sweep, char **errors)
+{
+    const bool first = rt_world_rank(world) == 0;
+    rt_status status = first ? load_file(config, arguments, sweep, errors) : rt_ok();
+    const rt_status handed = rt_ancestry_hand_over(arguments->ancestry, world);
+    if (!first && !handed.code)
+        status = load_file(config, arguments, sweep, errors);
+    return status.code ? status : handed;
+}
+
+static rt_exit load(rt_config *config, const rt_arguments *arguments, rt_sweep *sweep)
+{
+    rt_world *world = arguments->world;
     char *errors = NULL;
-    rt_status status = arguments->config ? rt_config_load(config, &source, &errors)
-                                         : load_found(config, arguments, &errors);
+    rt_status status = !arguments->config ? load_found(config, arguments, &errors)
+                       : world            ? load_in(world, config, arguments, sweep, &errors)
+                                          : load_file(config, arguments, sweep, &errors);
     const bool listed = errors && rt_world_rank(world) == 0;
     status = rt_world_agree(world, status);
     if (listed)
@@ -122,7 +144,8 @@ static rt_exit load(rt_config *config, const rt_arguments *arguments, rt_sweep *
 /* Commands that are about one run look at what all runs of a sweep share. */
 static bool knows_sweeps(rt_command command)
 {
-    return command == RT_COMMAND_TRAIN || command == RT_COMMAND_CHECK;
+    return command == RT_COMMAND_TRAIN || command == RT_COMMAND_CHECK ||
+           command == RT_COMMAND_PRINT_CONFIG;
 }
 
 /* With --checkpoint or --best the theta that was learned is beside the configured one. */
@@ -159,6 +182,17 @@ static rt_exit obey_one(rt_config *config, const rt_arguments *arguments)
     }
 }
 
+/* What reads back is on stdout; where it is from, on stderr. */
+static rt_exit print_configuration(const rt_config *config, const rt_sweep *sweep,
+                                   const rt_arguments *arguments)
+{
+    const rt_exit code =
+        arguments->quiet ? RT_EXIT_DONE : print_text(stderr, rt_config_origins(config));
+    return code ? code
+                : print_text(stdout, rt_sweep_asked(sweep) ? rt_sweep_ini(sweep, config)
+                                                           : rt_config_ini(config));
+}
+
 static rt_exit obey_sweep(const rt_config *config, const rt_sweep *sweep,
                           const rt_arguments *arguments)
 {
@@ -183,7 +217,7 @@ static rt_exit obey(const rt_arguments *arguments)
     if (!code && !prints)
         code = conclude_in(arguments->world, rt_kernels_begin(&config, arguments));
     if (!code && prints) {
-        code = print_text(stdout, rt_config_print(&config));
+        code = print_configuration(&config, &sweep, arguments);
     } else if (!code) {
         if (!arguments->quiet && arguments->override_count)
             print_text(stderr, rt_config_overrides(&config));
@@ -194,6 +228,7 @@ static rt_exit obey(const rt_arguments *arguments)
                                           : obey_one(&config, arguments);
     }
     rt_sweep_free(&sweep);
+    rt_ancestry_free(arguments->ancestry);
     return code;
 }
 
@@ -224,6 +259,7 @@ int main(int argc, char **argv)
 {
     rt_process_normalize(); /* before anything is opened */
     rt_arguments arguments;
+    rt_ancestry ancestry = {.arguments = &arguments};
     rt_status status = rt_arguments_parse(&arguments, argc, argv);
     const bool first = rt_world_launched_rank() == 0;
     if (status.code) {
@@ -237,6 +273,7 @@ int main(int argc, char **argv)
     if (!first && arguments.command != RT_COMMAND_TRAIN)
         return RT_EXIT_DONE; /* what is not a training is done by process 0 */
     arguments.revision = ROTOR_REVISION;
+    arguments.ancestry = &ancestry;
     if (arguments.command == RT_COMMAND_HELP)
         return end(print_help());
     if (arguments.command == RT_COMMAND_VERSION) {

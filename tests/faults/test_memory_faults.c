@@ -109,6 +109,49 @@ START_TEST(theta_alone_is_read_or_not)
 }
 END_TEST
 
+/* ---- a model to inherit from ---- */
+
+static rt_status find_ancestor(void *context, const rt_config *config, rt_ancestor *found)
+{
+    (void)config;
+    *found = (rt_ancestor){.config = context, .name = "/model"};
+    return rt_ok();
+}
+
+/* One that fits, or one that does not, which is a list of its own. */
+static rt_status load_with_ancestor(const rt_config *ancestor, const char *text)
+{
+    rt_config config;
+    char *errors;
+    const rt_config_source source = {.path = "theta.ini",
+                                     .text = text,
+                                     .find_ancestor = find_ancestor,
+                                     .finder = (void *)ancestor};
+    rt_status status = rt_config_load(&config, &source, &errors);
+    rt_free(errors);
+    return status;
+}
+
+START_TEST(an_ancestor_is_told_apart_or_not)
+{
+    static const char *const texts[] = {"[train]\ninit_from = /model\n",
+                                        "[model]\ndim = 32\n[train]\ninit_from = /model\n"};
+    const rt_code ends[] = {RT_OK, RT_CONFIG};
+    rt_config ancestor;
+    char *errors;
+    const rt_config_source empty = {.path = "model.ini", .text = ""};
+    ck_assert_int_eq(rt_config_load(&ancestor, &empty, &errors).code, RT_OK);
+    rt_code code = RT_MEMORY;
+    size_t n = 0;
+    while (code == RT_MEMORY && n < MOST) {
+        rt_memory_fail_at(++n);
+        code = load_with_ancestor(&ancestor, texts[_i]).code;
+        rt_memory_fail_at(0);
+    }
+    ck_assert_int_eq(code, ends[_i]);
+}
+END_TEST
+
 /* ---- sweeps ---- */
 
 static const char grid[] = "[sweep]\nposition.kind = rope, none\nrun.seed = 1,2,3\n"
@@ -130,6 +173,10 @@ static rt_code load_sweep(void)
         else
             status = rt_config_load(&config, &one, &errors);
         rt_free(settings);
+        char *printed = status.code ? NULL : rt_sweep_ini(&sweep, &config);
+        if (!status.code && !printed)
+            status = rt_out_of_memory("a sweep");
+        rt_free(printed);
     }
     ck_assert_msg(!errors, "%s", errors);
     rt_sweep_free(&sweep);
@@ -159,5 +206,6 @@ int main(void)
     tcase_add_loop_test(tests, an_info_is_whole_or_empty, 0, 2);
     tcase_add_test(tests, theta_alone_is_read_or_not);
     tcase_add_test(tests, a_sweep_is_loaded_or_not);
+    tcase_add_loop_test(tests, an_ancestor_is_told_apart_or_not, 0, 2);
     return run_suite(suite);
 }

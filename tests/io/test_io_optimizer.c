@@ -3,6 +3,7 @@
 #include "training/config_loading.h"
 
 #include "io/rotor-io.h"
+#include "optim/schedule.h"
 #include "train/step/trainer.h"
 
 #include <math.h>
@@ -55,21 +56,15 @@ static void free_pair(pair *t)
     free(t);
 }
 
-static rt_optimizer_settings settings_of(const rt_config *c)
-{
-    rt_optimizer_settings s =
-        rt_optimizer_defaults(c->optimizer.kind == RT_SGD ? RT_OPTIMIZER_SGD : RT_OPTIMIZER_ADAMW);
-    s.weight_decay = c->optimizer.weight_decay;
-    s.clip_norm = c->optimizer.clip_norm;
-    s.theta_lr_scale = c->optimizer.theta_lr_scale;
-    return s;
-}
-
 static const char *const *const kinds[] = {
     OVERRIDES("optimizer.kind=adamw"),
     OVERRIDES("optimizer.kind=sgd", "optimizer.momentum=0.9"),
     OVERRIDES("optimizer.clip_norm=0", "run.threads=2", "train.shards=4"),
     OVERRIDES("train.freeze=embeddings"),
+    OVERRIDES("optimizer.kind=adam"),
+    OVERRIDES("optimizer.kind=lion", "run.threads=2", "train.shards=4"),
+    OVERRIDES("optimizer.kind=muon", "run.threads=2", "train.shards=4"),
+    OVERRIDES("optimizer.kind=muon", "optimizer.matrix_lr=0.02", "train.freeze=layer.0"),
 };
 
 /* Given the trainer's gradients, three steps come to the same bits; of a parameter of more than a
@@ -77,7 +72,7 @@ static const char *const *const kinds[] = {
 START_TEST(the_steps_are_those_of_the_trainer)
 {
     pair *t = new_pair(kinds[_i]);
-    const rt_optimizer_settings s = settings_of(&t->config);
+    const rt_optimizer_settings s = t->config.optimizer.settings;
     const rt_parameters *theirs = &rt_trainer_state(t->trainer)->model->parameters;
     rt_parameters *p = &t->mine->parameters;
     rt_optimizer *o = new_optimizer(p, &s);
@@ -90,7 +85,9 @@ START_TEST(the_steps_are_those_of_the_trainer)
         double norm;
         expect_ok(rt_trainer_step(t->trainer, &result));
         memcpy(p->grads, theirs->grads, bytes);
-        expect_ok(rt_optimizer_step(o, result.lr, &norm));
+        const rt_rates rates = rt_learning_rates(&t->config.optimizer, step + 1);
+        ck_assert(rates.lr == result.lr);
+        expect_ok(rt_optimizer_step_by(o, rates, &norm));
         ck_assert_msg(norm == result.grad_norm, "norm %.17g, expected %.17g", norm,
                       result.grad_norm);
         for (size_t i = 0; i < p->block_size; i++)
@@ -105,15 +102,17 @@ END_TEST
 
 START_TEST(the_defaults_are_those_of_a_configuration)
 {
+    char kind[64];
     rt_config c;
-    load_sound(&c, "", NULL);
-    const rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
-    ck_assert(s.beta1 == c.optimizer.beta1 && s.beta2 == c.optimizer.beta2);
-    ck_assert(s.eps == c.optimizer.eps && s.momentum == c.optimizer.momentum);
-    ck_assert(s.weight_decay == c.optimizer.weight_decay);
-    ck_assert(s.clip_norm == c.optimizer.clip_norm && !s.nesterov);
-    ck_assert(s.theta_lr_scale == c.optimizer.theta_lr_scale);
-    ck_assert_int_eq(rt_optimizer_defaults(RT_OPTIMIZER_SGD).rule, RT_OPTIMIZER_SGD);
+    snprintf(kind, sizeof kind, "optimizer.kind=%s", rt_optimizer_rule_word(_i));
+    load_sound(&c, "", OVERRIDES(kind));
+    const rt_optimizer_settings s = rt_optimizer_defaults((rt_optimizer_rule)_i),
+                                t = c.optimizer.settings;
+    ck_assert_int_eq(s.rule, t.rule);
+    ck_assert(s.beta1 == t.beta1 && s.beta2 == t.beta2 && s.eps == t.eps);
+    ck_assert(s.momentum == t.momentum && !s.nesterov && s.muon_momentum == t.muon_momentum);
+    ck_assert(s.weight_decay == t.weight_decay && s.clip_norm == t.clip_norm);
+    ck_assert(s.theta_lr_scale == t.theta_lr_scale);
 }
 END_TEST
 
@@ -282,11 +281,11 @@ START_TEST(a_setting_out_of_its_range_is_refused)
 }
 END_TEST
 
-START_TEST(an_exhausted_heap_leaves_no_optimiser)
+START_TEST(an_exhausted_heap_leaves_no_optimizer)
 {
     rt_parameters p;
     rt_optimizer *o = NULL;
-    const rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_SGD);
+    const rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
     int failures = 0;
     make_three(&p);
     for (;; failures++) {
@@ -310,12 +309,12 @@ int main(void)
     Suite *suite = suite_create("io optimizer");
     TCase *tests = leak_checked_case(suite, "optimizer");
     ADD_ROWS(tests, the_steps_are_those_of_the_trainer, kinds);
-    tcase_add_test(tests, the_defaults_are_those_of_a_configuration);
+    tcase_add_loop_test(tests, the_defaults_are_those_of_a_configuration, 0, RT_OPTIMIZER_MUON + 1);
     tcase_add_test(tests, adam_adds_the_decay_to_the_gradient);
     tcase_add_test(tests, sgd_looks_ahead_with_nesterov);
     tcase_add_test(tests, what_wants_no_gradient_stays_and_does_not_count);
     tcase_add_test(tests, a_refused_step_changes_nothing);
     ADD_ROWS(tests, a_setting_out_of_its_range_is_refused, refused);
-    tcase_add_test(tests, an_exhausted_heap_leaves_no_optimiser);
+    tcase_add_test(tests, an_exhausted_heap_leaves_no_optimizer);
     return run_suite(suite);
 }

@@ -2,7 +2,8 @@
 
 #include "core/memory.h"
 #include "models/roformer.h"
-#include "train/step/optimizer.h"
+#include "optim/clip.h"
+#include "optim/rules.h"
 
 #include <check.h>
 #include <math.h>
@@ -302,21 +303,24 @@ static void check_training(reference *r, model_case *c)
         check_number(r, size, norm.values[t], TRAJECTORY_TOLERANCE, "norm of the gradient");
         check_number(r, (double)run(r, c, &logits)->data[0], loss.values[t], TRAJECTORY_TOLERANCE,
                      "loss in training");
-        rt_update u = {.rule = RT_UPDATE_ADAMW,
+        const rt_optimizer_settings settings = {.rule = RT_OPTIMIZER_ADAMW,
+                                                .beta1 = reference_number(r, "train", "beta1"),
+                                                .beta2 = reference_number(r, "train", "beta2"),
+                                                .eps = reference_number(r, "train", "eps")};
+        rt_update u = {.settings = &settings,
                        .lr = lr.values[t],
-                       .beta1 = reference_number(r, "train", "beta1"),
-                       .beta2 = reference_number(r, "train", "beta2"),
-                       .eps = reference_number(r, "train", "eps"),
                        .gradient_scale =
                            rt_clip_factor(size, reference_number(r, "train", "clip_max_norm")),
                        .step = t + 1};
         for (int i = 0; i < p->count; i++) {
             const size_t at = p->list[i]->offset;
-            u.decay = p->list[i]->role == RT_ROLE_WEIGHT
+            const rt_role role = p->list[i]->role;
+            u.decay = role == RT_ROLE_WEIGHT || role == RT_ROLE_MATRIX
                           ? reference_number(r, "train", "weight_decay")
                           : 0;
-            rt_update_apply(&u, p->values + at, m + at, v + at, p->grads + at,
-                            rt_size(&p->list[i]->tensor));
+            rt_update_rule_of(&settings)->stretch(&u, p->values + at,
+                                                  (real *const[RT_MOST_STATES]){m + at, v + at},
+                                                  p->grads + at, rt_size(&p->list[i]->tensor));
         }
     }
     check_number(r, (double)run(r, c, &logits)->data[0], loss.values[lr.size], TRAJECTORY_TOLERANCE,

@@ -1,6 +1,7 @@
 #include "reference.h"
 
-#include "train/step/optimizer.h"
+#include "optim/clip.h"
+#include "optim/rules.h"
 
 #include <check.h>
 #include <math.h>
@@ -37,7 +38,8 @@ static history read_history(reference *r, const char *path, const char *name, co
     history h = {.name = name, .decay = u->decay};
     h.params = reference_array(r, "%s/params/%s", path, name);
     h.grads = reference_array(r, "%s/grads/%s", path, name);
-    h.first = if_there(r, path, u->rule == RT_UPDATE_SGD ? "momentum_buffer" : "exp_avg", name);
+    h.first = if_there(r, path,
+                       u->settings->rule == RT_OPTIMIZER_SGD ? "momentum_buffer" : "exp_avg", name);
     h.second = if_there(r, path, "exp_avg_sq", name);
     h.size = h.grads.size / (size_t)h.grads.axis[0];
     check_size(r, h.params, h.grads.size + h.size, name);
@@ -57,19 +59,18 @@ static history read_history(reference *r, const char *path, const char *name, co
     return h;
 }
 
-static rt_update read_update(reference *r, const char *path)
+static rt_optimizer_settings read_settings(reference *r, const char *path)
 {
-    rt_update u = {.rule = RT_UPDATE_SGD, .decay = reference_number(r, path, "weight_decay")};
-    if (reference_says(r, path, "algorithm", "sgd")) {
-        u.momentum = reference_number(r, path, "momentum");
-        u.nesterov = reference_number(r, path, "nesterov") != 0;
-        return u;
-    }
-    u.rule = reference_says(r, path, "algorithm", "adamw") ? RT_UPDATE_ADAMW : RT_UPDATE_ADAM;
-    u.beta1 = reference_number(r, path, "beta1");
-    u.beta2 = reference_number(r, path, "beta2");
-    u.eps = reference_number(r, path, "eps");
-    return u;
+    if (reference_says(r, path, "algorithm", "sgd"))
+        return (rt_optimizer_settings){.rule = RT_OPTIMIZER_SGD,
+                                       .momentum = reference_number(r, path, "momentum"),
+                                       .nesterov = reference_number(r, path, "nesterov") != 0};
+    return (rt_optimizer_settings){.rule = reference_says(r, path, "algorithm", "adamw")
+                                               ? RT_OPTIMIZER_ADAMW
+                                               : RT_OPTIMIZER_ADAM,
+                                   .beta1 = reference_number(r, path, "beta1"),
+                                   .beta2 = reference_number(r, path, "beta2"),
+                                   .eps = reference_number(r, path, "eps")};
 }
 
 static array row(array a, size_t size, int t)
@@ -83,7 +84,8 @@ static void take_step(reference *r, const char *path, history *h, rt_update u, i
     u.decay = h->decay;
     for (size_t i = 0; i < h->size; i++)
         h->gradient[i] = (real)h->grads.values[(size_t)t * h->size + i];
-    rt_update_apply(&u, h->value, h->m, h->v, h->gradient, h->size);
+    rt_update_rule_of(u.settings)
+        ->stretch(&u, h->value, (real *const[RT_MOST_STATES]){h->m, h->v}, h->gradient, h->size);
     check_values(r, h->value, h->size, row(h->params, h->size, t + 1), TRAJECTORY_TOLERANCE,
                  "%s: %s after step %d", path, h->name, t + 1);
     if (h->first.values)
@@ -111,7 +113,8 @@ static void check_trajectory(reference *r, const char *path)
     name_list names = reference_members(r, group);
     array lr = reference_array(r, "%s/lr", path);
     const double max_norm = reference_number(r, path, "clip_max_norm");
-    rt_update u = read_update(r, path);
+    const rt_optimizer_settings settings = read_settings(r, path);
+    rt_update u = {.settings = &settings, .decay = reference_number(r, path, "weight_decay")};
     ck_assert_msg(names.count > 0 && names.count <= MOST_PARAMETERS, "%s: %s has %d parameters",
                   r->name, path, names.count);
     for (int p = 0; p < names.count; p++)

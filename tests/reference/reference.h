@@ -92,6 +92,7 @@ void check_attention_file(reference *r);
 void check_linear_attention_file(reference *r);
 void check_layer_file(reference *r);
 void check_optimizer_file(reference *r);
+void check_lion_muon_file(reference *r);
 void check_model_file(reference *r);
 void check_heads_file(reference *r);
 

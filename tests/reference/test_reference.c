@@ -22,6 +22,7 @@ static const struct {
     {"linear_attention_vectors.h5", check_linear_attention_file},
     {"layers_vectors.h5", check_layer_file},
     {"adamw_vectors.h5", check_optimizer_file},
+    {"lion_muon.h5", check_lion_muon_file},
 };
 
 START_TEST(values_and_gradients_are_those_of_public_implementations)

@@ -206,16 +206,16 @@ END_TEST
 START_TEST(moments_that_are_not_wanted_are_not_needed)
 {
     trained t = new_trained(4, 2), saved = new_trained(4, 1);
-    real *second = saved.model.second_moment;
+    real *second = saved.model.states[1];
     rt_checkpoint_info info = some_info(200);
-    saved.model.second_moment = NULL;
+    saved.model.states[1] = NULL;
     rt_status status = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&saved), &info);
     assert_status(status, RT_OK, "");
-    saved.model.second_moment = second;
+    saved.model.states[1] = second;
     assert_status(load_example(&t), RT_CHECKPOINT,
                   FILE_NAME ": second moment of embeddings.words is not in the checkpoint");
-    rt_free(t.model.second_moment);
-    t.model.second_moment = NULL;
+    rt_free(t.model.states[1]);
+    t.model.states[1] = NULL;
     assert_status(load_example(&t), RT_OK, "");
     free_trained(&t);
     free_trained(&saved);
@@ -231,7 +231,7 @@ START_TEST(what_is_not_finite_is_not_saved)
     assert_status(rt_checkpoint_save(path, model_of(&t), &info), RT_NONFINITE,
                   "encoder.layer.0.bias is not finite: it is not saved");
     t.parameters.list[1]->tensor.data[4] = 0;
-    t.model.second_moment[t.parameters.list[2]->offset] = (real)INFINITY;
+    t.model.states[1][t.parameters.list[2]->offset] = (real)INFINITY;
     assert_status(rt_checkpoint_save(path, model_of(&t), &info), RT_NONFINITE,
                   "second moment of encoder.layer.0.theta is not finite: it is not saved");
     ck_assert(!exists(path));

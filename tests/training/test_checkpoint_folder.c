@@ -156,7 +156,7 @@ END_TEST
 static void negative_square(trained *t, rt_checkpoint_info *info)
 {
     (void)info;
-    t->model.second_moment[3] = -1;
+    t->model.states[1][3] = -1;
 }
 static void best_after_the_end(trained *t, rt_checkpoint_info *info)
 {

@@ -52,7 +52,7 @@ static const struct {
     {"position.every", {"1", "2"}, false},
     {"position.frequencies", {"geometric", "linear", "reciprocal"}, true},
     {"position.scaling", {"none", "linear", "ntk", "dynamic"}, true},
-    {"optimizer.kind", {"adamw", "sgd"}, true},
+    {"optimizer.kind", {"adamw", "sgd", "adam", "lion", "muon"}, true},
     {"optimizer.lr", {"0.5", "0.05", "0.001", "0"}, true},
     {"train.freeze", {"", "theta", "embeddings", "head,layer.0"}, true},
     {"data.task", {"copy", "shift", "period", "recall"}, true},
@@ -127,7 +127,8 @@ static void close_training(training *t)
 
 static rt_checkpoint_model model_of(const training *t)
 {
-    return rt_checkpoint_model_of(t->state->model, t->state->first_moment, t->state->second_moment);
+    return rt_checkpoint_model_of(t->state->model, rt_update_rule_of(&t->config.optimizer.settings),
+                                  t->state->states);
 }
 
 /* Starts from the checkpoint of another state, as train.init_from does; whether it could. */
@@ -209,8 +210,8 @@ static void load_and_compare(const training *t, const char *path)
     rt_checkpoint_info_free(&info);
     expect_block(t, &read, t->state->model->parameters.values,
                  read.state->model->parameters.values);
-    expect_block(t, &read, t->state->first_moment, read.state->first_moment);
-    expect_block(t, &read, t->state->second_moment, read.state->second_moment);
+    expect_block(t, &read, t->state->states[0], read.state->states[0]);
+    expect_block(t, &read, t->state->states[1], read.state->states[1]);
     const rt_roformer *one = t->state->model, *other = read.state->model;
     ck_assert(!one->theta_start == !other->theta_start);
     if (one->theta_start)

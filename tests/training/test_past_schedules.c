@@ -4,7 +4,7 @@
 
 #include "core/memory.h"
 #include "train/config/past_schedules.h"
-#include "train/step/optimizer.h"
+#include "optim/schedule.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +46,7 @@ END_TEST
 START_TEST(what_does_not_change_is_not_kept)
 {
     rt_optimizer_options o = first;
-    o.momentum = 0.5;
+    o.settings.momentum = 0.5;
     add(&o, &first, 10);
     ck_assert_int_eq(o.past_count, 0);
     for (int i = 0; i < 4; i++) {

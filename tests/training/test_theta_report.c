@@ -405,11 +405,11 @@ END_TEST
 START_TEST(without_adam_there_is_no_bound_to_use_up)
 {
     make_model("layer", "log");
-    config.optimizer.kind = RT_SGD;
+    config.optimizer.settings.rule = RT_OPTIMIZER_SGD;
     verdict_after(10);
     ck_assert_ptr_null(strstr(report, "used:"));
-    config.optimizer.kind = RT_ADAMW;
-    config.optimizer.theta_lr_scale = 0;
+    config.optimizer.settings.rule = RT_OPTIMIZER_ADAMW;
+    config.optimizer.settings.theta_lr_scale = 0;
     verdict_after(10);
     ck_assert_ptr_null(strstr(report, "used:"));
 }

@@ -92,7 +92,7 @@ START_TEST(a_folder_for_transformers_has_the_same_answers)
     expect_exit(w, 0,
                 "sed -i '/rotor_level/d' out/config.json; $TRAIN --quiet --checkpoint out " ANSWER
                 "| cmp - a.txt");
-    expect_exit(w, 0, "$TRAIN --checkpoint out --print-config | grep 'data.level *bpe'");
+    expect_exit(w, 0, "$TRAIN --checkpoint out --print-config | grep 'level = bpe'");
 }
 END_TEST
 

@@ -15,7 +15,7 @@ static ino_t inode_of(const char *path)
 static void expect_model(const char *folder)
 {
     expect_exit(w, 0, "$TRAIN --checkpoint %s --print-config", folder);
-    expect_text(w->out, "model.dim                  16 ");
+    expect_text(w->out, "\ndim = 16\n");
 }
 
 /* ---- whose folder ---- */
@@ -104,7 +104,7 @@ START_TEST(a_folder_is_named_in_any_way)
     expect_exit(w, 0, RUN "&& $TRAIN tiny.ini --export out && mkdir out/below");
     for (int i = 0; i < 5; i++) {
         char name[64];
-        snprintf(name, sizeof name, "run.name                   %s ", paths[i][1]);
+        snprintf(name, sizeof name, "\nname = %s\n", paths[i][1]);
         expect_exit(w, 0, "cd %s && $TRAIN --checkpoint %s --print-config",
                     i < 2    ? "."
                     : i == 3 ? "out/below"
@@ -155,7 +155,7 @@ static const struct {
 START_TEST(a_length_of_any_training_comes_back)
 {
     char wanted[64];
-    snprintf(wanted, sizeof wanted, "data.length                %d ", lengths[_i].length);
+    snprintf(wanted, sizeof wanted, "\nlength = %d\n", lengths[_i].length);
     expect_exit(w, 0, "yes 'a line' | head -c 500 >a.txt; " RUN "data.length=%d data.task=%s",
                 lengths[_i].length, lengths[_i].task);
     expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --export out");

@@ -145,7 +145,7 @@ START_TEST(a_checkpoint_knows_its_configuration)
     expect_eval_line(trained);
     expect_text(w->out, "step-00000020.h5, step 20\n");
     expect_exit(w, 0, "$TRAIN --checkpoint %s --print-config", names[_i]);
-    expect_text(w->out, "\nmodel.dim                  24 ");
+    expect_text(w->out, "\ndim = 24\n");
     expect_exit(w, 0, "$TRAIN --checkpoint %s --decay | head -n 1", names[_i]);
     ck_assert_str_eq(w->out, "r,C,C_layer_0,C_layer_1\n");
 }

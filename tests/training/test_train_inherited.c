@@ -133,7 +133,7 @@ START_TEST(a_file_that_may_not_grow_is_a_message_of_every_command)
         {"--vocab 200 words.txt", "the results could not be printed", 128, 1},
         {"--vocab 200 words.txt --lowercase", "the results could not be printed", 128, 1},
         {"tiny.ini --eval", "the results could not be printed", 128, 1},
-        {"tiny.ini --print-config", "the results could not be printed", 128, 1},
+        {"tiny.ini --print-config --quiet", "the results could not be printed", 128, 1},
         {"tiny.ini --decay", "the results could not be printed", 128, 1},
         {"--help", "the results could not be printed", 128, 1},
         {"lm.ini --quiet --predict y --tokens 400", "the results could not be printed", 128, 1},

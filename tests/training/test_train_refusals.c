@@ -351,8 +351,8 @@ END_TEST
 START_TEST(another_model_to_start_from_is_found_by_check)
 {
     expect_exit(w, 0, "$TRAIN --quiet tiny.ini run.dir=first train.steps=1");
-    refused_alike(4, "train.init_from=first/tiny/checkpoints/step-00000001.h5 model.layers=1",
-                  "step-00000001.h5: ");
+    refused_alike(2, "train.init_from=first/tiny/checkpoints/step-00000001.h5 model.layers=1",
+                  "  model.layers = 1 (command line); the model has 2\n");
     expect_exit(w, 0,
                 "$TRAIN --quiet --check tiny.ini "
                 "train.init_from=first/tiny/checkpoints/step-00000001.h5");

@@ -33,8 +33,8 @@ static void read_run(trained *t, const char *run, int step)
     const rt_training_state *state = rt_trainer_state(t->trainer);
     const rt_roformer_options *o = &state->model->options;
     const rt_checkpoint_model model = {.parameters = &state->model->parameters,
-                                       .first_moment = state->first_moment,
-                                       .second_moment = state->second_moment,
+                                       .rule = rt_update_rule_of(&t->config.optimizer.settings),
+                                       .states = {state->states[0], state->states[1]},
                                        .pairing = o->position.pairing,
                                        .base = o->position.frequencies.base,
                                        .head_dim = o->dim / o->heads,
@@ -69,8 +69,8 @@ static void expect_same_training(const char *one, const char *other, int step)
     const rt_training_state *x = rt_trainer_state(a.trainer), *y = rt_trainer_state(b.trainer);
     const size_t size = x->model->parameters.block_size;
     expect_same_bits(x->model->parameters.values, y->model->parameters.values, size, "parameters");
-    expect_same_bits(x->first_moment, y->first_moment, size, "first moments");
-    expect_same_bits(x->second_moment, y->second_moment, size, "second moments");
+    for (int i = 0; i < rt_update_rule_of(&a.config.optimizer.settings)->state_count; i++)
+        expect_same_bits(x->states[i], y->states[i], size, "states of the optimizer");
     ck_assert_int_eq(a.info.position, b.info.position);
     ck_assert_int_eq(a.info.schedule_steps, b.info.schedule_steps);
     forget_run(&a);
@@ -126,10 +126,12 @@ START_TEST(twenty_stops_leave_no_trace)
 }
 END_TEST
 
-START_TEST(plain_gradient_descent_and_an_untrained_theta_resume_as_well)
+START_TEST(every_optimizer_and_an_untrained_theta_resume_as_well)
 {
     static const char *const options[] = {
         "optimizer.kind=sgd optimizer.lr=0.1",
+        "optimizer.kind=lion optimizer.lr=3e-4",
+        "optimizer.kind=muon optimizer.matrix_lr=0.02",
         "theta.lr_scale=0 optimizer.warmup_steps=30",
         "theta.form=raw optimizer.schedule=linear",
         "theta.scope=model optimizer.clip_norm=0 optimizer.schedule=constant "
@@ -455,7 +457,7 @@ int main(void)
     TCase *tests = program_case(suite);
     tcase_add_loop_test(tests, the_straight_run_is_reached_in_two_and_in_three_parts, 0, 6);
     tcase_add_test(tests, twenty_stops_leave_no_trace);
-    tcase_add_loop_test(tests, plain_gradient_descent_and_an_untrained_theta_resume_as_well, 0, 4);
+    tcase_add_loop_test(tests, every_optimizer_and_an_untrained_theta_resume_as_well, 0, 6);
     tcase_add_loop_test(tests, a_run_stopped_by_a_signal_goes_on_to_the_same_files, 0, 2);
     tcase_add_test(tests, a_run_that_was_killed_goes_on_to_the_same_files);
     tcase_add_test(tests, a_run_falls_back_behind_broken_checkpoints_and_ends_the_same);

@@ -325,7 +325,8 @@ START_TEST(a_start_below_0_is_for_form_raw_alone)
                     "--quiet train.init_from=%s",
                     sources[i]);
         expect_exit(w, 0, "$TRAIN runs/again/config.ini --eval");
-        expect_exit(w, 4, "$TRAIN tiny.ini run.name=log train.init_from=%s", sources[i]);
+        expect_exit(w, 4, "$TRAIN tiny.ini run.name=log theta.form=log train.init_from=%s",
+                    sources[i]);
         expect_text(w->err, "theta of layer 1, i 1 is -0.25: theta.form = log needs theta above 0, "
                             "theta.form = raw takes any");
         ck_assert(!exists("runs/log"));

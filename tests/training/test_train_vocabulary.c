@@ -59,8 +59,10 @@ START_TEST(the_level_must_be_that_of_the_model)
     expect_text(w->err,
                 "command line: data.level = byte cannot be changed here: the trained model has "
                 "char\n");
-    expect_exit(w, 2, "$TRAIN " FIRST "run.name=more train.init_from=%s", newest);
-    expect_exit(w, 2, "$TRAIN " FIRST "run.name=more train.init_from=%s --check", newest);
+    expect_exit(w, 2, "$TRAIN " FIRST "data.level=byte run.name=more train.init_from=%s", newest);
+    expect_text(w->err, "  data.level = byte (command line); the model has char\n");
+    expect_exit(w, 2, "$TRAIN " FIRST "data.level=byte run.name=more train.init_from=%s --check",
+                newest);
     ck_assert(!exists("runs/more"));
 }
 END_TEST

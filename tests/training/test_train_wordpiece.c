@@ -174,7 +174,7 @@ START_TEST(a_cased_model_reads_no_lower_case)
     expect_exit(w, 0, "$TRAIN " TEXT "data.vocab_file=v.txt train.steps=60");
     expect_text(w->err, "read as [UNK]: 120, the first is 'Spin' at byte 0\n");
     expect_exit(w, 2, "$TRAIN " LOWER "run.name=more train.init_from=%s", newest);
-    expect_text(w->err, "data.lowercase = yes, but the vocabulary of the model is cased");
+    expect_text(w->err, "  data.lowercase = yes (command line); the model has no\n");
     expect_exit(w, 2, "$TRAIN " LOWER "--resume");
     expect_text(w->err, "data.lowercase: the run has 'no', now it is 'yes'");
 }

@@ -26,8 +26,8 @@ static inline trained new_trained(int words, uint64_t seed)
     rt_status status = rt_parameters_allocate(p, seed, NULL);
     ck_assert_int_eq(status.code, RT_OK);
     t.model = (rt_checkpoint_model){
-        .first_moment = rt_alloc(p->block_size, sizeof(real)),
-        .second_moment = rt_alloc(p->block_size, sizeof(real)),
+        .rule = rt_update_rule_of(&(rt_optimizer_settings){.rule = RT_OPTIMIZER_ADAMW}),
+        .states = {rt_alloc(p->block_size, sizeof(real)), rt_alloc(p->block_size, sizeof(real))},
         .pairing = RT_INTERLEAVED,
         .base = 10000,
         .head_dim = 16,
@@ -35,8 +35,8 @@ static inline trained new_trained(int words, uint64_t seed)
         .theta_scope = RT_THETA_LAYER,
     };
     for (size_t i = 0; i < p->block_size; i++) {
-        t.model.first_moment[i] = p->values[i] * (real)0.3;
-        t.model.second_moment[i] = p->values[i] * p->values[i] / 7;
+        t.model.states[0][i] = p->values[i] * (real)0.3;
+        t.model.states[1][i] = p->values[i] * p->values[i] / 7;
     }
     return t;
 }
@@ -50,8 +50,8 @@ static inline const rt_checkpoint_model *model_of(trained *t)
 
 static inline void free_trained(trained *t)
 {
-    rt_free(t->model.first_moment);
-    rt_free(t->model.second_moment);
+    rt_free(t->model.states[0]);
+    rt_free(t->model.states[1]);
     rt_parameters_free(&t->parameters);
 }
 
@@ -60,8 +60,8 @@ static inline bool same_numbers(const trained *a, const trained *b)
     size_t bytes = a->parameters.block_size * sizeof(real);
     return a->parameters.block_size == b->parameters.block_size &&
            !memcmp(a->parameters.values, b->parameters.values, bytes) &&
-           !memcmp(a->model.first_moment, b->model.first_moment, bytes) &&
-           !memcmp(a->model.second_moment, b->model.second_moment, bytes);
+           !memcmp(a->model.states[0], b->model.states[0], bytes) &&
+           !memcmp(a->model.states[1], b->model.states[1], bytes);
 }
 
 /* A checkpoint of one's own, parsed here. */

@@ -69,6 +69,37 @@ train_as labels-1 1 $labelled || fail "$(cat "$work/labels-1.err")"
 train_as labels-2 2 $labelled || fail "$(cat "$work/labels-2.err")"
 expect_same labels-1 labels-2 "labelled texts on 2 processes"
 
+# The model of a run whose checkpoint process 0 alone reads, with all that is not written here.
+cat >"$work/from.ini" <<END
+[data]
+length = 12
+[train]
+steps = 4
+batch_size = 8
+shards = 4
+init_from = $work/model-0/runs/run
+END
+train_as model-0 1 "$work/small.ini" run.threads=1 position.pairing=half ||
+    fail "$(cat "$work/model-0.err")"
+train_as from-1 1 "$work/from.ini" run.threads=1 || fail "$(cat "$work/from-1.err")"
+train_as from-3 3 "$work/from.ini" run.threads=1 || fail "$(head -3 "$work/from-3.err")"
+expect_same from-1 from-3 "a run from the model of another on 3 processes"
+expect_error 2 'the configuration is of another model than' mpirun --mca btl "$transport" -n 3 \
+    "$build/train" "$work/from.ini" --quiet model.dim=8
+mv "$work/model-0" "$work/gone"
+train_as from-3 3 "$work/from.ini" run.threads=1 --resume || fail "$(head -3 "$work/from-3.err")"
+expect_error 4 'No such file or directory' mpirun --mca btl "$transport" -n 3 "$build/train" \
+    "$work/from.ini" --quiet
+
+# Optimizers that have one state, or move a matrix as a whole.
+for kind in lion muon; do
+    # shellcheck disable=SC2086
+    train_as $kind-1 1 $large optimizer.kind=$kind || fail "$(cat "$work/$kind-1.err")"
+    # shellcheck disable=SC2086
+    train_as $kind-3 3 $large optimizer.kind=$kind || fail "$(cat "$work/$kind-3.err")"
+    expect_same $kind-1 $kind-3 "$kind on 3 processes"
+done
+
 # A frozen part, tolerances of theta, and other lengths.
 frozen="$work/small.ini train.freeze=layer.0 theta.tolerances=yes train.eval_lengths=8,16 run.threads=1"
 # shellcheck disable=SC2086

@@ -21,7 +21,8 @@
  *                              head_dim, theta_form, theta_scope
  *   /theta_start               of a learned theta: where it started, laid out as
  *                              rt_roformer_theta_shape has it, radians per position
- *   /optimizer/first_moment/a/b/c, /optimizer/second_moment/a/b/c
+ *   /optimizer/first_moment/a/b/c, /optimizer/second_moment/a/b/c, as the update rule names its
+ *       states (optim/rules.h), of the parameters that have them
  *                              attribute schedule_steps
  *   /random                    attributes generator, seed, step
  *   /data                      attribute position
@@ -43,6 +44,7 @@
 #include "data/labels.h"
 #include "data/vocabulary.h"
 #include "models/roformer.h"
+#include "optim/rules.h"
 #include "train/checkpoint/image.h"
 
 #include <stddef.h>
@@ -79,8 +81,8 @@ void rt_checkpoint_info_free(rt_checkpoint_info *info);
  * another layout compute something else. Blocks are laid out as parameters->values. */
 typedef struct rt_checkpoint_model {
     const rt_parameters *parameters;
-    real *first_moment;  /* NULL: the optimiser has none, or they are not wanted */
-    real *second_moment; /* likewise */
+    const rt_update_rule *rule;   /* of the optimizer; NULL: its states are not wanted */
+    real *states[RT_MOST_STATES]; /* of its rule */
     rt_position_kind positions;
     rt_pairing pairing; /* of rope */
     double base;        /* of the frequencies of rope and sinusoidal */
@@ -91,9 +93,9 @@ typedef struct rt_checkpoint_model {
     rt_shape theta_shape;
 } rt_checkpoint_model;
 
-/* That of a RoFormer, which has to be there as long. */
-rt_checkpoint_model rt_checkpoint_model_of(const rt_roformer *model, real *first_moment,
-                                           real *second_moment);
+/* That of a RoFormer, which has to be there as long; rule and states may both be NULL. */
+rt_checkpoint_model rt_checkpoint_model_of(const rt_roformer *model, const rt_update_rule *rule,
+                                           real *const states[RT_MOST_STATES]);
 
 /* Writes a checkpoint durably (train/text/durable_file.h): RT_IO if the file cannot be written.
  * RT_NONFINITE names the first parameter that has, itself or in a moment, a NaN or an infinity:

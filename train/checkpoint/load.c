@@ -222,7 +222,8 @@ static void expect_in_model(void *context, const char *path)
     comparison *c = context;
     char name[RT_NAME_SIZE];
     rt_checkpoint_parameter_name(name, path);
-    if (!rt_parameters_find(c->parameters, name))
+    const rt_parameter *parameter = rt_parameters_find(c->parameters, name);
+    if (!parameter || !rt_checkpoint_block_has(c->block, parameter))
         rt_checkpoint_refuse(c->image, c->block, name);
 }
 
@@ -231,11 +232,12 @@ static void expect_block(rt_image *image, const rt_parameters *p, const rt_check
 {
     comparison c = {image, p, b};
     for (int i = 0; i < p->count; i++)
-        rt_checkpoint_expect_shape(image, b, p->list[i]);
+        if (rt_checkpoint_block_has(b, p->list[i]))
+            rt_checkpoint_expect_shape(image, b, p->list[i]);
     rt_image_visit(image, b->group, expect_in_model, &c);
 }
 
-/* What the optimiser takes the square root of. */
+/* What an optimizer takes the square root of. */
 static void expect_squares(rt_image *image, const rt_checkpoint_block *b,
                            const rt_parameter *parameter, const real *values)
 {
@@ -258,13 +260,15 @@ static void expect_values(rt_image *image, const rt_parameters *p, const rt_chec
                           real *room)
 {
     for (int i = 0; i < p->count && !rt_image_failed(image); i++) {
+        if (!rt_checkpoint_block_has(b, p->list[i]))
+            continue;
         get_values(image, b, p->list[i], room);
         if (rt_image_failed(image))
             return;
         if (!rt_is_finite(p->list[i], room))
             rt_image_fail(image, RT_CHECKPOINT, "%s%s is not finite in " RT_PRECISION " precision",
                           b->of, p->list[i]->name);
-        if (!strcmp(b->group, RT_SECOND_MOMENT))
+        if (b->state >= 0 && b->rule->states[b->state].is_square)
             expect_squares(image, b, p->list[i], room);
     }
 }
@@ -334,7 +338,8 @@ static void take_values(rt_image *image, const rt_checkpoint_model *model)
     rt_checkpoint_list_blocks(model, blocks);
     for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++)
         for (int k = 0; blocks[i].values && k < p->count; k++)
-            get_values(image, &blocks[i], p->list[k], blocks[i].values + p->list[k]->offset);
+            if (rt_checkpoint_block_has(&blocks[i], p->list[k]))
+                get_values(image, &blocks[i], p->list[k], blocks[i].values + p->list[k]->offset);
     if (model->theta_start)
         rt_image_doubles(image, RT_THETA_START, model->theta_start, model->theta_shape);
 }

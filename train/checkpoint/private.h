@@ -7,7 +7,7 @@
 #include "train/checkpoint/image.h"
 
 /* The version that is written; older ones are read. */
-enum { RT_CHECKPOINT_VERSION = 2, RT_CHECKPOINT_BLOCKS = 3 };
+enum { RT_CHECKPOINT_VERSION = 2, RT_CHECKPOINT_BLOCKS = 1 + RT_MOST_STATES };
 
 /* The most sequences of a step that the keys allow. */
 enum { RT_CHECKPOINT_BATCH = 1000000 };
@@ -15,18 +15,22 @@ enum { RT_CHECKPOINT_BATCH = 1000000 };
 /* What a step's random numbers are made by (core/random.h). */
 #define RT_CHECKPOINT_GENERATOR "philox4x32-10"
 
-#define RT_SECOND_MOMENT "/optimizer/second_moment"
-
 #define RT_PAST_SCHEDULES "/past_schedules"
 
 #define RT_THETA_START "/theta_start"
 
+enum { RT_GROUP_SIZE = 64 };
+
 /* A block of the model and the group of its datasets; `of` begins its name in messages. */
 typedef struct rt_checkpoint_block {
-    const char *group;
-    const char *of;
+    char group[RT_GROUP_SIZE];
+    char of[RT_GROUP_SIZE];
     real *values; /* NULL: not there, or not wanted */
+    const rt_update_rule *rule;
+    int state; /* of the rule; -1: the parameters themselves */
 } rt_checkpoint_block;
+
+bool rt_checkpoint_block_has(const rt_checkpoint_block *b, const rt_parameter *parameter);
 
 void rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
                                rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS]);

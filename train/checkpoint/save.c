@@ -8,30 +8,52 @@ const char *const rt_pairing_words[] = {RT_PAIRINGS(RT_CHOICE_WORD) NULL};
 const char *const rt_theta_form_words[] = {RT_THETA_FORMS(RT_CHOICE_WORD) NULL};
 const char *const rt_theta_scope_words[] = {RT_THETA_SCOPES(RT_CHOICE_WORD) NULL};
 
-rt_checkpoint_model rt_checkpoint_model_of(const rt_roformer *model, real *first_moment,
-                                           real *second_moment)
+rt_checkpoint_model rt_checkpoint_model_of(const rt_roformer *model, const rt_update_rule *rule,
+                                           real *const states[RT_MOST_STATES])
 {
     const rt_roformer_options *o = &model->options;
-    return (rt_checkpoint_model){.parameters = &model->parameters,
-                                 .first_moment = first_moment,
-                                 .second_moment = second_moment,
-                                 .positions = o->position.kind,
-                                 .pairing = o->position.pairing,
-                                 .base = o->position.frequencies.base,
-                                 .head_dim = o->dim / o->heads,
-                                 .theta_form = o->theta.form,
-                                 .theta_scope = o->theta.scope,
-                                 .theta_start = model->theta_start,
-                                 .theta_shape = rt_roformer_theta_shape(o)};
+    rt_checkpoint_model m = {.parameters = &model->parameters,
+                             .rule = rule,
+                             .positions = o->position.kind,
+                             .pairing = o->position.pairing,
+                             .base = o->position.frequencies.base,
+                             .head_dim = o->dim / o->heads,
+                             .theta_form = o->theta.form,
+                             .theta_scope = o->theta.scope,
+                             .theta_start = model->theta_start,
+                             .theta_shape = rt_roformer_theta_shape(o)};
+    for (int i = 0; rule && i < rule->state_count; i++)
+        m.states[i] = states[i];
+    return m;
+}
+
+bool rt_checkpoint_block_has(const rt_checkpoint_block *b, const rt_parameter *parameter)
+{
+    return b->state < 0 || b->state < rt_states_of(b->rule, parameter);
+}
+
+/* "second moment of " */
+static void name_state(rt_checkpoint_block *b, const char *name)
+{
+    snprintf(b->group, RT_GROUP_SIZE, "/optimizer/%s", name);
+    snprintf(b->of, RT_GROUP_SIZE, "%s of ", name);
+    for (char *c = b->of; *c; c++)
+        if (*c == '_')
+            *c = ' ';
 }
 
 void rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
                                rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS])
 {
-    blocks[0] = (rt_checkpoint_block){"/model", "", model->parameters->values};
-    blocks[1] =
-        (rt_checkpoint_block){"/optimizer/first_moment", "first moment of ", model->first_moment};
-    blocks[2] = (rt_checkpoint_block){RT_SECOND_MOMENT, "second moment of ", model->second_moment};
+    blocks[0] = (rt_checkpoint_block){"/model", "", model->parameters->values, NULL, -1};
+    for (int i = 0; i < RT_MOST_STATES; i++) {
+        rt_checkpoint_block *b = &blocks[1 + i];
+        *b = (rt_checkpoint_block){.rule = model->rule, .state = i};
+        if (!model->rule || i >= model->rule->state_count)
+            continue;
+        b->values = model->states[i];
+        name_state(b, model->rule->states[i].name);
+    }
 }
 
 void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const char *parameter)
@@ -104,6 +126,8 @@ static void put_block(rt_image *image, const rt_parameters *p, const rt_checkpoi
     for (int i = 0; i < p->count; i++) {
         const rt_parameter *parameter = p->list[i];
         char path[RT_DATASET_SIZE];
+        if (!rt_checkpoint_block_has(b, parameter))
+            continue;
         rt_checkpoint_dataset(path, b->group, parameter->name);
         rt_image_put_reals(image, path, b->values + parameter->offset,
                            rt_tensor_shape(&parameter->tensor));

@@ -170,7 +170,7 @@ rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *m
                                    rt_checkpoint_start *start, rt_checkpoint_info *info)
 {
     const rt_parameters *p = model->parameters;
-    const rt_checkpoint_block values = {"/model", "", p->values};
+    const rt_checkpoint_block values = {"/model", "", p->values, NULL, -1};
     rt_checkpoint_info read = {0};
     real *fresh = rt_alloc(p->block_size, sizeof *fresh);
     *start = (rt_checkpoint_start){.theta = false};

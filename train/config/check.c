@@ -25,6 +25,13 @@ static int later(int a, int b)
     return a > b ? a : b;
 }
 
+/* What comes with train.init_from comes from there. */
+static int place_of(const rt_config *config, int i)
+{
+    const int origin = config->origin[i];
+    return origin == RT_FROM_MODEL ? config->origin[rt_key_find("train", "init_from")] : origin;
+}
+
 /* The keys that a contradiction is between, "section.key" each. */
 #define KEYS RT_OPTIONS
 
@@ -37,7 +44,7 @@ static bool find_latest(checking c, const char *const *keys, int *origin)
             continue; /* an option that only the data knows */
         if (c.errors->bad[i])
             return false;
-        *origin = later(*origin, c.config->origin[i]);
+        *origin = later(*origin, place_of(c.config, i));
     }
     return true;
 }

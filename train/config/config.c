@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "train/config/effect.h"
 #include "train/config/errors.h"
+#include "train/config/inherit.h"
 #include "train/config/ini_lines.h"
 #include "train/config/mistaken.h"
 #include "train/config/own_place.h"
@@ -305,7 +306,7 @@ static void copy_key(rt_config *to, const rt_config *from, int i)
 /* The model is resolved; what is about its use comes on top of it. */
 static void resolve(loading *l, rt_config *config)
 {
-    l->written.trained = was_trained(l);
+    l->written.trained = was_trained(l) || l->has_sweep;
     rt_config_resolve(config, &l->written);
     for (int i = 0; rt_key_at(i); i++) {
         if (!l->of_use[i])
@@ -317,13 +318,36 @@ static void resolve(loading *l, rt_config *config)
             expect_same(l, config, i, l->of_use[i]);
         }
     }
-    if (l->source->at_use)
+    if (l->source->at_use) {
         rt_config_resolve_use(config);
+        rt_config_find_files(config, &l->errors);
+    }
 }
 
 /* ---- loading ---- */
 
-static void read_all(loading *l, rt_config *config)
+/* False if no more can be said of the configuration: *status, or the errors, say why. */
+static bool inherit(loading *l, rt_status *status)
+{
+    const rt_config_source *source = l->source;
+    rt_config *keys = &l->written.keys;
+    rt_ancestor ancestor = {.config = NULL};
+    if (!source->find_ancestor || !*keys->train.init_from)
+        return true;
+    *status = source->find_ancestor(source->finder, keys, &ancestor);
+    if (status->code == RT_CHECKPOINT && !rt_config_is_open(keys))
+        *status = rt_ok(); /* who needs the file itself will say so */
+    if (status->code || !ancestor.config)
+        return !status->code;
+    return rt_config_inherit(keys, &ancestor, &l->errors);
+}
+
+static bool sweeps(const rt_config_source *source)
+{
+    return source->sweep && rt_sweep_asked(source->sweep);
+}
+
+static void read_all(loading *l)
 {
     const rt_config_source *source = l->source;
     rt_config *keys = &l->written.keys;
@@ -337,8 +361,7 @@ static void read_all(loading *l, rt_config *config)
     settle_place(l, source);
     read_settings(l, source->settings);
     name_after_file(l, source->path);
-    resolve(l, config);
-    rt_config_find_files(config, &l->errors);
+    rt_config_find_files(keys, &l->errors);
 }
 
 /* A run that was trained keeps what it was trained with, and keys of one run may count in another
@@ -362,31 +385,47 @@ static void check_effects(loading *l, const rt_config *config)
     }
 }
 
-static void check(loading *l, rt_config *config)
+/* The runs of a sweep resolve each their own zeros. */
+static void keep_zeros(loading *l, rt_config *config)
+{
+    for (int i = 0; rt_key_at(i); i++)
+        if (rt_key_follows(i) && l->written.keys.origin[i] != RT_FROM_DEFAULT)
+            copy_key(config, &l->written.keys, i);
+}
+
+/* What keys make together. */
+static rt_status judge(loading *l, rt_config *config)
 {
     const rt_config_source *source = l->source;
+    rt_status status = rt_ok();
+    const bool whole = !sweeps(source) && !source->each_alone && inherit(l, &status);
+    resolve(l, config);
     rt_config_find_idle(config, &l->written.keys);
-    if (source->sweep && rt_sweep_asked(source->sweep)) {
+    if (sweeps(source)) {
+        keep_zeros(l, config);
         rt_sweep_check(source->sweep, config, &l->errors);
-        return;
+    } else if (whole) {
+        rt_config_check(config, source, was_trained(l), &l->errors);
+        check_effects(l, config);
     }
-    rt_config_check(config, source, was_trained(l), &l->errors);
-    check_effects(l, config);
+    return status;
 }
 
 rt_status rt_config_load(rt_config *config, const rt_config_source *source, char **errors)
 {
     loading l = {.source = source, .errors = {.file = source->path}, .sweep = source->sweep};
+    rt_status judged = rt_ok();
     *errors = NULL;
     rt_written_defaults(&l.written);
     *config = l.written.keys;
     if (source->text || !rt_config_mistaken(&l.errors, source->path)) {
-        read_all(&l, config);
-        check(&l, config);
+        read_all(&l);
+        judged = judge(&l, config);
     }
     for (int i = 0; i < RT_MAX_KEYS; i++)
         rt_free(l.of_use[i]);
-    return give_up_or_report(&l.errors, errors);
+    const rt_status status = give_up_or_report(&l.errors, errors);
+    return status.code ? status : judged;
 }
 
 rt_status rt_config_load_folder(rt_config *config, const char *folder)

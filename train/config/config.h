@@ -13,7 +13,7 @@
 #include "data/data.h"
 #include "models/options.h"
 #include "ops/engine.h"
-#include "train/config/optimizer_options.h"
+#include "optim/options.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,7 +24,8 @@ enum {
     RT_MAX_KEYS = 128,
     RT_FROM_DEFAULT = 0,
     RT_FROM_COMMAND_LINE = -1,
-    RT_FROM_SWEEP = -2 /* any other origin is a line of the file */
+    RT_FROM_SWEEP = -2,
+    RT_FROM_MODEL = -3 /* that of train.init_from; any other origin is a line of the file */
 };
 
 /* The best that the processor has, or those that every processor with AVX2 has: the same bits on
@@ -95,6 +96,18 @@ typedef struct rt_config {
     bool idle[RT_MAX_KEYS];  /* keys that are set, not at their default, and have no effect */
 } rt_config;
 
+/* The model that train.init_from names, or the run that took over from it: its configuration. */
+typedef struct rt_ancestor {
+    const rt_config *config; /* NULL: it has none */
+    const char *name;        /* for messages */
+    bool own;      /* of the run itself, from which everything that is not written comes */
+    bool imported; /* of a folder of Hugging Face */
+    bool wordless; /* such a folder without a vocabulary: ids alone have a meaning */
+} rt_ancestor;
+
+/* Finds it for a configuration whose paths are absolute; what is found belongs to the finder. */
+typedef rt_status rt_ancestor_finder(void *context, const rt_config *config, rt_ancestor *found);
+
 typedef struct rt_config_source {
     const char *path;  /* of the file; with a text: its name in messages */
     const char *text;  /* the content of a file, or NULL to read it */
@@ -106,6 +119,9 @@ typedef struct rt_config_source {
     bool regular; /* the path is in a folder that somebody named: no pipe and no device there */
     const char *const *overrides; /* "section.key=value" of the command line, or NULL */
     int override_count;
+    rt_ancestor_finder *find_ancestor; /* NULL: nothing is inherited */
+    void *finder;                      /* its context */
+    bool each_alone;        /* keys are checked each for itself, and nothing is inherited */
     const char *settings;   /* "section.key=value" lines of one run of a sweep, or NULL */
     struct rt_sweep *sweep; /* receives [sweep] and the variants; NULL: they are passed over */
 } rt_config_source;
@@ -118,6 +134,10 @@ typedef struct rt_config_source {
  *
  * A config.ini beside a folder `checkpoints` is that of the run there: what it says of run.dir and
  * run.name does not count (see own_place.h).
+ *
+ * With a finder, what train.init_from names decides what is not written of the model
+ * (train/config/inherit.h). An error of the finder is that of the call, unless every key of the
+ * model is written.
  *
  * A path in data.file, data.vocab_file or train.init_from is relative to the folder of the file
  * that names it, on the command line to the working directory. */
@@ -138,8 +158,9 @@ int rt_config_longest(const rt_config *config);
  * again. */
 char *rt_config_ini(const rt_config *config);
 
-/* Every key, its value and where it came from, in columns. */
-char *rt_config_print(const rt_config *config);
+/* Every key that is not at its default: where its value came from, its name and the value, in
+ * columns. */
+char *rt_config_origins(const rt_config *config);
 
 /* "section.key = value" for each key that the command line set. */
 char *rt_config_overrides(const rt_config *config);

@@ -166,13 +166,18 @@ void rt_key_tell_idle(rt_writer *w, int key, const char *value)
 
 /* ---- keys without effect ---- */
 
+static bool is_written(const rt_config *config, int key)
+{
+    return config->origin[key] != RT_FROM_DEFAULT && config->origin[key] != RT_FROM_MODEL;
+}
+
 void rt_config_find_idle(rt_config *config, const rt_config *written)
 {
     char value[RT_VALUE_SIZE], initial[RT_VALUE_SIZE];
     rt_config implied;
     rt_config_defaults(&implied, config);
     for (int i = 0; rt_key_at(i); i++)
-        config->idle[i] = written->origin[i] != RT_FROM_DEFAULT && !rt_key_counts(i, config) &&
+        config->idle[i] = is_written(written, i) && !rt_key_counts(i, config) &&
                           strcmp(rt_key_write(rt_key_at(i), written, value),
                                  rt_key_write(rt_key_at(i), &implied, initial)) != 0;
 }

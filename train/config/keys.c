@@ -32,7 +32,6 @@ WORDS(init_word, RT_THETA_INITS)
 WORDS(check_word, RT_THETA_CHECKS)
 WORDS(level_word, RT_LEVELS)
 WORDS(objective_word, RT_OBJECTIVES)
-WORDS(optimizer_word, RT_OPTIMIZERS)
 WORDS(schedule_word, RT_SCHEDULES)
 
 /* The type and the place of a key in rt_config, in the order of rt_key; a member of
@@ -86,7 +85,8 @@ enum { MOST_STEPS = 99999999, MOST = 1000000 };
 #define LEARNED  "theta.learn = yes"
 #define OF_FILES "data.task = text, tokens, classify, tag"
 #define OF_TEXT  "data.task = text, classify, tag"
-#define ADAMW    "optimizer.kind = adamw"
+#define MEANS    "optimizer.kind != sgd"
+#define MUON     "optimizer.kind = muon"
 #define FALLING  "optimizer.schedule != constant"
 
 /* clang-format off */
@@ -228,7 +228,7 @@ static const rt_key keys[] = {
      "a CSV with the theta to start from, in columns layer, head, i and theta; relative to the "
      "configuration file or, on the command line, to the working directory",
      RT_FIXED, LEARNED},
-    {"theta", "lr_scale", NUMBER(optimizer.theta_lr_scale, AT_LEAST(0)), "1.0",
+    {"theta", "lr_scale", NUMBER(optimizer.settings.theta_lr_scale, AT_LEAST(0)), "1.0",
      "learning rate of theta, as a multiple of optimizer.lr", RT_FIXED, LEARNED},
     {"theta", "tolerance", NUMBER(theta.tolerance, AT_LEAST(0)), "0.2",
      "largest relative drift still called near", RT_FIXED, LEARNED},
@@ -287,21 +287,25 @@ static const rt_key keys[] = {
      "run.seed",
      RT_FIXED, "data.task != text, tokens | data.objective = mlm"},
 
-    {"optimizer", "kind", CHOICE(optimizer.kind, optimizer_word), "adamw",
+    {"optimizer", "kind", CHOICE(optimizer.settings.rule, rt_optimizer_rule_word), "adamw",
      "rule that moves the parameters", RT_FIXED, ALWAYS},
     {"optimizer", "lr", NUMBER(optimizer.lr, AT_LEAST(0)), "1e-3",
      "learning rate, the schedule's peak", RT_WHEN_EXTENDED, ALWAYS},
-    {"optimizer", "beta1", NUMBER(optimizer.beta1, FROM_BELOW(0, 1)), "0.9",
-     "for adamw: decay of the mean of gradients", RT_FIXED, ADAMW},
-    {"optimizer", "beta2", NUMBER(optimizer.beta2, FROM_BELOW(0, 1)), "0.999",
-     "for adamw: decay of the mean of their squares", RT_FIXED, ADAMW},
-    {"optimizer", "eps", NUMBER(optimizer.eps, ABOVE(0)), "1e-8",
-     "for adamw: added to the root of the mean square", RT_FIXED, ADAMW},
-    {"optimizer", "weight_decay", NUMBER(optimizer.weight_decay, AT_LEAST(0)), "0.01",
+    {"optimizer", "matrix_lr", NUMBER(optimizer.matrix_lr, AT_LEAST(0)), "0",
+     "for muon: that of the matrices of layers; 0 = lr", RT_FIXED, MUON},
+    {"optimizer", "beta1", NUMBER(optimizer.settings.beta1, FROM_BELOW(0, 1)), "0.9",
+     "decay of the mean of gradients; not for sgd", RT_FIXED, MEANS},
+    {"optimizer", "beta2", NUMBER(optimizer.settings.beta2, FROM_BELOW(0, 1)), "0.999",
+     "decay of the mean of their squares; lion: of the mean of gradients, 0.99 by default; not for sgd", RT_FIXED, MEANS},
+    {"optimizer", "eps", NUMBER(optimizer.settings.eps, ABOVE(0)), "1e-8",
+     "for adamw, adam, muon: added to the root of the mean square", RT_FIXED, "optimizer.kind = adamw, adam, muon"},
+    {"optimizer", "weight_decay", NUMBER(optimizer.settings.weight_decay, AT_LEAST(0)), "0.01",
      "of weights; none on norms, biases and theta", RT_FIXED, ALWAYS},
-    {"optimizer", "momentum", NUMBER(optimizer.momentum, FROM_BELOW(0, 1)), "0.9",
+    {"optimizer", "momentum", NUMBER(optimizer.settings.momentum, FROM_BELOW(0, 1)), "0.9",
      "for sgd", RT_FIXED, "optimizer.kind = sgd"},
-    {"optimizer", "clip_norm", NUMBER(optimizer.clip_norm, AT_LEAST(0)), "1.0",
+    {"optimizer", "muon_momentum", NUMBER(optimizer.settings.muon_momentum, FROM_BELOW(0, 1)), "0.95",
+     "for muon: decay of the mean of gradients of matrices", RT_FIXED, MUON},
+    {"optimizer", "clip_norm", NUMBER(optimizer.settings.clip_norm, AT_LEAST(0)), "1.0",
      "largest norm of the gradient; 0 = off", RT_FIXED, ALWAYS},
     {"optimizer", "schedule", CHOICE(optimizer.schedule, schedule_word), "cosine",
      "how the learning rate falls after the warmup", RT_WHEN_EXTENDED, ALWAYS},
@@ -340,8 +344,9 @@ static const rt_key keys[] = {
      "for patience: what the loss must fall by, since the last improvement, to be an improvement",
      RT_FIXED, "train.patience > 0"},
     {"train", "init_from", TEXT(train.init_from), "",
-     "a checkpoint, or a folder of Hugging Face, whose parameters this run starts from", RT_FIXED,
-     ALWAYS},
+     "a checkpoint, the folder of a run, or one of Hugging Face, whose parameters this run starts from; "
+     "what the configuration does not say of the model and its vocabulary is as there",
+     RT_FIXED, ALWAYS},
     {"train", "freeze", TEXT(train.freeze), "",
      "parts that are not trained, with commas between: embeddings, layer.N, head, theta", RT_FIXED,
      ALWAYS},

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PLACE_SIZE = RT_PATH_SIZE + 16, NAME_WIDTH = 26, SETTING_WIDTH = 32, WIDEST_VALUE = 24 };
+enum { PLACE_SIZE = RT_PATH_SIZE + 16, PLACE_WIDTH = 24, NAME_WIDTH = 26, SETTING_WIDTH = 32 };
 
 /* A value that is no text cannot stand in the file; its line is then a comment. */
 char *rt_config_ini(const rt_config *config)
@@ -31,26 +31,27 @@ char *rt_config_ini(const rt_config *config)
 static const char *write_origin(const rt_config *config, int i, char text[PLACE_SIZE])
 {
     int origin = config->origin[i];
-    if (origin == RT_FROM_DEFAULT)
-        return "default";
     if (origin == RT_FROM_COMMAND_LINE)
         return "command line";
     if (origin == RT_FROM_SWEEP)
         return "sweep";
+    if (origin == RT_FROM_MODEL)
+        return "train.init_from";
     snprintf(text, PLACE_SIZE, "%s:%d", config->file, origin);
     return text;
 }
 
-char *rt_config_print(const rt_config *config)
+char *rt_config_origins(const rt_config *config)
 {
     char name[RT_KEY_NAME_SIZE];
     char value[RT_VALUE_SIZE];
     char place[PLACE_SIZE];
     rt_writer w = {0};
     for (int i = 0; rt_key_at(i); i++)
-        rt_writer_add(&w, "%-*s %-*s  %s\n", NAME_WIDTH, rt_key_full_name(rt_key_at(i), name),
-                      WIDEST_VALUE, rt_key_write(rt_key_at(i), config, value),
-                      write_origin(config, i, place));
+        if (config->origin[i] != RT_FROM_DEFAULT)
+            rt_writer_add(&w, "%-*s  %-*s %s\n", PLACE_WIDTH, write_origin(config, i, place),
+                          NAME_WIDTH, rt_key_full_name(rt_key_at(i), name),
+                          rt_key_write(rt_key_at(i), config, value));
     return rt_writer_take(&w);
 }
 

@@ -42,6 +42,14 @@ static void resolve_kind(rt_config *config)
             set_key(config, key, rt_key_decoder_default(key));
 }
 
+/* What nobody has said of an optimizer. */
+static void resolve_rule(rt_config *config)
+{
+    rt_optimizer_settings *s = &config->optimizer.settings;
+    if (config->origin[rt_key_find("optimizer", "beta2")] == RT_FROM_DEFAULT)
+        s->beta2 = rt_optimizer_defaults(s->rule).beta2;
+}
+
 /* Labelled data is evaluated on all of its rows, unless something else is asked for. */
 static void resolve_evaluation(rt_config *config)
 {
@@ -97,6 +105,7 @@ static void resolve_all(rt_config *config, const rt_written_config *written)
 {
     *config = written->keys;
     resolve_kind(config);
+    resolve_rule(config);
     resolve_evaluation(config);
     resolve_zeros(config);
 }
@@ -187,8 +196,11 @@ void rt_config_defaults(rt_config *defaults, const rt_config *config)
     *defaults = nothing.keys;
     defaults->model.kind = config->model.kind;
     defaults->data.task = config->data.task;
+    defaults->optimizer.settings.rule = config->optimizer.settings.rule;
     resolve_kind(defaults);
+    resolve_rule(defaults);
     resolve_evaluation(defaults);
+    defaults->optimizer.settings.rule = nothing.keys.optimizer.settings.rule;
     defaults->model.kind = nothing.keys.model.kind;
     defaults->data.task = nothing.keys.data.task;
 }

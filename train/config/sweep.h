@@ -59,6 +59,11 @@ void rt_sweep_add_setting(rt_sweep *sweep, int origin, const char *name, const c
  * set, or too many runs. */
 void rt_sweep_check(const rt_sweep *sweep, const rt_config *config, rt_config_errors *errors);
 
+/* The sweep and what its runs share as an INI file, which is the same sweep. What nobody has
+ * written is a comment: a run may make another default of it. The caller frees it; NULL when the
+ * heap is exhausted. */
+char *rt_sweep_ini(const rt_sweep *sweep, const rt_config *config);
+
 /* ---- the runs, 0 ... count - 1: the last axis changes fastest ---- */
 
 int rt_sweep_count(const rt_sweep *sweep);

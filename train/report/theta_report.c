@@ -1,7 +1,7 @@
 #include "train/report/theta_report.h"
 
 #include "core/memory.h"
-#include "train/step/optimizer.h"
+#include "optim/schedule.h"
 #include "train/text/csv.h"
 #include "train/text/number.h"
 
@@ -165,7 +165,7 @@ typedef struct printing {
     const rt_config *config;
     const rt_theta_tolerance *tolerances; /* or NULL */
     double reach;                         /* how far Adam could have gone */
-    bool adam;                            /* there is such a bound */
+    const char *mover;                    /* what has such a bound; or NULL */
     bool crossed;                         /* some theta is 0 or below */
 } printing;
 
@@ -194,7 +194,7 @@ static void print_row(void *context, const rt_theta_entry *e)
         add_cell(w, 6, 3, p->tolerances[e->index].down, true);
         add_cell(w, 6, 3, p->tolerances[e->index].up, true);
     }
-    if (p->adam) {
+    if (p->mover) {
         add_cell(w, 5, 1, 100 * m.moved / p->reach, raw || !crossed);
         rt_writer_add(w, "%%");
     }
@@ -213,8 +213,8 @@ static void print_notes(printing *p)
         rt_writer_add(&p->text,
                       "; down, up: how far ln theta can go before that is noticed, at most %g",
                       RT_THETA_FARTHEST);
-    if (p->adam)
-        rt_writer_add(&p->text, "; used: of the %.3g that Adam could have moved %s", p->reach,
+    if (p->mover)
+        rt_writer_add(&p->text, "; used: of the %.3g that %s could have moved %s", p->reach, p->mover,
                       c->model.theta.form == RT_THETA_LOG ? "ln theta" : "theta");
     if (p->crossed)
         rt_writer_add(&p->text, "; -: theta <= 0 has no logarithm");
@@ -227,15 +227,15 @@ rt_status rt_theta_print(FILE *to, const rt_roformer *model, const rt_config *co
     printing p = {.config = config, .tolerances = tolerances};
     rt_theta_verdict verdict;
     for (int step = 1; step <= steps; step++)
-        p.reach += rt_learning_rate(&config->optimizer, step) * config->optimizer.theta_lr_scale;
-    p.adam = config->optimizer.kind == RT_ADAMW && p.reach > 0;
+        p.reach += rt_learning_rate(&config->optimizer, step) * config->optimizer.settings.theta_lr_scale;
+    p.mover = p.reach > 0 ? rt_update_rule_of(&config->optimizer.settings)->bounded_by : NULL;
     rt_status status = rt_theta_judge(&verdict, model, config);
     if (status.code)
         return status;
     rt_writer_add(&p.text,
                   "layer  head    i        theta0         theta      drift    grid    phase    "
                   "use%s%s\n",
-                  tolerances ? "     down      up" : "", p.adam ? "    used" : "");
+                  tolerances ? "     down      up" : "", p.mover ? "    used" : "");
     status = rt_theta_visit(model, print_row, &p);
     print_notes(&p);
     rt_theta_tell(&p.text, &verdict, config);

@@ -88,8 +88,9 @@ static const char usage[] =
 
 static const char more_usage[] =
     "  --check            validate configuration and data, and stop\n"
-    "  --print-config     print every key, its value and where it came from, and stop; of a sweep\n"
-    "                     without what it varies\n"
+    "  --print-config     print the configuration with every key as an INI file, and, unless\n"
+    "                     --quiet, what is not a default and where it came from on stderr; and "
+    "stop\n"
     "  --gradcheck        check every gradient by finite differences (double precision only)\n"
     "  --decay            print C(r), how attention can decay with the distance r, as CSV\n"
     "  --checkpoint FILE  the checkpoint for --eval, --predict and --export, or whose theta "

@@ -59,9 +59,10 @@ typedef struct rt_arguments {
     bool profile;
     bool quiet;
     bool no_color;
-    char threads[64];         /* --threads as an override */
-    struct rt_world *world;   /* the processes that train; NULL: this one alone */
-    struct rt_helper *helper; /* of a process of a world */
+    char threads[64];             /* --threads as an override */
+    struct rt_world *world;       /* the processes that train; NULL: this one alone */
+    struct rt_helper *helper;     /* of a process of a world */
+    struct rt_ancestry *ancestry; /* finds the models that runs start from */
 } rt_arguments;
 
 /* Points into argv and into itself. RT_CONFIG says what is wrong. */

@@ -7,8 +7,7 @@
 
 /* ---- what is passed on ---- */
 
-/* Process 0's text, or NULL, at every process, each its own. */
-static rt_status pass_text(rt_world *world, char **text)
+rt_status rt_pass_text(rt_world *world, char **text)
 {
     uint64_t bytes = rt_world_rank(world) == 0 && *text ? strlen(*text) + 1 : 0;
     rt_world_broadcast(world, &bytes, sizeof bytes);
@@ -48,9 +47,9 @@ static rt_status pass_meaning(rt_world *world, meaning *m)
 {
     char *own[] = {m->vocabulary, m->labels};
     rt_world_broadcast(world, m, sizeof *m);
-    rt_status status = pass_text(world, &own[0]);
+    rt_status status = rt_pass_text(world, &own[0]);
     if (!status.code)
-        status = pass_text(world, &own[1]);
+        status = rt_pass_text(world, &own[1]);
     m->vocabulary = own[0];
     m->labels = own[1];
     return status;

@@ -6,6 +6,9 @@
 
 #include "train/run/state.h"
 
+/* Process 0's text, or NULL, at every process, each its own to free. */
+rt_status rt_pass_text(rt_world *world, char **text) RT_MUST_CHECK;
+
 /* Of process 0, once its data is open or `status` says why not: what is wrong at any process, or
  * not the same at all of them. To be called once, whatever happens. */
 rt_status rt_run_hand_over(rt_run *r, rt_status status) RT_MUST_CHECK;

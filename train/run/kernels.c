@@ -34,9 +34,10 @@ static rt_status start_again(const rt_arguments *arguments)
     const char *before = asked_core();
     char quoted[RT_QUOTE_SIZE];
     if (before && !strcmp(before, portable_core))
-        return rt_error(RT_CONFIG,
-                        "run.kernels = portable: this OpenBLAS has no kernels %s, it computes with %s",
-                        portable_core, rt_openblas_kernels());
+        return rt_error(
+            RT_CONFIG,
+            "run.kernels = portable: this OpenBLAS has no kernels %s, it computes with %s",
+            portable_core, rt_openblas_kernels());
     if (before && rt_world_launched_rank() == 0)
         fprintf(stderr, "%s: run.kernels = portable replaces OPENBLAS_CORETYPE=%s with %s\n",
                 rt_program_name(), rt_quote(quoted, before), portable_core);
@@ -71,6 +72,7 @@ rt_status rt_kernels_begin_early(const rt_arguments *arguments)
     const rt_config_source source = {.path = arguments->config,
                                      .overrides = arguments->overrides,
                                      .override_count = arguments->override_count,
+                                     .each_alone = true,
                                      .sweep = &sweep};
     const rt_status loaded = rt_config_load(&config, &source, &errors);
     rt_free(errors);
@@ -80,8 +82,8 @@ rt_status rt_kernels_begin_early(const rt_arguments *arguments)
 
 /* ---- slower ones ---- */
 
-/* The speed of products of 1024 x 1024 x 1024 in float, as `bench peak` measures them with each: that
- * for AVX2 is 1. */
+/* The speed of products of 1024 x 1024 x 1024 in float, as `bench peak` measures them with each:
+ * that for AVX2 is 1. */
 typedef struct core {
     const char *name;
     const char *set;

@@ -3,22 +3,23 @@
 
 #include "train/run/state.h"
 
+#include "train/run/found.h"
 #include "train/run/theta_file.h"
 #include "train/text/program_name.h"
 
-/* Opens the checkpoint of another run, if one is named: before the trainer has threads. */
+/* Opens the model of another run, if one is named: before the trainer has threads. */
 static rt_status open_start(rt_run *r)
 {
-    const char *path = r->config->train.init_from;
-    if (!*path)
+    const rt_arguments named = {.checkpoint = r->config->train.init_from};
+    rt_found found;
+    if (!*named.checkpoint)
         return rt_ok();
-    if (rt_is_huggingface(path))
-        return rt_imported_open(&r->imported, path);
-    rt_status status = rt_huggingface_refuse_format(path);
-    if (status.code)
-        return status;
-    r->image = rt_image_open(path, RT_PARSE_MODEL);
-    return rt_image_status(r->image);
+    rt_status status = rt_find_checkpoint(&found, &named, NULL);
+    if (*found.warnings)
+        rt_progress_say(&r->progress, "%s", found.warnings);
+    r->image = found.image;
+    r->imported = found.imported;
+    return status;
 }
 
 static void tell_rest(rt_run *r, const rt_checkpoint_rest *rest, const char *what)

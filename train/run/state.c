@@ -259,7 +259,9 @@ void rt_run_announce_tolerances(rt_run *r)
 
 rt_checkpoint_model rt_run_checkpoint_model(const rt_run *r)
 {
-    return rt_checkpoint_model_of(r->state->model, r->state->first_moment, r->state->second_moment);
+    return rt_checkpoint_model_of(r->state->model,
+                                  rt_update_rule_of(&r->config->optimizer.settings),
+                                  r->state->states);
 }
 
 rt_status rt_run_save(rt_run *r)
@@ -362,8 +364,8 @@ rt_status rt_run_load(rt_run *r, const char *path)
         return load_imported(r);
     rt_checkpoint_info info = {0};
     rt_checkpoint_model model = rt_run_checkpoint_model(r);
-    if (!r->arguments->resume) /* who does not train has not read the moments */
-        model.first_moment = model.second_moment = NULL;
+    if (!r->arguments->resume) /* who does not train has not read the states */
+        model.rule = NULL;
     rt_status status = rt_checkpoint_load(r->image, &model, &info);
     r->image = NULL;
     if (!status.code)

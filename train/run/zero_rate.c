@@ -1,6 +1,6 @@
 #include "train/run/zero_rate.h"
 
-#include "train/step/optimizer.h"
+#include "optim/schedule.h"
 
 int rt_zero_rate_from(const rt_config *config, int step)
 {

@@ -163,7 +163,8 @@ static rt_status run_dry(rt_dry_run *run, const rt_config *config, const rt_data
     run->gradients = tally.model.gradients.bytes;
     run->tables = tally.model.tables.bytes;
     run->rounded = tally.rounded.bytes;
-    run->moments = tally.moments.bytes;
+    run->moments = tally.states.bytes;
+    run->rooms = tally.rooms.bytes;
     run->received = tally.received.bytes;
     run->batches = tally.batches.bytes;
     run->largest = size_of_largest(&t->state.model->parameters);

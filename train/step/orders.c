@@ -7,7 +7,7 @@
 
 typedef struct message {
     rt_order order;
-    double lr; /* of a step: process 0 knows the schedules that a run has had */
+    rt_rates rates; /* of a step: process 0 knows the schedules that a run has had */
     rt_order_of_evaluation what;
 } message;
 
@@ -21,12 +21,12 @@ static void share_theta(rt_trainer *t)
                                rt_size(&p->list[i]->tensor) * sizeof(real));
 }
 
-static void move_moments(rt_trainer *t, bool to_first)
+static void move_states(rt_trainer *t, bool to_first)
 {
     if (!t->world)
         return;
-    rt_shares_move(&t->shares, t->state.first_moment, to_first);
-    rt_shares_move(&t->shares, t->state.second_moment, to_first);
+    for (int i = 0; i < t->rule->state_count; i++)
+        rt_shares_move(&t->shares, t->state.states[i], to_first);
 }
 
 static void share_state(rt_trainer *t)
@@ -37,12 +37,12 @@ static void share_state(rt_trainer *t)
     t->state.step = (int)counts[0];
     t->state.sequences = counts[1];
     rt_world_broadcast(t->world, p->values, p->block_size * sizeof(real));
-    move_moments(t, false);
+    move_states(t, false);
 }
 
 static void give(rt_trainer *t, rt_order order, rt_order_of_evaluation what)
 {
-    message m = {order, t->lr, what};
+    message m = {order, t->rates, what};
     rt_world_broadcast(t->world, &m, sizeof m);
 }
 
@@ -52,7 +52,7 @@ static const rt_order_of_evaluation no_evaluation = {0};
 
 rt_status rt_trainer_step(rt_trainer *t, rt_step_result *result)
 {
-    t->lr = rt_learning_rate(&t->config->optimizer, t->state.step + 1);
+    t->rates = rt_learning_rates(&t->config->optimizer, t->state.step + 1);
     give(t, RT_ORDER_STEP, no_evaluation);
     return rt_trainer_take_step(t, result);
 }
@@ -92,7 +92,7 @@ void rt_trainer_share(rt_trainer *t)
 void rt_trainer_collect(rt_trainer *t)
 {
     give(t, RT_ORDER_COLLECT, no_evaluation);
-    move_moments(t, true);
+    move_states(t, true);
 }
 
 void rt_trainer_dismiss(rt_trainer *t)
@@ -132,7 +132,7 @@ static rt_status evaluate_as_told(rt_trainer *t, rt_order_of_evaluation what)
 /* What fails here, process 0 knows, and decides what comes of it. */
 void rt_trainer_serve(rt_trainer *t, int (*stop)(void))
 {
-    message m = {RT_ORDER_STEP, 0, no_evaluation};
+    message m = {RT_ORDER_STEP, {0}, no_evaluation};
     t->stop = stop;
     while (m.order != RT_ORDER_END) {
         rt_step_result result;
@@ -140,7 +140,7 @@ void rt_trainer_serve(rt_trainer *t, int (*stop)(void))
         rt_world_broadcast(t->world, &m, sizeof m);
         switch (m.order) {
         case RT_ORDER_STEP:
-            t->lr = m.lr;
+            t->rates = m.rates;
             status = rt_trainer_take_step(t, &result);
             break;
         case RT_ORDER_EVALUATE:
@@ -150,7 +150,7 @@ void rt_trainer_serve(rt_trainer *t, int (*stop)(void))
             share_state(t);
             break;
         case RT_ORDER_COLLECT:
-            move_moments(t, true);
+            move_states(t, true);
             break;
         case RT_ORDER_END:
             break;

@@ -1,7 +1,7 @@
 #include "train/step/shares.h"
 
 #include "core/memory.h"
-#include "train/step/optimizer.h"
+#include "optim/clip.h"
 
 #include <limits.h>
 
@@ -128,7 +128,7 @@ real *rt_share_gradient(const rt_shares *s, const rt_stretch *part)
     return s->nodes[0] + (part->offset - s->numbers[rank_of(s)]);
 }
 
-size_t rt_share_moment(const rt_shares *s, const rt_stretch *part)
+size_t rt_share_state(const rt_shares *s, const rt_stretch *part)
 {
     return part->offset - (rank_of(s) ? s->numbers[rank_of(s)] : 0);
 }

@@ -12,16 +12,10 @@
  */
 
 #include "core/memory.h"
+#include "optim/rules.h"
 #include "train/step/summation.h"
 #include "train/step/workers.h"
 #include "train/world/world.h"
-
-/* A part of one parameter, which is updated in one job. */
-typedef struct rt_stretch {
-    size_t offset;
-    size_t size;
-    int parameter;
-} rt_stretch;
 
 /* How parameters and gradients are shared out. A process alone has all of them. */
 typedef struct rt_shares {
@@ -62,14 +56,14 @@ void rt_shares_spread(const rt_shares *s, real *values);
 int rt_shares_first(const rt_shares *s);
 int rt_shares_count(const rt_shares *s);
 
-/* Where the gradient and the moments of one of them stand. */
+/* Where the gradient and the optimizer's states of one of them stand. */
 real *rt_share_gradient(const rt_shares *s, const rt_stretch *part);
-size_t rt_share_moment(const rt_shares *s, const rt_stretch *part);
+size_t rt_share_state(const rt_shares *s, const rt_stretch *part);
 
-/* Numbers that moments of this process have. */
+/* Numbers that a state of this process has. */
 size_t rt_share_size(const rt_shares *s);
 
-/* The moments of all, from the processes to process 0 or the other way round. */
-void rt_shares_move(const rt_shares *s, real *moments, bool to_first);
+/* A state of all, from the processes to process 0 or the other way round. */
+void rt_shares_move(const rt_shares *s, real *state, bool to_first);
 
 #endif

@@ -109,14 +109,15 @@ static void update_stretch(void *context, int job, int worker)
     rt_trainer *t = context;
     const rt_stretch *part = t->stretches + rt_shares_first(&t->shares) + job;
     const rt_parameters *p = &t->state.model->parameters;
-    const rt_optimizer_options *o = &t->config->optimizer;
-    const rt_update u =
-        rt_update_of_role(t->update, p->list[part->parameter]->role, o->theta_lr_scale);
-    const size_t moment = rt_share_moment(&t->shares, part);
-    (void)worker;
-    rt_update_apply(&u, p->values + part->offset, t->state.first_moment + moment,
-                    t->state.second_moment + moment, rt_share_gradient(&t->shares, part),
-                    part->size);
+    const rt_parameter *parameter = p->list[part->parameter];
+    const size_t at = rt_share_state(&t->shares, part);
+    real *states[RT_MOST_STATES] = {0};
+    for (int i = 0; i < t->rule->state_count; i++)
+        states[i] = t->state.states[i] + at;
+    const rt_update u = rt_update_of(&t->config->optimizer.settings, parameter, t->rates, t->scale,
+                                     t->state.step + 1);
+    rt_update_stretch(&u, parameter, part, p->values + part->offset, states,
+                      rt_share_gradient(&t->shares, part), t->rooms[worker]);
 }
 
 /* Of all parameters: those that are frozen are in no stretch. */
@@ -261,7 +262,6 @@ static rt_status find_gradient(rt_trainer *t)
 
 rt_status rt_trainer_take_step(rt_trainer *t, rt_step_result *result)
 {
-    const rt_optimizer_options *o = &t->config->optimizer;
     *result = (rt_step_result){0};
     rt_status status = draw(t);
     if (!status.code)
@@ -270,19 +270,11 @@ rt_status rt_trainer_take_step(rt_trainer *t, rt_step_result *result)
         return status;
 
     sum_up(t, result);
-    result->lr = t->lr;
+    result->lr = t->rates.lr;
     if (!isfinite(result->loss) || !isfinite(result->grad_norm))
         return name_nonfinite(t, result->loss);
 
-    t->update = (rt_update){.rule = o->kind == RT_SGD ? RT_UPDATE_SGD : RT_UPDATE_ADAMW,
-                            .lr = result->lr,
-                            .beta1 = o->beta1,
-                            .beta2 = o->beta2,
-                            .eps = o->eps,
-                            .momentum = o->momentum,
-                            .decay = o->weight_decay,
-                            .gradient_scale = rt_clip_factor(result->grad_norm, o->clip_norm),
-                            .step = t->state.step + 1};
+    t->scale = rt_clip_factor(result->grad_norm, t->config->optimizer.settings.clip_norm);
     rt_workers_run(t->workers, update_stretch, t, rt_shares_count(&t->shares));
     rt_shares_spread(&t->shares, t->state.model->parameters.values);
     t->state.step++;
@@ -322,41 +314,64 @@ static void freeze(rt_trainer *t)
         }
 }
 
+static size_t stretches_of(const rt_trainer *t, const rt_parameter *parameter)
+{
+    return is_frozen(t, parameter) ? 0 : rt_stretch_count(t->rule, parameter);
+}
+
 static rt_status make_stretches(rt_trainer *t)
 {
     const rt_parameters *p = &t->state.model->parameters;
-    int count = 0;
-    for (int i = 0; i < p->count; i++)
-        if (!is_frozen(t, p->list[i]))
-            count += (int)((rt_size(&p->list[i]->tensor) + RT_STRETCH - 1) / RT_STRETCH);
+    int count = 0, matrices = 0;
+    for (int i = 0; i < p->count; i++) {
+        count += (int)stretches_of(t, p->list[i]);
+        matrices += stretches_of(t, p->list[i]) && rt_moves_as_matrix(t->rule, p->list[i]);
+    }
     if (!count)
         return rt_error(RT_CONFIG, "train.freeze = %s leaves nothing to train",
                         t->config->train.freeze);
+    if (t->rule->matrix && !matrices)
+        return rt_error(RT_CONFIG,
+                        "optimizer.kind = %s moves the matrices of layers, of which train.freeze = "
+                        "%s leaves none: take adamw",
+                        t->rule->word, t->config->train.freeze);
     t->stretches = rt_alloc((size_t)count, sizeof *t->stretches);
     t->squares = rt_alloc((size_t)count, sizeof *t->squares);
     if (!t->stretches || !t->squares)
         return rt_out_of_memory("a trainer");
-    for (int i = 0; i < p->count; i++) {
-        const size_t size = is_frozen(t, p->list[i]) ? 0 : rt_size(&p->list[i]->tensor);
-        for (size_t start = 0; start < size; start += RT_STRETCH)
-            t->stretches[t->stretch_count++] =
-                (rt_stretch){p->list[i]->offset + start,
-                             size - start < RT_STRETCH ? size - start : RT_STRETCH, i};
-    }
+    for (int i = 0; i < p->count; i++)
+        for (size_t k = 0; k < stretches_of(t, p->list[i]); k++)
+            t->stretches[t->stretch_count++] = rt_stretch_at(t->rule, p, i, k);
     return rt_shares_divide(&t->shares, t->stretches, t->stretch_count, p->block_size);
 }
 
+/* Those of this process that do not have that state, whose memory is never touched. */
+static size_t numbers_without(const rt_trainer *t, int state)
+{
+    const bool has_all = rt_world_rank(t->world) == 0;
+    const int first = has_all ? 0 : rt_shares_first(&t->shares);
+    const int end = has_all ? t->stretch_count : first + rt_shares_count(&t->shares);
+    size_t numbers = 0;
+    for (int i = first; i < end; i++)
+        if (state >=
+            rt_states_of(t->rule, t->state.model->parameters.list[t->stretches[i].parameter]))
+            numbers += t->stretches[i].size;
+    return numbers;
+}
+
 /* Process 0 has all of them, for the checkpoints that it writes. */
-static rt_status make_moments(rt_trainer *t)
+static rt_status make_states(rt_trainer *t)
 {
     const size_t size =
         rt_world_rank(t->world) ? rt_share_size(&t->shares) : t->state.model->parameters.block_size;
-    rt_tally *tally = t->tally ? &t->tally->moments : NULL;
-    t->state.first_moment = rt_alloc_or_count(tally, size, sizeof(real));
-    t->state.second_moment = rt_alloc_or_count(tally, size, sizeof(real));
-    return t->state.first_moment && t->state.second_moment
-               ? rt_ok()
-               : rt_out_of_memory("the optimiser's moments");
+    rt_tally *tally = t->tally ? &t->tally->states : NULL;
+    for (int i = 0; i < t->rule->state_count; i++) {
+        if (!(t->state.states[i] = rt_alloc_or_count(tally, size, sizeof(real))))
+            return rt_out_of_memory("the optimizer's states");
+        if (tally)
+            tally->bytes -= numbers_without(t, i) * sizeof(real);
+    }
+    return rt_ok();
 }
 
 static rt_status make_model(rt_trainer *t, int block, bool blank)
@@ -409,13 +424,27 @@ static rt_status make_state(rt_trainer *t, bool blank)
                                 t->state.model->parameters.block_size, sizeof *t->rounded)))
         return rt_out_of_memory("parameters in bf16");
     status = make_stretches(t);
-    return status.code ? status : make_moments(t);
+    return status.code ? status : make_states(t);
 }
 
 /* A dry run computes nothing, in one graph. */
 static int graph_count(const rt_trainer *t)
 {
     return t->tally ? 1 : rt_workers_count(t->workers);
+}
+
+/* A dry run has one worker, and counts the room of all. */
+static rt_status make_rooms(rt_trainer *t)
+{
+    const size_t room = rt_update_room(t->rule, &t->state.model->parameters);
+    t->rooms = rt_alloc((size_t)graph_count(t), sizeof(real *));
+    if (t->tally)
+        t->tally->rooms.bytes =
+            room * sizeof(real) * (size_t)rt_trainer_workers(t->config, t->world);
+    for (int i = 0; t->rooms && room && !t->tally && i < graph_count(t); i++)
+        if (!(t->rooms[i] = rt_alloc_unset(room, sizeof(real))))
+            return rt_out_of_memory("the optimizer's room for a matrix");
+    return t->rooms ? rt_ok() : rt_out_of_memory("a trainer");
 }
 
 static rt_status make_workers(rt_trainer *t)
@@ -429,7 +458,7 @@ static rt_status make_workers(rt_trainer *t)
     for (int i = 0; t->graphs && i < graph_count(t); i++)
         if (!(t->graphs[i] = t->tally ? rt_graph_new_dry() : rt_graph_new()))
             return rt_out_of_memory("a graph");
-    return t->graphs ? rt_ok() : rt_out_of_memory("graphs");
+    return t->graphs ? make_rooms(t) : rt_out_of_memory("graphs");
 }
 
 /* How a trainer is made that is not one of a process alone with a model that is drawn. */
@@ -448,6 +477,7 @@ static rt_status make(rt_trainer *t, const rt_config *config, const rt_data *dat
     t->data = data;
     t->world = how.world;
     t->tally = how.tally;
+    t->rule = rt_update_rule_of(&config->optimizer.settings);
     t->shards = config->train.shards;
     t->group =
         rt_summation_group(shards_here(config, t->world), rt_trainer_workers(config, t->world));
@@ -499,13 +529,16 @@ void rt_trainer_end(rt_trainer *t)
         return;
     for (int i = 0; t->graphs && i < graph_count(t); i++)
         rt_graph_free(t->graphs[i]);
+    for (int i = 0; t->rooms && i < graph_count(t); i++)
+        rt_free(t->rooms[i]);
     rt_workers_free(t->workers);
     for (int i = t->blocks - 1; t->models && i >= 0; i--)
         rt_roformer_free(t->models[i]);
     for (int i = 0; t->shard && i < t->shards; i++)
         rt_labelled_batch_free(&t->shard[i].sequences);
-    rt_free(t->state.first_moment);
-    rt_free(t->state.second_moment);
+    for (int i = 0; i < RT_MOST_STATES; i++)
+        rt_free(t->state.states[i]);
+    rt_free(t->rooms);
     rt_shares_free(&t->shares);
     rt_free(t->left);
     rt_free(t->rounded);

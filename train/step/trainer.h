@@ -17,6 +17,7 @@
 
 #include "data/data.h"
 #include "models/roformer.h"
+#include "optim/rules.h"
 #include "train/config/config.h"
 #include "train/step/observers.h"
 #include "train/step/workers.h"
@@ -29,8 +30,8 @@ typedef struct rt_training_state {
     int step; /* finished steps */
     int64_t sequences;
     rt_roformer *model;
-    real *first_moment; /* laid out as the parameters; see rt_trainer_collect */
-    real *second_moment;
+    real *states[RT_MOST_STATES]; /* of the optimizer, laid out as the parameters: as many as its rule
+                                     has, else NULL; see rt_trainer_collect */
 } rt_training_state;
 
 typedef struct rt_step_result {
@@ -84,8 +85,8 @@ void rt_trainer_on_stop(rt_trainer *trainer, void (*stop)(void));
  * process was asked to stop. */
 void rt_trainer_serve(rt_trainer *trainer, int (*stop)(void));
 
-/* Of process 0, each nothing for a process alone: makes its step, parameters and moments those of
- * all; gets the moments of all, which are those of its own share before; lets the others go, after
+/* Of process 0, each nothing for a process alone: makes its step, parameters and states those of
+ * all; gets the states of all, which are those of its own share before; lets the others go, after
  * which it evaluates alone and takes no more steps. Whoever changes parameters between two steps
  * shares them; an evaluation shares theta. */
 void rt_trainer_share(rt_trainer *trainer);

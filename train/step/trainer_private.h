@@ -6,8 +6,9 @@
  * dry_run.c what all of it takes. */
 
 #include "ops/engine.h"
+#include "optim/clip.h"
+#include "optim/schedule.h"
 #include "train/step/batch_loss.h"
-#include "train/step/optimizer.h"
 #include "train/step/shares.h"
 #include "train/step/summation.h"
 #include "train/step/trainer.h"
@@ -30,7 +31,8 @@ typedef struct rt_shard {
 typedef struct rt_trainer_tally {
     rt_model_tally model; /* of all models: the gradients of all blocks */
     rt_tally rounded;     /* parameters in bf16 */
-    rt_tally moments;
+    rt_tally states;    /* of the optimizer */
+    rt_tally rooms;     /* in which matrices are moved */
     rt_tally received; /* gradients of other processes */
     rt_tally batches;
 } rt_trainer_tally;
@@ -62,8 +64,10 @@ struct rt_trainer {
     int (*stop)(void);       /* whether this process was asked to stop; or NULL */
     void (*on_stop)(void);   /* what process 0 does if another one was; or NULL */
 
-    rt_update update; /* of the step under way */
-    double lr;        /* likewise */
+    const rt_update_rule *rule;
+    real **rooms;     /* of each worker, in which it moves matrices */
+    rt_rates rates;   /* of the step under way */
+    double scale;     /* likewise, of the gradient: clipping */
     double divisor;   /* labels of the step under way */
     int first;        /* shard of the group under way */
     int sum_count;    /* sums after it */
@@ -89,7 +93,7 @@ typedef enum rt_order {
     RT_ORDER_STEP,
     RT_ORDER_EVALUATE,
     RT_ORDER_SHARE,   /* the state of process 0 is that of all */
-    RT_ORDER_COLLECT, /* the moments of all, at process 0 */
+    RT_ORDER_COLLECT, /* the states of all, at process 0 */
     RT_ORDER_END
 } rt_order;
 

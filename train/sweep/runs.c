@@ -5,6 +5,7 @@
 #include "train/folder/run_folder.h"
 #include "train/report/report.h"
 #include "train/report/sweep_report.h"
+#include "train/run/ancestry.h"
 #include "train/run/progress.h"
 #include "train/run/stop.h"
 #include "train/step/clock.h"
@@ -57,6 +58,8 @@ static rt_status load_run(rt_config *config, const rt_sweep *sweep, const rt_arg
     const rt_config_source source = {.path = arguments->config,
                                      .overrides = arguments->overrides,
                                      .override_count = arguments->override_count,
+                                     .find_ancestor = rt_ancestry_find,
+                                     .finder = arguments->ancestry,
                                      .settings = settings};
     *errors = NULL;
     rt_status status =
@@ -222,6 +225,8 @@ int rt_sweep_member(const void *context, const char *text)
     const rt_config_source source = {.path = arguments->config,
                                      .overrides = arguments->overrides,
                                      .override_count = arguments->override_count,
+                                     .find_ancestor = rt_ancestry_find,
+                                     .finder = arguments->ancestry,
                                      .settings = settings};
     rt_status status = rt_config_load(&config, &source, &errors);
     rt_free(errors);

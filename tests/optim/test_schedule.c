@@ -2,7 +2,8 @@
  * tests/reference. */
 
 #include "suite.h"
-#include "train/step/optimizer.h"
+#include "optim/clip.h"
+#include "optim/schedule.h"
 
 START_TEST(the_learning_rate_follows_its_schedule)
 {
@@ -34,8 +35,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("optimizer");
-    TCase *tests = leak_checked_case(suite, "optimizer");
+    Suite *suite = suite_create("optim: schedule");
+    TCase *tests = leak_checked_case(suite, "schedule");
     tcase_add_test(tests, the_learning_rate_follows_its_schedule);
     tcase_add_test(tests, clipping_shortens_to_the_norm_and_never_lengthens);
     return run_suite(suite);

@@ -1,4 +1,4 @@
-#include "models/parameters.h"
+#include "core/parameters.h"
 
 #include "core/memory.h"
 #include "core/random.h"

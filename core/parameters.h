@@ -1,5 +1,5 @@
-#ifndef ROTOR_MODELS_PARAMETERS_H
-#define ROTOR_MODELS_PARAMETERS_H
+#ifndef ROTOR_CORE_PARAMETERS_H
+#define ROTOR_CORE_PARAMETERS_H
 
 /* The named parameters of a model, in one list. The optimiser, the checkpoint and
  * the gradient check walk this list and know nothing else of a model.
@@ -30,9 +30,10 @@ typedef enum rt_init {
     RT_INIT_GIVEN /* the model fills it in after allocation */
 } rt_init;
 
-/* What a parameter is; decides weight decay and the learning rate. */
+/* What a parameter is; decides weight decay, the learning rate and how an optimizer moves it. */
 typedef enum rt_role {
-    RT_ROLE_WEIGHT, /* decays */
+    RT_ROLE_WEIGHT, /* embeddings, output layers: decays */
+    RT_ROLE_MATRIX, /* of a layer: decays; some optimizers move it as a whole */
     RT_ROLE_BIAS,   /* biases and everything of a norm: no decay */
     RT_ROLE_THETA   /* no decay, its own learning rate scale */
 } rt_role;

@@ -1,0 +1,160 @@
+#include "optim/optimizer.h"
+
+#include "core/memory.h"
+#include "optim/clip.h"
+
+#include <math.h>
+
+struct rt_optimizer {
+    rt_parameters *parameters;
+    rt_optimizer_settings settings;
+    const rt_update_rule *rule;
+    real *states[RT_MOST_STATES]; /* each laid out as the parameters */
+    real *room;                   /* in which a matrix is moved */
+    int64_t step;                 /* taken so far */
+};
+
+/* ---- life ---- */
+
+static bool is_share(double x)
+{
+    return x >= 0 && x < 1;
+}
+
+static bool is_amount(double x)
+{
+    return x >= 0 && isfinite(x);
+}
+
+static rt_status check_settings(const rt_optimizer_settings *s)
+{
+    if (!rt_optimizer_rule_word((int)s->rule))
+        return rt_error(RT_ARGUMENT, "rule must be one of rt_optimizer_rule; got %d", (int)s->rule);
+    const unsigned uses = rt_update_rule_of(s)->uses;
+    const struct {
+        bool good;
+        const char *wish;
+        double got;
+    } rules[] = {{!(uses & RT_USES_BETAS) || is_share(s->beta1),
+                  "beta1 must be at least 0 and below 1", s->beta1},
+                 {!(uses & RT_USES_BETAS) || is_share(s->beta2),
+                  "beta2 must be at least 0 and below 1", s->beta2},
+                 {!(uses & RT_USES_EPS) || (s->eps > 0 && isfinite(s->eps)), "eps must be above 0",
+                  s->eps},
+                 {!(uses & RT_USES_MOMENTUM) || is_share(s->momentum),
+                  "momentum must be at least 0 and below 1", s->momentum},
+                 {!(uses & RT_USES_MUON_MOMENTUM) || is_share(s->muon_momentum),
+                  "muon_momentum must be at least 0 and below 1", s->muon_momentum},
+                 {is_amount(s->weight_decay), "weight_decay must be at least 0", s->weight_decay},
+                 {is_amount(s->clip_norm), "clip_norm must be at least 0", s->clip_norm},
+                 {is_amount(s->theta_lr_scale), "theta_lr_scale must be at least 0",
+                  s->theta_lr_scale}};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (!rules[i].good)
+            return rt_error(RT_ARGUMENT, "%s; got %g", rules[i].wish, rules[i].got);
+    return rt_ok();
+}
+
+static rt_status make_memory(rt_optimizer *o)
+{
+    const size_t room = rt_update_room(o->rule, o->parameters);
+    for (int i = 0; i < o->rule->state_count; i++)
+        if (!(o->states[i] = rt_alloc(o->parameters->block_size, sizeof(real))))
+            return rt_out_of_memory("the optimizer's states");
+    if (room && !(o->room = rt_alloc_unset(room, sizeof(real))))
+        return rt_out_of_memory("the optimizer's room for a matrix");
+    return rt_ok();
+}
+
+rt_status rt_optimizer_new(rt_optimizer **optimizer_new, rt_parameters *parameters,
+                           const rt_optimizer_settings *settings)
+{
+    *optimizer_new = NULL;
+    rt_status status = check_settings(settings);
+    if (status.code)
+        return status;
+    rt_optimizer *o = rt_alloc(1, sizeof *o);
+    if (!o)
+        return rt_out_of_memory("an optimizer");
+    *o = (rt_optimizer){.parameters = parameters,
+                        .settings = *settings,
+                        .rule = rt_update_rule_of(settings)};
+    status = make_memory(o);
+    if (status.code)
+        rt_optimizer_free(o);
+    else
+        *optimizer_new = o;
+    return status;
+}
+
+void rt_optimizer_free(rt_optimizer *o)
+{
+    if (!o)
+        return;
+    for (int i = 0; i < RT_MOST_STATES; i++)
+        rt_free(o->states[i]);
+    rt_free(o->room);
+    rt_free(o);
+}
+
+/* ---- a step ---- */
+
+/* Those that are not trained have none. */
+static size_t stretches_of(const rt_optimizer *o, const rt_parameter *parameter)
+{
+    return parameter->tensor.wants_grad ? rt_stretch_count(o->rule, parameter) : 0;
+}
+
+/* The norm is the same number as the program's: it adds up in the same order. */
+static rt_status measure(const rt_optimizer *o, double *norm)
+{
+    const rt_parameters *p = o->parameters;
+    double squares = 0;
+    for (int i = 0; i < p->count; i++) {
+        for (size_t k = 0; k < stretches_of(o, p->list[i]); k++) {
+            const rt_stretch part = rt_stretch_at(o->rule, p, i, k);
+            squares += rt_sum_of_squares(p->grads + part.offset, part.size);
+        }
+        if (!isfinite(squares))
+            return rt_error(RT_NONFINITE, "the gradient of %s is not finite, or too large",
+                            p->list[i]->name);
+    }
+    *norm = sqrt(squares);
+    return rt_ok();
+}
+
+static void move(rt_optimizer *o, int parameter, rt_update u)
+{
+    const rt_parameters *p = o->parameters;
+    for (size_t k = 0; k < stretches_of(o, p->list[parameter]); k++) {
+        const rt_stretch part = rt_stretch_at(o->rule, p, parameter, k);
+        real *states[RT_MOST_STATES] = {0};
+        for (int i = 0; i < o->rule->state_count; i++)
+            states[i] = o->states[i] + part.offset;
+        rt_update_stretch(&u, p->list[parameter], &part, p->values + part.offset, states,
+                          p->grads + part.offset, o->room);
+    }
+}
+
+rt_status rt_optimizer_step_by(rt_optimizer *o, rt_rates rates, double *norm)
+{
+    double measured = 0;
+    if (!is_amount(rates.lr) || !is_amount(rates.matrix_lr))
+        return rt_error(RT_ARGUMENT, "a learning rate must be at least 0; got %g",
+                        is_amount(rates.lr) ? rates.matrix_lr : rates.lr);
+    rt_status status = measure(o, &measured);
+    if (status.code)
+        return status;
+    const double scale = rt_clip_factor(measured, o->settings.clip_norm);
+    for (int i = 0; i < o->parameters->count; i++)
+        move(o, i, rt_update_of(&o->settings, o->parameters->list[i], rates, scale, o->step + 1));
+    o->step++;
+    if (norm)
+        *norm = measured;
+    return rt_ok();
+}
+
+rt_status rt_optimizer_step(rt_optimizer *o, double learning_rate, double *norm)
+{
+    return rt_optimizer_step_by(o, (rt_rates){learning_rate, learning_rate}, norm);
+}

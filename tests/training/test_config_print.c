@@ -1,0 +1,148 @@
+/* What --print-config prints is a configuration, the same one. */
+
+#include "config_loading.h"
+
+#include "train/config/sweep.h"
+
+#include <glob.h>
+
+#define BESIDE TEST_SOURCES "/../experiments/printed.ini"
+
+static void load_with_sweep(rt_config *config, rt_sweep *sweep, const char *path, const char *text,
+                            const char *settings)
+{
+    char *errors;
+    const rt_config_source source = {.path = path,
+                                     .text = text,
+                                     .settings = settings,
+                                     .sweep = sweep};
+    const rt_status status = rt_config_load(config, &source, &errors);
+    ck_assert_msg(!status.code, "%s: %s", path, errors ? errors : status.message);
+}
+
+static char *print(const rt_config *config, const rt_sweep *sweep)
+{
+    char *text = rt_sweep_asked(sweep) ? rt_sweep_ini(sweep, config) : rt_config_ini(config);
+    ck_assert_ptr_nonnull(text);
+    return text;
+}
+
+/* Of the file and of the print; without a sweep, of the configuration itself. A path in a setting
+ * is relative in the one and absolute in the other, and may be part of the run's name. */
+static void expect_same_run(const rt_sweep *sweep, const rt_sweep *same, int run, const char *path,
+                            const char *printed)
+{
+    rt_config one, other;
+    char name[RT_RUN_NAME_SIZE], name_again[RT_RUN_NAME_SIZE];
+    char *settings = rt_sweep_overrides(sweep, run),
+         *settings_again = rt_sweep_overrides(same, run);
+    load_with_sweep(&one, NULL, path, NULL, settings);
+    load_with_sweep(&other, NULL, BESIDE, printed, settings_again);
+    char *wanted = rt_config_ini(&one);
+    expect_text(rt_config_ini(&other), wanted);
+    rt_sweep_name(sweep, run, name);
+    rt_sweep_name(same, run, name_again);
+    if (!strcmp(settings, settings_again))
+        ck_assert_str_eq(name, name_again);
+    rt_free(wanted);
+    rt_free(settings);
+    rt_free(settings_again);
+}
+
+static void expect_to_read_back(const char *path)
+{
+    rt_config config, again;
+    rt_sweep sweep = {0}, same = {0};
+    load_with_sweep(&config, &sweep, path, NULL, NULL);
+    char *printed = print(&config, &sweep);
+    load_with_sweep(&again, &same, BESIDE, printed, NULL);
+    expect_text(print(&again, &same), printed);
+    ck_assert_int_eq(rt_sweep_count(&sweep), rt_sweep_count(&same));
+    for (int run = 0; run < rt_sweep_count(&sweep); run++)
+        expect_same_run(&sweep, &same, run, path, printed);
+    rt_free(printed);
+    rt_sweep_free(&sweep);
+    rt_sweep_free(&same);
+}
+
+START_TEST(every_experiment_reads_back)
+{
+    glob_t found;
+    ck_assert_int_eq(glob(TEST_SOURCES "/../experiments/*.ini", 0, NULL, &found), 0);
+    ck_assert_int_ge((int)found.gl_pathc, 30);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        expect_to_read_back(found.gl_pathv[i]);
+    globfree(&found);
+}
+END_TEST
+
+static void expect_values_to_read_back(const char *const *overrides)
+{
+    rt_config config, again;
+    load_sound(&config, "[data]\ntask = text\n", overrides);
+    char *printed = rt_config_ini(&config);
+    load_sound(&again, printed, NULL);
+    expect_text(rt_config_ini(&again), printed);
+    rt_free(printed);
+}
+
+START_TEST(values_that_look_like_something_else_read_back)
+{
+    expect_values_to_read_back(
+        OVERRIDES("data.file=/a#b;c d,/ [x] = y:z", "run.name=x#;y", "run.dir=  a  b;  "));
+    expect_values_to_read_back(OVERRIDES("data.file=/=,/:", "run.name==:[a]", "run.seed= 7 "));
+}
+END_TEST
+
+START_TEST(long_lists_read_back)
+{
+    char files[RT_FILE_LIST_SIZE + 16] = "data.file=";
+    const size_t start = strlen(files);
+    while (strlen(files) < start + RT_FILE_LIST_SIZE - 20)
+        strcat(files, strlen(files) > start ? ",/folder/file" : "/folder/file");
+    expect_values_to_read_back(OVERRIDES(files, "train.eval_lengths=33,34,35,36,37,38,39,40"));
+}
+END_TEST
+
+/* A run of another length has another schedule: that nobody wrote one is kept. */
+START_TEST(what_a_sweep_leaves_open_stays_open)
+{
+    rt_config config;
+    rt_sweep sweep = {0};
+    load_with_sweep(&config, &sweep, "s.ini",
+                    "[model]\nlayers = 3\n[sweep]\ntrain.steps = 10, 20\n", NULL);
+    char *printed = rt_sweep_ini(&sweep, &config);
+    ck_assert_ptr_nonnull(strstr(printed, "\nlayers = 3\n"));
+    ck_assert_ptr_nonnull(strstr(printed, "\n;schedule_steps = 1000\n"));
+    ck_assert_ptr_nonnull(strstr(printed, "\n[sweep]\ntrain.steps = 10,20\n"));
+    ck_assert_ptr_nonnull(strstr(printed, "\nname = s\n"));
+    rt_free(printed);
+    rt_sweep_free(&sweep);
+}
+END_TEST
+
+START_TEST(the_paths_of_a_sweep_become_absolute)
+{
+    rt_config config;
+    rt_sweep sweep = {0};
+    load_with_sweep(&config, &sweep, "/tmp/s.ini",
+                    "[variant a]\ntrain.init_from = y/z.h5\n[sweep]\ndata.file = b,/c\n", NULL);
+    char *printed = rt_sweep_ini(&sweep, &config);
+    ck_assert_msg(strstr(printed, "\ntrain.init_from = /tmp/y/z.h5\n") != NULL, "%s", printed);
+    ck_assert_msg(strstr(printed, "\ndata.file = /tmp/b,/c\n") != NULL, "%s", printed);
+    rt_free(printed);
+    rt_sweep_free(&sweep);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("config: print");
+    TCase *tests = leak_checked_case(suite, "print");
+    tcase_add_test(tests, every_experiment_reads_back);
+    tcase_add_test(tests, values_that_look_like_something_else_read_back);
+    tcase_add_test(tests, long_lists_read_back);
+    tcase_add_test(tests, what_a_sweep_leaves_open_stays_open);
+    tcase_add_test(tests, the_paths_of_a_sweep_become_absolute);
+    return run_suite(suite);
+}
