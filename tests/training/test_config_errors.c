@@ -170,7 +170,7 @@ static const example contradictions[] = {
     {"[theta]\ninit = uniform\n",
      "theta.ini:2: theta.init = uniform has no effect: it needs theta.learn = yes\n"},
     {"[theta]\ninit_from = a.csv\n",
-     "theta.ini:2: theta.init_from = a.csv has no effect: it needs theta.learn = yes\n"},
+     "theta.ini:2: theta.init_from has no effect: it needs theta.learn = yes\n"},
     {"[theta]\ninit = uniform\ninit_sigma = 0.7\nlearn = yes\n",
      "theta.ini:3: theta.init_sigma = 0.7 has no effect: it needs theta.init = perturbed\n"},
     {"[theta]\ncheck = near\n",
@@ -207,7 +207,7 @@ static const example contradictions[] = {
     {"[data]\ntask = text\nfile = a\nvocab_file = b\nvocab = 9\n",
      "theta.ini:5: data.vocab = 9 has no effect: it needs data.task other than text, classify or "
      "tag\n"
-     "theta.ini:4: data.vocab_file = b has no effect: it needs data.task = text, classify or tag "
+     "theta.ini:4: data.vocab_file has no effect: it needs data.task = text, classify or tag "
      "and data.level other than byte\n"},
     {"[data]\nvocab = 5\n",
      "theta.ini:2: data.vocab must be a whole number from 6 to 1000000; got '5'\n"},

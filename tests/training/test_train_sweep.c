@@ -425,8 +425,8 @@ START_TEST(a_key_counts_if_one_run_of_the_sweep_needs_it)
                 "sweep.position.beta_fast=8,9",
                 base);
     expect_exit(w, 0,
-                "(cat tiny.ini; printf '[position]\\nscale = 4\\n[variant a]\\nposition.scaling = "
-                "linear\\n[variant b]\\nposition.base = 500\\n') >v.ini");
+                "cp tiny.ini v.ini; printf '[position]\\nscale = 4\\n[variant a]\\nposition.scaling = "
+                "linear\\n[variant b]\\nposition.base = 500\\n' >>v.ini");
     expect_exit(w, 0, "$TRAIN v.ini --quiet --check");
     expect_exit(w, 0, "$TRAIN v.ini --print-config");
     expect_exit(w, 0, "sed -i 's/position.scaling = linear/theta.init_sigma = 0.1/' v.ini");

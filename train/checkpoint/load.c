@@ -165,6 +165,14 @@ void rt_checkpoint_expect_heads(rt_image *image, const rt_checkpoint_model *mode
                       head_dim, model->head_dim);
 }
 
+static bool learns_theta(const rt_parameters *p)
+{
+    for (int i = 0; i < p->count; i++)
+        if (p->list[i]->role == RT_ROLE_THETA)
+            return true;
+    return false;
+}
+
 static void expect_theta(rt_image *image, const rt_checkpoint_model *model)
 {
     const double base = rt_image_number(image, "/model", "base");
@@ -174,7 +182,7 @@ static void expect_theta(rt_image *image, const rt_checkpoint_model *model)
         rt_image_fail(image, RT_CHECKPOINT,
                       "base is %.15g in the checkpoint, %.15g in the configuration", base,
                       model->base);
-    if (!model->theta_start)
+    if (!learns_theta(model->parameters))
         return;
     expect_word(image, "theta_form", rt_theta_form_words[model->theta_form]);
     expect_word(image, "theta_scope", rt_theta_scope_words[model->theta_scope]);

@@ -159,8 +159,10 @@ void rt_key_tell_idle(rt_writer *w, int key, const char *value)
 {
     enum { SHOWN = 60 };
     char name[RT_KEY_NAME_SIZE];
-    rt_writer_add(w, "%s = %.*s%s has no effect: it needs ", rt_key_full_name(rt_key_at(key), name),
-                  SHOWN, value, strlen(value) > SHOWN ? "..." : "");
+    rt_writer_add(w, "%s", rt_key_full_name(rt_key_at(key), name));
+    if (rt_key_at(key)->type != RT_KEY_TEXT)
+        rt_writer_add(w, " = %.*s%s", SHOWN, value, strlen(value) > SHOWN ? "..." : "");
+    rt_writer_add(w, " has no effect: it needs ");
     rt_key_tell_needs(w, key);
 }
 
