@@ -12,8 +12,7 @@ static rt_tensor *add_weight(rt_roformer *m, const char *prefix, const char *nam
 {
     rt_parameters *p = &m->parameters;
     const double init_std = p->init_std;
-    if (m->options.position.init_std > 0)
-        p->init_std = m->options.position.init_std;
+    p->init_std = m->options.position.init_std;
     rt_tensor *weight = rt_parameters_add(p, RT_ROLE_WEIGHT, RT_INIT_NORMAL,
                                           RT_SHAPE_OF(rows, size), "%s.%s.weight", prefix, name);
     p->init_std = init_std;

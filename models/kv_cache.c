@@ -12,7 +12,7 @@
 double rt_kv_cache_bytes(const rt_roformer_options *o, int tokens, int at_once)
 {
     const double D = (double)o->dim / o->heads, H = o->heads;
-    const double row = D * (o->kv_heads ? o->kv_heads : o->heads);
+    const double row = D * o->kv_heads;
     const double needed = o->window ? fmin(o->window - 1.0 + at_once, tokens) : tokens;
     const bool softmax = o->attention == RT_ATTENTION_SOFTMAX;
     return o->layers * (softmax ? 4 * needed * row : H * (D + 1) * (D + 1) + H) * sizeof(real);
@@ -47,10 +47,9 @@ static rt_status add_states(rt_kv_cache *c, size_t D)
 rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_roformer_options *o)
 {
     const size_t D = (size_t)(o->dim / o->heads);
-    const int kv_heads = o->kv_heads ? o->kv_heads : o->heads;
     *c = (rt_kv_cache){.window = o->window,
                        .layer_count = o->layers,
-                       .row = (size_t)kv_heads * D,
+                       .row = (size_t)o->kv_heads * D,
                        .levels = (size_t)o->heads,
                        .layers = rt_alloc((size_t)o->layers, sizeof *c->layers)};
     if (!c->layers)

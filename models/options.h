@@ -119,4 +119,9 @@ typedef struct rt_roformer_options {
     rt_theta_options theta;
 } rt_roformer_options;
 
+/* Puts what follows from the other options in the place of the zeros that stand for it: afterwards
+ * kv_heads, embedding_dim, ffn_dim and both init_std are what the model is built with. A model
+ * resolves the options it is made of; whoever asks something about options resolves them first. */
+void rt_roformer_resolve(rt_roformer_options *o);
+
 #endif

@@ -338,13 +338,8 @@ static rt_status list_parameters(rt_roformer **model_new, const rt_roformer_opti
     if (!m)
         return rt_out_of_memory("a model");
     m->options = *options;
-    if (!m->options.kv_heads)
-        m->options.kv_heads = options->heads;
-    if (!m->options.embedding_dim)
-        m->options.embedding_dim = options->dim;
-    if (!m->options.ffn_dim)
-        m->options.ffn_dim = 4 * options->dim;
-    m->parameters.init_std = options->init_std;
+    rt_roformer_resolve(&m->options);
+    m->parameters.init_std = m->options.init_std;
     m->layers = rt_alloc((size_t)options->layers, sizeof *m->layers);
     if (m->layers) {
         add_encoder(m);

@@ -90,7 +90,7 @@ static void check_head(rules r)
         rt_rule_broken(r.to, RT_OPTIONS("model.head", "model.labels"),
                        "a sequence or token head needs at least one label; got %d", r.o->labels);
     if (r.o->kind == RT_KIND_DECODER && r.o->head == RT_HEAD_LM && r.o->tie_embeddings &&
-        r.o->embedding_dim && r.o->embedding_dim != r.o->dim)
+        r.o->embedding_dim != r.o->dim)
         rt_rule_broken(r.to,
                        RT_OPTIONS("model.kind", "model.tie_embeddings", "model.embedding_dim",
                                   "model.dim"),
@@ -238,7 +238,7 @@ static void check_every(rules r)
 /* Some queries share their keys, and not all keys are visible. */
 static void check_sharing(rules r)
 {
-    const int kv_heads = r.o->kv_heads ? r.o->kv_heads : r.o->heads;
+    const int kv_heads = r.o->kv_heads;
     const bool linear = r.o->attention != RT_ATTENTION_SOFTMAX;
     if (r.o->heads % kv_heads)
         rt_rule_broken(r.to, RT_OPTIONS("model.kv_heads", "model.heads"),
@@ -282,12 +282,14 @@ static void check_theta(rules r)
 
 void rt_roformer_rules(const rt_roformer_options *o, rt_rule_listener *tell, void *context)
 {
-    const rules r = {o, {tell, context}};
+    rt_roformer_options resolved = *o;
+    const rules r = {&resolved, {tell, context}};
     const bool sizes = has_sizes(r), choices = has_choices(r), counts = has_counts(r);
     if (!sizes || !choices || !counts)
         return;
-    check_head(r);
     check_start(r);
+    rt_roformer_resolve(&resolved);
+    check_head(r);
     check_position(r);
     check_xpos(r);
     check_every(r);

@@ -15,9 +15,7 @@ int rt_roformer_pairs(const rt_roformer_options *o)
 /* Of a layer. */
 static int rows_of(const rt_roformer_options *o)
 {
-    if (o->theta.scope != RT_THETA_HEAD)
-        return 1;
-    return o->kv_heads ? o->kv_heads : o->heads;
+    return o->theta.scope == RT_THETA_HEAD ? o->kv_heads : 1;
 }
 
 rt_tensor *rt_add_theta(rt_roformer *m, const char *prefix)

@@ -94,6 +94,12 @@ static rt_status load_found(rt_config *config, const rt_arguments *arguments, ch
     return status;
 }
 
+/* Whether the model of a checkpoint is used with the configuration that is named beside it. */
+static bool uses_model(const rt_arguments *arguments)
+{
+    return arguments->checkpoint || (arguments->best && arguments->command == RT_COMMAND_DECAY);
+}
+
 /* With `sweep` NULL, a sweep in the file is passed over. */
 static rt_status load_file(rt_config *config, const rt_arguments *arguments, rt_sweep *sweep,
                            char **errors)
@@ -101,6 +107,7 @@ static rt_status load_file(rt_config *config, const rt_arguments *arguments, rt_
     const rt_config_source source = {.path = arguments->config,
                                      .overrides = arguments->overrides,
                                      .override_count = arguments->override_count,
+                                     .at_use = uses_model(arguments),
                                      .find_ancestor = rt_ancestry_find,
                                      .finder = arguments->ancestry,
                                      .sweep = sweep};

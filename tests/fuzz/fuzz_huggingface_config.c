@@ -93,7 +93,7 @@ static void try_folder(const char *folder, const uint8_t *bytes, size_t size)
         abort();
     char *ini = rt_huggingface_ini(there), *errors;
     rt_config loaded;
-    const rt_config_source source = {.path = "import.ini", .text = ini};
+    const rt_config_source source = {.path = "import.ini", .text = ini, .trained = true};
     if (!ini || rt_config_load(&loaded, &source, &errors).code)
         abort();
     rt_free(ini);

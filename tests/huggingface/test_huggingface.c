@@ -292,7 +292,7 @@ START_TEST(the_configuration_of_a_folder_is_one_of_rotor)
         ck_assert_msg(!status.code, "%s", status.message);
         char *ini = rt_huggingface_ini(there);
         ck_assert_ptr_nonnull(ini);
-        const rt_config_source source = {.path = "import.ini", .text = ini};
+        const rt_config_source source = {.path = "import.ini", .text = ini, .trained = true};
         status = rt_config_load(&config, &source, &errors);
         ck_assert_msg(!status.code, "%s: %s\n%s", f.names[i], status.message, ini);
         const rt_roformer_options *o = &there->options, *read = &config.model;

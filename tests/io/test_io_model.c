@@ -52,7 +52,7 @@ static void train(const char *name, const char *overrides)
     expect_exit(w, 0, "$TRAIN64 c.ini --quiet run.name=%s %s", name, overrides);
 }
 
-#define TRAIN_CLASSES() train("classes", "data.task=classify data.file=texts.tsv")
+#define TRAIN_CLASSES() train("classes", "data.task=classify data.vocab=32 data.file=texts.tsv")
 #define CLASSES_FILE    "runs/classes" LATEST
 
 /* ---- what the program says ---- */
@@ -89,7 +89,7 @@ START_TEST(pairs_have_the_probabilities_of_the_program)
 {
     double p[CLASSES], alone[CLASSES];
     rt_row row;
-    train("pairs", "data.task=classify data.file=pairs.tsv");
+    train("pairs", "data.task=classify data.vocab=32 data.file=pairs.tsv");
     rt_model *model = open_model("runs/pairs" LATEST);
     expect_exit(w, 0,
                 "$TRAIN64 --checkpoint runs/pairs" LATEST " --predict \"$(printf 'ab\\txc')\"");
@@ -111,7 +111,7 @@ START_TEST(tokens_have_the_probabilities_of_the_program)
     char printed[LINE_SIZE] = "";
     double p[CLASSES];
     rt_row row;
-    train("tags", "data.task=tag data.file=tags.tsv");
+    train("tags", "data.task=tag data.vocab=32 data.file=tags.tsv");
     rt_model *model = open_model("runs/tags" LATEST);
     expect_exit(w, 0, "$TRAIN64 --checkpoint runs/tags" LATEST " --predict 'xab  c d'");
     expect_ok(rt_model_encode(model, "xab  c d", NULL, &row));
@@ -147,7 +147,7 @@ START_TEST(a_mask_is_a_token_whose_logits_are_the_program_s)
     static const int32_t ids[] = {1, A, 2, A + 1};
     char line[LINE_SIZE], wanted[LINE_SIZE];
     rt_row row;
-    train("text", "data.task=text data.file=plain.txt");
+    train("text", "data.task=text data.vocab=32 data.file=plain.txt");
     rt_model *model = open_model("runs/text" LATEST);
     ck_assert_ptr_null(model->labels);
     expect_exit(w, 0, "$TRAIN64 --checkpoint runs/text" LATEST " --predict 'a[MASK]b'");
@@ -259,7 +259,7 @@ END_TEST
 START_TEST(what_is_cut_or_unknown_is_told)
 {
     rt_row row;
-    train("chars", "data.task=classify data.file=texts.tsv data.level=char");
+    train("chars", "data.task=classify data.vocab=32 data.file=texts.tsv data.level=char");
     rt_model *model = open_model("runs/chars" LATEST);
     expect_ok(rt_model_encode(model, "ab", NULL, &row));
     ck_assert(!row.cut && !row.unknown.count && row.length == 4);
@@ -432,7 +432,7 @@ static void forge(const rt_model *model, const char *from, const char *to)
 static const struct {
     const char *from, *to, *part;
 } forgeries[] = {
-    {"\nffn_dim = 0", "\nffn_dim = 1000000", "forged.h5: the model of its configuration has"},
+    {"\nffn_dim = 64", "\nffn_dim = 1000000", "forged.h5: the model of its configuration has"},
     {"\ndim = 16", "\ndim = 1000000", "forged.h5"},
     {"\nlayers = 1", "\nlayers = 1000", "forged.h5: the model of its configuration has"},
     {"\ndim = 16", "\ndim = 17", "forged.h5"},

@@ -218,6 +218,7 @@ START_TEST(layers_without_positions_have_no_theta)
     o.layers = 5;
     o.position.every = 3;
     o.theta = (rt_theta_options){.learn = true, .scope = scope};
+    rt_roformer_resolve(&o);
     rt_roformer *own = make(&o);
     ck_assert_uint_eq(rt_roformer_theta_count(&o), (size_t)(4 * rows * 4));
     ck_assert_ptr_null(own->layers[2].theta);

@@ -268,9 +268,9 @@ START_TEST(a_cache_holds_at_most_the_bytes_that_are_foreseen)
     enum { MODELS = sizeof models / sizeof *models };
     const int at_once = most_at_once[_i / MODELS];
     const bool linear = _i % MODELS == MODELS - 1;
-    const rt_roformer_options o =
-        options_of(models + _i % MODELS, RT_KIND_DECODER,
-                   linear ? RT_ATTENTION_LINEAR_ELU : RT_ATTENTION_SOFTMAX);
+    rt_roformer_options o = options_of(models + _i % MODELS, RT_KIND_DECODER,
+                                       linear ? RT_ATTENTION_LINEAR_ELU : RT_ATTENTION_SOFTMAX);
+    rt_roformer_resolve(&o);
     int32_t ids[T];
     rt_kv_cache cache, *const caches[] = {&cache};
     rt_roformer *m = make(&o);
@@ -426,7 +426,8 @@ END_TEST
 START_TEST(keys_are_kept_where_nothing_is_recorded)
 {
     const row r = {"rope", {.position = {ROPE}}};
-    const rt_roformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    rt_roformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    rt_roformer_resolve(&o);
     const uint8_t mask[3] = {1, 1, 1};
     const int32_t ids[6] = {0};
     rt_kv_cache cache;

@@ -161,14 +161,38 @@ static const example contradictions[] = {
      "theta.ini:3: position.max_len = 31 is shorter than the longest sequence, 32 tokens\n"},
     {"[position]\nkind = learned\nmax_len = 32\n[train]\neval_lengths = 16,64\n",
      "theta.ini:5: position.max_len = 32 is shorter than the longest sequence, 64 tokens\n"},
-    {"[position]\nkind = alibi\nscaling = ntk\n",
-     "theta.ini:3: position.scaling needs position.kind = rope; got alibi\n"},
-    {"[position]\nfrequencies = linear\nscaling = yarn\n",
-     "theta.ini:3: position.scaling: yarn scales geometric frequencies only\n"},
-    {"[model]\ndim = 8\n[position]\nscaling = ntk\n",
-     "theta.ini:4: position.scaling: ntk needs at least two rotated pairs; got 1\n"},
+    {"[position]\nscale = 2\nkind = alibi\nscaling = ntk\n",
+     "theta.ini:4: position.scaling needs position.kind = rope; got alibi\n"},
+    {"[position]\nscale = 2\nfrequencies = linear\nscaling = yarn\n",
+     "theta.ini:4: position.scaling: yarn scales geometric frequencies only\n"},
+    {"[model]\ndim = 8\n[position]\nscale = 2\nscaling = ntk\n",
+     "theta.ini:5: position.scaling: ntk needs at least two rotated pairs; got 1\n"},
     {"[theta]\ninit = uniform\n",
-     "theta.ini:2: theta.init is for a theta that is learned: theta.learn = yes\n"},
+     "theta.ini:2: theta.init = uniform has no effect: it needs theta.learn = yes\n"},
+    {"[theta]\ninit_from = a.csv\n",
+     "theta.ini:2: theta.init_from has no effect: it needs theta.learn = yes\n"},
+    {"[theta]\ninit = uniform\ninit_sigma = 0.7\nlearn = yes\n",
+     "theta.ini:3: theta.init_sigma = 0.7 has no effect: it needs theta.init = perturbed\n"},
+    {"[theta]\ncheck = near\n",
+     "theta.ini:2: theta.check = near has no effect: it needs theta.learn = yes\n"},
+    {"[position]\nscale = 4\n",
+     "theta.ini:2: position.scale = 4 has no effect: it needs position.scaling other than none\n"},
+    {"[position]\nscaling = linear\n",
+     "theta.ini:2: position.scaling = linear has no effect: it needs position.scale above 1, or "
+     "position.scaling = dynamic or longrope, or position.attention_factor above 0\n"},
+    {"[train]\nfreeze = theta\n",
+     "theta.ini:2: train.freeze = theta has no effect: it needs theta.learn = yes\n"},
+    {"[train]\nmin_delta = 0.1\n",
+     "theta.ini:2: train.min_delta = 0.1 has no effect: it needs train.patience above 0\n"},
+    {"[data]\ntask = text\nfile = /a\neval_file = /b\neval_fraction = 0.2\n",
+     "theta.ini:5: data.eval_fraction = 0.2 has no effect: it needs data.task = text, tokens, "
+     "classify or tag and no data.eval_file\n"},
+    {"[data]\ntask = text\nfile = /a\n[model]\nkind = decoder\n[data]\nobjective = mlm\n",
+     "theta.ini:7: data.objective = mlm needs model.causal = no: a causal model sees one side of "
+     "what is masked; it learns data.objective = lm\n"},
+    {"[data]\ntask = period\n[model]\ncausal = yes\n",
+     "theta.ini:4: data.objective = mlm needs model.causal = no: a causal model sees one side of "
+     "what is masked; it learns data.objective = lm\n"},
     {"[data]\ntask = order\n[model]\ncausal = yes\n",
      "theta.ini:4: data.task = order is answered at the first token, which sees nothing else with "
      "model.causal = yes\n"},
@@ -181,10 +205,10 @@ static const example contradictions[] = {
      "with data.length 16; got 20\n"},
     {"[data]\ntask = text\n", "theta.ini:2: data.file is required for data.task = text\n"},
     {"[data]\ntask = text\nfile = a\nvocab_file = b\nvocab = 9\n",
-     "theta.ini:4: data.vocab_file is for data.level = char, wordpiece or bpe: level byte has all "
-     "bytes "
-     "as its "
-     "vocabulary\n"},
+     "theta.ini:5: data.vocab = 9 has no effect: it needs data.task other than text, classify or "
+     "tag\n"
+     "theta.ini:4: data.vocab_file has no effect: it needs data.task = text, classify or tag "
+     "and data.level other than byte\n"},
     {"[data]\nvocab = 5\n",
      "theta.ini:2: data.vocab must be a whole number from 6 to 1000000; got '5'\n"},
     {"[data]\ndistance = 31\ntask = shift\n",

@@ -86,7 +86,7 @@ START_TEST(data_files_are_relative_to_the_file_that_names_them)
     rt_config config;
     char expected[3 * 4096];
     static const char text[] =
-        "[data]\nfile = a.txt, ./sub/../b.txt , ../../../../c.txt, ../d,/e\n";
+        "[data]\ntask = text\nfile = a.txt, ./sub/../b.txt , ../../../../c.txt, ../d,/e\n";
     char *errors = load(&config, write_file(text, sizeof text - 1), NULL, NULL);
     ck_assert_msg(!errors, "%s", errors);
     const char *here = real_scratch();
@@ -102,7 +102,7 @@ START_TEST(data_file_of_the_command_line_is_relative_to_the_working_directory)
     rt_config config;
     char here[4096];
     char expected[4200];
-    char *errors = load(&config, write_file("", 0), NULL, OVERRIDES("data.file=a.txt"));
+    char *errors = load(&config, write_file("", 0), NULL, OVERRIDES("data.task=text", "data.file=a.txt"));
     ck_assert_ptr_null(errors);
     ck_assert_ptr_nonnull(getcwd(here, sizeof here));
     snprintf(expected, sizeof expected, "%s/a.txt", here);
@@ -154,8 +154,8 @@ END_TEST
 START_TEST(long_list_of_files_survives)
 {
     rt_config config, again;
-    char list[4200] = "[data]\nfile = /first";
-    size_t first = strlen("[data]\nfile = ");
+    char list[4200] = "[data]\ntask = text\nfile = /first";
+    size_t first = strlen("[data]\ntask = text\nfile = ");
     for (int i = 0; strlen(list) < 4000; i++)
         snprintf(list + strlen(list), 64, ",/a folder/#%d;x=[%d]/file", i, i);
     load_sound(&config, list, NULL);

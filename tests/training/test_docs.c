@@ -21,6 +21,21 @@ static const char introduction[] =
     "configuration\n"
     "with every key, as an INI file that reads back, and on stderr where what is no default came "
     "from.\n"
+    "\n"
+    "A key that is set, is not at its default and has no effect in any run that the file describes "
+    "is an\n"
+    "error: the last column says what it needs. Variants of a sweep may inherit keys that count in "
+    "others.\n"
+    "\n"
+    "A zero that stands for what follows from other keys (`model.kv_heads`, "
+    "`position.original_len`,\n"
+    "`train.shards`) is replaced by that when a file is read: `config.ini` of a run and its "
+    "checkpoints hold\n"
+    "what was trained. With `--eval`, `--predict` and `--export` the keys of `[data]` but for its "
+    "units, of\n"
+    "`[train]` and `[run]`, and the checks of `[theta]` can be set for the use; what the model is "
+    "made of\n"
+    "cannot, and stays as it was trained whatever `data.length` is.\n"
     "\n";
 
 static char *read_page(void)

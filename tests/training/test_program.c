@@ -179,8 +179,10 @@ static const refusal refusals[] = {
     {2, "$TRAIN tiny.ini optimizer.learnig_rate=1", "did you mean 'lr'?"},
     {2, "$TRAIN tiny.ini model.heads=3", "model.dim"},
     {2, "$TRAIN --gradcheck tiny.ini", "use train-f64"},
-    {3, "$TRAIN tiny.ini data.task=text data.file=none.txt", "none.txt: No such file or directory"},
-    {3, "$TRAIN tiny.ini --check data.task=text data.file=none.txt", "No such file or directory"},
+    {3, "$TRAIN tiny.ini data.task=text data.vocab=32 data.file=none.txt",
+     "none.txt: No such file or directory"},
+    {3, "$TRAIN tiny.ini --check data.task=text data.vocab=32 data.file=none.txt",
+     "No such file or directory"},
     {4, "$TRAIN tiny.ini --eval", "has no checkpoint"},
     {1, "$TRAIN tiny.ini run.dir=tiny.ini", "Not a directory"},
 };
@@ -294,10 +296,10 @@ START_TEST(parameters_that_are_not_finite_end_the_run)
 {
     expect_exit(w, 5,
                 "$TRAIN tiny.ini train.steps=1 optimizer.lr=1e30 optimizer.clip_norm=0 "
-                "optimizer.schedule=constant");
+                "optimizer.schedule=constant optimizer.schedule_steps=0");
     expect_exit(w, 5,
                 "$TRAIN tiny.ini run.name=b train.steps=1 optimizer.lr=1e38 "
-                "optimizer.clip_norm=0 optimizer.schedule=constant");
+                "optimizer.clip_norm=0 optimizer.schedule=constant optimizer.schedule_steps=0");
     ck_assert(!exists("runs/b/checkpoints/step-00000001.h5"));
 }
 END_TEST

@@ -103,7 +103,8 @@ START_TEST(a_language_model_has_a_perplexity)
     double loss, perplexity, bits;
     char line[LINE_SIZE], unit[16];
     expect_exit(w, 0,
-                "seq 500 >text.txt; " RUN "theta.learn=no data.task=text data.file=text.txt %s",
+                "seq 500 >text.txt; " RUN
+                "theta.learn=no data.task=text data.vocab=32 data.file=text.txt %s",
                 keys[_i]);
     ck_assert_int_eq(sscanf(line_of(w->out, "eval: ", line), "eval: loss %lf", &loss), 1);
     char *page = read_file("runs/tiny/report.html");
@@ -163,7 +164,7 @@ START_TEST(keys_that_were_set_stand_out_and_are_escaped)
                "which put pains thousandfold upon the Achaians. ");
     expect_exit(w, 0,
                 "for i in 1 2 3 4; do cat a*.txt a*.txt a*.txt > b && mv b a*.txt; done; " RUN
-                "train.steps=2 data.task=text 'data.file=a<i>&.txt'");
+                "train.steps=2 data.task=text data.vocab=32 'data.file=a<i>&.txt'");
     char *page = read_file("runs/tiny/report.html");
     expect_text(page, "a&lt;i&gt;&amp;.txt");
     expect_no_text(page, "<i>");

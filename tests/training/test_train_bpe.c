@@ -17,7 +17,8 @@ static void make_files(const char *kind)
 }
 
 #define TEXT                                                                                       \
-    "tiny.ini --quiet theta.learn=no data.task=text data.file=text.txt data.level=bpe "            \
+    "tiny.ini --quiet theta.learn=no data.task=text data.vocab=32 data.file=text.txt "             \
+    "data.level=bpe "                                                                              \
     "optimizer.lr=5e-3 optimizer.schedule_steps=600 train.batch_size=16 model.dim=32 "
 #define LM  TEXT "data.objective=lm model.causal=yes "
 #define BPE "data.vocab_file=v.json "
@@ -135,7 +136,8 @@ START_TEST(labelled_texts_have_the_tokens_around_them)
     expect_exit(w, 0,
                 "printf 'text\\tlabel\\n' >a.tsv; for i in $(seq 20); do printf "
                 "'the wheel %%d\\tx\\nround and\\ty\\n' $i; done >>a.tsv; $TRAIN tiny.ini --quiet "
-                "data.task=classify data.file=a.tsv data.level=bpe " BPE "train.steps=80 "
+                "data.task=classify data.vocab=32 data.file=a.tsv data.level=bpe " BPE
+                "train.steps=80 "
                 "train.batch_size=8");
     expect_exit(w, 0, "$TRAIN --quiet --checkpoint runs/tiny --predict 'the wheel 7'");
     ck_assert_msg(!strncmp(w->out, "x\t", 2), "%s", w->out);
@@ -152,10 +154,13 @@ static const refusal refusals[] = {
      "data.objective = mlm needs a token that hides others, such as <mask>; the vocabulary has no "
      "such special token"},
     {2, "gpt2", TEXT, "data.vocab_file must name a tokenizer.json for data.level = bpe"},
-    {2, "gpt2", LM BPE "data.lowercase=yes", "data.lowercase is for data.level = wordpiece"},
-    {2, "gpt2", "tiny.ini data.task=text data.file=text.txt " BPE,
-     "data.vocab_file is for data.level = char, wordpiece or bpe: level byte has all bytes as its "
-     "vocabulary"},
+    {2, "gpt2", LM BPE "data.lowercase=yes",
+     "data.lowercase = yes has no effect: it needs data.task = text, classify or tag and "
+     "data.level "
+     "= wordpiece"},
+    {2, "gpt2", "tiny.ini data.task=text data.vocab=32 data.file=text.txt " BPE,
+     "data.vocab_file has no effect: it needs data.task = text, classify or tag and "
+     "data.level other than byte"},
     {3, "gpt2", LM "data.vocab_file=text.txt", "text.txt:1: it is not as JSON must be: "},
     {3, "gpt2", LM "data.vocab_file=none.json",
      "none.json: No such file or directory (data.vocab_file)"},

@@ -108,11 +108,12 @@ START_TEST(the_page_has_every_column_that_runs_write)
                      "--quiet --resume train.steps=40 optimizer.schedule_steps=40");
     expect_exit(w, 0,
                 "yes 'a line' | head -c 4000 >text.txt; " TINY
-                "run.name=text theta.learn=no data.task=text data.file=text.txt data.objective=lm "
+                "run.name=text theta.learn=no data.task=text data.vocab=32 data.file=text.txt "
+                "data.objective=lm "
                 "model.causal=yes train.eval_every=5 train.patience=2");
     expect_exit(w, 0,
                 "printf 'text\\tlabel\\na\\tb\\nc\\td\\n' >rows.tsv; " TINY
-                "run.name=rows theta.learn=no data.task=classify data.file=rows.tsv "
+                "run.name=rows theta.learn=no data.task=classify data.vocab=32 data.file=rows.tsv "
                 "data.eval_fraction=0");
     expect_exit(w, 0,
                 "$TRAIN tiny.ini --quiet run.name=diverged optimizer.lr=10 "

@@ -203,8 +203,8 @@ START_TEST(a_start_that_does_not_fit_is_refused_before_the_first_step)
         {"model.ffn=swiglu", "  model.ffn = swiglu (command line); the model has plain\n"},
         {"model.bias=no", "  model.bias = no (command line); the model has yes\n"},
         {"model.heads=4", "  model.heads = 4 (command line); the model has 2\n"},
-        {"model.kv_heads=1", "  model.kv_heads = 1 (command line); the model has 0\n"},
-        {"model.embedding_dim=8", "  model.embedding_dim = 8 (command line); the model has 0\n"},
+        {"model.kv_heads=1", "  model.kv_heads = 1 (command line); the model has 2\n"},
+        {"model.embedding_dim=8", "  model.embedding_dim = 8 (command line); the model has 16\n"},
         {"model.ffn_dim=8", "  model.ffn_dim = 8 (command line); the model has "},
         {"position.kind=t5 theta.learn=no",
          "  position.kind = t5 (command line); the model has rope"},
@@ -229,10 +229,11 @@ START_TEST(a_causal_language_model_learns_a_text)
     expect_exit(w, 0,
                 "for i in $(seq 300); do echo 'the law of the rotor is \xce\xb8 = ln \xce\xbb.'; "
                 "done >text.txt");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet theta.learn=no data.task=text data.file=text.txt "
-                "data.level=char data.objective=lm model.causal=yes train.steps=200 "
-                "optimizer.lr=5e-3 optimizer.schedule_steps=200");
+    expect_exit(
+        w, 0,
+        "$TRAIN tiny.ini --quiet theta.learn=no data.task=text data.vocab=32 data.file=text.txt "
+        "data.level=char data.objective=lm model.causal=yes train.steps=200 "
+        "optimizer.lr=5e-3 optimizer.schedule_steps=200");
     expect_number(after(w->out, "eval: loss "), 0, 1.0); /* guessing costs ln 20 = 3 */
 }
 END_TEST

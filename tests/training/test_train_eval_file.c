@@ -46,7 +46,7 @@ START_TEST(token_ids_are_evaluated_on_their_own_data_set)
                 "seq 300 | awk '{ print 4 + $1 %% 6 }' >ids.txt; seq 90 | awk '{ print 4 + $1 %% 3 "
                 "}' >eval.txt; h5import ids.txt -d 300 -p /train -t TEXTIN -s 32 eval.txt -d 90 -p "
                 "/valid -t TEXTIN -s 32 -o sub/ids.h5");
-    const char *tokens = TEXT "data.task=tokens data.file=sub/ids.h5:/train "
+    const char *tokens = TEXT "data.task=tokens data.level=byte data.file=sub/ids.h5:/train "
                               "data.eval_file=sub/ids.h5:/valid train.eval_batches=0";
     expect_exit(w, 0, "$TRAIN %s data.vocab=10", tokens);
     expect_text(w->out, "(8 sequences, ");
@@ -55,7 +55,8 @@ START_TEST(token_ids_are_evaluated_on_their_own_data_set)
     expect_exit(w, 3, "$TRAIN %s data.vocab=6 --overwrite", tokens);
     expect_text(w->err, "/sub/ids.h5:/train: data.file must hold ids from 0 to 5");
     expect_exit(w, 3,
-                "$TRAIN " TEXT "run.name=other data.task=tokens data.file=sub/ids.h5:/valid "
+                "$TRAIN " TEXT
+                "run.name=other data.task=tokens data.level=byte data.file=sub/ids.h5:/valid "
                 "data.vocab=7 data.eval_file=sub/ids.h5:/train");
     expect_text(w->err, "/sub/ids.h5:/train: data.eval_file must hold ids from 0 to 6");
     ck_assert(!exists("runs/other"));
@@ -82,7 +83,7 @@ START_TEST(what_cannot_be_evaluated_is_refused_before_anything_is_created)
         {2, "sub/one.txt,,sub/two.txt", "data.eval_file must name a file; got an empty name\n"},
         {2, "sub/one.txt data.task=tokens data.file=a.h5:/b",
          "data.eval_file must name a file and a data set for tokens, as in ids.h5:/train; got '"},
-        {2, "sub/one.txt data.task=classify data.file=a.tsv",
+        {2, "sub/one.txt data.task=classify data.vocab=32 data.file=a.tsv",
          "data.eval_file must name a table for classify, FILE.tsv or FILE.csv; got '"},
     };
     expect_exit(w, 0, "touch sub/empty.txt; yes abcd | head -20 | tr -d '\\n' >sub/letters.txt");

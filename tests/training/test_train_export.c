@@ -143,9 +143,14 @@ END_TEST
 static const struct {
     const char *task;
     int length;
-} lengths[] = {
-    {"copy", 4},  {"copy", 7},  {"shift data.distance=1", 3}, {"recall", 6},
-    {"order", 3}, {"order", 8}, {"text data.file=a.txt", 2},  {"text data.file=a.txt", 5}};
+} lengths[] = {{"copy", 4},
+               {"copy", 7},
+               {"shift data.distance=1", 3},
+               {"recall", 6},
+               {"order", 3},
+               {"order", 8},
+               {"text data.vocab=32 data.file=a.txt", 2},
+               {"text data.vocab=32 data.file=a.txt", 5}};
 
 START_TEST(a_length_of_any_training_comes_back)
 {

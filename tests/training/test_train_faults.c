@@ -122,9 +122,10 @@ END_TEST
 
 START_TEST(missing_data_creates_nothing_even_for_resume)
 {
-    expect_exit(w, 3, "$TRAIN tiny.ini --resume data.task=text data.file=absent.txt");
+    expect_exit(w, 3, "$TRAIN tiny.ini --resume data.task=text data.vocab=32 data.file=absent.txt");
     expect_text(w->err, "absent.txt: No such file or directory (data.file)\n");
-    expect_exit(w, 3, ": >empty.txt; $TRAIN tiny.ini data.task=text data.file=empty.txt");
+    expect_exit(w, 3,
+                ": >empty.txt; $TRAIN tiny.ini data.task=text data.vocab=32 data.file=empty.txt");
     expect_text(w->err, "empty.txt");
     ck_assert(!exists("runs"));
 }
@@ -133,11 +134,11 @@ END_TEST
 /* HDF5 itself crashes on these two; and a checksum can be forged. */
 START_TEST(a_file_that_hdf5_crashes_on_ends_like_any_damaged_one)
 {
-    static const char *const commands[] = {
-        "$TRAIN --eval tiny.ini --checkpoint crash.h5",
-        "$TRAIN --decay tiny.ini --checkpoint crash.h5",
-        "$TRAIN --predict x tiny.ini data.task=text data.file=tiny.ini --checkpoint crash.h5",
-        "$TRAIN tiny.ini --quiet train.init_from=crash.h5"};
+    static const char *const commands[] = {"$TRAIN --eval tiny.ini --checkpoint crash.h5",
+                                           "$TRAIN --decay tiny.ini --checkpoint crash.h5",
+                                           "$TRAIN --predict x tiny.ini data.task=text "
+                                           "data.vocab=32 data.file=tiny.ini --checkpoint crash.h5",
+                                           "$TRAIN tiny.ini --quiet train.init_from=crash.h5"};
     static unsigned char bytes[1 << 16];
     FILE *file = fopen(TEST_SOURCES "/fuzz/corpus/checkpoint/crash", "rb");
     const size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;

@@ -33,11 +33,13 @@ START_TEST(the_command_line_changes_what_can_be_changed)
     expect_exit(w, 0, "$TRAIN tiny.ini run.name=mine model.dim=24 train.steps=20");
     expect_exit(w, 0, "$TRAIN tiny.ini run.name=mine --eval train.eval_batches=1");
     expect_text(w->out, "(8 sequences, 40 labels)");
-    expect_exit(w, 4, "$TRAIN tiny.ini run.name=mine --eval model.dim=16");
-    expect_text(w->err, "head_dim is 12 in the checkpoint, 8 in the configuration");
+    expect_exit(w, 2, "$TRAIN tiny.ini run.name=mine --eval model.dim=16");
+    expect_text(w->err,
+                "command line: model.dim = 16 cannot be changed here: the trained model has 24\n");
     expect_exit(w, 2, "$TRAIN tiny.ini run.name=mine --eval model.heads=4 model.dim=30");
     expect_exit(w, 2, "$TRAIN --checkpoint runs/mine --eval model.heads=5");
-    expect_text(w->err, "command line: model.dim = 24 is not divisible by model.heads = 5\n");
+    expect_text(w->err,
+                "command line: model.heads = 5 cannot be changed here: the trained model has 2\n");
 }
 END_TEST
 
@@ -186,6 +188,48 @@ START_TEST(what_adam_used_is_that_of_the_training)
 }
 END_TEST
 
+/* Theta of another length would be that of no scaling. */
+START_TEST(a_model_stays_as_it_was_trained_at_any_length)
+{
+    static const char run[] = "$TRAIN tiny.ini --quiet theta.learn=no model.kind=decoder "
+                              "train.steps=2 optimizer.schedule_steps=2 ";
+    char trained[LINE_SIZE], again[LINE_SIZE];
+    expect_exit(w, 0, "%s position.scaling=yarn position.scale=2", run);
+
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --print-config data.length=48 | grep _len");
+    expect_text(w->out, "original_len = 12\n");
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --export out data.length=48");
+    expect_exit(w, 0, "grep original_max_position_embeddings out/config.json");
+    expect_text(w->out, ": 12");
+    expect_exit(w, 0, "%s run.name=l position.kind=learned", run);
+    expect_exit(w, 0, "$TRAIN runs/l/config.ini --eval data.length=8");
+    line_of(w->out, "eval: ", trained);
+    expect_exit(w, 2, "$TRAIN runs/l/config.ini --eval data.length=13");
+    expect_text(w->err, "position.max_len = 12 is shorter than the longest sequence, 13 tokens\n");
+    expect_exit(w, 0, "$TRAIN runs/l/config.ini --checkpoint runs/l --eval data.length=8");
+    ck_assert_str_eq(line_of(w->out, "eval: ", again), trained);
+    expect_exit(w, 2, "%s --resume run.name=l position.kind=learned data.length=8", run);
+    expect_text(w->err, "another configuration:\ndata.length: the run has '12', now it is '8'\n");
+    expect_no_text(w->err, "max_len");
+}
+END_TEST
+
+/* As an earlier program wrote it: every key, and zeros. */
+START_TEST(a_configuration_with_every_key_is_that_run_still)
+{
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet theta.learn=no train.steps=2 optimizer.schedule_steps=2");
+    expect_exit(
+        w, 0,
+        "cd runs/tiny; sed -i -e 's/^shards = .*/shards = 0/' -e 's/^ffn_dim = .*/ffn_dim = "
+        "0/' -e 's/^length = 12/&\\ndistance = 5/' config.ini; printf "
+        "'[position]\\nscale = 3\\n[theta]\\nscope = head\\n' >>config.ini");
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval --quiet");
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --resume --quiet train.steps=3");
+    expect_exit(w, 0, "cp runs/tiny/config.ini new.ini; $TRAIN new.ini --check");
+}
+END_TEST
+
 START_TEST(what_is_not_there_is_refused)
 {
     static const struct {
@@ -224,8 +268,9 @@ END_TEST
 
 START_TEST(a_prediction_says_what_makes_it)
 {
-    const char *lm = "tiny.ini theta.learn=no data.task=text data.file=text.txt data.objective=lm "
-                     "model.causal=yes";
+    const char *lm =
+        "tiny.ini theta.learn=no data.task=text data.vocab=32 data.file=text.txt data.objective=lm "
+        "model.causal=yes";
     expect_exit(w, 0, "seq 500 >text.txt; $TRAIN %s train.steps=1", lm);
     expect_exit(w, 0, "$TRAIN %s --predict 12 --tokens 3", lm);
     expect_text(w->err, "train: checkpoint: runs/tiny/checkpoints/step-00000001.h5, step 1\n");
@@ -251,6 +296,8 @@ int main(void)
     tcase_add_loop_test(tests, a_checkpoint_knows_its_configuration, 0, 4);
     tcase_add_test(tests, the_best_is_that_of_the_best_evaluation);
     tcase_add_test(tests, what_adam_used_is_that_of_the_training);
+    tcase_add_test(tests, a_model_stays_as_it_was_trained_at_any_length);
+    tcase_add_test(tests, a_configuration_with_every_key_is_that_run_still);
     tcase_add_loop_test(tests, what_is_not_there_is_refused, 0, refusals);
     tcase_add_test(tests, a_run_that_was_never_evaluated_has_no_best);
     tcase_add_test(tests, a_prediction_says_what_makes_it);

@@ -24,10 +24,10 @@ static void enter_with_files(void)
 }
 
 #define CLASSIFY "c.ini "
-#define TAG      CLASSIFY "data.task=tag data.file=t.tsv "
+#define TAG      CLASSIFY "data.task=tag data.vocab=32 data.file=t.tsv "
 #define LEARNED  "theta.learn=yes theta.scope=head "
 #define LM                                                                                         \
-    CLASSIFY "data.task=text data.file=text.txt data.objective=lm model.causal=yes "               \
+    CLASSIFY "data.task=text data.vocab=32 data.file=text.txt data.objective=lm model.causal=yes " \
              "train.init_from=$HF/causal_lm/hf "
 
 /* The line of an evaluation, from the loss on. */

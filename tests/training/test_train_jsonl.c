@@ -10,7 +10,7 @@
 enum { MOST = 16 };
 
 #define TINY "tiny.ini --quiet theta.learn=no train.steps=20 optimizer.schedule_steps=20 "
-#define TEXT TINY "data.task=text data.file=text.txt "
+#define TEXT TINY "data.task=text data.vocab=32 data.file=text.txt "
 #define LM   TEXT "data.objective=lm model.causal=yes "
 #define USE  "$TRAIN runs/tiny/config.ini --quiet --predict "
 
@@ -198,7 +198,7 @@ START_TEST(a_text_has_the_probability_of_every_label)
         w, 0,
         "printf 'text\\tlabel\\n' >rows.tsv; for i in $(seq 20); do printf 'good %%d\\tyes\\n"
         "bad %%d\\tno\\nodd %%d\\ta \"quoted\" one\\n' $i $i $i; done >>rows.tsv; "
-        "$TRAIN " TINY "data.task=classify data.file=rows.tsv data.length=16");
+        "$TRAIN " TINY "data.task=classify data.vocab=32 data.file=rows.tsv data.length=16");
     expect_exit(w, 0, "printf 'good 3\\nb \"a\" d\\n' | " USE "- --jsonl");
     parse("text label probability probabilities");
     ck_assert_int_eq(count, 2);
@@ -227,7 +227,7 @@ START_TEST(every_word_has_its_label)
     char plain[256] = "";
     expect_exit(w, 0,
                 "for i in $(seq 20); do printf 'good\\tyes\\nbad\\tno\\n\\n'; done >words.txt; "
-                "$TRAIN " TINY "data.task=tag data.file=words.txt data.length=16");
+                "$TRAIN " TINY "data.task=tag data.vocab=32 data.file=words.txt data.length=16");
     expect_exit(w, 0, USE "'good  \"bad\" x' --jsonl");
     parse("text words");
     ck_assert_str_eq(string(answers[0], "text"), "good  \"bad\" x");

@@ -31,7 +31,7 @@ static void enter_with_files(void)
 }
 
 #define CLASSIFY "sub/c.ini --quiet "
-#define TAG      CLASSIFY "data.task=tag data.file=sub/tags.tsv data.eval_file= "
+#define TAG      CLASSIFY "data.task=tag data.vocab=32 data.file=sub/tags.tsv data.eval_file= "
 
 /* ---- what is learned ---- */
 

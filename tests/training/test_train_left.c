@@ -3,7 +3,7 @@
 
 #include "train_program.h"
 
-#define TEXT "$TRAIN tiny.ini --quiet data.task=text data.file=a.txt run.log_every=5 "
+#define TEXT "$TRAIN tiny.ini --quiet data.task=text data.vocab=32 data.file=a.txt run.log_every=5 "
 
 static void write_text(void)
 {

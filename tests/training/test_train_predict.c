@@ -11,7 +11,8 @@ static void make_text(void)
 }
 
 #define LANGUAGE_OF                                                                                \
-    "tiny.ini --quiet theta.learn=no data.task=text data.file=text.txt data.level=char "
+    "tiny.ini --quiet theta.learn=no data.task=text data.vocab=32 data.file=text.txt "             \
+    "data.level=char "
 
 #define LANGUAGE_FOR(steps)                                                                        \
     LANGUAGE_OF                                                                                    \
@@ -280,7 +281,8 @@ START_TEST(a_text_ends_where_xpos_does)
 END_TEST
 
 #define BYTES                                                                                      \
-    "tiny.ini --quiet theta.learn=no data.task=text data.file=text.txt data.level=byte "           \
+    "tiny.ini --quiet theta.learn=no data.task=text data.vocab=32 data.file=text.txt "             \
+    "data.level=byte "                                                                             \
     "model.dim=32 optimizer.lr=5e-3 optimizer.schedule_steps=200 train.batch_size=16 "             \
     "data.objective=lm model.causal=yes "
 

@@ -31,9 +31,11 @@ START_TEST(an_option_without_effect_is_refused)
         w, 0,
         "yes 'a line' | head -c 4000 >text.txt; printf 'text\tlabel\na\tb\nc\td\n' >t.tsv; "
         "export S='tiny.ini --quiet theta.learn=no train.steps=1 optimizer.schedule_steps=1'; "
-        "$TRAIN $S run.name=lm data.task=text data.file=text.txt data.objective=lm "
-        "model.causal=yes && $TRAIN $S run.name=mlm data.task=text data.file=text.txt && "
-        "$TRAIN $S run.name=label data.task=classify data.file=t.tsv data.eval_fraction=0");
+        "$TRAIN $S run.name=lm data.task=text data.vocab=32 data.file=text.txt data.objective=lm "
+        "model.causal=yes && $TRAIN $S run.name=mlm data.task=text data.vocab=32 "
+        "data.file=text.txt && "
+        "$TRAIN $S run.name=label data.task=classify data.vocab=32 data.file=t.tsv "
+        "data.eval_fraction=0");
     for (size_t i = 0; i < sizeof of_all / sizeof *of_all; i++) {
         expect_exit(w, 2, "$TRAIN --checkpoint runs/label --predict a %s", of_all[i]);
         expect_text(w->err, " has no effect with data.task = classify, whose labels are not "
@@ -286,11 +288,16 @@ static const struct {
     const char *setting;
     const char *in_float;
 } coarse[] = {
-    {"optimizer.eps=1e-60", "0"},          {"model.norm_eps=1e-50", "0"},
-    {"optimizer.lr=1e39", "inf"},          {"theta.lr_scale=1e300", "inf"},
-    {"optimizer.beta2=0.9999999999", "1"}, {"model.dropout=0.99999999999", "1"},
-    {"position.base=1.00000000001", "1"},  {"optimizer.lr=1e-60", "0"},
-    {"model.init_std=1e-60", "0"},         {"position.init_std=1e-60", "0"},
+    {"optimizer.eps=1e-60", "0"},
+    {"model.norm_eps=1e-50", "0"},
+    {"optimizer.lr=1e39", "inf"},
+    {"theta.lr_scale=1e300", "inf"},
+    {"optimizer.beta2=0.9999999999", "1"},
+    {"model.dropout=0.99999999999", "1"},
+    {"position.base=1.00000000001", "1"},
+    {"optimizer.lr=1e-60", "0"},
+    {"model.init_std=1e-60", "0"},
+    {"position.init_std=1e-60 position.kind=t5 theta.learn=no", "0"},
 };
 
 START_TEST(what_is_another_number_in_the_precision_of_the_build_is_refused)
@@ -323,10 +330,11 @@ static void refused_alike(int code, const char *arguments, const char *message)
 START_TEST(what_training_refuses_check_refuses_alike)
 {
     ck_assert_int_eq(shell(w, "yes 'a line of text' | head -c 4000 >text.txt"), 0);
-    refused_alike(3, "data.task=text data.file=text.txt train.eval_lengths=500",
+    refused_alike(3, "data.task=text data.vocab=32 data.file=text.txt train.eval_lengths=500",
                   "text.txt: the part for evaluation is shorter than the 500 tokens of "
                   "train.eval_lengths\n");
-    refused_alike(3, "data.task=text data.file=absent.txt", "absent.txt: No such file");
+    refused_alike(3, "data.task=text data.vocab=32 data.file=absent.txt",
+                  "absent.txt: No such file");
     refused_alike(2, "train.batch_size=1000000 data.length=1000000",
                   "tiny.ini: a step is too large: 62500 sequences of 1000000 tokens are more than "
                   "2147483647 tokens; ");
@@ -356,9 +364,11 @@ START_TEST(the_runs_of_a_sweep_are_checked_with_their_data)
 {
     ck_assert_int_eq(shell(w, "yes 'a line of text' | head -c 4000 >text.txt"), 0);
     expect_exit(w, 3,
-                "$TRAIN --quiet --check tiny.ini data.task=text sweep.data.file=text.txt,gone");
+                "$TRAIN --quiet --check tiny.ini data.task=text data.vocab=32 "
+                "sweep.data.file=text.txt,gone");
     expect_text(w->err, "gone: No such file or directory (data.file)");
-    expect_exit(w, 3, "$TRAIN --quiet tiny.ini data.task=text sweep.data.file=text.txt,gone");
+    expect_exit(
+        w, 3, "$TRAIN --quiet tiny.ini data.task=text data.vocab=32 sweep.data.file=text.txt,gone");
     expect_text(w->err, "gone: No such file or directory (data.file)");
     expect_exit(w, 2,
                 "$TRAIN --quiet --check tiny.ini sweep.data.length=12,1000000 "

@@ -114,7 +114,7 @@ START_TEST(twenty_stops_leave_no_trace)
 {
     static const int stops[] = {1,  2,  3,  5,  8,  9,  13, 17, 20, 21,
                                 24, 30, 31, 37, 40, 41, 46, 52, 58, 59};
-    const char *options = "--quiet train.shards=4 model.dropout=0.1 data.task=text "
+    const char *options = "--quiet train.shards=4 model.dropout=0.1 data.task=text data.vocab=32 "
                           "data.file=text.txt data.length=12";
     expect_exit(w, 0, "for i in $(seq 25); do echo 'around and around it goes'; done >text.txt");
     expect_exit(w, 0, "$TRAIN tiny.ini run.name=straight %s", options);
@@ -134,7 +134,8 @@ START_TEST(every_optimizer_and_an_untrained_theta_resume_as_well)
         "optimizer.kind=muon optimizer.matrix_lr=0.02",
         "theta.lr_scale=0 optimizer.warmup_steps=30",
         "theta.form=raw optimizer.schedule=linear",
-        "theta.scope=model optimizer.clip_norm=0 optimizer.schedule=constant",
+        "theta.scope=model optimizer.clip_norm=0 optimizer.schedule=constant "
+        "optimizer.schedule_steps=0",
     };
     const char *o = options[_i];
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=straight %s", o);
@@ -296,9 +297,12 @@ END_TEST
 /* Adam could have moved ln theta by the sum of the rates of both schedules. */
 START_TEST(an_extended_run_remembers_the_rates_of_its_past)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet optimizer.schedule=constant train.steps=30");
     expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet --resume optimizer.schedule=constant train.steps=50 "
+                "$TRAIN tiny.ini --quiet optimizer.schedule=constant optimizer.schedule_steps=0 "
+                "train.steps=30");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet --resume optimizer.schedule=constant "
+                "optimizer.schedule_steps=0 train.steps=50 "
                 "optimizer.lr=0.001");
     expect_text(w->out, "used: of the 0.32 that Adam");
     expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval");

@@ -402,6 +402,57 @@ START_TEST(every_run_is_checked_before_the_first_begins)
 }
 END_TEST
 
+/* What counts in one run may be there in all; what counts in none is refused where it stands. */
+START_TEST(a_key_counts_if_one_run_of_the_sweep_needs_it)
+{
+    static const char *const idle[][2] = {
+        {"position.scale=4",
+         "command line: position.scale has no effect in any run of the sweep: it "
+         "needs position.scaling other than none\n"},
+        {"sweep.position.beta_fast=8,9",
+         "command line: [sweep] position.beta_fast has no effect in any run: it needs "
+         "position.scaling = yarn\n"},
+        {"train.min_delta=0.5", "command line: train.min_delta has no effect in any run of the "
+                                "sweep: it needs train.patience above 0\n"}};
+    static const char base[] = "tiny.ini --quiet --check theta.learn=no ";
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+        expect_exit(w, 2, "$TRAIN %s sweep.run.seed=1,2 %s", base, idle[i][0]);
+        ck_assert_str_eq(w->err, idle[i][1]);
+    }
+    expect_exit(w, 0, "$TRAIN %s sweep.position.scaling=none,linear position.scale=4", base);
+    expect_exit(w, 0,
+                "$TRAIN %s sweep.position.scaling=none,yarn position.scale=2 "
+                "sweep.position.beta_fast=8,9",
+                base);
+    expect_exit(w, 0,
+                "cp tiny.ini v.ini; printf '[position]\\nscale = 4\\n[variant a]\\nposition.scaling = "
+                "linear\\n[variant b]\\nposition.base = 500\\n' >>v.ini");
+    expect_exit(w, 0, "$TRAIN v.ini --quiet --check");
+    expect_exit(w, 0, "$TRAIN v.ini --print-config");
+    expect_exit(w, 0, "sed -i 's/position.scaling = linear/theta.init_sigma = 0.1/' v.ini");
+    expect_exit(w, 2, "$TRAIN v.ini --quiet");
+    ck_assert_str_eq(w->err,
+                     "v.ini:20: position.scale has no effect in any run of the sweep: it needs "
+                     "position.scaling other than none\n"
+                     "v.ini: [variant a] theta.init_sigma has no effect in any run: it needs "
+                     "theta.init = perturbed\n");
+    ck_assert(!exists("runs"));
+}
+END_TEST
+
+/* Each run has the length that it was trained at for its original one. */
+START_TEST(runs_of_several_lengths_resolve_each_their_own)
+{
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet theta.learn=no train.steps=1 optimizer.schedule_steps=1 "
+                "position.scaling=dynamic position.scale=2 sweep.data.length=12,16");
+    expect_exit(w, 0, "grep original_len runs/tiny/length=12/config.ini");
+    ck_assert_str_eq(w->out, "original_len = 12\n");
+    expect_exit(w, 0, "grep original_len runs/tiny/length=16/config.ini");
+    ck_assert_str_eq(w->out, "original_len = 16\n");
+}
+END_TEST
+
 int main(void)
 {
     with_reports = true;
@@ -428,5 +479,7 @@ int main(void)
     tcase_add_test(tests, runs_of_other_schedules_are_told);
     tcase_add_test(tests, another_configuration_does_not_take_over_results);
     tcase_add_test(tests, every_run_is_checked_before_the_first_begins);
+    tcase_add_test(tests, a_key_counts_if_one_run_of_the_sweep_needs_it);
+    tcase_add_test(tests, runs_of_several_lengths_resolve_each_their_own);
     return run_suite(suite);
 }

@@ -194,7 +194,7 @@ START_TEST(another_theta_needs_a_model_that_learned_one)
     expect_exit(w, 2, "$TRAIN tiny.ini --theta start");
     expect_text(w->err, "--theta goes with --eval");
     expect_exit(w, 2, "$TRAIN tiny.ini theta.learn=no theta.init_from=theta.csv");
-    expect_text(w->err, "theta.init_from is for a theta that is learned");
+    expect_text(w->err, "theta.init_from has no effect: it needs theta.learn = yes\n");
     expect_exit(w, 2, "$TRAIN tiny.ini theta.init=uniform theta.init_from=theta.csv");
     expect_text(w->err, "theta.init_from and theta.init both say where theta starts");
 }

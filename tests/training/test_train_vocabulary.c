@@ -9,7 +9,7 @@ static void make_texts(void)
     expect_exit(w, 0, "for i in $(seq 20); do echo 'the wheel goes on'; done >second.txt");
 }
 
-#define TEXT   "tiny.ini --quiet theta.learn=no data.task=text model.dropout=0.1 "
+#define TEXT   "tiny.ini --quiet theta.learn=no data.task=text data.vocab=32 model.dropout=0.1 "
 #define FIRST  TEXT "data.file=first.txt "
 #define SECOND TEXT "data.file=second.txt "
 #define CHAR   "data.level=char "
@@ -56,8 +56,9 @@ START_TEST(the_level_must_be_that_of_the_model)
     make_texts();
     expect_exit(w, 0, "$TRAIN " FIRST CHAR);
     expect_exit(w, 2, "$TRAIN " FIRST "data.level=byte --eval");
-    expect_text(w->err, "data.level makes units of bytes; the model has a vocabulary of "
-                        "characters");
+    expect_text(w->err,
+                "command line: data.level = byte cannot be changed here: the trained model has "
+                "char\n");
     expect_exit(w, 2, "$TRAIN " FIRST "data.level=byte run.name=more train.init_from=%s", newest);
     expect_text(w->err, "  data.level = byte (command line); the model has char\n");
     expect_exit(w, 2, "$TRAIN " FIRST "data.level=byte run.name=more train.init_from=%s --check",

@@ -20,7 +20,8 @@ static void make_vocabulary(void)
 /* At this rate a word that is predicted has a probability of 0.9 and more, whatever was rounded on
  * the way; at 5e-3 the last bits decide. */
 #define TEXT                                                                                       \
-    "tiny.ini --quiet theta.learn=no data.task=text data.file=text.txt data.level=wordpiece "      \
+    "tiny.ini --quiet theta.learn=no data.task=text data.vocab=32 data.file=text.txt "             \
+    "data.level=wordpiece "                                                                        \
     "optimizer.lr=2e-3 optimizer.schedule_steps=600 train.batch_size=16 model.dim=32 "
 #define LOWER TEXT "data.vocab_file=v.txt data.lowercase=yes "
 #define LM    LOWER "data.objective=lm model.causal=yes "
@@ -84,12 +85,15 @@ static const refusal refusals[] = {
      ".err2: a vocabulary needs UTF-8; byte 0xff at offset 2 is not"},
     {3, "echo >.err2; $TRAIN --vocab 100 .err2",
      "there is no word of up to 100 characters to make a vocabulary of"},
-    {2, "$TRAIN tiny.ini data.task=text data.file=tiny.ini data.level=wordpiece",
+    {2, "$TRAIN tiny.ini data.task=text data.vocab=32 data.file=tiny.ini data.level=wordpiece",
      "data.vocab_file must name a vocab.txt for data.level = wordpiece; train --vocab makes one"},
-    {2, "$TRAIN tiny.ini data.task=text data.file=tiny.ini data.lowercase=yes --check",
-     "data.lowercase is for data.level = wordpiece"},
+    {2,
+     "$TRAIN tiny.ini data.task=text data.vocab=32 data.file=tiny.ini data.lowercase=yes --check",
+     "data.lowercase = yes has no effect: it needs data.task = text, classify or tag and "
+     "data.level "
+     "= wordpiece"},
     {3,
-     "$TRAIN --vocab 80 tiny.ini | tail -n +2 >.err2; $TRAIN tiny.ini data.task=text "
+     "$TRAIN --vocab 80 tiny.ini | tail -n +2 >.err2; $TRAIN tiny.ini data.task=text data.vocab=32 "
      "data.file=tiny.ini data.level=wordpiece data.vocab_file=.err2",
      ".err2: has no line [PAD]"},
 };

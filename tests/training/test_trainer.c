@@ -2,6 +2,7 @@
 
 #include "config_loading.h"
 
+#include "train/config/resolve.h"
 #include "train/step/batch_loss.h"
 #include "train/step/trainer.h"
 
@@ -78,11 +79,14 @@ START_TEST(the_number_of_shards_follows_from_the_sizes)
         {64, 512, 1, 1},    {64, 32, 64, 64},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        rt_config c = {.data.length = rows[i].length,
-                       .train = {.batch_size = rows[i].batch_size, .shards = rows[i].asked}};
-        ck_assert_msg(rt_shard_count(&c) == rows[i].shards,
+        rt_config c;
+        rt_written_config written = {
+            .keys = {.data.length = rows[i].length,
+                     .train = {.batch_size = rows[i].batch_size, .shards = rows[i].asked}}};
+        rt_config_resolve(&c, &written);
+        ck_assert_msg(c.train.shards == rows[i].shards,
                       "%d sequences of %d tokens, %d asked: %d shards instead of %d",
-                      rows[i].batch_size, rows[i].length, rows[i].asked, rt_shard_count(&c),
+                      rows[i].batch_size, rows[i].length, rows[i].asked, c.train.shards,
                       rows[i].shards);
     }
 }

@@ -83,10 +83,11 @@ typedef struct rt_checkpoint_model {
     const rt_parameters *parameters;
     const rt_update_rule *rule;   /* of the optimizer; NULL: its states are not wanted */
     real *states[RT_MOST_STATES]; /* of its rule */
-    rt_pairing pairing;
-    double base; /* of the frequencies */
+    rt_position_kind positions;
+    rt_pairing pairing; /* of rope */
+    double base;        /* of the frequencies of rope and sinusoidal */
     int head_dim;
-    rt_theta_form theta_form;
+    rt_theta_form theta_form; /* of a learned theta, as the scope */
     rt_theta_scope theta_scope;
     double *theta_start; /* NULL: theta is fixed */
     rt_shape theta_shape;

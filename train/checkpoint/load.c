@@ -156,7 +156,8 @@ static void expect_word(rt_image *image, const char *name, const char *wanted)
 
 void rt_checkpoint_expect_heads(rt_image *image, const rt_checkpoint_model *model)
 {
-    expect_word(image, "pairing", rt_pairing_words[model->pairing]);
+    if (model->positions == RT_POSITION_ROPE)
+        expect_word(image, "pairing", rt_pairing_words[model->pairing]);
     int64_t head_dim = rt_image_integer(image, "/model", "head_dim");
     if (head_dim != model->head_dim)
         rt_image_fail(image, RT_CHECKPOINT,
@@ -164,13 +165,25 @@ void rt_checkpoint_expect_heads(rt_image *image, const rt_checkpoint_model *mode
                       head_dim, model->head_dim);
 }
 
+static bool learns_theta(const rt_parameters *p)
+{
+    for (int i = 0; i < p->count; i++)
+        if (p->list[i]->role == RT_ROLE_THETA)
+            return true;
+    return false;
+}
+
 static void expect_theta(rt_image *image, const rt_checkpoint_model *model)
 {
-    double base = rt_image_number(image, "/model", "base");
-    if (base != model->base)
+    const double base = rt_image_number(image, "/model", "base");
+    const bool has_base =
+        model->positions == RT_POSITION_ROPE || model->positions == RT_POSITION_SINUSOIDAL;
+    if (has_base && base != model->base)
         rt_image_fail(image, RT_CHECKPOINT,
                       "base is %.15g in the checkpoint, %.15g in the configuration", base,
                       model->base);
+    if (!learns_theta(model->parameters))
+        return;
     expect_word(image, "theta_form", rt_theta_form_words[model->theta_form]);
     expect_word(image, "theta_scope", rt_theta_scope_words[model->theta_scope]);
 }

@@ -14,6 +14,7 @@ rt_checkpoint_model rt_checkpoint_model_of(const rt_roformer *model, const rt_up
     const rt_roformer_options *o = &model->options;
     rt_checkpoint_model m = {.parameters = &model->parameters,
                              .rule = rule,
+                             .positions = o->position.kind,
                              .pairing = o->position.pairing,
                              .base = o->position.frequencies.base,
                              .head_dim = o->dim / o->heads,

@@ -99,7 +99,9 @@ static rt_level level_of(rt_image *image, const char *config)
 {
     rt_config c = {0};
     char *errors = NULL;
-    const rt_config_source source = {.path = "config", .text = config ? config : ""};
+    const rt_config_source source = {.path = "config",
+                                     .text = config ? config : "",
+                                     .trained = true};
     rt_status status = rt_config_load(&c, &source, &errors);
     if (status.code)
         rt_image_fail(image, status.code == RT_MEMORY ? RT_MEMORY : RT_CHECKPOINT, "%s",

@@ -12,6 +12,7 @@
 typedef struct checking {
     const rt_config *config;
     bool without_data; /* data.file may be missing */
+    bool trained;      /* a run was trained with it */
     rt_config_errors *errors;
 } checking;
 
@@ -89,7 +90,6 @@ static void check_model(checking c)
 {
     rt_roformer_options model = c.config->model;
     const int longest = rt_config_longest(c.config);
-    model.position = rt_config_position(c.config);
     model.vocab = 1;
     model.head = RT_HEAD_LM;
     rt_roformer_rules(&model, contradict_rule, &c);
@@ -111,13 +111,19 @@ static void check_theta(checking c)
     const rt_roformer_options *model = &c.config->model;
     if (!*c.config->theta.init_from)
         return;
-    if (!model->theta.learn)
-        contradict(c, KEYS("theta.init_from", "theta.learn"),
-                   "theta.init_from is for a theta that is learned: theta.learn = yes; with "
-                   "theta.lr_scale = 0 it stays as it is given");
-    else if (model->theta.init != RT_THETA_FREQUENCIES)
+    if (model->theta.learn && model->theta.init != RT_THETA_FREQUENCIES)
         contradict(c, KEYS("theta.init_from", "theta.init"),
                    "theta.init_from and theta.init both say where theta starts");
+}
+
+/* Whether it is what a run was trained with, which keeps it. */
+static bool trained_so(checking c)
+{
+    static const char *const keys[] = {"data.task", "data.objective", "model.causal", "model.kind"};
+    bool said = false;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        said |= c.config->origin[rt_key_find_full(keys[i])] == RT_FROM_COMMAND_LINE;
+    return c.trained && !said;
 }
 
 /* Whether the model may look at what it is asked. */
@@ -129,6 +135,11 @@ static void check_causal(checking c)
         contradict(c, KEYS("data.task", "data.objective", "model.causal"),
                    "data.objective = lm needs model.causal = yes: otherwise a token sees the one "
                    "that it is asked for");
+    if (rt_data_task_has_objective(data->task) && data->objective == RT_OBJECTIVE_MLM && causal &&
+        !trained_so(c))
+        contradict(c, KEYS("data.task", "data.objective", "model.causal", "model.kind"),
+                   "data.objective = mlm needs model.causal = no: a causal model sees one side of "
+                   "what is masked; it learns data.objective = lm");
     if (rt_data_task_target(data->task) == RT_TARGET_SEQUENCE && causal)
         contradict(c, KEYS("data.task", "model.causal", "model.kind"),
                    "data.task = %s is answered at the first token, which sees nothing else with "
@@ -207,6 +218,10 @@ static void check_train(checking c)
     const rt_status freeze = rt_freeze_check(c.config->train.freeze, c.config->model.layers);
     if (freeze.code)
         contradict(c, KEYS("train.freeze", "model.layers"), "%s", freeze.message);
+    if (rt_freezes(c.config->train.freeze, "theta.theta") && !c.config->model.theta.learn &&
+        !*c.config->train.init_from)
+        contradict(c, KEYS("train.freeze", "theta.learn"),
+                   "train.freeze = theta has no effect: it needs theta.learn = yes");
     int shards = c.config->train.shards;
     int batch_size = c.config->train.batch_size;
     if (!c.config->train.eval_batches && rt_data_task_files(c.config->data.task) == RT_NO_FILE)
@@ -221,9 +236,10 @@ static void check_train(checking c)
                    "train.shards = %d is more than train.batch_size = %d", shards, batch_size);
 }
 
-void rt_config_check(const rt_config *config, bool without_data, rt_config_errors *errors)
+void rt_config_check(const rt_config *config, const rt_config_source *source, bool trained,
+                     rt_config_errors *errors)
 {
-    checking c = {config, without_data, errors};
+    checking c = {config, source->without_data, trained, errors};
     check_run(c);
     check_model(c);
     check_theta(c);

@@ -1,11 +1,13 @@
 #include "train/config/config.h"
 
 #include "core/memory.h"
+#include "train/config/effect.h"
 #include "train/config/errors.h"
 #include "train/config/inherit.h"
 #include "train/config/ini_lines.h"
 #include "train/config/mistaken.h"
 #include "train/config/own_place.h"
+#include "train/config/resolve.h"
 #include "train/config/sweep.h"
 #include "train/text/quote.h"
 #include "train/text/text_file.h"
@@ -18,17 +20,20 @@
 enum { SECTION_SIZE = 32 };
 
 typedef struct loading {
-    rt_config *config;
+    rt_written_config written;
+    const rt_config_source *source;
     rt_config_errors errors;
     rt_sweep *sweep; /* NULL: passed over */
     bool in_section; /* a header has been seen */
     bool known;      /* it names a section of keys that exists */
     bool in_sweep;
     bool in_variant;
-    bool placed; /* run.dir and run.name are those of the folder of the run */
+    bool has_sweep; /* either has been seen */
+    bool placed;    /* run.dir and run.name are those of the folder of the run */
     char section[SECTION_SIZE];
     int first_line[RT_MAX_KEYS];
     bool overridden[RT_MAX_KEYS];
+    char *of_use[RT_MAX_KEYS]; /* values of overrides that are about a use of the model */
 } loading;
 
 static void set_key(loading *l, int origin, int i, const char *value)
@@ -39,8 +44,8 @@ static void set_key(loading *l, int origin, int i, const char *value)
     /* The command line can take back a text or a list of the file. */
     const bool complete = *value || (origin == RT_FROM_COMMAND_LINE && !*key->initial);
     rt_key_full_name(key, name);
-    if (complete && rt_key_read(key, value, l->config, &problem)) {
-        l->config->origin[i] = origin;
+    if (complete && rt_key_read(key, value, &l->written.keys, &problem)) {
+        l->written.keys.origin[i] = origin;
         return;
     }
     rt_config_complain(&l->errors, origin, "%s %s", name,
@@ -68,6 +73,7 @@ static void on_section(void *user, int line, const char *name)
     l->known = name && rt_section_exists(name);
     l->in_sweep = name && !strcmp(name, "sweep");
     l->in_variant = name && !strncmp(name, variant, strlen(variant));
+    l->has_sweep |= l->in_sweep || l->in_variant;
     if (l->in_variant && l->sweep)
         rt_sweep_add_variant(l->sweep, line, name + strlen(variant), &l->errors);
     if (l->in_sweep || l->in_variant)
@@ -133,6 +139,19 @@ static void copy_trimmed(char *copy, size_t size, const char *text, size_t lengt
     snprintf(copy, size, "%.*s", (int)length, text);
 }
 
+/* What changes a use of a trained model waits until that model is known. */
+static void override(loading *l, int i, const char *value)
+{
+    const rt_config_source *source = l->source;
+    l->overridden[i] = true;
+    if (!source->at_use || !(rt_key_at_use(i) || source->whole)) {
+        set_key(l, RT_FROM_COMMAND_LINE, i, value);
+        return;
+    }
+    l->of_use[i] = rt_copy_text(value);
+    l->errors.lines.failed |= !l->of_use[i];
+}
+
 static void read_override(loading *l, const char *text)
 {
     char name[RT_VALUE_SIZE];
@@ -148,6 +167,7 @@ static void read_override(loading *l, const char *text)
     copy_trimmed(value, sizeof value, equals + 1, strlen(equals + 1));
     static const char sweep[] = "sweep.";
     if (!strncmp(name, sweep, strlen(sweep))) {
+        l->has_sweep = true;
         if (l->sweep)
             rt_sweep_set(l->sweep, RT_FROM_COMMAND_LINE, name + strlen(sweep), value, &l->errors);
         return;
@@ -157,10 +177,8 @@ static void read_override(loading *l, const char *text)
         rt_config_unknown_override(&l->errors, name);
     else if (l->overridden[i])
         rt_config_complain(&l->errors, RT_FROM_COMMAND_LINE, "%s is given twice", name);
-    else {
-        l->overridden[i] = true;
-        set_key(l, RT_FROM_COMMAND_LINE, i, value);
-    }
+    else
+        override(l, i, value);
 }
 
 /* What a sweep chose for this run: lines that have been accepted before. */
@@ -179,49 +197,13 @@ static void read_settings(loading *l, const char *lines)
 
 /* ---- what follows from the rest ---- */
 
-static void set_defaults(rt_config *config)
-{
-    rt_writer problem = {0};
-    *config = (rt_config){0};
-    for (int i = 0; rt_key_at(i); i++) {
-        bool accepted = rt_key_read(rt_key_at(i), rt_key_at(i)->initial, config, &problem);
-        assert(accepted);
-        (void)accepted;
-    }
-    rt_writer_free(&problem);
-}
-
-/* What nobody has said of a decoder. */
-static void settle_kind(rt_config *config)
-{
-    rt_writer problem = {0};
-    const rt_key *key;
-    for (int i = 0; config->model.kind == RT_KIND_DECODER && (key = rt_key_at(i)); i++) {
-        const char *value = rt_key_decoder_default(key);
-        if (!value || config->origin[i] != RT_FROM_DEFAULT)
-            continue;
-        const bool accepted = rt_key_read(key, value, config, &problem);
-        assert(accepted);
-        (void)accepted;
-    }
-    rt_writer_free(&problem);
-}
-
-/* What nobody has said of an optimizer. */
-static void settle_rule(rt_config *config)
-{
-    rt_optimizer_settings *s = &config->optimizer.settings;
-    if (config->origin[rt_key_find("optimizer", "beta2")] == RT_FROM_DEFAULT)
-        s->beta2 = rt_optimizer_defaults(s->rule).beta2;
-}
-
 /* "theta" of "experiments/theta.ini", "words" of the folder "models/words/"; a path without a name,
  * such as ".", is that of a model. */
 static void name_after_file(loading *l, const char *path)
 {
     int i = rt_key_find("run", "name");
     char stem[RT_PATH_SIZE];
-    if (l->placed || l->config->origin[i] != RT_FROM_DEFAULT || l->errors.bad[i])
+    if (l->placed || l->written.keys.origin[i] != RT_FROM_DEFAULT || l->errors.bad[i])
         return;
     snprintf(stem, sizeof stem, "%s", path);
     for (size_t end = strlen(stem); end && stem[end - 1] == '/'; end--)
@@ -237,7 +219,7 @@ static void name_after_file(loading *l, const char *path)
 /* Whether the key takes the value, which nobody has written. */
 static bool would_take(const loading *l, const char *name, const char *value)
 {
-    rt_config scratch = *l->config;
+    rt_config scratch = l->written.keys;
     rt_writer problem = {0};
     const bool good = *value && *value != '-' &&
                       rt_key_read(rt_key_at(rt_key_find("run", name)), value, &scratch, &problem);
@@ -265,75 +247,6 @@ static void settle_place(loading *l, const rt_config_source *source)
     l->placed = true;
 }
 
-static void settle_horizon(rt_config *config)
-{
-    if (config->optimizer.schedule_steps)
-        return;
-    config->optimizer.schedule_steps = config->train.steps;
-    config->origin[rt_key_find("optimizer", "schedule_steps")] = RT_FROM_DEFAULT;
-}
-
-/* Labelled data is evaluated on all of its rows, unless something else is asked for. */
-static void settle_evaluation(rt_config *config)
-{
-    const int origin = config->origin[rt_key_find("train", "eval_batches")];
-    config->data.batch_size = config->train.batch_size;
-    if (origin == RT_FROM_DEFAULT && rt_data_task_labelled(config->data.task))
-        config->train.eval_batches = 0;
-}
-
-static void settle(rt_config *config)
-{
-    settle_kind(config);
-    settle_rule(config);
-    settle_horizon(config);
-    settle_evaluation(config);
-}
-
-/* False if no more can be said of the configuration: *status, or the errors, say why. */
-static bool inherit(loading *l, const rt_config_source *source, rt_status *status)
-{
-    rt_config *config = l->config;
-    rt_ancestor ancestor = {.config = NULL};
-    *status = rt_ok();
-    if (!source->find_ancestor || !*config->train.init_from)
-        return true;
-    *status = source->find_ancestor(source->finder, config, &ancestor);
-    if (status->code == RT_CHECKPOINT && !rt_config_is_open(config))
-        *status = rt_ok(); /* who needs the file itself will say so */
-    if (status->code || !ancestor.config)
-        return !status->code;
-    return rt_config_inherit(config, &ancestor, &l->errors);
-}
-
-/* What keys make together. */
-static rt_status judge(loading *l, const rt_config_source *source)
-{
-    rt_status status = rt_ok();
-    const bool sweeps = source->sweep && rt_sweep_asked(source->sweep);
-    const bool whole = !sweeps && !source->each_alone && inherit(l, source, &status);
-    settle(l->config);
-    if (sweeps)
-        rt_sweep_check(source->sweep, l->config, &l->errors);
-    else if (whole)
-        rt_config_check(l->config, source->without_data, &l->errors);
-    return status;
-}
-
-void rt_config_implied(rt_config *implied, const rt_config *config)
-{
-    set_defaults(implied);
-    const rt_model_kind kind = implied->model.kind;
-    const int task = implied->data.task, steps = implied->train.steps;
-    implied->model.kind = config->model.kind;
-    implied->data.task = config->data.task;
-    implied->train.steps = config->train.steps;
-    settle(implied);
-    implied->model.kind = kind;
-    implied->data.task = task;
-    implied->train.steps = steps;
-}
-
 void rt_config_begin_as(rt_config *config, rt_begin begin)
 {
     if (config->data.begin == RT_BEGIN_AUTO && rt_data_task_begins(config->data.task))
@@ -342,7 +255,8 @@ void rt_config_begin_as(rt_config *config, rt_begin begin)
 
 void rt_config_continue(rt_config *config, const rt_config *run)
 {
-    if (config->origin[rt_key_find("optimizer", "schedule_steps")] == RT_FROM_DEFAULT)
+    const int horizon = rt_key_find("optimizer", "schedule_steps");
+    if (config->origin[horizon] == RT_FROM_DEFAULT && rt_key_counts(horizon, config))
         config->optimizer.schedule_steps = run->optimizer.schedule_steps;
     rt_config_begin_as(config, run->data.begin);
 }
@@ -360,25 +274,163 @@ static rt_status give_up_or_report(rt_config_errors *errors, char **list)
     return rt_error(RT_CONFIG, "%.*s", (int)strcspn(*list, "\n"), *list);
 }
 
+/* ---- a use of a trained model ---- */
+
+static bool was_trained(const loading *l)
+{
+    return l->source->trained || l->source->without_data || l->placed;
+}
+
+/* What is fixed in the model can be repeated, but not changed. */
+static void expect_same(loading *l, const rt_config *config, int i, const char *value)
+{
+    rt_written_config other = {*config, .trained = true};
+    rt_config resolved;
+    char name[RT_KEY_NAME_SIZE], own[RT_VALUE_SIZE], given[RT_VALUE_SIZE];
+    rt_writer problem = {0};
+    rt_key_full_name(rt_key_at(i), name);
+    const bool good = rt_key_read(rt_key_at(i), value, &other.keys, &problem);
+    rt_config_resolve(&resolved, &other);
+    rt_key_write(rt_key_at(i), config, own);
+    if (!good)
+        rt_config_complain(&l->errors, RT_FROM_COMMAND_LINE, "%s %s", name,
+                           problem.bytes ? problem.bytes : "");
+    else if (strcmp(own, rt_key_write(rt_key_at(i), &resolved, given)) != 0)
+        rt_config_complain(&l->errors, RT_FROM_COMMAND_LINE,
+                           "%s = %.60s cannot be changed here: the trained model has %.60s", name,
+                           value, own);
+    l->errors.lines.failed |= problem.failed;
+    rt_writer_free(&problem);
+}
+
+static void copy_key(rt_config *to, const rt_config *from, int i)
+{
+    const rt_key *key = rt_key_at(i);
+    memcpy((char *)to + key->offset, (const char *)from + key->offset, key->size);
+    to->origin[i] = from->origin[i];
+}
+
+/* The model is resolved; what is about its use comes on top of it. */
+static void resolve(loading *l, rt_config *config)
+{
+    l->written.trained = was_trained(l) || l->has_sweep;
+    rt_config_resolve(config, &l->written);
+    for (int i = 0; rt_key_at(i); i++) {
+        if (!l->of_use[i])
+            continue;
+        if (rt_key_at_use(i)) {
+            set_key(l, RT_FROM_COMMAND_LINE, i, l->of_use[i]);
+            copy_key(config, &l->written.keys, i);
+        } else {
+            expect_same(l, config, i, l->of_use[i]);
+        }
+    }
+    if (l->source->at_use) {
+        rt_config_resolve_use(config);
+        rt_config_find_files(config, &l->errors);
+    }
+}
+
+/* ---- loading ---- */
+
+/* False if no more can be said of the configuration: *status, or the errors, say why. */
+static bool inherit(loading *l, rt_status *status)
+{
+    const rt_config_source *source = l->source;
+    rt_config *keys = &l->written.keys;
+    rt_ancestor ancestor = {.config = NULL};
+    if (!source->find_ancestor || !*keys->train.init_from)
+        return true;
+    *status = source->find_ancestor(source->finder, keys, &ancestor);
+    if (status->code == RT_CHECKPOINT && !rt_config_is_open(keys))
+        *status = rt_ok(); /* who needs the file itself will say so */
+    if (status->code || !ancestor.config)
+        return !status->code;
+    return rt_config_inherit(keys, &ancestor, &l->errors);
+}
+
+static bool sweeps(const rt_config_source *source)
+{
+    return source->sweep && rt_sweep_asked(source->sweep);
+}
+
+static void read_all(loading *l)
+{
+    const rt_config_source *source = l->source;
+    rt_config *keys = &l->written.keys;
+    if (strlen(source->path) >= sizeof keys->file)
+        rt_config_complain(&l->errors, RT_FROM_DEFAULT, "the path must have at most %zu bytes",
+                           sizeof keys->file - 1);
+    snprintf(keys->file, sizeof keys->file, "%s", source->path);
+    read_file(l, source);
+    for (int i = 0; i < source->override_count; i++)
+        read_override(l, source->overrides[i]);
+    settle_place(l, source);
+    read_settings(l, source->settings);
+    name_after_file(l, source->path);
+    rt_config_find_files(keys, &l->errors);
+}
+
+/* A run that was trained keeps what it was trained with, and keys of one run may count in another
+ * of its sweep: there the command line alone is judged, here nothing. */
+static void check_effects(loading *l, const rt_config *config)
+{
+    const rt_config_source *source = l->source;
+    const bool trained = was_trained(l);
+    char value[RT_VALUE_SIZE];
+    if (l->errors.count || source->settings || l->has_sweep)
+        return;
+    for (int i = 0; rt_key_at(i); i++) {
+        rt_writer w = {0};
+        const int origin = l->written.keys.origin[i];
+        if (!config->idle[i] || (trained && origin != RT_FROM_COMMAND_LINE))
+            continue;
+        rt_key_tell_idle(&w, i, rt_key_write(rt_key_at(i), &l->written.keys, value));
+        l->errors.lines.failed |= w.failed;
+        rt_config_complain(&l->errors, origin, "%s", w.bytes ? w.bytes : "");
+        rt_writer_free(&w);
+    }
+}
+
+/* The runs of a sweep resolve each their own zeros. */
+static void keep_zeros(loading *l, rt_config *config)
+{
+    for (int i = 0; rt_key_at(i); i++)
+        if (rt_key_follows(i) && l->written.keys.origin[i] != RT_FROM_DEFAULT)
+            copy_key(config, &l->written.keys, i);
+}
+
+/* What keys make together. */
+static rt_status judge(loading *l, rt_config *config)
+{
+    const rt_config_source *source = l->source;
+    rt_status status = rt_ok();
+    const bool whole = !sweeps(source) && !source->each_alone && inherit(l, &status);
+    resolve(l, config);
+    rt_config_find_idle(config, &l->written.keys);
+    if (sweeps(source)) {
+        keep_zeros(l, config);
+        rt_sweep_check(source->sweep, config, &l->errors);
+    } else if (whole) {
+        rt_config_check(config, source, was_trained(l), &l->errors);
+        check_effects(l, config);
+    }
+    return status;
+}
+
 rt_status rt_config_load(rt_config *config, const rt_config_source *source, char **errors)
 {
-    loading l = {.config = config, .errors = {.file = source->path}, .sweep = source->sweep};
+    loading l = {.source = source, .errors = {.file = source->path}, .sweep = source->sweep};
+    rt_status judged = rt_ok();
     *errors = NULL;
-    set_defaults(config);
-    if (!source->text && rt_config_mistaken(&l.errors, source->path))
-        return give_up_or_report(&l.errors, errors);
-    if (strlen(source->path) >= sizeof config->file)
-        rt_config_complain(&l.errors, RT_FROM_DEFAULT, "the path must have at most %zu bytes",
-                           sizeof config->file - 1);
-    snprintf(config->file, sizeof config->file, "%s", source->path);
-    read_file(&l, source);
-    for (int i = 0; i < source->override_count; i++)
-        read_override(&l, source->overrides[i]);
-    settle_place(&l, source);
-    read_settings(&l, source->settings);
-    name_after_file(&l, source->path);
-    rt_config_find_files(config, &l.errors);
-    const rt_status judged = judge(&l, source);
+    rt_written_defaults(&l.written);
+    *config = l.written.keys;
+    if (source->text || !rt_config_mistaken(&l.errors, source->path)) {
+        read_all(&l);
+        judged = judge(&l, config);
+    }
+    for (int i = 0; i < RT_MAX_KEYS; i++)
+        rt_free(l.of_use[i]);
     const rt_status status = give_up_or_report(&l.errors, errors);
     return status.code ? status : judged;
 }
@@ -386,7 +438,7 @@ rt_status rt_config_load(rt_config *config, const rt_config_source *source, char
 rt_status rt_config_load_folder(rt_config *config, const char *folder)
 {
     char path[RT_PATH_SIZE], *errors = NULL;
-    const rt_config_source source = {.path = path, .regular = true};
+    const rt_config_source source = {.path = path, .regular = true, .trained = true};
     rt_status status = rt_path_join(path, folder, "config.ini");
     if (!status.code)
         status = rt_config_load(config, &source, &errors);

@@ -82,6 +82,8 @@ typedef struct rt_theta_run_options {
     char init_from[RT_PATH_SIZE]; /* a CSV with the theta to start from; "" = none */
 } rt_theta_run_options;
 
+/* What holds: without the zeros of a file that stand for what follows from other keys, such as
+ * position.original_len = 0 for data.length; see resolve.h. */
 typedef struct rt_config {
     rt_run_options run;
     rt_roformer_options model; /* vocab stays 0: the data tells it */
@@ -91,6 +93,7 @@ typedef struct rt_config {
     rt_theta_run_options theta;
     char file[RT_PATH_SIZE]; /* what it was read from */
     int origin[RT_MAX_KEYS]; /* of each key of the table */
+    bool idle[RT_MAX_KEYS];  /* keys that are set, not at their default, and have no effect */
 } rt_config;
 
 /* The model that train.init_from names, or the run that took over from it: its configuration. */
@@ -108,7 +111,11 @@ typedef rt_status rt_ancestor_finder(void *context, const rt_config *config, rt_
 typedef struct rt_config_source {
     const char *path;  /* of the file; with a text: its name in messages */
     const char *text;  /* the content of a file, or NULL to read it */
-    bool without_data; /* of a model alone: data.file may be missing */
+    bool trained;      /* of a run that was trained: its keys without effect stay so */
+    bool without_data; /* of a trained model alone: data.file may be missing */
+    bool at_use;       /* overrides change how a trained model is used, not what it is: those of
+                          rt_key_at_use are set when all the rest is resolved */
+    bool whole;        /* at_use, and the text says what the model is: an override cannot */
     bool regular; /* the path is in a folder that somebody named: no pipe and no device there */
     const char *const *overrides; /* "section.key=value" of the command line, or NULL */
     int override_count;
@@ -133,8 +140,7 @@ typedef struct rt_config_source {
  * model is written.
  *
  * A path in data.file, data.vocab_file or train.init_from is relative to the folder of the file
- * that names it, on the command line to the working directory. A schedule_steps of 0 becomes
- * train.steps. */
+ * that names it, on the command line to the working directory. */
 rt_status rt_config_load(rt_config *config, const rt_config_source *source,
                          char **errors) RT_MUST_CHECK;
 
@@ -142,17 +148,14 @@ rt_status rt_config_load(rt_config *config, const rt_config_source *source,
  * message is the first of what is wrong. */
 rt_status rt_config_load_folder(rt_config *config, const char *folder) RT_MUST_CHECK;
 
-/* The default of every key, as it follows from the model.kind, data.task and train.steps of the
- * configuration. */
+/* The default of every key, as it follows from the other keys of the configuration. */
 void rt_config_implied(rt_config *implied, const rt_config *config);
 
 /* The longest sequences that the run uses, in training or in evaluation. */
 int rt_config_longest(const rt_config *config);
 
-/* The options of the positions, what they take from the data filled in. */
-rt_position_options rt_config_position(const rt_config *config);
-
-/* The configuration as an INI file: every key. Loading it gives the same text again. */
+/* The configuration as an INI file: every key that has an effect. Loading it gives the same text
+ * again. */
 char *rt_config_ini(const rt_config *config);
 
 /* Every key that is not at its default: where its value came from, its name and the value, in

@@ -25,8 +25,10 @@ void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *sec
 void rt_config_unknown_override(rt_config_errors *errors, const char *written);
 
 /* Everything that a value on its own does not show: what two keys contradict each other
- * in, at the line of the later one that is set. Keys that were refused are left out. */
-void rt_config_check(const rt_config *config, bool without_data, rt_config_errors *errors);
+ * in, at the line of the later one that is set. Keys that were refused are left out. What a run was
+ * trained with is taken as it is. */
+void rt_config_check(const rt_config *config, const rt_config_source *source, bool trained,
+                     rt_config_errors *errors);
 
 /* Makes the paths of data.file absolute: from the configuration's folder, or from the
  * working directory if the command line gave them. */

@@ -7,7 +7,7 @@
 
 typedef struct inheritance {
     rt_config *config;
-    const rt_config *from; /* with the lengths that 0 stands for */
+    const rt_config *from;
     const rt_ancestor *ancestor;
 } inheritance;
 
@@ -119,10 +119,10 @@ static bool kind_fits(const inheritance *h)
 
 static bool max_len_fits(const inheritance *h)
 {
-    const rt_position_options here = rt_config_position(h->config);
+    const rt_position_options *here = &h->config->model.position;
     const rt_position_options *there = &h->from->model.position;
-    return here.kind != RT_POSITION_LEARNED || there->kind != RT_POSITION_LEARNED ||
-           here.max_len == there->max_len;
+    return here->kind != RT_POSITION_LEARNED || there->kind != RT_POSITION_LEARNED ||
+           or_else(here->max_len, rt_config_longest(h->config)) == there->max_len;
 }
 
 /* An lm head of the ancestor that has a matrix of its own. */
@@ -212,15 +212,6 @@ static void take(const inheritance *h, int i)
     rt_writer_free(&problem);
 }
 
-/* Lengths that 0 stands for are those of the ancestor's own data. */
-static void resolve(rt_config *from)
-{
-    const rt_position_options position = rt_config_position(from);
-    if (position.kind == RT_POSITION_LEARNED)
-        from->model.position.max_len = position.max_len;
-    from->model.position.frequencies.original_len = position.frequencies.original_len;
-}
-
 static void complain(const inheritance *h, rt_config_errors *errors, rt_writer *differences)
 {
     rt_config_complain(errors, h->config->origin[rt_key_find("train", "init_from")],
@@ -232,12 +223,9 @@ static void complain(const inheritance *h, rt_config_errors *errors, rt_writer *
 
 bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config_errors *errors)
 {
-    rt_config from = *ancestor->config;
-    const inheritance h = {config, &from, ancestor};
+    const inheritance h = {config, ancestor->config, ancestor};
     rt_writer differences = {0};
     const rt_key *key;
-    if (!ancestor->own)
-        resolve(&from);
     for (int i = 0; (key = rt_key_at(i)); i++)
         if (is_inherited(key) && config->origin[i] == RT_FROM_DEFAULT && !errors->bad[i] &&
             goes_with(&h, key))

@@ -40,6 +40,7 @@ typedef struct rt_key {
     const char *initial;
     const char *help;
     rt_change change;
+    const char *needs; /* when another value has an effect, see effect.h; NULL: always */
 } rt_key;
 
 enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = RT_FILE_LIST_SIZE, RT_VALUES_SIZE = 160 };

@@ -1,4 +1,5 @@
-#include "train/config/keys.h"
+#include "train/config/effect.h"
+#include "train/config/resolve.h"
 
 #include "core/memory.h"
 
@@ -17,6 +18,8 @@ char *rt_config_ini(const rt_config *config)
         rt_key_write(key, config, value);
         if (rt_key_starts_section(i))
             rt_writer_add(&w, "%s[%s]\n", i ? "\n" : "", key->section);
+        if (!rt_key_counts(i, config))
+            continue;
         if (*value)
             rt_writer_add(&w, "%s = %s\n", key->name, value);
         else
@@ -69,6 +72,33 @@ bool rt_config_extends(const rt_config *run, int step, const rt_config *now)
     return step >= run->train.steps && now->train.steps > run->train.steps;
 }
 
+/* Of a key whose value follows from others in both configurations, those are what differs. */
+typedef struct comparison {
+    const rt_config *run, *now;
+    rt_config implied_by_run, implied_by_now;
+} comparison;
+
+static bool is_implied(const rt_key *key, const rt_config *config, const rt_config *implied)
+{
+    char value[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
+    return !strcmp(rt_key_write(key, config, value), rt_key_write(key, implied, other));
+}
+
+static bool differs(const comparison *c, int i, bool extended)
+{
+    char before[RT_VALUE_SIZE], after[RT_VALUE_SIZE];
+    const rt_key *key = rt_key_at(i);
+    const bool free = key->change == RT_MAY_DIFFER || key->change == RT_HOW_LONG ||
+                      (extended && key->change == RT_WHEN_EXTENDED);
+    const bool counts = rt_key_counts(i, c->run) || rt_key_counts(i, c->now);
+    if (free || !counts ||
+        !strcmp(rt_key_write(key, c->run, before), rt_key_write(key, c->now, after)))
+        return false;
+    return key->change == RT_WHEN_EXTENDED || !rt_key_follows(i) ||
+           !is_implied(key, c->run, &c->implied_by_run) ||
+           !is_implied(key, c->now, &c->implied_by_now);
+}
+
 char *rt_config_differences(const rt_config *run, const rt_config *now, bool extended)
 {
     char name[RT_KEY_NAME_SIZE];
@@ -76,17 +106,15 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, bool ext
     char after[RT_VALUE_SIZE];
     rt_writer w = {0};
     rt_config continued = *now;
+    comparison c = {.run = run, .now = &continued};
     rt_config_continue(&continued, run);
+    rt_config_implied(&c.implied_by_run, run);
+    rt_config_implied(&c.implied_by_now, &continued);
     const rt_key *key;
-    for (int i = 0; (key = rt_key_at(i)); i++) {
-        rt_key_write(key, run, before);
-        rt_key_write(key, &continued, after);
-        const bool free = key->change == RT_MAY_DIFFER || key->change == RT_HOW_LONG ||
-                          (extended && key->change == RT_WHEN_EXTENDED);
-        if (!free && strcmp(before, after) != 0)
+    for (int i = 0; (key = rt_key_at(i)); i++)
+        if (differs(&c, i, extended))
             rt_writer_add(&w, "%s: the run has '%s', now it is '%s'\n", rt_key_full_name(key, name),
-                          before, after);
-    }
+                          rt_key_write(key, run, before), rt_key_write(key, &continued, after));
     return rt_writer_take(&w);
 }
 
@@ -102,7 +130,7 @@ char *rt_config_extension(const rt_config *run, const rt_config *now)
         rt_key_write(key, now, after);
         rt_key_full_name(key, name);
         if ((key->change == RT_WHEN_EXTENDED || key->change == RT_HOW_LONG) &&
-            strcmp(before, after) != 0)
+            (rt_key_counts(i, run) || rt_key_counts(i, now)) && strcmp(before, after) != 0)
             rt_writer_add(&w, "%s%s %s -> %s", w.length ? ", " : "", name, before, after);
     }
     return rt_writer_take(&w);
@@ -162,15 +190,17 @@ char *rt_config_reference(void)
     char values[RT_VALUES_SIZE];
     rt_writer w = {0};
     const rt_key *key;
-    rt_writer_add(&w, "| key | default | values | meaning |\n|---|---|---|---|\n");
+    rt_writer_add(&w, "| key | default | values | meaning | needs |\n|---|---|---|---|---|\n");
     for (int i = 0; (key = rt_key_at(i)); i++) {
         const char *of_decoder = rt_key_decoder_default(key);
-        rt_writer_add(&w, "| `%s` | %s%s%s | %s | %s |\n", rt_key_full_name(key, name),
-                      key->initial, of_decoder ? "; decoder: " : "", of_decoder ? of_decoder : "",
+        rt_writer_add(&w, "| `%s` | %s%s%s | %s | %s | ", rt_key_full_name(key, name), key->initial,
+                      of_decoder ? "; decoder: " : "", of_decoder ? of_decoder : "",
                       rt_key_values(key, values), key->help);
+        rt_key_tell_needs(&w, i);
+        rt_writer_add(&w, "%s|\n", key->needs ? " " : "");
     }
     for (int i = 0; i < SWEEP_ROWS; i++)
-        rt_writer_add(&w, "| `%s` | %s | %s | %s |\n", sweep_rows[i][0], sweep_rows[i][1],
+        rt_writer_add(&w, "| `%s` | %s | %s | %s | |\n", sweep_rows[i][0], sweep_rows[i][1],
                       sweep_rows[i][2], sweep_rows[i][3]);
     return rt_writer_take(&w);
 }

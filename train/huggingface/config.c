@@ -137,6 +137,7 @@ static void read_all(rt_reading *r, rt_huggingface *there)
     there->files->family->read(r, there);
     there->options.head = head;
     check_heads(r, &there->options);
+    rt_roformer_resolve(&there->options);
     there->own = rt_reading_find(r, RT_HF_LENGTH) != NULL;
     there->length =
         rt_reading_size(r, RT_HF_LENGTH,

@@ -104,7 +104,10 @@ static rt_status load(rt_config *config, const rt_found *found, const rt_argumen
     const rt_config_source source = {.path = found->path,
                                      .text =
                                          found->imported ? found->imported->config : info.config,
+                                     .trained = true,
                                      .without_data = true, /* a model alone may have none */
+                                     .at_use = true,
+                                     .whole = !found->imported,
                                      .overrides = arguments->overrides,
                                      .override_count = count};
     if (!status.code)

@@ -20,7 +20,7 @@ rt_status rt_run_compare(rt_run *r, rt_checkpoint_found *found)
     r->labels = info.labels;
     info.labels = NULL;
     if (!status.code) {
-        const rt_config_source source = {.path = found->path, .text = info.config};
+        const rt_config_source source = {.path = found->path, .text = info.config, .trained = true};
         status = rt_config_load(&before, &source, &errors);
         if (status.code == RT_CONFIG)
             status.code = RT_CHECKPOINT;

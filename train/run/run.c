@@ -133,8 +133,8 @@ static void describe(rt_run *r)
                     "%s: %zu parameters (%s), %d sequences of %s%d tokens a step in %d shard%s on "
                     "%s%d thread%s; %s",
                     c->run.name, parameters, RT_PRECISION, c->train.batch_size,
-                    rt_data_varies(r->data) ? "up to " : "", c->data.length, rt_shard_count(c),
-                    rt_shard_count(c) > 1 ? "s" : "", processes, rt_trainer_threads(r->trainer),
+                    rt_data_varies(r->data) ? "up to " : "", c->data.length, c->train.shards,
+                    c->train.shards > 1 ? "s" : "", processes, rt_trainer_threads(r->trainer),
                     rt_trainer_threads(r->trainer) > 1 ? "s" : "", rt_kernels_describe(kernels));
     if (rt_kernels_are_slower(c, slower))
         rt_progress_say(&r->progress, "%s", slower);

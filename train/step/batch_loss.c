@@ -11,7 +11,6 @@ rt_roformer_options rt_model_options(const rt_config *config, const rt_data *dat
     const rt_target target = rt_data_target(data);
     options.vocab = rt_data_vocab(data);
     options.token_types = rt_data_types(data);
-    options.position = rt_config_position(config);
     options.head = target == RT_TARGET_SEQUENCE ? RT_HEAD_SEQUENCE
                    : target == RT_TARGET_TOKENS ? RT_HEAD_TOKEN
                                                 : RT_HEAD_LM;

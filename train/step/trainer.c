@@ -7,25 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    MOST_SHARDS = 16,
-    FEWEST_TOKENS = 512 /* of an automatic shard */
-};
-
-int rt_shard_count(const rt_config *c)
-{
-    int shards = 1;
-    if (c->train.shards)
-        return c->train.shards;
-    while (2 * shards <= MOST_SHARDS && 2 * shards <= c->train.batch_size &&
-           (long)(c->train.batch_size / (2 * shards)) * c->data.length >= FEWEST_TOKENS)
-        shards *= 2;
-    return shards;
-}
-
 int rt_first_shard_of(const rt_config *c, const rt_world *world, int rank)
 {
-    return rt_share_start(rt_shard_count(c), rt_world_size(world), rank);
+    return rt_share_start(c->train.shards, rt_world_size(world), rank);
 }
 
 int rt_first_shard(const rt_trainer *t)
@@ -60,14 +44,14 @@ int rt_trainer_workers(const rt_config *c, const rt_world *world)
 
 rt_status rt_world_check(const rt_config *c, const rt_world *world)
 {
-    if (rt_world_size(world) <= rt_shard_count(c))
+    if (rt_world_size(world) <= c->train.shards)
         return rt_ok();
     return rt_error(
         RT_CONFIG,
         "%d processes have nothing to share: a batch of %d sequences (train.batch_size) "
         "is cut into %d shards (train.shards = %d); start %d processes at most",
-        rt_world_size(world), c->train.batch_size, rt_shard_count(c), c->train.shards,
-        rt_shard_count(c));
+        rt_world_size(world), c->train.batch_size, c->train.shards, c->train.shards,
+        c->train.shards);
 }
 
 /* ---- one shard ---- */
@@ -494,7 +478,7 @@ static rt_status make(rt_trainer *t, const rt_config *config, const rt_data *dat
     t->world = how.world;
     t->tally = how.tally;
     t->rule = rt_update_rule_of(&config->optimizer.settings);
-    t->shards = rt_shard_count(config);
+    t->shards = config->train.shards;
     t->group =
         rt_summation_group(shards_here(config, t->world), rt_trainer_workers(config, t->world));
     status = make_state(t, how.blank);

@@ -51,9 +51,6 @@ typedef struct rt_evaluation {
     long bytes; /* of text, that the labels stand for; 0: not known (see rt_vocabulary_bytes) */
 } rt_evaluation;
 
-/* The number of shards of a configuration. */
-int rt_shard_count(const rt_config *config);
-
 /* The first shard of a process; the shards are shared out in their order. */
 int rt_first_shard_of(const rt_config *config, const rt_world *world, int rank);
 

@@ -10,6 +10,7 @@
 #include "train/run/stop.h"
 #include "train/step/clock.h"
 #include "train/step/trainer.h"
+#include "train/sweep/effects.h"
 #include "train/sweep/growth.h"
 #include "train/sweep/hands.h"
 #include "train/sweep/table.h"
@@ -479,9 +480,14 @@ rt_exit rt_sweep_validate(const rt_sweep *sweep, const rt_arguments *arguments)
 {
     rt_config config;
     rt_exit code = RT_EXIT_DONE;
+    rt_sweep_effects effects = {0};
+    bool loaded = true;
     for (int run = 0; run < rt_sweep_count(sweep); run++) {
         char *errors, name[RT_RUN_NAME_SIZE];
         rt_status status = load_member(sweep, arguments, run, &config, &errors);
+        loaded &= !status.code;
+        if (!status.code)
+            rt_sweep_effects_add(&effects, sweep, run, &config);
         if (!status.code && arguments->command == RT_COMMAND_CHECK)
             status = rt_run_check(&config, arguments, NULL);
         rt_sweep_name(sweep, run, name);
@@ -492,6 +498,8 @@ rt_exit rt_sweep_validate(const rt_sweep *sweep, const rt_arguments *arguments)
                     errors ? "" : "\n");
         rt_free(errors);
     }
+    if (loaded && rt_sweep_effects_tell(stderr, &effects, sweep, arguments->config))
+        code = RT_EXIT_CONFIG;
     return code;
 }
 

@@ -1,0 +1,250 @@
+/* A trained model is used with other keys: another length, other data, another batch. None of them
+ * makes another model of it. */
+
+#include "config_loading.h"
+
+#include "core/memory.h"
+#include "models/roformer.h"
+#include "train/config/resolve.h"
+
+#include <math.h>
+
+/* What a run was trained with. */
+#define SMALL "[model]\nlayers = 1\ndim = 16\n"
+static const char *const runs[] = {
+    SMALL,
+    SMALL "[model]\nkind = decoder\n[data]\ntask = period\n",
+    SMALL "[model]\nkv_heads = 2\ncausal = yes\n[position]\nxpos = 4\n",
+    SMALL "[position]\nscaling = linear\nscale = 4\n",
+    SMALL "[position]\nscaling = ntk\nscale = 4\n",
+    SMALL "[position]\nscaling = yarn\nscale = 4\n",
+    SMALL "[position]\nscaling = dynamic\nscale = 4\n",
+    SMALL "[position]\nscaling = llama3\nscale = 4\n",
+    SMALL "[position]\nscaling = longrope\nscale = 4\nshort_factors = 1,1\n"
+          "long_factors = 2,2\n",
+    SMALL "[position]\nkind = learned\n[train]\neval_lengths = 48\n",
+    SMALL "[position]\nkind = t5\n",
+    SMALL "[position]\nkind = shaw\n",
+    SMALL "[position]\nkind = sinusoidal\n",
+    SMALL
+    "[position]\nscaling = yarn\nscale = 2\n[theta]\nlearn = yes\nscope = head\ninit = perturbed\n",
+    SMALL "[theta]\nlearn = yes\nform = raw\ninit = uniform\n[train]\nsteps = 70\n",
+};
+
+/* What may be said of a use, by the type of a key. */
+static const char *const wholes[] = {"64", "16", "2", "1", NULL};
+static const char *const numbers[] = {"0.25", "0.5", "2", NULL};
+static const char *const lengths[] = {"64,100", "16", NULL};
+static const char *const seeds[] = {"9", NULL};
+static const char *const flags[] = {"yes", "no", NULL};
+static const char *const texts[] = {"/a.txt", "head", NULL};
+
+static const char *value_for(const rt_key *key, int i)
+{
+    switch (key->type) {
+    case RT_KEY_CHOICE:
+        return key->word(i);
+    case RT_KEY_WHOLE:
+        return wholes[i];
+    case RT_KEY_NUMBER:
+        return numbers[i];
+    case RT_KEY_LENGTHS:
+        return lengths[i];
+    case RT_KEY_SEED:
+        return seeds[i];
+    case RT_KEY_YES_NO:
+        return flags[i];
+    default:
+        return texts[i];
+    }
+}
+
+/* Whether the text and the override make a configuration. */
+static bool use(rt_config *config, const char *text, const char *override)
+{
+    char *errors;
+    const rt_config_source source = {.path = "runs/a/checkpoints/step-00000001.h5",
+                                     .text = text,
+                                     .trained = true,
+                                     .without_data = true,
+                                     .at_use = true,
+                                     .whole = true,
+                                     .overrides = &override,
+                                     .override_count = override != NULL};
+    rt_status status = rt_config_load(config, &source, &errors);
+    ck_assert(status.code == RT_OK || status.code == RT_CONFIG);
+    rt_free(errors);
+    return !status.code;
+}
+
+static rt_roformer *model_of(const rt_config *config)
+{
+    rt_roformer *model;
+    rt_roformer_options o = config->model;
+    o.vocab = 32;
+    rt_status status = rt_roformer_new(&model, &o, 1, NULL);
+    ck_assert_msg(!status.code, "%s", status.message);
+    return model;
+}
+
+static void expect_same_theta(const rt_roformer_options *a, const rt_roformer_options *b,
+                              const char *override)
+{
+    static const int spans[] = {2, 31, 32, 33, 64, 100};
+    double one[64], other[64];
+    const int pairs = rt_roformer_pairs(a);
+    ck_assert_int_eq(pairs, rt_roformer_pairs(b));
+    for (size_t i = 0; i < sizeof spans / sizeof *spans && pairs; i++) {
+        rt_frequencies_at(one, pairs, &a->position.frequencies, spans[i]);
+        rt_frequencies_at(other, pairs, &b->position.frequencies, spans[i]);
+        ck_assert_msg(!memcmp(one, other, (size_t)pairs * sizeof *one),
+                      "%s: theta of %d tokens begins %.6g, %.6g; trained with %.6g, %.6g", override,
+                      spans[i], other[0], other[1], one[0], one[1]);
+    }
+    ck_assert(rt_frequencies_magnitude(&a->position.frequencies) ==
+              rt_frequencies_magnitude(&b->position.frequencies));
+}
+
+static void expect_same_model(const rt_roformer *a, const rt_config *used, const char *override)
+{
+    rt_roformer *b = model_of(used);
+    const size_t count = a->theta_start ? rt_roformer_theta_count(&a->options) : 0;
+    expect_same_theta(&a->options, &b->options, override);
+    ck_assert_msg(a->parameters.block_size == b->parameters.block_size &&
+                      !memcmp(a->parameters.values, b->parameters.values,
+                              a->parameters.block_size * sizeof(real)),
+                  "%s: other tables", override);
+    ck_assert_msg(!count || !memcmp(a->theta_start, b->theta_start, count * sizeof(double)),
+                  "%s: theta starts elsewhere", override);
+    ck_assert_msg(rt_roformer_capacity(&a->options) == rt_roformer_capacity(&b->options),
+                  "%s: room for %d positions, trained with %d", override,
+                  rt_roformer_capacity(&b->options), rt_roformer_capacity(&a->options));
+    rt_roformer_free(b);
+}
+
+/* Every value of every key that may be set; returns how many were taken. */
+static int try_all(const char *text, const rt_roformer *trained)
+{
+    int taken = 0;
+    for (int i = 0; rt_key_at(i); i++)
+        for (int v = 0; rt_key_at_use(i) && value_for(rt_key_at(i), v); v++) {
+            char name[RT_KEY_NAME_SIZE], override[2 * RT_KEY_NAME_SIZE];
+            rt_config used;
+            snprintf(override, sizeof override, "%s=%s", rt_key_full_name(rt_key_at(i), name),
+                     value_for(rt_key_at(i), v));
+            if (!use(&used, text, override))
+                continue;
+            expect_same_model(trained, &used, override);
+            taken++;
+        }
+    return taken;
+}
+
+/* As a run of today says it, without zeros, and as one of yesterday did, with them. */
+START_TEST(no_key_of_a_use_makes_another_model)
+{
+    rt_config written, read;
+    load_sound(&written, runs[_i], NULL);
+    rt_roformer *trained = model_of(&written);
+    char *ini = rt_config_ini(&written);
+    ck_assert(use(&read, ini, NULL));
+    expect_same_model(trained, &read, "nothing");
+    ck_assert_int_ge(try_all(ini, trained), 60);
+    ck_assert_int_ge(try_all(runs[_i], trained), 60);
+    rt_roformer_free(trained);
+    rt_free(ini);
+}
+END_TEST
+
+START_TEST(a_key_of_the_model_can_be_repeated_only)
+{
+    static const char run[] = "[model]\ndim = 32\n[position]\nscaling = dynamic\nscale = 2\n";
+    static const struct {
+        const char *override;
+        bool taken;
+    } rows[] = {{"model.dim=32", true},
+                {"model.dim=64", false},
+                {"model.kv_heads=0", true},
+                {"model.kv_heads=4", true},
+                {"model.kv_heads=2", false},
+                {"position.scale=2", true},
+                {"position.scale=4", false},
+                {"position.original_len=0", true},
+                {"position.original_len=32", true},
+                {"position.original_len=64", false},
+                {"position.kind=alibi", false},
+                {"theta.learn=yes", false},
+                {"data.vocab=32", true},
+                {"data.vocab=64", false},
+                {"data.length=64", true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rt_config config;
+        ck_assert_msg(use(&config, run, rows[i].override) == rows[i].taken, "%s", rows[i].override);
+    }
+}
+END_TEST
+
+/* A causal model that an earlier program has trained on masked units is used as it is; to ask one
+ * that continues texts for masks is refused. */
+START_TEST(what_a_causal_model_was_asked_stays)
+{
+    static const char masks[] = "[model]\nkind = decoder\n[data]\ntask = period\nobjective = mlm\n";
+    static const char next[] = "[model]\nkind = decoder\n[data]\ntask = period\n";
+    rt_config config;
+    ck_assert(use(&config, masks, NULL));
+    ck_assert_int_eq(config.data.objective, RT_OBJECTIVE_MLM);
+    ck_assert(use(&config, masks, "data.length=64"));
+    ck_assert(use(&config, next, NULL));
+    ck_assert_int_eq(config.data.objective, RT_OBJECTIVE_LM);
+    ck_assert(!use(&config, next, "data.objective=mlm"));
+}
+END_TEST
+
+/* The number of the shards is none of the model. */
+START_TEST(a_use_with_another_batch_has_shards_of_its_own)
+{
+    rt_config config;
+    ck_assert(use(&config, "[train]\nshards = 4\n", "train.batch_size=2"));
+    ck_assert_int_eq(config.train.shards, 1);
+    ck_assert(use(&config, "[train]\nshards = 4\n", "train.eval_batches=2"));
+    ck_assert_int_eq(config.train.shards, 4);
+    ck_assert(use(&config, "[train]\nshards = 4\n", "data.length=128"));
+    ck_assert_int_eq(config.train.shards, 8);
+}
+END_TEST
+
+/* Nothing is left of the zeros that stand for something else. */
+START_TEST(what_holds_has_no_zeros)
+{
+    rt_config config;
+    load_sound(&config, "[data]\nlength = 40\n[train]\neval_lengths = 50\n", NULL);
+    const rt_roformer_options *o = &config.model;
+    ck_assert_int_eq(o->kv_heads, 4);
+    ck_assert_int_eq(o->embedding_dim, 64);
+    ck_assert_int_eq(o->ffn_dim, 256);
+    ck_assert_int_eq(o->position.max_len, 50);
+    ck_assert_int_eq(o->position.frequencies.original_len, 40);
+    ck_assert_double_eq(o->position.init_std, 0.02);
+    ck_assert_int_eq(config.train.shards, 2);
+    ck_assert_int_eq(config.optimizer.schedule_steps, 1000);
+    for (int i = 0; rt_key_at(i); i++) {
+        char value[RT_VALUE_SIZE];
+        ck_assert_msg(!rt_key_follows(i) ||
+                          strcmp(rt_key_write(rt_key_at(i), &config, value), "0") != 0,
+                      "%s", rt_key_at(i)->name);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("config in use");
+    TCase *tests = leak_checked_case(suite, "use");
+    tcase_set_timeout(tests, 300);
+    ADD_ROWS(tests, no_key_of_a_use_makes_another_model, runs);
+    tcase_add_test(tests, a_key_of_the_model_can_be_repeated_only);
+    tcase_add_test(tests, what_a_causal_model_was_asked_stays);
+    tcase_add_test(tests, a_use_with_another_batch_has_shards_of_its_own);
+    tcase_add_test(tests, what_holds_has_no_zeros);
+    return run_suite(suite);
+}

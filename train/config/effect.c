@@ -1,0 +1,185 @@
+#include "train/config/effect.h"
+
+#include "train/config/resolve.h"
+#include "train/text/number.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- a condition ---- */
+
+enum { VALUES_SIZE = 128 };
+
+/* One comparison: a key, "=", "!=" or ">", and values with commas between. */
+typedef struct comparison {
+    int key;
+    char relation[4];
+    char values[VALUES_SIZE];
+} comparison;
+
+/* Reads the comparison at the start of a condition; returns what follows it: "& ...", "| ..." or
+ * "". */
+static const char *read_comparison(const char *text, comparison *c)
+{
+    char name[RT_KEY_NAME_SIZE];
+    int used = 0;
+    const int read = sscanf(text, " %63[a-z0-9_.] %3[!=>]%n", name, c->relation, &used);
+    assert(read == 2);
+    (void)read;
+    text += used + (int)strspn(text + used, " ");
+    size_t length = strcspn(text, "&|");
+    const char *rest = text + length;
+    while (length && text[length - 1] == ' ')
+        length--;
+    snprintf(c->values, sizeof c->values, "%.*s", (int)length, text);
+    c->key = rt_key_find_full(name);
+    assert(c->key >= 0);
+    return rest;
+}
+
+/* Whether the value is one of a list. */
+static bool is_among(const char *value, const char *list)
+{
+    do {
+        list += strspn(list, ", ");
+        const size_t length = strcspn(list, ",");
+        if (strlen(value) == length && !strncmp(value, list, length))
+            return true;
+        list += length;
+    } while (*list);
+    return false;
+}
+
+static bool is_above(const char *value, const char *bound)
+{
+    double number, least;
+    return rt_number_read(value, &number) && rt_number_read(bound, &least) && number > least;
+}
+
+/* Whether a run takes the key from the checkpoint that it starts from. */
+static bool may_be_inherited(const rt_config *config, int key)
+{
+    const char *section = rt_key_at(key)->section;
+    return *config->train.init_from && config->origin[key] == RT_FROM_DEFAULT &&
+           (!strcmp(section, "model") || !strcmp(section, "position") || !strcmp(section, "theta"));
+}
+
+/* The keys that are asked about, each for the sake of the one before: two that need each other
+ * count together. */
+typedef struct question {
+    int key;
+    const struct question *before;
+} question;
+
+static bool is_asked(const question *q, int key)
+{
+    for (; q; q = q->before)
+        if (q->key == key)
+            return true;
+    return false;
+}
+
+static bool counts(question q, const rt_config *config);
+
+static bool holds(const comparison *c, const question *q, const rt_config *config)
+{
+    char value[RT_VALUE_SIZE];
+    if (may_be_inherited(config, c->key))
+        return true;
+    rt_key_write(rt_key_at(c->key), config, value);
+    const bool is = *c->relation == '>' ? is_above(value, c->values)
+                                        : is_among(value, c->values) == (*c->relation == '=');
+    const bool unset = !*c->values;
+    return is && (unset || is_asked(q, c->key) || counts((question){c->key, q}, config));
+}
+
+static bool counts(question q, const rt_config *config)
+{
+    const char *rest = rt_key_at(q.key)->needs;
+    if (!rest)
+        return true;
+    for (bool all = true;;) {
+        comparison c;
+        rest = read_comparison(rest, &c);
+        all = all && holds(&c, &q, config);
+        if (*rest != '&' && all)
+            return true;
+        if (!*rest)
+            return false;
+        all = all || *rest == '|';
+        rest++;
+    }
+}
+
+bool rt_key_counts(int key, const rt_config *config)
+{
+    return counts((question){key, NULL}, config);
+}
+
+/* ---- telling ---- */
+
+/* "a, b or c" of "a, b, c". */
+static void tell_values(rt_writer *w, const char *values)
+{
+    const char *last = strrchr(values, ',');
+    if (last)
+        rt_writer_add(w, "%.*s or%s", (int)(last - values), values, last + 1);
+    else
+        rt_writer_add(w, "%s", values);
+}
+
+static void tell(rt_writer *w, const comparison *c)
+{
+    char name[RT_KEY_NAME_SIZE];
+    rt_key_full_name(rt_key_at(c->key), name);
+    if (!*c->values) {
+        rt_writer_add(w, "no %s", name);
+        return;
+    }
+    rt_writer_add(w, "%s %s ", name,
+                  *c->relation == '!'   ? "other than"
+                  : *c->relation == '>' ? "above"
+                                        : "=");
+    tell_values(w, c->values);
+}
+
+void rt_key_tell_needs(rt_writer *w, int key)
+{
+    for (const char *rest = rt_key_at(key)->needs; rest && *rest;) {
+        comparison c;
+        rest = read_comparison(rest, &c);
+        tell(w, &c);
+        rt_writer_add(w, "%s", *rest == '&' ? " and " : *rest ? ", or " : "");
+        rest += *rest != '\0';
+    }
+}
+
+void rt_key_tell_idle(rt_writer *w, int key, const char *value)
+{
+    enum { SHOWN = 60 };
+    char name[RT_KEY_NAME_SIZE];
+    rt_writer_add(w, "%s", rt_key_full_name(rt_key_at(key), name));
+    if (rt_key_at(key)->type != RT_KEY_TEXT)
+        rt_writer_add(w, " = %.*s%s", SHOWN, value, strlen(value) > SHOWN ? "..." : "");
+    rt_writer_add(w, " has no effect: it needs ");
+    rt_key_tell_needs(w, key);
+}
+
+/* ---- keys without effect ---- */
+
+static bool is_written(const rt_config *config, int key)
+{
+    return config->origin[key] != RT_FROM_DEFAULT && config->origin[key] != RT_FROM_MODEL;
+}
+
+void rt_config_find_idle(rt_config *config, const rt_config *written)
+{
+    char value[RT_VALUE_SIZE], initial[RT_VALUE_SIZE];
+    rt_config implied;
+    rt_config_defaults(&implied, config);
+    for (int i = 0; rt_key_at(i); i++)
+        config->idle[i] = is_written(written, i) && !rt_key_counts(i, config) &&
+                          strcmp(rt_key_write(rt_key_at(i), written, value),
+                                 rt_key_write(rt_key_at(i), &implied, initial)) != 0;
+}

@@ -1,0 +1,32 @@
+#ifndef ROTOR_TRAIN_CONFIG_EFFECT_H
+#define ROTOR_TRAIN_CONFIG_EFFECT_H
+
+/* Whether a key counts. The row of a key says what it needs:
+ *
+ *     theta.learn = yes
+ *     position.scaling = yarn, longrope          one of these values
+ *     optimizer.schedule != constant             none of these values
+ *     train.patience > 0
+ *     data.eval_file =                           not set
+ *     A & B | C                                  both A and B, or C
+ *
+ * A condition holds if the key that it names counts as well.
+ */
+
+#include "train/config/keys.h"
+
+/* Whether another value of the key would have an effect on the run. What a checkpoint of
+ * train.init_from may say is taken to be as the key needs it. */
+bool rt_key_counts(int key, const rt_config *config);
+
+/* "theta.learn = yes", "position.kind = learned, t5 or shaw": what the key needs. */
+void rt_key_tell_needs(rt_writer *w, int key);
+
+/* "position.scale = 4 has no effect: it needs position.scaling other than none". */
+void rt_key_tell_idle(rt_writer *w, int key, const char *value);
+
+/* Marks the keys that are written, not at their default, and do not count: config->idle.
+ * `written` is what was written of them. */
+void rt_config_find_idle(rt_config *config, const rt_config *written);
+
+#endif

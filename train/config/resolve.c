@@ -1,0 +1,218 @@
+#include "train/config/resolve.h"
+
+#include "train/config/effect.h"
+
+#include <assert.h>
+#include <string.h>
+
+int rt_config_longest(const rt_config *config)
+{
+    int longest = config->data.length;
+    for (int i = 0; i < config->train.eval_lengths.count; i++)
+        if (config->train.eval_lengths.at[i] > longest)
+            longest = config->train.eval_lengths.at[i];
+    return longest;
+}
+
+/* ---- defaults ---- */
+
+static void set_key(rt_config *config, const rt_key *key, const char *value)
+{
+    rt_writer problem = {0};
+    const bool accepted = rt_key_read(key, value, config, &problem);
+    assert(accepted);
+    (void)accepted;
+    rt_writer_free(&problem);
+}
+
+void rt_written_defaults(rt_written_config *written)
+{
+    const rt_key *key;
+    *written = (rt_written_config){.keys = {.origin = {0}}};
+    for (int i = 0; (key = rt_key_at(i)); i++)
+        set_key(&written->keys, key, key->initial);
+}
+
+/* What nobody has said of a decoder. */
+static void resolve_kind(rt_config *config)
+{
+    const rt_key *key;
+    for (int i = 0; config->model.kind == RT_KIND_DECODER && (key = rt_key_at(i)); i++)
+        if (rt_key_decoder_default(key) && config->origin[i] == RT_FROM_DEFAULT)
+            set_key(config, key, rt_key_decoder_default(key));
+}
+
+/* What nobody has said of an optimizer. */
+static void resolve_rule(rt_config *config)
+{
+    rt_optimizer_settings *s = &config->optimizer.settings;
+    if (config->origin[rt_key_find("optimizer", "beta2")] == RT_FROM_DEFAULT)
+        s->beta2 = rt_optimizer_defaults(s->rule).beta2;
+}
+
+/* Labelled data is evaluated on all of its rows, unless something else is asked for. */
+static void resolve_evaluation(rt_config *config)
+{
+    const int origin = config->origin[rt_key_find("train", "eval_batches")];
+    config->data.batch_size = config->train.batch_size;
+    if (origin == RT_FROM_DEFAULT && rt_data_task_labelled(config->data.task))
+        config->train.eval_batches = 0;
+}
+
+/* ---- zeros ---- */
+
+static void resolve_model(rt_roformer_options *model, const rt_config *config)
+{
+    rt_position_options *position = &model->position;
+    if (!position->max_len)
+        position->max_len = rt_config_longest(config);
+    if (!position->frequencies.original_len)
+        position->frequencies.original_len = config->data.length;
+    rt_roformer_resolve(model);
+}
+
+enum {
+    MOST_SHARDS = 16,
+    FEWEST_TOKENS = 512 /* of an automatic shard */
+};
+
+static int automatic_shards(const rt_config *c)
+{
+    int shards = 1;
+    while (2 * shards <= MOST_SHARDS && 2 * shards <= c->train.batch_size &&
+           (long)(c->train.batch_size / (2 * shards)) * c->data.length >= FEWEST_TOKENS)
+        shards *= 2;
+    return shards;
+}
+
+static void resolve_horizon(rt_config *config)
+{
+    if (config->optimizer.schedule_steps)
+        return;
+    config->optimizer.schedule_steps = config->train.steps;
+    config->origin[rt_key_find("optimizer", "schedule_steps")] = RT_FROM_DEFAULT;
+}
+
+static void resolve_zeros(rt_config *config)
+{
+    resolve_model(&config->model, config);
+    resolve_horizon(config);
+    if (!config->train.shards)
+        config->train.shards = automatic_shards(config);
+}
+
+static void resolve_all(rt_config *config, const rt_written_config *written)
+{
+    *config = written->keys;
+    resolve_kind(config);
+    resolve_rule(config);
+    resolve_evaluation(config);
+    resolve_zeros(config);
+}
+
+static void copy_key(rt_config *to, const rt_config *from, const rt_key *key)
+{
+    memcpy((char *)to + key->offset, (const char *)from + key->offset, key->size);
+}
+
+void rt_config_resolve(rt_config *config, const rt_written_config *written)
+{
+    bool idle[RT_MAX_KEYS];
+    rt_written_config effective = *written;
+    rt_config defaults;
+    resolve_all(config, written);
+    rt_config_find_idle(config, &written->keys);
+    if (written->trained)
+        return;
+    memcpy(idle, config->idle, sizeof idle);
+    rt_config_defaults(&defaults, config);
+    for (int i = 0; rt_key_at(i); i++)
+        if (idle[i])
+            copy_key(&effective.keys, &defaults, rt_key_at(i));
+    resolve_all(config, &effective);
+    memcpy(config->idle, idle, sizeof idle);
+}
+
+/* ---- a use ---- */
+
+static bool on_command_line(const rt_config *config, const char *section, const char *name)
+{
+    return config->origin[rt_key_find(section, name)] == RT_FROM_COMMAND_LINE;
+}
+
+void rt_config_resolve_use(rt_config *config)
+{
+    const bool other_batch =
+        on_command_line(config, "train", "batch_size") || on_command_line(config, "data", "length");
+    resolve_evaluation(config);
+    if (!config->train.shards || (other_batch && !on_command_line(config, "train", "shards")))
+        config->train.shards = automatic_shards(config);
+}
+
+bool rt_key_at_use(int key)
+{
+    static const char *const names[] = {/* how a model is used */
+                                        "run.math", "theta.tolerance", "theta.check",
+                                        "theta.tolerances", "data.task", "data.length",
+                                        "data.distance", "data.period", "data.theta", "data.file",
+                                        "data.eval_file", "data.objective", "data.mask_probability",
+                                        "data.eval_fraction", "data.eval_seed",
+                                        /* how it was trained, which does not count here */
+                                        "model.dropout", "model.attention_dropout",
+                                        "theta.init_from", "theta.lr_scale", "data.vocab_file"};
+    const rt_key *k = rt_key_at(key);
+    char name[RT_KEY_NAME_SIZE];
+    rt_key_full_name(k, name);
+    bool found = k->change == RT_MAY_DIFFER || !strcmp(k->section, "train") ||
+                 !strcmp(k->section, "optimizer");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        found |= !strcmp(names[i], name);
+    return found;
+}
+
+/* ---- what a configuration implies ---- */
+
+/* Keys whose zero stands for what follows from others. */
+static const char *const zeros[] = {"model.kv_heads",    "model.embedding_dim",
+                                    "model.ffn_dim",     "position.original_len",
+                                    "position.init_std", "position.max_len",
+                                    "train.shards",      "optimizer.schedule_steps"};
+enum { ZEROS = sizeof zeros / sizeof *zeros };
+
+bool rt_key_follows(int key)
+{
+    char name[RT_KEY_NAME_SIZE];
+    rt_key_full_name(rt_key_at(key), name);
+    for (size_t i = 0; i < ZEROS; i++)
+        if (!strcmp(zeros[i], name))
+            return true;
+    return false;
+}
+
+void rt_config_defaults(rt_config *defaults, const rt_config *config)
+{
+    rt_written_config nothing;
+    rt_written_defaults(&nothing);
+    *defaults = nothing.keys;
+    defaults->model.kind = config->model.kind;
+    defaults->data.task = config->data.task;
+    defaults->optimizer.settings.rule = config->optimizer.settings.rule;
+    resolve_kind(defaults);
+    resolve_rule(defaults);
+    resolve_evaluation(defaults);
+    defaults->optimizer.settings.rule = nothing.keys.optimizer.settings.rule;
+    defaults->model.kind = nothing.keys.model.kind;
+    defaults->data.task = nothing.keys.data.task;
+}
+
+void rt_config_implied(rt_config *implied, const rt_config *config)
+{
+    rt_written_config nothing, own = {.keys = *config};
+    rt_written_defaults(&nothing);
+    rt_config_defaults(implied, config);
+    for (size_t i = 0; i < ZEROS; i++)
+        copy_key(&own.keys, &nothing.keys, rt_key_at(rt_key_find_full(zeros[i])));
+    resolve_zeros(&own.keys);
+    for (size_t i = 0; i < ZEROS; i++)
+        copy_key(implied, &own.keys, rt_key_at(rt_key_find_full(zeros[i])));
+}
