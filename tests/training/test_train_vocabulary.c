@@ -56,7 +56,7 @@ START_TEST(the_level_must_be_that_of_the_model)
     make_texts();
     expect_exit(w, 0, "$TRAIN " FIRST CHAR);
     expect_exit(w, 2, "$TRAIN " FIRST "data.level=byte --eval");
-    expect_text(w->err, "data.level makes units of bytes; the model has a vocabulary of "
+    expect_text(w->err, "data.level makes tokens of bytes; the model has a vocabulary of "
                         "characters");
     expect_exit(w, 2, "$TRAIN " FIRST "data.level=byte run.name=more train.init_from=%s", newest);
     expect_text(w->err, "  data.level = byte (command line); the model has char\n");
