@@ -205,7 +205,8 @@ static const rt_key keys[] = {
     {"theta", "tolerance", NUMBER(theta.tolerance, AT_LEAST(0)), "0.2",
      "largest relative drift still called near", RT_FIXED},
     {"theta", "check", CHOICE(theta.check, check_word), "no",
-     "exit with 7 when a learned theta is not near, or when it is needed; yes is near", RT_FIXED},
+     "exit with 7 unless a learned theta is unmoved, or unneeded: the model does not depend on it",
+     RT_FIXED},
     {"theta", "tolerances", YES_NO(theta.tolerances), "no",
      "how far each theta can go from where it ends before that is noticed, by up to 16 evaluations of "
      "a batch for each",
@@ -239,11 +240,11 @@ static const rt_key keys[] = {
     {"data", "lowercase", YES_NO(data.lowercase), "no",
      "for level wordpiece: a text is read in lower case and without accents", RT_FIXED},
     {"data", "objective", CHOICE(data.objective, objective_word), "mlm",
-     "what is asked: units that are hidden, or at every place the next one; for period, spin, text and "
+     "mlm: predict masked tokens; lm: predict the next token; for period, spin, text and "
      "tokens",
      RT_FIXED},
     {"data", "mask_probability", NUMBER(data.mask_probability, ABOVE_UP_TO(0, 1)), "0.15",
-     "for mlm: fraction of the units that are masked", RT_FIXED},
+     "for mlm: fraction of the tokens that are masked", RT_FIXED},
     {"data", "eval_fraction", NUMBER(data.eval_fraction, FROM_BELOW(0, 1)), "0.1",
      "without data.eval_file: tail of the text kept for evaluation; of labelled data, share of the rows; "
      "0 = evaluate on what is trained on",
