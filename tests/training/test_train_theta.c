@@ -122,12 +122,10 @@ START_TEST(the_old_names_of_an_older_run_are_refused_or_not_read)
     expect_exit(w, 0,
                 "sed -i 's/^;*check = no$/check = near/' old/config.ini; grep 'check = near' "
                 "old/config.ini; rm -r as-it-was; cp -r old as-it-was");
-    static const char *const uses[] = {"old/config.ini --resume", "--checkpoint old --eval",
-                                       "--report old"};
-    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
-        expect_exit(w, 2, "$TRAIN %s", uses[i]);
-        expect_text(w->err, "theta.check = near is now called unmoved");
-    }
+    expect_exit(w, 2, "$TRAIN old/config.ini --resume");
+    expect_text(w->err, ": theta.check = near is now called unmoved");
+    expect_exit(w, 2, "$TRAIN --report old");
+    expect_text(w->err, "theta.check = near is now called unmoved");
     expect_exit(w, 0, "diff -r old as-it-was");
     expect_exit(w, 2, "$TRAIN tiny.ini sweep.theta.check=no,needed run.name=other");
     expect_text(w->err, "theta.check = needed is now called unneeded");
