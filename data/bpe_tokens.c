@@ -205,9 +205,8 @@ rt_status rt_bpe_know(rt_vocabulary *v, const char *name, const rt_special_ids *
         special->cls = special->sep;
     special->pad = padding(special) != RT_NO_ID ? padding(special) : 0;
     find_units(v->bpe, v->count);
-    return v->bpe->unit_count
-               ? rt_ok()
-               : rt_error(RT_DATA, "%s: has no unit beside the special tokens", name);
+    return v->bpe->unit_count ? rt_ok()
+                              : rt_error(RT_DATA, "%s: has no token beside the special ones", name);
 }
 
 rt_status rt_bpe_read_tokens(rt_bpe_reading *r)

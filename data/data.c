@@ -345,7 +345,7 @@ static rt_status need_vocabulary(const rt_data *data)
 {
     return data->vocabulary
                ? rt_ok()
-               : rt_error(RT_ARGUMENT, "data.task = %s has no text whose units have ids",
+               : rt_error(RT_ARGUMENT, "data.task = %s has no text whose tokens have ids",
                           data->task->name);
 }
 
@@ -383,5 +383,5 @@ rt_status rt_data_decode(const rt_data *data, int32_t id, const char **unit, siz
     if (status.code)
         return status;
     *unit = rt_vocabulary_decode(data->vocabulary, id, size);
-    return *unit ? rt_ok() : rt_error(RT_ARGUMENT, "%d is not the id of a unit", id);
+    return *unit ? rt_ok() : rt_error(RT_ARGUMENT, "%d is not the id of a token", id);
 }

@@ -65,7 +65,8 @@ static rt_status check_given(const rt_data *data)
     if (!given)
         return rt_ok();
     if (given->level != o->level)
-        return rt_error(RT_CONFIG, "data.level makes units of %s; the model has a vocabulary of %s",
+        return rt_error(RT_CONFIG,
+                        "data.level makes tokens of %s; the model has a vocabulary of %s",
                         rt_words_for_units(o->level).many, rt_words_for_units(given->level).many);
     if (o->lowercase && !given->lowercase)
         return rt_error(RT_CONFIG,

@@ -118,7 +118,7 @@ static rt_status read_unit(reading *r, span line)
         return rt_error(RT_DATA, "%s:%d: %s is in line %" PRId32 " already", r->name, r->line,
                         rt_unit_name(r->level, unit, word), r->lines[unit]);
     if (r->count == RT_UNITS_LIMIT)
-        return rt_error(RT_DATA, "%s:%d: a vocabulary can have up to %d units", r->name, r->line,
+        return rt_error(RT_DATA, "%s:%d: a vocabulary can have up to %d tokens", r->name, r->line,
                         RT_UNITS_LIMIT);
     r->lines[unit] = r->line;
     r->units[r->count++] = unit;
@@ -146,7 +146,7 @@ static rt_status read_lines(reading *r, int special, const unsigned char *bytes,
         return rt_error(RT_DATA, "%s: ends before line %d, which must be %s", r->name, r->line + 1,
                         rt_special_token(r->line));
     if (!r->count)
-        return rt_error(RT_DATA, "%s: has no unit beside the special tokens", r->name);
+        return rt_error(RT_DATA, "%s: has no token beside the special ones", r->name);
     return rt_ok();
 }
 

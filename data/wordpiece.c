@@ -166,7 +166,7 @@ static rt_status find_special(rt_vocabulary *v, const char *name)
     }
     return v->count > RT_SPECIAL_TOKENS
                ? rt_ok()
-               : rt_error(RT_DATA, "%s: has no unit beside the special tokens", name);
+               : rt_error(RT_DATA, "%s: has no token beside the special ones", name);
 }
 
 rt_status rt_pieces_read(rt_vocabulary *v, const char *name, const unsigned char *bytes,

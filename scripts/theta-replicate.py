@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Three results of docs/theta.md once more, in plain PyTorch and from nothing of rotor's: the drift
-of theta on `reverse`, what putting it back does, and a theta that is found because the data ask for
+of theta on `reverse`, what resetting it does, and a theta that is found because the data ask for
 it. Not part of the tests; needs torch.
 
     scripts/theta-replicate.py [SEED]
@@ -136,7 +136,7 @@ def main():
     print("  largest relative drift %.3f" % drift)
     for theta, before in zip(model.theta, start):
         theta.data.copy_(before)
-    print("  theta put back: loss %.4f, accuracy %.4f" % evaluate(model, reverse))
+    print("  theta reset: loss %.4f, accuracy %.4f" % evaluate(model, reverse))
 
     for P in (6, 7):
         def task(batch, generator=None):

@@ -429,7 +429,7 @@ static const refusal refusals[] = {
     {"\"special\":true", "\"special\":\"yes\"", ": added_tokens[0].special must be true or false"},
     {"\"a\":0,\"b\":1,\"c\":2,\"" G "\":3,\"ab\":4,\"abc\":5,\"" G
      "a\":6,\"<s>\":7},\"merges\":[[\"a\",\"b\"],\"ab c\",[\"" G "\",\"a\"]]",
-     "\"<s>\":7,\"</s>\":8},\"merges\":[]", ": has no unit beside the special tokens"},
+     "\"<s>\":7,\"</s>\":8},\"merges\":[]", ": has no token beside the special ones"},
 };
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
 
@@ -667,7 +667,7 @@ START_TEST(a_given_vocabulary_of_another_file_is_told)
     o.level = RT_LEVEL_BYTE;
     *o.vocab_file = '\0';
     is_refused(&o, same, RT_CONFIG,
-               "data.level makes units of bytes; the model has a vocabulary of pieces");
+               "data.level makes tokens of bytes; the model has a vocabulary of pieces");
     rt_vocabulary_free(other);
     rt_vocabulary_free(same);
 }

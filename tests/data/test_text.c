@@ -152,7 +152,7 @@ START_TEST(a_vocabulary_of_another_level_is_refused)
     set_file(&o, write_file(in_folder("a"), "ab", 2));
     rt_status status = rt_data_open(&data, &o, alphabet);
     ck_assert_int_eq(status.code, RT_CONFIG);
-    ck_assert_str_eq(status.message, "data.level makes units of bytes; the model has a vocabulary "
+    ck_assert_str_eq(status.message, "data.level makes tokens of bytes; the model has a vocabulary "
                                      "of characters");
     ck_assert_ptr_null(data);
     rt_vocabulary_free(alphabet);
@@ -350,7 +350,7 @@ START_TEST(what_is_no_id_of_a_unit_cannot_be_decoded)
         char message[64];
         size_t size = 1;
         rt_status status = rt_data_decode(data, wrong[i], &unit, &size);
-        snprintf(message, sizeof message, "%d is not the id of a unit", wrong[i]);
+        snprintf(message, sizeof message, "%d is not the id of a token", wrong[i]);
         ck_assert_int_eq(status.code, RT_ARGUMENT);
         ck_assert_str_eq(status.message, message);
         ck_assert(size == 0 && unit == NULL);

@@ -230,8 +230,8 @@ static const struct {
     {CHARACTERS, 0, "\n", "v:1: the line is empty"},
     {CHARACTERS, 0, TOKENS, "v: ends before line 5, which must be [UNK]"},
     {CHARACTERS, 0, TOKENS "a\nb\n", "v:5: must be [UNK]"},
-    {CHARACTERS, 0, WITH_UNK, "v: has no unit beside the special tokens"},
-    {ALPHABET, 0, TOKENS, "v: has no unit beside the special tokens"},
+    {CHARACTERS, 0, WITH_UNK, "v: has no token beside the special ones"},
+    {ALPHABET, 0, TOKENS, "v: has no token beside the special ones"},
     {CHARACTERS, 0, "[CLS]\n[PAD]\n", "v:1: must be [PAD]"},
     {CHARACTERS, 0, "[PAD] \n", "v:1: must be [PAD]"},
     {CHARACTERS, 0, "[PAD]\n[MASK]\n", "v:2: must be [CLS]"},
@@ -299,7 +299,7 @@ START_TEST(a_file_can_have_65000_units)
     rt_vocabulary_free(v);
     rt_status status = read_vocabulary(&v, RT_LEVEL_CHAR, false, text, size);
     ck_assert_int_eq(status.code, RT_DATA);
-    ck_assert_str_eq(status.message, "v:65006: a vocabulary can have up to 65000 units");
+    ck_assert_str_eq(status.message, "v:65006: a vocabulary can have up to 65000 tokens");
     ck_assert_ptr_null(v);
 }
 END_TEST

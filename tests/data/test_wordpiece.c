@@ -372,7 +372,7 @@ typedef struct wrong_file {
 static const wrong_file wrong_files[] = {
     {"", ": is empty"},
     {"\n", ":1: the line is empty"},
-    {SPECIAL, ": has no unit beside the special tokens"},
+    {SPECIAL, ": has no token beside the special ones"},
     {SPECIAL "a\n\nb\n", ":7: the line is empty"},
     {SPECIAL "a\n\n", ":7: the line is empty"},
     {SPECIAL "a\nb\na\n", ":8: 'a' is in line 6 already"},
@@ -588,7 +588,7 @@ START_TEST(a_text_needs_a_vocabulary_that_fits)
     rt_data_close(data);
     o.level = RT_LEVEL_CHAR;
     is_refused(&o, lower, RT_CONFIG,
-               "data.level makes units of characters; the model has a vocabulary of word pieces");
+               "data.level makes tokens of characters; the model has a vocabulary of word pieces");
     o.lowercase = true;
     is_refused(&o, NULL, RT_CONFIG, "data.lowercase is for data.level = wordpiece");
     rt_vocabulary_free(cased);

@@ -141,7 +141,7 @@ START_TEST(tokens_have_the_probabilities_of_the_program)
 }
 END_TEST
 
-/* The program prints "mask 1: 'x' 0.123, ..." of the units alone. */
+/* The program prints "mask 1: 'x' 0.123, ..." of the tokens alone. */
 START_TEST(a_mask_is_a_token_whose_logits_are_the_program_s)
 {
     static const int32_t ids[] = {1, A, 2, A + 1};

@@ -53,7 +53,7 @@ START_TEST(values_reach_the_options_of_every_layer)
     rt_config config;
     load_sound(&config,
                "[run]\nseed=7\n[model]\nlayers=3\ntie_embeddings=no\n[position]\nfraction=0.5\n"
-               "[theta]\nlearn=yes\nlr_scale=2\ncheck=yes\n[data]\ntask=shift\ndistance=5\n"
+               "[theta]\nlearn=yes\nlr_scale=2\ncheck=unmoved\n[data]\ntask=shift\ndistance=5\n"
                "[optimizer]\nschedule=constant\n[train]\nsteps=50\nshards=8\n",
                NULL);
     ck_assert_uint_eq(config.run.seed, 7);
@@ -62,7 +62,8 @@ START_TEST(values_reach_the_options_of_every_layer)
     ck_assert_int_eq(config.model.vocab, 0);
     ck_assert(!config.model.tie_embeddings);
     ck_assert_double_eq(config.model.position.fraction, 0.5);
-    ck_assert(config.model.theta.learn && config.theta.check);
+    ck_assert(config.model.theta.learn);
+    ck_assert_int_eq(config.theta.check, RT_THETA_CHECK_UNMOVED);
     ck_assert_double_eq(config.optimizer.settings.theta_lr_scale, 2);
     ck_assert_str_eq(rt_data_task_name(config.data.task), "shift");
     ck_assert_int_eq(config.data.distance, 5);

@@ -145,7 +145,7 @@ START_TEST(a_vocabulary_has_no_more_units_than_the_model_has_rows)
 {
     copy_fixture("masked_lm", NULL, NULL);
     copy_changed("masked_lm", "vocab.txt", CHANGES("?\n", "?\nzz\n"));
-    expect_not_opened("config.json: vocab_size is 53; the vocabulary has 54 units");
+    expect_not_opened("config.json: vocab_size is 53; the vocabulary has 54 tokens");
     copy_changed("masked_lm", "vocab.txt", NULL);
     rt_imported_close(opened());
     copy_changed("masked_lm", "vocab.txt", CHANGES("?\n", ""));

@@ -263,9 +263,9 @@ END_TEST
 
 START_TEST(checks_that_were_asked_for_decide_the_exit_code)
 {
-    expect_exit(w, 7, "$TRAIN tiny.ini theta.check=yes theta.tolerance=1e-9 run.name=a");
+    expect_exit(w, 7, "$TRAIN tiny.ini theta.check=unmoved theta.tolerance=1e-9 run.name=a");
     expect_text(w->out, ": moved (tolerance 1e-09)");
-    expect_exit(w, 0, "$TRAIN tiny.ini theta.check=yes theta.tolerance=100 run.name=b");
+    expect_exit(w, 0, "$TRAIN tiny.ini theta.check=unmoved theta.tolerance=100 run.name=b");
     expect_exit(w, 7, "$TRAIN tiny.ini train.target_accuracy=1 run.name=c train.steps=20");
     expect_exit(w, 0, "$TRAIN tiny.ini train.target_accuracy=0.01 run.name=d");
     ck_assert(exists("runs/d/checkpoints/step-00000020.h5"));

@@ -6,7 +6,7 @@
 #include "core/memory.h"
 #include "data/vocabulary.h"
 #include "train/report/samples.h"
-#include "train/report/unit_label.h"
+#include "train/report/token_label.h"
 #include "train/step/batch_loss.h"
 
 enum { LENGTH = 16 };
@@ -45,7 +45,7 @@ static void end(void)
     remove_scratch();
 }
 
-/* The most likely unit at a place of a sequence. */
+/* The most likely token at a place of a sequence. */
 static int32_t expected_unit(const int32_t *ids, int count, int place)
 {
     rt_roformer *model = rt_trainer_state(trainer)->model;
@@ -67,7 +67,7 @@ static int32_t expected_unit(const int32_t *ids, int count, int place)
 static void add_unit(rt_writer *w, const char *before, int32_t id, const char *after)
 {
     rt_writer_add(w, "%s", before);
-    rt_unit_text(w, data, &id, 1);
+    rt_token_text(w, data, &id, 1);
     rt_writer_add(w, "%s", after);
 }
 
@@ -113,11 +113,11 @@ START_TEST(a_text_is_continued_from_its_first_half)
     assert_status(rt_labelled_batch_new(&b, 1, LENGTH), RT_OK, "");
     rt_data_evaluation(data, 1, &b.batch);
     rt_writer_add(&expected, "<p class=\"sample\">");
-    rt_unit_text(&expected, data, b.batch.ids, LENGTH / 2);
+    rt_token_text(&expected, data, b.batch.ids, LENGTH / 2);
     for (int t = LENGTH / 2; t < LENGTH; t++)
         b.batch.ids[t] = expected_unit(b.batch.ids, t, t - 1);
     rt_writer_add(&expected, "<ins>");
-    rt_unit_text(&expected, data, b.batch.ids + LENGTH / 2, LENGTH / 2);
+    rt_token_text(&expected, data, b.batch.ids + LENGTH / 2, LENGTH / 2);
     rt_writer_add(&expected, "</ins></p>\n");
     expect_in(page.bytes, expected.bytes);
     rt_writer_free(&expected);
@@ -146,7 +146,7 @@ START_TEST(a_unit_is_shown_as_what_can_be_seen)
     } rows[] = {{0, "[PAD]"},   {1, "[CLS]"},    {2, "[MASK]"},   {3, "[SEP]"},
                 {4 + 'x', "x"}, {4 + ' ', "␣"},  {4 + '\n', "↵"}, {4 + '\t', "⇥"},
                 {4 + 7, "·"},   {4 + 0xc3, "·"}, {4 + 0, "·"},    {4 + '<', "<"}};
-    char label[RT_UNIT_LABEL_SIZE];
+    char label[RT_TOKEN_LABEL_SIZE];
     write_bytes(in_scratch("a.txt"), "some text that is long enough", 29);
     char text[512];
     snprintf(text, sizeof text, "[data]\ntask = text\nlength = 4\neval_fraction = 0\nfile = %s\n",
@@ -154,10 +154,10 @@ START_TEST(a_unit_is_shown_as_what_can_be_seen)
     load_sound(&config, text, NULL);
     assert_status(rt_data_open(&data, &config.data, NULL), RT_OK, "");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        ck_assert_str_eq(rt_unit_label(label, data, rows[i].id), rows[i].label);
+        ck_assert_str_eq(rt_token_label(label, data, rows[i].id), rows[i].label);
     const int32_t ids[] = {1,        4 + 'a', 4 + 0xc3, 4 + 0xa9, 4 + 0xc3, 4 + '<',
                            4 + '\n', 2,       4 + 0,    4 + 'z',  4 + 0xe2};
-    rt_unit_text(&page, data, ids, sizeof ids / sizeof *ids);
+    rt_token_text(&page, data, ids, sizeof ids / sizeof *ids);
     ck_assert_str_eq(page.bytes, "aé·&lt;\n·z·");
 }
 END_TEST

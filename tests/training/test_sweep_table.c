@@ -324,7 +324,7 @@ START_TEST(the_verdict_names_the_run_that_went_farthest)
     ck_assert_str_eq(verdict("run,run.seed,exit_code,theta_near,theta_needed\na,1,0,1,1\n"
                              "b,2,0,1,0\nc,3,7,0,1\nd,4,0,0,\ne,5,0,,\n"),
                      "theta: near in 2 of the 4 runs that learn it\n"
-                     "theta: put back to its start: needed in 2 of the 3 runs\n");
+                     "theta: reset to init: 2 of the 3 models depend on it\n");
     rt_sweep_runs_free(&runs);
     ck_assert_str_eq(verdict("run,exit_code,eval_loss\na,0,1\n"), "");
 }

@@ -145,7 +145,7 @@ START_TEST(a_vocabulary_with_fewer_units_than_rows_is_trained_on)
     evaluate("--checkpoint out data.file=c.tsv", again);
     ck_assert_str_eq(line, again);
     expect_exit(w, 4, "printf 'qq\\nrr\\n' >>m/vocab.txt; $TRAIN --checkpoint m --print-config");
-    expect_text(w->err, "config.json: vocab_size is 53; the vocabulary has 54 units\n");
+    expect_text(w->err, "config.json: vocab_size is 53; the vocabulary has 54 tokens\n");
 }
 END_TEST
 

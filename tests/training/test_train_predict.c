@@ -184,7 +184,7 @@ START_TEST(characters_that_are_not_known_are_read_as_unknown)
 }
 END_TEST
 
-/* Of the five most likely units, and of many choices at a temperature that makes all of them as
+/* Of the five most likely tokens, and of many choices at a temperature that makes all of them as
  * likely, none is a special token: each is one of the letters. */
 START_TEST(special_tokens_are_never_predicted)
 {

@@ -36,7 +36,7 @@ START_TEST(a_sweep_over_theta_ends_with_a_verdict_that_can_be_its_exit_code)
     line_of(w->out, "theta: near in 2 of the 2 runs that learn it, max relative drift 0.", line);
     expect_exit(w, 7,
                 "$TRAIN tiny.ini --quiet train.steps=20 sweep.theta.learn=no,yes "
-                "theta.tolerance=0 theta.check=yes run.name=strict");
+                "theta.tolerance=0 theta.check=unmoved run.name=strict");
     line_of(w->out, "theta: near in 0 of the 1 runs that learn it", line);
 }
 END_TEST

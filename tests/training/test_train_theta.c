@@ -1,4 +1,4 @@
-/* What `train` tells of a learned theta by function: putting it back, another one in its place,
+/* What `train` tells of a learned theta by function: resetting it, another one in its place,
  * how far each can go. */
 
 #include "train_program.h"
@@ -41,34 +41,35 @@ static void evaluate_with(const char *theta, double numbers[8])
 }
 
 /* The second line, of base^(-2i/R), is there if theta started elsewhere. */
-START_TEST(a_run_ends_by_putting_theta_back)
+START_TEST(a_run_ends_by_resetting_theta)
 {
-    static const char *const places[] = {"its start", "base^(-2i/R)"};
+    static const char *const places[] = {"init", "base"};
     static const char *const words[] = {"start", "base"};
-    static const char *const results[][2] = {{"theta_put_back_loss", "theta_put_back_accuracy"},
-                                             {"theta_put_back_base_loss",
-                                              "theta_put_back_base_accuracy"}};
-    double own[8] = {0}, swap[8] = {0}, other[8] = {0};
+    static const char *const results[][2] = {{"theta_reset_loss", "theta_reset_accuracy"},
+                                             {"theta_reset_base_loss",
+                                              "theta_reset_base_accuracy"}};
+    double own[8] = {0}, reset[8] = {0}, other[8] = {0};
     char beginning[64], ending[64], line[LINE_SIZE];
     expect_exit(w, 0, "$TRAIN tiny.ini theta.lr_scale=20 %s", _i ? "theta.init=perturbed" : "");
     workplace *after = rt_alloc(1, sizeof *after);
     *after = *w;
     ck_assert_int_eq(numbers_of(after->out, "eval: loss ", own), 4);
-    ck_assert_int_eq(count_of(after->out, "theta: put back to "), 1 + _i);
+    ck_assert_int_eq(count_of(after->out, "theta: reset to "), 1 + _i);
     for (int i = 0; i <= _i && i < 2; i++) {
-        snprintf(beginning, sizeof beginning, "theta: put back to %s: loss ", places[i]);
-        ck_assert_int_eq(numbers_of(after->out, beginning, swap), 4);
-        ck_assert_double_eq(swap[0], own[0]);
-        ck_assert_double_eq(swap[2], own[1]);
+        snprintf(beginning, sizeof beginning, "theta: reset to %s: eval loss ", places[i]);
+        ck_assert_int_eq(numbers_of(after->out, beginning, reset), 4);
+        ck_assert_double_eq(reset[0], own[0]);
+        ck_assert_double_eq(reset[2], own[1]);
         if (_i)
             expect_exit(w, 0, "echo theta.init=perturbed; cp runs/tiny/config.ini tiny.ini");
         evaluate_with(words[i], other);
-        ck_assert_double_eq(swap[1], other[0]);
-        ck_assert_double_eq(swap[3], other[1]);
-        ck_assert_double_eq_tol(result_of(results[i][0]), swap[1], 1e-5 * swap[1]);
-        ck_assert_double_eq_tol(result_of(results[i][1]), swap[3], 6e-5);
-        const bool needed = swap[1] > swap[0] + 0.01 || swap[3] < swap[2] - 0.01;
-        snprintf(ending, sizeof ending, "-> %.4f: %s", swap[3], needed ? "needed" : "not needed");
+        ck_assert_double_eq(reset[1], other[0]);
+        ck_assert_double_eq(reset[3], other[1]);
+        ck_assert_double_eq_tol(result_of(results[i][0]), reset[1], 1e-5 * reset[1]);
+        ck_assert_double_eq_tol(result_of(results[i][1]), reset[3], 6e-5);
+        const bool needed = reset[1] > reset[0] + 0.01 || reset[3] < reset[2] - 0.01;
+        snprintf(ending, sizeof ending, "-> %.4f: %s", reset[3],
+                 needed ? "the model depends on it" : "the model does not depend on it");
         line_of(after->out, beginning, line);
         ck_assert_str_eq(line + strlen(line) - strlen(ending), ending);
         if (!i)
@@ -84,27 +85,51 @@ END_TEST
 
 START_TEST(a_theta_that_stays_is_not_needed)
 {
-    double swap[8] = {0};
-    expect_exit(w, 0, "$TRAIN tiny.ini theta.lr_scale=0 theta.check=needed");
-    numbers_of(w->out, "theta: put back to its start: loss ", swap);
-    ck_assert_double_eq(swap[0], swap[1]);
-    expect_text(w->out, ": not needed\n");
+    double reset[8] = {0};
+    expect_exit(w, 0, "$TRAIN tiny.ini theta.lr_scale=0 theta.check=unneeded");
+    numbers_of(w->out, "theta: reset to init: eval loss ", reset);
+    ck_assert_double_eq(reset[0], reset[1]);
+    expect_text(w->out, ": the model does not depend on it\n");
     ck_assert_double_eq(result_of("theta_needed"), 0);
 }
 END_TEST
 
 START_TEST(a_need_that_was_asked_about_decides_the_exit_code)
 {
-    expect_exit(w, 7, "$TRAIN tiny.ini theta.lr_scale=20 theta.check=needed");
-    expect_text(w->out, ": needed\n");
-    expect_exit(w, 7, "$TRAIN tiny.ini theta.lr_scale=20 theta.check=needed --resume");
+    expect_exit(w, 7, "$TRAIN tiny.ini theta.lr_scale=20 theta.check=unneeded");
+    expect_text(w->out, ": the model depends on it\n");
+    expect_exit(w, 7, "$TRAIN tiny.ini theta.lr_scale=20 theta.check=unneeded --resume");
     expect_exit(w, 0,
-                "$TRAIN tiny.ini theta.lr_scale=20 theta.check=near theta.tolerance=100 "
+                "$TRAIN tiny.ini theta.lr_scale=20 theta.check=unmoved theta.tolerance=100 "
                 "--overwrite");
-    expect_exit(w, 7, "$TRAIN tiny.ini theta.check=yes theta.tolerance=1e-9 run.name=a");
-    expect_exit(w, 0, "grep -x 'check = near' runs/a/config.ini");
+    expect_exit(w, 7, "$TRAIN tiny.ini theta.check=unmoved theta.tolerance=1e-9 run.name=a");
+    expect_exit(w, 0, "grep -x 'check = unmoved' runs/a/config.ini");
     expect_exit(w, 2, "$TRAIN tiny.ini theta.check=far");
-    expect_text(w->err, "theta.check must be one of no, near, needed; got 'far'");
+    expect_text(w->err, "theta.check must be one of no, unmoved, unneeded; got 'far'");
+}
+END_TEST
+
+/* The configuration and the results of a run that an older version made. */
+START_TEST(the_old_names_of_an_older_run_are_refused_or_not_read)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet; mv runs/tiny old; cp -r old as-it-was");
+    expect_exit(w, 0,
+                "sed -i 's/^theta_reset_/theta_put_back_/' old/result.csv; $TRAIN --report old");
+    expect_exit(w, 0, "grep 'theta: max relative drift' old/report.html");
+    expect_exit(w, 1, "grep -iE 'theta: reset|put.back|>nan<' old/report.html");
+    expect_exit(w, 0,
+                "$TRAIN old/config.ini --resume --quiet; cmp old/result.csv as-it-was/result.csv");
+    expect_exit(w, 0,
+                "sed -i 's/^;*check = no$/check = near/' old/config.ini; grep 'check = near' "
+                "old/config.ini; rm -r as-it-was; cp -r old as-it-was");
+    expect_exit(w, 2, "$TRAIN old/config.ini --resume");
+    expect_text(w->err, ": theta.check = near is now called unmoved");
+    expect_exit(w, 2, "$TRAIN --report old");
+    expect_text(w->err, "theta.check = near is now called unmoved");
+    expect_exit(w, 0, "diff -r old as-it-was");
+    expect_exit(w, 2, "$TRAIN tiny.ini sweep.theta.check=no,needed run.name=other");
+    expect_text(w->err, "theta.check = needed is now called unneeded");
+    ck_assert(!exists("runs/other"));
 }
 END_TEST
 
@@ -117,13 +142,13 @@ START_TEST(a_finished_run_that_is_resumed_reads_its_results)
     expect_same_files("runs/tiny/result.csv", "before/tiny/result.csv");
     expect_same_files("runs/tiny/theta_final.csv", "before/tiny/theta_final.csv");
     expect_exit(w, 0,
-                "sed -i 's/^theta_put_back_loss,.*/theta_put_back_loss,77/' runs/tiny/result.csv; "
+                "sed -i 's/^theta_reset_loss,.*/theta_reset_loss,77/' runs/tiny/result.csv; "
                 "sed -i '2s/[^,]*$/2.5/' runs/tiny/theta_final.csv; "
                 "$TRAIN tiny.ini theta.tolerances=yes --resume");
     expect_text(w->out, " -> 77, accuracy ");
     expect_text(w->out, "  2.500 ");
     expect_exit(w, 0,
-                "sed -i '/^theta_put_back/d; s/^steps,60/steps,50/' runs/tiny/result.csv; "
+                "sed -i '/^theta_reset/d; s/^steps,60/steps,50/' runs/tiny/result.csv; "
                 "$TRAIN tiny.ini theta.tolerances=yes --resume --quiet >third");
     expect_same_files("first", "third");
     expect_same_files("runs/tiny/result.csv", "before/tiny/result.csv");
@@ -299,7 +324,7 @@ START_TEST(a_run_starts_from_the_theta_of_a_file)
     expect_text(theta, "\n20,0,all,3,0.003,0.003\n");
     expect_text(theta, "\n20,1,all,3,5,5\n");
     rt_free(theta);
-    expect_text(w->out, "theta: put back to base^(-2i/R): ");
+    expect_text(w->out, "theta: reset to base: eval loss ");
     expect_exit(w, 0, "rm there.csv; $TRAIN64 ini/tiny.ini train.steps=40 --resume");
     theta = read_file("runs/tiny/theta.csv");
     expect_text(theta, "\n40,1,all,3,5,5\n");
@@ -363,15 +388,14 @@ START_TEST(a_sweep_counts_the_runs_that_need_their_theta)
 {
     char line[LINE_SIZE];
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet sweep.theta.lr_scale=0,20 sweep.theta.learn=yes,no");
-    line_of(w->out, "theta: put back to its start: needed in 1 of the 2 runs", line);
-    expect_exit(w, 0,
-                "head -1 runs/tiny/runs.csv | grep -q ',theta_needed,.*put\\|put.*,theta_needed'");
+    line_of(w->out, "theta: reset to init: 1 of the 2 models depends on it", line);
+    expect_exit(w, 0, "head -1 runs/tiny/runs.csv | grep ',theta_reset_loss,.*,theta_needed'");
 }
 END_TEST
 
-START_TEST(the_page_tells_what_putting_theta_back_costs)
+START_TEST(the_page_tells_what_resetting_theta_costs)
 {
-    static const char *const lines[] = {"theta: put back to its start", "theta: put back to base"};
+    static const char *const lines[] = {"theta: reset to init", "theta: reset to base"};
     expect_exit(w, 0,
                 "$TRAIN tiny.ini theta.lr_scale=20 theta.init=perturbed theta.tolerances=yes >out; "
                 "cp -r runs/tiny kept; $TRAIN --report kept; rm -r runs");
@@ -384,7 +408,7 @@ START_TEST(the_page_tells_what_putting_theta_back_costs)
     ck_assert_int_eq(atoi(w->out), 8);
     expect_exit(w, 0,
                 "rm -r kept/checkpoints; $TRAIN --report kept; "
-                "grep 'theta: put back to its start' kept/report.html");
+                "grep 'theta: reset to init' kept/report.html");
 }
 END_TEST
 
@@ -392,9 +416,10 @@ int main(void)
 {
     Suite *suite = suite_create("train: theta by function");
     TCase *tests = program_case(suite);
-    tcase_add_loop_test(tests, a_run_ends_by_putting_theta_back, 0, 2);
+    tcase_add_loop_test(tests, a_run_ends_by_resetting_theta, 0, 2);
     tcase_add_test(tests, a_theta_that_stays_is_not_needed);
     tcase_add_test(tests, a_need_that_was_asked_about_decides_the_exit_code);
+    tcase_add_test(tests, the_old_names_of_an_older_run_are_refused_or_not_read);
     tcase_add_test(tests, a_finished_run_that_is_resumed_reads_its_results);
     tcase_add_test(tests, the_tolerance_of_each_pair_stands_beside_its_drift);
     tcase_add_test(tests, a_stop_while_tolerances_are_measured_is_heard);
@@ -406,6 +431,6 @@ int main(void)
     tcase_add_test(tests, a_start_below_0_is_for_form_raw_alone);
     tcase_add_test(tests, layers_without_positions_are_in_no_table);
     tcase_add_test(tests, a_sweep_counts_the_runs_that_need_their_theta);
-    tcase_add_test(tests, the_page_tells_what_putting_theta_back_costs);
+    tcase_add_test(tests, the_page_tells_what_resetting_theta_costs);
     return run_suite(suite);
 }

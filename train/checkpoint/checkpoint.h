@@ -27,7 +27,7 @@
  *   /random                    attributes generator, seed, step
  *   /data                      attribute position
  *
- * Version 1 had the dataset /data/alphabet in place of /vocabulary: the units that occur in the
+ * Version 1 had the dataset /data/alphabet in place of /vocabulary: the characters of the
  * training text, one after the other. It is still read. What was trained with an alphabet keeps
  * it (kind "alphabet"): other ids would be another training.
  *

@@ -69,10 +69,11 @@ typedef struct rt_train_options {
     char freeze[RT_FREEZE_SIZE];  /* parts of the model, see train/config/freeze.h */
 } rt_train_options;
 
-/* What a learned theta is asked at the end: nothing, whether it is near where base^(-2i/R) is, or
- * whether the model needs that it has moved. */
+/* What must hold of a learned theta at the end: nothing, that it is unmoved (near base^(-2i/R)), or
+ * that it is unneeded (the model does not depend on it). */
 #define RT_THETA_CHECKS(X)                                                                         \
-    X(RT_THETA_CHECK_NONE, "no") X(RT_THETA_CHECK_NEAR, "near") X(RT_THETA_CHECK_NEEDED, "needed")
+    X(RT_THETA_CHECK_NONE, "no")                                                                   \
+    X(RT_THETA_CHECK_UNMOVED, "unmoved") X(RT_THETA_CHECK_UNNEEDED, "unneeded")
 typedef enum rt_theta_check { RT_THETA_CHECKS(RT_CHOICE_VALUE) } rt_theta_check;
 
 typedef struct rt_theta_run_options {

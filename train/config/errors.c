@@ -1,5 +1,6 @@
 #include "train/config/errors.h"
 
+#include "train/config/renamed.h"
 #include "train/text/quote.h"
 #include "train/text/suggest.h"
 
@@ -121,8 +122,14 @@ static void advise(rt_writer *advice, const char *section, const char *written)
 void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *section,
                            const char *written)
 {
-    char quoted[RT_QUOTE_SIZE];
+    char name[RT_VALUE_SIZE], quoted[RT_QUOTE_SIZE];
     rt_writer advice = {0};
+    snprintf(name, sizeof name, "%s.%s", section, written);
+    const char *now = rt_renamed_to(name, NULL);
+    if (now) {
+        rt_config_complain(errors, origin, "%s is now called %s", name, now);
+        return;
+    }
     advise(&advice, section, written);
     rt_config_complain(errors, origin, "unknown key %s in [%s]; %s", rt_quote(quoted, written),
                        section, advice.bytes ? advice.bytes : "");

@@ -234,8 +234,8 @@ static const rt_key keys[] = {
     {"theta", "tolerance", NUMBER(theta.tolerance, AT_LEAST(0)), "0.2",
      "largest relative drift still called near", RT_FIXED, LEARNED},
     {"theta", "check", CHOICE(theta.check, check_word), "no",
-     "exit with 7 when a learned theta is not near, or when it is needed; yes is near", RT_FIXED,
-     LEARNED},
+     "exit with 7 unless a learned theta is unmoved, or unneeded: the model does not depend on it",
+     RT_FIXED, LEARNED},
     {"theta", "tolerances", YES_NO(theta.tolerances), "no",
      "how far each theta can go from where it ends before that is noticed, by up to 16 evaluations of "
      "a batch for each",
@@ -278,11 +278,11 @@ static const rt_key keys[] = {
      "model of --checkpoint, --resume or train.init_from does, a new one with it",
      RT_FIXED, "data.task = text, tokens"},
     {"data", "objective", CHOICE(data.objective, objective_word), "mlm",
-     "what is asked: units that are hidden, or at every place the next one; for period, spin, text and "
+     "mlm: predict masked tokens; lm: predict the next token; for period, spin, text and "
      "tokens",
      RT_FIXED, "data.task = period, spin, text, tokens"},
     {"data", "mask_probability", NUMBER(data.mask_probability, ABOVE_UP_TO(0, 1)), "0.15",
-     "for mlm: fraction of the units that are masked", RT_FIXED, "data.objective = mlm"},
+     "for mlm: fraction of the tokens that are masked", RT_FIXED, "data.objective = mlm"},
     {"data", "eval_fraction", NUMBER(data.eval_fraction, FROM_BELOW(0, 1)), "0.1",
      "without data.eval_file: tail of the text kept for evaluation; of labelled data, share of the rows; "
      "0 = evaluate on what is trained on",

@@ -1,6 +1,7 @@
 #include "train/config/sweep.h"
 
 #include "core/memory.h"
+#include "train/config/renamed.h"
 #include "train/text/number.h"
 #include "train/text/quote.h"
 
@@ -40,7 +41,10 @@ static int find_key(const char *name, int origin, const char *where, rt_config_e
 {
     char quoted[RT_QUOTE_SIZE];
     const int key = rt_key_find_full(name);
-    if (key < 0)
+    const char *now = rt_renamed_to(name, NULL);
+    if (now)
+        rt_config_complain(errors, origin, "%s: %s is now called %s", where, name, now);
+    else if (key < 0)
         rt_config_complain(errors, origin, "%s: unknown key %s; a key is written section.key",
                            where, rt_quote(quoted, name));
     else if (!strcmp(name, "run.name") || !strcmp(name, "run.dir"))

@@ -1,6 +1,7 @@
 #include "train/config/keys.h"
 
 #include "core/real.h"
+#include "train/config/renamed.h"
 #include "train/text/number.h"
 #include "train/text/quote.h"
 #include "train/text/suggest.h"
@@ -111,19 +112,10 @@ static bool read_number(const rt_key *key, const char *value, rt_config *config)
     return true;
 }
 
-/* A choice whose first word is `no` was a yes or no before it had more words: its `yes` is the
- * second. A key that is new has no past, and needs another first word than `no`. */
-static const char *word_now(const rt_key *key, const char *value)
-{
-    const bool was_yes_no = key->type == RT_KEY_CHOICE && !strcmp(key->word(0), yes_no_word(0));
-    return was_yes_no && !strcmp(value, yes_no_word(1)) ? key->word(1) : value;
-}
-
 static bool read_word(const rt_key *key, const char *value, rt_config *config)
 {
     const char *(*word)(int) = words_of(key);
     int i = 0;
-    value = word_now(key, value);
     while (word(i) && strcmp(word(i), value))
         i++;
     if (!word(i))
@@ -254,9 +246,14 @@ bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_wri
         [RT_KEY_NUMBER] = read_number,   [RT_KEY_YES_NO] = read_word,
         [RT_KEY_CHOICE] = read_word,     [RT_KEY_LENGTHS] = read_lengths,
         [RT_KEY_FACTORS] = read_factors, [RT_KEY_TEXT] = read_text};
-    char quoted[RT_QUOTE_SIZE];
+    char name[RT_KEY_NAME_SIZE], quoted[RT_QUOTE_SIZE];
     if (readers[key->type](key, value, config))
         return true;
+    const char *now = rt_renamed_to(rt_key_full_name(key, name), value);
+    if (now) {
+        rt_writer_add(problem, "= %s is now called %s", value, now);
+        return false;
+    }
     tell_wish(key, problem);
     rt_writer_add(problem, "; got %s", rt_quote(quoted, value));
     tell_hint(key, value, problem);

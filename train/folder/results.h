@@ -9,29 +9,29 @@
 #include <stdbool.h>
 
 /* The names that runs write. */
-#define RT_RESULT_STEPS            "steps"
-#define RT_RESULT_LOSS             "eval_loss"
-#define RT_RESULT_ACCURACY         "eval_accuracy"
-#define RT_RESULT_BITS_PER_BYTE    "bits_per_byte"     /* of text, for next-token prediction */
-#define RT_RESULT_LABEL_ACCURACY   "accuracy"          /* eval_accuracy, of labelled data */
-#define RT_RESULT_MACRO_F1         "macro_f1"          /* likewise; see train/step/scores.h */
-#define RT_RESULT_LOSS_AT          "eval_loss_at_"     /* of another length, which follows */
-#define RT_RESULT_ACCURACY_AT      "eval_accuracy_at_" /* likewise */
-#define RT_RESULT_DIVERGED         "diverged_above"    /* the limit; only of a run that has */
-#define RT_RESULT_NEAR             "theta_near"
-#define RT_RESULT_DRIFT            "theta_max_drift"
-#define RT_RESULT_MEAN_DRIFT       "theta_mean_drift"
-#define RT_RESULT_PHASE            "theta_max_phase"
-#define RT_RESULT_DRIFT_FROM_START "theta_max_drift_from_start"
-#define RT_RESULT_COSINE           "theta_cosine"
-#define RT_RESULT_NEEDED           "theta_needed"
-#define RT_RESULT_SWAP_LOSS        "theta_put_back_loss" /* with theta as it started */
-#define RT_RESULT_SWAP_ACCURACY    "theta_put_back_accuracy"
-#define RT_RESULT_BASE_LOSS        "theta_put_back_base_loss" /* with base^(-2i/R) */
-#define RT_RESULT_BASE_ACCURACY    "theta_put_back_base_accuracy"
-#define RT_RESULT_STOPPED_EARLY    "stopped_early" /* 1 or 0; only with train.patience */
-#define RT_RESULT_FIRST_STEP       "first_step_with_accuracy_0.99"
-#define RT_RESULT_EXIT_CODE        "exit_code"
+#define RT_RESULT_STEPS               "steps"
+#define RT_RESULT_LOSS                "eval_loss"
+#define RT_RESULT_ACCURACY            "eval_accuracy"
+#define RT_RESULT_BITS_PER_BYTE       "bits_per_byte"     /* of text, for next-token prediction */
+#define RT_RESULT_LABEL_ACCURACY      "accuracy"          /* eval_accuracy, of labelled data */
+#define RT_RESULT_MACRO_F1            "macro_f1"          /* likewise; see train/step/scores.h */
+#define RT_RESULT_LOSS_AT             "eval_loss_at_"     /* of another length, which follows */
+#define RT_RESULT_ACCURACY_AT         "eval_accuracy_at_" /* likewise */
+#define RT_RESULT_DIVERGED            "diverged_above"    /* the limit; only of a run that has */
+#define RT_RESULT_NEAR                "theta_near"
+#define RT_RESULT_DRIFT               "theta_max_drift"
+#define RT_RESULT_MEAN_DRIFT          "theta_mean_drift"
+#define RT_RESULT_PHASE               "theta_max_phase"
+#define RT_RESULT_DRIFT_FROM_START    "theta_max_drift_from_start"
+#define RT_RESULT_COSINE              "theta_cosine"
+#define RT_RESULT_NEEDED              "theta_needed"
+#define RT_RESULT_RESET_LOSS          "theta_reset_loss" /* with its initial theta */
+#define RT_RESULT_RESET_ACCURACY      "theta_reset_accuracy"
+#define RT_RESULT_RESET_BASE_LOSS     "theta_reset_base_loss" /* with base^(-2i/R) */
+#define RT_RESULT_RESET_BASE_ACCURACY "theta_reset_base_accuracy"
+#define RT_RESULT_STOPPED_EARLY       "stopped_early" /* 1 or 0; only with train.patience */
+#define RT_RESULT_FIRST_STEP          "first_step_with_accuracy_0.99"
+#define RT_RESULT_EXIT_CODE           "exit_code"
 
 enum { RT_RESULT_NAME_SIZE = 40 };
 

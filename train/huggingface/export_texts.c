@@ -153,8 +153,8 @@ static void put_vocabulary_sentence(rt_writer *w, const rt_huggingface_export *e
     else if (export->vocabulary->level == RT_LEVEL_BYTE ||
              export->vocabulary->level == RT_LEVEL_CHAR)
         rt_writer_add(w,
-                      "\nIts vocabulary is one of single units (level %s), a line of vocab.txt "
-                      "each, which no tokenizer of transformers cuts a text into.\n",
+                      "\nIts tokens are single bytes or characters (level %s), a line of vocab.txt "
+                      "each, into which no tokenizer of transformers cuts a text.\n",
                       levels[export->vocabulary->level]);
 }
 

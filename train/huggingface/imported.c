@@ -122,7 +122,7 @@ static rt_status check_vocabulary(const rt_imported *m)
     const int words = m->there->options.vocab;
     if (!m->vocabulary || m->vocabulary->count <= words)
         return rt_ok();
-    return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": vocab_size is %d; the vocabulary has %d units",
+    return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": vocab_size is %d; the vocabulary has %d tokens",
                     words, m->vocabulary->count);
 }
 

@@ -3,13 +3,13 @@
 #include "core/memory.h"
 #include "ops/engine.h"
 #include "train/report/figures.h"
-#include "train/report/unit_label.h"
+#include "train/report/token_label.h"
 #include "train/step/batch_loss.h"
 
 enum {
     MOST_TOKENS = 64,
-    MOST_UNITS = 20, /* as many as have room for their names */
-    UNIT_SIZE = 11,
+    MOST_NAMED = 20, /* tokens, as many as have room for their labels */
+    LABEL_SPACE = 11,
     NAME_SIZE = 52, /* of their names */
     MOST_LAYERS = 4,
     MOST_HEADS = 8,
@@ -25,7 +25,7 @@ enum {
 typedef struct view {
     int layers, heads, tokens, size, left, below;
     int length;  /* of the sequence, of whose tokens the first are shown */
-    bool units;  /* of a text stand at the axes, in place of numbers */
+    bool named;  /* the tokens of a text stand at the axes, in place of numbers */
     bool chosen; /* the sequence is the longest of some */
 } view;
 
@@ -66,21 +66,21 @@ static char *new_caption(const view *v, const rt_config *config)
     return rt_writer_take(&w);
 }
 
-/* The units of the sequence as tics of both axes. */
+/* The tokens of the sequence as tics of both axes. */
 static char *new_tics(const view *v, const rt_data *data, const int32_t *ids)
 {
-    char label[RT_UNIT_LABEL_SIZE];
+    char label[RT_TOKEN_LABEL_SIZE];
     rt_writer w = {0};
     for (int t = 0; t < v->tokens; t++) {
         rt_writer_add(&w, t ? ", " : "(");
-        rt_figures_quote(&w, rt_unit_label(label, data, ids[t]));
+        rt_figures_quote(&w, rt_token_label(label, data, ids[t]));
         rt_writer_add(&w, " %d", t);
     }
     rt_writer_add(&w, ")");
     return rt_writer_take(&w);
 }
 
-/* The tics of an axis: units, numbers, or nothing where another map has them. */
+/* The tics of an axis: tokens, numbers, or nothing where another map has them. */
 static void add_axis(rt_writer *w, char axis, const view *v, const char *tics, bool named)
 {
     if (!named)
@@ -156,25 +156,25 @@ static rt_status compute(real **probabilities, rt_roformer *model, const rt_batc
 
 /* As many layers as the memory bears, at most MOST_LAYERS; T is all of the sequence, since a row
  * sums to 1 over all keys. */
-static view choose_view(const rt_config *config, bool units)
+static view choose_view(const rt_config *config, bool named)
 {
     const rt_roformer_options *o = &config->model;
     const size_t T = (size_t)config->data.length, numbers = (size_t)o->heads * T * T;
-    const size_t most = units ? MOST_UNITS : MOST_TOKENS;
+    const size_t most = named ? MOST_NAMED : MOST_TOKENS;
     view v = {.layers = o->layers < MOST_LAYERS ? o->layers : MOST_LAYERS,
               .heads = o->heads < MOST_HEADS ? o->heads : MOST_HEADS,
               .tokens = T < most ? (int)T : (int)most,
-              .left = units ? LEFT + NAME_SIZE : LEFT,
-              .below = units ? BELOW + NAME_SIZE : BELOW,
-              .units = units};
+              .left = named ? LEFT + NAME_SIZE : LEFT,
+              .below = named ? BELOW + NAME_SIZE : BELOW,
+              .named = named};
     while (v.layers && (size_t)v.layers * numbers > MOST_NUMBERS)
         v.layers--;
     /* up to three in half of the page; a map of its own is not made huge */
     const int width = v.heads > 3 ? 2 * RT_FIGURE_WIDTH : RT_FIGURE_WIDTH;
     v.size = (width - v.left - RIGHT) / v.heads - GAP / 3;
     v.size = v.size < 180 ? v.size : 180;
-    if (units && v.size < v.tokens * UNIT_SIZE)
-        v.size = v.tokens * UNIT_SIZE;
+    if (named && v.size < v.tokens * LABEL_SPACE)
+        v.size = v.tokens * LABEL_SPACE;
     return v;
 }
 
@@ -202,8 +202,8 @@ static rt_status draw_maps(rt_figures *f, view *v, const rt_config *config, rt_t
     v->chosen = rt_data_varies(rt_trainer_data(trainer));
     v->tokens = v->length < v->tokens ? v->length : v->tokens;
     rt_status status = compute(probabilities, rt_trainer_state(trainer)->model, &b->batch);
-    char *tics = v->units ? new_tics(v, rt_trainer_data(trainer), b->batch.ids) : NULL;
-    if (!status.code && v->units && !tics)
+    char *tics = v->named ? new_tics(v, rt_trainer_data(trainer), b->batch.ids) : NULL;
+    if (!status.code && v->named && !tics)
         status = rt_out_of_memory("a figure");
     if (!status.code) {
         write_maps(f, probabilities, v, b->batch.length);

@@ -229,22 +229,22 @@ static void add_drift(rt_writer *w, const rt_results *r, const rt_config *c, rt_
             c->data.length - 1, rt_results_get(r, RT_RESULT_NEAR) == 1 ? "near" : "moved");
 }
 
-/* A swap that a run has recorded. */
-static void add_swap(rt_writer *w, const rt_results *r, const char *place, const char *loss,
-                     const char *accuracy)
+/* A reset that a run has recorded. */
+static void add_reset(rt_writer *w, const rt_results *r, const char *place, const char *loss,
+                      const char *accuracy)
 {
-    const rt_theta_swap swap = {rt_results_get(r, RT_RESULT_LOSS),
-                                rt_results_get(r, RT_RESULT_ACCURACY),
-                                rt_results_get(r, "%s", loss), rt_results_get(r, "%s", accuracy)};
-    if (!isnan(swap.other_accuracy))
-        rt_theta_tell_swap(w, place, &swap);
+    const rt_theta_reset reset = {rt_results_get(r, RT_RESULT_LOSS),
+                                  rt_results_get(r, RT_RESULT_ACCURACY),
+                                  rt_results_get(r, "%s", loss), rt_results_get(r, "%s", accuracy)};
+    if (!isnan(reset.reset_accuracy))
+        rt_theta_tell_reset(w, place, &reset);
 }
 
 static void add_theta(rt_writer *w, const rt_results *r, const rt_config *c, rt_trainer *trainer)
 {
     add_drift(w, r, c, trainer);
-    add_swap(w, r, RT_THETA_START_PLACE, RT_RESULT_SWAP_LOSS, RT_RESULT_SWAP_ACCURACY);
-    add_swap(w, r, RT_THETA_BASE_PLACE, RT_RESULT_BASE_LOSS, RT_RESULT_BASE_ACCURACY);
+    add_reset(w, r, RT_THETA_INIT_PLACE, RT_RESULT_RESET_LOSS, RT_RESULT_RESET_ACCURACY);
+    add_reset(w, r, RT_THETA_BASE_PLACE, RT_RESULT_RESET_BASE_LOSS, RT_RESULT_RESET_BASE_ACCURACY);
 }
 
 /* What the words of the verdict mean. */
@@ -253,14 +253,14 @@ static void explain_theta(rt_writer *w, const rt_config *c)
     rt_writer_add(
         w,
         "<dl class=\"words\">\n<dt>relative drift</dt><dd>by what share of itself a θ has "
-        "moved from base^(-2i/R), at most over all pairs; grid steps are in units of the "
-        "distance to the next θ.</dd>\n<dt>phase drift</dt><dd>the angle, in radians, by "
-        "which that turns a query and a key against each other that are %d positions "
-        "apart, the most in a sequence.</dd>\n<dt>near</dt><dd>the relative drift is at "
+        "moved from base^(-2i/R), at most over all pairs; a grid step is the "
+        "distance to the next θ.</dd>\n<dt>phase drift</dt><dd>the extra rotation, in "
+        "radians, between two tokens %d positions apart, the most in a "
+        "sequence.</dd>\n<dt>near</dt><dd>the relative drift is at "
         "most theta.tolerance = %g, which is a convention; otherwise θ has moved.</dd>\n"
-        "<dt>needed</dt><dd>the model is worse with θ put back: the accuracy falls by more "
-        "than 0.01, or the loss rises beyond 1.5 times itself and 0.01 more (for an "
-        "accuracy below 0.9, by more than 0.01).</dd>\n</dl>\n",
+        "<dt>the model depends on θ</dt><dd>with θ reset, the accuracy is lower by more than "
+        "0.01, or the loss exceeds 1.5 × before + 0.01 (for an accuracy below 0.9: before + "
+        "0.01). Reset to init: to its initial value; to base: to base^(-2i/R).</dd>\n</dl>\n",
         c->data.length - 1, c->theta.tolerance);
 }
 

@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "data/vocabulary.h"
 #include "models/session.h"
-#include "train/report/unit_label.h"
+#include "train/report/token_label.h"
 #include "train/step/batch_loss.h"
 #include "train/step/most_likely.h"
 
@@ -20,7 +20,7 @@ typedef struct sampling {
     real *next;          /* (V): their logits */
 } sampling;
 
-/* The most likely unit for every label; no special token. */
+/* The most likely token for every label; no special token. */
 static rt_status predict(sampling *s)
 {
     const rt_vocabulary *v = rt_data_vocabulary(s->data);
@@ -28,18 +28,18 @@ static rt_status predict(sampling *s)
     rt_graph_record(s->g, false);
     const rt_tensor *logits = s->b.labels ? rt_batch_logits(s->model, s->g, &s->b) : NULL;
     for (int i = 0; logits && i < s->b.labels; i++)
-        s->predicted[i] = rt_most_likely_unit(v, logits->data + (size_t)i * rt_columns(logits));
+        s->predicted[i] = rt_most_likely_token(v, logits->data + (size_t)i * rt_columns(logits));
     return rt_graph_status(s->g);
 }
 
 static void add_in(sampling *s, const char *element, const int32_t *ids, int count)
 {
     rt_writer_add(s->page, "<%s>", element);
-    rt_unit_text(s->page, s->data, ids, count);
+    rt_token_text(s->page, s->data, ids, count);
     rt_writer_add(s->page, "</%s>", element);
 }
 
-/* ---- masked units ---- */
+/* ---- masked tokens ---- */
 
 /* The text between two labels is as it was drawn: what is masked has a label. */
 static rt_status fill(sampling *s)
@@ -49,13 +49,13 @@ static rt_status fill(sampling *s)
     rt_writer_add(s->page, "<p class=\"sample\">");
     for (int i = 0; i < s->b.labels && !status.code; i++) {
         const int at = s->b.where[i];
-        rt_unit_text(s->page, s->data, s->b.batch.ids + from, at - from);
+        rt_token_text(s->page, s->data, s->b.batch.ids + from, at - from);
         if (s->predicted[i] != s->b.wanted[i])
             add_in(s, "del", &s->predicted[i], 1);
         add_in(s, s->predicted[i] == s->b.wanted[i] ? "ins" : "b", &s->b.wanted[i], 1);
         from = at + 1;
     }
-    rt_unit_text(s->page, s->data, s->b.batch.ids + from, s->b.batch.length - from);
+    rt_token_text(s->page, s->data, s->b.batch.ids + from, s->b.batch.length - from);
     rt_writer_add(s->page, "</p>\n");
     return status;
 }
@@ -71,10 +71,10 @@ static rt_status go_on(sampling *s)
     rt_status status = rt_session_keep(s->session, 0);
     for (int t = half, read = 0; t < end && !status.code; read = t++) {
         status = rt_session_feed(s->session, ids + read, t - read, 1, s->next);
-        ids[t] = rt_most_likely_unit(rt_data_vocabulary(s->data), s->next);
+        ids[t] = rt_most_likely_token(rt_data_vocabulary(s->data), s->next);
     }
     rt_writer_add(s->page, "<p class=\"sample\">");
-    rt_unit_text(s->page, s->data, ids, half);
+    rt_token_text(s->page, s->data, ids, half);
     add_in(s, "ins", ids + half, end - half);
     rt_writer_add(s->page, "</p>\n");
     return status;
@@ -86,9 +86,9 @@ static void begin(rt_writer *page, bool lm)
 {
     rt_writer_add(page, "<h2>Samples</h2>\n<p>%s</p>\n",
                   lm ? "From the evaluation data: the first half of a sequence, and underlined how "
-                       "the model goes on, always with the most likely unit."
-                     : "From the evaluation data: masked units that were predicted correctly are "
-                       "underlined; a wrong prediction is struck out before the unit that stands "
+                       "the model goes on, always with the most likely token."
+                     : "From the evaluation data: masked tokens that were predicted correctly are "
+                       "underlined; a wrong prediction is struck out before the token that stands "
                        "there.");
 }
 

@@ -1,7 +1,7 @@
 #ifndef ROTOR_TRAIN_REPORT_SAMPLES_H
 #define ROTOR_TRAIN_REPORT_SAMPLES_H
 
-/* What a model of text predicts for the first sequences of its evaluation: the units that were
+/* What a model of text predicts for the first sequences of its evaluation: the tokens that were
  * masked, or how it goes on from the first half of a sequence. */
 
 #include "train/step/trainer.h"

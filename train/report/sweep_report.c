@@ -112,10 +112,10 @@ static void explain_theta(rt_writer *w, const rt_sweep_runs *runs)
         rt_writer_add(
             w, "<dl class=\"words\">\n<dt>theta drift</dt><dd>by what share of itself a learned θ "
                "has moved from base^(-2i/R), at most over all pairs.</dd>\n<dt>phase</dt><dd>the "
-               "angle, in radians, by which that turns a query and a key against each other that "
-               "are a sequence apart.</dd>\n<dt>near, needed</dt><dd>1 for a run whose θ has moved "
-               "by at most theta.tolerance, and for one that is worse with its θ put back to the "
-               "start; 0 for one that is not. The mean is the share of such runs.</dd>\n</dl>\n");
+               "extra rotation, in radians, between two tokens that are a sequence apart.</dd>\n"
+               "<dt>near, needed</dt><dd>1 for a run whose θ has moved by at most theta.tolerance, "
+               "and for one whose model depends on its θ: it is worse with θ reset to its initial "
+               "value; 0 for others. The mean is the share of such runs.</dd>\n</dl>\n");
 }
 
 /* ---- the runs ---- */

@@ -184,8 +184,8 @@ rt_sweep_verdict rt_sweep_judge(const rt_sweep_runs *s)
             continue;
         v.learned++;
         v.near += is_near == 1;
-        v.swapped += !isnan(is_needed);
-        v.needed += is_needed == 1;
+        v.reset += !isnan(is_needed);
+        v.dependent += is_needed == 1;
         if (far > v.drift) {
             v.drift = far;
             v.farthest = cells[0];
@@ -202,7 +202,7 @@ void rt_sweep_tell_theta(rt_writer *w, const rt_sweep_verdict *v)
     if (v->farthest)
         rt_writer_add(w, ", max relative drift %.3g (%s)", v->drift, v->farthest);
     rt_writer_add(w, "\n");
-    if (v->swapped)
-        rt_writer_add(w, "theta: put back to its start: needed in %d of the %d runs\n", v->needed,
-                      v->swapped);
+    if (v->reset)
+        rt_writer_add(w, "theta: reset to init: %d of the %d models %s on it\n", v->dependent,
+                      v->reset, v->dependent == 1 ? "depends" : "depend");
 }

@@ -55,9 +55,9 @@ rt_endings rt_sweep_endings(const rt_sweep_runs *s, int row);
 /* All runs in a few words. */
 typedef struct rt_sweep_verdict {
     rt_endings endings;
-    int learned, near;   /* runs that learn theta; of them, whose theta stayed near */
-    int swapped, needed; /* runs whose theta was put back; of them, which need it as it is */
-    double drift;        /* the largest, and the name of its run; NULL if there is none */
+    int learned, near;    /* runs that learn theta; of them, whose theta stayed near */
+    int reset, dependent; /* runs whose theta was reset; of them, those that depend on it */
+    double drift;         /* the largest, and the name of its run; NULL if there is none */
     const char *farthest;
 } rt_sweep_verdict;
 

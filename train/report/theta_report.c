@@ -148,14 +148,15 @@ void rt_theta_tell(rt_writer *w, const rt_theta_verdict *v, const rt_config *c)
                   v->phase.value, c->data.length - 1, v->near ? "near" : "moved", tolerance);
 }
 
-void rt_theta_tell_swap(rt_writer *w, const char *place, const rt_theta_swap *s)
+void rt_theta_tell_reset(rt_writer *w, const char *place, const rt_theta_reset *r)
 {
-    char loss[RT_NUMBER_SIZE], accuracy[RT_NUMBER_SIZE], other_accuracy[RT_NUMBER_SIZE];
-    snprintf(loss, sizeof loss, isnan(s->other_loss) ? "nan" : "%.6g", s->other_loss);
-    rt_writer_add(w, "theta: put back to %s: loss %.6g -> %s, accuracy %s -> %s: %s\n", place,
-                  s->loss, loss, rt_number_show(accuracy, 4, s->accuracy),
-                  rt_number_show(other_accuracy, 4, s->other_accuracy),
-                  rt_theta_needed(s) ? "needed" : "not needed");
+    char loss[RT_NUMBER_SIZE], accuracy[RT_NUMBER_SIZE], reset_accuracy[RT_NUMBER_SIZE];
+    snprintf(loss, sizeof loss, isnan(r->reset_loss) ? "nan" : "%.6g", r->reset_loss);
+    rt_writer_add(
+        w, "theta: reset to %s: eval loss %.6g -> %s, accuracy %s -> %s: the model %s on it\n",
+        place, r->loss, loss, rt_number_show(accuracy, 4, r->accuracy),
+        rt_number_show(reset_accuracy, 4, r->reset_accuracy),
+        rt_theta_reset_hurts(r) ? "depends" : "does not depend");
 }
 
 /* ---- the table ---- */

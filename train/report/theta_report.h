@@ -19,7 +19,7 @@
 
 #include "models/roformer.h"
 #include "train/config/config.h"
-#include "train/step/theta_swap.h"
+#include "train/step/theta_reset.h"
 #include "train/text/writer.h"
 
 #include <stdio.h>
@@ -49,10 +49,10 @@ rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_roformer *model,
 /* Adds what train prints of a verdict: a line, and one before it if theta started elsewhere. */
 void rt_theta_tell(rt_writer *w, const rt_theta_verdict *v, const rt_config *config);
 
-/* Adds what train prints of a swap: a line. `place` is where theta was put back to. */
-#define RT_THETA_START_PLACE "its start"
-#define RT_THETA_BASE_PLACE  "base^(-2i/R)"
-void rt_theta_tell_swap(rt_writer *w, const char *place, const rt_theta_swap *swap);
+/* Adds the line that train prints of a reset, to the initial theta or to base^(-2i/R). */
+#define RT_THETA_INIT_PLACE "init"
+#define RT_THETA_BASE_PLACE "base"
+void rt_theta_tell_reset(rt_writer *w, const char *place, const rt_theta_reset *reset);
 
 /* The table of all pairs after `steps` steps, and the verdict. `tolerances` are laid out as
  * rt_roformer_theta, or NULL if they were not measured. */

@@ -5,14 +5,14 @@
 
 #include "train/folder/results.h"
 #include "train/run/class_outcome.h"
-#include "train/step/theta_swap.h"
+#include "train/step/theta_reset.h"
 
 typedef struct rt_outcome {
     rt_evaluation evaluation;       /* at the trained length */
     bool target_missed;             /* train.target_accuracy */
-    bool theta_moved;               /* although theta.check asked for near */
+    bool theta_moved;               /* although theta.check is unmoved */
     bool stopped;                   /* a signal has asked for it before all was found */
-    bool theta_needed;              /* although theta.check asked that it is not */
+    bool theta_needed;              /* although theta.check is unneeded */
     rt_theta_tolerance *tolerances; /* or NULL */
     rt_class_outcome classes;       /* of labelled data */
     rt_results results;
@@ -26,7 +26,7 @@ void rt_outcome_free(rt_outcome *o);
 rt_status rt_outcome_evaluate(rt_outcome *o, const rt_config *config,
                               rt_trainer *trainer) RT_MUST_CHECK;
 
-/* The same, and then the report on a learned theta, and what putting it back costs. What takes
+/* The same, and then the report on a learned theta, and what resetting it costs. What takes
  * evaluations with another theta is not done again for a run that has ended with the same step in
  * `folder`, which may be NULL: its files tell. */
 rt_status rt_outcome_print(rt_outcome *o, const rt_config *config, rt_trainer *trainer,

@@ -3,8 +3,9 @@
 
 /* --predict: what a trained model makes of a text, or of every line of a stream.
  *
- *     mlm        fills every [MASK]: the filled text, and a line with the most likely units of each
- *     lm         continues the text, unit by unit, each written as soon as it is chosen (UTF-8 is
+ *     mlm        fills every [MASK]: the filled text, and a line with the most likely tokens for
+ *                each
+ *     lm         continues the text, token by token, each written as soon as it is chosen (UTF-8 is
  *                never broken). At data.length tokens the model goes on from the newest half of
  *                them; where it chooses a token that ends a text (vocabulary.h), and at the end
  *                of its positions, the text ends; position.scaling = dynamic has no
@@ -35,12 +36,12 @@
 typedef struct rt_predict_options {
     const char *text;    /* or NULL: every line of */
     FILE *from;          /* this stream */
-    double temperature;  /* logits are divided by it; 0: always the most likely unit */
-    int top_k;           /* choices are among so many of the most likely units; 0: all */
+    double temperature;  /* logits are divided by it; 0: always the most likely token */
+    int top_k;           /* choices are among so many of the most likely tokens; 0: all */
     double top_p;        /* and then among the most likely that have this share; 0: all */
     const char *stop;    /* lm: ends what has come to this text; or NULL */
     uint64_t seed;       /* of the choices */
-    int count;           /* lm: units to add */
+    int count;           /* lm: tokens to add */
     const rt_crew *crew; /* lm: who multiplies by the weights; NULL: the calling thread */
     int positions;       /* lm: the most tokens that the model has positions for; 0: no limit */
     bool jsonl;          /* an object of JSON a line */

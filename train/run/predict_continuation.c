@@ -1,4 +1,4 @@
-/* --predict with data.objective = lm: a text is continued, unit by unit, or several together. */
+/* --predict with data.objective = lm: a text is continued, token by token, or several together. */
 
 #include "train/run/prediction.h"
 
@@ -36,8 +36,8 @@ static bool write_byte(rt_prediction *p, char byte)
     return c->used == length && !memcmp(c->last, p->o->stop, length);
 }
 
-/* Returns whether the text ends here, maybe within the unit, or can be written no further. */
-static bool write_unit(rt_prediction *p, int32_t id)
+/* Returns whether the text ends here, maybe within the token, or can be written no further. */
+static bool write_token(rt_prediction *p, int32_t id)
 {
     const rt_spelling s = rt_vocabulary_spell(p->vocabulary, id);
     bool stop = s.space && p->s.count > rt_data_begins(p->data) && write_byte(p, ' ');
@@ -178,13 +178,13 @@ double rt_continuation_bytes(const rt_prediction *p)
     return rt_session_bytes(p->model, tokens < context ? (int)tokens : context);
 }
 
-/* Adds unit number n, chosen from the logits; the text is done where it ends. */
-static rt_status add_unit(rt_prediction *p, int n)
+/* Adds token number n, chosen from the logits; the text is done where it ends. */
+static rt_status add_token(rt_prediction *p, int n)
 {
     rt_continued *c = &p->continued;
     const int32_t id = rt_prediction_choose(p, n);
     const bool over = rt_vocabulary_is_end(p->vocabulary, id);
-    const bool stop = !over && write_unit(p, id);
+    const bool stop = !over && write_token(p, id);
     rt_status status = rt_ok();
     c->tokens += !over;
     c->end = over ? RT_END_TOKEN : stop ? RT_END_STOP : RT_END_LENGTH;
@@ -232,7 +232,7 @@ static rt_status read_on(rt_prediction *p, int count, real *logits)
     return status;
 }
 
-/* Adds units to all texts; `front` is the one that is written as it comes, or once it is done if
+/* Adds tokens to all texts; `front` is the one that is written as it comes, or once it is done if
  * it is an object of JSON. */
 static rt_status add_units(rt_prediction *p, int count, rt_capture *w, FILE *to, real *logits)
 {
@@ -240,7 +240,7 @@ static rt_status add_units(rt_prediction *p, int count, rt_capture *w, FILE *to,
     for (int n = 0, front = 0; front < count && !status.code; n++) {
         for (int i = front; i < count && !status.code; i++)
             if (!p[i].continued.done)
-                status = add_unit(p + i, n);
+                status = add_token(p + i, n);
         while (front < count && p[front].continued.done && !status.code) {
             if (p->o->jsonl)
                 status = answer(w + front, p + front, to);

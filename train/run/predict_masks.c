@@ -10,16 +10,16 @@
 
 #include <string.h>
 
-enum { SHOWN = 5 }; /* most likely units of a mask */
+enum { SHOWN = 5 }; /* most likely tokens of a mask */
 
 /* As it stands in the vocabulary. */
-static void print_unit(const rt_prediction *p, int32_t id)
+static void print_token(const rt_prediction *p, int32_t id)
 {
     size_t size;
-    const char *unit = rt_vocabulary_decode(p->vocabulary, id, &size);
+    const char *token = rt_vocabulary_decode(p->vocabulary, id, &size);
     rt_utf8_stream stream = {.to = p->to};
-    if (unit)
-        rt_utf8_stream_put(&stream, unit, size);
+    if (token)
+        rt_utf8_stream_put(&stream, token, size);
     rt_utf8_stream_end(&stream);
 }
 
@@ -28,16 +28,16 @@ static void print_likely(rt_prediction *p, int number)
     rt_prediction_probabilities(p, 1);
     fprintf(p->to, "mask %d:", number);
     for (int i = 0; i < SHOWN && i < rt_vocabulary_units(p->vocabulary); i++) {
-        const int32_t id = rt_most_likely_unit(p->vocabulary, p->weights);
+        const int32_t id = rt_most_likely_token(p->vocabulary, p->weights);
         fprintf(p->to, "%s '", i ? "," : "");
-        print_unit(p, id);
+        print_token(p, id);
         fprintf(p->to, "' %.3f", (double)p->weights[id]);
         p->weights[id] = -1;
     }
     fputc('\n', p->to);
 }
 
-/* The text as it was given, with a unit in the place of every mask. */
+/* The text as it was given, with a token in the place of every mask. */
 static void print_filled(FILE *to, const rt_prediction *p, const int32_t *filled)
 {
     const char *rest = p->text, *found;
@@ -78,10 +78,10 @@ static rt_status print_lines(rt_prediction *p, const int32_t *filled)
 static json_t *answer_mask(rt_prediction *p, int32_t id)
 {
     size_t size = 0;
-    const char *unit = rt_vocabulary_decode(p->vocabulary, id, &size);
+    const char *token = rt_vocabulary_decode(p->vocabulary, id, &size);
     rt_prediction_probabilities(p, 1);
-    return json_pack("{s:o,s:o}", "token", rt_answer_string(unit ? unit : "", size), "probability",
-                     rt_answer_number((double)p->weights[id]));
+    return json_pack("{s:o,s:o}", "token", rt_answer_string(token ? token : "", size),
+                     "probability", rt_answer_number((double)p->weights[id]));
 }
 
 static json_t *answer_filled(const rt_prediction *p, const int32_t *filled)

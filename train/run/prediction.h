@@ -72,7 +72,7 @@ rt_status rt_prediction_check_line(const rt_lines *line) RT_MUST_CHECK;
 /* Has what was printed written. False if it, or something before it, could not be. */
 bool rt_prediction_flush(FILE *to);
 
-/* Reads p->text, up to the logits of its first unit. */
+/* Reads p->text, up to the logits of its first token. */
 rt_status rt_continuation_begin(rt_prediction *p) RT_MUST_CHECK;
 
 /* Continues at most so many texts together, each as if it were alone; a text is written to `to`
@@ -87,7 +87,7 @@ double rt_continuation_bytes(const rt_prediction *p);
 rt_status rt_predict_together(const rt_prediction *like, rt_lines *lines,
                               rt_predicted *told) RT_MUST_CHECK;
 
-/* ---- units of text, for masks and continuation ---- */
+/* ---- tokens of text, for masks and continuation ---- */
 
 /* Makes p->s the ids of the text. */
 rt_status rt_prediction_read(rt_prediction *p, int *masks) RT_MUST_CHECK;
@@ -97,11 +97,11 @@ rt_status rt_prediction_append(rt_prediction_ids *s, const int32_t *ids, int cou
 rt_status rt_prediction_logits(rt_prediction *p, const int32_t *ids, int length,
                                int place) RT_MUST_CHECK;
 
-/* Logits to probabilities of units, and of what ends a text where p->ends: those of other tokens
+/* Logits to probabilities of tokens, and of what ends a text where p->ends: those of other tokens
  * become 0. */
 void rt_prediction_probabilities(rt_prediction *p, double temperature);
 
-/* Leaves of the probabilities those of top_k and top_p, which then add up to 1. Of units that are
+/* Leaves of the probabilities those of top_k and top_p, which then add up to 1. Of tokens that are
  * as likely, the one with the smaller id comes first. */
 void rt_prediction_keep(rt_prediction *p, int top_k, double top_p);
 

@@ -5,7 +5,7 @@
 #include "train/config/past_schedules.h"
 #include "train/folder/results.h"
 #include "train/run/kernels.h"
-#include "train/step/theta_swap.h"
+#include "train/step/theta_reset.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -38,7 +38,7 @@ void rt_run_free(rt_run *r)
 
 /* ---- data and trainer ---- */
 
-/* The units of a model and of the data must be the same. */
+/* The tokens of a model and of the data must be the same. */
 static rt_status check_vocabulary(const rt_run *r, const rt_vocabulary *vocabulary,
                                   const char *path)
 {

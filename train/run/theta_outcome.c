@@ -53,23 +53,23 @@ static rt_status find_tolerances(rt_outcome *o, const rt_config *c, rt_trainer *
     return rt_theta_tolerances(trainer, c->data.length, o->tolerances, rt_stop_asked, &o->stopped);
 }
 
-/* Puts theta back to `theta`, prints what became of the model, and keeps it as results. */
-static rt_status put_back(rt_outcome *o, const rt_results *before, const rt_config *c,
-                          rt_trainer *trainer, const double *theta, bool base, bool *needed)
+/* Resets theta to `theta`, prints what that does to the model, and keeps it as results. */
+static rt_status reset_to(rt_outcome *o, const rt_results *before, const rt_config *c,
+                          rt_trainer *trainer, const double *theta, bool base, bool *hurts)
 {
-    const char *loss = base ? RT_RESULT_BASE_LOSS : RT_RESULT_SWAP_LOSS;
-    const char *accuracy = base ? RT_RESULT_BASE_ACCURACY : RT_RESULT_SWAP_ACCURACY;
+    const char *loss = base ? RT_RESULT_RESET_BASE_LOSS : RT_RESULT_RESET_LOSS;
+    const char *accuracy = base ? RT_RESULT_RESET_BASE_ACCURACY : RT_RESULT_RESET_ACCURACY;
     rt_writer w = {0};
     rt_evaluation e = {.loss = rt_results_get(before, "%s", loss),
                        .accuracy = rt_results_get(before, "%s", accuracy)};
     if (isnan(e.accuracy)) {
         rt_status status =
-            rt_theta_swap_evaluate(trainer, c->data.length, c->train.eval_batches, theta, &e);
+            rt_theta_evaluate(trainer, c->data.length, c->train.eval_batches, theta, &e);
         if (status.code)
             return status;
     }
-    const rt_theta_swap swap = {o->evaluation.loss, o->evaluation.accuracy, e.loss, e.accuracy};
-    rt_theta_tell_swap(&w, base ? RT_THETA_BASE_PLACE : RT_THETA_START_PLACE, &swap);
+    const rt_theta_reset reset = {o->evaluation.loss, o->evaluation.accuracy, e.loss, e.accuracy};
+    rt_theta_tell_reset(&w, base ? RT_THETA_BASE_PLACE : RT_THETA_INIT_PLACE, &reset);
     char *line = rt_writer_take(&w);
     if (!line)
         return rt_out_of_memory("a report on theta");
@@ -77,22 +77,22 @@ static rt_status put_back(rt_outcome *o, const rt_results *before, const rt_conf
     rt_free(line);
     rt_results_put(&o->results, e.loss, "%s", loss);
     rt_results_put(&o->results, e.accuracy, "%s", accuracy);
-    *needed = rt_theta_needed(&swap);
+    *hurts = rt_theta_reset_hurts(&reset);
     return rt_ok();
 }
 
-/* To where it started, and to base^(-2i/R) if that is elsewhere. */
-static rt_status put_theta_back(rt_outcome *o, const rt_results *before, const rt_config *c,
-                                rt_trainer *trainer, bool elsewhere)
+/* To its initial value, and to base^(-2i/R) if that is another. */
+static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_config *c,
+                             rt_trainer *trainer, bool elsewhere)
 {
     const rt_roformer *model = rt_trainer_state(trainer)->model;
     const size_t count = rt_roformer_theta_count(&model->options);
     double *geometric;
-    bool needed = false, base_needed;
-    rt_status status = put_back(o, before, c, trainer, model->theta_start, false, &needed);
+    bool needed = false, base_hurts;
+    rt_status status = reset_to(o, before, c, trainer, model->theta_start, false, &needed);
     if (status.code)
         return status;
-    o->theta_needed = c->theta.check == RT_THETA_CHECK_NEEDED && needed;
+    o->theta_needed = c->theta.check == RT_THETA_CHECK_UNNEEDED && needed;
     rt_results_put(&o->results, needed, RT_RESULT_NEEDED);
     if (!elsewhere)
         return rt_ok();
@@ -100,7 +100,7 @@ static rt_status put_theta_back(rt_outcome *o, const rt_results *before, const r
     if (!geometric)
         return rt_out_of_memory("theta");
     rt_roformer_theta_geometric(&model->options, geometric);
-    status = put_back(o, before, c, trainer, geometric, true, &base_needed);
+    status = reset_to(o, before, c, trainer, geometric, true, &base_hurts);
     rt_free(geometric);
     return status;
 }
@@ -123,14 +123,14 @@ rt_status rt_theta_outcome(rt_outcome *o, const rt_config *c, rt_trainer *traine
     if (!status.code)
         status = rt_theta_judge(&v, state->model, c);
     if (!status.code) {
-        o->theta_moved = c->theta.check == RT_THETA_CHECK_NEAR && !v.near;
+        o->theta_moved = c->theta.check == RT_THETA_CHECK_UNMOVED && !v.near;
         rt_results_put(&o->results, v.near, RT_RESULT_NEAR);
         rt_results_put(&o->results, v.drift.value, RT_RESULT_DRIFT);
         rt_results_put(&o->results, v.mean_drift, RT_RESULT_MEAN_DRIFT);
         rt_results_put(&o->results, v.phase.value, RT_RESULT_PHASE);
         rt_results_put(&o->results, v.from_start.value, RT_RESULT_DRIFT_FROM_START);
         rt_results_put(&o->results, v.cosine, RT_RESULT_COSINE);
-        status = put_theta_back(o, &before, c, trainer, v.elsewhere);
+        status = reset_theta(o, &before, c, trainer, v.elsewhere);
     }
     rt_results_free(&before);
     return status;

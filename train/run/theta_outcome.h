@@ -1,7 +1,7 @@
 #ifndef ROTOR_TRAIN_RUN_THETA_OUTCOME_H
 #define ROTOR_TRAIN_RUN_THETA_OUTCOME_H
 
-/* What a learned theta has come to: how far it is from its start, what putting it back costs, and
+/* What a learned theta has come to: how far it is from its start, what resetting it costs, and
  * how far each pair can go. */
 
 #include "train/run/outcome.h"

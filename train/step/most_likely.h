@@ -1,13 +1,13 @@
 #ifndef ROTOR_TRAIN_STEP_MOST_LIKELY_H
 #define ROTOR_TRAIN_STEP_MOST_LIKELY_H
 
-/* What a language model would say next: units of text alone, although its logits have rows for
+/* What a language model would say next: tokens of text alone, although its logits have rows for
  * special tokens, and may have some that no token has. */
 
 #include "core/real.h"
 #include "data/vocabulary.h"
 
-/* The unit with the largest of the logits or probabilities, (V); of equals the first. */
-int32_t rt_most_likely_unit(const rt_vocabulary *vocabulary, const real *weights);
+/* The token with the largest of the logits or probabilities, (V); of equals the first. */
+int32_t rt_most_likely_token(const rt_vocabulary *vocabulary, const real *weights);
 
 #endif

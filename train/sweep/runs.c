@@ -12,7 +12,7 @@
 #include "train/step/trainer.h"
 #include "train/sweep/effects.h"
 #include "train/sweep/growth.h"
-#include "train/sweep/hands.h"
+#include "train/sweep/sweep_workers.h"
 #include "train/sweep/table.h"
 #include "train/sweep/zero_rates.h"
 #include "train/text/program_name.h"
@@ -38,9 +38,9 @@ typedef struct sweep_run {
     rt_run_folder folder;
     rt_sweep_result *results; /* of each run, as all below */
     run_state *states;
-    pid_t *processes; /* in a world of processes, none of them */
-    rt_hands hands;   /* of a world */
-    bool asked;       /* another process of the world was asked to stop */
+    pid_t *processes;         /* in a world of processes, none of them */
+    rt_sweep_workers workers; /* of a world */
+    bool asked;               /* another process of the world was asked to stop */
     int count, running, ended;
     int jobs, threads; /* threads of each job */
     double start;
@@ -198,7 +198,7 @@ static rt_exit be_run(const sweep_run *r, int run)
     return status.code ? RT_EXIT_FAILURE : be_member(r, &config);
 }
 
-/* The text is that of rt_hands: name, threads, settings. */
+/* The text is that of rt_sweep_workers: name, threads, settings. */
 static bool read_member(const char *text, char name[RT_RUN_NAME_SIZE], int *threads,
                         const char **settings)
 {
@@ -243,7 +243,7 @@ int rt_sweep_member(const void *context, const char *text)
 static rt_status start_run(sweep_run *r, int run)
 {
     if (r->arguments->world) {
-        rt_hands_give(&r->hands, run);
+        rt_sweep_workers_give(&r->workers, run);
         r->states[run] = RUNNING;
         r->running++;
         return rt_ok();
@@ -340,8 +340,8 @@ static bool must_stop(const sweep_run *r)
 static void collect(sweep_run *r)
 {
     if (r->arguments->world) {
-        r->asked |= rt_hands_look(&r->hands, must_stop(r), end_run, r);
-        r->jobs = rt_hands_count(&r->hands);
+        r->asked |= rt_sweep_workers_look(&r->workers, must_stop(r), end_run, r);
+        r->jobs = rt_sweep_workers_count(&r->workers);
         return;
     }
     for (int run = 0; run < r->count; run++) {
@@ -390,7 +390,7 @@ static rt_status prepare(sweep_run *r, const rt_config *base)
 {
     r->count = rt_sweep_count(r->sweep);
     r->jobs = jobs_of(r->sweep, r->arguments->world);
-    r->threads = r->arguments->world ? r->hands.threads : threads_of(r->sweep, base);
+    r->threads = r->arguments->world ? r->workers.threads : threads_of(r->sweep, base);
     r->results = rt_alloc((size_t)r->count, sizeof *r->results);
     r->states = rt_alloc((size_t)r->count, sizeof *r->states);
     r->processes = rt_alloc((size_t)r->count, sizeof *r->processes);
@@ -452,7 +452,7 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
         tell_taken(r);
         status = make_runs(r);
     }
-    rt_hands_free(&r->hands);
+    rt_sweep_workers_free(&r->workers);
     rt_world_leave(r->arguments->world);
     if (!status.code)
         status = rt_sweep_record(r->folder.path, r->sweep, r->results);
@@ -527,8 +527,8 @@ static rt_exit train_in_world(sweep_run *r, const rt_config *base)
     const rt_arguments *a = r->arguments;
     const bool first = rt_world_rank(a->world) == 0;
     rt_exit code = RT_EXIT_DONE;
-    rt_status status =
-        rt_hands_new(&r->hands, a->world, a->helper, r->sweep, rt_threads_of(base, a->world));
+    rt_status status = rt_sweep_workers_new(&r->workers, a->world, a->helper, r->sweep,
+                                            rt_threads_of(base, a->world));
     if (status.code) {
         if (first)
             rt_progress_say(&r->progress, "%s", status.message);
@@ -536,9 +536,9 @@ static rt_exit train_in_world(sweep_run *r, const rt_config *base)
     } else if (first) {
         code = train_validated(r, base);
     } else {
-        rt_hands_serve(&r->hands, rt_stop_asked);
+        rt_sweep_workers_serve(&r->workers, rt_stop_asked);
     }
-    rt_hands_free(&r->hands);
+    rt_sweep_workers_free(&r->workers);
     return code;
 }
 

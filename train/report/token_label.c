@@ -1,4 +1,4 @@
-#include "train/report/unit_label.h"
+#include "train/report/token_label.h"
 
 #include "data/units.h"
 #include "data/vocabulary.h"
@@ -22,26 +22,26 @@ static const char *special_name(const rt_special_ids *special, int32_t id)
 /* A whole character that can be seen, or the bytes it takes to get past what is none. */
 static bool is_seen(const char *text, size_t length, size_t *size)
 {
-    int32_t unit;
-    *size = rt_unit_read(RT_LEVEL_CHAR, (const unsigned char *)text, length, &unit);
-    const bool seen = *size && (rt_unit_is_visible(RT_LEVEL_CHAR, unit) || unit == '\n');
+    int32_t character;
+    *size = rt_unit_read(RT_LEVEL_CHAR, (const unsigned char *)text, length, &character);
+    const bool seen = *size && (rt_unit_is_visible(RT_LEVEL_CHAR, character) || character == '\n');
     *size += !*size;
     return seen;
 }
 
-/* Whether all of a unit can be seen; as much of it as a label has room for. */
-static bool show(char label[RT_UNIT_LABEL_SIZE], const char *unit, size_t size)
+/* Whether all of a token can be seen; as much of it as a label has room for. */
+static bool show(char label[RT_TOKEN_LABEL_SIZE], const char *token, size_t size)
 {
     enum { MOST_CHARACTERS = 7 };
     size_t at = 0, length = 0;
     for (int characters = 0; at < size; characters++) {
         size_t next;
-        if (!is_seen(unit + at, size - at, &next) || unit[at] == '\n')
+        if (!is_seen(token + at, size - at, &next) || token[at] == '\n')
             return false;
         at += next;
         length = characters < MOST_CHARACTERS ? at : length;
     }
-    snprintf(label, RT_UNIT_LABEL_SIZE, "%.*s%s", (int)length, unit, length < size ? "…" : "");
+    snprintf(label, RT_TOKEN_LABEL_SIZE, "%.*s%s", (int)length, token, length < size ? "…" : "");
     return size > 0;
 }
 
@@ -63,14 +63,14 @@ static size_t sign(char shown[RT_UNIT_SIZE], const char *bytes, size_t size)
 }
 
 /* A piece, or a special token as its file has it. */
-static const char *show_piece(char label[RT_UNIT_LABEL_SIZE], const char *bytes, size_t size)
+static const char *show_piece(char label[RT_TOKEN_LABEL_SIZE], const char *bytes, size_t size)
 {
     static const char more[] = "…";
     size_t at = 0, used = 0;
     while (at < size) {
         char shown[RT_UNIT_SIZE];
         const size_t step = sign(shown, bytes + at, size - at), length = strlen(shown);
-        if (used + length + sizeof more > RT_UNIT_LABEL_SIZE) {
+        if (used + length + sizeof more > RT_TOKEN_LABEL_SIZE) {
             memcpy(label + used, more, sizeof more);
             return label;
         }
@@ -81,11 +81,11 @@ static const char *show_piece(char label[RT_UNIT_LABEL_SIZE], const char *bytes,
     return label;
 }
 
-const char *rt_unit_label(char label[RT_UNIT_LABEL_SIZE], const rt_data *data, int32_t id)
+const char *rt_token_label(char label[RT_TOKEN_LABEL_SIZE], const rt_data *data, int32_t id)
 {
-    const char *unit;
+    const char *token;
     size_t size;
-    rt_status status = rt_data_decode(data, id, &unit, &size);
+    rt_status status = rt_data_decode(data, id, &token, &size);
     const char *text = HIDDEN;
     const rt_vocabulary *vocabulary = rt_data_vocabulary(data);
     const rt_spelling spelling =
@@ -94,45 +94,45 @@ const char *rt_unit_label(char label[RT_UNIT_LABEL_SIZE], const rt_data *data, i
         return show_piece(label, spelling.bytes, spelling.size);
     if (status.code)
         text = special_name(&vocabulary->special, id);
-    else if (!strcmp(unit, " "))
+    else if (!strcmp(token, " "))
         text = "␣";
-    else if (!strcmp(unit, "\n"))
+    else if (!strcmp(token, "\n"))
         text = "↵";
-    else if (!strcmp(unit, "\t"))
+    else if (!strcmp(token, "\t"))
         text = "⇥";
-    else if (show(label, unit, size))
+    else if (show(label, token, size))
         return label;
-    snprintf(label, RT_UNIT_LABEL_SIZE, "%s", text);
+    snprintf(label, RT_TOKEN_LABEL_SIZE, "%s", text);
     return label;
 }
 
 /* At level wordpiece a word stands apart from the one before it; what goes on within a word begins
  * with ##. */
-static void add_unit(rt_writer *bytes, const rt_data *data, const char *unit, size_t size)
+static void add_token(rt_writer *bytes, const rt_data *data, const char *token, size_t size)
 {
     if (rt_data_vocabulary(data)->bpe) {
         for (size_t i = 0; i < size; i++)
-            rt_writer_add(bytes, "%c", unit[i] ? unit[i] : '\1');
+            rt_writer_add(bytes, "%c", token[i] ? token[i] : '\1');
         return;
     }
     const bool pieces = rt_data_vocabulary(data)->level == RT_LEVEL_WORDPIECE;
-    const bool inside = pieces && !strncmp(unit, "##", 2);
+    const bool inside = pieces && !strncmp(token, "##", 2);
     if (inside)
-        unit += 2;
+        token += 2;
     else if (pieces)
         rt_writer_add(bytes, " ");
-    rt_writer_add(bytes, "%s", *unit ? unit : "\1"); /* neither can be seen */
+    rt_writer_add(bytes, "%s", *token ? token : "\1"); /* neither can be seen */
 }
 
-void rt_unit_text(rt_writer *page, const rt_data *data, const int32_t *ids, int count)
+void rt_token_text(rt_writer *page, const rt_data *data, const int32_t *ids, int count)
 {
     rt_writer bytes = {0};
     for (int i = 0; i < count; i++) {
-        const char *unit;
+        const char *token;
         size_t size;
-        rt_status status = rt_data_decode(data, ids[i], &unit, &size);
+        rt_status status = rt_data_decode(data, ids[i], &token, &size);
         if (!status.code)
-            add_unit(&bytes, data, unit, size);
+            add_token(&bytes, data, token, size);
     }
     for (size_t at = 0, size; at < bytes.length; at += size) {
         char seen[RT_UNIT_SIZE] = HIDDEN;

@@ -1,5 +1,5 @@
-#ifndef ROTOR_TRAIN_SWEEP_HANDS_H
-#define ROTOR_TRAIN_SWEEP_HANDS_H
+#ifndef ROTOR_TRAIN_SWEEP_SWEEP_WORKERS_H
+#define ROTOR_TRAIN_SWEEP_SWEEP_WORKERS_H
 
 /* The processes of a world train the runs of a sweep, one each at a time, in the helper of each:
  * every few milliseconds process 0 says who begins which run, and learns which have ended. */
@@ -8,7 +8,7 @@
 #include "train/world/helper.h"
 #include "train/world/world.h"
 
-typedef struct rt_hands {
+typedef struct rt_sweep_workers {
     rt_world *world;
     rt_helper *helper; /* of this process */
     const rt_sweep *sweep;
@@ -16,29 +16,29 @@ typedef struct rt_hands {
     int own;     /* the run that it has, or RT_NO_RUN */
     int *runs;   /* of each process: the run that it has; or that it can start none */
     int *next;   /* of each process: the run that it begins */
-} rt_hands;
-enum { RT_NO_RUN = -1, RT_NO_HAND = -2 };
+} rt_sweep_workers;
+enum { RT_NO_RUN = -1, RT_NO_WORKER = -2 };
 
 /* The sweep is kept, not copied: a run is what it says, whatever becomes of its file. */
-rt_status rt_hands_new(rt_hands *h, rt_world *world, rt_helper *helper, const rt_sweep *sweep,
-                       int threads) RT_MUST_CHECK;
+rt_status rt_sweep_workers_new(rt_sweep_workers *h, rt_world *world, rt_helper *helper,
+                               const rt_sweep *sweep, int threads) RT_MUST_CHECK;
 
-/* Of process 0: ends rt_hands_serve of the others. */
-void rt_hands_free(rt_hands *h);
+/* Of process 0: ends rt_sweep_workers_serve of the others. */
+void rt_sweep_workers_free(rt_sweep_workers *h);
 
 /* Of process 0: gives a run to a process that has none, if there is one. */
-bool rt_hands_give(rt_hands *h, int run);
+bool rt_sweep_workers_give(rt_sweep_workers *h, int run);
 
 /* Of process 0: how many processes can start runs. */
-int rt_hands_count(const rt_hands *h);
+int rt_sweep_workers_count(const rt_sweep_workers *h);
 
 /* Of process 0: what was given is begun, and `ended` told of every run that has ended, with the
  * status of waitpid. As long as `stop` is given, all runs are asked to stop. Returns whether any
  * process was asked to. */
-bool rt_hands_look(rt_hands *h, bool stop, void (*ended)(void *context, int run, int how),
-                   void *context);
+bool rt_sweep_workers_look(rt_sweep_workers *h, bool stop,
+                           void (*ended)(void *context, int run, int how), void *context);
 
 /* Of the others, until process 0 is done. `stop` tells whether this process was asked to stop. */
-void rt_hands_serve(rt_hands *h, int (*stop)(void));
+void rt_sweep_workers_serve(rt_sweep_workers *h, int (*stop)(void));
 
 #endif

@@ -1,4 +1,4 @@
-#include "train/sweep/hands.h"
+#include "train/sweep/sweep_workers.h"
 
 #include "core/memory.h"
 #include "train/text/writer.h"
@@ -17,11 +17,11 @@ typedef struct report {
 enum { WAIT_MS = 30 };
 enum { GO_ON, STOP, END }; /* what process 0 says beside who begins what */
 
-rt_status rt_hands_new(rt_hands *h, rt_world *world, rt_helper *helper, const rt_sweep *sweep,
-                       int threads)
+rt_status rt_sweep_workers_new(rt_sweep_workers *h, rt_world *world, rt_helper *helper,
+                               const rt_sweep *sweep, int threads)
 {
     const int size = rt_world_size(world);
-    *h = (rt_hands){
+    *h = (rt_sweep_workers){
         .world = world, .helper = helper, .sweep = sweep, .threads = threads, .own = RT_NO_RUN};
     h->runs = rt_alloc((size_t)size, sizeof *h->runs);
     h->next = rt_alloc((size_t)size + 1, sizeof *h->next);
@@ -34,16 +34,16 @@ rt_status rt_hands_new(rt_hands *h, rt_world *world, rt_helper *helper, const rt
     return status;
 }
 
-int rt_hands_count(const rt_hands *h)
+int rt_sweep_workers_count(const rt_sweep_workers *h)
 {
     int count = 0;
     for (int i = 0; i < rt_world_size(h->world); i++)
-        count += h->runs[i] != RT_NO_HAND;
+        count += h->runs[i] != RT_NO_WORKER;
     return count;
 }
 
 /* What a run is: its name, its threads and its settings, a line each. */
-static bool start(rt_hands *h, int run)
+static bool start(rt_sweep_workers *h, int run)
 {
     char name[RT_RUN_NAME_SIZE];
     char *settings = rt_sweep_overrides(h->sweep, run);
@@ -57,7 +57,7 @@ static bool start(rt_hands *h, int run)
     return started;
 }
 
-bool rt_hands_give(rt_hands *h, int run)
+bool rt_sweep_workers_give(rt_sweep_workers *h, int run)
 {
     for (int i = 0; i < rt_world_size(h->world); i++)
         if (h->runs[i] == RT_NO_RUN) {
@@ -68,7 +68,7 @@ bool rt_hands_give(rt_hands *h, int run)
 }
 
 /* One round of all processes; false once process 0 has said END. */
-static bool round_of_all(rt_hands *h, int what, bool stop, report *reports)
+static bool round_of_all(rt_sweep_workers *h, int what, bool stop, report *reports)
 {
     const int size = rt_world_size(h->world), rank = rt_world_rank(h->world);
     size_t starts[size + 1];
@@ -94,8 +94,8 @@ static bool round_of_all(rt_hands *h, int what, bool stop, report *reports)
     return true;
 }
 
-bool rt_hands_look(rt_hands *h, bool stop, void (*ended)(void *context, int run, int how),
-                   void *context)
+bool rt_sweep_workers_look(rt_sweep_workers *h, bool stop,
+                           void (*ended)(void *context, int run, int how), void *context)
 {
     const int size = rt_world_size(h->world);
     report reports[size];
@@ -105,14 +105,14 @@ bool rt_hands_look(rt_hands *h, bool stop, void (*ended)(void *context, int run,
         h->next[i] = RT_NO_RUN;
         asked |= reports[i].stop != 0;
         if (reports[i].ended != RT_NO_RUN) {
-            h->runs[i] = reports[i].broken ? RT_NO_HAND : RT_NO_RUN;
+            h->runs[i] = reports[i].broken ? RT_NO_WORKER : RT_NO_RUN;
             ended(context, reports[i].ended, reports[i].how);
         }
     }
     return asked;
 }
 
-void rt_hands_serve(rt_hands *h, int (*stop)(void))
+void rt_sweep_workers_serve(rt_sweep_workers *h, int (*stop)(void))
 {
     const struct timespec moment = {0, WAIT_MS * 1000000L};
     report reports[rt_world_size(h->world)];
@@ -120,11 +120,11 @@ void rt_hands_serve(rt_hands *h, int (*stop)(void))
         nanosleep(&moment, NULL); /* who waits for a message keeps a processor busy */
 }
 
-void rt_hands_free(rt_hands *h)
+void rt_sweep_workers_free(rt_sweep_workers *h)
 {
     if (h->world && rt_world_rank(h->world) == 0 && h->next)
         round_of_all(h, END, false, NULL);
     rt_free(h->runs);
     rt_free(h->next);
-    *h = (rt_hands){.own = RT_NO_RUN};
+    *h = (rt_sweep_workers){.own = RT_NO_RUN};
 }

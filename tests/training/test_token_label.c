@@ -5,7 +5,7 @@
 
 #include "core/memory.h"
 #include "data/vocabulary.h"
-#include "train/report/unit_label.h"
+#include "train/report/token_label.h"
 
 static const char file[] =
     "{\"added_tokens\": [{\"id\": 5, \"content\": \"<s>\", \"special\": true}],"
@@ -22,14 +22,14 @@ START_TEST(a_label_shows_blanks_and_bytes_of_a_piece)
 {
     const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
     const rt_data_options o = {.level = RT_LEVEL_BPE, .objective = RT_OBJECTIVE_LM, .length = 8};
-    char label[RT_UNIT_LABEL_SIZE];
+    char label[RT_TOKEN_LABEL_SIZE];
     rt_vocabulary *v;
     rt_data *data;
     assert_status(rt_vocabulary_read(&v, kind, "v", (const unsigned char *)file, strlen(file)),
                   RT_OK, "");
     assert_status(rt_data_open_without(&data, &o, (rt_data_meaning){.vocabulary = v}), RT_OK, "");
     for (int32_t id = 0; id < 6; id++)
-        ck_assert_str_eq(rt_unit_label(label, data, id), labels[id]);
+        ck_assert_str_eq(rt_token_label(label, data, id), labels[id]);
     rt_data_close(data);
     rt_vocabulary_free(v);
 }
@@ -47,7 +47,7 @@ START_TEST(pieces_side_by_side_are_text)
     assert_status(rt_vocabulary_read(&v, kind, "v", (const unsigned char *)file, strlen(file)),
                   RT_OK, "");
     assert_status(rt_data_open_without(&data, &o, (rt_data_meaning){.vocabulary = v}), RT_OK, "");
-    rt_unit_text(&page, data, ids, 3);
+    rt_token_text(&page, data, ids, 3);
     ck_assert_str_eq(page.bytes, " theéx·");
     rt_writer_free(&page);
     rt_data_close(data);
@@ -57,8 +57,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("unit label");
-    TCase *tests = leak_checked_case(suite, "unit label");
+    Suite *suite = suite_create("token label");
+    TCase *tests = leak_checked_case(suite, "token label");
     tcase_add_test(tests, a_label_shows_blanks_and_bytes_of_a_piece);
     tcase_add_test(tests, pieces_side_by_side_are_text);
     return run_suite(suite);

@@ -1,5 +1,5 @@
-/* Units of text under way in a prediction: their ids, what the model makes of them, and the choice
- * among them. */
+/* Tokens of a text under way in a prediction: their ids, their logits, and the choice of the next
+ * one. */
 
 #include "train/run/prediction.h"
 
@@ -88,7 +88,7 @@ void rt_prediction_probabilities(rt_prediction *p, double temperature)
 /* qsort has no context; predictions are made by one thread. */
 static const real *compared;
 
-static int compare_units(const void *a, const void *b)
+static int compare_tokens(const void *a, const void *b)
 {
     const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
     if (compared[x] != compared[y])
@@ -104,7 +104,7 @@ void rt_prediction_keep(rt_prediction *p, int top_k, double top_p)
     for (int32_t id = 0; id < count; id++)
         p->order[id] = id;
     compared = p->weights;
-    qsort(p->order, (size_t)count, sizeof *p->order, compare_units);
+    qsort(p->order, (size_t)count, sizeof *p->order, compare_tokens);
     while (kept < count && (!top_k || kept < top_k) && (!(top_p > 0) || sum < top_p))
         sum += (double)p->weights[p->order[kept++]];
     for (int i = 0; i < count; i++)

@@ -1,16 +1,16 @@
-#include "train/step/theta_swap.h"
+#include "train/step/theta_reset.h"
 
 #include "core/memory.h"
 
 #include <math.h>
 #include <string.h>
 
-bool rt_theta_needed(const rt_theta_swap *s)
+bool rt_theta_reset_hurts(const rt_theta_reset *r)
 {
     const double rounding = 1e-12;
-    const double least_accuracy = s->accuracy - 0.01 - rounding;
-    const double most_loss = (s->accuracy < 0.9 ? s->loss : 1.5 * s->loss) + 0.01;
-    return !(s->other_accuracy >= least_accuracy && s->other_loss <= most_loss); /* also for NaN */
+    const double least_accuracy = r->accuracy - 0.01 - rounding;
+    const double most_loss = (r->accuracy < 0.9 ? r->loss : 1.5 * r->loss) + 0.01;
+    return !(r->reset_accuracy >= least_accuracy && r->reset_loss <= most_loss); /* also for NaN */
 }
 
 /* ---- another theta ---- */
@@ -32,8 +32,8 @@ static size_t copy_theta(rt_parameters *p, real *kept, bool keep)
     return count;
 }
 
-rt_status rt_theta_swap_evaluate(rt_trainer *trainer, int length, int batches, const double *theta,
-                                 rt_evaluation *result)
+rt_status rt_theta_evaluate(rt_trainer *trainer, int length, int batches, const double *theta,
+                            rt_evaluation *result)
 {
     rt_roformer *model = rt_trainer_state(trainer)->model;
     rt_parameters *p = &model->parameters;
@@ -61,16 +61,16 @@ typedef struct search {
     int (*stop)(void); /* or NULL */
 } search;
 
-/* Whether the model needs the n-th theta rather than e^step times it. */
-static rt_status try_step(const search *s, size_t n, double step, bool *needed)
+/* Whether e^step times the n-th theta hurts the model. */
+static rt_status try_step(const search *s, size_t n, double step, bool *hurts)
 {
     const double theta = s->theta[n];
     rt_evaluation other = {0};
     s->theta[n] = theta * exp(step);
-    rt_status status = rt_theta_swap_evaluate(s->trainer, s->length, 1, s->theta, &other);
+    rt_status status = rt_theta_evaluate(s->trainer, s->length, 1, s->theta, &other);
     s->theta[n] = theta;
-    *needed =
-        rt_theta_needed(&(rt_theta_swap){s->own.loss, s->own.accuracy, other.loss, other.accuracy});
+    *hurts = rt_theta_reset_hurts(
+        &(rt_theta_reset){s->own.loss, s->own.accuracy, other.loss, other.accuracy});
     return status;
 }
 
@@ -85,11 +85,11 @@ static rt_status find_tolerance(const search *s, size_t n, int sign, double *tol
     rt_status status = rt_ok();
     for (int i = 0; i < RT_THETA_EVALUATIONS && !status.code && good < RT_THETA_FARTHEST; i++) {
         const double step = bad > 0 ? sqrt(fmax(good, nearest) * bad) : rungs[i];
-        bool needed;
+        bool hurts;
         if (s->stop && s->stop())
             return rt_ok();
-        status = try_step(s, n, sign * step, &needed);
-        *(needed ? &bad : &good) = step;
+        status = try_step(s, n, sign * step, &hurts);
+        *(hurts ? &bad : &good) = step;
     }
     *tolerance = good;
     return status;
@@ -105,7 +105,7 @@ rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_toleranc
     if (!s.theta)
         return rt_out_of_memory("theta");
     rt_roformer_theta(model, s.theta);
-    rt_status status = rt_theta_swap_evaluate(trainer, length, 1, s.theta, &s.own);
+    rt_status status = rt_theta_evaluate(trainer, length, 1, s.theta, &s.own);
     for (size_t n = 0; n < count && !status.code; n++) {
         status = find_tolerance(&s, n, -1, &tolerances[n].down);
         if (!status.code)

@@ -1,19 +1,19 @@
-/* What a model becomes with another theta, in double. */
+/* A model whose theta is reset to another value, in double. */
 
 #include "config_loading.h"
 
-#include "train/step/theta_swap.h"
+#include "train/step/theta_reset.h"
 
 #include <math.h>
 #include <stdatomic.h>
 
 /* ---- the rule ---- */
 
-START_TEST(a_theta_is_needed_if_another_costs_accuracy_or_loss)
+START_TEST(a_model_depends_on_theta_if_a_reset_costs_accuracy_or_loss)
 {
     static const struct {
-        rt_theta_swap swap;
-        bool needed;
+        rt_theta_reset reset;
+        bool hurts;
     } rows[] = {
         {{0.1, 0.95, 0.1, 0.95}, false},
         {{0.1, 1, 0.1, 0.99}, false},
@@ -35,7 +35,7 @@ START_TEST(a_theta_is_needed_if_another_costs_accuracy_or_loss)
         {{0.1, 0.02, 0.05, 0.02}, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        ck_assert_msg(rt_theta_needed(&rows[i].swap) == rows[i].needed, "row %zu", i);
+        ck_assert_msg(rt_theta_reset_hurts(&rows[i].reset) == rows[i].hurts, "row %zu", i);
 }
 END_TEST
 
@@ -83,10 +83,10 @@ static rt_evaluation evaluate(int batches)
     return e;
 }
 
-static rt_evaluation swap(const double *theta, int batches)
+static rt_evaluation evaluate_with(const double *theta, int batches)
 {
     rt_evaluation e;
-    expect_ok(rt_theta_swap_evaluate(trainer, config.data.length, batches, theta, &e));
+    expect_ok(rt_theta_evaluate(trainer, config.data.length, batches, theta, &e));
     return e;
 }
 
@@ -96,7 +96,7 @@ static bool same(rt_evaluation a, rt_evaluation b)
            a.sequences == b.sequences;
 }
 
-START_TEST(a_swap_evaluates_another_theta_and_leaves_the_model_to_the_bit)
+START_TEST(an_evaluation_with_another_theta_leaves_the_model_to_the_bit)
 {
     static const char *const scopes[] = {"theta.scope=model", "theta.scope=layer",
                                          "theta.scope=head"};
@@ -110,26 +110,27 @@ START_TEST(a_swap_evaluates_another_theta_and_leaves_the_model_to_the_bit)
     rt_roformer_theta(model, own);
     for (size_t n = 0; n < count; n++)
         other[n] = own[n] * (n % 2 ? 1.3 : 0.6);
-    const rt_evaluation kept = evaluate(3), swapped = swap(other, 3), few = swap(other, 1);
+    const rt_evaluation kept = evaluate(3), reset = evaluate_with(other, 3),
+                        few = evaluate_with(other, 1);
     ck_assert(!memcmp(before, p->values, p->block_size * sizeof *before));
     ck_assert(same(evaluate(3), kept));
     ck_assert_int_eq(few.sequences, 16);
-    ck_assert_int_eq(swapped.sequences, 48);
+    ck_assert_int_eq(reset.sequences, 48);
     rt_roformer_set_theta(model, other);
-    ck_assert(same(evaluate(3), swapped) && same(evaluate(1), few));
-    ck_assert_double_ne(swapped.loss, kept.loss);
+    ck_assert(same(evaluate(3), reset) && same(evaluate(1), few));
+    ck_assert_double_ne(reset.loss, kept.loss);
     rt_free(before);
 }
 END_TEST
 
-/* Whether the model needs its n-th theta rather than e^step times it, by the definition. */
-static bool needed_at(size_t n, double step)
+/* Whether e^step times its n-th theta hurts the model, by the definition. */
+static bool hurts_at(size_t n, double step)
 {
     double theta[16];
     rt_roformer_theta(model, theta);
-    const rt_evaluation own = swap(theta, 1);
+    const rt_evaluation own = evaluate_with(theta, 1);
     theta[n] *= exp(step);
-    const rt_evaluation other = swap(theta, 1);
+    const rt_evaluation other = evaluate_with(theta, 1);
     const double most = own.accuracy < 0.9 ? own.loss + 0.01 : 1.5 * own.loss + 0.01;
     return other.accuracy < own.accuracy - 0.01 || other.loss > most;
 }
@@ -144,7 +145,7 @@ START_TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
     ck_assert_double_gt(evaluate(1).accuracy, 0.9);
     const size_t count = rt_roformer_theta_count(&model->options);
     const long before = atomic_load(rt_trainer_progress(trainer));
-    swap(model->theta_start, 1);
+    evaluate_with(model->theta_start, 1);
     const long one = atomic_load(rt_trainer_progress(trainer)) - before;
     expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, NULL, &stopped));
     const long all = atomic_load(rt_trainer_progress(trainer)) - before - one;
@@ -154,12 +155,12 @@ START_TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
         for (int sign = -1; sign <= 1; sign += 2) {
             const double found = sign < 0 ? tolerances[n].down : tolerances[n].up;
             ck_assert(found >= 0 && found <= 3);
-            ck_assert_msg(!needed_at(n, sign * found), "%zu: %g is too far", n, sign * found);
+            ck_assert_msg(!hurts_at(n, sign * found), "%zu: %g is too far", n, sign * found);
             far += found == 3;
             if (found == 3)
                 continue;
             near++;
-            ck_assert_msg(needed_at(n, sign * fmax(found, 0.003) * resolution),
+            ck_assert_msg(hurts_at(n, sign * fmax(found, 0.003) * resolution),
                           "%zu: %g is not the farthest", n, sign * found);
         }
     ck_assert(far > 0 && near > 0);
@@ -206,8 +207,8 @@ START_TEST(what_lies_behind_a_barrier_is_not_reached)
     rt_step_result result;
     for (int i = 0; i < 400; i++)
         expect_ok(rt_trainer_step(trainer, &result));
-    ck_assert(!needed_at(0, 3));
-    ck_assert(needed_at(0, 1));
+    ck_assert(!hurts_at(0, 3));
+    ck_assert(hurts_at(0, 1));
     expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, NULL, &stopped));
     ck_assert_double_lt(tolerances[0].up, 1);
 }
@@ -252,13 +253,13 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("theta_swap");
+    Suite *suite = suite_create("theta_reset");
     TCase *rule = leak_checked_case(suite, "rule");
     TCase *trained = leak_checked_case(suite, "trained");
     tcase_add_checked_fixture(trained, NULL, end);
     tcase_set_timeout(trained, 120);
-    tcase_add_test(rule, a_theta_is_needed_if_another_costs_accuracy_or_loss);
-    tcase_add_loop_test(trained, a_swap_evaluates_another_theta_and_leaves_the_model_to_the_bit, 0,
+    tcase_add_test(rule, a_model_depends_on_theta_if_a_reset_costs_accuracy_or_loss);
+    tcase_add_loop_test(trained, an_evaluation_with_another_theta_leaves_the_model_to_the_bit, 0,
                         3);
     tcase_add_test(trained, a_tolerance_is_the_farthest_step_that_does_no_harm);
     tcase_add_test(trained, a_search_that_is_asked_to_stop_stops);

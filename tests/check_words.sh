@@ -1,0 +1,79 @@
+#!/bin/sh
+# No home-made word of tests/words.txt stands in the pages, the manual, --help, the configurations
+# in experiments/, or a string of the sources. docs/changes.md, which lists old names, may have them.
+#
+#     tests/check_words.sh BUILD_FOLDER
+set -eu
+cd "$(dirname "$0")/.."
+build=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Lines of files as "FILE:LINE:TEXT".
+lines_of() { # lines_of FILE ...
+    awk '{ print FILENAME ":" FNR ":" $0 }' "$@"
+}
+
+# The same of the string literals on a line, without their quotes.
+strings_of() { # strings_of FILE ...
+    awk '/^#include/ { next }
+        {
+            text = ""
+            rest = $0
+            while (match(rest, /"([^"\\]|\\.)*"/)) {
+                text = text substr(rest, RSTART + 1, RLENGTH - 2)
+                rest = substr(rest, RSTART + RLENGTH)
+            }
+            if (text != "") print FILENAME ":" FNR ":" text
+        }' "$@"
+}
+
+# Looks through such lines; words that a line begins may go on in the next one, after BETWEEN.
+find_words() { # find_words BETWEEN
+    awk -v between="$1" '
+        function stands(text, word,    at) {
+            text = " " text " "
+            while ((at = index(text, word))) {
+                if (substr(text, at - 1, 1) !~ /[a-z]/ &&
+                    substr(text, at + length(word), 1) !~ /[a-z]/) return 1
+                text = substr(text, at + 1)
+            }
+            return 0
+        }
+        NR == FNR {
+            if ($0 !~ /^#/ && split($0, row, / [|] /) == 2) {
+                word[++count] = tolower(row[1])
+                term[count] = row[2]
+            }
+            next
+        }
+        {
+            split($0, part, ":")
+            file = part[1]
+            line = part[2]
+            text = tolower(substr($0, length(file) + length(line) + 3))
+            if (between == " ") gsub(/^[ ;*]+|[ \t]+$/, "", text)
+            joined = file == last_file && line == last_line + 1 ? last_text between text : text
+            for (i = 1; i <= count; i++)
+                if (stands(joined, word[i]) && (joined == text || !stands(last_text, word[i]))) {
+                    printf "%s:%s: \"%s\": write \"%s\"\n", file, line, word[i], term[i]
+                    failed = 1
+                }
+            last_file = file
+            last_line = line
+            last_text = text
+        }
+        END { exit failed }' tests/words.txt "$work/lines"
+}
+
+failed=0
+"$build/train" --help >"$work/--help"
+lines_of README.md train/rotor.1 experiments/*.ini >"$work/lines"
+for page in docs/*.md; do
+    [ $page = docs/changes.md ] || lines_of $page >>"$work/lines"
+done
+(cd "$work" && awk '{ print FILENAME ":" FNR ":" $0 }' ./--help) >>"$work/lines"
+find_words " " >&2 || failed=1
+strings_of $(find bench core data io models ops optim train -name '*.[ch]' | sort) >"$work/lines"
+find_words "" >&2 || failed=1
+exit $failed

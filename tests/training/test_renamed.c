@@ -1,0 +1,102 @@
+/* Names that keys and values had before: refused, with the new one. */
+
+#include "config_loading.h"
+
+#include "train/config/renamed.h"
+
+/* "section.name" taken apart at its point; returns the name. */
+static const char *split(const char *key, char section[RT_KEY_NAME_SIZE])
+{
+    const char *point = strchr(key, '.');
+    ck_assert_ptr_nonnull(point);
+    snprintf(section, RT_KEY_NAME_SIZE, "%.*s", (int)(point - key), key);
+    return point + 1;
+}
+
+/* What both a file and the command line are told of a row. */
+static void write_message(const rt_renamed *r, char message[RT_MESSAGE_SIZE])
+{
+    snprintf(message, RT_MESSAGE_SIZE, "%s%s%s is now called %s\n", r->key, r->value ? " = " : "",
+             r->value ? r->value : "", r->now);
+}
+
+static void expect_refusals(const rt_renamed *r)
+{
+    char section[RT_KEY_NAME_SIZE], message[RT_MESSAGE_SIZE];
+    char text[4 * RT_KEY_NAME_SIZE], setting[2 * RT_KEY_NAME_SIZE], expected[2 * RT_MESSAGE_SIZE];
+    const char *name = split(r->key, section), *value = r->value ? r->value : "1";
+    write_message(r, message);
+    snprintf(text, sizeof text, "[%s]\n%s = %s\n", section, name, value);
+    snprintf(expected, sizeof expected, "theta.ini:2: %s", message);
+    expect_errors(text, NULL, expected);
+    snprintf(setting, sizeof setting, "%s=%s", r->key, value);
+    snprintf(expected, sizeof expected, "command line: %s", message);
+    expect_errors("", OVERRIDES(setting), expected);
+}
+
+/* The new name is one: of a key, or of a value that the key takes. */
+static void expect_new_name(const rt_renamed *r)
+{
+    char setting[2 * RT_KEY_NAME_SIZE];
+    rt_config scratch = {0};
+    rt_writer problem = {0};
+    if (!r->value) {
+        ck_assert_msg(rt_key_find_full(r->now) >= 0, "there is no %s", r->now);
+        ck_assert_msg(rt_key_find_full(r->key) < 0, "%s has two names", r->now);
+        return;
+    }
+    const int key = rt_key_find_full(r->key);
+    ck_assert_msg(key >= 0, "there is no %s", r->key);
+    snprintf(setting, sizeof setting, "%s = %s", r->key, r->now);
+    ck_assert_msg(rt_key_read(rt_key_at(key), r->now, &scratch, &problem), "%s: %s", setting,
+                  problem.bytes);
+    rt_writer_free(&problem);
+}
+
+START_TEST(each_old_name_is_refused_with_the_new_one)
+{
+    const rt_renamed *r;
+    int rows = 0;
+    for (; (r = rt_renamed_at(rows)); rows++) {
+        expect_refusals(r);
+        expect_new_name(r);
+    }
+    ck_assert_int_gt(rows, 0);
+}
+END_TEST
+
+START_TEST(each_old_name_is_in_the_list_of_changes)
+{
+    static char page[1 << 16];
+    const rt_renamed *r;
+    FILE *file = fopen(TEST_SOURCES "/../docs/changes.md", "r");
+    ck_assert_ptr_nonnull(file);
+    page[fread(page, 1, sizeof page - 1, file)] = '\0';
+    fclose(file);
+    for (int i = 0; (r = rt_renamed_at(i)); i++) {
+        char was[2 * RT_KEY_NAME_SIZE], line[4 * RT_KEY_NAME_SIZE];
+        snprintf(was, sizeof was, "%s%s%s", r->key, r->value ? " = " : "",
+                 r->value ? r->value : "");
+        snprintf(line, sizeof line, "\n| `%s` | `%s` |", was, r->now);
+        ck_assert_msg(strstr(page, line) != NULL, "docs/changes.md has no line%s", line);
+    }
+}
+END_TEST
+
+START_TEST(a_name_that_never_changed_has_no_other)
+{
+    ck_assert_ptr_null(rt_renamed_to("theta.check", NULL));
+    ck_assert_ptr_null(rt_renamed_to("theta.check", "no"));
+    ck_assert_ptr_null(rt_renamed_to("theta.learn", "yes"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("renamed");
+    TCase *tests = leak_checked_case(suite, "renamed");
+    tcase_add_test(tests, each_old_name_is_refused_with_the_new_one);
+    tcase_add_test(tests, each_old_name_is_in_the_list_of_changes);
+    tcase_add_test(tests, a_name_that_never_changed_has_no_other);
+    return run_suite(suite);
+}
