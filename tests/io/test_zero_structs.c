@@ -348,6 +348,7 @@ static rt_status session_of_nothing(void)
     X(rt_vocabulary_spell, ck_assert_uint_eq(rt_vocabulary_spell(v, 0).size, 0))                   \
     X(rt_vocabulary_bytes, ck_assert_int_eq(rt_vocabulary_bytes(v, 0), -1))                        \
     X(rt_vocabulary_decode_all, done(rt_vocabulary_decode_all(v, ids, 1, &text, &bytes)))          \
+    X(rt_roformer_resolve, rt_roformer_resolve(&(rt_roformer_options){.dim = 0}))                  \
     X(rt_model_new, refused(rt_model_new(&(rt_model *){NULL}, &options, NULL, NULL, SIZE, 1)))     \
     X(rt_model_new_with_nothing, refused(with_vocabulary()))                                       \
     X(rt_model_close, rt_model_close(&model))                                                      \

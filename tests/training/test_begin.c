@@ -304,7 +304,7 @@ START_TEST(a_resumed_run_begins_texts_as_before)
     expect_exit(w, 2, TRAIN_ON("gpt2") "--resume data.begin=none");
     expect_text(w->err, "data.begin: the run has 'auto', now it is 'none'");
     expect_exit(w, 2, "$TRAIN64 c.ini data.task=copy data.level=byte data.begin=none");
-    expect_text(w->err, "data.begin = none is for the tasks text and tokens; got copy");
+    expect_text(w->err, "data.begin = none has no effect: it needs data.task = text or tokens");
 }
 END_TEST
 

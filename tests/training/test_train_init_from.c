@@ -20,7 +20,7 @@ static void make_decoder(void)
 {
     expect_exit(w, 0,
                 "cp " TEST_SOURCES "/fixtures/bpe/llama3/tokenizer.json v.json; "
-                "$TRAIN tiny.ini --quiet data.task=text data.file=text.txt data.level=bpe "
+                "$TRAIN tiny.ini --quiet data.task=text data.vocab=32 data.file=text.txt data.level=bpe "
                 "data.vocab_file=v.json model.kind=decoder data.objective=lm model.kv_heads=1 "
                 "position.base=500 theta.learn=no train.steps=4 run.name=decoder; "
                 "$TRAIN --checkpoint runs/decoder --export decoder --quiet");
