@@ -57,14 +57,6 @@ static bool is_above(const char *value, const char *bound)
     return rt_number_read(value, &number) && rt_number_read(bound, &least) && number > least;
 }
 
-/* Whether a run takes the key from the checkpoint that it starts from. */
-static bool may_be_inherited(const rt_config *config, int key)
-{
-    const char *section = rt_key_at(key)->section;
-    return *config->train.init_from && config->origin[key] == RT_FROM_DEFAULT &&
-           (!strcmp(section, "model") || !strcmp(section, "position") || !strcmp(section, "theta"));
-}
-
 /* The keys that are asked about, each for the sake of the one before: two that need each other
  * count together. */
 typedef struct question {
@@ -85,8 +77,6 @@ static bool counts(question q, const rt_config *config);
 static bool holds(const comparison *c, const question *q, const rt_config *config)
 {
     char value[RT_VALUE_SIZE];
-    if (may_be_inherited(config, c->key))
-        return true;
     rt_key_write(rt_key_at(c->key), config, value);
     const bool is = *c->relation == '>' ? is_above(value, c->values)
                                         : is_among(value, c->values) == (*c->relation == '=');

@@ -1,6 +1,7 @@
 #include "train/config/inherit.h"
 
 #include "core/rules.h"
+#include "train/config/effect.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -242,13 +243,13 @@ bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config
     return good;
 }
 
-/* A list that is empty is written as a comment. */
+/* A list that is empty is written as a comment, and a key without effect is left out. */
 bool rt_config_is_open(const rt_config *config)
 {
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++)
         if (is_inherited(key) && key->type != RT_KEY_FACTORS &&
-            config->origin[i] == RT_FROM_DEFAULT)
+            config->origin[i] == RT_FROM_DEFAULT && rt_key_counts(i, config))
             return true;
     return false;
 }
