@@ -140,7 +140,8 @@ static const char *codes_of(const forgery *f, use how)
 {
     if (how == REPORT && f->table) /* figures of what is left of it may be missing */
         return ANY_CODE;
-    return how == REPORT || how == DECAY_FILE ? NO_FAILURE : f->codes; /* decay: theta alone */
+    const bool is_of_file = how == EVAL_FILE || how == START_FROM_FILE;
+    return is_of_file ? f->codes : NO_FAILURE; /* a run has an older one, decay reads theta alone */
 }
 
 static command use_command(const forgery *f, use how)

@@ -405,7 +405,7 @@ static void choose(rt_roformer_options *o, int variant)
         o->embedding_dim = 10;
         o->token_types = 2;
         o->activation = RT_GELU_TANH;
-        o->norm_eps = 1e-3;
+        o->norm_eps = 1; /* the largest that the key takes */
     }
     if (variant == 5) {
         o->position.frequencies.family = RT_FREQUENCIES_LINEAR;

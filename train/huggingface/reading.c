@@ -67,9 +67,9 @@ double rt_reading_above_0(rt_reading *r, const char *key, double initial)
 
 double rt_reading_eps(rt_reading *r, const char *key, double initial)
 {
-    const double eps = rt_reading_below(r, key, initial, 0, 1);
-    if (!(eps > 0))
-        rt_reading_refuse(r, "%s must be above 0", key);
+    const double eps = rt_reading_above_0(r, key, initial);
+    if (eps > 1)
+        rt_reading_refuse(r, "%s must be at most 1", key);
     return eps;
 }
 

@@ -28,7 +28,7 @@ int rt_reading_whole(rt_reading *r, const char *key, int initial, int low, int h
 double rt_reading_below(rt_reading *r, const char *key, double initial, double low, double high);
 double rt_reading_above_0(rt_reading *r, const char *key, double initial);
 
-/* What norms add to a variance: above 0, below 1. */
+/* What norms add to a variance: above 0, at most 1, as model.norm_eps. */
 double rt_reading_eps(rt_reading *r, const char *key, double initial);
 
 bool rt_reading_flag(rt_reading *r, const char *key, bool initial);
