@@ -164,6 +164,21 @@ static bool is_good(drawn_config *d, const settings *s, const char *path, double
     return !status.code && work_of(&d->config) <= most;
 }
 
+/* Leaves out what has no effect, which is refused. */
+static void drop_idle(settings *s, const char *path)
+{
+    static rt_config config;
+    static char ini[sizeof(((drawn_config *)0)->ini)];
+    char *errors = NULL;
+    write_ini(s, ini, sizeof ini);
+    const rt_config_source source = {.path = path, .text = ini, .trained = true};
+    rt_status status = rt_config_load(&config, &source, &errors);
+    rt_free(errors);
+    for (int i = 0; !status.code && rt_key_at(i); i++)
+        if (config.idle[i])
+            *s->value[i] = '\0';
+}
+
 static void write_config(drawn_config *d, const settings *s, const char *path)
 {
     d->good = is_good(d, s, path, HUGE_VAL);
@@ -172,11 +187,12 @@ static void write_config(drawn_config *d, const settings *s, const char *path)
     write_text(path, d->ini, strlen(d->ini));
 }
 
-/* The keys whose default is too large for a try, and those that name files. */
+/* The keys whose default is too large for a try, those that name files, and the task, which decides
+ * what has an effect. */
 static bool is_always_drawn(const rt_key *key)
 {
     return (key->type == RT_KEY_WHOLE && atof(key->initial) > LARGE) || is_key(key, "data.file") ||
-           is_key(key, "run.name");
+           is_key(key, "data.task") || is_key(key, "run.name");
 }
 
 /* One value that the table refuses, or that is too large for any machine. */
@@ -194,14 +210,16 @@ static void spoil(trial *t, settings *s)
 static void draw_others(trial *t, drawn_config *d, settings *s, const char *path, double most,
                         bool (*is_drawn)(const rt_key *key), int share)
 {
-    char value[RT_FILE_LIST_SIZE], before[RT_FILE_LIST_SIZE];
+    static settings before;
+    char value[RT_FILE_LIST_SIZE];
     for (int i = 0; rt_key_at(i); i++) {
         if (!is_drawn(rt_key_at(i)) || !chance(t, share) || !draw_value(t, i, d->tame, value))
             continue;
-        snprintf(before, sizeof before, "%s", s->value[i]);
+        before = *s;
         snprintf(s->value[i], sizeof s->value[i], "%s", value);
+        drop_idle(s, path);
         if (!is_good(d, s, path, most))
-            snprintf(s->value[i], sizeof s->value[i], "%s", before);
+            *s = before;
     }
 }
 
@@ -223,6 +241,7 @@ void draw_config(trial *t, drawn_config *d, const char *path, bool small)
         for (int i = 0; rt_key_at(i); i++)
             if (is_always_drawn(rt_key_at(i)) && draw_value(t, i, d->tame, value))
                 snprintf(s.value[i], sizeof s.value[i], "%s", value);
+        drop_idle(&s, path);
         if (is_good(d, &s, path, most))
             break;
     }
@@ -283,6 +302,7 @@ void draw_another(trial *t, drawn_config *d, const char *path, const char *start
         set(&drawn, "theta", "learn", "yes");
         set(&drawn, "theta", "init", "frequencies");
     }
+    drop_idle(&drawn, path);
     if (!is_good(d, &drawn, path, most_work))
         drawn = before;
     write_config(d, &drawn, path);

@@ -189,8 +189,8 @@ START_TEST(maps_of_a_text_have_its_units_at_their_axes)
     char file[RT_PATH_SIZE];
     write_bytes(in_scratch("a.txt"), "it's it's it's it's it's it's it's it's", 39);
     snprintf(file, sizeof file, "data.file=%s", in_scratch("a.txt"));
-    draw(OVERRIDES("data.task=text", file, "model.heads=1", "model.layers=2", "data.length=24",
-                   "data.eval_fraction=0", "data.mask_probability=1e-9"));
+    draw(OVERRIDES("data.task=text", "data.vocab=32", file, "model.heads=1", "model.layers=2",
+                   "data.length=24", "data.eval_fraction=0", "data.mask_probability=1e-9"));
     expect_in(script, "set xtics ('[CLS]' 0, '");
     expect_in(script, "set ytics ('[CLS]' 0, '");
     expect_in(script, "'''' ");

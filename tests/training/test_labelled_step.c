@@ -151,7 +151,7 @@ START_TEST(sequences_of_one_length_are_never_cut)
     rt_config c;
     rt_data *data;
     rt_labelled_batch b;
-    load_sound(&c, tiny, OVERRIDES("data.task=copy", "data.length=13"));
+    load_sound(&c, tiny, OVERRIDES("data.task=copy", "data.level=byte", "data.length=13"));
     expect_ok(rt_data_open(&data, &c.data, NULL));
     expect_ok(rt_labelled_batch_new(&b, 2, 13));
     rt_draw_training(&b, data, 1, 0, 0);

@@ -26,9 +26,10 @@ static void make_model(const char *causal, const char *objective, int rows)
     write_bytes(in_scratch("a.txt"), all, strlen(all));
     snprintf(text, sizeof text,
              "[model]\nlayers = 1\ndim = 16\nheads = 2\ncausal = %s\ninit_std = 0.5\n"
-             "[data]\ntask = text\nlevel = char\nlength = 16\nfile = %s\nobjective = %s\n"
-             "mask_probability = 0.4\n[run]\nthreads = 1\n[train]\nbatch_size = 2\n",
-             causal, in_scratch("a.txt"), objective);
+             "[data]\ntask = text\nlevel = char\nlength = 16\nfile = %s\nobjective = %s\n%s"
+             "[run]\nthreads = 1\n[train]\nbatch_size = 2\n",
+             causal, in_scratch("a.txt"), objective,
+             strcmp(objective, "mlm") ? "" : "mask_probability = 0.4\n");
     load_sound(&config, text, NULL);
     const rt_data_meaning meaning = {.ids = rows};
     assert_status(rt_data_open_as(&data, &config.data, meaning), RT_OK, "");

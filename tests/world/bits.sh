@@ -39,7 +39,7 @@ transport=self,vader program=train
 
 # Large gradients, whose exchange takes more than one message of a transport, and words of a text.
 { for i in 1 2 3 4 5 6 7 8; do cat "$root/LICENSE"; done; } >"$work/text.txt"
-large="$work/small.ini data.task=text data.file=$work/text.txt data.level=char data.length=64
+large="$work/small.ini data.task=text data.vocab=32 data.file=$work/text.txt data.level=char data.length=64
     model.dim=128 model.heads=4 train.steps=3 run.threads=1"
 # shellcheck disable=SC2086
 train_as large-1 1 $large || fail "$(cat "$work/large-1.err")"
@@ -48,7 +48,7 @@ train_as large-3 3 $large || fail "$(cat "$work/large-3.err")"
 expect_same large-1 large-3 "a text on 3 processes"
 
 # A run that stops early, by the loss on files of its own.
-early="$work/small.ini data.task=text data.file=$work/text.txt data.level=char run.threads=1
+early="$work/small.ini data.task=text data.vocab=32 data.file=$work/text.txt data.level=char run.threads=1
     data.eval_file=$root/LICENSE,$work/text.txt train.patience=1 train.min_delta=1000"
 # shellcheck disable=SC2086
 train_as early-1 1 $early || fail "$(cat "$work/early-1.err")"
@@ -61,7 +61,7 @@ grep -q '^stopped early at step 10 of 12: ' "$work/early-3.out" || fail "no earl
 awk 'BEGIN { print "text\tlabel"; for (i = 0; i < 90; i++)
     print (i % 3 ? (i % 2 ? "an odd line " : "one more text ") : "words here ") i "\t" "abc" i % 3 }' \
     >"$work/labels.tsv"
-labelled="$work/small.ini data.task=classify data.file=$work/labels.tsv data.level=byte
+labelled="$work/small.ini data.task=classify data.vocab=32 data.file=$work/labels.tsv data.level=byte
     data.length=24 data.eval_fraction=0.3 run.threads=1"
 # shellcheck disable=SC2086
 train_as labels-1 1 $labelled || fail "$(cat "$work/labels-1.err")"
