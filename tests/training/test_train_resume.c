@@ -134,8 +134,8 @@ START_TEST(every_optimizer_and_an_untrained_theta_resume_as_well)
         "optimizer.kind=muon optimizer.matrix_lr=0.02",
         "theta.lr_scale=0 optimizer.warmup_steps=30",
         "theta.form=raw optimizer.schedule=linear",
-        "theta.scope=model optimizer.clip_norm=0 optimizer.schedule=constant "
-        "optimizer.schedule_steps=0",
+        ("theta.scope=model optimizer.clip_norm=0 optimizer.schedule=constant "
+         "optimizer.schedule_steps=0"),
     };
     const char *o = options[_i];
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=straight %s", o);
