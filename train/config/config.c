@@ -305,8 +305,7 @@ static void expect_same(loading *l, const rt_config *config, int i, const char *
 
 static void copy_key(rt_config *to, const rt_config *from, int i)
 {
-    const rt_key *key = rt_key_at(i);
-    memcpy((char *)to + key->offset, (const char *)from + key->offset, key->size);
+    rt_key_copy(rt_key_at(i), to, from);
     to->origin[i] = from->origin[i];
 }
 
@@ -405,9 +404,11 @@ static rt_status judge(loading *l, rt_config *config)
 {
     const rt_config_source *source = l->source;
     rt_status status = rt_ok();
+    rt_config defaults;
     const bool whole = !sweeps(source) && !source->each_alone && inherit(l, &status);
     resolve(l, config);
-    rt_config_find_idle(config, &l->written.keys);
+    rt_config_defaults(&defaults, config);
+    rt_config_find_idle(config, &l->written.keys, &defaults);
     if (sweeps(source)) {
         keep_zeros(l, config);
         rt_sweep_check(source->sweep, config, &l->errors);

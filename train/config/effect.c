@@ -1,6 +1,5 @@
 #include "train/config/effect.h"
 
-#include "train/config/resolve.h"
 #include "train/text/number.h"
 
 #include <assert.h>
@@ -163,13 +162,11 @@ static bool is_written(const rt_config *config, int key)
     return config->origin[key] != RT_FROM_DEFAULT && config->origin[key] != RT_FROM_MODEL;
 }
 
-void rt_config_find_idle(rt_config *config, const rt_config *written)
+void rt_config_find_idle(rt_config *config, const rt_config *written, const rt_config *defaults)
 {
     char value[RT_VALUE_SIZE], initial[RT_VALUE_SIZE];
-    rt_config implied;
-    rt_config_defaults(&implied, config);
     for (int i = 0; rt_key_at(i); i++)
         config->idle[i] = is_written(written, i) && !rt_key_counts(i, config) &&
                           strcmp(rt_key_write(rt_key_at(i), written, value),
-                                 rt_key_write(rt_key_at(i), &implied, initial)) != 0;
+                                 rt_key_write(rt_key_at(i), defaults, initial)) != 0;
 }

@@ -15,8 +15,7 @@
 
 #include "train/config/keys.h"
 
-/* Whether another value of the key would have an effect on the run. What a checkpoint of
- * train.init_from may say is taken to be as the key needs it. */
+/* Whether another value of the key would have an effect on the run. */
 bool rt_key_counts(int key, const rt_config *config);
 
 /* "theta.learn = yes", "position.kind = learned, t5 or shaw": what the key needs. */
@@ -26,7 +25,7 @@ void rt_key_tell_needs(rt_writer *w, int key);
 void rt_key_tell_idle(rt_writer *w, int key, const char *value);
 
 /* Marks the keys that are written, not at their default, and do not count: config->idle.
- * `written` is what was written of them. */
-void rt_config_find_idle(rt_config *config, const rt_config *written);
+ * `written` is what was written of them, `defaults` those of this configuration (resolve.h). */
+void rt_config_find_idle(rt_config *config, const rt_config *written, const rt_config *defaults);
 
 #endif

@@ -17,23 +17,14 @@ static bool is_section(const rt_key *key, const char *section)
     return !strcmp(key->section, section);
 }
 
-static bool is_one_of(const rt_key *key, const char *const *names)
-{
-    char name[RT_KEY_NAME_SIZE];
-    rt_key_full_name(key, name);
-    while (*names && strcmp(*names, name) != 0)
-        names++;
-    return *names != NULL;
-}
-
 /* ---- what is inherited ---- */
 
 static bool is_inherited(const rt_key *key)
 {
     return is_section(key, "model") || is_section(key, "position") ||
-           is_one_of(key,
-                     RT_OPTIONS("theta.learn", "theta.scope", "theta.form", "data.level",
-                                "data.lowercase", "data.vocab", "data.objective", "data.begin"));
+           rt_key_is_one_of(key, RT_OPTIONS("theta.learn", "theta.scope", "theta.form",
+                                            "data.level", "data.lowercase", "data.vocab",
+                                            "data.objective", "data.begin"));
 }
 
 static bool reads_text(const rt_config *c)
@@ -52,37 +43,40 @@ static bool uses_original_len(const rt_config *c)
 static bool position_goes_with(const inheritance *h, const rt_key *key)
 {
     const rt_position_options *here = &h->config->model.position, *there = &h->from->model.position;
-    if (is_one_of(key, RT_OPTIONS("position.kind", "position.pairing")))
+    if (rt_key_is_one_of(key, RT_OPTIONS("position.kind", "position.pairing")))
         return true;
     if (here->kind != there->kind)
         return false;
-    if (is_one_of(key, RT_OPTIONS("position.original_len")))
+    if (rt_key_is_one_of(key, RT_OPTIONS("position.original_len")))
         return uses_original_len(h->config);
     return here->frequencies.scaling == there->frequencies.scaling ||
-           !is_one_of(key, RT_OPTIONS("position.scale", "position.beta_fast", "position.beta_slow",
-                                      "position.high_freq_factor", "position.low_freq_factor",
-                                      "position.attention_factor", "position.short_factors",
-                                      "position.long_factors"));
+           !rt_key_is_one_of(key,
+                             RT_OPTIONS("position.scale", "position.beta_fast",
+                                        "position.beta_slow", "position.high_freq_factor",
+                                        "position.low_freq_factor", "position.attention_factor",
+                                        "position.short_factors", "position.long_factors"));
 }
 
 static bool theta_goes_with(const inheritance *h, const rt_key *key)
 {
     const rt_roformer_options *here = &h->config->model, *there = &h->from->model;
     return here->position.kind == there->position.kind &&
-           (is_one_of(key, RT_OPTIONS("theta.learn")) || (here->theta.learn && there->theta.learn));
+           (rt_key_is_one_of(key, RT_OPTIONS("theta.learn")) ||
+            (here->theta.learn && there->theta.learn));
 }
 
 static bool data_goes_with(const inheritance *h, const rt_key *key)
 {
-    if (is_one_of(key, RT_OPTIONS("data.begin")))
+    if (rt_key_is_one_of(key, RT_OPTIONS("data.begin")))
         return rt_data_task_begins(h->config->data.task) && rt_data_task_begins(h->from->data.task);
     const bool text = reads_text(h->config);
     const bool text_there = reads_text(h->from) && !h->ancestor->wordless;
-    if (is_one_of(key, RT_OPTIONS("data.objective")))
+    if (rt_key_is_one_of(key, RT_OPTIONS("data.objective")))
         return rt_data_task_has_objective(h->config->data.task) &&
                rt_data_task_has_objective(h->from->data.task) &&
                h->config->model.causal == h->from->model.causal;
-    return is_one_of(key, RT_OPTIONS("data.vocab")) ? !text && !text_there : text && text_there;
+    return rt_key_is_one_of(key, RT_OPTIONS("data.vocab")) ? !text && !text_there
+                                                           : text && text_there;
 }
 
 /* Whether the model's value makes sense beside what is written. */
@@ -95,7 +89,7 @@ static bool goes_with(const inheritance *h, const rt_key *key)
     if (is_section(key, "data"))
         return data_goes_with(h, key);
     return h->config->model.attention == h->from->model.attention ||
-           !is_one_of(key, RT_OPTIONS("model.attention_dropout"));
+           !rt_key_is_one_of(key, RT_OPTIONS("model.attention_dropout"));
 }
 
 /* ---- what must agree ---- */
@@ -144,9 +138,9 @@ static bool lowercase_fits(const inheritance *h)
 static bool sizes_fit(const inheritance *h, const rt_key *key)
 {
     const rt_roformer_options *here = &h->config->model, *there = &h->from->model;
-    if (is_one_of(key, RT_OPTIONS("model.kv_heads")))
+    if (rt_key_is_one_of(key, RT_OPTIONS("model.kv_heads")))
         return or_else(here->kv_heads, here->heads) == or_else(there->kv_heads, there->heads);
-    if (is_one_of(key, RT_OPTIONS("model.embedding_dim")))
+    if (rt_key_is_one_of(key, RT_OPTIONS("model.embedding_dim")))
         return or_else(here->embedding_dim, here->dim) == or_else(there->embedding_dim, there->dim);
     return or_else(here->ffn_dim, 4 * here->dim) == or_else(there->ffn_dim, 4 * there->dim);
 }
@@ -160,23 +154,23 @@ static bool is_equal(const inheritance *h, const rt_key *key)
 /* Whether the parameters of a model with the configured value can be those of the ancestor. */
 static bool fits(const inheritance *h, const rt_key *key)
 {
-    if (is_one_of(key,
-                  RT_OPTIONS("model.kind", "model.layers", "model.dim", "model.heads", "model.norm",
-                             "model.norm_kind", "model.bias", "position.pairing")))
+    if (rt_key_is_one_of(key, RT_OPTIONS("model.kind", "model.layers", "model.dim", "model.heads",
+                                         "model.norm", "model.norm_kind", "model.bias",
+                                         "position.pairing")))
         return is_equal(h, key);
-    if (is_one_of(key, RT_OPTIONS("model.kv_heads", "model.embedding_dim", "model.ffn_dim")))
+    if (rt_key_is_one_of(key, RT_OPTIONS("model.kv_heads", "model.embedding_dim", "model.ffn_dim")))
         return sizes_fit(h, key);
-    if (is_one_of(key, RT_OPTIONS("model.ffn")))
+    if (rt_key_is_one_of(key, RT_OPTIONS("model.ffn")))
         return (h->config->model.ffn == RT_FFN_PLAIN) == (h->from->model.ffn == RT_FFN_PLAIN);
-    if (is_one_of(key, RT_OPTIONS("model.tie_embeddings")))
+    if (rt_key_is_one_of(key, RT_OPTIONS("model.tie_embeddings")))
         return tying_fits(h);
-    if (is_one_of(key, RT_OPTIONS("position.kind")))
+    if (rt_key_is_one_of(key, RT_OPTIONS("position.kind")))
         return kind_fits(h);
-    if (is_one_of(key, RT_OPTIONS("position.max_len")))
+    if (rt_key_is_one_of(key, RT_OPTIONS("position.max_len")))
         return max_len_fits(h);
-    if (is_one_of(key, RT_OPTIONS("data.lowercase")))
+    if (rt_key_is_one_of(key, RT_OPTIONS("data.lowercase")))
         return lowercase_fits(h);
-    if (is_one_of(key, RT_OPTIONS("data.level", "data.vocab")))
+    if (rt_key_is_one_of(key, RT_OPTIONS("data.level", "data.vocab")))
         return !data_goes_with(h, key) || is_equal(h, key);
     return true;
 }
@@ -231,6 +225,7 @@ bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config
         if (is_inherited(key) && config->origin[i] == RT_FROM_DEFAULT && !errors->bad[i] &&
             goes_with(&h, key))
             take(&h, i);
+    rt_config_begin_as(config, ancestor->config->data.begin); /* an auto that is written */
     for (int i = 0; (key = rt_key_at(i)) && !ancestor->own; i++)
         if (is_inherited(key) && config->origin[i] != RT_FROM_MODEL &&
             config->origin[i] != RT_FROM_DEFAULT && !errors->bad[i] && !fits(&h, key))

@@ -417,6 +417,20 @@ bool rt_key_decides(const rt_key *key)
     return key->change != RT_MAY_DIFFER;
 }
 
+void rt_key_copy(const rt_key *key, rt_config *to, const rt_config *from)
+{
+    memcpy((char *)to + key->offset, (const char *)from + key->offset, key->size);
+}
+
+bool rt_key_is_one_of(const rt_key *key, const char *const *names)
+{
+    char name[RT_KEY_NAME_SIZE];
+    rt_key_full_name(key, name);
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
 const char *rt_key_full_name(const rt_key *key, char text[RT_KEY_NAME_SIZE])
 {
     snprintf(text, RT_KEY_NAME_SIZE, "%s.%s", key->section, key->name);

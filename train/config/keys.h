@@ -67,12 +67,18 @@ bool rt_key_decides(const rt_key *key);
 /* "section.name" in `text`; returns it. */
 const char *rt_key_full_name(const rt_key *key, char text[RT_KEY_NAME_SIZE]);
 
+/* Whether the key is one of those names, "section.name"; NULL ends them. */
+bool rt_key_is_one_of(const rt_key *key, const char *const *names);
+
 /* What the key accepts: "from 1 to 64", "> 0 and < 1", "yes, no", "post, pre". */
 const char *rt_key_values(const rt_key *key, char text[RT_VALUES_SIZE]);
 
 /* Sets the key. False, with the reason in `problem` and the configuration unchanged, if
  * it does not accept the value: "must be a number > 0; got 'x'". */
 bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_writer *problem);
+
+/* Gives the key the value that it has in another configuration. */
+void rt_key_copy(const rt_key *key, rt_config *to, const rt_config *from);
 
 /* The key's value as rt_key_read accepts it; returns `text`. */
 const char *rt_key_write(const rt_key *key, const rt_config *config, char text[RT_VALUE_SIZE]);

@@ -110,25 +110,20 @@ static void resolve_all(rt_config *config, const rt_written_config *written)
     resolve_zeros(config);
 }
 
-static void copy_key(rt_config *to, const rt_config *from, const rt_key *key)
-{
-    memcpy((char *)to + key->offset, (const char *)from + key->offset, key->size);
-}
-
 void rt_config_resolve(rt_config *config, const rt_written_config *written)
 {
     bool idle[RT_MAX_KEYS];
     rt_written_config effective = *written;
     rt_config defaults;
     resolve_all(config, written);
-    rt_config_find_idle(config, &written->keys);
+    rt_config_defaults(&defaults, config);
+    rt_config_find_idle(config, &written->keys, &defaults);
     if (written->trained)
         return;
     memcpy(idle, config->idle, sizeof idle);
-    rt_config_defaults(&defaults, config);
     for (int i = 0; rt_key_at(i); i++)
         if (idle[i])
-            copy_key(&effective.keys, &defaults, rt_key_at(i));
+            rt_key_copy(rt_key_at(i), &effective.keys, &defaults);
     resolve_all(config, &effective);
     memcpy(config->idle, idle, sizeof idle);
 }
@@ -159,34 +154,24 @@ bool rt_key_at_use(int key)
                                         "data.eval_fraction", "data.eval_seed",
                                         /* how it was trained, which does not count here */
                                         "model.dropout", "model.attention_dropout",
-                                        "theta.init_from", "theta.lr_scale", "data.vocab_file"};
+                                        "theta.init_from", "theta.lr_scale", "data.vocab_file",
+                                        NULL};
     const rt_key *k = rt_key_at(key);
-    char name[RT_KEY_NAME_SIZE];
-    rt_key_full_name(k, name);
-    bool found = k->change == RT_MAY_DIFFER || !strcmp(k->section, "train") ||
-                 !strcmp(k->section, "optimizer");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        found |= !strcmp(names[i], name);
-    return found;
+    return k->change == RT_MAY_DIFFER || !strcmp(k->section, "train") ||
+           !strcmp(k->section, "optimizer") || rt_key_is_one_of(k, names);
 }
 
 /* ---- what a configuration implies ---- */
 
 /* Keys whose zero stands for what follows from others. */
-static const char *const zeros[] = {"model.kv_heads",    "model.embedding_dim",
-                                    "model.ffn_dim",     "position.original_len",
-                                    "position.init_std", "position.max_len",
-                                    "train.shards",      "optimizer.schedule_steps"};
-enum { ZEROS = sizeof zeros / sizeof *zeros };
+static const char *const zeros[] = {
+    "model.kv_heads",        "model.embedding_dim",      "model.ffn_dim",
+    "position.original_len", "position.init_std",        "position.max_len",
+    "train.shards",          "optimizer.schedule_steps", NULL};
 
 bool rt_key_follows(int key)
 {
-    char name[RT_KEY_NAME_SIZE];
-    rt_key_full_name(rt_key_at(key), name);
-    for (size_t i = 0; i < ZEROS; i++)
-        if (!strcmp(zeros[i], name))
-            return true;
-    return false;
+    return rt_key_is_one_of(rt_key_at(key), zeros);
 }
 
 void rt_config_defaults(rt_config *defaults, const rt_config *config)
@@ -210,9 +195,9 @@ void rt_config_implied(rt_config *implied, const rt_config *config)
     rt_written_config nothing, own = {.keys = *config};
     rt_written_defaults(&nothing);
     rt_config_defaults(implied, config);
-    for (size_t i = 0; i < ZEROS; i++)
-        copy_key(&own.keys, &nothing.keys, rt_key_at(rt_key_find_full(zeros[i])));
+    for (size_t i = 0; zeros[i]; i++)
+        rt_key_copy(rt_key_at(rt_key_find_full(zeros[i])), &own.keys, &nothing.keys);
     resolve_zeros(&own.keys);
-    for (size_t i = 0; i < ZEROS; i++)
-        copy_key(implied, &own.keys, rt_key_at(rt_key_find_full(zeros[i])));
+    for (size_t i = 0; zeros[i]; i++)
+        rt_key_copy(rt_key_at(rt_key_find_full(zeros[i])), implied, &own.keys);
 }

@@ -142,13 +142,6 @@ rt_status rt_found_training(rt_config *config, const rt_found *found)
     return status;
 }
 
-void rt_found_begin(rt_config *config, const rt_found *found)
-{
-    rt_config own;
-    if (!load_own(&own, found).code)
-        rt_config_begin_as(config, own.data.begin);
-}
-
 rt_status rt_found_configuration(rt_config *config, const rt_found *found,
                                  const rt_arguments *arguments, char **errors)
 {

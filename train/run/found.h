@@ -38,8 +38,4 @@ rt_status rt_found_configuration(rt_config *config, const rt_found *found,
  * configuration leaves it to the model. */
 rt_status rt_found_training(rt_config *config, const rt_found *found) RT_MUST_CHECK;
 
-/* data.begin alone, for a run that starts from that model: as it is if its configuration cannot be
- * read. */
-void rt_found_begin(rt_config *config, const rt_found *found);
-
 #endif

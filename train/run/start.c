@@ -7,8 +7,7 @@
 #include "train/run/theta_file.h"
 #include "train/text/program_name.h"
 
-/* Opens the model of another run, if one is named: before the trainer has threads. Texts begin as
- * those that it was trained on. */
+/* Opens the model of another run, if one is named: before the trainer has threads. */
 static rt_status open_start(rt_run *r)
 {
     const rt_arguments named = {.checkpoint = r->config->train.init_from};
@@ -20,8 +19,6 @@ static rt_status open_start(rt_run *r)
         rt_progress_say(&r->progress, "%s", found.warnings);
     r->image = found.image;
     r->imported = found.imported;
-    if (!status.code)
-        rt_found_begin(r->config, &found);
     return status;
 }
 
