@@ -93,6 +93,15 @@ static long calls_of(const row *r)
     return calls;
 }
 
+/* The export of a row over the older model, with its n-th call failing; `fault` gets its name. */
+enum { FAULT_SIZE = 32 };
+static int export_failing(const row *r, long n, char fault[FAULT_SIZE])
+{
+    snprintf(fault, FAULT_SIZE, "%s %ld %s", r->kind, n, r->how);
+    trial_copy("older");
+    return export(fault, sources[r->source]);
+}
+
 /* ---- the folders are exchanged ---- */
 
 static const row failing[] = {
@@ -107,10 +116,8 @@ START_TEST(a_failing_call_leaves_one_of_both_models)
     const row *r = &failing[_i];
     const long calls = calls_of(r);
     for (long n = 1; n <= calls; n++) {
-        char fault[32];
-        snprintf(fault, sizeof fault, "%s %ld %s", r->kind, n, r->how);
-        trial_copy("older");
-        const int code = export(fault, sources[r->source]);
+        char fault[FAULT_SIZE];
+        const int code = export_failing(r, n, fault);
         ck_assert_msg(trial_failed(), "%s: nothing failed", fault);
         const char *wrong = check_exit(code);
         ck_assert_msg(!wrong || strstr(trial_errors(), "out"), "%s: %s", fault, wrong);
@@ -133,10 +140,8 @@ START_TEST(a_kill_at_any_call_leaves_one_of_both_models)
     const row *r = &deadly[_i];
     const long calls = calls_of(r);
     for (long n = 1; n <= calls; n++) {
-        char fault[32];
-        snprintf(fault, sizeof fault, "%s %ld %s", r->kind, n, r->how);
-        trial_copy("older");
-        const int code = export(fault, sources[r->source]);
+        char fault[FAULT_SIZE];
+        const int code = export_failing(r, n, fault);
         const bool in_child = code == 4; /* that parses the checkpoint */
         ck_assert_msg(code == 137 || in_child, "%s: exit code %d", fault, code);
         expect_one_of_both(r->source, fault);

@@ -2,6 +2,7 @@
  * makes another model of it. */
 
 #include "config_loading.h"
+#include "key_values.h"
 
 #include "core/memory.h"
 #include "models/roformer.h"
@@ -39,25 +40,7 @@ static const char *const seeds[] = {"9", NULL};
 static const char *const flags[] = {"yes", "no", NULL};
 static const char *const texts[] = {"/a.txt", "head", NULL};
 
-static const char *value_for(const rt_key *key, int i)
-{
-    switch (key->type) {
-    case RT_KEY_CHOICE:
-        return key->word(i);
-    case RT_KEY_WHOLE:
-        return wholes[i];
-    case RT_KEY_NUMBER:
-        return numbers[i];
-    case RT_KEY_LENGTHS:
-        return lengths[i];
-    case RT_KEY_SEED:
-        return seeds[i];
-    case RT_KEY_YES_NO:
-        return flags[i];
-    default:
-        return texts[i];
-    }
-}
+static const key_values values = {wholes, numbers, lengths, seeds, flags, texts, texts};
 
 /* Whether the text and the override make a configuration. */
 static bool use(rt_config *config, const char *text, const char *override)
@@ -127,11 +110,11 @@ static int try_all(const char *text, const rt_roformer *trained)
 {
     int taken = 0;
     for (int i = 0; rt_key_at(i); i++)
-        for (int v = 0; rt_key_at_use(i) && value_for(rt_key_at(i), v); v++) {
+        for (int v = 0; rt_key_at_use(i) && value_for(&values, rt_key_at(i), v); v++) {
             char name[RT_KEY_NAME_SIZE], override[2 * RT_KEY_NAME_SIZE];
             rt_config used;
             snprintf(override, sizeof override, "%s=%s", rt_key_full_name(rt_key_at(i), name),
-                     value_for(rt_key_at(i), v));
+                     value_for(&values, rt_key_at(i), v));
             if (!use(&used, text, override))
                 continue;
             expect_same_model(trained, &used, override);

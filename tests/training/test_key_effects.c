@@ -1,6 +1,7 @@
 /* The table of keys, walked: each key that is set alone to another value changes what comes of a
  * run, or may differ when it is resumed, or is refused by its name. */
 
+#include "key_values.h"
 #include "train_program.h"
 
 #include "train/config/effect.h"
@@ -26,27 +27,7 @@ static const char *const flags[] = {"yes", "no", NULL};
 static const char *const factors[] = {"1,2", NULL};
 static const char *const texts[] = {"head", "other.txt", NULL};
 
-static const char *value_for(const rt_key *key, int i)
-{
-    switch (key->type) {
-    case RT_KEY_CHOICE:
-        return key->word(i);
-    case RT_KEY_WHOLE:
-        return wholes[i];
-    case RT_KEY_NUMBER:
-        return numbers[i];
-    case RT_KEY_LENGTHS:
-        return lengths[i];
-    case RT_KEY_SEED:
-        return seeds[i];
-    case RT_KEY_YES_NO:
-        return flags[i];
-    case RT_KEY_FACTORS:
-        return factors[i];
-    default:
-        return texts[i];
-    }
-}
+static const key_values values = {wholes, numbers, lengths, seeds, flags, factors, texts};
 
 /* What came of a run: its exit code, what it printed and its losses. */
 static char *outcome_of(const char *base, const char *setting)
@@ -90,8 +71,8 @@ static void judge(const char *base, const rt_key *key, const char *plain)
     int taken = 0;
     bool changes = false;
     rt_key_full_name(key, name);
-    for (int i = 0; value_for(key, i) && !changes; i++) {
-        snprintf(setting, sizeof setting, "%s=%s", name, value_for(key, i));
+    for (int i = 0; value_for(&values, key, i) && !changes; i++) {
+        snprintf(setting, sizeof setting, "%s=%s", name, value_for(&values, key, i));
         if (refused(base, setting, name))
             continue;
         char *came = outcome_of(base, setting);
