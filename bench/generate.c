@@ -21,7 +21,7 @@ static const double long_enough = 10;
 enum { LAYERS, DIM, HEADS, KV_HEADS, FFN, VOCAB, PROMPT, TOKENS, TEXTS, SIZES, MOST_TEXTS = 64 };
 
 typedef struct generation {
-    rt_roformer *model;
+    rt_transformer *model;
     rt_session *sessions[MOST_TEXTS];
     int32_t *ids; /* (prompt) */
     real *logits; /* (texts, V) */
@@ -152,7 +152,7 @@ static rt_status round_weights(generation *w)
 
 static rt_status generation_new(generation *w, const int n[SIZES])
 {
-    const rt_roformer_options options = {.kind = RT_KIND_DECODER,
+    const rt_transformer_options options = {.kind = RT_KIND_DECODER,
                                          .vocab = n[VOCAB],
                                          .layers = n[LAYERS],
                                          .dim = n[DIM],
@@ -175,7 +175,7 @@ static rt_status generation_new(generation *w, const int n[SIZES])
     w->prompt = n[PROMPT];
     w->tokens = n[TOKENS];
     w->texts = n[TEXTS];
-    rt_status status = rt_roformer_new(&w->model, &options, 1, NULL);
+    rt_status status = rt_transformer_new(&w->model, &options, 1, NULL);
     for (int i = 0; i < w->texts && !status.code; i++) {
         status = rt_session_new(&w->sessions[i], w->model, 0);
         if (!status.code)
@@ -209,7 +209,7 @@ rt_status bench_generate(const bench_options *o, int argc, char **argv)
         status = measure(o, &w);
     for (int i = 0; i < MOST_TEXTS; i++)
         rt_session_free(w.sessions[i]);
-    rt_roformer_free(w.model);
+    rt_transformer_free(w.model);
     rt_workers_free(w.workers);
     rt_engine_hold(NULL, NULL, 0);
     rt_free(w.rounded);

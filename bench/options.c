@@ -1,6 +1,6 @@
 #include "bench/options.h"
 
-#include "train/text/number.h"
+#include "text/number.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -30,7 +30,7 @@ typedef struct arithmetic {
 } arithmetic;
 
 /* Tables that are looked up in, not multiplied by, do no arithmetic; the tied decoder does. */
-static arithmetic arithmetic_of(const rt_config *c, const rt_roformer *m, double tokens)
+static arithmetic arithmetic_of(const rt_config *c, const rt_transformer *m, double tokens)
 {
     const rt_parameters *p = &m->parameters;
     double weights = 0, head = 0;
@@ -131,7 +131,7 @@ static rt_status measure(const bench_options *o, rt_trainer *trainer, result *r)
 
 static void print(const bench_options *o, const rt_config *c, rt_trainer *trainer, const result *r)
 {
-    const rt_roformer *m = rt_trainer_state(trainer)->model;
+    const rt_transformer *m = rt_trainer_state(trainer)->model;
     const int threads = rt_trainer_threads(trainer), steps = r->steps.count;
     const arithmetic a = arithmetic_of(c, m, (double)r->last.tokens);
     const double seconds = bench_median(&r->steps), peak = bench_median(&r->peak);

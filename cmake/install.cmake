@@ -93,9 +93,9 @@ function(rotor_library base suffix)
         list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${file}\")")
 endfunction()
 
-# Of train/ rotor-io has the folders that it needs, and no run, report or sweep. It is linked with
-# rotor rather than made of its objects: a program that uses both has one of each function.
-set(rooms "/train/(text|config|checkpoint|huggingface)/|/train/step/batch_loss[.]c")
+# rotor-io is linked with rotor rather than made of its objects: a program that uses both has one of
+# each function.
+set(rooms "/train/config/")
 list(JOIN files_need " " files_flags)
 foreach(suffix "" _f64)
     set(layers rotor_core${suffix} rotor_ops${suffix} rotor_optim${suffix} rotor_models${suffix})
@@ -111,9 +111,10 @@ foreach(suffix "" _f64)
         LINK PkgConfig::OPENBLAS ${onednn_here} PRIVATE "${openblas}${onednn_flags} -lm -lpthread"
         DESCRIPTION "Tensors with automatic differentiation and rotary position embeddings")
     rotor_library(rotor-io "${suffix}"
-        OBJECTS $<TARGET_OBJECTS:rotor_data${suffix}> $<TARGET_OBJECTS:rotor_io${suffix}>
+        OBJECTS $<TARGET_OBJECTS:rotor_text${suffix}> $<TARGET_OBJECTS:rotor_data${suffix}>
+            $<TARGET_OBJECTS:rotor_io${suffix}>
             $<FILTER:$<TARGET_OBJECTS:rotor_training${suffix}>,INCLUDE,${rooms}>
-        LAYERS rotor_data${suffix} rotor_training${suffix} rotor_io${suffix}
+        LAYERS rotor_text${suffix} rotor_data${suffix} rotor_training${suffix} rotor_io${suffix}
         BELOW rotor LINK ${files_need} PRIVATE "${files_flags} -lm -lpthread"
         DESCRIPTION "Trained models of rotor from files and folders")
 endforeach()
@@ -143,11 +144,12 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rotor.h DESTINATION ${CMAKE_INSTALL_IN
 
 # The header of rotor-io, and those of data/ that it includes.
 install(FILES io/rotor-io.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rotor)
-foreach(header data/labels.h data/level.h data/vocabulary.h io/rotor-io.h)
+foreach(header data/labels.h data/tokenizers/level.h data/tokenizers/vocabulary.h io/rotor-io.h)
     string(APPEND ROTOR_HEADERS " \"${CMAKE_SOURCE_DIR}/${header}\"")
 endforeach()
-install(FILES data/labels.h data/level.h data/vocabulary.h
-    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rotor/data)
+install(FILES data/labels.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rotor/data)
+install(FILES data/tokenizers/level.h data/tokenizers/vocabulary.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rotor/data/tokenizers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/rotor)
 install(EXPORT rotor-targets NAMESPACE rotor:: DESTINATION ${package_folder})

@@ -47,7 +47,7 @@ typedef struct rt_parameter {
     size_t offset;   /* of the tensor in the blocks, in elements */
 } rt_parameter;
 
-/* What the models of a dry run would take; see rt_roformer_new_dry. */
+/* What the models of a dry run would take; see rt_transformer_new_dry. */
 typedef struct rt_model_tally {
     rt_tally values, gradients;
     rt_tally tables; /* of positions */

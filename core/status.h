@@ -19,7 +19,10 @@ typedef enum rt_code {
     RT_CHECK       /* a check that was asked for did not hold */
 } rt_code;
 
-enum { RT_MESSAGE_SIZE = 1024 };
+enum {
+    RT_MESSAGE_SIZE = 1024,
+    RT_WORD_NAME_SIZE = 120 /* of a word that a message quotes, with the final zero */
+};
 
 typedef struct rt_status {
     rt_code code;

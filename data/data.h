@@ -13,7 +13,7 @@
 #include "core/path.h"
 #include "core/status.h"
 #include "data/batch.h"
-#include "data/level.h"
+#include "data/tokenizers/level.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,7 +107,7 @@ rt_status rt_data_check(const rt_data_options *o) RT_MUST_CHECK;
  * that is not UTF-8 at a level other than byte, a text for evaluation of which the vocabulary has
  * nothing, an id that is none. On an error *data_new is NULL.
  * The options are copied. The task tokens has HDF5 parse its file in a child process, so that is
- * opened before threads are started (see data/child.h).
+ * opened before threads are started (see text/child.h).
  *
  * No sequence has units of two files of data.eval_file, or of one and of data.file; the files of
  * data.file are one text.

@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "data/task.h"
-#include "data/units.h"
+#include "data/tokenizers/simple_tokens.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -20,7 +20,7 @@ static rt_status check_bytes(const char *line, size_t size)
     const unsigned char *bytes = (const unsigned char *)line;
     int32_t unit;
     for (size_t at = 0, step; at < size; at += step) {
-        step = rt_unit_read(RT_LEVEL_CHAR, bytes + at, size - at, &unit);
+        step = rt_utf8_read(bytes + at, size - at, &unit);
         if (!step || !unit)
             return rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu is %s", (unsigned)bytes[at], at,
                             step ? "no text" : "not UTF-8");

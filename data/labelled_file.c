@@ -1,9 +1,9 @@
 #include "data/labelled_file.h"
 
 #include "core/memory.h"
-#include "data/cells.h"
-#include "data/files.h"
-#include "data/units.h"
+#include "text/cells.h"
+#include "text/files.h"
+#include "data/tokenizers/simple_tokens.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static rt_status check_bytes(const rt_labelled_file *f)
     const unsigned char *bytes = (const unsigned char *)f->bytes;
     int32_t unit;
     for (size_t at = 0, size; at < f->size; at += size) {
-        size = rt_unit_read(RT_LEVEL_CHAR, bytes + at, f->size - at, &unit);
+        size = rt_utf8_read(bytes + at, f->size - at, &unit);
         if (!size)
             return refuse_byte(f, at, "is not UTF-8");
         if (!unit)

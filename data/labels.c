@@ -1,7 +1,7 @@
 #include "data/labels.h"
 
 #include "core/memory.h"
-#include "data/units.h"
+#include "data/tokenizers/simple_tokens.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ const char *rt_label_problem(rt_label_name name)
     if (name.size > RT_LABEL_LIMIT)
         return "is longer than 255 bytes";
     for (size_t at = 0, size; at < name.size; at += size) {
-        size = rt_unit_read(RT_LEVEL_CHAR, bytes + at, name.size - at, &unit);
+        size = rt_utf8_read(bytes + at, name.size - at, &unit);
         if (!size)
             return "is not UTF-8";
         if (unit < ' ' || (unit >= 0x7f && unit < 0xa0))

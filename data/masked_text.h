@@ -4,7 +4,7 @@
 /* A text as a model of text is asked about it: [CLS], if `begins`, and its units, and a unit that
  * is to be found wherever [MASK] stands. */
 
-#include "data/vocabulary.h"
+#include "data/tokenizers/vocabulary.h"
 
 #define RT_MASK_WORD "[MASK]"
 

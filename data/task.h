@@ -6,7 +6,7 @@
 #include "data/examples.h"
 #include "data/rules.h"
 #include "data/token_file.h"
-#include "data/vocabulary.h"
+#include "data/tokenizers/vocabulary.h"
 #include "data/windows.h"
 
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* The task text: files of text as a run of units. */
 
 #include "core/memory.h"
-#include "data/files.h"
+#include "text/files.h"
 #include "data/task.h"
-#include "data/units.h"
+#include "data/tokenizers/simple_tokens.h"
 
 #include <assert.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static rt_status check_given(const rt_data *data)
     if (given->level != o->level)
         return rt_error(RT_CONFIG,
                         "data.level makes tokens of %s; the model has a vocabulary of %s",
-                        rt_words_for_units(o->level).many, rt_words_for_units(given->level).many);
+                        rt_words_for_tokens(o->level).many, rt_words_for_tokens(given->level).many);
     if (o->lowercase && !given->lowercase)
         return rt_error(RT_CONFIG,
                         "data.lowercase = yes, but the vocabulary of the model is cased");
@@ -121,13 +121,13 @@ static rt_status check_file(const void *context, const char *path, const unsigne
     const rt_data *data = context;
     if (data->meaning.vocabulary)
         return rt_vocabulary_check(data->meaning.vocabulary, path, bytes, count);
-    return rt_units_check(data->options.level, path, bytes, count);
+    return rt_level_check(data->options.level, path, bytes, count);
 }
 
 /* How many ids a text seems to have: of pieces of words English has one for about four bytes. */
 static size_t estimate(const rt_vocabulary *v, const unsigned char *text, size_t bytes)
 {
-    return v->pieces || v->bpe ? bytes / 3 + 1 : rt_unit_count(v->level, text, bytes);
+    return v->pieces || v->bpe ? bytes / 3 + 1 : rt_token_count(v->level, text, bytes);
 }
 
 /* The ids of texts under way, which are kept in as few bits as the vocabulary needs. */
@@ -186,7 +186,7 @@ static rt_status keep(storing *s, const rt_vocabulary *v, const char *key,
 
 static const char *units_of(const rt_data *data)
 {
-    return rt_words_for_units(data->vocabulary->level).many;
+    return rt_words_for_tokens(data->vocabulary->level).many;
 }
 
 /* The texts for training, which find the vocabulary, as one. */

@@ -1,7 +1,7 @@
 #include "data/token_dataset.h"
 
 #include "core/memory.h"
-#include "data/files.h"
+#include "text/files.h"
 #include "data/windows.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #define ROTOR_DATA_TOKEN_DATASET_H
 
 /* What HDF5 says of a data set of token ids. Both functions are done in a child process (see
- * data/child.h), so that HDF5 may crash on a file that was made for it to crash on. */
+ * text/child.h), so that HDF5 may crash on a file that was made for it to crash on. */
 
 #include "core/status.h"
 

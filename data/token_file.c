@@ -1,8 +1,8 @@
 #include "data/token_file.h"
 
 #include "core/memory.h"
-#include "data/child.h"
-#include "data/files.h"
+#include "text/child.h"
+#include "text/files.h"
 #include "data/token_dataset.h"
 #include "data/windows.h"
 

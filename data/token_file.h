@@ -19,7 +19,7 @@ typedef struct rt_token_file rt_token_file;
  * on or does not get done with, a layout that leads to other files or to code outside of HDF5,
  * chunks too large for a cache of 32 MiB, and places that were never written. RT_IO if there can
  * be no child process or no temporary file. To be called before threads are started (see
- * data/child.h). */
+ * text/child.h). */
 rt_status rt_token_file_open(rt_token_file **file_new, const char *key, const char *path,
                              const char *dataset, int vocab) RT_MUST_CHECK;
 void rt_token_file_close(rt_token_file *file);

@@ -3,10 +3,10 @@
 #include "io/origin.h"
 
 #include "core/memory.h"
+#include "io/huggingface/imported.h"
+#include "io/model_options.h"
 #include "models/rules.h"
 #include "train/config/model_ini.h"
-#include "train/huggingface/imported.h"
-#include "train/step/batch_loss.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,11 +80,11 @@ static void take_run(rt_model *m)
     m->origin->info.schedule_steps = m->origin->config.optimizer.schedule_steps;
 }
 
-static rt_status make_roformer(rt_model *m, const char *path)
+static rt_status make_transformer(rt_model *m, const char *path)
 {
     const struct rt_model_origin *o = m->origin;
-    const rt_roformer_options options = rt_model_options(&o->config, o->data);
-    return as_checkpoint(rt_roformer_new_blank(&m->roformer, &options, o->config.run.seed), path);
+    const rt_transformer_options options = rt_model_options(&o->config.model, o->data);
+    return as_checkpoint(rt_transformer_new_blank(&m->transformer, &options, o->config.run.seed), path);
 }
 
 /* ---- a checkpoint ---- */
@@ -111,10 +111,10 @@ static void count(void *context, const char *path)
 static rt_status check_size(const rt_model *m, rt_image *image, const char *path)
 {
     const struct rt_model_origin *o = m->origin;
-    const rt_roformer_options options = rt_model_options(&o->config, o->data);
+    const rt_transformer_options options = rt_model_options(&o->config.model, o->data);
     tally t = {.image = image};
     size_t size;
-    rt_status status = as_checkpoint(rt_roformer_size(&options, &size), path);
+    rt_status status = as_checkpoint(rt_transformer_size(&options, &size), path);
     rt_image_visit(image, "/model", count, &t);
     if (!status.code && size > t.numbers + t.parameters * (64 / sizeof(real)))
         status = rt_error(RT_CHECKPOINT,
@@ -135,7 +135,7 @@ static rt_status prepare(rt_model *m, rt_image *image, const char *path)
         status = as_checkpoint(configure(m, path, words, types), path);
     if (!status.code)
         status = check_size(m, image, path);
-    return status.code ? status : make_roformer(m, path);
+    return status.code ? status : make_transformer(m, path);
 }
 
 static rt_status open_file(rt_model *m, const char *path)
@@ -147,7 +147,7 @@ static rt_status open_file(rt_model *m, const char *path)
         rt_image_close(image);
         return status;
     }
-    const rt_checkpoint_model model = rt_checkpoint_model_of(m->roformer, NULL, NULL);
+    const rt_checkpoint_model model = rt_checkpoint_model_of(m->transformer, NULL, NULL);
     status = rt_checkpoint_load(image, &model, &again);
     rt_checkpoint_info_free(&again);
     m->has_head = true;
@@ -173,11 +173,11 @@ static rt_status take_meaning(rt_model *m, rt_imported *imported)
 static rt_status take_values(rt_model *m, const rt_imported *imported)
 {
     rt_huggingface_taken taken;
-    rt_status status = rt_imported_load(imported, m->roformer, true, &taken);
+    rt_status status = rt_imported_load(imported, m->transformer, true, &taken);
     if (status.code)
         return status;
-    if (m->roformer->options.theta.learn)
-        rt_roformer_theta(m->roformer, m->roformer->theta_start);
+    if (m->transformer->options.theta.learn)
+        rt_transformer_theta(m->transformer, m->transformer->theta_start);
     m->has_head = taken.head;
     m->warnings = m->origin->warnings;
     return rt_ok();
@@ -195,7 +195,7 @@ static rt_status open_folder(rt_model *m, const char *path)
                                          imported->there->options.token_types),
                                path);
     if (!status.code)
-        status = make_roformer(m, path);
+        status = make_transformer(m, path);
     if (!status.code)
         status = take_values(m, imported);
     take_run(m);
@@ -208,7 +208,7 @@ static rt_status open_folder(rt_model *m, const char *path)
 /* What messages call a configuration that nobody has written. */
 static const char name_of_new[] = "a new model";
 
-rt_roformer_options rt_model_defaults(rt_model_kind kind)
+rt_transformer_options rt_model_defaults(rt_model_kind kind)
 {
     rt_config config = {.model.kind = kind}, implied;
     rt_config_implied(&implied, &config);
@@ -225,7 +225,7 @@ static void keep_first(void *context, const char *const *options, const char *me
         *status = rt_error(RT_ARGUMENT, "%s", message);
 }
 
-static rt_status check_parts(const rt_roformer_options *o, const rt_vocabulary *vocabulary,
+static rt_status check_parts(const rt_transformer_options *o, const rt_vocabulary *vocabulary,
                              const rt_labels *labels)
 {
     rt_status status = rt_ok();
@@ -241,7 +241,7 @@ static rt_status check_parts(const rt_roformer_options *o, const rt_vocabulary *
             o->labels);
     if (o->head != RT_HEAD_LM && !vocabulary)
         return rt_error(RT_ARGUMENT, "a sequence or token head needs a vocabulary");
-    rt_roformer_rules(o, keep_first, &status);
+    rt_transformer_rules(o, keep_first, &status);
     return status;
 }
 
@@ -266,11 +266,11 @@ static rt_status copy_meaning(rt_checkpoint_info *info, const rt_vocabulary *voc
 static rt_status make_drawn(rt_model *m, uint64_t seed)
 {
     const struct rt_model_origin *o = m->origin;
-    const rt_roformer_options options = rt_model_options(&o->config, o->data);
-    return rt_roformer_new(&m->roformer, &options, seed, NULL);
+    const rt_transformer_options options = rt_model_options(&o->config.model, o->data);
+    return rt_transformer_new(&m->transformer, &options, seed, NULL);
 }
 
-static rt_status make_new(rt_model *m, const rt_roformer_options *options,
+static rt_status make_new(rt_model *m, const rt_transformer_options *options,
                           const rt_vocabulary *vocabulary, const rt_labels *labels, int length)
 {
     rt_checkpoint_info *info = &m->origin->info;
@@ -285,11 +285,11 @@ static rt_status make_new(rt_model *m, const rt_roformer_options *options,
     return configure(m, name_of_new, options->vocab, options->token_types);
 }
 
-rt_status rt_model_new(rt_model **model_new, const rt_roformer_options *options,
+rt_status rt_model_new(rt_model **model_new, const rt_transformer_options *options,
                        const rt_vocabulary *vocabulary, const rt_labels *labels, int length,
                        uint64_t seed)
 {
-    rt_roformer_options own = *options;
+    rt_transformer_options own = *options;
     rt_model *m;
     rt_status status = begin(&m, model_new);
     if (status.code)
@@ -327,7 +327,7 @@ void rt_model_close(rt_model *m)
 {
     if (!m || !m->origin)
         return;
-    rt_roformer_free(m->roformer);
+    rt_transformer_free(m->transformer);
     rt_data_close(m->origin->data);
     rt_checkpoint_info_free(&m->origin->info);
     rt_free(m->origin->warnings);

@@ -6,7 +6,7 @@
 #include "io/rotor-io.h"
 
 #include "data/data.h"
-#include "train/checkpoint/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "train/config/config.h"
 
 struct rt_model_origin {

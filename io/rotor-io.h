@@ -15,8 +15,8 @@
  */
 
 #include "data/labels.h"
-#include "data/vocabulary.h"
-#include "models/roformer.h"
+#include "data/tokenizers/vocabulary.h"
+#include "models/transformer.h"
 #include "optim/optimizer.h"
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@
 /* ---- models ---- */
 
 typedef struct rt_model {
-    rt_roformer *roformer;           /* its parameters may be changed, its options not */
+    rt_transformer *transformer;           /* its parameters may be changed, its options not */
     const rt_vocabulary *vocabulary; /* NULL: the model knows ids, not texts */
     const rt_labels *labels;         /* names of the classes; NULL: it has none */
     int length;                      /* of the sequences that it is for, [CLS] included */
@@ -37,18 +37,18 @@ typedef struct rt_model {
 
 /* The options of a kind of model that the program has without a configuration: two layers of width
  * 64 with four heads, and so on (docs/configuration.md). */
-rt_roformer_options rt_model_defaults(rt_model_kind kind);
+rt_transformer_options rt_model_defaults(rt_model_kind kind);
 
 /* A new model, drawn from the seed. Vocabulary and labels are copied.
  *
  *     options     vocab may be 0 if there is a vocabulary, and labels if there are names; a number
  *                 that is 0 and must not be is that of the configuration's default
- *     vocabulary  what the ids mean (data/vocabulary.h); NULL: they are ids alone, head lm
+ *     vocabulary  what the ids mean (data/tokenizers/vocabulary.h); NULL: they are ids alone, head lm
  *     labels      the names of the classes (data/labels.h), for the heads sequence and token alone
  *     length      of the sequences that it is for, [CLS] included; at least 2
  *
  * RT_ARGUMENT, or RT_CONFIG with a key, for what cannot be. */
-rt_status rt_model_new(rt_model **model_new, const rt_roformer_options *options,
+rt_status rt_model_new(rt_model **model_new, const rt_transformer_options *options,
                        const rt_vocabulary *vocabulary, const rt_labels *labels, int length,
                        uint64_t seed) RT_MUST_CHECK;
 

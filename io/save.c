@@ -3,7 +3,7 @@
 #include "io/origin.h"
 
 #include "core/memory.h"
-#include "train/huggingface/huggingface.h"
+#include "io/huggingface/huggingface.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,7 +22,7 @@ static rt_checkpoint_info info_of(const rt_model *m)
 
 static rt_status check_made(const rt_model *m)
 {
-    return m->origin && m->roformer
+    return m->origin && m->transformer
                ? rt_ok()
                : rt_error(RT_ARGUMENT,
                           "the model was made by hand: rt_model_new makes one that can "
@@ -39,11 +39,11 @@ rt_status rt_model_save(const rt_model *m, const char *path)
         return rt_error(RT_ARGUMENT,
                         "the step of the model must be from %" PRId64 " to %d; got %" PRId64,
                         m->origin->info.step, RT_CHECKPOINT_STEPS, info.step);
-    real *zeros = rt_alloc(m->roformer->parameters.block_size, sizeof *zeros);
+    real *zeros = rt_alloc(m->transformer->parameters.block_size, sizeof *zeros);
     if (!zeros)
         return rt_out_of_memory("a checkpoint");
     const rt_checkpoint_model model =
-        rt_checkpoint_model_of(m->roformer,
+        rt_checkpoint_model_of(m->transformer,
                                rt_update_rule_of(&m->origin->config.optimizer.settings),
                                (real *const[RT_MOST_STATES]){zeros, zeros});
     rt_status status = rt_checkpoint_save(path, &model, &info);
@@ -63,5 +63,5 @@ rt_status rt_model_export(const rt_model *m, const char *folder)
                                                         : NULL,
                                           .length = m->length,
                                           .bare = !rt_data_begins(m->origin->data)};
-    return rt_huggingface_write(folder, m->roformer, &export);
+    return rt_huggingface_write(folder, m->transformer, &export);
 }

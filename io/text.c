@@ -3,10 +3,9 @@
 #include "io/origin.h"
 
 #include "core/memory.h"
-#include "data/example_text.h"
+#include "data/labelled_batch.h"
 #include "data/masked_text.h"
 #include "ops/engine.h"
-#include "train/step/batch_loss.h"
 
 #include <limits.h>
 #include <math.h>
@@ -108,7 +107,7 @@ static bool check_rows(rt_graph *g, const rt_row *rows, int count, int *longest)
 }
 
 /* Rows side by side, in memory of the graph. */
-static bool pad_rows(const rt_model *m, rt_graph *g, const rt_row *rows, rt_roformer_input *in)
+static bool pad_rows(const rt_model *m, rt_graph *g, const rt_row *rows, rt_transformer_input *in)
 {
     const size_t T = (size_t)in->T, size = (size_t)in->B * T;
     const int32_t pad = m->vocabulary ? m->vocabulary->special.pad : RT_ID_PAD;
@@ -132,12 +131,12 @@ static bool pad_rows(const rt_model *m, rt_graph *g, const rt_row *rows, rt_rofo
 
 rt_tensor *rt_model_logits(rt_model *m, rt_graph *g, const rt_row *rows, int count)
 {
-    rt_roformer_input in = {.B = count, .padding_id = RT_NO_PADDING};
-    if (!m->roformer)
-        return rt_graph_fail(g, RT_ARGUMENT, "[model] has no roformer: rt_model_new makes one");
+    rt_transformer_input in = {.B = count, .padding_id = RT_NO_PADDING};
+    if (!m->transformer)
+        return rt_graph_fail(g, RT_ARGUMENT, "[model] has no transformer: rt_model_new makes one");
     if (rt_graph_failed(g) || !check_rows(g, rows, count, &in.T) || !pad_rows(m, g, rows, &in))
         return NULL;
-    return rt_roformer_logits(m->roformer, g, rt_roformer_encode(m->roformer, g, &in));
+    return rt_transformer_logits(m->transformer, g, rt_transformer_encode(m->transformer, g, &in));
 }
 
 void rt_logits_probabilities(const rt_tensor *logits, size_t row, double *probabilities)
@@ -158,7 +157,7 @@ rt_status rt_model_classify(rt_model *m, const char *text, const char *second,
                             double *probabilities)
 {
     rt_row row;
-    if (!m->labels || !m->roformer || m->roformer->options.head != RT_HEAD_SEQUENCE)
+    if (!m->labels || !m->transformer || m->transformer->options.head != RT_HEAD_SEQUENCE)
         return rt_error(RT_ARGUMENT, "the model knows no classes of texts");
     rt_status status = rt_model_encode(m, text, second, &row);
     rt_graph *g = status.code ? NULL : rt_graph_new();

@@ -7,7 +7,7 @@
 #include <math.h>
 
 /* A weight that holds what is learned of positions, which start with a deviation of their own. */
-static rt_tensor *add_weight(rt_roformer *m, const char *prefix, const char *name, int rows,
+static rt_tensor *add_weight(rt_transformer *m, const char *prefix, const char *name, int rows,
                              int size)
 {
     rt_parameters *p = &m->parameters;
@@ -19,12 +19,12 @@ static rt_tensor *add_weight(rt_roformer *m, const char *prefix, const char *nam
     return weight;
 }
 
-bool rt_layer_has_positions(const rt_roformer_options *o, int l)
+bool rt_layer_has_positions(const rt_transformer_options *o, int l)
 {
     return o->position.every < 2 || (l + 1) % o->position.every != 0;
 }
 
-int rt_roformer_capacity(const rt_roformer_options *o)
+int rt_transformer_capacity(const rt_transformer_options *o)
 {
     const rt_position_options *position = &o->position;
     const double most = RT_XPOS_REACH * position->xpos;
@@ -33,9 +33,9 @@ int rt_roformer_capacity(const rt_roformer_options *o)
     return position->kind == RT_POSITION_ROPE && most > 0 && most < INT_MAX ? (int)most : 0;
 }
 
-void rt_add_encoding(rt_roformer *m)
+void rt_add_encoding(rt_transformer *m)
 {
-    const rt_roformer_options *o = &m->options;
+    const rt_transformer_options *o = &m->options;
     if (o->position.kind == RT_POSITION_LEARNED)
         m->position_table = add_weight(m, "roformer.embeddings", "position_embeddings",
                                        o->position.max_len, o->embedding_dim);
@@ -44,17 +44,17 @@ void rt_add_encoding(rt_roformer *m)
             add_weight(m, "roformer.encoder", "relative_attention_bias", RT_T5_BUCKETS, o->heads);
 }
 
-rt_tensor *rt_add_layer_encoding(rt_roformer *m, const char *prefix)
+rt_tensor *rt_add_layer_encoding(rt_transformer *m, const char *prefix)
 {
-    const rt_roformer_options *o = &m->options;
+    const rt_transformer_options *o = &m->options;
     if (o->position.kind != RT_POSITION_SHAW)
         return NULL;
     return add_weight(m, prefix, "distance_embedding", 2 * RT_SHAW_REACH + 1, o->dim / o->heads);
 }
 
-rt_status rt_encoding_start(rt_roformer *m)
+rt_status rt_encoding_start(rt_transformer *m)
 {
-    const rt_roformer_options *o = &m->options;
+    const rt_transformer_options *o = &m->options;
     const rt_position_kind kind = o->position.kind;
     if (kind == RT_POSITION_ALIBI) {
         m->slopes = rt_alloc((size_t)o->heads, sizeof *m->slopes);
@@ -72,7 +72,7 @@ rt_status rt_encoding_start(rt_roformer *m)
     return rt_ok();
 }
 
-void rt_encoding_free(rt_roformer *m)
+void rt_encoding_free(rt_transformer *m)
 {
     rt_free(m->sines);
     rt_free(m->slopes);
@@ -95,7 +95,7 @@ static bool fill_sines(real *sines, int T, int E, double base)
 
 /* The sinusoidal table of at least T rows. It grows on demand, by as much again, since a text may
  * come token by token. */
-static const real *sines_for(rt_roformer *m, rt_graph *g, int T)
+static const real *sines_for(rt_transformer *m, rt_graph *g, int T)
 {
     if (T <= m->sine_rows)
         return m->sines;
@@ -115,7 +115,7 @@ static const real *sines_for(rt_roformer *m, rt_graph *g, int T)
 
 /* x sqrt(E) + sines, as Vaswani et al. (2017) have it: at their start the embeddings are far
  * smaller than the sines. */
-static rt_tensor *add_sines(rt_roformer *m, rt_graph *g, rt_tensor *x, int first)
+static rt_tensor *add_sines(rt_transformer *m, rt_graph *g, rt_tensor *x, int first)
 {
     const int T = x->shape[1], E = x->shape[2];
     const real *sines = sines_for(m, g, first + T);
@@ -127,7 +127,7 @@ static rt_tensor *add_sines(rt_roformer *m, rt_graph *g, rt_tensor *x, int first
     return rt_add(g, rt_scale(g, x, sqrt(E)), table);
 }
 
-static rt_tensor *add_learned(rt_roformer *m, rt_graph *g, rt_tensor *x, int first)
+static rt_tensor *add_learned(rt_transformer *m, rt_graph *g, rt_tensor *x, int first)
 {
     const int T = x->shape[1], most = m->options.position.max_len;
     if (T > most - first)
@@ -140,7 +140,7 @@ static rt_tensor *add_learned(rt_roformer *m, rt_graph *g, rt_tensor *x, int fir
               : NULL;
 }
 
-rt_tensor *rt_encode_embeddings(rt_roformer *m, rt_graph *g, rt_tensor *x, rt_token_span at)
+rt_tensor *rt_encode_embeddings(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_token_span at)
 {
     if (!RT_TAKES(g, "positions", RT_INPUT(x)))
         return NULL;
@@ -153,7 +153,7 @@ rt_tensor *rt_encode_embeddings(rt_roformer *m, rt_graph *g, rt_tensor *x, rt_to
 
 /* ---- attention ---- */
 
-void rt_encode_scores(const rt_roformer *m, int l, rt_attention_options *options)
+void rt_encode_scores(const rt_transformer *m, int l, rt_attention_options *options)
 {
     if (!rt_layer_has_positions(&m->options, l))
         return;

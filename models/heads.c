@@ -1,8 +1,8 @@
 #include "models/parts.h"
 
-static void add_lm_head(rt_roformer *m)
+static void add_lm_head(rt_transformer *m)
 {
-    const rt_roformer_options *o = &m->options;
+    const rt_transformer_options *o = &m->options;
     rt_parameters *p = &m->parameters;
     const bool transforms = o->kind == RT_KIND_ROFORMER;
     const int E = transforms ? o->embedding_dim : o->dim;
@@ -18,9 +18,9 @@ static void add_lm_head(rt_roformer *m)
                                             "cls.predictions.bias");
 }
 
-void rt_add_head(rt_roformer *m)
+void rt_add_head(rt_transformer *m)
 {
-    const rt_roformer_options *o = &m->options;
+    const rt_transformer_options *o = &m->options;
     switch (o->head) {
     case RT_HEAD_LM:
         add_lm_head(m);
@@ -38,7 +38,7 @@ void rt_add_head(rt_roformer *m)
     }
 }
 
-static rt_tensor *lm_logits(rt_roformer *m, rt_graph *g, rt_tensor *hidden)
+static rt_tensor *lm_logits(rt_transformer *m, rt_graph *g, rt_tensor *hidden)
 {
     if (!m->transform.weight)
         return rt_affine_apply(g, hidden, m->decoder);
@@ -64,7 +64,7 @@ static rt_tensor *first_tokens(rt_graph *g, rt_tensor *hidden)
                 : NULL;
 }
 
-rt_tensor *rt_roformer_logits(rt_roformer *m, rt_graph *g, rt_tensor *hidden)
+rt_tensor *rt_transformer_logits(rt_transformer *m, rt_graph *g, rt_tensor *hidden)
 {
     const double p = m->options.dropout;
     rt_tensor *x;

@@ -9,7 +9,7 @@
 /* ---- life ---- */
 
 /* make_room() asks for twice what is seen and what comes. */
-double rt_kv_cache_bytes(const rt_roformer_options *o, int tokens, int at_once)
+double rt_kv_cache_bytes(const rt_transformer_options *o, int tokens, int at_once)
 {
     const double D = (double)o->dim / o->heads, H = o->heads;
     const double row = D * o->kv_heads;
@@ -44,7 +44,7 @@ static rt_status add_states(rt_kv_cache *c, size_t D)
     return rt_ok();
 }
 
-rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_roformer_options *o)
+rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_transformer_options *o)
 {
     const size_t D = (size_t)(o->dim / o->heads);
     *c = (rt_kv_cache){.window = o->window,

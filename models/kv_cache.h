@@ -29,12 +29,12 @@ typedef struct rt_kv_cache {
 } rt_kv_cache;
 
 /* Zeroed at first, to be freed in any case. Keys and values find memory as they come. */
-rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_roformer_options *options) RT_MUST_CHECK;
+rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_transformer_options *options) RT_MUST_CHECK;
 void rt_kv_cache_free(rt_kv_cache *c);
 
 /* The most bytes that are kept of a text of so many tokens, of which at most `at_once` are read at
  * once. */
-double rt_kv_cache_bytes(const rt_roformer_options *options, int tokens, int at_once);
+double rt_kv_cache_bytes(const rt_transformer_options *options, int tokens, int at_once);
 
 /* As if nothing had been read. */
 void rt_kv_cache_clear(rt_kv_cache *c);

@@ -9,7 +9,7 @@ static int or_else(int size, int fallback)
     return size ? size : fallback;
 }
 
-void rt_roformer_resolve(rt_roformer_options *o)
+void rt_transformer_resolve(rt_transformer_options *o)
 {
     rt_position_options *position = &o->position;
     o->kv_heads = or_else(o->kv_heads, o->heads);

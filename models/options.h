@@ -90,7 +90,7 @@ typedef struct rt_theta_options {
     double init_sigma; /* of perturbed */
 } rt_theta_options;
 
-typedef struct rt_roformer_options {
+typedef struct rt_transformer_options {
     rt_model_kind kind;
     int vocab;
     int token_types; /* 0 = no token type embedding */
@@ -117,11 +117,11 @@ typedef struct rt_roformer_options {
     bool tie_embeddings; /* of the lm head: its decoder is the word embeddings */
     rt_position_options position;
     rt_theta_options theta;
-} rt_roformer_options;
+} rt_transformer_options;
 
 /* Puts what follows from the other options in the place of the zeros that stand for it: afterwards
  * kv_heads, embedding_dim, ffn_dim and both init_std are what the model is built with. A model
  * resolves the options it is made of; whoever asks something about options resolves them first. */
-void rt_roformer_resolve(rt_roformer_options *o);
+void rt_transformer_resolve(rt_transformer_options *o);
 
 #endif

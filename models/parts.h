@@ -3,7 +3,7 @@
 
 /* What the files of the RoFormer share, and nobody else. */
 
-#include "models/roformer.h"
+#include "models/transformer.h"
 
 /* Tokens first ... first + count - 1 of a text of that length. */
 typedef struct rt_token_span {
@@ -12,10 +12,10 @@ typedef struct rt_token_span {
 
 /* encodings.c: whether layer l, from 0 on, learns of positions by itself; of the kinds of position
  * that are added to the embeddings, all or none do. */
-bool rt_layer_has_positions(const rt_roformer_options *o, int l);
+bool rt_layer_has_positions(const rt_transformer_options *o, int l);
 
 /* heads.c: the parameters of the head that the options name. */
-void rt_add_head(rt_roformer *m);
+void rt_add_head(rt_transformer *m);
 
 /* What a layer rotates its queries, keys and, if asked, values by; NULL: nothing. */
 typedef struct rt_layer_rotation {
@@ -24,17 +24,17 @@ typedef struct rt_layer_rotation {
 
 /* theta.c: learnable theta and its start, and the rotation that layer l applies to a span:
  * nothing when the graph has failed. `prefix` begins the parameter's name. */
-rt_tensor *rt_add_theta(rt_roformer *m, const char *prefix);
-rt_status rt_theta_start(rt_roformer *m, uint64_t seed, bool own_values) RT_MUST_CHECK;
-rt_layer_rotation rt_rotation_of_layer(rt_roformer *m, rt_graph *g, int l, rt_token_span at);
+rt_tensor *rt_add_theta(rt_transformer *m, const char *prefix);
+rt_status rt_theta_start(rt_transformer *m, uint64_t seed, bool own_values) RT_MUST_CHECK;
+rt_layer_rotation rt_rotation_of_layer(rt_transformer *m, rt_graph *g, int l, rt_token_span at);
 
 /* encodings.c: what kinds of position other than rope need, what they do to the embeddings
  * (B, T, E), and what they tell attention. */
-void rt_add_encoding(rt_roformer *m);
-rt_tensor *rt_add_layer_encoding(rt_roformer *m, const char *prefix);
-rt_status rt_encoding_start(rt_roformer *m) RT_MUST_CHECK;
-void rt_encoding_free(rt_roformer *m);
-rt_tensor *rt_encode_embeddings(rt_roformer *m, rt_graph *g, rt_tensor *x, rt_token_span at);
-void rt_encode_scores(const rt_roformer *m, int l, rt_attention_options *options);
+void rt_add_encoding(rt_transformer *m);
+rt_tensor *rt_add_layer_encoding(rt_transformer *m, const char *prefix);
+rt_status rt_encoding_start(rt_transformer *m) RT_MUST_CHECK;
+void rt_encoding_free(rt_transformer *m);
+rt_tensor *rt_encode_embeddings(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_token_span at);
+void rt_encode_scores(const rt_transformer *m, int l, rt_attention_options *options);
 
 #endif

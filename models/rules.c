@@ -1,11 +1,11 @@
 #include "models/rules.h"
 
-#include "models/roformer.h"
+#include "models/transformer.h"
 
 #include <math.h>
 
 typedef struct rules {
-    const rt_roformer_options *o;
+    const rt_transformer_options *o;
     rt_rule_sink to;
 } rules;
 
@@ -34,7 +34,7 @@ static bool has_sizes(rules r)
 #define COUNT(value, word) +1
 static bool has_choices(rules r)
 {
-    const rt_roformer_options *o = r.o;
+    const rt_transformer_options *o = r.o;
     const struct {
         const char *name;
         int choice, count;
@@ -193,13 +193,13 @@ static void check_fraction(rules r, int pairs)
             position->fraction, rotated, pairs, below / pairs, (below + 1) / pairs);
         return;
     }
-    if (r.o->theta.learn && rt_roformer_pairs(r.o) < 1) {
+    if (r.o->theta.learn && rt_transformer_pairs(r.o) < 1) {
         rt_rule_broken(r.to, RT_OPTIONS("position.kind", "position.fraction", "theta.learn"),
                        "theta.learn = yes needs rotated pairs; position.fraction = %g leaves none",
                        position->fraction);
         return;
     }
-    if (position->xpos > 0 && rt_roformer_pairs(r.o) < 1) {
+    if (position->xpos > 0 && rt_transformer_pairs(r.o) < 1) {
         rt_rule_broken(r.to, RT_OPTIONS("position.xpos", "position.fraction"),
                        "position.xpos needs rotated pairs; position.fraction = %g leaves none",
                        position->fraction);
@@ -213,7 +213,7 @@ static void check_fraction(rules r, int pairs)
                        scaling == RT_SCALING_DYNAMIC ? "dynamic" : "longrope");
         return;
     }
-    rt_status status = rt_frequencies_check(&position->frequencies, rt_roformer_pairs(r.o));
+    rt_status status = rt_frequencies_check(&position->frequencies, rt_transformer_pairs(r.o));
     if (status.code)
         rt_rule_broken(r.to,
                        RT_OPTIONS("position.scaling", "position.scale", "position.frequencies",
@@ -280,15 +280,15 @@ static void check_theta(rules r)
                        "theta.init is for a theta that is learned: theta.learn = yes");
 }
 
-void rt_roformer_rules(const rt_roformer_options *o, rt_rule_listener *tell, void *context)
+void rt_transformer_rules(const rt_transformer_options *o, rt_rule_listener *tell, void *context)
 {
-    rt_roformer_options resolved = *o;
+    rt_transformer_options resolved = *o;
     const rules r = {&resolved, {tell, context}};
     const bool sizes = has_sizes(r), choices = has_choices(r), counts = has_counts(r);
     if (!sizes || !choices || !counts)
         return;
     check_start(r);
-    rt_roformer_resolve(&resolved);
+    rt_transformer_resolve(&resolved);
     check_head(r);
     check_position(r);
     check_xpos(r);

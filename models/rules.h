@@ -8,6 +8,6 @@
 
 /* Tells of every rule that the options break. Of rules that build on each other, such as that
  * rope needs heads of even size and that a fraction of them makes whole pairs, only the first. */
-void rt_roformer_rules(const rt_roformer_options *o, rt_rule_listener *tell, void *context);
+void rt_transformer_rules(const rt_transformer_options *o, rt_rule_listener *tell, void *context);
 
 #endif

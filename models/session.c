@@ -11,7 +11,7 @@
 enum { CHUNK = 256, MOST_TOKENS = 1 << 29 };
 
 struct rt_session {
-    rt_roformer *model;
+    rt_transformer *model;
     rt_graph *g;
     rt_kv_cache cache;
     int capacity;
@@ -38,9 +38,9 @@ void rt_session_set_crew(rt_session *s, const rt_crew *crew)
     rt_graph_set_crew(s->g, crew ? crew : &alone);
 }
 
-static rt_status check_model(const rt_roformer_options *o, int capacity)
+static rt_status check_model(const rt_transformer_options *o, int capacity)
 {
-    const int most = rt_roformer_capacity(o);
+    const int most = rt_transformer_capacity(o);
     if (!o->causal || o->head != RT_HEAD_LM)
         return rt_error(RT_ARGUMENT, "a session needs a causal model with an lm head");
     if (capacity < 0 || capacity > MOST_TOKENS)
@@ -52,13 +52,13 @@ static rt_status check_model(const rt_roformer_options *o, int capacity)
     return rt_ok();
 }
 
-static int most_tokens(const rt_roformer_options *o)
+static int most_tokens(const rt_transformer_options *o)
 {
-    const int most = rt_roformer_capacity(o);
+    const int most = rt_transformer_capacity(o);
     return most && most < MOST_TOKENS ? most : MOST_TOKENS;
 }
 
-rt_status rt_session_new(rt_session **session_new, rt_roformer *model, int capacity)
+rt_status rt_session_new(rt_session **session_new, rt_transformer *model, int capacity)
 {
     *session_new = NULL;
     rt_status status = check_model(&model->options, capacity);
@@ -90,7 +90,7 @@ void rt_session_free(rt_session *s)
     rt_free(s);
 }
 
-double rt_session_bytes(const rt_roformer *model, int tokens)
+double rt_session_bytes(const rt_transformer *model, int tokens)
 {
     return rt_kv_cache_bytes(&model->options, tokens, CHUNK);
 }
@@ -117,7 +117,7 @@ static void take_logits(rt_session *s, rt_tensor *hidden, int T, int wanted, rea
         return;
     hidden = rt_reshape(s->g, hidden, RT_SHAPE_OF(T, s->model->options.dim));
     hidden = rt_embedding(s->g, hidden, rows, RT_SHAPE_OF(wanted), RT_NO_PADDING);
-    const rt_tensor *found = rt_roformer_logits(s->model, s->g, hidden);
+    const rt_tensor *found = rt_transformer_logits(s->model, s->g, hidden);
     if (found)
         memcpy(logits, found->data, rt_size(found) * sizeof *logits);
 }
@@ -125,11 +125,11 @@ static void take_logits(rt_session *s, rt_tensor *hidden, int T, int wanted, rea
 static rt_status read_chunk(rt_session *s, const int32_t *ids, int T, int wanted, real *logits)
 {
     rt_kv_cache *cache = &s->cache;
-    const rt_roformer_input in = {
+    const rt_transformer_input in = {
         .B = 1, .T = T, .ids = ids, .padding_id = RT_NO_PADDING, .caches = &cache};
     rt_graph_clear(s->g);
     rt_graph_record(s->g, false);
-    rt_tensor *hidden = rt_roformer_encode(s->model, s->g, &in);
+    rt_tensor *hidden = rt_transformer_encode(s->model, s->g, &in);
     if (wanted)
         take_logits(s, hidden, T, wanted, logits);
     s->cache.count += T;
@@ -261,10 +261,10 @@ static rt_status read_rows(rt_session *const *sessions, int count, const int32_t
         }
     if (!rows)
         return rt_graph_status(g);
-    const rt_roformer_input in = {
+    const rt_transformer_input in = {
         .B = rows, .T = 1, .ids = row_ids, .padding_id = RT_NO_PADDING, .caches = caches};
     const rt_tensor *found =
-        rt_roformer_logits(sessions[0]->model, g, rt_roformer_encode(sessions[0]->model, g, &in));
+        rt_transformer_logits(sessions[0]->model, g, rt_transformer_encode(sessions[0]->model, g, &in));
     const real *row = found ? found->data : NULL;
     for (int i = 0; row && i < count; i++)
         if (!sessions[i]->again) {

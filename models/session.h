@@ -6,7 +6,7 @@
  * that a token more costs one row; many tokens at once cost products of matrices, in pieces, so
  * that memory grows with the text by its keys and values alone.
  *
- * The logits are those of rt_roformer_encode over the whole text, to rounding (1e-12 in double),
+ * The logits are those of rt_transformer_encode over the whole text, to rounding (1e-12 in double),
  * however the text was cut. One scaling is outside of this law: with `dynamic`, whose theta depends
  * on the length, what was kept stays as it was rotated when it was read, as in transformers. With
  * longrope a text that grows beyond the original length is read once more, by the session.
@@ -15,14 +15,14 @@
  * to one thread at a time; a model can have several sessions.
  */
 
-#include "models/roformer.h"
+#include "models/transformer.h"
 
 typedef struct rt_session rt_session;
 
 /* `capacity` is the most tokens that the text can have; 0 = as many as the model has positions for,
- * rt_roformer_capacity. RT_ARGUMENT if the model is not causal or has no lm head, or positions for
+ * rt_transformer_capacity. RT_ARGUMENT if the model is not causal or has no lm head, or positions for
  * fewer. */
-rt_status rt_session_new(rt_session **session_new, rt_roformer *model, int capacity) RT_MUST_CHECK;
+rt_status rt_session_new(rt_session **session_new, rt_transformer *model, int capacity) RT_MUST_CHECK;
 void rt_session_free(rt_session *session);
 
 /* Who multiplies by the weights, from now on; NULL: the calling thread. Bits do not depend on it.
@@ -59,7 +59,7 @@ rt_status rt_session_keep(rt_session *session, int count) RT_MUST_CHECK;
 
 /* The most bytes of keys and values, or of the sums of linear attention, that a session keeps of a
  * text of so many tokens. */
-double rt_session_bytes(const rt_roformer *model, int tokens);
+double rt_session_bytes(const rt_transformer *model, int tokens);
 
 /* Tokens read, and the most that there can be. */
 int rt_session_count(const rt_session *session);

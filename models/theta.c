@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-int rt_roformer_pairs(const rt_roformer_options *o)
+int rt_transformer_pairs(const rt_transformer_options *o)
 {
     if (o->position.kind != RT_POSITION_ROPE || o->heads < 1)
         return 0;
@@ -13,44 +13,44 @@ int rt_roformer_pairs(const rt_roformer_options *o)
 }
 
 /* Of a layer. */
-static int rows_of(const rt_roformer_options *o)
+static int rows_of(const rt_transformer_options *o)
 {
     return o->theta.scope == RT_THETA_HEAD ? o->kv_heads : 1;
 }
 
-rt_tensor *rt_add_theta(rt_roformer *m, const char *prefix)
+rt_tensor *rt_add_theta(rt_transformer *m, const char *prefix)
 {
-    const rt_roformer_options *o = &m->options;
-    const int pairs = rt_roformer_pairs(o);
+    const rt_transformer_options *o = &m->options;
+    const int pairs = rt_transformer_pairs(o);
     rt_shape shape =
         o->theta.scope == RT_THETA_HEAD ? RT_SHAPE_OF(rows_of(o), pairs) : RT_SHAPE_OF(pairs);
     return rt_parameters_add(&m->parameters, RT_ROLE_THETA, RT_INIT_GIVEN, shape, "%s.theta",
                              prefix);
 }
 
-static rt_tensor *parameter_of(const rt_roformer *m, int layer)
+static rt_tensor *parameter_of(const rt_transformer *m, int layer)
 {
     return m->theta ? m->theta : m->layers[layer].theta;
 }
 
 /* The last of every `every` layers has none (rt_layer_has_positions), so layer 0 always has one. */
 
-rt_shape rt_roformer_theta_shape(const rt_roformer_options *o)
+rt_shape rt_transformer_theta_shape(const rt_transformer_options *o)
 {
     const int every = o->position.every,
               layers = every > 1 ? o->layers - o->layers / every : o->layers;
     return RT_SHAPE_OF(o->theta.scope == RT_THETA_MODEL ? 1 : layers, rows_of(o),
-                       rt_roformer_pairs(o));
+                       rt_transformer_pairs(o));
 }
 
-int rt_roformer_theta_layer(const rt_roformer_options *o, int n)
+int rt_transformer_theta_layer(const rt_transformer_options *o, int n)
 {
     return o->position.every > 1 ? n + n / (o->position.every - 1) : n;
 }
 
-size_t rt_roformer_theta_count(const rt_roformer_options *o)
+size_t rt_transformer_theta_count(const rt_transformer_options *o)
 {
-    return rt_shape_size(rt_roformer_theta_shape(o));
+    return rt_shape_size(rt_transformer_theta_shape(o));
 }
 
 /* ---- parameter and radians ---- */
@@ -60,29 +60,29 @@ static double radians(rt_theta_form form, double value)
     return form == RT_THETA_LOG ? exp(value) : value;
 }
 
-void rt_roformer_theta(const rt_roformer *m, double *theta)
+void rt_transformer_theta(const rt_transformer *m, double *theta)
 {
-    const rt_shape shape = rt_roformer_theta_shape(&m->options);
+    const rt_shape shape = rt_transformer_theta_shape(&m->options);
     for (int n = 0; m->options.theta.learn && n < shape.axis[0]; n++) {
-        const rt_tensor *t = parameter_of(m, rt_roformer_theta_layer(&m->options, n));
+        const rt_tensor *t = parameter_of(m, rt_transformer_theta_layer(&m->options, n));
         for (size_t i = 0; i < rt_size(t); i++)
             *theta++ = radians(m->options.theta.form, (double)t->data[i]);
     }
 }
 
-void rt_roformer_set_theta(rt_roformer *m, const double *theta)
+void rt_transformer_set_theta(rt_transformer *m, const double *theta)
 {
-    const rt_shape shape = rt_roformer_theta_shape(&m->options);
+    const rt_shape shape = rt_transformer_theta_shape(&m->options);
     for (int n = 0; m->options.theta.learn && n < shape.axis[0]; n++) {
-        const rt_tensor *t = parameter_of(m, rt_roformer_theta_layer(&m->options, n));
+        const rt_tensor *t = parameter_of(m, rt_transformer_theta_layer(&m->options, n));
         for (size_t i = 0; i < rt_size(t); i++, theta++)
             t->data[i] = (real)(m->options.theta.form == RT_THETA_LOG ? log(*theta) : *theta);
     }
 }
 
-void rt_roformer_theta_geometric(const rt_roformer_options *o, double *theta)
+void rt_transformer_theta_geometric(const rt_transformer_options *o, double *theta)
 {
-    const rt_shape shape = rt_roformer_theta_shape(o);
+    const rt_shape shape = rt_transformer_theta_shape(o);
     const int pairs = shape.axis[2];
     for (int n = 0; n < shape.axis[0] * shape.axis[1]; n++)
         rt_theta_geometric(theta + (size_t)n * (size_t)pairs, pairs, o->position.frequencies.base);
@@ -101,22 +101,22 @@ static double squares_of_row(const rt_tensor *weight, int row)
 }
 
 /* The length of the rows of a projection that make one pair of a head. */
-static double pair_length(const rt_roformer_options *o, const rt_tensor *weight, int head, int pair)
+static double pair_length(const rt_transformer_options *o, const rt_tensor *weight, int head, int pair)
 {
     const bool half = o->position.pairing == RT_HALF;
     const int first = head * (o->dim / o->heads) + (half ? pair : 2 * pair);
-    const int second = first + (half ? rt_roformer_pairs(o) : 1);
+    const int second = first + (half ? rt_transformer_pairs(o) : 1);
     return sqrt(squares_of_row(weight, first) + squares_of_row(weight, second));
 }
 
-void rt_roformer_theta_use(const rt_roformer *m, double *use)
+void rt_transformer_theta_use(const rt_transformer *m, double *use)
 {
-    const rt_roformer_options *o = &m->options;
-    const rt_shape shape = rt_roformer_theta_shape(o);
+    const rt_transformer_options *o = &m->options;
+    const rt_shape shape = rt_transformer_theta_shape(o);
     const int rows = shape.axis[1], pairs = shape.axis[2];
     for (int i = 0; i < shape.axis[0] * rows * pairs; i++)
         use[i] = 0;
-    for (int n = 0, l = 0; l < o->layers; l = rt_roformer_theta_layer(o, ++n))
+    for (int n = 0, l = 0; l < o->layers; l = rt_transformer_theta_layer(o, ++n))
         for (int h = 0; h < o->heads; h++)
             for (int i = 0; i < pairs; i++) {
                 const int kv = h / (o->heads / o->kv_heads);
@@ -137,10 +137,10 @@ void rt_roformer_theta_use(const rt_roformer *m, double *use)
 /* ---- the start ---- */
 
 /* A start for each layer and head, from frequencies that all of them share. */
-static void draw_start(const rt_roformer *m, uint64_t seed, const double *frequencies)
+static void draw_start(const rt_transformer *m, uint64_t seed, const double *frequencies)
 {
     const rt_theta_options *o = &m->options.theta;
-    const rt_shape shape = rt_roformer_theta_shape(&m->options);
+    const rt_shape shape = rt_transformer_theta_shape(&m->options);
     const int rows = shape.axis[1], pairs = shape.axis[2];
     double low = frequencies[0], high = low;
     for (int i = 1; i < pairs; i++) {
@@ -149,7 +149,7 @@ static void draw_start(const rt_roformer *m, uint64_t seed, const double *freque
     }
     for (int n = 0; n < shape.axis[0]; n++)
         for (int i = 0; i < rows * pairs; i++) {
-            const uint32_t layer = (uint32_t)rt_roformer_theta_layer(&m->options, n);
+            const uint32_t layer = (uint32_t)rt_transformer_theta_layer(&m->options, n);
             const rt_random random = {seed, layer, RT_STREAM_THETA};
             const double u = rt_random_uniform(random, (uint64_t)i);
             const double z = rt_random_normal(random, (uint64_t)i);
@@ -161,21 +161,21 @@ static void draw_start(const rt_roformer *m, uint64_t seed, const double *freque
         }
 }
 
-static rt_status init_table(const rt_roformer *m, rt_rotation_table *table,
+static rt_status init_table(const rt_transformer *m, rt_rotation_table *table,
                             const double *frequencies)
 {
     const rt_position_options *o = &m->options.position;
     rt_status status =
-        rt_rotation_table_init(table, frequencies, rt_roformer_pairs(&m->options), o->pairing,
+        rt_rotation_table_init(table, frequencies, rt_transformer_pairs(&m->options), o->pairing,
                                rt_frequencies_magnitude(&o->frequencies));
     table->tally = m->parameters.tally ? &m->parameters.tally->tables : NULL;
     return status;
 }
 
-rt_status rt_theta_start(rt_roformer *m, uint64_t seed, bool own_values)
+rt_status rt_theta_start(rt_transformer *m, uint64_t seed, bool own_values)
 {
-    const rt_roformer_options *o = &m->options;
-    const int pairs = rt_roformer_pairs(o);
+    const rt_transformer_options *o = &m->options;
+    const int pairs = rt_transformer_pairs(o);
     double *frequencies = rt_alloc((size_t)pairs, sizeof *frequencies);
     if (!frequencies)
         return rt_out_of_memory("theta");
@@ -184,7 +184,7 @@ rt_status rt_theta_start(rt_roformer *m, uint64_t seed, bool own_values)
     if (!o->theta.learn) {
         status = init_table(m, &m->rotation, frequencies);
     } else {
-        const rt_shape shape = rt_roformer_theta_shape(o);
+        const rt_shape shape = rt_transformer_theta_shape(o);
         m->theta_start = rt_alloc(rt_shape_size(shape), sizeof *m->theta_start);
         if (m->theta_start)
             draw_start(m, seed, frequencies);
@@ -192,7 +192,7 @@ rt_status rt_theta_start(rt_roformer *m, uint64_t seed, bool own_values)
             status = rt_out_of_memory("theta");
     }
     if (m->theta_start && own_values)
-        rt_roformer_set_theta(m, m->theta_start);
+        rt_transformer_set_theta(m, m->theta_start);
     rt_free(frequencies);
     return status;
 }
@@ -200,10 +200,10 @@ rt_status rt_theta_start(rt_roformer *m, uint64_t seed, bool own_values)
 /* ---- rotation ---- */
 
 /* The fixed theta of sequences of T tokens. */
-static rt_status rotate_for(rt_roformer *m, int T)
+static rt_status rotate_for(rt_transformer *m, int T)
 {
     const rt_frequency_options *o = &m->options.position.frequencies;
-    const int regime = rt_frequencies_regime(o, T), pairs = rt_roformer_pairs(&m->options);
+    const int regime = rt_frequencies_regime(o, T), pairs = rt_transformer_pairs(&m->options);
     if (regime == m->regime)
         return rt_rotation_reserve(&m->rotation, T);
     double *frequencies = rt_alloc((size_t)pairs, sizeof *frequencies);
@@ -222,10 +222,10 @@ static rt_status rotate_for(rt_roformer *m, int T)
 }
 
 /* Of some tokens of a text, which need no rows of a table for those before them. */
-static const rt_rotation *rotate_part(const rt_roformer *m, rt_graph *g, rt_token_span at)
+static const rt_rotation *rotate_part(const rt_transformer *m, rt_graph *g, rt_token_span at)
 {
     const rt_frequency_options *o = &m->options.position.frequencies;
-    const int pairs = rt_roformer_pairs(&m->options);
+    const int pairs = rt_transformer_pairs(&m->options);
     double *frequencies = rt_graph_memory(g, (size_t)pairs, sizeof *frequencies);
     if (!frequencies)
         return NULL;
@@ -235,9 +235,9 @@ static const rt_rotation *rotate_part(const rt_roformer *m, rt_graph *g, rt_toke
 }
 
 /* By position times theta, without a decay. */
-static const rt_rotation *rotate_span(rt_roformer *m, rt_graph *g, int l, rt_token_span at)
+static const rt_rotation *rotate_span(rt_transformer *m, rt_graph *g, int l, rt_token_span at)
 {
-    const rt_roformer_options *o = &m->options;
+    const rt_transformer_options *o = &m->options;
     if (o->theta.learn)
         return rt_rotation_learned(g, parameter_of(m, l), o->theta.form, o->position.pairing,
                                    rt_frequencies_magnitude(&o->position.frequencies), 1, at.count,
@@ -250,10 +250,10 @@ static const rt_rotation *rotate_span(rt_roformer *m, rt_graph *g, int l, rt_tok
     return &m->rotation.rotation;
 }
 
-rt_layer_rotation rt_rotation_of_layer(rt_roformer *m, rt_graph *g, int l, rt_token_span at)
+rt_layer_rotation rt_rotation_of_layer(rt_transformer *m, rt_graph *g, int l, rt_token_span at)
 {
     const rt_position_options *o = &m->options.position;
-    const int end = at.first + at.count, most = rt_roformer_capacity(&m->options);
+    const int end = at.first + at.count, most = rt_transformer_capacity(&m->options);
     if (most && end > most) {
         rt_graph_fail(g, RT_ARGUMENT, "[positions] %d tokens do not fit position.xpos = %g: %d do",
                       end, o->xpos, most);

@@ -11,8 +11,8 @@
  */
 
 #include "core/path.h"
-#include "data/files.h"
-#include "data/vocabulary.h"
+#include "text/files.h"
+#include "data/tokenizers/vocabulary.h"
 #include "json_lines.h"
 
 #include <dirent.h>

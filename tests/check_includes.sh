@@ -1,31 +1,82 @@
 #!/bin/sh
-# The layers, and the folders of train/: no include runs up, and the lower layers and what is in
-# librotor-io neither print, nor exit, nor read the environment; models and ops see no files.
+# The rooms of the house: what each may include, which is the table of docs/README.md; and what
+# the libraries do not do: they neither print, nor exit, nor read the environment.
 set -eu
 cd "$(dirname "$0")/.."
 failed=0
 
-refuse() { # refuse FOLDER PATTERN REASON [BUT]
-    if grep -nE "$2" "$1"/*.[ch] | grep -vE "${4:-^$}"; then
+# A room, a colon, and the rooms that it may include beside itself. A room is a folder with all
+# that is below it, but for those below it that stand here themselves.
+rooms='
+core:
+ops: core
+optim: core ops
+models: core ops
+text: core
+data: core text
+io: core ops optim models text data
+train/config: core ops optim models text data io
+train/folder: core ops optim models text data io train/config
+train/world: core ops optim models text data io train/config train/folder
+train/step: core ops optim models text data io train/config train/folder train/world
+train/report: core ops optim models text data io train/config train/folder train/world train/step
+train/run: core ops optim models text data io train/config train/folder train/world train/step train/report
+train/sweep: core ops optim models text data io train/config train/folder train/world train/step train/report train/run
+train: core ops optim models text data io train/config train/folder train/world train/step train/report train/run train/sweep
+'
+
+refuse() { # refuse FOLDER PATTERN REASON [BUT]: in no file of the folder and those below it
+    if grep -rnE --include='*.[ch]' "$2" "$1" | grep -vE "${4:-^$}"; then
         echo "$1/ must not $3" >&2
         failed=1
     fi
 }
 
-refuse core '^#include "(ops|optim|models|data|train|io)/' 'include an upper layer'
-refuse ops '^#include "(optim|models|data|train|io)/' 'include an upper layer'
-refuse optim '^#include "(models|data|train|io)/' 'include an upper layer'
-refuse models '^#include "(optim|data|train|io)/' 'include an upper layer'
-refuse data '^#include "(ops|optim|models|train|io)/|^#include "core/graph' \
-    'include ops, optim, models, train or the graph'
+# Every include of a source against the table.
+includes=$(grep -rnE --include='*.[ch]' '^#include "[a-z]+/' core ops optim models text data io train) || true
+echo "$includes" | awk -v table="$rooms" '
+    function room(path) {
+        while (sub("/[^/]*$", "", path))
+            if (path in known)
+                return path
+        return ""
+    }
+    BEGIN {
+        count = split(table, lines, "\n")
+        for (i = 1; i <= count; i++)
+            if (split(lines[i], sides, ":") > 1) {
+                known[sides[1]] = 1
+                number = split(sides[2], names, " ")
+                for (k = 1; k <= number; k++)
+                    may[sides[1], names[k]] = 1
+            }
+    }
+    {
+        split($0, fields, ":")
+        target = $0
+        sub(/^[^"]*"/, "", target)
+        sub(/".*/, "", target)
+        from = room(fields[1])
+        to = room(target)
+        if (to == "" || (from != to && !((from, to) in may))) {
+            print fields[1] ":" fields[2] ": " from " must not include " target
+            bad = 1
+        }
+    }
+    END { exit bad }' >&2 || failed=1
 
-# io/ is on top of what librotor-io has of train/, and beside the rest of it.
-refuse io '^#include "train/(folder|report|run|sweep)/|^#include "train/[a-z_]*\.h"' \
-    'include what is not in librotor-io'
-refuse io '^#include "train/step/' 'include more of train/step than batch_loss.h' '/batch_loss\.h"'
-refuse train '^#include "io/' 'include an upper layer'
+for folder in train/*/; do
+    case $rooms in
+    *"
+${folder%/}:"*) ;;
+    *)
+        echo "tests/check_includes.sh does not know the place of $folder" >&2
+        failed=1
+        ;;
+    esac
+done
 
-for folder in core ops optim models data io train/text train/config train/checkpoint train/huggingface; do
+for folder in core ops optim models text data io train/config; do
     refuse $folder '(^|[^a-z_])(printf|fprintf|puts|perror|exit|abort|getenv|setenv)\(' \
         'print, exit or read the environment'
 done
@@ -34,29 +85,8 @@ for folder in ops optim models; do
 done
 
 # Children are normal processes that end with their parents: one file forks and waits.
-for folder in core ops optim models data io train/*/ train; do
-    refuse "${folder%/}" '(^|[^a-z_])(v?fork|wait(pid|id)?|popen|system|posix_spawnp?)\(' \
-        'fork or wait but by data/process.h' '^data/process\.c:'
-done
-
-# Every folder of train/ may include itself and those before it, the files on top all of them.
-rooms="text config checkpoint huggingface folder world step report run sweep"
-above=$rooms
-for room in $rooms; do
-    above=${above#"$room"}
-    above=${above# }
-    [ -z "$above" ] || refuse "train/$room" "^#include \"train/($(echo "$above" | tr ' ' '|'))/" \
-        'include a folder above it'
-    refuse "train/$room" '^#include "(train/[a-z_]*\.h|io/)' 'include a file on top of train/'
-done
-for folder in train/*/; do
-    folder=${folder#train/}
-    case " $rooms " in
-    *" ${folder%/} "*) ;;
-    *)
-        echo "tests/check_includes.sh does not know the place of train/$folder" >&2
-        failed=1
-        ;;
-    esac
+for folder in core ops optim models text data io train; do
+    refuse $folder '(^|[^a-z_])(v?fork|wait(pid|id)?|popen|system|posix_spawnp?)\(' \
+        'fork or wait but by text/process.h' '^text/process\.c:'
 done
 exit $failed

@@ -3,7 +3,7 @@
 
 /* Fixtures with a JSON value a line: strings, which may have a NUL, and lists of ids. */
 
-#include "data/units.h"
+#include "data/tokenizers/simple_tokens.h"
 #include "suite.h"
 
 /* A part of a fixture's bytes. */
@@ -52,8 +52,8 @@ static inline size_t take_string(reading *r, char *text)
     while (r->at < r->end && *r->at != '"') {
         const char c = *r->at++;
         if (c == '\\') {
-            char unit[RT_UNIT_SIZE];
-            const size_t more = rt_unit_write(RT_LEVEL_CHAR, take_escape(r), unit);
+            char unit[RT_UTF8_SIZE];
+            const size_t more = rt_utf8_write(take_escape(r), unit);
             memcpy(text + size, unit, more);
             size += more;
         } else {

@@ -3,8 +3,8 @@
 
 /* Whole files of one's own in one call: bytes that are sealed, an image that was built. */
 
-#include "train/checkpoint/image.h"
-#include "train/checkpoint/sealed.h"
+#include "io/checkpoint/image.h"
+#include "io/checkpoint/sealed.h"
 
 static inline rt_status write_sealed(const char *path, const void *bytes, size_t size)
 {

@@ -2,8 +2,8 @@
 
 #include "core/memory.h"
 #include "models/positions.h"
-#include "models/roformer.h"
-#include "train/checkpoint/checkpoint.h"
+#include "models/transformer.h"
+#include "io/checkpoint/checkpoint.h"
 
 enum { FARTHEST = 256 };
 
@@ -35,7 +35,7 @@ static void print_row(FILE *to, int r, const double *start, int pairs, double xp
 
 rt_status rt_decay_print(FILE *to, const rt_config *config, rt_image *checkpoint)
 {
-    const int pairs = rt_roformer_pairs(&config->model);
+    const int pairs = rt_transformer_pairs(&config->model);
     const rt_position_options position = config->model.position;
     const int longest = rt_config_longest(config) - 1;
     rt_checkpoint_theta l = {.values = NULL};

@@ -4,7 +4,7 @@
 /* --decay: how much the configured theta can prefer near keys, by distance (rt_decay), as a
  * table in CSV. */
 
-#include "train/checkpoint/image.h"
+#include "io/checkpoint/image.h"
 #include "train/config/config.h"
 
 #include <stdio.h>

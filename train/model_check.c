@@ -3,8 +3,9 @@
 #include "core/gradcheck.h"
 #include "core/memory.h"
 #include "core/worse.h"
+#include "io/model_options.h"
+#include "text/program_name.h"
 #include "train/step/batch_loss.h"
-#include "train/text/program_name.h"
 
 #include <math.h>
 
@@ -16,7 +17,7 @@ static const double nothing = 1e-10; /* a gradient that is zero but for rounding
 typedef struct model_check {
     const rt_config *config;
     rt_data *data;
-    rt_roformer *model;
+    rt_transformer *model;
     rt_labelled_batch sequences;
     rt_tensor **inputs;
     rt_gradcheck_result *elements;
@@ -54,8 +55,8 @@ static rt_status prepare(model_check *c)
     if (status.code)
         return status;
     rt_draw_training(&c->sequences, c->data, c->config->run.seed, 0, 0);
-    const rt_roformer_options options = rt_model_options(c->config, c->data);
-    status = rt_roformer_new(&c->model, &options, c->config->run.seed, NULL);
+    const rt_transformer_options options = rt_model_options(&c->config->model, c->data);
+    status = rt_transformer_new(&c->model, &options, c->config->run.seed, NULL);
     if (status.code)
         return status;
     const rt_parameters *p = &c->model->parameters;
@@ -76,7 +77,7 @@ static void release(model_check *c)
     rt_free(c->inputs);
     rt_free(c->elements);
     rt_free(c->direction);
-    rt_roformer_free(c->model);
+    rt_transformer_free(c->model);
     rt_labelled_batch_free(&c->sequences);
     rt_data_close(c->data);
 }

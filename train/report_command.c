@@ -4,7 +4,7 @@
 #include "train/report/compare.h"
 #include "train/report/sweep_report.h"
 #include "train/report/sweep_runs.h"
-#include "train/text/program_name.h"
+#include "text/program_name.h"
 
 #include <stdio.h>
 #include <string.h>

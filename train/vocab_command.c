@@ -1,9 +1,9 @@
 #include "train/vocab_command.h"
 
 #include "core/memory.h"
-#include "data/files.h"
-#include "data/wordpiece_build.h"
-#include "train/text/program_name.h"
+#include "text/files.h"
+#include "data/tokenizers/wordpiece_build.h"
+#include "text/program_name.h"
 
 static rt_status count_words(rt_word_counts *counts, const char *path)
 {

@@ -1,7 +1,7 @@
 #ifndef ROTOR_TRAIN_VOCAB_COMMAND_H
 #define ROTOR_TRAIN_VOCAB_COMMAND_H
 
-/* train --vocab N TEXT ...: a WordPiece vocabulary of texts (data/wordpiece_build.h). */
+/* train --vocab N TEXT ...: a WordPiece vocabulary of texts (data/tokenizers/wordpiece_build.h). */
 
 #include "train/run/arguments.h"
 

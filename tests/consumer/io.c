@@ -16,7 +16,7 @@ static rt_status step(rt_model *model, rt_optimizer *o, rt_graph *g, const rt_ro
 {
     const int32_t label = LABEL;
     rt_graph_clear(g);
-    rt_parameters_zero_grads(&model->roformer->parameters);
+    rt_parameters_zero_grads(&model->transformer->parameters);
     rt_tensor *l = rt_cross_entropy(g, rt_model_logits(model, g, row, 1), &label, 0, 1);
     rt_status status = rt_graph_backward(g, l);
     if (status.code)
@@ -35,7 +35,7 @@ static rt_status train(rt_model *model)
     rt_graph *g = rt_graph_new();
     rt_status status = rt_model_encode(model, line, NULL, &row);
     if (!status.code)
-        status = rt_optimizer_new(&o, &model->roformer->parameters, &settings);
+        status = rt_optimizer_new(&o, &model->transformer->parameters, &settings);
     for (int i = 0; i < STEPS && !status.code; i++)
         status = step(model, o, g, &row, losses + i);
     if (!status.code && !(losses[STEPS - 1] < losses[0]))

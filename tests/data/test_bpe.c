@@ -1,10 +1,10 @@
 /* Byte-level BPE: what texts become with it, its file, and what is wrong with one. */
 
-#include "data/bpe.h"
+#include "data/tokenizers/bpe.h"
 
 #include "bpe_fixtures.h"
 #include "data/masked_text.h"
-#include "data/normal_form.h"
+#include "data/tokenizers/normal_form.h"
 #include "samples.h"
 
 /* ---- as tokenizers ---- */

@@ -2,7 +2,7 @@
 
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 
-#include "data/child.h"
+#include "text/child.h"
 
 #include "core/memory.h"
 #include "suite.h"

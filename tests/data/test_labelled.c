@@ -1,7 +1,7 @@
 /* Labelled texts: what files hold, and the sequences that are made of them. */
 
 #include "data/labels.h"
-#include "data/vocabulary.h"
+#include "data/tokenizers/vocabulary.h"
 #include "samples.h"
 
 /* Level char, files that have what they need, and all rows in training and evaluation. */

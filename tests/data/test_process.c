@@ -2,7 +2,7 @@
 
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, syscall */
 
-#include "data/process.h"
+#include "text/process.h"
 
 #include "suite.h"
 

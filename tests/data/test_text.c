@@ -1,7 +1,7 @@
 /* The units of a text and their ids, at both levels. */
 
-#include "data/units.h"
-#include "data/vocabulary.h"
+#include "data/tokenizers/simple_tokens.h"
+#include "data/tokenizers/vocabulary.h"
 #include "samples.h"
 
 /* Of one to four bytes, as the smallest and the largest code points of each size. */
@@ -278,12 +278,12 @@ END_TEST
 /* Every code point but the 2048 surrogates, which are none in UTF-8. */
 START_TEST(every_code_point_is_read_as_it_was_written)
 {
-    char bytes[RT_UNIT_SIZE];
+    char bytes[RT_UTF8_SIZE];
     for (int32_t unit = 0; unit < 0x110000; unit++) {
         int32_t read = -1;
-        size_t size = rt_unit_write(RT_LEVEL_CHAR, unit, bytes);
+        size_t size = rt_utf8_write(unit, bytes);
         size_t expected = unit < 0x80 ? 1 : unit < 0x800 ? 2 : unit < 0x10000 ? 3 : 4;
-        size_t taken = rt_unit_read(RT_LEVEL_CHAR, (unsigned char *)bytes, size, &read);
+        size_t taken = rt_utf8_read((unsigned char *)bytes, size, &read);
         bool surrogate = unit >= 0xd800 && unit < 0xe000;
         if (size != expected || taken != (surrogate ? 0 : size) || (!surrogate && read != unit))
             ck_abort_msg("U+%04X: wrote %zu bytes, read U+%04X of %zu", (unsigned)unit, size,
@@ -432,10 +432,10 @@ END_TEST
 START_TEST(a_text_can_have_65000_different_characters)
 {
     enum { LIMIT = 65000 };
-    static char text[4 * (LIMIT + 1) + RT_UNIT_SIZE];
+    static char text[4 * (LIMIT + 1) + RT_UTF8_SIZE];
     size_t size = 0;
     for (int i = 0; i <= LIMIT; i++)
-        size += rt_unit_write(RT_LEVEL_CHAR, 0x10000 + i, text + size);
+        size += rt_utf8_write(0x10000 + i, text + size);
     rt_data *data = open_text(RT_LEVEL_CHAR, text, size - 4, LIMIT + 1);
     rt_batch batch = new_batch(1, LIMIT + 1);
     rt_data_evaluation(data, 0, &batch);

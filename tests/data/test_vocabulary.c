@@ -1,8 +1,8 @@
 /* Vocabularies: what their ids mean, and their file, vocab.txt. */
 
-#include "data/vocabulary.h"
+#include "data/tokenizers/vocabulary.h"
 
-#include "data/units.h"
+#include "data/tokenizers/simple_tokens.h"
 #include "samples.h"
 
 #define TOKENS   "[PAD]\n[CLS]\n[MASK]\n[SEP]\n"
@@ -170,13 +170,13 @@ END_TEST
 /* Every character that there is but the 2048 surrogates, in pieces of 65000. */
 START_TEST(what_was_written_is_read)
 {
-    static char text[4 * RT_UNITS_LIMIT + RT_UNIT_SIZE];
+    static char text[4 * RT_UNITS_LIMIT + RT_UTF8_SIZE];
     int32_t unit = 0;
     while (unit < 0x110000) {
         size_t bytes = 0;
         for (int n = 0; n < RT_UNITS_LIMIT && unit < 0x110000; unit++)
             if (unit < 0xd800 || unit >= 0xe000) {
-                bytes += rt_unit_write(RT_LEVEL_CHAR, unit, text + bytes);
+                bytes += rt_utf8_write(unit, text + bytes);
                 n++;
             }
         rt_vocabulary *v = of_text(text, bytes), *again;
@@ -287,11 +287,11 @@ END_TEST
 
 START_TEST(a_file_can_have_65000_units)
 {
-    static char text[sizeof WITH_UNK + 5 * (RT_UNITS_LIMIT + 1) + RT_UNIT_SIZE];
+    static char text[sizeof WITH_UNK + 5 * (RT_UNITS_LIMIT + 1) + RT_UTF8_SIZE];
     size_t size = (size_t)snprintf(text, sizeof text, WITH_UNK);
     rt_vocabulary *v;
     for (int i = 0; i <= RT_UNITS_LIMIT; i++) {
-        size += rt_unit_write(RT_LEVEL_CHAR, 0x10000 + i, text + size);
+        size += rt_utf8_write(0x10000 + i, text + size);
         text[size++] = '\n';
     }
     is_ok(read_vocabulary(&v, RT_LEVEL_CHAR, false, text, size - 5));

@@ -1,8 +1,8 @@
 /* WordPiece vocabularies: their file, and what texts become with them. */
 
-#include "data/vocabulary.h"
+#include "data/tokenizers/vocabulary.h"
 
-#include "data/wordpiece.h"
+#include "data/tokenizers/wordpiece.h"
 #include "wordpiece_fixtures.h"
 
 #define SPECIAL "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"

@@ -1,8 +1,8 @@
 /* The WordPiece vocabulary of a text. */
 
-#include "data/wordpiece_build.h"
+#include "data/tokenizers/wordpiece_build.h"
 
-#include "data/vocabulary.h"
+#include "data/tokenizers/vocabulary.h"
 #include "samples.h"
 
 static rt_status count_words(rt_word_counts *counts, const char *text)

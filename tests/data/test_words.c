@@ -1,8 +1,8 @@
 /* Words as the tokenizer of BERT cuts them. */
 
-#include "data/words.h"
+#include "data/tokenizers/words.h"
 
-#include "data/characters.h"
+#include "data/tokenizers/characters.h"
 #include "suite.h"
 
 /* The words of a text with a bar behind each. */

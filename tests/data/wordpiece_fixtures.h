@@ -5,7 +5,7 @@
  * names: wordpiece/ has vocab-KIND.txt and KIND.jsonl for the kinds cased and uncased, and
  * texts.jsonl. */
 
-#include "data/files.h"
+#include "text/files.h"
 #include "json_lines.h"
 #include "samples.h"
 

@@ -14,8 +14,8 @@
 
 #include "core/memory.h"
 #include "core/random.h"
-#include "train/checkpoint/checkpoint.h"
-#include "train/checkpoint/sealed.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/checkpoint/sealed.h"
 
 #include <dirent.h>
 #include <sched.h>

@@ -3,8 +3,8 @@
 #include "faults/faults.h"
 
 #include "core/memory.h"
-#include "train/checkpoint/checkpoint.h"
-#include "train/checkpoint/sealed.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/checkpoint/sealed.h"
 
 #include <dirent.h>
 #include <fcntl.h>

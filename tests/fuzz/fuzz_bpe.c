@@ -6,9 +6,9 @@
 #include "fuzz.h"
 
 #include "core/memory.h"
-#include "data/normal_form.h"
-#include "data/units.h"
-#include "data/vocabulary.h"
+#include "data/tokenizers/normal_form.h"
+#include "data/tokenizers/simple_tokens.h"
+#include "data/tokenizers/vocabulary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,9 +98,9 @@ static rt_vocabulary *make(int number)
                         "\"vocab\":{\"er\":256,\"th\":257,\"the\":258,\"aa\":259,\"aaaa\":260",
                         cutters[number]);
     for (int32_t byte = 0, next = 256; byte < 256; byte++) {
-        char c[RT_UNIT_SIZE];
+        char c[RT_UTF8_SIZE];
         const bool seen = (byte > ' ' && byte < 0x7f) || (byte > 0xa0 && byte != 0xad);
-        rt_unit_write(RT_LEVEL_CHAR, seen ? byte : next, c);
+        rt_utf8_write(seen ? byte : next, c);
         next += !seen;
         used += snprintf(file + used, sizeof file - (size_t)used, ",\"%s%s\":%d",
                          *c == '"' || *c == '\\' ? "\\" : "", c, (int)byte);
@@ -120,7 +120,7 @@ static void form(const unsigned char *text, size_t size)
 {
     unsigned char *once, *twice;
     size_t first, second;
-    if (rt_units_check(RT_LEVEL_CHAR, "text", text, size).code)
+    if (rt_level_check(RT_LEVEL_CHAR, "text", text, size).code)
         return;
     if (rt_normal_form(&once, &first, text, size).code ||
         rt_normal_form(&twice, &second, once, first).code || first != second ||

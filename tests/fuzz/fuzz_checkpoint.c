@@ -5,7 +5,7 @@
 
 #include "core/memory.h"
 #include "sealing.h"
-#include "train/checkpoint/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 
 #include <stdlib.h>
 

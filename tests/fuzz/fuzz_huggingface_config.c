@@ -6,7 +6,7 @@
 
 #include "core/memory.h"
 #include "train/config/config.h"
-#include "train/huggingface/huggingface.h"
+#include "io/huggingface/huggingface.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,23 +31,23 @@ static void forget_folders(void)
 }
 
 /* The smallest model, with theta of its own in config.json. */
-static void make_folder(int n, const rt_roformer_options *o)
+static void make_folder(int n, const rt_transformer_options *o)
 {
-    rt_roformer *model;
+    rt_transformer *model;
     snprintf(folders[n], sizeof folders[n], "%s/rotor-fuzz-%d-%c", fuzz_folder(), (int)getpid(),
              "ab"[n]);
-    if (rt_roformer_new(&model, o, 1, NULL).code ||
+    if (rt_transformer_new(&model, o, 1, NULL).code ||
         rt_huggingface_write(folders[n], model,
                              &(rt_huggingface_export){.length = 8, .overwrite = true})
             .code)
         abort();
-    rt_roformer_free(model);
+    rt_transformer_free(model);
 }
 
 /* Once for all inputs. */
 static void make_folders(void)
 {
-    rt_roformer_options o = {.vocab = 5,
+    rt_transformer_options o = {.vocab = 5,
                              .layers = 1,
                              .dim = 4,
                              .heads = 1,
@@ -81,7 +81,7 @@ static void write_config(const char *folder, const uint8_t *bytes, size_t size)
 static void try_folder(const char *folder, const uint8_t *bytes, size_t size)
 {
     rt_huggingface *there;
-    rt_roformer *model = NULL;
+    rt_transformer *model = NULL;
     write_config(folder, bytes, size);
     rt_status status = rt_huggingface_open(&there, folder);
     if ((status.code == RT_OK) != (there != NULL) || (status.code && status.code != RT_CHECKPOINT))
@@ -97,7 +97,7 @@ static void try_folder(const char *folder, const uint8_t *bytes, size_t size)
     if (!ini || rt_config_load(&loaded, &source, &errors).code)
         abort();
     rt_free(ini);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     rt_huggingface_close(there);
 }
 

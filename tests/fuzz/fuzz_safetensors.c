@@ -3,7 +3,7 @@
 
 #include "fuzz.h"
 
-#include "train/huggingface/safetensors.h"
+#include "io/huggingface/safetensors.h"
 
 #include <stdlib.h>
 

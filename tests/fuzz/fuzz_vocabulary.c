@@ -5,7 +5,7 @@
 #include "fuzz.h"
 
 #include "core/memory.h"
-#include "data/vocabulary.h"
+#include "data/tokenizers/vocabulary.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "fuzz.h"
 
 #include "core/memory.h"
-#include "data/vocabulary.h"
-#include "data/wordpiece_build.h"
+#include "data/tokenizers/vocabulary.h"
+#include "data/tokenizers/wordpiece_build.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,8 @@
  * The second ends with 1 if that is more than 1e-5. */
 
 #include "core/memory.h"
-#include "train/huggingface/huggingface.h"
-#include "train/huggingface/json.h"
+#include "io/huggingface/huggingface.h"
+#include "io/huggingface/json.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -49,13 +49,13 @@ static inputs make_inputs(int token_types)
 
 typedef struct example {
     const char *name;
-    rt_roformer_options options;
+    rt_transformer_options options;
     bool vocabulary;
 } example;
 
-static rt_roformer_options usual(void)
+static rt_transformer_options usual(void)
 {
-    return (rt_roformer_options){
+    return (rt_transformer_options){
         .vocab = VOCAB,
         .layers = 2,
         .dim = 24,
@@ -70,7 +70,7 @@ static rt_roformer_options usual(void)
 
 enum { ROFORMERS = 14, DECODERS = 21, EXAMPLES = ROFORMERS + DECODERS };
 
-static void make_roformers(example list[ROFORMERS])
+static void make_transformers(example list[ROFORMERS])
 {
     static const char *const names[ROFORMERS] = {"masked_lm",   "causal_lm",   "sequence",
                                                  "token",       "untied",      "half",
@@ -79,7 +79,7 @@ static void make_roformers(example list[ROFORMERS])
                                                  "theta_half",  "words"};
     for (int i = 0; i < ROFORMERS; i++)
         list[i] = (example){.name = names[i], .options = usual()};
-    rt_roformer_options *o = &list[1].options;
+    rt_transformer_options *o = &list[1].options;
     o->causal = true;
     o->activation = RT_GELU_TANH;
     o = &list[2].options;
@@ -123,9 +123,9 @@ static void make_roformers(example list[ROFORMERS])
     list[13].vocabulary = true;
 }
 
-static rt_roformer_options usual_decoder(void)
+static rt_transformer_options usual_decoder(void)
 {
-    return (rt_roformer_options){
+    return (rt_transformer_options){
         .kind = RT_KIND_DECODER,
         .vocab = VOCAB,
         .layers = 2,
@@ -169,7 +169,7 @@ static void make_learned(example list[], int first)
                                         "llama_theta_head",  "llama_theta_fraction",
                                         "llama_theta_yarn",  "llama_theta_kv"};
     for (int i = 0; i < 6; i++) {
-        rt_roformer_options *o = &list[first + i].options;
+        rt_transformer_options *o = &list[first + i].options;
         list[first + i].name = names[i];
         o->theta = (rt_theta_options){.learn = true,
                                       .scope = (rt_theta_scope)(i % 3),
@@ -211,15 +211,15 @@ static void make_decoders(example list[DECODERS])
 
 /* ---- what they compute ---- */
 
-static rt_tensor *compute(rt_roformer *model, rt_graph *g, const inputs *in)
+static rt_tensor *compute(rt_transformer *model, rt_graph *g, const inputs *in)
 {
-    const rt_roformer_input input = {.B = B,
+    const rt_transformer_input input = {.B = B,
                                      .T = T,
                                      .ids = in->ids,
                                      .token_types = in->types,
                                      .key_mask = in->mask,
                                      .padding_id = RT_NO_PADDING};
-    rt_tensor *logits = rt_roformer_logits(model, g, rt_roformer_encode(model, g, &input));
+    rt_tensor *logits = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &input));
     check(rt_graph_status(g), "forward");
     return logits;
 }
@@ -236,7 +236,7 @@ static void put_rows(FILE *to, const char *key, const int32_t *values)
     fprintf(to, "],\n");
 }
 
-static void write_reference(const char *path, rt_roformer *model)
+static void write_reference(const char *path, rt_transformer *model)
 {
     const inputs in = make_inputs(model->options.token_types);
     rt_graph *g = rt_graph_new();
@@ -267,9 +267,9 @@ static void write_example(const char *folder, const example *e)
                                                                        "four"};
     static const char *const facts[] = {"loss: 0.25", "<b>not</b> *markup* | `this`\nis one line"};
     char path[PATH_SIZE];
-    rt_roformer *model;
+    rt_transformer *model;
     rt_vocabulary *vocabulary = NULL;
-    check(rt_roformer_new(&model, &e->options, 11, NULL), e->name);
+    check(rt_transformer_new(&model, &e->options, 11, NULL), e->name);
     if (e->vocabulary)
         check(rt_vocabulary_of_text(&vocabulary, "text", (const unsigned char *)text,
                                     sizeof text - 1),
@@ -289,7 +289,7 @@ static void write_example(const char *folder, const example *e)
     snprintf(path, sizeof path, "%s/%s.json", folder, e->name);
     write_reference(path, model);
     rt_vocabulary_free(vocabulary);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
 }
 
 /* ---- reading again ---- */
@@ -298,7 +298,7 @@ static double read_example(const char *folder, const char *name)
 {
     char path[PATH_SIZE], file[PATH_SIZE];
     rt_huggingface *there;
-    rt_roformer *model;
+    rt_transformer *model;
     json_t *reference;
     rt_graph *g = rt_graph_new();
     double worst = 0;
@@ -317,7 +317,7 @@ static double read_example(const char *folder, const char *name)
                      fabs((double)logits->data[i] - json_number_value(json_array_get(wanted, i))));
     printf("%s: %.1e%s%s\n", name, worst, *there->warnings ? "; " : "", there->warnings);
     json_decref(reference);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     rt_huggingface_close(there);
     rt_graph_free(g);
     return worst;
@@ -331,7 +331,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s write|read DIR\n", argv[0]);
         return 2;
     }
-    make_roformers(list);
+    make_transformers(list);
     make_decoders(list + ROFORMERS);
     for (int i = 0; i < EXAMPLES; i++)
         if (!strcmp(argv[1], "write"))

@@ -7,11 +7,11 @@
 #include "suite.h"
 #include "training/scratch.h"
 
-#include "models/roformer.h"
+#include "models/transformer.h"
 #include "train/config/config.h"
-#include "train/huggingface/huggingface.h"
-#include "train/huggingface/weights.h"
-#include "train/text/csv.h"
+#include "io/huggingface/huggingface.h"
+#include "io/huggingface/weights.h"
+#include "text/csv.h"
 
 #include <math.h>
 
@@ -55,8 +55,8 @@ END_TEST
 typedef struct hf_case {
     reference *r;
     rt_huggingface *there;
-    rt_roformer *model;
-    rt_roformer_input input;
+    rt_transformer *model;
+    rt_transformer_input input;
     int32_t *labels; /* where they are predicted */
     int label_count;
 } hf_case;
@@ -64,7 +64,7 @@ typedef struct hf_case {
 static void read_input(hf_case *c)
 {
     array ids = reference_array(c->r, "inputs/input_ids");
-    c->input = (rt_roformer_input){.B = ids.axis[0],
+    c->input = (rt_transformer_input){.B = ids.axis[0],
                                    .T = ids.axis[1],
                                    .ids = reference_ids(c->r, ids),
                                    .padding_id = c->there->padding_id};
@@ -97,8 +97,8 @@ static void read_labels(hf_case *c)
 static rt_tensor *logits_of(hf_case *c)
 {
     rt_graph_clear(c->r->graph);
-    rt_tensor *hidden = rt_roformer_encode(c->model, c->r->graph, &c->input);
-    return !c->there->has_head ? hidden : rt_roformer_logits(c->model, c->r->graph, hidden);
+    rt_tensor *hidden = rt_transformer_encode(c->model, c->r->graph, &c->input);
+    return !c->there->has_head ? hidden : rt_transformer_logits(c->model, c->r->graph, hidden);
 }
 
 static void check_logits(hf_case *c, const char *group, double tolerance)
@@ -183,12 +183,12 @@ static double own_rounding(hf_case *c)
 /* What an import turns by, in radians: (D/2). */
 static void theta_of(const hf_case *c, double *theta, size_t pairs)
 {
-    const rt_roformer_options *o = &c->model->options;
-    const int rotated = rt_roformer_pairs(o);
+    const rt_transformer_options *o = &c->model->options;
+    const int rotated = rt_transformer_pairs(o);
     for (size_t i = 0; i < pairs; i++)
         theta[i] = 0;
     if (o->theta.learn)
-        rt_roformer_theta(c->model, theta);
+        rt_transformer_theta(c->model, theta);
     else
         rt_theta_geometric(theta, rotated, o->position.frequencies.base);
 }
@@ -221,7 +221,7 @@ static void open_case(hf_case *c, reference *r)
 
 static void close_case(hf_case *c)
 {
-    rt_roformer_free(c->model);
+    rt_transformer_free(c->model);
     rt_huggingface_close(c->there);
     c->r->cases++;
     reference_close(c->r);
@@ -232,15 +232,15 @@ static void set_exact_theta(hf_case *c)
 {
     array theta = reference_array(c->r, "theta");
     rt_huggingface_taken taken;
-    rt_roformer_options o = c->there->options;
+    rt_transformer_options o = c->there->options;
     o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_MODEL, .form = RT_THETA_RAW};
     o.position.fraction = 1;
-    rt_roformer_free(c->model);
-    check_status(c->r, rt_roformer_new(&c->model, &o, 1, NULL), "model with theta");
+    rt_transformer_free(c->model);
+    check_status(c->r, rt_transformer_new(&c->model, &o, 1, NULL), "model with theta");
     check_status(c->r, rt_huggingface_load(c->there, c->model, &taken), "load");
     ck_assert(taken.head == c->there->has_head);
-    check_size(c->r, theta, rt_roformer_theta_count(&o), "theta");
-    rt_roformer_set_theta(c->model, theta.values);
+    check_size(c->r, theta, rt_transformer_theta_count(&o), "theta");
+    rt_transformer_set_theta(c->model, theta.values);
 }
 
 START_TEST(an_import_alone_computes_what_the_folder_does)
@@ -295,7 +295,7 @@ START_TEST(the_configuration_of_a_folder_is_one_of_rotor)
         const rt_config_source source = {.path = "import.ini", .text = ini, .trained = true};
         status = rt_config_load(&config, &source, &errors);
         ck_assert_msg(!status.code, "%s: %s\n%s", f.names[i], status.message, ini);
-        const rt_roformer_options *o = &there->options, *read = &config.model;
+        const rt_transformer_options *o = &there->options, *read = &config.model;
         ck_assert_int_eq(read->layers, o->layers);
         ck_assert_int_eq(read->dim, o->dim);
         ck_assert_int_eq(read->heads, o->heads);
@@ -322,7 +322,7 @@ START_TEST(an_import_exported_and_imported_has_the_same_bits)
     for (int i = 0; i < f.count; i++) {
         char path[PATH_OF_FIXTURE], folder[PATH_OF_FIXTURE];
         rt_huggingface *there, *again;
-        rt_roformer *model, *same;
+        rt_transformer *model, *same;
         rt_huggingface_taken taken;
         snprintf(folder, sizeof folder, "%s/%s", scratch, f.names[i]);
         rt_status status = rt_huggingface_open(&there, fixture_path(path, f.names[i], "hf"));
@@ -335,7 +335,7 @@ START_TEST(an_import_exported_and_imported_has_the_same_bits)
         ck_assert_msg(!status.code, "%s", status.message);
         status = rt_huggingface_open(&again, folder);
         ck_assert_msg(!status.code, "%s: %s", f.names[i], status.message);
-        status = rt_roformer_new(&same, &again->options, 7, NULL);
+        status = rt_transformer_new(&same, &again->options, 7, NULL);
         ck_assert_msg(!status.code, "%s", status.message);
         status = rt_huggingface_load(again, same, &taken);
         ck_assert_msg(!status.code, "%s: %s", f.names[i], status.message);
@@ -354,8 +354,8 @@ START_TEST(an_import_exported_and_imported_has_the_same_bits)
                               y);
             }
         }
-        rt_roformer_free(model);
-        rt_roformer_free(same);
+        rt_transformer_free(model);
+        rt_transformer_free(same);
         rt_huggingface_close(there);
         rt_huggingface_close(again);
         remove_files(folder);

@@ -117,7 +117,7 @@ END_TEST
 
 static void expect_same(const rt_model *a, const rt_model *b, double tolerance)
 {
-    const rt_parameters *p = &a->roformer->parameters, *q = &b->roformer->parameters;
+    const rt_parameters *p = &a->transformer->parameters, *q = &b->transformer->parameters;
     ck_assert_int_eq(p->count, q->count);
     ck_assert_uint_eq(p->block_size, q->block_size);
     for (int i = 0; i < p->count; i++)
@@ -139,12 +139,12 @@ START_TEST(theta_starts_where_the_folder_has_it)
     rt_model *model = open_fixture("masked_lm_theta");
     expect_ok(rt_model_save(model, path));
     rt_model *again = open_model(path);
-    const size_t count = rt_roformer_theta_count(&model->roformer->options);
-    ck_assert(model->roformer->options.theta.learn && count > 0 && count <= 64);
-    rt_roformer_theta(model->roformer, theta);
+    const size_t count = rt_transformer_theta_count(&model->transformer->options);
+    ck_assert(model->transformer->options.theta.learn && count > 0 && count <= 64);
+    rt_transformer_theta(model->transformer, theta);
     for (size_t i = 0; i < count; i++) {
-        ck_assert(model->roformer->theta_start[i] == theta[i]);
-        ck_assert(again->roformer->theta_start[i] == theta[i]);
+        ck_assert(model->transformer->theta_start[i] == theta[i]);
+        ck_assert(again->transformer->theta_start[i] == theta[i]);
     }
     rt_model_close(model);
     rt_model_close(again);

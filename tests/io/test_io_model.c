@@ -4,7 +4,7 @@
 #include "training/train_program.h"
 
 #include "io/rotor-io.h"
-#include "train/checkpoint/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 
 #include <math.h>
 
@@ -277,7 +277,7 @@ END_TEST
 
 static bool same_values(const rt_model *a, const rt_model *b)
 {
-    const rt_parameters *p = &a->roformer->parameters, *q = &b->roformer->parameters;
+    const rt_parameters *p = &a->transformer->parameters, *q = &b->transformer->parameters;
     return p->block_size == q->block_size &&
            !memcmp(p->values, q->values, p->block_size * sizeof(real));
 }
@@ -290,7 +290,7 @@ static void take_step(rt_model *model)
     rt_optimizer *o;
     const rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
     rt_graph *g = rt_graph_new();
-    expect_ok(rt_optimizer_new(&o, &model->roformer->parameters, &s));
+    expect_ok(rt_optimizer_new(&o, &model->transformer->parameters, &s));
     expect_ok(rt_model_encode(model, "xab", NULL, &row));
     rt_tensor *logits = rt_model_logits(model, g, &row, 1);
     expect_ok(rt_graph_backward(g, rt_cross_entropy(g, logits, &label, 0, 1)));
@@ -330,21 +330,21 @@ START_TEST(a_theta_that_began_below_0_is_saved_and_opened)
     train("raw", "theta.form=raw train.steps=2 train.checkpoint_every=2");
     rt_model *model = open_model("runs/raw/checkpoints/step-00000002.h5");
     double theta[] = {-0.5, 0, 0.25, -1e-3}, again[4];
-    rt_roformer_set_theta(model->roformer, theta);
-    memcpy(model->roformer->theta_start, theta, sizeof theta);
+    rt_transformer_set_theta(model->transformer, theta);
+    memcpy(model->transformer->theta_start, theta, sizeof theta);
     expect_ok(rt_model_save(model, "saved.h5"));
     expect_ok(rt_model_export(model, "folder"));
     rt_model_close(model);
     model = open_model("saved.h5");
-    ck_assert_mem_eq(model->roformer->theta_start, theta, sizeof theta);
+    ck_assert_mem_eq(model->transformer->theta_start, theta, sizeof theta);
     rt_model_close(model);
     model = open_model("folder");
     expect_ok(rt_model_save(model, "saved.h5"));
     rt_model_close(model);
     model = open_model("saved.h5");
-    rt_roformer_theta(model->roformer, again);
+    rt_transformer_theta(model->transformer, again);
     ck_assert_mem_eq(again, theta, sizeof theta);
-    ck_assert_mem_eq(model->roformer->theta_start, theta, sizeof theta);
+    ck_assert_mem_eq(model->transformer->theta_start, theta, sizeof theta);
     rt_model_close(model);
 }
 END_TEST
@@ -379,9 +379,9 @@ START_TEST(what_cannot_be_saved_is_refused)
     model->step = 20;
     expect_ok(rt_model_export(model, "full"));
     expect_refusal(rt_model_export(model, "full"), RT_CONFIG, "full");
-    model->roformer->parameters.list[3]->tensor.data[0] = (real)NAN;
+    model->transformer->parameters.list[3]->tensor.data[0] = (real)NAN;
     expect_refusal(rt_model_save(model, "a.h5"), RT_NONFINITE,
-                   model->roformer->parameters.list[3]->name);
+                   model->transformer->parameters.list[3]->name);
     ck_assert(!exists("a.h5"));
     rt_model_close(model);
 }
@@ -424,7 +424,7 @@ static void forge(const rt_model *model, const char *from, const char *to)
              at + strlen(from));
     rt_free(info.config);
     info.config = rt_copy_text(text);
-    const rt_checkpoint_model m = rt_checkpoint_model_of(model->roformer, NULL, NULL);
+    const rt_checkpoint_model m = rt_checkpoint_model_of(model->transformer, NULL, NULL);
     expect_ok(rt_checkpoint_save("forged.h5", &m, &info));
     rt_checkpoint_info_free(&info);
 }
@@ -499,7 +499,7 @@ static rt_status make_new(void *context)
 {
     const rt_model *like = context;
     rt_model *made;
-    rt_status status = rt_model_new(&made, &like->roformer->options, like->vocabulary, like->labels,
+    rt_status status = rt_model_new(&made, &like->transformer->options, like->vocabulary, like->labels,
                                     like->length, 1);
     ck_assert((status.code == RT_OK) == (made != NULL));
     rt_model_close(made);

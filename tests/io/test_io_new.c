@@ -24,9 +24,9 @@ static void expect_refusal(rt_status status, rt_code code, const char *part)
     ck_assert_msg(strstr(status.message, part) != NULL, "no '%s' in '%s'", part, status.message);
 }
 
-static rt_roformer_options small_decoder(void)
+static rt_transformer_options small_decoder(void)
 {
-    rt_roformer_options o = rt_model_defaults(RT_KIND_DECODER);
+    rt_transformer_options o = rt_model_defaults(RT_KIND_DECODER);
     o.layers = 1;
     o.dim = 16;
     o.heads = 2;
@@ -36,7 +36,7 @@ static rt_roformer_options small_decoder(void)
 /* A new model without its vocabulary being there any more. */
 static rt_model *new_decoder(void)
 {
-    const rt_roformer_options o = small_decoder();
+    const rt_transformer_options o = small_decoder();
     rt_vocabulary *vocabulary;
     rt_model *model;
     expect_ok(rt_vocabulary_of_bytes(&vocabulary));
@@ -55,10 +55,10 @@ static void teach(rt_model *model)
     expect_ok(rt_model_encode(model, taught, NULL, &row));
     for (int t = 0; t < row.length; t++)
         labels[t] = t + 1 < row.length ? row.ids[t + 1] : RT_IGNORE;
-    expect_ok(rt_optimizer_new(&optimizer, &model->roformer->parameters, &settings));
+    expect_ok(rt_optimizer_new(&optimizer, &model->transformer->parameters, &settings));
     for (int step = 0; step < STEPS; step++) {
         rt_graph_clear(g);
-        rt_parameters_zero_grads(&model->roformer->parameters);
+        rt_parameters_zero_grads(&model->transformer->parameters);
         rt_tensor *logits = rt_model_logits(model, g, &row, 1);
         expect_ok(
             rt_graph_backward(g, rt_cross_entropy(g, logits, labels, 0, (double)row.length - 1)));
@@ -73,12 +73,12 @@ static void teach(rt_model *model)
 /* What the model has for most likely behind "abca", token by token. */
 static void continue_text(const rt_model *model, char text[ASKED + 1])
 {
-    const size_t V = (size_t)model->roformer->options.vocab;
+    const size_t V = (size_t)model->transformer->options.vocab;
     real *logits = rt_alloc(V, sizeof *logits);
     rt_session *session;
     rt_row row;
     expect_ok(rt_model_encode(model, "abca", NULL, &row));
-    expect_ok(rt_session_new(&session, model->roformer, LENGTH));
+    expect_ok(rt_session_new(&session, model->transformer, LENGTH));
     expect_ok(rt_session_feed(session, row.ids, row.length, 1, logits));
     for (int i = 0; i < ASKED; i++) {
         int32_t best = 0;
@@ -95,7 +95,7 @@ static void continue_text(const rt_model *model, char text[ASKED + 1])
 
 static void expect_same(const rt_model *a, const rt_model *b)
 {
-    const rt_parameters *p = &a->roformer->parameters, *q = &b->roformer->parameters;
+    const rt_parameters *p = &a->transformer->parameters, *q = &b->transformer->parameters;
     ck_assert_int_eq(p->count, q->count);
     for (int i = 0; i < p->count; i++) {
         ck_assert_str_eq(p->list[i]->name, q->list[i]->name);
@@ -146,12 +146,12 @@ END_TEST
 
 START_TEST(a_seed_draws_what_the_library_draws)
 {
-    rt_roformer *roformer;
+    rt_transformer *transformer;
     rt_model *model = new_decoder();
-    expect_ok(rt_roformer_new(&roformer, &model->roformer->options, SEED, NULL));
-    ck_assert_mem_eq(roformer->parameters.values, model->roformer->parameters.values,
-                     roformer->parameters.block_size * sizeof(real));
-    rt_roformer_free(roformer);
+    expect_ok(rt_transformer_new(&transformer, &model->transformer->options, SEED, NULL));
+    ck_assert_mem_eq(transformer->parameters.values, model->transformer->parameters.values,
+                     transformer->parameters.block_size * sizeof(real));
+    rt_transformer_free(transformer);
     rt_model_close(model);
 }
 END_TEST
@@ -170,7 +170,7 @@ START_TEST(a_new_classifier_has_the_names_of_its_classes)
     rt_vocabulary *vocabulary;
     rt_model *model, *opened;
     rt_labels *labels = two_labels();
-    rt_roformer_options o = rt_model_defaults(RT_KIND_ROFORMER);
+    rt_transformer_options o = rt_model_defaults(RT_KIND_ROFORMER);
     o.head = RT_HEAD_SEQUENCE;
     o.token_types = 2;
     expect_ok(rt_vocabulary_of_text(&vocabulary, "text", (const unsigned char *)"abcd", 4));
@@ -190,7 +190,7 @@ END_TEST
 
 START_TEST(a_new_model_of_ids_needs_no_vocabulary)
 {
-    rt_roformer_options o = small_decoder();
+    rt_transformer_options o = small_decoder();
     rt_model *model, *opened;
     rt_row row;
     o.vocab = 11;
@@ -199,7 +199,7 @@ START_TEST(a_new_model_of_ids_needs_no_vocabulary)
     expect_refusal(rt_model_encode(model, "a", NULL, &row), RT_ARGUMENT, "ids, not texts");
     expect_ok(rt_model_save(model, "new.h5"));
     expect_ok(rt_model_open(&opened, "new.h5"));
-    ck_assert_int_eq(opened->roformer->options.vocab, 11);
+    ck_assert_int_eq(opened->transformer->options.vocab, 11);
     rt_model_close(model);
     rt_model_close(opened);
 }
@@ -232,7 +232,7 @@ END_TEST
 
 /* ---- what cannot be made ---- */
 
-static void expect_none(const rt_roformer_options *o, const rt_vocabulary *vocabulary,
+static void expect_none(const rt_transformer_options *o, const rt_vocabulary *vocabulary,
                         const rt_labels *labels, int length, rt_code code, const char *part)
 {
     rt_model *model;
@@ -242,9 +242,9 @@ static void expect_none(const rt_roformer_options *o, const rt_vocabulary *vocab
 
 START_TEST(what_cannot_be_a_model_is_refused)
 {
-    const rt_roformer_options nothing = {.layers = 0};
+    const rt_transformer_options nothing = {.layers = 0};
     const rt_vocabulary empty = {.count = 0};
-    rt_roformer_options o = small_decoder();
+    rt_transformer_options o = small_decoder();
     rt_vocabulary *vocabulary;
     rt_labels *labels = two_labels();
     expect_ok(rt_vocabulary_of_bytes(&vocabulary));
@@ -275,17 +275,17 @@ END_TEST
 
 START_TEST(a_model_made_by_hand_is_refused_and_left_alone)
 {
-    const rt_roformer_options o = {.vocab = 6, .layers = 1, .dim = 4, .heads = 1};
+    const rt_transformer_options o = {.vocab = 6, .layers = 1, .dim = 4, .heads = 1};
     rt_model model = {.length = LENGTH};
     rt_row row = {.length = 1};
     expect_refusal(rt_model_save(&model, "a.h5"), RT_ARGUMENT, "rt_model_new");
-    expect_ok(rt_roformer_new(&model.roformer, &o, SEED, NULL));
+    expect_ok(rt_transformer_new(&model.transformer, &o, SEED, NULL));
     expect_refusal(rt_model_save(&model, "a.h5"), RT_ARGUMENT, "rt_model_new");
     expect_refusal(rt_model_export(&model, "folder"), RT_ARGUMENT, "rt_model_new");
     expect_refusal(rt_model_encode(&model, "a", NULL, &row), RT_ARGUMENT, "ids, not texts");
     ck_assert(!exists("a.h5") && !exists("folder"));
     rt_model_close(&model);
-    rt_roformer_free(model.roformer);
+    rt_transformer_free(model.transformer);
 }
 END_TEST
 

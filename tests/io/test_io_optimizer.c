@@ -33,7 +33,7 @@ typedef struct pair {
     rt_config config;
     rt_data *data;
     rt_trainer *trainer;
-    rt_roformer *mine; /* the same as the trainer's before its first step */
+    rt_transformer *mine; /* the same as the trainer's before its first step */
 } pair;
 
 static pair *new_pair(const char *const *overrides)
@@ -43,14 +43,14 @@ static pair *new_pair(const char *const *overrides)
     load_sound(&t->config, tiny, overrides);
     expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
     expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data));
-    const rt_roformer *theirs = rt_trainer_state(t->trainer)->model;
-    expect_ok(rt_roformer_new(&t->mine, &theirs->options, t->config.run.seed, NULL));
+    const rt_transformer *theirs = rt_trainer_state(t->trainer)->model;
+    expect_ok(rt_transformer_new(&t->mine, &theirs->options, t->config.run.seed, NULL));
     return t;
 }
 
 static void free_pair(pair *t)
 {
-    rt_roformer_free(t->mine);
+    rt_transformer_free(t->mine);
     rt_trainer_free(t->trainer);
     rt_data_close(t->data);
     free(t);

@@ -33,8 +33,8 @@ static char *text;
 
 static rt_vocabulary vocabulary, *v = &vocabulary;
 static rt_labels labels;
-static rt_roformer roformer;
-static rt_roformer_options options;
+static rt_transformer transformer;
+static rt_transformer_options options;
 static rt_parameters parameters;
 static rt_parameter parameter;
 static rt_frequency_options frequencies;
@@ -48,7 +48,7 @@ static rt_unknown unknown;
 static rt_special_ids special;
 static rt_crew crew;
 static rt_distances distances;
-static rt_roformer *whole;
+static rt_transformer *whole;
 
 /* ---- what a call comes to ---- */
 
@@ -103,10 +103,10 @@ static void ignore_id(void *context, int32_t id)
     (void)context, (void)id;
 }
 
-static rt_status make(const rt_roformer_options *o)
+static rt_status make(const rt_transformer_options *o)
 {
-    rt_roformer *made;
-    return rt_roformer_new(&made, o, 1, NULL);
+    rt_transformer *made;
+    return rt_transformer_new(&made, o, 1, NULL);
 }
 
 static rt_status with_vocabulary(void)
@@ -117,11 +117,11 @@ static rt_status with_vocabulary(void)
 }
 
 /* A model as it should be, for the structs that go with it. */
-static rt_roformer *a_roformer(void)
+static rt_transformer *a_transformer(void)
 {
-    rt_roformer_options o = rt_model_defaults(RT_KIND_DECODER);
+    rt_transformer_options o = rt_model_defaults(RT_KIND_DECODER);
     o.vocab = 6;
-    ck_assert(!rt_roformer_new(&whole, &o, 1, NULL).code);
+    ck_assert(!rt_transformer_new(&whole, &o, 1, NULL).code);
     return whole;
 }
 
@@ -176,7 +176,7 @@ static rt_status name_nothing(void)
 static rt_status session_of_nothing(void)
 {
     rt_session *made;
-    return rt_session_new(&made, &roformer, 0);
+    return rt_session_new(&made, &transformer, 0);
 }
 
 #define CALLS(X)                                                                                   \
@@ -291,31 +291,31 @@ static rt_status session_of_nothing(void)
     X(rt_parameters_find, ck_assert_ptr_null(rt_parameters_find(&parameters, "a")))                \
     X(rt_parameters_count, IS_NOTHING(rt_parameters_count(&parameters)))                           \
     X(rt_parameters_zero_grads, rt_parameters_zero_grads(&parameters))                             \
-    X(rt_roformer_rules, rt_roformer_rules(&options, ignore_rule, NULL))                           \
-    X(rt_roformer_new, refused(make(&options)))                                                    \
-    X(rt_roformer_new_blank, refused(rt_roformer_new_blank(&(rt_roformer *){NULL}, &options, 1)))  \
-    X(rt_roformer_new_dry, refused(rt_roformer_new_dry(&(rt_roformer *){NULL}, &options, NULL,     \
+    X(rt_transformer_rules, rt_transformer_rules(&options, ignore_rule, NULL))                           \
+    X(rt_transformer_new, refused(make(&options)))                                                    \
+    X(rt_transformer_new_blank, refused(rt_transformer_new_blank(&(rt_transformer *){NULL}, &options, 1)))  \
+    X(rt_transformer_new_dry, refused(rt_transformer_new_dry(&(rt_transformer *){NULL}, &options, NULL,     \
                                                        &(rt_model_tally){.values = {0}})))         \
-    X(rt_roformer_new_of_nothing,                                                                  \
-      refused(rt_roformer_new(&(rt_roformer *){NULL}, &a_roformer()->options, 1, &roformer)))      \
-    X(rt_roformer_size, refused(rt_roformer_size(&options, &bytes)))                               \
-    X(rt_roformer_free, rt_roformer_free(&roformer))                                               \
-    X(rt_roformer_encode, failed(rt_roformer_encode(&roformer, g, &(rt_roformer_input){0})))       \
-    X(rt_roformer_encode_nothing,                                                                  \
-      failed(rt_roformer_encode(a_roformer(), g, &(rt_roformer_input){0})))                        \
-    X(rt_roformer_capacity, IS_NOTHING(rt_roformer_capacity(&options)))                            \
-    X(rt_roformer_logits, failed(rt_roformer_logits(&roformer, g, leaf)))                          \
-    X(rt_roformer_logits_of_nothing, failed(rt_roformer_logits(a_roformer(), g, x)))               \
-    X(rt_roformer_pairs, ck_assert_int_eq(rt_roformer_pairs(&options), 0))                         \
-    X(rt_roformer_theta_shape, IS_NOTHING(rt_roformer_theta_shape(&options)))                      \
-    X(rt_roformer_theta_layer, IS_NOTHING(rt_roformer_theta_layer(&options, 0)))                   \
-    X(rt_roformer_theta_count, IS_NOTHING(rt_roformer_theta_count(&options)))                      \
-    X(rt_roformer_theta, rt_roformer_theta(&roformer, doubles))                                    \
-    X(rt_roformer_set_theta, rt_roformer_set_theta(&roformer, doubles))                            \
-    X(rt_roformer_theta_geometric, rt_roformer_theta_geometric(&options, doubles))                 \
-    X(rt_roformer_theta_use, rt_roformer_theta_use(&roformer, doubles))                            \
+    X(rt_transformer_new_of_nothing,                                                                  \
+      refused(rt_transformer_new(&(rt_transformer *){NULL}, &a_transformer()->options, 1, &transformer)))      \
+    X(rt_transformer_size, refused(rt_transformer_size(&options, &bytes)))                               \
+    X(rt_transformer_free, rt_transformer_free(&transformer))                                               \
+    X(rt_transformer_encode, failed(rt_transformer_encode(&transformer, g, &(rt_transformer_input){0})))       \
+    X(rt_transformer_encode_nothing,                                                                  \
+      failed(rt_transformer_encode(a_transformer(), g, &(rt_transformer_input){0})))                        \
+    X(rt_transformer_capacity, IS_NOTHING(rt_transformer_capacity(&options)))                            \
+    X(rt_transformer_logits, failed(rt_transformer_logits(&transformer, g, leaf)))                          \
+    X(rt_transformer_logits_of_nothing, failed(rt_transformer_logits(a_transformer(), g, x)))               \
+    X(rt_transformer_pairs, ck_assert_int_eq(rt_transformer_pairs(&options), 0))                         \
+    X(rt_transformer_theta_shape, IS_NOTHING(rt_transformer_theta_shape(&options)))                      \
+    X(rt_transformer_theta_layer, IS_NOTHING(rt_transformer_theta_layer(&options, 0)))                   \
+    X(rt_transformer_theta_count, IS_NOTHING(rt_transformer_theta_count(&options)))                      \
+    X(rt_transformer_theta, rt_transformer_theta(&transformer, doubles))                                    \
+    X(rt_transformer_set_theta, rt_transformer_set_theta(&transformer, doubles))                            \
+    X(rt_transformer_theta_geometric, rt_transformer_theta_geometric(&options, doubles))                 \
+    X(rt_transformer_theta_use, rt_transformer_theta_use(&transformer, doubles))                            \
     X(rt_session_new, refused(session_of_nothing()))                                               \
-    X(rt_session_bytes, IS_NOTHING(rt_session_bytes(&roformer, SIZE)))                             \
+    X(rt_session_bytes, IS_NOTHING(rt_session_bytes(&transformer, SIZE)))                             \
     X(rt_label_problem, ck_assert_ptr_nonnull(rt_label_problem((rt_label_name){NULL, 0})))         \
     X(rt_labels_of, refused(name_nothing()))                                                       \
     X(rt_labels_free, rt_labels_free(&labels))                                                     \
@@ -348,7 +348,7 @@ static rt_status session_of_nothing(void)
     X(rt_vocabulary_spell, ck_assert_uint_eq(rt_vocabulary_spell(v, 0).size, 0))                   \
     X(rt_vocabulary_bytes, ck_assert_int_eq(rt_vocabulary_bytes(v, 0), -1))                        \
     X(rt_vocabulary_decode_all, done(rt_vocabulary_decode_all(v, ids, 1, &text, &bytes)))          \
-    X(rt_roformer_resolve, rt_roformer_resolve(&(rt_roformer_options){.dim = 0}))                  \
+    X(rt_transformer_resolve, rt_transformer_resolve(&(rt_transformer_options){.dim = 0}))                  \
     X(rt_model_new, refused(rt_model_new(&(rt_model *){NULL}, &options, NULL, NULL, SIZE, 1)))     \
     X(rt_model_new_with_nothing, refused(with_vocabulary()))                                       \
     X(rt_model_close, rt_model_close(&model))                                                      \
@@ -391,7 +391,7 @@ static void make_zero(void)
     ZERO(bytes);
     ZERO(vocabulary);
     ZERO(labels);
-    ZERO(roformer);
+    ZERO(transformer);
     ZERO(options);
     ZERO(parameters);
     ZERO(parameter);
@@ -423,7 +423,7 @@ START_TEST(a_struct_of_zeros_crashes_nothing)
     rt_arena_free(&arena);
     rt_parameters_free(&parameters);
     rt_rotation_table_free(&table);
-    rt_roformer_free(whole);
+    rt_transformer_free(whole);
     rt_free(text);
 }
 END_TEST
@@ -544,7 +544,7 @@ START_TEST(every_function_of_the_installed_headers_is_called_here)
     char line[512];
     int headers = 0;
     FILE *list = popen("sed -n 's/^#include \"\\(.*\\)\"/\\1/p' " TEST_BINARIES "/rotor.h; "
-                       "echo data/labels.h; echo data/vocabulary.h; echo io/rotor-io.h",
+                       "echo data/labels.h; echo data/tokenizers/vocabulary.h; echo io/rotor-io.h",
                        "r");
     ck_assert_ptr_nonnull(list);
     while (fgets(line, sizeof line, list)) {

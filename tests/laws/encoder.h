@@ -5,7 +5,7 @@
 
 #include "laws.h"
 
-#include "models/roformer.h"
+#include "models/transformer.h"
 
 enum { VOCAB = 50, DIM = 16, BLOCK = 40, MOST_PADDING = 100, OUTPUT = BLOCK * DIM };
 
@@ -13,10 +13,10 @@ static const char *const kinds[] = {RT_POSITION_KINDS(RT_CHOICE_WORD) NULL};
 static const char *const attentions[] = {RT_ATTENTIONS(RT_CHOICE_WORD) NULL};
 enum { ATTENTIONS = sizeof attentions / sizeof *attentions - 1 };
 
-static inline rt_roformer_options with(rt_position_kind kind, rt_attention_kind attention,
+static inline rt_transformer_options with(rt_position_kind kind, rt_attention_kind attention,
                                        bool causal)
 {
-    return (rt_roformer_options){.vocab = VOCAB,
+    return (rt_transformer_options){.vocab = VOCAB,
                                  .layers = 2,
                                  .dim = DIM,
                                  .heads = 2,
@@ -31,7 +31,7 @@ static inline rt_roformer_options with(rt_position_kind kind, rt_attention_kind 
 }
 
 /* Weights large enough that attention is far from uniform. */
-static inline void grow(rt_roformer *m)
+static inline void grow(rt_transformer *m)
 {
     for (int i = 0; i < m->parameters.count; i++) {
         rt_parameter *p = m->parameters.list[i];
@@ -40,26 +40,26 @@ static inline void grow(rt_roformer *m)
     }
 }
 
-static inline rt_roformer *make(const rt_roformer_options *o)
+static inline rt_transformer *make(const rt_transformer_options *o)
 {
-    rt_roformer *m;
-    const rt_status status = rt_roformer_new(&m, o, 1, NULL);
+    rt_transformer *m;
+    const rt_status status = rt_transformer_new(&m, o, 1, NULL);
     ck_assert_msg(!status.code, "%s", status.message);
     grow(m);
     return m;
 }
 
 /* The hidden states, (BLOCK, DIM), of a block of tokens after padding. */
-static inline void encode(real *hidden, rt_roformer *m, const int32_t *block, int padding)
+static inline void encode(real *hidden, rt_transformer *m, const int32_t *block, int padding)
 {
     int32_t ids[BLOCK + MOST_PADDING] = {0};
     uint8_t mask[BLOCK + MOST_PADDING] = {0};
     rt_graph *g = rt_graph_new();
     memcpy(ids + padding, block, BLOCK * sizeof *ids);
     memset(mask + padding, 1, BLOCK);
-    const rt_roformer_input in = {
+    const rt_transformer_input in = {
         .B = 1, .T = padding + BLOCK, .ids = ids, .key_mask = mask, .padding_id = RT_NO_PADDING};
-    const rt_tensor *h = rt_roformer_encode(m, g, &in);
+    const rt_tensor *h = rt_transformer_encode(m, g, &in);
     ck_assert_msg(h != NULL, "%s", rt_graph_status(g).message);
     memcpy(hidden, h->data + (size_t)padding * DIM, OUTPUT * sizeof *hidden);
     rt_graph_free(g);

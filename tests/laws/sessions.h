@@ -20,7 +20,7 @@ static const double tolerance = 2e-4; /* sums of floats in another order, throug
 
 typedef struct row {
     const char *name;
-    rt_roformer_options o; /* what differs from the plain one */
+    rt_transformer_options o; /* what differs from the plain one */
 } row;
 
 #define ROPE_OF(share) .kind = RT_POSITION_ROPE, .fraction = share
@@ -85,10 +85,10 @@ static const row rows[] = {
 /* clang-format on */
 enum { ROWS = sizeof rows / sizeof *rows };
 
-static inline rt_roformer_options options_of(const row *r, rt_model_kind kind,
+static inline rt_transformer_options options_of(const row *r, rt_model_kind kind,
                                              rt_attention_kind attention)
 {
-    rt_roformer_options o = r->o;
+    rt_transformer_options o = r->o;
     o.kind = kind;
     o.attention = attention;
     o.vocab = V;
@@ -105,7 +105,7 @@ static inline rt_roformer_options options_of(const row *r, rt_model_kind kind,
 }
 
 /* Whether the options have such a model; linear attention has no scores to change. */
-static inline bool exists(const rt_roformer_options *o)
+static inline bool exists(const rt_transformer_options *o)
 {
     const rt_position_kind kind = o->position.kind;
     const bool scores =
@@ -116,12 +116,12 @@ static inline bool exists(const rt_roformer_options *o)
 
 /* A law of every model that the row has, of both kinds and with every attention. */
 static inline void expect_of_all(const row *r,
-                                 void (*law)(const rt_roformer_options *o, const char *name))
+                                 void (*law)(const rt_transformer_options *o, const char *name))
 {
     int tried = 0;
     for (int kind = 0; kind < 2; kind++)
         for (int attention = 0; attention < 4; attention++) {
-            const rt_roformer_options o =
+            const rt_transformer_options o =
                 options_of(r, (rt_model_kind)kind, (rt_attention_kind)attention);
             if (!exists(&o) || (o.embedding_dim && o.tie_embeddings))
                 continue;
@@ -132,10 +132,10 @@ static inline void expect_of_all(const row *r,
 }
 
 /* Weights large enough that attention is far from uniform. */
-static inline rt_roformer *make(const rt_roformer_options *o)
+static inline rt_transformer *make(const rt_transformer_options *o)
 {
-    rt_roformer *m;
-    const rt_status status = rt_roformer_new(&m, o, 1, NULL);
+    rt_transformer *m;
+    const rt_status status = rt_transformer_new(&m, o, 1, NULL);
     ck_assert_msg(!status.code, "%s", status.message);
     for (int i = 0; i < m->parameters.count; i++) {
         rt_parameter *p = m->parameters.list[i];

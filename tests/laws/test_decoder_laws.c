@@ -2,18 +2,18 @@
 
 #include "encoder.h"
 
-static void block_of(real *out, const rt_roformer_options *o, int changed)
+static void block_of(real *out, const rt_transformer_options *o, int changed)
 {
     int32_t block[BLOCK];
-    rt_roformer *m = make(o);
+    rt_transformer *m = make(o);
     draw_block(block);
     if (changed >= 0)
         block[changed] = (block[changed] + 1) % VOCAB;
     encode(out, m, block, 0);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 
-static bool same_bits(const rt_roformer_options *a, const rt_roformer_options *b)
+static bool same_bits(const rt_transformer_options *a, const rt_transformer_options *b)
 {
     real x[OUTPUT], y[OUTPUT];
     block_of(x, a, -1);
@@ -26,7 +26,7 @@ static bool same_bits(const rt_roformer_options *a, const rt_roformer_options *b
 START_TEST(a_window_of_all_tokens_is_none)
 {
     for (int n = 0; n < 4; n++) {
-        rt_roformer_options o = with(n / 2 ? RT_POSITION_ALIBI : RT_POSITION_ROPE,
+        rt_transformer_options o = with(n / 2 ? RT_POSITION_ALIBI : RT_POSITION_ROPE,
                                      RT_ATTENTION_SOFTMAX, n % 2),
                             windowed = o;
         windowed.window = BLOCK;
@@ -43,7 +43,7 @@ START_TEST(a_causal_window_reaches_as_far_as_its_layers)
     for (int layers = 1; layers <= 3; layers++)
         for (int window = 1; window <= 6; window += 5) {
             real x[OUTPUT], y[OUTPUT];
-            rt_roformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
+            rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
             const int reach = layers * (window - 1);
             o.layers = layers;
             o.window = window;
@@ -61,7 +61,7 @@ END_TEST
 
 START_TEST(as_many_heads_of_keys_as_of_queries_are_none_shared)
 {
-    rt_roformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true), shared = o;
+    rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true), shared = o;
     shared.kv_heads = o.heads;
     ck_assert(same_bits(&o, &shared));
 }
@@ -84,7 +84,7 @@ static double length_of_pair(const rt_tensor *weight, int h, int D, int i)
 }
 
 /* Of the theta of heads of keys in layer l: what goes through each, of what goes through all. */
-static void expect_use(const double *use, const rt_roformer_layer *layer, int H, int G, int D)
+static void expect_use(const double *use, const rt_transformer_layer *layer, int H, int G, int D)
 {
     const int pairs = D / 2;
     for (int g = 0; g < G; g++) {
@@ -105,15 +105,15 @@ START_TEST(shared_keys_are_repeated_keys)
 {
     enum { H = 4, G = 2 };
     const bool by_head = _i / 2;
-    rt_roformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, _i % 2);
+    rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, _i % 2);
     o.heads = H;
     o.theta = (rt_theta_options){.learn = true,
                                  .scope = by_head ? RT_THETA_HEAD : RT_THETA_LAYER,
                                  .init = RT_THETA_PERTURBED,
                                  .init_sigma = 0.5};
-    rt_roformer *repeated = make(&o);
+    rt_transformer *repeated = make(&o);
     o.kv_heads = G;
-    rt_roformer *shared = make(&o);
+    rt_transformer *shared = make(&o);
     for (int l = 0; l < o.layers; l++) {
         repeat_rows(repeated->layers[l].key.weight, shared->layers[l].key.weight, H, G);
         repeat_rows(repeated->layers[l].value.weight, shared->layers[l].value.weight, H, G);
@@ -127,15 +127,15 @@ START_TEST(shared_keys_are_repeated_keys)
     encode(x, repeated, block, 3);
     encode(y, shared, block, 3);
     expect_near(largest_difference(x, y, OUTPUT), 0, 1e-13, "shared against repeated keys");
-    ck_assert_uint_eq(rt_roformer_theta_count(&o), by_head ? 8 : 4);
-    rt_roformer_theta_use(repeated, use_x);
-    rt_roformer_theta_use(shared, use_y);
+    ck_assert_uint_eq(rt_transformer_theta_count(&o), by_head ? 8 : 4);
+    rt_transformer_theta_use(repeated, use_x);
+    rt_transformer_theta_use(shared, use_y);
     for (int l = 0; by_head && l < o.layers; l++)
         expect_use(use_y + l * 4, shared->layers + l, H, G, DIM / H);
     for (int i = 0; i < 4 && !by_head; i++)
         expect_near(use_x[i], use_y[i], 1e-14, "use of theta %d", i);
-    rt_roformer_free(shared);
-    rt_roformer_free(repeated);
+    rt_transformer_free(shared);
+    rt_transformer_free(repeated);
 }
 END_TEST
 
@@ -145,11 +145,11 @@ static const rt_position_kind in_layers[] = {RT_POSITION_ROPE, RT_POSITION_ALIBI
                                              RT_POSITION_SHAW};
 
 /* With a first layer in which no token hears of another, the second alone can know an order. */
-static double change_by_order(const rt_roformer_options *o)
+static double change_by_order(const rt_transformer_options *o)
 {
     int32_t block[BLOCK], reversed[BLOCK];
     real x[OUTPUT], y[OUTPUT], turned[OUTPUT];
-    rt_roformer *m = make(o);
+    rt_transformer *m = make(o);
     const rt_tensor *deaf = m->layers[0].output.weight;
     memset(deaf->data, 0, rt_size(deaf) * sizeof(real));
     draw_block(block);
@@ -159,13 +159,13 @@ static double change_by_order(const rt_roformer_options *o)
     encode(y, m, reversed, 0);
     for (int i = 0; i < BLOCK; i++)
         memcpy(turned + i * DIM, x + (7 * i + 3) % BLOCK * DIM, DIM * sizeof *x);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
     return largest_difference(turned, y, OUTPUT);
 }
 
 START_TEST(every_second_layer_knows_no_order)
 {
-    rt_roformer_options o = with(in_layers[_i], RT_ATTENTION_SOFTMAX, false);
+    rt_transformer_options o = with(in_layers[_i], RT_ATTENTION_SOFTMAX, false);
     o.position.every = 1;
     expect_above(change_by_order(&o), 1e-3, "change by another order, %s", kinds[in_layers[_i]]);
     o.position.every = 2;
@@ -176,7 +176,7 @@ END_TEST
 
 START_TEST(layers_that_there_are_not_change_nothing)
 {
-    rt_roformer_options o = with(in_layers[_i], RT_ATTENTION_SOFTMAX, true), every = o;
+    rt_transformer_options o = with(in_layers[_i], RT_ATTENTION_SOFTMAX, true), every = o;
     every.position.every = 1;
     ck_assert(same_bits(&o, &every));
     every.position.every = 3;
@@ -189,19 +189,19 @@ END_TEST
 /* What the layers with positions make of theta, and no others. */
 START_TEST(the_use_of_theta_is_that_of_layers_with_positions)
 {
-    rt_roformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
+    rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
     double use_of_one[4], use[4];
     o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_MODEL};
     o.position.every = 2;
-    rt_roformer *two = make(&o);
+    rt_transformer *two = make(&o);
     o.layers = 1; /* its values depend on their names alone */
-    rt_roformer *one = make(&o);
-    ck_assert_uint_eq(rt_roformer_theta_count(&o), 4);
-    rt_roformer_theta_use(two, use);
-    rt_roformer_theta_use(one, use_of_one);
+    rt_transformer *one = make(&o);
+    ck_assert_uint_eq(rt_transformer_theta_count(&o), 4);
+    rt_transformer_theta_use(two, use);
+    rt_transformer_theta_use(one, use_of_one);
     ck_assert(!memcmp(use, use_of_one, sizeof use));
-    rt_roformer_free(one);
-    rt_roformer_free(two);
+    rt_transformer_free(one);
+    rt_transformer_free(two);
 }
 END_TEST
 
@@ -209,7 +209,7 @@ END_TEST
 START_TEST(layers_without_positions_have_no_theta)
 {
     static const int layers[] = {0, 1, 3, 4};
-    rt_roformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
+    rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
     const rt_theta_scope scope = _i ? RT_THETA_HEAD : RT_THETA_LAYER;
     const int rows = _i ? o.heads : 1;
     double theta[4 * 2 * 4], read[4 * 2 * 4], shared[4];
@@ -218,49 +218,49 @@ START_TEST(layers_without_positions_have_no_theta)
     o.layers = 5;
     o.position.every = 3;
     o.theta = (rt_theta_options){.learn = true, .scope = scope};
-    rt_roformer_resolve(&o);
-    rt_roformer *own = make(&o);
-    ck_assert_uint_eq(rt_roformer_theta_count(&o), (size_t)(4 * rows * 4));
+    rt_transformer_resolve(&o);
+    rt_transformer *own = make(&o);
+    ck_assert_uint_eq(rt_transformer_theta_count(&o), (size_t)(4 * rows * 4));
     ck_assert_ptr_null(own->layers[2].theta);
     for (int n = 0; n < 4; n++) {
-        ck_assert_int_eq(rt_roformer_theta_layer(&o, n), layers[n]);
+        ck_assert_int_eq(rt_transformer_theta_layer(&o, n), layers[n]);
         ck_assert_ptr_nonnull(own->layers[layers[n]].theta);
     }
     for (int n = 0; n < 4 * rows * 4; n++)
         theta[n] = 1.0 / (1 + n);
-    rt_roformer_set_theta(own, theta);
-    rt_roformer_theta(own, read);
+    rt_transformer_set_theta(own, theta);
+    rt_transformer_theta(own, read);
     for (int n = 0; n < 4 * rows * 4; n++)
         expect_near(read[n], theta[n], 1e-15, "theta %d", n);
     expect_near((double)own->layers[3].theta->data[0], log(theta[2 * rows * 4]), 1e-15, "layer 3");
     for (int n = 0; n < 4 * rows * 4; n++)
         theta[n] = shared[n % 4] = 1.0 / (1 + n % 4);
-    rt_roformer_set_theta(own, theta);
+    rt_transformer_set_theta(own, theta);
     o.theta.scope = RT_THETA_MODEL;
-    rt_roformer *one = make(&o);
-    rt_roformer_set_theta(one, shared);
+    rt_transformer *one = make(&o);
+    rt_transformer_set_theta(one, shared);
     draw_block(block);
     encode(x, own, block, 3);
     encode(y, one, block, 3);
     ck_assert(!memcmp(x, y, sizeof x));
-    rt_roformer_free(one);
-    rt_roformer_free(own);
+    rt_transformer_free(one);
+    rt_transformer_free(own);
 }
 END_TEST
 
 /* Of the queries and keys of its own layer, whichever number that has. */
 START_TEST(the_use_of_theta_is_that_of_its_own_layer)
 {
-    rt_roformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
+    rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
     double use[3 * 2 * 4];
     o.layers = 5;
     o.position.every = 2;
     o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_HEAD};
-    rt_roformer *m = make(&o);
-    rt_roformer_theta_use(m, use);
+    rt_transformer *m = make(&o);
+    rt_transformer_theta_use(m, use);
     for (int n = 0; n < 3; n++)
         expect_use(use + (size_t)n * 8, m->layers + 2 * n, 2, 2, DIM / 2);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 

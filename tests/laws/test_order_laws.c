@@ -36,11 +36,11 @@ static places swapped(int i, int j)
 /* How far the outputs, of all tokens or of one, are from those of the same tokens before the
  * block was put in another order. */
 enum { ALL = -1 };
-static double change_by_order(const rt_roformer_options *o, places p, int token)
+static double change_by_order(const rt_transformer_options *o, places p, int token)
 {
     int32_t block[BLOCK], reordered[BLOCK];
     real out[OUTPUT], expected[OUTPUT], got[OUTPUT];
-    rt_roformer *m = make(o);
+    rt_transformer *m = make(o);
     draw_block(block);
     encode(out, m, block, 0);
     for (int i = 0; i < BLOCK; i++) {
@@ -48,7 +48,7 @@ static double change_by_order(const rt_roformer_options *o, places p, int token)
         memcpy(expected + (size_t)i * DIM, out + (size_t)p.from[i] * DIM, DIM * sizeof *out);
     }
     encode(got, m, reordered, 0);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
     if (token == ALL)
         return largest_difference(got, expected, OUTPUT);
     return largest_difference(got + token * DIM, expected + token * DIM, DIM);
@@ -57,7 +57,7 @@ static double change_by_order(const rt_roformer_options *o, places p, int token)
 START_TEST(without_positions_the_order_of_tokens_does_not_matter)
 {
     for (int attention = 0; attention < ATTENTIONS; attention++) {
-        const rt_roformer_options o = with(RT_POSITION_NONE, (rt_attention_kind)attention, false);
+        const rt_transformer_options o = with(RT_POSITION_NONE, (rt_attention_kind)attention, false);
         expect_near(change_by_order(&o, mixed(), ALL), 0, 1e-12, "change by another order, %s",
                     attentions[attention]);
     }
@@ -67,12 +67,12 @@ END_TEST
 START_TEST(with_positions_the_order_of_tokens_matters)
 {
     for (int kind = RT_POSITION_ROPE; kind < RT_POSITION_NONE; kind++) {
-        const rt_roformer_options o = with((rt_position_kind)kind, RT_ATTENTION_SOFTMAX, false);
+        const rt_transformer_options o = with((rt_position_kind)kind, RT_ATTENTION_SOFTMAX, false);
         expect_above(change_by_order(&o, mixed(), ALL), 1e-3, "change by another order, %s",
                      kinds[kind]);
     }
     for (int attention = 0; attention < ATTENTIONS; attention++) {
-        const rt_roformer_options o = with(RT_POSITION_ROPE, (rt_attention_kind)attention, false);
+        const rt_transformer_options o = with(RT_POSITION_ROPE, (rt_attention_kind)attention, false);
         expect_above(change_by_order(&o, mixed(), ALL), 1e-3, "change by another order, rope, %s",
                      attentions[attention]);
     }
@@ -87,7 +87,7 @@ START_TEST(the_order_of_tokens_ahead_and_behind_matters)
     const places sides[] = {by_steps(BLOCK - 1, 0), by_steps(BLOCK - 1, BLOCK - 2)};
     for (int kind = RT_POSITION_ROPE; kind < RT_POSITION_NONE; kind++)
         for (int side = 0; side < 2; side++) {
-            rt_roformer_options o = with((rt_position_kind)kind, RT_ATTENTION_SOFTMAX, false);
+            rt_transformer_options o = with((rt_position_kind)kind, RT_ATTENTION_SOFTMAX, false);
             o.layers = 1;
             expect_above(change_by_order(&o, sides[side], fixed[side]), 1e-3,
                          "change of token %d by the order of the others, %s", fixed[side],
@@ -99,7 +99,7 @@ END_TEST
 START_TEST(alibi_alone_does_not_tell_ahead_from_behind)
 {
     for (int kind = RT_POSITION_ROPE; kind < RT_POSITION_NONE; kind++) {
-        const rt_roformer_options o = with((rt_position_kind)kind, RT_ATTENTION_SOFTMAX, false);
+        const rt_transformer_options o = with((rt_position_kind)kind, RT_ATTENTION_SOFTMAX, false);
         const double change = change_by_order(&o, reversed(), ALL);
         if (kind == RT_POSITION_ALIBI)
             expect_near(change, 0, 1e-12, "change by the order in reverse, alibi");
@@ -115,7 +115,7 @@ START_TEST(causal_t5_tells_more_distances_apart)
 {
     enum { LAST = BLOCK - 1 };
     for (int causal = 0; causal < 2; causal++) {
-        rt_roformer_options o = with(RT_POSITION_T5, RT_ATTENTION_SOFTMAX, causal);
+        rt_transformer_options o = with(RT_POSITION_T5, RT_ATTENTION_SOFTMAX, causal);
         o.layers = 1;
         const double change = change_by_order(&o, swapped(LAST - 12, LAST - 13), LAST);
         if (causal)
@@ -130,7 +130,7 @@ END_TEST
 START_TEST(causal_attention_knows_an_order_without_positions)
 {
     for (int attention = 0; attention < ATTENTIONS; attention++) {
-        const rt_roformer_options o = with(RT_POSITION_NONE, (rt_attention_kind)attention, true);
+        const rt_transformer_options o = with(RT_POSITION_NONE, (rt_attention_kind)attention, true);
         expect_above(change_by_order(&o, mixed(), ALL), 1e-3, "change by another order, %s, causal",
                      attentions[attention]);
     }

@@ -25,7 +25,7 @@ typedef struct sequences {
 
 /* The same tokens for every T; `filling` says what stands in the padding. The head of a sequence
  * reads its place 0, which is a token then. */
-static void fill(sequences *s, const rt_roformer *m, int T, uint64_t filling)
+static void fill(sequences *s, const rt_transformer *m, int T, uint64_t filling)
 {
     const bool first = m->options.head == RT_HEAD_SEQUENCE;
     uint64_t next = 0;
@@ -55,12 +55,12 @@ typedef struct outcome {
     real *grads;
 } outcome;
 
-static void compute(outcome *o, rt_roformer *m, const sequences *s)
+static void compute(outcome *o, rt_transformer *m, const sequences *s)
 {
     int32_t wanted[ROWS * LONGEST];
     uint64_t next = 1000;
     rt_graph *g = rt_graph_new();
-    const rt_roformer_input in = {.B = ROWS,
+    const rt_transformer_input in = {.B = ROWS,
                                   .T = s->T,
                                   .ids = s->ids,
                                   .token_types = s->types,
@@ -68,11 +68,11 @@ static void compute(outcome *o, rt_roformer *m, const sequences *s)
                                   .padding_id = RT_NO_PADDING};
     rt_graph_record(g, true);
     rt_parameters_zero_grads(&m->parameters);
-    rt_tensor *hidden = rt_roformer_encode(m, g, &in);
+    rt_tensor *hidden = rt_transformer_encode(m, g, &in);
     if (m->options.head != RT_HEAD_SEQUENCE)
         hidden = rt_embedding(g, rt_reshape(g, hidden, RT_SHAPE_OF(ROWS * s->T, DIM)), s->where,
                               RT_SHAPE_OF(s->count), RT_NO_PADDING);
-    rt_tensor *logits = rt_roformer_logits(m, g, hidden);
+    rt_tensor *logits = rt_transformer_logits(m, g, hidden);
     ck_assert_msg(logits != NULL, "%s", rt_graph_status(g).message);
     for (size_t r = 0; r < rt_rows(logits); r++)
         wanted[r] = draw_below(&next, rt_columns(logits));
@@ -122,7 +122,7 @@ static void expect_finite(const real *x, size_t size, const char *of)
 }
 
 /* Every model that there can be: calls `check` with it and its name. */
-static int each_model(rt_head head, void (*check)(rt_roformer *, const char *))
+static int each_model(rt_head head, void (*check)(rt_transformer *, const char *))
 {
     static const char *const heads[] = {RT_HEADS(RT_CHOICE_WORD) NULL};
     int count = 0;
@@ -130,8 +130,8 @@ static int each_model(rt_head head, void (*check)(rt_roformer *, const char *))
         for (int attention = 0; attention < ATTENTIONS; attention++)
             for (int causal = 0; causal < 2; causal++) {
                 char name[100];
-                rt_roformer *m;
-                rt_roformer_options o =
+                rt_transformer *m;
+                rt_transformer_options o =
                     with((rt_position_kind)kind, (rt_attention_kind)attention, causal);
                 o.head = head;
                 o.labels = LABELS;
@@ -140,19 +140,19 @@ static int each_model(rt_head head, void (*check)(rt_roformer *, const char *))
                 o.position.max_len = LENGTH;
                 o.position.rotate_value = kind == RT_POSITION_ROPE && causal;
                 o.theta.learn = kind == RT_POSITION_ROPE;
-                if (rt_roformer_new(&m, &o, 1, NULL).code)
+                if (rt_transformer_new(&m, &o, 1, NULL).code)
                     continue; /* what adds to scores has none to add to */
                 grow(m);
                 snprintf(name, sizeof name, "%s, %s%s, %s", kinds[kind], attentions[attention],
                          causal ? ", causal" : "", heads[head]);
                 check(m, name);
-                rt_roformer_free(m);
+                rt_transformer_free(m);
                 count++;
             }
     return count;
 }
 
-static void check_filling(rt_roformer *m, const char *name)
+static void check_filling(rt_transformer *m, const char *name)
 {
     static sequences s;
     static outcome first, other;
@@ -169,7 +169,7 @@ static void check_filling(rt_roformer *m, const char *name)
     rt_free(other.grads);
 }
 
-static void check_amount(rt_roformer *m, const char *name)
+static void check_amount(rt_transformer *m, const char *name)
 {
     static const int lengths[] = {LONGEST, LONGEST + 1, 77, LENGTH};
     static sequences s;
@@ -204,7 +204,7 @@ START_TEST(the_amount_of_padding_changes_rounding_alone)
 END_TEST
 
 /* The laws above would say nothing if tokens changed nothing either. */
-static void check_tokens(rt_roformer *m, const char *name)
+static void check_tokens(rt_transformer *m, const char *name)
 {
     static sequences s;
     static outcome first, other;

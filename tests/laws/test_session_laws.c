@@ -6,12 +6,12 @@
 #include "models/kv_cache.h"
 
 /* The logits of the first `count` tokens from the whole text at once, (count, V). */
-static void whole(real *logits, rt_roformer *m, const int32_t *ids, int count)
+static void whole(real *logits, rt_transformer *m, const int32_t *ids, int count)
 {
     rt_graph *g = rt_graph_new();
-    const rt_roformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
+    const rt_transformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
     rt_graph_record(g, false);
-    const rt_tensor *found = rt_roformer_logits(m, g, rt_roformer_encode(m, g, &in));
+    const rt_tensor *found = rt_transformer_logits(m, g, rt_transformer_encode(m, g, &in));
     ck_assert_msg(found != NULL, "%s", rt_graph_status(g).message);
     memcpy(logits, found->data, (size_t)count * V * sizeof *logits);
     rt_graph_free(g);
@@ -44,13 +44,13 @@ static void feed_all(real *logits, rt_session *s, const int32_t *ids, int way)
 
 /* With longrope a text has one theta up to its original length, and another beyond: what a piece
  * gives is the model's for the text up to its end. */
-static void expect_law(const rt_roformer_options *o, const char *name)
+static void expect_law(const rt_transformer_options *o, const char *name)
 {
     static real expected[2][T * V], got[T * V];
     const rt_frequency_options *frequencies = &o->position.frequencies;
     const bool changes = frequencies->scaling == RT_SCALING_LONGROPE;
     int32_t ids[T];
-    rt_roformer *m = make(o);
+    rt_transformer *m = make(o);
     rt_session *s;
     draw_text(ids);
     whole(expected[0], m, ids, changes ? frequencies->original_len : T);
@@ -66,7 +66,7 @@ static void expect_law(const rt_roformer_options *o, const char *name)
         }
     }
     rt_session_free(s);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 
 START_TEST(pieces_give_what_the_whole_gives)
@@ -90,11 +90,11 @@ static void run_backwards(void *threads, rt_part *part, void *context, int parts
 static void expect_same_bits(const row *r, int at_once, int count, int rounds_of_layer)
 {
     static real expected[T * V], got[T * V];
-    const rt_roformer_options o = options_of(r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    const rt_transformer_options o = options_of(r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
     int32_t ids[T];
     int rounds = 0;
     const rt_crew crew = {run_backwards, &rounds};
-    rt_roformer *m = make(&o);
+    rt_transformer *m = make(&o);
     rt_session *s;
     draw_text(ids);
     ck_assert(!rt_session_new(&s, m, 0).code);
@@ -111,7 +111,7 @@ static void expect_same_bits(const row *r, int at_once, int count, int rounds_of
     whole(expected, m, ids, count);
     expect_same(got, expected, count, r->name, 0);
     rt_session_free(s);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 
 /* Two weights are cut, for a prompt, of few rows or of more, and ten tokens; one of more has its
@@ -141,9 +141,9 @@ START_TEST(dynamic_keeps_what_it_has_turned)
 {
     const row r = {"dynamic", {SCALED(.scaling = RT_SCALING_DYNAMIC, .scale = 2)}};
     static real expected[T * V], got[T * V];
-    const rt_roformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
+    const rt_transformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
     int32_t ids[T];
-    rt_roformer *m = make(&o);
+    rt_transformer *m = make(&o);
     rt_session *s;
     draw_text(ids);
     whole(expected, m, ids, T);
@@ -157,7 +157,7 @@ START_TEST(dynamic_keeps_what_it_has_turned)
     whole(expected, m, ids, 60);
     expect_same(got, expected, 60, "dynamic within its length", 0);
     rt_session_free(s);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
@@ -168,9 +168,9 @@ START_TEST(a_text_that_was_cut_back_goes_on_as_if_it_had_ended_there)
     static const int windows[] = {0, 30};
     static real expected[T * V], got[T * V];
     const row r = {"window", {.window = windows[_i], .position = {ROPE}}};
-    const rt_roformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    const rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
     int32_t ids[T], other[T];
-    rt_roformer *m = make(&o);
+    rt_transformer *m = make(&o);
     rt_session *s;
     draw_text(ids);
     for (int t = 0; t < T; t++)
@@ -191,16 +191,16 @@ START_TEST(a_text_that_was_cut_back_goes_on_as_if_it_had_ended_there)
     ck_assert_int_eq(rt_session_keep(s, T + 1).code, RT_ARGUMENT);
     ck_assert_int_eq(rt_session_keep(s, -1).code, RT_ARGUMENT);
     rt_session_free(s);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
 START_TEST(sums_are_not_cut_back)
 {
     const row r = {"linear", {.position = {ROPE}}};
-    const rt_roformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_LINEAR_ELU);
+    const rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_LINEAR_ELU);
     int32_t ids[T];
-    rt_roformer *m = make(&o);
+    rt_transformer *m = make(&o);
     rt_session *s;
     draw_text(ids);
     ck_assert(!rt_session_new(&s, m, 0).code);
@@ -211,7 +211,7 @@ START_TEST(sums_are_not_cut_back)
     ck_assert(!rt_session_keep(s, 0).code);
     ck_assert_int_eq(rt_session_count(s), 0);
     rt_session_free(s);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
@@ -224,12 +224,12 @@ START_TEST(a_long_text_takes_no_more_than_it_must)
     static const row models[] = {{"rope", {.position = {ROPE}}},
                                  {"window", {.window = 10, .position = {ROPE}}},
                                  {"linear", {.position = {ROPE}}}};
-    const rt_roformer_options o =
+    const rt_transformer_options o =
         options_of(models + _i, RT_KIND_DECODER,
                    _i == 2 ? RT_ATTENTION_LINEAR_ELU : RT_ATTENTION_SOFTMAX);
     int32_t ids[T];
     real logits[V];
-    rt_roformer *m = make(&o);
+    rt_transformer *m = make(&o);
     rt_session *s;
     draw_text(ids);
     ck_assert(!rt_session_new(&s, m, 0).code);
@@ -242,7 +242,7 @@ START_TEST(a_long_text_takes_no_more_than_it_must)
         ck_assert(!rt_session_feed(s, ids + t % T, 1, 1, logits).code);
     ck_assert_uint_eq(rt_memory_requests(), before);
     rt_session_free(s);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
@@ -268,26 +268,26 @@ START_TEST(a_cache_holds_at_most_the_bytes_that_are_foreseen)
     enum { MODELS = sizeof models / sizeof *models };
     const int at_once = most_at_once[_i / MODELS];
     const bool linear = _i % MODELS == MODELS - 1;
-    rt_roformer_options o = options_of(models + _i % MODELS, RT_KIND_DECODER,
+    rt_transformer_options o = options_of(models + _i % MODELS, RT_KIND_DECODER,
                                        linear ? RT_ATTENTION_LINEAR_ELU : RT_ATTENTION_SOFTMAX);
-    rt_roformer_resolve(&o);
+    rt_transformer_resolve(&o);
     int32_t ids[T];
     rt_kv_cache cache, *const caches[] = {&cache};
-    rt_roformer *m = make(&o);
+    rt_transformer *m = make(&o);
     rt_graph *g = rt_graph_new();
     draw_text(ids);
     rt_graph_record(g, false);
     ck_assert(!rt_kv_cache_init(&cache, &o).code);
     while (cache.count < T) {
         const int left = T - cache.count, count = left < at_once ? left : at_once;
-        const rt_roformer_input in = {.B = 1,
+        const rt_transformer_input in = {.B = 1,
                                       .T = count,
                                       .ids = ids + cache.count,
                                       .padding_id = RT_NO_PADDING,
                                       .caches = caches};
         rt_graph_clear(g);
         cache.length = cache.count + count;
-        ck_assert(rt_roformer_encode(m, g, &in) != NULL);
+        ck_assert(rt_transformer_encode(m, g, &in) != NULL);
         cache.count += count;
         const double foreseen = rt_kv_cache_bytes(&o, cache.count, at_once);
         ck_assert_msg(bytes_held(&cache) <= foreseen,
@@ -297,7 +297,7 @@ START_TEST(a_cache_holds_at_most_the_bytes_that_are_foreseen)
     ck_assert_double_ge(bytes_held(&cache) * (linear ? 1 : 2), rt_kv_cache_bytes(&o, T, at_once));
     rt_kv_cache_free(&cache);
     rt_graph_free(g);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
@@ -311,12 +311,12 @@ START_TEST(a_failed_request_empties_the_session)
         {"longrope",
          {SCALED(.scaling = RT_SCALING_LONGROPE, .scale = 3, .short_factors = {4, {1, 1, 1, 1}},
                  .long_factors = {4, {1, 2, 3, 4}})}}};
-    const rt_roformer_options o =
+    const rt_transformer_options o =
         options_of(models + _i, RT_KIND_DECODER,
                    _i == 2 ? RT_ATTENTION_LINEAR_SOFTMAX : RT_ATTENTION_SOFTMAX);
     static real expected[T * V], got[V];
     int32_t ids[T];
-    rt_roformer *m = make(&o);
+    rt_transformer *m = make(&o);
     draw_text(ids);
     whole(expected, m, ids, T);
     int failures = 0;
@@ -343,7 +343,7 @@ START_TEST(a_failed_request_empties_the_session)
             break;
     }
     ck_assert_int_gt(failures, 5);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
@@ -352,11 +352,11 @@ START_TEST(a_text_is_cut_back_alike_in_all_layers_after_a_failure)
 {
     enum { READ = T - 20 };
     const row r = {"window", {.window = 40, .position = {ROPE}}};
-    const rt_roformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
+    const rt_transformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
     static real expected[T * V], got[V];
     int32_t ids[T];
     int cuts = 0;
-    rt_roformer *m = make(&o);
+    rt_transformer *m = make(&o);
     draw_text(ids);
     whole(expected, m, ids, T);
     for (size_t n = 1; n < 12; n++) {
@@ -376,7 +376,7 @@ START_TEST(a_text_is_cut_back_alike_in_all_layers_after_a_failure)
         rt_session_free(s);
     }
     ck_assert_int_gt(cuts, 0);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
@@ -392,10 +392,10 @@ static void expect_refusal(rt_status status, const char *message)
 START_TEST(what_does_not_fit_is_refused_and_changes_nothing)
 {
     const row r = {"learned", {.position = {.kind = RT_POSITION_LEARNED}}};
-    rt_roformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
     static real expected[T * V], got[V];
     int32_t ids[T], bad[] = {3, V, -1};
-    rt_roformer *m = make(&o);
+    rt_transformer *m = make(&o);
     rt_session *s;
     draw_text(ids);
     whole(expected, m, ids, T);
@@ -414,11 +414,11 @@ START_TEST(what_does_not_fit_is_refused_and_changes_nothing)
     ck_assert(!rt_session_feed(s, ids + 100, T - 100, 1, got).code);
     expect_same(got, expected + (T - 1) * V, 1, "after refusals", 0);
     rt_session_free(s);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
     o.causal = false;
     m = make(&o);
     expect_refusal(rt_session_new(&s, m, 0), "a causal model");
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
@@ -426,17 +426,17 @@ END_TEST
 START_TEST(keys_are_kept_where_nothing_is_recorded)
 {
     const row r = {"rope", {.position = {ROPE}}};
-    rt_roformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
-    rt_roformer_resolve(&o);
+    rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    rt_transformer_resolve(&o);
     const uint8_t mask[3] = {1, 1, 1};
     const int32_t ids[6] = {0};
     rt_kv_cache cache;
-    rt_roformer *m = make(&o);
+    rt_transformer *m = make(&o);
     rt_graph *g = rt_graph_new();
     ck_assert(!rt_kv_cache_init(&cache, &o).code);
     for (int fault = 0; fault < 4; fault++) {
         rt_kv_cache *const caches[] = {&cache};
-        const rt_roformer_input in = {.B = 1,
+        const rt_transformer_input in = {.B = 1,
                                       .T = 3,
                                       .ids = ids,
                                       .key_mask = fault == 2 ? mask : NULL,
@@ -445,14 +445,14 @@ START_TEST(keys_are_kept_where_nothing_is_recorded)
         cache.layer_count = o.layers + (fault == 1);
         rt_graph_clear(g);
         rt_graph_record(g, fault == 0);
-        ck_assert((rt_roformer_encode(m, g, &in) != NULL) == (fault == 3));
+        ck_assert((rt_transformer_encode(m, g, &in) != NULL) == (fault == 3));
         if (fault < 3)
             expect_refusal(rt_graph_status(g), "[roformer] keys and values are kept of texts");
     }
     ck_assert_int_eq(cache.layer_count, o.layers);
     rt_kv_cache_free(&cache);
     rt_graph_free(g);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 

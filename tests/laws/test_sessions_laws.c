@@ -8,7 +8,7 @@ enum { TEXTS = 4, STEPS = 24, STARTS = 3 };
  * original length of the scalings, 60, and the widest window. */
 static const int starts[STARTS][TEXTS] = {{5, 70, 1, 40}, {0, 30, 0, 58}, {59, 60, 20, 61}};
 
-static rt_session *new_session(rt_roformer *m)
+static rt_session *new_session(rt_transformer *m)
 {
     rt_session *s;
     const rt_status status = rt_session_new(&s, m, 0);
@@ -25,11 +25,11 @@ static void begin(rt_session *s, const int32_t *ids, int text, int count)
 }
 
 /* Text 1 ends on the way, as one that has come to its end. */
-static void expect_law(const rt_roformer_options *o, const char *name)
+static void expect_law(const rt_transformer_options *o, const char *name)
 {
     static real expected[TEXTS * V], got[TEXTS * V];
     int32_t ids[T], next[TEXTS];
-    rt_roformer *m = make(o);
+    rt_transformer *m = make(o);
     rt_session *alone[TEXTS], *together[TEXTS];
     draw_text(ids);
     for (int i = 0; i < TEXTS; i++) {
@@ -66,7 +66,7 @@ static void expect_law(const rt_roformer_options *o, const char *name)
         rt_session_free(alone[i]);
         rt_session_free(together[i]);
     }
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 
 START_TEST(texts_together_give_what_each_gives_alone)
@@ -79,7 +79,7 @@ END_TEST
 START_TEST(dynamic_texts_do_not_meet)
 {
     const row r = {"dynamic", {SCALED(.scaling = RT_SCALING_DYNAMIC, .scale = 2)}};
-    const rt_roformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
+    const rt_transformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
     expect_law(&o, r.name);
 }
 END_TEST
@@ -88,10 +88,10 @@ END_TEST
 START_TEST(steps_of_several_texts_take_no_memory)
 {
     const row r = {"window", {.window = 10, .position = {ROPE}}};
-    const rt_roformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
+    const rt_transformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
     real logits[2 * V];
     int32_t ids[T];
-    rt_roformer *m = make(&o);
+    rt_transformer *m = make(&o);
     rt_session *s[2] = {new_session(m), new_session(m)};
     draw_text(ids);
     begin(s[0], ids, 0, 3);
@@ -103,7 +103,7 @@ START_TEST(steps_of_several_texts_take_no_memory)
     ck_assert_uint_eq(rt_memory_requests(), before);
     rt_session_free(s[0]);
     rt_session_free(s[1]);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
@@ -116,11 +116,11 @@ START_TEST(a_failed_request_empties_all_sessions)
                                   {SCALED(.scaling = RT_SCALING_LONGROPE, .scale = 3,
                                           .short_factors = {4, {1, 1, 1, 1}},
                                           .long_factors = {4, {1, 2, 3, 4}})}}};
-    const rt_roformer_options o = options_of(models + _i, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
+    const rt_transformer_options o = options_of(models + _i, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
     real expected[3 * V], got[3 * V];
     int32_t ids[T];
     int failures = 0;
-    rt_roformer *m = make(&o);
+    rt_transformer *m = make(&o);
     draw_text(ids);
     for (size_t n = 0; n < 200; n++) {
         rt_session *s[3];
@@ -152,7 +152,7 @@ START_TEST(a_failed_request_empties_all_sessions)
             break;
     }
     ck_assert_int_gt(failures, 3);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
@@ -166,11 +166,11 @@ static void expect_refusal(rt_status status, const char *message)
 START_TEST(what_cannot_be_fed_together_is_refused_and_changes_nothing)
 {
     const row r = {"learned", {.position = {.kind = RT_POSITION_LEARNED}}};
-    const rt_roformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    const rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
     real logits[2 * V];
     int32_t ids[T];
     const int32_t bad[] = {3, V};
-    rt_roformer *m = make(&o), *other = make(&o);
+    rt_transformer *m = make(&o), *other = make(&o);
     rt_session *a = new_session(m), *b = new_session(m), *c = new_session(other);
     draw_text(ids);
     begin(a, ids, 0, 10);
@@ -190,8 +190,8 @@ START_TEST(what_cannot_be_fed_together_is_refused_and_changes_nothing)
     rt_session_free(a);
     rt_session_free(b);
     rt_session_free(c);
-    rt_roformer_free(m);
-    rt_roformer_free(other);
+    rt_transformer_free(m);
+    rt_transformer_free(other);
 }
 END_TEST
 

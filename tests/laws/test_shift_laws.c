@@ -7,19 +7,19 @@ static const int paddings[] = {1, 16, 37, MOST_PADDING};
 enum { PADDINGS = sizeof paddings / sizeof *paddings };
 
 /* How much the output changes by that many tokens of padding. */
-static double change_by_shift(const rt_roformer_options *o, int padding)
+static double change_by_shift(const rt_transformer_options *o, int padding)
 {
     int32_t block[BLOCK];
     real here[OUTPUT], there[OUTPUT];
-    rt_roformer *m = make(o);
+    rt_transformer *m = make(o);
     draw_block(block);
     encode(here, m, block, 0);
     encode(there, m, block, padding);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
     return largest_difference(here, there, OUTPUT);
 }
 
-static void expect_no_change(const rt_roformer_options *o, const char *what)
+static void expect_no_change(const rt_transformer_options *o, const char *what)
 {
     for (int n = 0; n < PADDINGS; n++)
         expect_near(change_by_shift(o, paddings[n]), 0, 1e-12, "change by a shift of %d, %s, %s%s",
@@ -31,7 +31,7 @@ START_TEST(encodings_of_distance_do_not_notice_a_shift)
     static const rt_position_kind relative[] = {RT_POSITION_ROPE, RT_POSITION_T5, RT_POSITION_SHAW,
                                                 RT_POSITION_ALIBI, RT_POSITION_NONE};
     for (int n = 0; n < 10; n++) {
-        const rt_roformer_options o = with(relative[n / 2], RT_ATTENTION_SOFTMAX, n % 2);
+        const rt_transformer_options o = with(relative[n / 2], RT_ATTENTION_SOFTMAX, n % 2);
         expect_no_change(&o, kinds[o.position.kind]);
     }
 }
@@ -41,7 +41,7 @@ START_TEST(linear_attention_with_rope_does_not_notice_a_shift)
 {
     for (int attention = RT_ATTENTION_LINEAR_ELU; attention < ATTENTIONS; attention++)
         for (int causal = 0; causal < 2; causal++) {
-            const rt_roformer_options o =
+            const rt_transformer_options o =
                 with(RT_POSITION_ROPE, (rt_attention_kind)attention, causal);
             expect_no_change(&o, "rope");
         }
@@ -50,7 +50,7 @@ END_TEST
 
 START_TEST(no_setting_of_rope_notices_a_shift)
 {
-    rt_roformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, false);
+    rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, false);
     o.position.pairing = RT_HALF;
     expect_no_change(&o, "half pairing");
     o.position.fraction = 0.5;
@@ -76,7 +76,7 @@ START_TEST(encodings_of_places_notice_a_shift)
     static const rt_position_kind absolute[] = {RT_POSITION_SINUSOIDAL, RT_POSITION_LEARNED};
     for (int n = 0; n < 2; n++)
         for (int attention = 0; attention < ATTENTIONS; attention++) {
-            const rt_roformer_options o = with(absolute[n], (rt_attention_kind)attention, false);
+            const rt_transformer_options o = with(absolute[n], (rt_attention_kind)attention, false);
             for (int p = 0; p < PADDINGS; p++)
                 expect_above(change_by_shift(&o, paddings[p]), 1e-3,
                              "change by a shift of %d, %s, %s", paddings[p], kinds[absolute[n]],
@@ -88,7 +88,7 @@ END_TEST
 /* A value that turns carries its place into the output. */
 START_TEST(rotated_values_notice_a_shift)
 {
-    rt_roformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, false);
+    rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, false);
     o.position.rotate_value = true;
     expect_above(change_by_shift(&o, 16), 1e-3, "change by a shift of 16");
 }

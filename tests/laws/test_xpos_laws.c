@@ -174,28 +174,28 @@ START_TEST(positions_within_the_reach_alone_are_taken)
 }
 END_TEST
 
-static rt_roformer_options decayed(double xpos)
+static rt_transformer_options decayed(double xpos)
 {
-    rt_roformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
+    rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
     o.position.xpos = xpos;
     return o;
 }
 
 START_TEST(a_model_refuses_a_text_that_is_too_long)
 {
-    const rt_roformer_options o = decayed(1.2);
+    const rt_transformer_options o = decayed(1.2);
     int32_t ids[BLOCK] = {0};
-    rt_roformer *m = make(&o);
+    rt_transformer *m = make(&o);
     rt_graph *g = rt_graph_new();
     rt_session *s;
-    ck_assert_int_eq(rt_roformer_capacity(&o), 38);
-    rt_roformer_input in = {.B = 1, .T = 39, .ids = ids, .padding_id = RT_NO_PADDING};
-    ck_assert_ptr_null(rt_roformer_encode(m, g, &in));
+    ck_assert_int_eq(rt_transformer_capacity(&o), 38);
+    rt_transformer_input in = {.B = 1, .T = 39, .ids = ids, .padding_id = RT_NO_PADDING};
+    ck_assert_ptr_null(rt_transformer_encode(m, g, &in));
     ck_assert_str_eq(rt_graph_status(g).message,
                      "[positions] 39 tokens do not fit position.xpos = 1.2: 38 do");
     rt_graph_clear(g);
     in.T = 38;
-    const rt_tensor *y = rt_roformer_encode(m, g, &in);
+    const rt_tensor *y = rt_transformer_encode(m, g, &in);
     ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
     for (size_t i = 0; i < rt_size(y); i++)
         ck_assert(isfinite(y->data[i]));
@@ -207,42 +207,42 @@ START_TEST(a_model_refuses_a_text_that_is_too_long)
     rt_session_free(s);
     ck_assert_int_eq(rt_session_new(&s, m, 39).code, RT_ARGUMENT);
     rt_graph_free(g);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
 START_TEST(the_capacity_is_that_of_the_positions)
 {
-    rt_roformer_options o = decayed(0);
-    ck_assert_int_eq(rt_roformer_capacity(&o), 0);
+    rt_transformer_options o = decayed(0);
+    ck_assert_int_eq(rt_transformer_capacity(&o), 0);
     o = decayed(512);
-    ck_assert_int_eq(rt_roformer_capacity(&o), 16384);
+    ck_assert_int_eq(rt_transformer_capacity(&o), 16384);
     o = decayed(1e300);
-    ck_assert_int_eq(rt_roformer_capacity(&o), 0);
+    ck_assert_int_eq(rt_transformer_capacity(&o), 0);
     o.position.kind = RT_POSITION_LEARNED;
-    ck_assert_int_eq(rt_roformer_capacity(&o), o.position.max_len);
+    ck_assert_int_eq(rt_transformer_capacity(&o), o.position.max_len);
     o.position.kind = RT_POSITION_ALIBI;
-    ck_assert_int_eq(rt_roformer_capacity(&o), 0);
+    ck_assert_int_eq(rt_transformer_capacity(&o), 0);
 }
 END_TEST
 
 /* ---- models ---- */
 
 /* The hidden states of a block after so many tokens of padding. */
-static void states(real out[OUTPUT], const rt_roformer_options *o, int padding)
+static void states(real out[OUTPUT], const rt_transformer_options *o, int padding)
 {
     int32_t block[BLOCK];
-    rt_roformer *m = make(o);
+    rt_transformer *m = make(o);
     draw_block(block);
     encode(out, m, block, padding);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 
 START_TEST(a_model_does_not_notice_a_shift)
 {
     for (int n = 0; n < 4; n++) {
         real here[OUTPUT], there[OUTPUT], plain[OUTPUT];
-        rt_roformer_options o = decayed(5);
+        rt_transformer_options o = decayed(5);
         o.position.fraction = n % 2 ? 0.5 : 1;
         o.theta = (rt_theta_options){.learn = n / 2, .scope = RT_THETA_HEAD};
         states(here, &o, 0);
@@ -265,7 +265,7 @@ END_TEST
 START_TEST(values_turn_without_a_decay)
 {
     real with_decay[OUTPUT], without[OUTPUT];
-    rt_roformer_options o = decayed(3);
+    rt_transformer_options o = decayed(3);
     o.position.rotate_value = true;
     o.window = 1;
     states(with_decay, &o, 0);

@@ -12,8 +12,8 @@
 
 #include "core/memory.h"
 #include "train/config/config.h"
-#include "train/huggingface/family.h"
-#include "train/huggingface/huggingface.h"
+#include "io/huggingface/family.h"
+#include "io/huggingface/huggingface.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,8 +21,8 @@
 typedef struct decoder_case {
     reference *r;
     rt_huggingface *there;
-    rt_roformer *model;
-    rt_roformer_input input;
+    rt_transformer *model;
+    rt_transformer_input input;
     int32_t *labels; /* where they are predicted */
     int label_count;
 } decoder_case;
@@ -36,7 +36,7 @@ static void check_theta(const decoder_case *c, int T)
     const double factor = reference_array(c->r, "attention_scaling").values[0];
     const rt_frequency_options *o = &c->model->options.position.frequencies;
     double own[RT_MOST_FACTORS];
-    ck_assert_int_eq((int)theta.size, rt_roformer_pairs(&c->model->options));
+    ck_assert_int_eq((int)theta.size, rt_transformer_pairs(&c->model->options));
     rt_frequencies_at(own, (int)theta.size, o, T);
     for (size_t i = 0; i < theta.size; i++)
         ck_assert_msg(fabs(own[i] - theta.values[i]) <= 1e-12 * theta.values[i],
@@ -63,7 +63,7 @@ static decoder_case make_case(reference *r, const char *name)
     const array labels = reference_array(r, "inputs/labels");
     check_size(r, labels, ids.size, "inputs/labels");
     const int T = ids.axis[1];
-    c.input = (rt_roformer_input){.B = ids.axis[0],
+    c.input = (rt_transformer_input){.B = ids.axis[0],
                                   .T = T,
                                   .ids = reference_ids(r, ids),
                                   .padding_id = RT_NO_PADDING};
@@ -81,7 +81,7 @@ static void check_case(decoder_case *c)
 {
     const rt_parameters *p = &c->model->parameters;
     rt_graph *g = c->r->graph;
-    rt_tensor *logits = rt_roformer_logits(c->model, g, rt_roformer_encode(c->model, g, &c->input));
+    rt_tensor *logits = rt_transformer_logits(c->model, g, rt_transformer_encode(c->model, g, &c->input));
     rt_tensor *loss = rt_cross_entropy(g, logits, c->labels, 0, c->label_count);
     check_status(c->r, rt_graph_backward(g, loss), "backward");
     check_values(c->r, logits->data, rt_size(logits), reference_array(c->r, "logits"),
@@ -110,7 +110,7 @@ START_TEST(a_decoder_is_what_transformers_compute)
         reference r = reference_open_at(name, fixture_path(path, name, "reference.h5"));
         decoder_case c = make_case(&r, name);
         check_case(&c);
-        rt_roformer_free(c.model);
+        rt_transformer_free(c.model);
         rt_huggingface_close(c.there);
         reference_close(&r);
     }
@@ -130,8 +130,8 @@ START_TEST(the_configuration_of_a_folder_is_one_of_rotor)
         ck_assert_ptr_nonnull(ini);
         rt_status status = rt_config_load(&config, &source, &errors);
         ck_assert_msg(!status.code, "%s: %s\n%s", all.names[i], status.message, ini);
-        rt_roformer_options read = config.model;
-        rt_roformer_options o = there->options;
+        rt_transformer_options read = config.model;
+        rt_transformer_options o = there->options;
         if (!o.position.frequencies.original_len)
             o.position.frequencies.original_len = config.data.length;
         o.position.max_len = config.data.length;
@@ -146,7 +146,7 @@ START_TEST(the_configuration_of_a_folder_is_one_of_rotor)
 END_TEST
 
 /* What is written is F32: in double, too, since the fixtures are. */
-static void expect_same_values(const char *name, const rt_roformer *a, const rt_roformer *b)
+static void expect_same_values(const char *name, const rt_transformer *a, const rt_transformer *b)
 {
     ck_assert_int_eq(a->parameters.count, b->parameters.count);
     for (int i = 0; i < a->parameters.count; i++) {
@@ -158,12 +158,12 @@ static void expect_same_values(const char *name, const rt_roformer *a, const rt_
 }
 
 /* At lengths on both sides of the original one. */
-static void expect_same_theta(const char *name, const rt_roformer_options *a,
-                              const rt_roformer_options *b)
+static void expect_same_theta(const char *name, const rt_transformer_options *a,
+                              const rt_transformer_options *b)
 {
-    const int pairs = rt_roformer_pairs(a), lengths[] = {1, 16, 17, 64, 65, 5000};
+    const int pairs = rt_transformer_pairs(a), lengths[] = {1, 16, 17, 64, 65, 5000};
     double one[RT_MOST_FACTORS], other[RT_MOST_FACTORS];
-    ck_assert_int_eq(pairs, rt_roformer_pairs(b));
+    ck_assert_int_eq(pairs, rt_transformer_pairs(b));
     ck_assert(rt_frequencies_magnitude(&a->position.frequencies) ==
               rt_frequencies_magnitude(&b->position.frequencies));
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
@@ -182,7 +182,7 @@ START_TEST(an_import_exported_and_imported_has_the_same_bits)
     for (int i = 0; i < all.count; i++) {
         char folder[PATH_OF_FIXTURE];
         rt_huggingface *there = open_fixture(all.names[i]), *again;
-        rt_roformer *model, *same;
+        rt_transformer *model, *same;
         snprintf(folder, sizeof folder, "%s/%s", scratch, all.names[i]);
         rt_status status = rt_huggingface_model(there, &model);
         ck_assert_msg(!status.code, "%s", status.message);
@@ -196,8 +196,8 @@ START_TEST(an_import_exported_and_imported_has_the_same_bits)
         ck_assert_msg(!status.code, "%s", status.message);
         expect_same_values(all.names[i], model, same);
         expect_same_theta(all.names[i], &there->options, &again->options);
-        rt_roformer_free(model);
-        rt_roformer_free(same);
+        rt_transformer_free(model);
+        rt_transformer_free(same);
         rt_huggingface_close(there);
         rt_huggingface_close(again);
         remove_files(folder);

@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-static rt_roformer_options small(rt_position_kind kind)
+static rt_transformer_options small(rt_position_kind kind)
 {
-    return (rt_roformer_options){.vocab = 7,
+    return (rt_transformer_options){.vocab = 7,
                                  .layers = 2,
                                  .dim = 16,
                                  .heads = 2,
@@ -20,10 +20,10 @@ static rt_roformer_options small(rt_position_kind kind)
                                               .max_len = 6}};
 }
 
-static rt_roformer *make(const rt_roformer_options *o, uint64_t seed)
+static rt_transformer *make(const rt_transformer_options *o, uint64_t seed)
 {
-    rt_roformer *m;
-    rt_status status = rt_roformer_new(&m, o, seed, NULL);
+    rt_transformer *m;
+    rt_status status = rt_transformer_new(&m, o, seed, NULL);
     ck_assert_msg(!status.code, "%s", status.message);
     return m;
 }
@@ -40,12 +40,12 @@ START_TEST(learnable_positions_have_public_names_and_shapes)
          "(33, 8)"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const rt_roformer_options o = small(rows[i].kind);
-        rt_roformer *m = make(&o, 1);
+        const rt_transformer_options o = small(rows[i].kind);
+        rt_transformer *m = make(&o, 1);
         const rt_parameter *p = rt_parameters_find(&m->parameters, rows[i].name);
         ck_assert_msg(p != NULL, "there is no %s", rows[i].name);
         ck_assert_str_eq(rt_shape_text(&p->tensor), rows[i].shape);
-        rt_roformer_free(m);
+        rt_transformer_free(m);
     }
 }
 END_TEST
@@ -56,12 +56,12 @@ START_TEST(the_deviation_of_the_start_is_that_of_the_options)
 {
     static const rt_position_kind kinds[] = {RT_POSITION_LEARNED, RT_POSITION_T5, RT_POSITION_SHAW};
     static const double of_model[] = {0.02, 0.1, 0.1, 0}, of_positions[] = {0, 0, 0.5, 0.5};
-    rt_roformer_options o = small(kinds[_i]);
-    rt_roformer *unsaid = make(&o, 1);
+    rt_transformer_options o = small(kinds[_i]);
+    rt_transformer *unsaid = make(&o, 1);
     for (int row = 0; row < 4; row++) {
         o.init_std = of_model[row];
         o.position.init_std = of_positions[row];
-        rt_roformer *m = make(&o, 1);
+        rt_transformer *m = make(&o, 1);
         for (int i = 0; i < m->parameters.count; i++) {
             const rt_parameter *p = m->parameters.list[i];
             const bool position = strstr(p->name, "position_embeddings") ||
@@ -76,25 +76,25 @@ START_TEST(the_deviation_of_the_start_is_that_of_the_options)
                                                                   : before[k],
                                         1e-14);
         }
-        rt_roformer_free(m);
+        rt_transformer_free(m);
     }
-    rt_roformer_free(unsaid);
+    rt_transformer_free(unsaid);
 }
 END_TEST
 
 START_TEST(a_sequence_beyond_the_learned_table_is_refused)
 {
     static const int32_t ids[7] = {1, 2, 3, 4, 5, 6, 1};
-    const rt_roformer_options o = small(RT_POSITION_LEARNED);
-    rt_roformer *m = make(&o, 1);
+    const rt_transformer_options o = small(RT_POSITION_LEARNED);
+    rt_transformer *m = make(&o, 1);
     rt_graph *g = rt_graph_new();
-    const rt_roformer_input fits = {.B = 1, .T = 6, .ids = ids, .padding_id = RT_NO_PADDING};
-    const rt_roformer_input longer = {.B = 1, .T = 7, .ids = ids, .padding_id = RT_NO_PADDING};
-    ck_assert_ptr_nonnull(rt_roformer_encode(m, g, &fits));
-    ck_assert_ptr_null(rt_roformer_encode(m, g, &longer));
+    const rt_transformer_input fits = {.B = 1, .T = 6, .ids = ids, .padding_id = RT_NO_PADDING};
+    const rt_transformer_input longer = {.B = 1, .T = 7, .ids = ids, .padding_id = RT_NO_PADDING};
+    ck_assert_ptr_nonnull(rt_transformer_encode(m, g, &fits));
+    ck_assert_ptr_null(rt_transformer_encode(m, g, &longer));
     ck_assert_str_eq(rt_graph_status(g).message, "[positions] 7 tokens do not fit 6 learned ones");
     rt_graph_free(g);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
@@ -102,13 +102,13 @@ END_TEST
 START_TEST(the_sinusoidal_table_grows_on_demand)
 {
     static const int32_t ids[9] = {1, 2, 3, 4, 5, 6, 1, 2, 3};
-    const rt_roformer_options o = small(RT_POSITION_SINUSOIDAL);
-    rt_roformer *m = make(&o, 1);
+    const rt_transformer_options o = small(RT_POSITION_SINUSOIDAL);
+    rt_transformer *m = make(&o, 1);
     real first[16];
     for (int T = 3; T <= 9; T += 3) {
         rt_graph *g = rt_graph_new();
-        const rt_roformer_input in = {.B = 1, .T = T, .ids = ids, .padding_id = RT_NO_PADDING};
-        ck_assert_ptr_nonnull(rt_roformer_encode(m, g, &in));
+        const rt_transformer_input in = {.B = 1, .T = T, .ids = ids, .padding_id = RT_NO_PADDING};
+        ck_assert_ptr_nonnull(rt_transformer_encode(m, g, &in));
         ck_assert_int_ge(m->sine_rows, T);
         if (T == 3)
             memcpy(first, m->sines + 16, sizeof first);
@@ -117,7 +117,7 @@ START_TEST(the_sinusoidal_table_grows_on_demand)
     }
     ck_assert_double_eq_tol(m->sines[16], sin(1), 1e-15);
     ck_assert_double_eq_tol(m->sines[17], cos(1), 1e-15);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
@@ -125,9 +125,9 @@ END_TEST
 
 enum { THETAS = 2 * 2 * 4 }; /* layers, heads, pairs */
 
-static rt_roformer_options learned(rt_theta_init init)
+static rt_transformer_options learned(rt_theta_init init)
 {
-    rt_roformer_options o = small(RT_POSITION_ROPE);
+    rt_transformer_options o = small(RT_POSITION_ROPE);
     o.theta.learn = true;
     o.theta.scope = RT_THETA_HEAD;
     o.theta.init = init;
@@ -137,27 +137,27 @@ static rt_roformer_options learned(rt_theta_init init)
 
 START_TEST(scaling_changes_where_theta_starts)
 {
-    rt_roformer_options o = learned(RT_THETA_FREQUENCIES);
+    rt_transformer_options o = learned(RT_THETA_FREQUENCIES);
     double theta[THETAS];
     o.position.frequencies.scaling = RT_SCALING_LINEAR;
     o.position.frequencies.scale = 4;
-    rt_roformer *m = make(&o, 1);
-    rt_roformer_theta(m, theta);
+    rt_transformer *m = make(&o, 1);
+    rt_transformer_theta(m, theta);
     for (int i = 0; i < THETAS; i++)
         ck_assert_double_eq_tol(theta[i], pow(10000, -(i % 4) / 4.0) / 4, 1e-15);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
 START_TEST(a_perturbed_start_differs_by_layer_and_head_and_seed_and_is_remembered)
 {
-    const rt_roformer_options o = learned(RT_THETA_PERTURBED);
+    const rt_transformer_options o = learned(RT_THETA_PERTURBED);
     double theta[THETAS], other[THETAS], sum = 0, squares = 0;
-    rt_roformer *m = make(&o, 1), *again = make(&o, 1), *seeded = make(&o, 2);
-    rt_roformer_theta(m, theta);
-    rt_roformer_theta(again, other);
+    rt_transformer *m = make(&o, 1), *again = make(&o, 1), *seeded = make(&o, 2);
+    rt_transformer_theta(m, theta);
+    rt_transformer_theta(again, other);
     ck_assert(!memcmp(theta, other, sizeof theta));
-    rt_roformer_theta(seeded, other);
+    rt_transformer_theta(seeded, other);
     for (int i = 0; i < THETAS; i++) {
         const double z = log(theta[i] / pow(10000, -(i % 4) / 4.0)) / 0.5;
         ck_assert_double_eq_tol(theta[i] / m->theta_start[i], 1, 1e-14);
@@ -170,18 +170,18 @@ START_TEST(a_perturbed_start_differs_by_layer_and_head_and_seed_and_is_remembere
     ck_assert_double_lt(fabs(sum / THETAS), 1);
     ck_assert_double_gt(squares / THETAS, 0.2);
     ck_assert_double_lt(squares / THETAS, 3);
-    rt_roformer_free(m);
-    rt_roformer_free(again);
-    rt_roformer_free(seeded);
+    rt_transformer_free(m);
+    rt_transformer_free(again);
+    rt_transformer_free(seeded);
 }
 END_TEST
 
 START_TEST(a_uniform_start_lies_between_the_extremes)
 {
-    const rt_roformer_options o = learned(RT_THETA_UNIFORM);
+    const rt_transformer_options o = learned(RT_THETA_UNIFORM);
     double theta[THETAS], least = 1, most = 0;
-    rt_roformer *m = make(&o, 1);
-    rt_roformer_theta(m, theta);
+    rt_transformer *m = make(&o, 1);
+    rt_transformer_theta(m, theta);
     for (int i = 0; i < THETAS; i++) {
         least = fmin(least, theta[i]);
         most = fmax(most, theta[i]);
@@ -189,7 +189,7 @@ START_TEST(a_uniform_start_lies_between_the_extremes)
     ck_assert_double_ge(least, 1e-3);
     ck_assert_double_le(most, 1);
     ck_assert_double_gt(log(most / least), 2); /* not all in one place */
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
@@ -197,15 +197,15 @@ END_TEST
 START_TEST(a_uniform_start_is_uniform_in_the_logarithm)
 {
     enum { LAYERS = 24, HEADS = 16, N = LAYERS * HEADS * 4 };
-    rt_roformer_options o = learned(RT_THETA_UNIFORM);
+    rt_transformer_options o = learned(RT_THETA_UNIFORM);
     static double theta[N];
     int decades[3] = {0};
     double sum = 0;
     o.layers = LAYERS;
     o.heads = HEADS;
     o.dim = 8 * HEADS;
-    rt_roformer *m = make(&o, 3);
-    rt_roformer_theta(m, theta);
+    rt_transformer *m = make(&o, 3);
+    rt_transformer_theta(m, theta);
     for (int i = 0; i < N; i++) {
         const double share = -log10(theta[i]) / 3;
         ck_assert(share >= 0 && share <= 1 + 1e-12);
@@ -217,7 +217,7 @@ START_TEST(a_uniform_start_is_uniform_in_the_logarithm)
     ck_assert_double_eq_tol(sum / N, 0.5, 5 * sqrt(1.0 / 12 / N));
     for (int d = 0; d < 3; d++)
         ck_assert_double_eq_tol((double)decades[d] / N, 1.0 / 3, 5 * sqrt(2.0 / 9 / N));
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
@@ -225,23 +225,23 @@ END_TEST
 START_TEST(a_table_of_sines_that_cannot_grow_fails_the_graph)
 {
     static const int32_t ids[6] = {1, 2, 3, 4, 5, 6};
-    const rt_roformer_options o = small(RT_POSITION_SINUSOIDAL);
-    const rt_roformer_input in = {.B = 1, .T = 6, .ids = ids, .padding_id = RT_NO_PADDING};
+    const rt_transformer_options o = small(RT_POSITION_SINUSOIDAL);
+    const rt_transformer_input in = {.B = 1, .T = 6, .ids = ids, .padding_id = RT_NO_PADDING};
     size_t n = 0;
     rt_status status;
     do {
-        rt_roformer *m = make(&o, 1);
+        rt_transformer *m = make(&o, 1);
         rt_graph *g = rt_graph_new();
         rt_memory_fail_at(++n);
-        const rt_tensor *x = rt_roformer_encode(m, g, &in);
+        const rt_tensor *x = rt_transformer_encode(m, g, &in);
         rt_memory_fail_at(0);
         status = rt_graph_status(g);
         ck_assert(x ? !status.code : status.code == RT_MEMORY);
         rt_graph_free(g);
         g = rt_graph_new();
-        ck_assert_ptr_nonnull(rt_roformer_encode(m, g, &in));
+        ck_assert_ptr_nonnull(rt_transformer_encode(m, g, &in));
         rt_graph_free(g);
-        rt_roformer_free(m);
+        rt_transformer_free(m);
     } while (status.code);
     ck_assert_uint_gt(n, 2);
 }
@@ -250,16 +250,16 @@ END_TEST
 START_TEST(every_allocation_may_fail)
 {
     for (int kind = RT_POSITION_ROPE; kind <= RT_POSITION_NONE; kind++) {
-        const rt_roformer_options o = small((rt_position_kind)kind);
-        rt_roformer *m = NULL;
+        const rt_transformer_options o = small((rt_position_kind)kind);
+        rt_transformer *m = NULL;
         for (size_t n = 1; !m; n++) {
             rt_memory_fail_at(n);
-            rt_status status = rt_roformer_new(&m, &o, 1, NULL);
+            rt_status status = rt_transformer_new(&m, &o, 1, NULL);
             ck_assert(m ? !status.code : status.code == RT_MEMORY);
             ck_assert_uint_lt(n, 1000);
         }
         rt_memory_fail_at(0);
-        rt_roformer_free(m);
+        rt_transformer_free(m);
     }
 }
 END_TEST

@@ -1,13 +1,13 @@
 #include "core/gradcheck.h"
-#include "models/roformer.h"
+#include "models/transformer.h"
 #include "suite.h"
 
 #include <math.h>
 #include <string.h>
 
-static rt_roformer_options small(void)
+static rt_transformer_options small(void)
 {
-    return (rt_roformer_options){.vocab = 7,
+    return (rt_transformer_options){.vocab = 7,
                                  .layers = 2,
                                  .dim = 8,
                                  .heads = 2,
@@ -17,15 +17,15 @@ static rt_roformer_options small(void)
                                  .theta = {.learn = true, .scope = RT_THETA_LAYER}};
 }
 
-static rt_roformer *make(const rt_roformer_options *o)
+static rt_transformer *make(const rt_transformer_options *o)
 {
-    rt_roformer *m;
-    rt_status status = rt_roformer_new(&m, o, 1, NULL);
+    rt_transformer *m;
+    rt_status status = rt_transformer_new(&m, o, 1, NULL);
     ck_assert_msg(!status.code, "%s", status.message);
     return m;
 }
 
-static void expect_shape(const rt_roformer *m, const char *name, const char *shape)
+static void expect_shape(const rt_transformer *m, const char *name, const char *shape)
 {
     const rt_parameter *p = rt_parameters_find(&m->parameters, name);
     ck_assert_msg(p != NULL, "there is no %s", name);
@@ -35,33 +35,33 @@ static void expect_shape(const rt_roformer *m, const char *name, const char *sha
 START_TEST(theta_has_its_name_and_shape_by_scope)
 {
     static const char layer[] = "roformer.encoder.layer.1.attention.self.theta";
-    rt_roformer_options o = small();
-    rt_roformer *m = make(&o);
+    rt_transformer_options o = small();
+    rt_transformer *m = make(&o);
     expect_shape(m, layer, "(2)");
-    rt_roformer_free(m);
+    rt_transformer_free(m);
     o.theta.scope = RT_THETA_HEAD;
     m = make(&o);
     expect_shape(m, layer, "(2, 2)");
-    rt_roformer_free(m);
+    rt_transformer_free(m);
     o.theta.scope = RT_THETA_MODEL;
     m = make(&o);
     expect_shape(m, "roformer.encoder.theta", "(2)");
     ck_assert_ptr_null(rt_parameters_find(&m->parameters, layer));
-    rt_roformer_free(m);
+    rt_transformer_free(m);
     o.theta.learn = false;
     m = make(&o);
     ck_assert_ptr_null(rt_parameters_find(&m->parameters, "roformer.encoder.theta"));
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
 /* The logits of the last of T tokens. */
-static void last_logits(rt_roformer *m, int T, real *logits)
+static void last_logits(rt_transformer *m, int T, real *logits)
 {
     static const int32_t ids[] = {3, 5, 1, 6, 2, 4, 3, 3, 6, 0};
-    const rt_roformer_input in = {.B = 1, .T = T, .ids = ids, .padding_id = RT_NO_PADDING};
+    const rt_transformer_input in = {.B = 1, .T = T, .ids = ids, .padding_id = RT_NO_PADDING};
     rt_graph *g = rt_graph_new();
-    const rt_tensor *all = rt_roformer_logits(m, g, rt_roformer_encode(m, g, &in));
+    const rt_tensor *all = rt_transformer_logits(m, g, rt_transformer_encode(m, g, &in));
     ck_assert_msg(all != NULL, "%s", rt_graph_status(g).message);
     memcpy(logits, all->data + (T - 1) * 7, 7 * sizeof *logits);
     rt_graph_free(g);
@@ -70,15 +70,15 @@ static void last_logits(rt_roformer *m, int T, real *logits)
 /* Beyond the original length there is another theta, and within it that of before. */
 START_TEST(a_theta_that_depends_on_the_length_follows_it)
 {
-    rt_roformer_options o = small();
+    rt_transformer_options o = small();
     real first[7], again[7], longer[7], fresh[7], plain[7];
     o.theta.learn = false;
     o.position.frequencies = (rt_frequency_options){.base = 10000, .original_len = 6, .scale = 2};
-    rt_roformer *unscaled = make(&o);
+    rt_transformer *unscaled = make(&o);
     o.position.frequencies.scaling = _i ? RT_SCALING_DYNAMIC : RT_SCALING_LONGROPE;
     o.position.frequencies.short_factors = (rt_factors){2, {1, 1.5}};
     o.position.frequencies.long_factors = (rt_factors){2, {2, 3}};
-    rt_roformer *m = make(&o), *other = make(&o);
+    rt_transformer *m = make(&o), *other = make(&o);
     last_logits(m, 5, first);
     last_logits(m, 9, longer);
     last_logits(m, 5, again);
@@ -87,9 +87,9 @@ START_TEST(a_theta_that_depends_on_the_length_follows_it)
     ck_assert(!memcmp(first, again, sizeof first));
     ck_assert(!memcmp(longer, fresh, sizeof longer));
     ck_assert(memcmp(longer, plain, sizeof longer) != 0);
-    rt_roformer_free(unscaled);
-    rt_roformer_free(other);
-    rt_roformer_free(m);
+    rt_transformer_free(unscaled);
+    rt_transformer_free(other);
+    rt_transformer_free(m);
 }
 END_TEST
 
@@ -97,14 +97,14 @@ START_TEST(theta_starts_at_the_geometric_series_in_both_forms)
 {
     double theta[4];
     for (int form = 0; form < 2; form++) {
-        rt_roformer_options o = small();
+        rt_transformer_options o = small();
         o.theta.form = form ? RT_THETA_RAW : RT_THETA_LOG;
-        rt_roformer *m = make(&o);
-        rt_roformer_theta(m, theta);
+        rt_transformer *m = make(&o);
+        rt_transformer_theta(m, theta);
         ck_assert_double_eq_tol(theta[3], 0.01, 1e-15); /* of layer 1 */
         ck_assert_double_eq_tol(theta[0], 1, 1e-15);
         ck_assert_double_eq_tol(theta[1], 0.01, 1e-15);
-        rt_roformer_free(m);
+        rt_transformer_free(m);
     }
 }
 END_TEST
@@ -123,7 +123,7 @@ START_TEST(the_use_of_theta_is_what_goes_through_it)
     enum { DIM = 16, HEADS = 2, LAYERS = 2, PAIRS = 2, ROWS = 7 };
     static const double q[ROWS] = {3, 4, 5, 12, 100, 8, 0.5}, k[ROWS] = {8, 15, 7, 24, 0.1, 2, 9};
     static const int rows_of[2][PAIRS][2] = {{{0, 1}, {2, 3}}, {{0, 2}, {1, 3}}};
-    rt_roformer_options o = small();
+    rt_transformer_options o = small();
     o.dim = DIM;
     o.position.fraction = 0.5;
     o.theta.scope = (rt_theta_scope)(_i % 3);
@@ -131,7 +131,7 @@ START_TEST(the_use_of_theta_is_what_goes_through_it)
     double expected[LAYERS][HEADS][PAIRS] = {{{0}}}, use[LAYERS * HEADS * PAIRS];
     const int layers = o.theta.scope == RT_THETA_MODEL ? 1 : LAYERS;
     const int heads = o.theta.scope == RT_THETA_HEAD ? HEADS : 1;
-    rt_roformer *m = make(&o);
+    rt_transformer *m = make(&o);
     for (int l = 0; l < LAYERS; l++) {
         set_rows(m->layers[l].query.weight, q, ROWS, 2 * l);
         set_rows(m->layers[l].key.weight, k, ROWS, l);
@@ -143,7 +143,7 @@ START_TEST(the_use_of_theta_is_what_goes_through_it)
                     hypot(k[(a + l) % ROWS], k[(b + l) % ROWS]);
             }
     }
-    rt_roformer_theta_use(m, use);
+    rt_transformer_theta_use(m, use);
     for (int l = 0; l < layers; l++)
         for (int h = 0; h < heads; h++)
             for (int i = 0; i < PAIRS; i++)
@@ -152,18 +152,18 @@ START_TEST(the_use_of_theta_is_what_goes_through_it)
                                         1e-14);
     if (o.theta.scope == RT_THETA_HEAD && o.position.pairing == RT_INTERLEAVED)
         ck_assert_double_eq_tol(use[0], 5.0 * 17 / (5 * 17 + 13 * 25), 1e-14); /* by hand */
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
 START_TEST(the_other_parameters_have_public_names_and_shapes)
 {
-    rt_roformer_options o = small();
+    rt_transformer_options o = small();
     o.embedding_dim = 6;
     o.token_types = 2;
     o.norm = RT_NORM_PRE;
     o.tie_embeddings = false;
-    rt_roformer *m = make(&o);
+    rt_transformer *m = make(&o);
     expect_shape(m, "roformer.embeddings.word_embeddings.weight", "(7, 6)");
     expect_shape(m, "roformer.embeddings.token_type_embeddings.weight", "(2, 6)");
     expect_shape(m, "roformer.embeddings_project.weight", "(8, 6)");
@@ -172,23 +172,23 @@ START_TEST(the_other_parameters_have_public_names_and_shapes)
     expect_shape(m, "cls.predictions.transform.dense.weight", "(6, 8)");
     expect_shape(m, "cls.predictions.decoder.weight", "(7, 6)");
     expect_shape(m, "cls.predictions.bias", "(7)");
-    rt_roformer_free(m);
+    rt_transformer_free(m);
     o = small();
     m = make(&o);
     ck_assert_ptr_null(rt_parameters_find(&m->parameters, "cls.predictions.decoder.weight"));
     ck_assert_ptr_eq(m->decoder.weight, m->words);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
-static void expect_none(const rt_roformer *m, const char *name)
+static void expect_none(const rt_transformer *m, const char *name)
 {
     ck_assert_msg(!rt_parameters_find(&m->parameters, name), "there is a %s", name);
 }
 
 START_TEST(a_decoder_has_what_it_needs_under_the_same_names)
 {
-    rt_roformer_options o = small();
+    rt_transformer_options o = small();
     o.kind = RT_KIND_DECODER;
     o.norm = RT_NORM_PRE;
     o.norm_kind = RT_NORM_RMS;
@@ -197,7 +197,7 @@ START_TEST(a_decoder_has_what_it_needs_under_the_same_names)
     o.heads = 4;
     o.kv_heads = 2;
     o.tie_embeddings = false;
-    rt_roformer *m = make(&o);
+    rt_transformer *m = make(&o);
     expect_shape(m, "roformer.encoder.layer.1.attention.self.query.weight", "(8, 8)");
     expect_shape(m, "roformer.encoder.layer.1.attention.self.key.weight", "(4, 8)");
     expect_shape(m, "roformer.encoder.layer.1.attention.self.value.weight", "(4, 8)");
@@ -210,41 +210,41 @@ START_TEST(a_decoder_has_what_it_needs_under_the_same_names)
     for (int i = 0; i < m->parameters.count; i++)
         ck_assert_msg(!strstr(m->parameters.list[i]->name, "bias"), "there is a %s",
                       m->parameters.list[i]->name);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
     o.bias = RT_BIAS_YES;
     m = make(&o);
     expect_shape(m, "roformer.encoder.layer.1.intermediate.gate.bias", "(32)");
     expect_shape(m, "roformer.encoder.layer.1.attention.self.key.bias", "(4)");
     expect_none(m, "roformer.encoder.layer.1.output.LayerNorm.bias");
     expect_none(m, "cls.predictions.bias"); /* as transformers have it */
-    rt_roformer_free(m);
+    rt_transformer_free(m);
     o.embedding_dim = 6;
     m = make(&o);
     expect_shape(m, "roformer.embeddings_project.weight", "(8, 6)");
     expect_shape(m, "cls.predictions.decoder.weight", "(7, 8)");
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
 START_TEST(layers_without_positions_have_no_keys_of_distances)
 {
-    rt_roformer_options o = small();
+    rt_transformer_options o = small();
     o.theta.learn = false;
     o.position.kind = RT_POSITION_SHAW;
     o.position.every = 2;
-    rt_roformer *m = make(&o);
+    rt_transformer *m = make(&o);
     ck_assert_ptr_nonnull(m->layers[0].distance_keys);
     ck_assert_ptr_null(m->layers[1].distance_keys);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
 START_TEST(an_initial_value_depends_on_its_name_alone)
 {
-    rt_roformer_options o = small(), deeper = small();
+    rt_transformer_options o = small(), deeper = small();
     deeper.layers = 5;
     deeper.vocab = 9;
-    rt_roformer *a = make(&o), *b = make(&deeper);
+    rt_transformer *a = make(&o), *b = make(&deeper);
     static const char name[] = "roformer.encoder.layer.1.output.dense.weight";
     const rt_tensor *x = &rt_parameters_find(&a->parameters, name)->tensor;
     const rt_tensor *y = &rt_parameters_find(&b->parameters, name)->tensor;
@@ -253,15 +253,15 @@ START_TEST(an_initial_value_depends_on_its_name_alone)
     for (size_t i = 0; i < rt_size(x); i++)
         squares += x->data[i] * x->data[i];
     ck_assert_double_eq_tol(sqrt(squares / (double)rt_size(x)), 0.02, 0.003);
-    rt_roformer_free(a);
-    rt_roformer_free(b);
+    rt_transformer_free(a);
+    rt_transformer_free(b);
 }
 END_TEST
 
 /* All zeros but theta, until each parameter is drawn. */
 START_TEST(a_blank_model_becomes_the_one_that_is_drawn)
 {
-    rt_roformer_options o = {.vocab = 20,
+    rt_transformer_options o = {.vocab = 20,
                              .layers = 2,
                              .dim = 8,
                              .heads = 2,
@@ -270,9 +270,9 @@ START_TEST(a_blank_model_becomes_the_one_that_is_drawn)
                                           .fraction = 1,
                                           .frequencies = {.base = 100}},
                              .theta = {.learn = true, .init = RT_THETA_PERTURBED, .init_sigma = 1}};
-    rt_roformer *drawn, *blank;
-    ck_assert(!rt_roformer_new(&drawn, &o, 7, NULL).code);
-    ck_assert(!rt_roformer_new_blank(&blank, &o, 7).code);
+    rt_transformer *drawn, *blank;
+    ck_assert(!rt_transformer_new(&drawn, &o, 7, NULL).code);
+    ck_assert(!rt_transformer_new_blank(&blank, &o, 7).code);
     const rt_parameters *a = &drawn->parameters, *b = &blank->parameters;
     for (int i = 0; i < b->count; i++) {
         const rt_tensor *t = &b->list[i]->tensor;
@@ -283,47 +283,47 @@ START_TEST(a_blank_model_becomes_the_one_that_is_drawn)
     }
     ck_assert(!memcmp(a->values, b->values, a->block_size * sizeof *a->values));
     ck_assert(!memcmp(drawn->theta_start, blank->theta_start,
-                      rt_roformer_theta_count(&o) * sizeof(double)));
-    rt_roformer_free(drawn);
-    rt_roformer_free(blank);
+                      rt_transformer_theta_count(&o) * sizeof(double)));
+    rt_transformer_free(drawn);
+    rt_transformer_free(blank);
 }
 END_TEST
 
 START_TEST(a_worker_reads_the_values_of_the_first_and_keeps_its_gradients)
 {
-    rt_roformer_options o = small();
-    rt_roformer *first = make(&o), *worker;
-    ck_assert(!rt_roformer_new(&worker, &o, 99, first).code);
+    rt_transformer_options o = small();
+    rt_transformer *first = make(&o), *worker;
+    ck_assert(!rt_transformer_new(&worker, &o, 99, first).code);
     ck_assert_ptr_eq(worker->words->data, first->words->data);
     ck_assert_ptr_ne(worker->words->grad, first->words->grad);
-    rt_roformer_free(worker);
-    rt_roformer_free(first);
+    rt_transformer_free(worker);
+    rt_transformer_free(first);
 }
 END_TEST
 
 /* The last hidden states of a graph that records nothing, and its fullest; `states` keeps those of
  * every layer. */
-static size_t encode_apart(const rt_roformer_options *o, bool states, real *last)
+static size_t encode_apart(const rt_transformer_options *o, bool states, real *last)
 {
     enum { TOKENS = 40 };
     int32_t text[TOKENS];
     rt_tensor *all[16];
-    rt_roformer *m = make(o);
+    rt_transformer *m = make(o);
     rt_graph *g = rt_graph_new();
     for (int i = 0; i < TOKENS; i++)
         text[i] = i % o->vocab;
-    const rt_roformer_input in = {.B = 1,
+    const rt_transformer_input in = {.B = 1,
                                   .T = TOKENS,
                                   .ids = text,
                                   .padding_id = RT_NO_PADDING,
                                   .hidden_states = states ? all : NULL};
     rt_graph_record(g, false);
-    const rt_tensor *hidden = rt_roformer_encode(m, g, &in);
+    const rt_tensor *hidden = rt_transformer_encode(m, g, &in);
     ck_assert_ptr_nonnull(hidden);
     memcpy(last, hidden->data, rt_size(hidden) * sizeof *last);
     const size_t peak = rt_graph_peak(g);
     rt_graph_free(g);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
     return peak;
 }
 
@@ -331,7 +331,7 @@ static size_t encode_apart(const rt_roformer_options *o, bool states, real *last
 START_TEST(layers_that_are_not_recorded_share_their_memory)
 {
     static real one[40 * 8], other[40 * 8];
-    rt_roformer_options o = small();
+    rt_transformer_options o = small();
     o.theta.scope = _i % 2 ? RT_THETA_MODEL : RT_THETA_LAYER;
     o.norm = _i / 2 ? RT_NORM_PRE : RT_NORM_POST;
     const size_t two = encode_apart(&o, false, one);
@@ -350,11 +350,11 @@ static const uint8_t mask[] = {1, 1, 1, 1, 1, 1, 1, 0};
 
 static rt_tensor *loss(rt_graph *g, rt_tensor *const *inputs, void *context)
 {
-    rt_roformer *m = context;
-    const rt_roformer_input in = {
+    rt_transformer *m = context;
+    const rt_transformer_input in = {
         .B = 2, .T = 4, .ids = ids, .key_mask = mask, .padding_id = RT_NO_PADDING};
     (void)inputs;
-    rt_tensor *logits = rt_roformer_logits(m, g, rt_roformer_encode(m, g, &in));
+    rt_tensor *logits = rt_transformer_logits(m, g, rt_transformer_encode(m, g, &in));
     return rt_cross_entropy(g, logits, labels, 0, logits ? (double)rt_rows(logits) : 1);
 }
 
@@ -367,9 +367,9 @@ static void redraw(rt_parameters *p)
                 (p->list[i]->init == RT_INIT_ONE);
 }
 
-static void expect_right_gradients(const rt_roformer_options *o)
+static void expect_right_gradients(const rt_transformer_options *o)
 {
-    rt_roformer *m = make(o);
+    rt_transformer *m = make(o);
     rt_tensor *inputs[64];
     rt_gradcheck_options options = {.samples = 20};
     redraw(&m->parameters);
@@ -377,12 +377,12 @@ static void expect_right_gradients(const rt_roformer_options *o)
         inputs[i] = &m->parameters.list[i]->tensor;
     rt_status status = rt_gradcheck(loss, m, inputs, m->parameters.count, &options, NULL);
     ck_assert_msg(!status.code, "%s", status.message);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 
 START_TEST(gradients_of_whole_models_agree_with_differences)
 {
-    rt_roformer_options o = small();
+    rt_transformer_options o = small();
     o.theta.scope = (rt_theta_scope)(_i % 3);
     o.theta.form = (rt_theta_form)(_i / 3 % 2);
     o.norm = (rt_norm_order)(_i / 6 % 2);
@@ -396,7 +396,7 @@ END_TEST
 
 START_TEST(gradients_of_whole_decoders_agree_with_differences)
 {
-    rt_roformer_options o = small();
+    rt_transformer_options o = small();
     o.kind = RT_KIND_DECODER;
     o.norm = RT_NORM_PRE;
     o.norm_kind = RT_NORM_RMS;
@@ -421,22 +421,22 @@ END_TEST
 /* Were it passed over in silence, an evaluation would report a loss of 0. */
 START_TEST(a_size_is_that_of_the_block_of_parameters)
 {
-    rt_roformer_options o = small();
+    rt_transformer_options o = small();
     size_t size = 7;
-    rt_roformer *m = make(&o);
-    ck_assert_int_eq(rt_roformer_size(&o, &size).code, RT_OK);
+    rt_transformer *m = make(&o);
+    ck_assert_int_eq(rt_transformer_size(&o, &size).code, RT_OK);
     ck_assert_uint_eq(size, m->parameters.block_size);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
     o.heads = 0;
-    ck_assert_int_eq(rt_roformer_size(&o, &size).code, RT_ARGUMENT);
+    ck_assert_int_eq(rt_transformer_size(&o, &size).code, RT_ARGUMENT);
     ck_assert_uint_eq(size, 0);
 }
 END_TEST
 
 START_TEST(a_missing_parameter_is_an_error)
 {
-    const rt_roformer_options o = small();
-    rt_roformer *m = make(&o);
+    const rt_transformer_options o = small();
+    rt_transformer *m = make(&o);
     rt_graph *g = rt_graph_new();
     rt_tensor *weight = m->layers[1].key.weight;
     m->layers[1].key.weight = NULL;
@@ -444,51 +444,51 @@ START_TEST(a_missing_parameter_is_an_error)
     ck_assert_str_eq(rt_graph_status(g).message, "[linear] weight is NULL");
     m->layers[1].key.weight = weight;
     rt_graph_clear(g);
-    ck_assert_ptr_null(rt_roformer_encode(m, g, NULL));
+    ck_assert_ptr_null(rt_transformer_encode(m, g, NULL));
     ck_assert_str_eq(rt_graph_status(g).message, "[roformer] input is NULL");
     rt_graph_clear(g);
     ck_assert_ptr_nonnull(loss(g, NULL, m));
     rt_graph_free(g);
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
 START_TEST(every_allocation_may_fail)
 {
-    const rt_roformer_options o = small();
-    rt_roformer *m = NULL;
+    const rt_transformer_options o = small();
+    rt_transformer *m = NULL;
     for (size_t n = 1; !m; n++) {
         rt_memory_fail_at(n);
-        rt_status status = rt_roformer_new(&m, &o, 1, NULL);
+        rt_status status = rt_transformer_new(&m, &o, 1, NULL);
         ck_assert(m ? !status.code : status.code == RT_MEMORY);
         ck_assert_uint_lt(n, 1000);
     }
-    rt_roformer_free(m);
+    rt_transformer_free(m);
 }
 END_TEST
 
 START_TEST(options_that_contradict_each_other_are_refused)
 {
-    rt_roformer *m;
-    rt_roformer_options o = small();
+    rt_transformer *m;
+    rt_transformer_options o = small();
     o.heads = 3;
-    ck_assert_str_eq(rt_roformer_new(&m, &o, 1, NULL).message,
+    ck_assert_str_eq(rt_transformer_new(&m, &o, 1, NULL).message,
                      "model.dim = 8 is not divisible by model.heads = 3");
     o.heads = 8;
-    ck_assert_str_eq(rt_roformer_new(&m, &o, 1, NULL).message,
+    ck_assert_str_eq(rt_transformer_new(&m, &o, 1, NULL).message,
                      "position.kind = rope needs heads of even size; model.dim = 8 and "
                      "model.heads = 8 make it 1");
     o = small();
     o.position.kind = RT_POSITION_NONE;
-    ck_assert_str_eq(rt_roformer_new(&m, &o, 1, NULL).message,
+    ck_assert_str_eq(rt_transformer_new(&m, &o, 1, NULL).message,
                      "theta.learn = yes needs position.kind = rope");
     o = small();
     o.head = RT_HEAD_TOKEN;
-    ck_assert_str_eq(rt_roformer_new(&m, &o, 1, NULL).message,
+    ck_assert_str_eq(rt_transformer_new(&m, &o, 1, NULL).message,
                      "a sequence or token head needs at least one label; got 0");
     o = small();
     o.vocab = 1 << 30;
-    ck_assert_int_eq(rt_roformer_new(&m, &o, 1, NULL).code, RT_ARGUMENT);
+    ck_assert_int_eq(rt_transformer_new(&m, &o, 1, NULL).code, RT_ARGUMENT);
     ck_assert_ptr_null(m);
 }
 END_TEST

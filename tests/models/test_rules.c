@@ -2,7 +2,7 @@
 
 #include "models/rules.h"
 
-#include "models/roformer.h"
+#include "models/transformer.h"
 #include "suite.h"
 
 #include <math.h>
@@ -26,9 +26,9 @@ static void listen(void *context, const char *const *options, const char *messag
     snprintf(h->message, sizeof h->message, "%s", message);
 }
 
-static rt_roformer_options good(void)
+static rt_transformer_options good(void)
 {
-    return (rt_roformer_options){.vocab = 7,
+    return (rt_transformer_options){.vocab = 7,
                                  .layers = 2,
                                  .dim = 32,
                                  .heads = 2,
@@ -38,15 +38,15 @@ static rt_roformer_options good(void)
                                               .max_len = 9}};
 }
 
-static void expect(const rt_roformer_options *o, const char *options, const char *message)
+static void expect(const rt_transformer_options *o, const char *options, const char *message)
 {
     heard h = {0};
-    rt_roformer *m;
-    rt_roformer_rules(o, listen, &h);
+    rt_transformer *m;
+    rt_transformer_rules(o, listen, &h);
     ck_assert_int_eq(h.count, 1);
     ck_assert_str_eq(h.options, options);
     ck_assert_str_eq(h.message, message);
-    const rt_status status = rt_roformer_new(&m, o, 1, NULL);
+    const rt_status status = rt_transformer_new(&m, o, 1, NULL);
     ck_assert_int_eq(status.code, RT_ARGUMENT);
     ck_assert_str_eq(status.message, message);
     ck_assert_ptr_null(m);
@@ -55,21 +55,21 @@ static void expect(const rt_roformer_options *o, const char *options, const char
 START_TEST(good_options_break_no_rule)
 {
     heard h = {0};
-    rt_roformer_options o = good();
-    rt_roformer_rules(&o, listen, &h);
+    rt_transformer_options o = good();
+    rt_transformer_rules(&o, listen, &h);
     o.theta = (rt_theta_options){.learn = true, .init = RT_THETA_UNIFORM};
-    rt_roformer_rules(&o, listen, &h);
+    rt_transformer_rules(&o, listen, &h);
     o.theta.learn = false;
     o.theta.init = RT_THETA_FREQUENCIES;
     o.position.fraction = 0;
-    rt_roformer_rules(&o, listen, &h);
+    rt_transformer_rules(&o, listen, &h);
     ck_assert_msg(!h.count, "%s", h.message);
 }
 END_TEST
 
 START_TEST(each_rule_names_its_options)
 {
-    rt_roformer_options o = good();
+    rt_transformer_options o = good();
     o.layers = 0;
     expect(&o, "model.layers", "model.layers must be positive; got 0");
     o = good();
@@ -112,7 +112,7 @@ END_TEST
 
 START_TEST(each_rule_of_positions_names_its_options)
 {
-    rt_roformer_options o = good();
+    rt_transformer_options o = good();
     o.position.kind = RT_POSITION_NONE;
     o.theta.learn = true;
     expect(&o, "theta.learn position.kind", "theta.learn = yes needs position.kind = rope");
@@ -143,7 +143,7 @@ START_TEST(each_rule_of_xpos_names_its_options)
 {
     static const double wrong[] = {-1, 0.5, NAN, INFINITY, -INFINITY};
     static const char *const written[] = {"-1", "0.5", "nan", "inf", "-inf"};
-    rt_roformer_options o = good();
+    rt_transformer_options o = good();
     o.causal = true;
     for (int i = 0; i < 5; i++) {
         char message[100];
@@ -181,7 +181,7 @@ END_TEST
 
 START_TEST(each_rule_of_decoders_names_its_options)
 {
-    rt_roformer_options o = good();
+    rt_transformer_options o = good();
     o.heads = 4;
     o.kv_heads = 3;
     expect(&o, "model.kv_heads model.heads", "model.kv_heads = 3 does not divide model.heads = 4");
@@ -214,7 +214,7 @@ END_TEST
 /* What comes from a program that zeroes nothing. */
 START_TEST(a_count_below_zero_is_refused)
 {
-    rt_roformer_options o = good();
+    rt_transformer_options o = good();
     o.kv_heads = -2;
     expect(&o, "model.kv_heads", "model.kv_heads must be at least 0; got -2");
     o = good();
@@ -229,7 +229,7 @@ END_TEST
 START_TEST(what_decoders_are_made_of_goes_together)
 {
     heard h = {0};
-    rt_roformer_options o = good();
+    rt_transformer_options o = good();
     o.kind = RT_KIND_DECODER;
     o.embedding_dim = 16;
     o.heads = 4;
@@ -237,18 +237,18 @@ START_TEST(what_decoders_are_made_of_goes_together)
     o.window = 5;
     o.position.every = 2;
     o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_MODEL};
-    rt_roformer_rules(&o, listen, &h);
+    rt_transformer_rules(&o, listen, &h);
     o.tie_embeddings = true;
     o.embedding_dim = o.dim;
-    rt_roformer_rules(&o, listen, &h);
+    rt_transformer_rules(&o, listen, &h);
     o.position.every = 1;
     o.theta.scope = RT_THETA_HEAD;
-    rt_roformer_rules(&o, listen, &h);
+    rt_transformer_rules(&o, listen, &h);
     o.kv_heads = 4;
-    rt_roformer_rules(&o, listen, &h);
+    rt_transformer_rules(&o, listen, &h);
     o.attention = RT_ATTENTION_LINEAR_COSINE;
     o.window = 0;
-    rt_roformer_rules(&o, listen, &h);
+    rt_transformer_rules(&o, listen, &h);
     ck_assert_msg(!h.count, "%s", h.message);
 }
 END_TEST
@@ -261,7 +261,7 @@ START_TEST(what_changes_scores_does_not_go_with_linear_attention)
     } kinds[] = {{RT_POSITION_ALIBI, "alibi"}, {RT_POSITION_T5, "t5"}, {RT_POSITION_SHAW, "shaw"}};
     for (int i = 0; i < 3; i++) {
         char message[128];
-        rt_roformer_options o = good();
+        rt_transformer_options o = good();
         o.position.kind = kinds[i].kind;
         o.attention = RT_ATTENTION_LINEAR_COSINE;
         snprintf(message, sizeof message,
@@ -275,7 +275,7 @@ END_TEST
 
 START_TEST(a_choice_that_there_is_not_is_refused)
 {
-    rt_roformer_options o = good();
+    rt_transformer_options o = good();
     o.head = (rt_head)3;
     expect(&o, "model.head", "model.head must be from 0 to 2; got 3");
     o = good();
@@ -305,16 +305,16 @@ END_TEST
 START_TEST(all_rules_that_are_broken_are_told)
 {
     heard h = {0};
-    rt_roformer_options o = good();
+    rt_transformer_options o = good();
     o.vocab = o.dim = o.heads = 0;
-    rt_roformer_rules(&o, listen, &h);
+    rt_transformer_rules(&o, listen, &h);
     ck_assert_int_eq(h.count, 3);
     o = good();
     o.dim = 33;
     o.theta.init = RT_THETA_UNIFORM;
     o.attention = RT_ATTENTION_LINEAR_ELU;
     o.attention_dropout = 0.5;
-    rt_roformer_rules(&o, listen, &h);
+    rt_transformer_rules(&o, listen, &h);
     ck_assert_int_eq(h.count, 6);
 }
 END_TEST

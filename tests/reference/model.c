@@ -1,7 +1,7 @@
 #include "reference.h"
 
 #include "core/memory.h"
-#include "models/roformer.h"
+#include "models/transformer.h"
 #include "optim/clip.h"
 #include "optim/rules.h"
 
@@ -13,8 +13,8 @@
 typedef struct model_case {
     const char *at;    /* prefix of paths */
     const char *group; /* that the configuration's attributes are on */
-    rt_roformer *model;
-    rt_roformer_input input;
+    rt_transformer *model;
+    rt_transformer_input input;
     int32_t *labels; /* shifted to where they are predicted, one per row of logits */
     int label_count;
 } model_case;
@@ -26,7 +26,7 @@ static int whole(const reference *r, const model_case *c, const char *attribute)
     return (int)reference_number(r, c->group, attribute);
 }
 
-static rt_roformer_options read_options(const reference *r, const model_case *c, bool tied)
+static rt_transformer_options read_options(const reference *r, const model_case *c, bool tied)
 {
     const bool lm = reference_says(r, c->group, "architecture", "RoFormerForMaskedLM") ||
                     reference_says(r, c->group, "architecture", "RoFormerForCausalLM");
@@ -34,7 +34,7 @@ static rt_roformer_options read_options(const reference *r, const model_case *c,
         reference_says(r, c->group, "architecture", "RoFormerForTokenClassification");
     ck_assert_msg(reference_says(r, c->group, "hidden_act", "gelu"), "%s: hidden_act is not gelu",
                   r->name);
-    return (rt_roformer_options){
+    return (rt_transformer_options){
         .vocab = whole(r, c, "vocab_size"),
         .token_types = whole(r, c, "type_vocab_size"),
         .layers = whole(r, c, "num_hidden_layers"),
@@ -119,12 +119,12 @@ static model_case make_model(reference *r, const char *at, bool tied)
         snprintf(group, sizeof group, "%.*s", (int)strlen(at) - 1, at);
         c.group = group;
     }
-    rt_roformer_options options = read_options(r, &c, tied);
-    check_status(r, rt_roformer_new(&c.model, &options, 1, NULL), "model");
+    rt_transformer_options options = read_options(r, &c, tied);
+    check_status(r, rt_transformer_new(&c.model, &options, 1, NULL), "model");
     c.group = NULL; /* not needed from here on */
     load_weights(r, &c);
     array ids = reference_array(r, "%sinputs/input_ids", at);
-    c.input = (rt_roformer_input){.B = ids.axis[0],
+    c.input = (rt_transformer_input){.B = ids.axis[0],
                                   .T = ids.axis[1],
                                   .ids = reference_ids(r, ids),
                                   .token_types = read_ids(r, ids.size, at, "token_type_ids"),
@@ -139,8 +139,8 @@ static model_case make_model(reference *r, const char *at, bool tied)
 static rt_tensor *run(reference *r, model_case *c, rt_tensor **logits)
 {
     rt_graph_clear(r->graph);
-    rt_tensor *hidden = rt_roformer_encode(c->model, r->graph, &c->input);
-    *logits = rt_roformer_logits(c->model, r->graph, hidden);
+    rt_tensor *hidden = rt_transformer_encode(c->model, r->graph, &c->input);
+    *logits = rt_transformer_logits(c->model, r->graph, hidden);
     rt_tensor *loss = rt_cross_entropy(r->graph, *logits, c->labels, 0, c->label_count);
     check_status(r, rt_graph_status(r->graph), "forward");
     return loss;
@@ -272,7 +272,7 @@ static void check_untied(reference *r)
                        reference_array(r, "grads_untied/%s", names.names[i]), "untied %s",
                        names.names[i]);
     }
-    rt_roformer_free(c.model);
+    rt_transformer_free(c.model);
     r->cases++;
 }
 
@@ -343,7 +343,7 @@ void check_model_file(reference *r)
         check_untied(r);
         check_training(r, &c);
     }
-    rt_roformer_free(c.model);
+    rt_transformer_free(c.model);
 }
 
 void check_heads_file(reference *r)
@@ -356,6 +356,6 @@ void check_heads_file(reference *r)
         check_forward(r, &c);
         if (exact())
             check_gradients(r, &c);
-        rt_roformer_free(c.model);
+        rt_transformer_free(c.model);
     }
 }

@@ -6,7 +6,7 @@
 
 #include "torture/forge.h"
 
-#include "train/checkpoint/sealed.h"
+#include "io/checkpoint/sealed.h"
 
 #include <ftw.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static void put_number(char *at, uint64_t number)
         at[i] = (char)(number >> 8 * i);
 }
 
-/* Makes length and checksum those of the bytes; see train/checkpoint/sealed.h. */
+/* Makes length and checksum those of the bytes; see io/checkpoint/sealed.h. */
 static void seal(char *bytes, size_t size)
 {
     if (size < RT_SEAL_SIZE)

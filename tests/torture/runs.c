@@ -4,7 +4,7 @@
 #include "torture/torture.h"
 
 #include "core/memory.h"
-#include "train/checkpoint/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "train/folder/exit.h"
 
 #include <ctype.h>

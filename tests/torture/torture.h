@@ -16,7 +16,7 @@
 #include "core/random.h"
 #include "core/status.h"
 #include "train/config/config.h"
-#include "train/text/writer.h"
+#include "text/writer.h"
 
 #include <stdbool.h>
 #include <stddef.h>

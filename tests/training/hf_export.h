@@ -5,14 +5,14 @@
 
 #include "training/hf_folder.h"
 
-#include "train/huggingface/json.h"
+#include "io/huggingface/json.h"
 
 #include <dirent.h>
 
-static inline rt_roformer *new_model(const rt_roformer_options *o)
+static inline rt_transformer *new_model(const rt_transformer_options *o)
 {
-    rt_roformer *model;
-    assert_status(rt_roformer_new(&model, o, 3, NULL), RT_OK, "");
+    rt_transformer *model;
+    assert_status(rt_transformer_new(&model, o, 3, NULL), RT_OK, "");
     return model;
 }
 

@@ -5,8 +5,8 @@
 
 #include "training/scratch.h"
 
-#include "train/huggingface/huggingface.h"
-#include "train/huggingface/safetensors.h"
+#include "io/huggingface/huggingface.h"
+#include "io/huggingface/safetensors.h"
 
 #define HF_FIXTURES TEST_SOURCES "/fixtures/huggingface"
 
@@ -66,9 +66,9 @@ static inline rt_huggingface *opened_folder(const char *folder)
     return there;
 }
 
-static inline rt_roformer *model_of_folder(const rt_huggingface *there)
+static inline rt_transformer *model_of_folder(const rt_huggingface *there)
 {
-    rt_roformer *model;
+    rt_transformer *model;
     assert_status(rt_huggingface_model(there, &model), RT_OK, "");
     return model;
 }
@@ -77,7 +77,7 @@ static inline rt_roformer *model_of_folder(const rt_huggingface *there)
 static inline void expect_refused(const char *message)
 {
     rt_huggingface *there;
-    rt_roformer *model = NULL;
+    rt_transformer *model = NULL;
     rt_status status = rt_huggingface_open(&there, scratch);
     ck_assert((status.code == RT_OK) == (there != NULL));
     if (there)

@@ -119,14 +119,14 @@ START_TEST(each_map_has_the_probabilities_of_its_layer_and_head)
     assert_status(rt_labelled_batch_new(&b, 1, T), RT_OK, "");
     rt_data_evaluation(data, 0, &b.batch);
     rt_graph *g = rt_graph_new();
-    const rt_roformer_input in = {.B = 1,
+    const rt_transformer_input in = {.B = 1,
                                   .T = T,
                                   .ids = b.batch.ids,
                                   .key_mask = b.batch.mask,
                                   .padding_id = RT_NO_PADDING,
                                   .attentions = maps};
     rt_graph_record(g, false);
-    ck_assert_ptr_nonnull(rt_roformer_encode(rt_trainer_state(trainer)->model, g, &in));
+    ck_assert_ptr_nonnull(rt_transformer_encode(rt_trainer_state(trainer)->model, g, &in));
     const char *at = numbers;
     for (int n = 0; n < LAYERS * HEADS * T * T; n++) {
         char *next;

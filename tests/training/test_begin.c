@@ -4,11 +4,11 @@
 #include "train_program.h"
 
 #include "core/memory.h"
-#include "data/bpe.h"
+#include "data/tokenizers/bpe.h"
 #include "data/data.h"
 #include "data/masked_text.h"
-#include "train/huggingface/imported.h"
-#include "train/huggingface/tokenizer_bpe.h"
+#include "io/huggingface/imported.h"
+#include "io/huggingface/tokenizer_bpe.h"
 
 #include <jansson.h>
 

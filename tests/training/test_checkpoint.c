@@ -1,4 +1,4 @@
-#include "train/checkpoint/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 
 #include "training/forging.h"
 

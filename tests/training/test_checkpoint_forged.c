@@ -1,7 +1,7 @@
 /* What is refused of a checkpoint whose checksum is right: values that rotor never writes, and
  * files that are no tree of groups and data sets. */
 
-#include "train/checkpoint/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 
 #include "training/forging.h"
 

@@ -1,6 +1,6 @@
 /* The labels that a checkpoint keeps. */
 
-#include "train/checkpoint/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 
 #include "training/forging.h"
 

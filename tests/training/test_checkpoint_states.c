@@ -6,7 +6,7 @@
 #include "scratch.h"
 
 #include "core/random.h"
-#include "train/checkpoint/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "train/step/trainer.h"
 
 enum { STATES = 50, MOST_STEPS = 4, KEYS_SIZE = 4096 };
@@ -142,21 +142,21 @@ static bool start_from(training *t, const char *path)
     rt_checkpoint_info_free(&info);
     ck_assert_int_eq(status.code == RT_OK || status.code == RT_CHECKPOINT, true);
     if (!status.code && start.theta)
-        rt_roformer_theta(t->state->model, t->state->model->theta_start);
+        rt_transformer_theta(t->state->model, t->state->model->theta_start);
     return !status.code;
 }
 
 /* A theta of its own, as theta.init_from gives it; below 0 if the form can hold that. */
 static void draw_theta(dice *d, training *t)
 {
-    rt_roformer *model = t->state->model;
-    const size_t count = rt_roformer_theta_count(&model->options);
+    rt_transformer *model = t->state->model;
+    const size_t count = rt_transformer_theta_count(&model->options);
     for (size_t i = 0; i < count; i++) {
         const double size = below(d, 1000) / 500.0 + 1e-4;
         const bool minus = model->options.theta.form == RT_THETA_RAW && below(d, 2);
         model->theta_start[i] = minus ? -size : size;
     }
-    rt_roformer_set_theta(model, model->theta_start);
+    rt_transformer_set_theta(model, model->theta_start);
 }
 
 /* Takes some steps; false if one was not finite, after which nothing is saved. */
@@ -212,18 +212,18 @@ static void load_and_compare(const training *t, const char *path)
                  read.state->model->parameters.values);
     expect_block(t, &read, t->state->states[0], read.state->states[0]);
     expect_block(t, &read, t->state->states[1], read.state->states[1]);
-    const rt_roformer *one = t->state->model, *other = read.state->model;
+    const rt_transformer *one = t->state->model, *other = read.state->model;
     ck_assert(!one->theta_start == !other->theta_start);
     if (one->theta_start)
         ck_assert_mem_eq(one->theta_start, other->theta_start,
-                         rt_roformer_theta_count(&one->options) * sizeof *one->theta_start);
+                         rt_transformer_theta_count(&one->options) * sizeof *one->theta_start);
     close_training(&read);
 }
 
 static bool starts_below_0(const training *t)
 {
-    const rt_roformer *model = t->state->model;
-    const size_t count = model->theta_start ? rt_roformer_theta_count(&model->options) : 0;
+    const rt_transformer *model = t->state->model;
+    const size_t count = model->theta_start ? rt_transformer_theta_count(&model->options) : 0;
     for (size_t i = 0; i < count; i++)
         if (model->theta_start[i] < 0)
             return true;

@@ -140,7 +140,7 @@ START_TEST(a_decoder_has_other_defaults_and_keeps_what_is_given)
 {
     rt_config config, again, other;
     load_sound(&config, decoders[_i], OVERRIDES("model.causal=no"));
-    const rt_roformer_options *o = &config.model;
+    const rt_transformer_options *o = &config.model;
     ck_assert(o->norm == RT_NORM_PRE && o->norm_kind == RT_NORM_RMS && o->ffn == RT_FFN_SWIGLU);
     ck_assert(o->activation == RT_SILU && !o->tie_embeddings);
     ck_assert(o->bias == RT_BIAS_YES && !o->causal && o->position.pairing == RT_INTERLEAVED);

@@ -1,6 +1,6 @@
 #include "config_loading.h"
 
-#include "train/text/number.h"
+#include "text/number.h"
 
 #include <locale.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "key_values.h"
 
 #include "core/memory.h"
-#include "models/roformer.h"
+#include "models/transformer.h"
 #include "train/config/resolve.h"
 
 #include <math.h>
@@ -60,23 +60,23 @@ static bool use(rt_config *config, const char *text, const char *override)
     return !status.code;
 }
 
-static rt_roformer *model_of(const rt_config *config)
+static rt_transformer *model_of(const rt_config *config)
 {
-    rt_roformer *model;
-    rt_roformer_options o = config->model;
+    rt_transformer *model;
+    rt_transformer_options o = config->model;
     o.vocab = 32;
-    rt_status status = rt_roformer_new(&model, &o, 1, NULL);
+    rt_status status = rt_transformer_new(&model, &o, 1, NULL);
     ck_assert_msg(!status.code, "%s", status.message);
     return model;
 }
 
-static void expect_same_theta(const rt_roformer_options *a, const rt_roformer_options *b,
+static void expect_same_theta(const rt_transformer_options *a, const rt_transformer_options *b,
                               const char *override)
 {
     static const int spans[] = {2, 31, 32, 33, 64, 100};
     double one[64], other[64];
-    const int pairs = rt_roformer_pairs(a);
-    ck_assert_int_eq(pairs, rt_roformer_pairs(b));
+    const int pairs = rt_transformer_pairs(a);
+    ck_assert_int_eq(pairs, rt_transformer_pairs(b));
     for (size_t i = 0; i < sizeof spans / sizeof *spans && pairs; i++) {
         rt_frequencies_at(one, pairs, &a->position.frequencies, spans[i]);
         rt_frequencies_at(other, pairs, &b->position.frequencies, spans[i]);
@@ -88,10 +88,10 @@ static void expect_same_theta(const rt_roformer_options *a, const rt_roformer_op
               rt_frequencies_magnitude(&b->position.frequencies));
 }
 
-static void expect_same_model(const rt_roformer *a, const rt_config *used, const char *override)
+static void expect_same_model(const rt_transformer *a, const rt_config *used, const char *override)
 {
-    rt_roformer *b = model_of(used);
-    const size_t count = a->theta_start ? rt_roformer_theta_count(&a->options) : 0;
+    rt_transformer *b = model_of(used);
+    const size_t count = a->theta_start ? rt_transformer_theta_count(&a->options) : 0;
     expect_same_theta(&a->options, &b->options, override);
     ck_assert_msg(a->parameters.block_size == b->parameters.block_size &&
                       !memcmp(a->parameters.values, b->parameters.values,
@@ -99,14 +99,14 @@ static void expect_same_model(const rt_roformer *a, const rt_config *used, const
                   "%s: other tables", override);
     ck_assert_msg(!count || !memcmp(a->theta_start, b->theta_start, count * sizeof(double)),
                   "%s: theta starts elsewhere", override);
-    ck_assert_msg(rt_roformer_capacity(&a->options) == rt_roformer_capacity(&b->options),
+    ck_assert_msg(rt_transformer_capacity(&a->options) == rt_transformer_capacity(&b->options),
                   "%s: room for %d positions, trained with %d", override,
-                  rt_roformer_capacity(&b->options), rt_roformer_capacity(&a->options));
-    rt_roformer_free(b);
+                  rt_transformer_capacity(&b->options), rt_transformer_capacity(&a->options));
+    rt_transformer_free(b);
 }
 
 /* Every value of every key that may be set; returns how many were taken. */
-static int try_all(const char *text, const rt_roformer *trained)
+static int try_all(const char *text, const rt_transformer *trained)
 {
     int taken = 0;
     for (int i = 0; rt_key_at(i); i++)
@@ -128,13 +128,13 @@ START_TEST(no_key_of_a_use_makes_another_model)
 {
     rt_config written, read;
     load_sound(&written, runs[_i], NULL);
-    rt_roformer *trained = model_of(&written);
+    rt_transformer *trained = model_of(&written);
     char *ini = rt_config_ini(&written);
     ck_assert(use(&read, ini, NULL));
     expect_same_model(trained, &read, "nothing");
     ck_assert_int_ge(try_all(ini, trained), 60);
     ck_assert_int_ge(try_all(runs[_i], trained), 60);
-    rt_roformer_free(trained);
+    rt_transformer_free(trained);
     rt_free(ini);
 }
 END_TEST
@@ -201,7 +201,7 @@ START_TEST(what_holds_has_no_zeros)
 {
     rt_config config;
     load_sound(&config, "[data]\nlength = 40\n[train]\neval_lengths = 50\n", NULL);
-    const rt_roformer_options *o = &config.model;
+    const rt_transformer_options *o = &config.model;
     ck_assert_int_eq(o->kv_heads, 4);
     ck_assert_int_eq(o->embedding_dim, 64);
     ck_assert_int_eq(o->ffn_dim, 256);

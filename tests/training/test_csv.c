@@ -3,7 +3,7 @@
 #include "scratch.h"
 #include "suite.h"
 
-#include "train/text/csv.h"
+#include "text/csv.h"
 
 #include <math.h>
 

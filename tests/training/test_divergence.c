@@ -9,7 +9,7 @@
 
 START_TEST(the_limit_is_twice_the_loss_of_a_guess)
 {
-    rt_roformer_options o = {.head = RT_HEAD_LM, .vocab = 10, .labels = 4};
+    rt_transformer_options o = {.head = RT_HEAD_LM, .vocab = 10, .labels = 4};
     ck_assert_double_eq_tol(rt_divergence_limit(&o), 4.605170185988091, 1e-12);
     o.head = RT_HEAD_SEQUENCE;
     ck_assert_double_eq_tol(rt_divergence_limit(&o), 2.772588722239781, 1e-12);

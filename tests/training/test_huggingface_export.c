@@ -1,14 +1,14 @@
 #include "suite.h"
 #include "training/hf_export.h"
 
-#include "train/huggingface/json.h"
-#include "train/huggingface/safetensors.h"
+#include "io/huggingface/json.h"
+#include "io/huggingface/safetensors.h"
 
 #include <math.h>
 
-static rt_roformer_options usual(void)
+static rt_transformer_options usual(void)
 {
-    return (rt_roformer_options){
+    return (rt_transformer_options){
         .vocab = 11,
         .layers = 2,
         .dim = 16,
@@ -19,7 +19,7 @@ static rt_roformer_options usual(void)
     };
 }
 
-static rt_status write_model(const rt_roformer *model, const rt_huggingface_export *export)
+static rt_status write_model(const rt_transformer *model, const rt_huggingface_export *export)
 {
     return rt_huggingface_write(in_scratch("out"), model, export);
 }
@@ -33,7 +33,7 @@ static bool is_written(const char *name)
 
 /* ---- what cannot be expressed ---- */
 
-static void break_rule(rt_roformer_options *o, int rule)
+static void break_rule(rt_transformer_options *o, int rule)
 {
     if (rule == 0)
         o->norm = RT_NORM_PRE;
@@ -94,12 +94,12 @@ enum { RULES = sizeof rules / sizeof *rules };
 
 START_TEST(what_transformers_cannot_express_is_refused_by_its_key)
 {
-    rt_roformer_options o = usual();
+    rt_transformer_options o = usual();
     break_rule(&o, _i);
-    rt_roformer *model = new_model(&o);
+    rt_transformer *model = new_model(&o);
     assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_CONFIG, rules[_i]);
     ck_assert(!exists(in_scratch("out")));
-    rt_roformer_free(model);
+    rt_transformer_free(model);
 }
 END_TEST
 
@@ -108,8 +108,8 @@ END_TEST
 START_TEST(a_folder_that_is_not_empty_is_kept)
 {
     char message[256];
-    rt_roformer_options o = usual();
-    rt_roformer *model = new_model(&o);
+    rt_transformer_options o = usual();
+    rt_transformer *model = new_model(&o);
     ck_assert_int_eq(mkdir(in_scratch("out"), 0777), 0);
     write_bytes(in_scratch("out/tokenizer.json"), "x", 1);
     write_bytes(in_scratch("out/notes"), "x", 1);
@@ -122,18 +122,18 @@ START_TEST(a_folder_that_is_not_empty_is_kept)
     assert_status(write_model(model, &export), RT_OK, "");
     ck_assert(is_written("config.json") && is_written("notes") && is_written("README.md"));
     ck_assert(!is_written("tokenizer.json") && !is_written("vocab.txt"));
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST
 
 START_TEST(an_empty_folder_is_taken)
 {
-    rt_roformer_options o = usual();
-    rt_roformer *model = new_model(&o);
+    rt_transformer_options o = usual();
+    rt_transformer *model = new_model(&o);
     ck_assert_int_eq(mkdir(in_scratch("out"), 0777), 0);
     assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_OK, "");
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST
@@ -141,8 +141,8 @@ END_TEST
 START_TEST(a_file_or_a_name_without_a_folder_is_refused)
 {
     char message[256];
-    rt_roformer_options o = usual();
-    rt_roformer *model = new_model(&o);
+    rt_transformer_options o = usual();
+    rt_transformer *model = new_model(&o);
     write_bytes(in_scratch("out"), "x", 1);
     snprintf(message, sizeof message, "%s/out: it is no folder", scratch);
     assert_status(write_model(model, &(rt_huggingface_export){.overwrite = true}), RT_CONFIG,
@@ -152,7 +152,7 @@ START_TEST(a_file_or_a_name_without_a_folder_is_refused)
     assert_status(rt_huggingface_write(in_scratch("no/out"), model,
                                        &(rt_huggingface_export){.length = 8}),
                   RT_IO, message);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
 }
 END_TEST
 
@@ -166,10 +166,10 @@ static void expect_word(const json_t *json, const char *key, const char *word)
 START_TEST(labels_of_any_letters_are_read_again)
 {
     static const char *const labels[] = {"a \"b\" \\", "\n\t\x01", "\xc3\xa9", "\xff-"};
-    rt_roformer_options o = usual();
+    rt_transformer_options o = usual();
     o.head = RT_HEAD_TOKEN;
     o.labels = 4;
-    rt_roformer *model = new_model(&o);
+    rt_transformer *model = new_model(&o);
     assert_status(write_model(model, &(rt_huggingface_export){.labels = labels, .length = 2000}),
                   RT_OK, "");
     rt_huggingface *there = opened_folder(in_scratch("out"));
@@ -178,21 +178,21 @@ START_TEST(labels_of_any_letters_are_read_again)
     ck_assert_str_eq(there->labels[3], "\xef\xbf\xbd-");
     ck_assert_int_eq(there->max_positions, 2000);
     rt_huggingface_close(there);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST
 
 START_TEST(the_length_of_the_training_comes_back)
 {
-    const rt_roformer_options o = usual();
-    rt_roformer *model = new_model(&o);
+    const rt_transformer_options o = usual();
+    rt_transformer *model = new_model(&o);
     assert_status(write_model(model, &(rt_huggingface_export){.length = 24}), RT_OK, "");
     rt_huggingface *there = opened_folder(in_scratch("out"));
     ck_assert_int_eq(there->length, 24);
     ck_assert_int_eq(there->max_positions, 1536);
     rt_huggingface_close(there);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST
@@ -207,11 +207,11 @@ START_TEST(the_class_follows_the_head)
                    {RT_HEAD_LM, true, "RoFormerForCausalLM"},
                    {RT_HEAD_SEQUENCE, false, "RoFormerForSequenceClassification"},
                    {RT_HEAD_TOKEN, false, "RoFormerForTokenClassification"}};
-    rt_roformer_options o = usual();
+    rt_transformer_options o = usual();
     o.head = classes[_i].head;
     o.causal = classes[_i].causal;
     o.labels = 3;
-    rt_roformer *model = new_model(&o);
+    rt_transformer *model = new_model(&o);
     assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_OK, "");
     json_t *config = read_config();
     const json_t *list = json_object_get(config, "architectures");
@@ -221,7 +221,7 @@ START_TEST(the_class_follows_the_head)
     expect_word(config, "model_type", "roformer");
     expect_word(config, "dtype", "float32");
     json_decref(config);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST
@@ -230,8 +230,8 @@ START_TEST(the_card_means_nothing_but_its_words)
 {
     static const char *const facts[] = {"<script>`x`</script> [a](b)\n# heading"};
     char card[4096];
-    rt_roformer_options o = usual();
-    rt_roformer *model = new_model(&o);
+    rt_transformer_options o = usual();
+    rt_transformer *model = new_model(&o);
     assert_status(write_model(model, &(rt_huggingface_export){.length = 8,
                                                               .title = "a\n---\n",
                                                               .facts = facts,
@@ -241,7 +241,7 @@ START_TEST(the_card_means_nothing_but_its_words)
     expect_in(card, "# a --- \n");
     expect_in(card, "- &#60;script&#62;\\`x\\`&#60;/script&#62; \\[a\\]\\(b\\) \\# heading\n");
     expect_in(card, "theta_i = 10000^(-2i/8), which is fixed.\n");
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST
@@ -249,9 +249,9 @@ END_TEST
 START_TEST(a_vocabulary_and_its_tokenizer_are_written)
 {
     char text[512];
-    rt_roformer_options o = usual();
+    rt_transformer_options o = usual();
     rt_vocabulary *v;
-    rt_roformer *model = new_model(&o);
+    rt_transformer *model = new_model(&o);
     assert_status(rt_vocabulary_of_text(&v, "text", (const unsigned char *)"bca\n", 4), RT_OK, "");
     assert_status(write_model(model, &(rt_huggingface_export){.vocabulary = v,
                                                               .lowercase = true,
@@ -266,7 +266,7 @@ START_TEST(a_vocabulary_and_its_tokenizer_are_written)
     ck_assert_str_eq(there->level, "char");
     rt_huggingface_close(there);
     rt_vocabulary_free(v);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST
@@ -276,7 +276,7 @@ END_TEST
 START_TEST(learned_theta_are_read_again)
 {
     rt_huggingface_taken taken;
-    rt_roformer_options o = usual();
+    rt_transformer_options o = usual();
     o.theta = (rt_theta_options){.learn = true,
                                  .scope = (rt_theta_scope)(_i % 3),
                                  .form = (rt_theta_form)(_i / 3 % 2),
@@ -284,7 +284,7 @@ START_TEST(learned_theta_are_read_again)
                                  .init_sigma = 1};
     o.position.fraction = _i / 6 ? 0.5 : 1;
     o.position.frequencies.base = 700;
-    rt_roformer *model = new_model(&o);
+    rt_transformer *model = new_model(&o);
     assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_OK, "");
     rt_huggingface *there = opened_folder(in_scratch("out"));
     ck_assert_str_eq(there->warnings, "");
@@ -293,18 +293,18 @@ START_TEST(learned_theta_are_read_again)
     ck_assert_int_eq(there->options.theta.form, o.theta.form);
     ck_assert(there->options.position.frequencies.base == 700);
     ck_assert(there->options.position.fraction == o.position.fraction);
-    rt_roformer *again = new_model(&there->options);
+    rt_transformer *again = new_model(&there->options);
     assert_status(rt_huggingface_load(there, again, &taken), RT_OK, "");
     ck_assert(taken.head && taken.theta);
     double a[64], b[64];
-    ck_assert_uint_le(rt_roformer_theta_count(&o), 64);
-    rt_roformer_theta(model, a);
-    rt_roformer_theta(again, b);
-    for (size_t i = 0; i < rt_roformer_theta_count(&o); i++)
+    ck_assert_uint_le(rt_transformer_theta_count(&o), 64);
+    rt_transformer_theta(model, a);
+    rt_transformer_theta(again, b);
+    for (size_t i = 0; i < rt_transformer_theta_count(&o); i++)
         ck_assert_msg(fabs(a[i] / b[i] - 1) < 1e-14, "theta %zu: %.17g, again %.17g", i, a[i],
                       b[i]);
-    rt_roformer_free(model);
-    rt_roformer_free(again);
+    rt_transformer_free(model);
+    rt_transformer_free(again);
     rt_huggingface_close(there);
     remove_out();
 }
@@ -312,9 +312,9 @@ END_TEST
 
 START_TEST(theta_that_do_not_make_the_table_are_left)
 {
-    rt_roformer_options o = usual();
+    rt_transformer_options o = usual();
     o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_LAYER};
-    rt_roformer *model = new_model(&o);
+    rt_transformer *model = new_model(&o);
     assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_OK, "");
     change_file("out/config.json", "[[1, ", "[[1.01, ");
     rt_huggingface *there = opened_folder(in_scratch("out"));
@@ -323,7 +323,7 @@ START_TEST(theta_that_do_not_make_the_table_are_left)
                      "was made of; the latter is used\n");
     ck_assert(!there->options.theta.learn && there->options.position.frequencies.base == 10000);
     rt_huggingface_close(there);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST
@@ -349,14 +349,14 @@ enum { WRONG_THETA = sizeof wrong_theta / sizeof *wrong_theta };
 START_TEST(theta_of_another_form_are_refused)
 {
     rt_huggingface *there;
-    rt_roformer_options o = usual();
+    rt_transformer_options o = usual();
     o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_LAYER};
-    rt_roformer *model = new_model(&o);
+    rt_transformer *model = new_model(&o);
     assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_OK, "");
     change_file("out/config.json", wrong_theta[_i].from, wrong_theta[_i].to);
     assert_status(rt_huggingface_open(&there, in_scratch("out")), RT_CHECKPOINT,
                   wrong_theta[_i].message);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST
@@ -366,7 +366,7 @@ END_TEST
 enum { ROWS = 2, TOKENS = 7 };
 
 /* Logits, by which all parameters count: none is left at 0 or 1. */
-static void compute(rt_roformer *model, double *logits, size_t room)
+static void compute(rt_transformer *model, double *logits, size_t room)
 {
     int32_t ids[ROWS * TOKENS], types[ROWS * TOKENS];
     rt_graph *g = rt_graph_new();
@@ -374,9 +374,9 @@ static void compute(rt_roformer *model, double *logits, size_t room)
         ids[n] = 1 + n * 3 % 10;
         types[n] = model->options.token_types > 1 ? n % 2 : 0;
     }
-    const rt_roformer_input in = {
+    const rt_transformer_input in = {
         .B = ROWS, .T = TOKENS, .ids = ids, .token_types = types, .padding_id = RT_NO_PADDING};
-    const rt_tensor *out = rt_roformer_logits(model, g, rt_roformer_encode(model, g, &in));
+    const rt_tensor *out = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &in));
     assert_status(rt_graph_status(g), RT_OK, "");
     ck_assert_uint_eq(rt_size(out), room);
     for (size_t i = 0; i < room; i++)
@@ -384,7 +384,7 @@ static void compute(rt_roformer *model, double *logits, size_t room)
     rt_graph_free(g);
 }
 
-static void shake(rt_roformer *model)
+static void shake(rt_transformer *model)
 {
     const rt_parameters *p = &model->parameters;
     for (int i = 0; i < p->count; i++)
@@ -393,7 +393,7 @@ static void shake(rt_roformer *model)
             p->list[i]->tensor.data[k] += (real)(0.3 * sin((double)i + 0.7 * (double)k));
 }
 
-static void choose(rt_roformer_options *o, int variant)
+static void choose(rt_transformer_options *o, int variant)
 {
     o->init_std = 0.3;
     o->position.pairing = variant < 4 ? RT_HALF : RT_INTERLEAVED;
@@ -421,20 +421,20 @@ START_TEST(what_is_exported_computes_the_same)
 {
     enum { COUNT = ROWS * TOKENS * 11 };
     double here[COUNT], there_too[COUNT];
-    rt_roformer_options o = usual();
+    rt_transformer_options o = usual();
     choose(&o, _i);
-    rt_roformer *model = new_model(&o);
+    rt_transformer *model = new_model(&o);
     shake(model);
     compute(model, here, COUNT);
     assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_OK, "");
     rt_huggingface *there = opened_folder(in_scratch("out"));
-    rt_roformer *again = model_of_folder(there);
+    rt_transformer *again = model_of_folder(there);
     compute(again, there_too, COUNT);
     for (int i = 0; i < COUNT; i++)
         ck_assert_msg(fabs(here[i] - there_too[i]) <= 2e-5, "logit %d: %.9g, again %.9g", i,
                       here[i], there_too[i]);
-    rt_roformer_free(model);
-    rt_roformer_free(again);
+    rt_transformer_free(model);
+    rt_transformer_free(again);
     rt_huggingface_close(there);
     remove_out();
 }
@@ -445,9 +445,9 @@ START_TEST(an_untied_decoder_has_its_bias)
 {
     double one[11], other[11];
     rt_safetensors *file;
-    rt_roformer_options o = usual();
+    rt_transformer_options o = usual();
     o.tie_embeddings = false;
-    rt_roformer *model = new_model(&o);
+    rt_transformer *model = new_model(&o);
     shake(model);
     assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_OK, "");
     assert_status(rt_safetensors_open(&file, in_scratch("out/model.safetensors")), RT_OK, "");
@@ -459,7 +459,7 @@ START_TEST(an_untied_decoder_has_its_bias)
     for (int i = 0; i < 11; i++)
         ck_assert(one[i] == other[i] && one[i] == (double)(float)model->decoder.bias->data[i]);
     rt_safetensors_close(file);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST
@@ -469,12 +469,12 @@ END_TEST
 START_TEST(every_allocation_can_fail)
 {
     static const char *const labels[] = {"a", "b"}, *const facts[] = {"loss: 1"};
-    rt_roformer_options o = usual();
+    rt_transformer_options o = usual();
     o.head = RT_HEAD_SEQUENCE;
     o.labels = 2;
     o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_HEAD};
     rt_vocabulary *v;
-    rt_roformer *model = new_model(&o);
+    rt_transformer *model = new_model(&o);
     assert_status(rt_vocabulary_of_text(&v, "text", (const unsigned char *)"abc", 3), RT_OK, "");
     const rt_huggingface_export export = {.vocabulary = v,
                                           .labels = labels,
@@ -493,17 +493,17 @@ START_TEST(every_allocation_can_fail)
     }
     ck_assert_uint_gt(n, 10);
     rt_vocabulary_free(v);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST
 
 static rt_status write_usual(void)
 {
-    rt_roformer_options o = usual();
-    rt_roformer *model = new_model(&o);
+    rt_transformer_options o = usual();
+    rt_transformer *model = new_model(&o);
     rt_status status = write_model(model, &(rt_huggingface_export){.length = 8});
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     return status;
 }
 
@@ -517,13 +517,13 @@ END_TEST
 
 START_TEST(a_number_that_no_float_holds_is_not_written)
 {
-    rt_roformer_options o = usual();
-    rt_roformer *model = new_model(&o);
+    rt_transformer_options o = usual();
+    rt_transformer *model = new_model(&o);
     model->words->data[5] = (real)INFINITY;
     assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_NONFINITE,
                   "model.safetensors: roformer.embeddings.word_embeddings.weight has a number that "
                   "is not finite as a float");
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST

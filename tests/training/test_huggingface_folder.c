@@ -1,7 +1,7 @@
 #include "suite.h"
 #include "training/hf_folder.h"
 
-#include "train/huggingface/safetensors.h"
+#include "io/huggingface/safetensors.h"
 
 #include <math.h>
 
@@ -98,7 +98,7 @@ START_TEST(what_is_absent_is_as_transformers_has_it)
                          "\"layer_norm_eps\"", "\"l\""),
                  NULL);
     rt_huggingface *there = opened_folder(scratch);
-    rt_roformer_free(model_of_folder(there));
+    rt_transformer_free(model_of_folder(there));
     ck_assert_int_eq(there->options.embedding_dim, 24);
     ck_assert_int_eq(there->options.activation, RT_GELU);
     ck_assert_int_eq(there->padding_id, RT_NO_PADDING);
@@ -174,11 +174,11 @@ START_TEST(a_tied_decoder_that_differs_is_used_and_said)
     expect_in(there->warnings, "cls.predictions.decoder.bias is not cls.predictions.bias");
     ck_assert(!there->options.tie_embeddings);
     ck_assert_str_eq(untied->warnings, "");
-    rt_roformer *a = model_of_folder(there), *b = model_of_folder(untied);
+    rt_transformer *a = model_of_folder(there), *b = model_of_folder(untied);
     ck_assert(!memcmp(a->parameters.values, b->parameters.values,
                       a->parameters.block_size * sizeof(real)));
-    rt_roformer_free(a);
-    rt_roformer_free(b);
+    rt_transformer_free(a);
+    rt_transformer_free(b);
     rt_huggingface_close(there);
     rt_huggingface_close(untied);
 }
@@ -265,11 +265,11 @@ START_TEST(a_model_in_several_files_is_the_same)
     ck_assert(rt_is_huggingface(scratch));
     rt_huggingface *there = opened_folder(scratch);
     rt_huggingface *whole = opened_folder(HF_FIXTURES "/masked_lm/hf");
-    rt_roformer *a = model_of_folder(there), *b = model_of_folder(whole);
+    rt_transformer *a = model_of_folder(there), *b = model_of_folder(whole);
     ck_assert(!memcmp(a->parameters.values, b->parameters.values,
                       a->parameters.block_size * sizeof(real)));
-    rt_roformer_free(a);
-    rt_roformer_free(b);
+    rt_transformer_free(a);
+    rt_transformer_free(b);
     rt_huggingface_close(there);
     rt_huggingface_close(whole);
 }
@@ -354,10 +354,10 @@ END_TEST
 
 /* ---- other models ---- */
 
-static rt_roformer *other_model(const rt_roformer_options *options)
+static rt_transformer *other_model(const rt_transformer_options *options)
 {
-    rt_roformer *model;
-    assert_status(rt_roformer_new(&model, options, 5, NULL), RT_OK, "");
+    rt_transformer *model;
+    assert_status(rt_transformer_new(&model, options, 5, NULL), RT_OK, "");
     return model;
 }
 
@@ -365,10 +365,10 @@ START_TEST(another_head_keeps_its_start)
 {
     rt_huggingface_taken taken;
     rt_huggingface *there = opened_folder(HF_FIXTURES "/masked_lm/hf");
-    rt_roformer_options o = there->options;
+    rt_transformer_options o = there->options;
     o.head = RT_HEAD_TOKEN;
     o.labels = 3;
-    rt_roformer *model = other_model(&o), *start = other_model(&o);
+    rt_transformer *model = other_model(&o), *start = other_model(&o);
     assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
     ck_assert(!taken.head && taken.theta);
     const rt_parameter *a = rt_parameters_find(&model->parameters, "classifier.weight");
@@ -377,8 +377,8 @@ START_TEST(another_head_keeps_its_start)
     a = rt_parameters_find(&model->parameters, "roformer.embeddings.word_embeddings.weight");
     ck_assert(memcmp(a->tensor.data, start->parameters.values + a->offset,
                      rt_size(&a->tensor) * sizeof(real)));
-    rt_roformer_free(model);
-    rt_roformer_free(start);
+    rt_transformer_free(model);
+    rt_transformer_free(start);
     rt_huggingface_close(there);
 }
 END_TEST
@@ -389,22 +389,22 @@ START_TEST(theta_of_a_folder_goes_to_every_layer_and_head)
     rt_huggingface_taken taken;
     rt_huggingface *there = opened_folder(HF_FIXTURES "/masked_lm_theta/hf");
     ck_assert(there->options.theta.learn);
-    rt_roformer_options o = there->options;
+    rt_transformer_options o = there->options;
     o.theta.scope = RT_THETA_HEAD;
     o.theta.form = forms[_i];
-    rt_roformer *model = other_model(&o);
+    rt_transformer *model = other_model(&o);
     assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
     ck_assert(taken.head && taken.theta);
     double theta[2 * 3 * 4];
-    rt_roformer_theta(model, theta);
+    rt_transformer_theta(model, theta);
     for (int n = 0; n < 24; n++)
         ck_assert(fabs(theta[n] / there->theta[n % 4] - 1) < 1e-6);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     o.theta.learn = false;
     model = other_model(&o);
     assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
     ck_assert(taken.head && !taken.theta);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     rt_huggingface_close(there);
 }
 END_TEST
@@ -430,15 +430,15 @@ START_TEST(theta_that_have_no_logarithm_are_raw)
     rt_huggingface *there = opened_folder(scratch);
     ck_assert(there->options.theta.learn);
     ck_assert_int_eq(there->options.theta.form, _i < 2 ? RT_THETA_RAW : RT_THETA_LOG);
-    rt_roformer *model = other_model(&there->options);
+    rt_transformer *model = other_model(&there->options);
     assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
     ck_assert(taken.theta);
-    ck_assert_uint_eq(rt_roformer_theta_count(&there->options), PAIRS);
-    rt_roformer_theta(model, read);
+    ck_assert_uint_eq(rt_transformer_theta_count(&there->options), PAIRS);
+    rt_transformer_theta(model, read);
     for (int i = 0; i < PAIRS; i++)
         ck_assert_msg(fabs(read[i] - theta[i]) <= 1e-6 * fabs(theta[i]) + 1e-9,
                       "theta %d is %.9g instead of %.9g", i, read[i], theta[i]);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     rt_huggingface_close(there);
 }
 END_TEST
@@ -447,12 +447,12 @@ START_TEST(another_base_is_not_the_folders_theta)
 {
     rt_huggingface_taken taken;
     rt_huggingface *there = opened_folder(HF_FIXTURES "/masked_lm/hf");
-    rt_roformer_options o = there->options;
+    rt_transformer_options o = there->options;
     o.position.frequencies.base = 500;
-    rt_roformer *model = other_model(&o);
+    rt_transformer *model = other_model(&o);
     assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
     ck_assert(taken.head && !taken.theta);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     rt_huggingface_close(there);
 }
 END_TEST
@@ -462,7 +462,7 @@ START_TEST(what_does_not_fit_a_model_changes_nothing)
     rt_huggingface_taken taken;
     rt_huggingface *there =
         opened_folder(_i == 3 ? HF_FIXTURES "/masked_lm_untied/hf" : HF_FIXTURES "/masked_lm/hf");
-    rt_roformer_options o = there->options;
+    rt_transformer_options o = there->options;
     const char *message = "config.json: num_attention_heads is 3, this model has 6";
     if (_i == 0)
         o.heads = 6;
@@ -481,12 +481,12 @@ START_TEST(what_does_not_fit_a_model_changes_nothing)
         message = "config.json: its decoder is not tied to its embeddings; this model has "
                   "model.tie_embeddings = yes";
     }
-    rt_roformer *model = other_model(&o), *start = other_model(&o);
+    rt_transformer *model = other_model(&o), *start = other_model(&o);
     assert_status(rt_huggingface_load(there, model, &taken), RT_CHECKPOINT, message);
     ck_assert(!memcmp(model->parameters.values, start->parameters.values,
                       model->parameters.block_size * sizeof(real)));
-    rt_roformer_free(model);
-    rt_roformer_free(start);
+    rt_transformer_free(model);
+    rt_transformer_free(start);
     rt_huggingface_close(there);
 }
 END_TEST
@@ -499,7 +499,7 @@ START_TEST(every_allocation_can_fail)
     copy_fixture(names[_i], NULL, NULL);
     while (code && n < 10000) {
         rt_huggingface *there;
-        rt_roformer *model = NULL;
+        rt_transformer *model = NULL;
         rt_memory_fail_at(++n);
         code = rt_huggingface_open(&there, scratch).code;
         if (!code)
@@ -511,7 +511,7 @@ START_TEST(every_allocation_can_fail)
         ck_assert_msg(code == RT_OK || code == RT_MEMORY, "code %d at request %zu", (int)code, n);
         ck_assert((code == RT_OK) == (model != NULL && ini != NULL));
         rt_free(ini);
-        rt_roformer_free(model);
+        rt_transformer_free(model);
         rt_huggingface_close(there);
     }
     ck_assert_uint_gt(n, 50);

@@ -3,7 +3,7 @@
 #include "suite.h"
 #include "training/hf_folder.h"
 
-#include "train/huggingface/imported.h"
+#include "io/huggingface/imported.h"
 
 #include <math.h>
 
@@ -32,20 +32,20 @@ static void expect_not_opened(const char *message)
 }
 
 /* A model of these options, drawn from another seed than the import's own. */
-static rt_roformer *drawn(const rt_roformer_options *options)
+static rt_transformer *drawn(const rt_transformer_options *options)
 {
-    rt_roformer *model;
-    assert_status(rt_roformer_new(&model, options, 77, NULL), RT_OK, "");
+    rt_transformer *model;
+    assert_status(rt_transformer_new(&model, options, 77, NULL), RT_OK, "");
     return model;
 }
 
 /* The last logits of a few ids. */
-static void find_logits(rt_roformer *model, double logits[LABELS])
+static void find_logits(rt_transformer *model, double logits[LABELS])
 {
     static const int32_t ids[TIME] = {2, 9, 17, 31, 8, 40, 3};
-    const rt_roformer_input in = {.B = 1, .T = TIME, .ids = ids, .padding_id = RT_NO_PADDING};
+    const rt_transformer_input in = {.B = 1, .T = TIME, .ids = ids, .padding_id = RT_NO_PADDING};
     rt_graph *g = rt_graph_new();
-    rt_tensor *t = rt_roformer_logits(model, g, rt_roformer_encode(model, g, &in));
+    rt_tensor *t = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &in));
     assert_status(rt_graph_status(g), RT_OK, "");
     for (int i = 0; i < LABELS; i++)
         logits[i] = (double)t->data[rt_size(t) - LABELS + (size_t)i];
@@ -62,9 +62,9 @@ START_TEST(a_class_keeps_its_name_and_its_logit)
     rt_huggingface_taken taken;
     copy_fixture(fixtures[_i], NAMES, NULL);
     rt_huggingface *there = opened_folder(scratch);
-    rt_roformer *as_it_is = model_of_folder(there);
+    rt_transformer *as_it_is = model_of_folder(there);
     rt_imported *m = opened();
-    rt_roformer *model = drawn(&m->there->options);
+    rt_transformer *model = drawn(&m->there->options);
     assert_status(rt_imported_load(m, model, true, &taken), RT_OK, "");
     ck_assert(taken.head);
     find_logits(as_it_is, expected);
@@ -80,8 +80,8 @@ START_TEST(a_class_keeps_its_name_and_its_logit)
     }
     ck_assert_str_eq(m->labels->names[0], "east");
     ck_assert_str_eq(m->labels->names[3], "\xc3\xa9st");
-    rt_roformer_free(model);
-    rt_roformer_free(as_it_is);
+    rt_transformer_free(model);
+    rt_transformer_free(as_it_is);
     rt_imported_close(m);
     rt_huggingface_close(there);
 }
@@ -110,21 +110,21 @@ START_TEST(a_head_that_is_not_wanted_stays_as_it_is)
     rt_huggingface_taken taken;
     copy_fixture(fixtures[_i], NULL, NULL);
     rt_imported *m = opened();
-    rt_roformer *model = drawn(&m->there->options), *start = drawn(&m->there->options);
-    rt_roformer *whole = drawn(&m->there->options);
+    rt_transformer *model = drawn(&m->there->options), *start = drawn(&m->there->options);
+    rt_transformer *whole = drawn(&m->there->options);
     assert_status(rt_imported_load(m, model, false, &taken), RT_OK, "");
     ck_assert(!taken.head);
     assert_status(rt_imported_load(m, whole, true, &taken), RT_OK, "");
     for (int i = 0; i < model->parameters.count; i++) {
         const rt_parameter *p = model->parameters.list[i];
-        const rt_roformer *expected = strncmp(p->name, "classifier.", 11) ? whole : start;
+        const rt_transformer *expected = strncmp(p->name, "classifier.", 11) ? whole : start;
         ck_assert_msg(!memcmp(p->tensor.data, expected->parameters.values + p->offset,
                               rt_size(&p->tensor) * sizeof(real)),
                       "%s", p->name);
     }
-    rt_roformer_free(model);
-    rt_roformer_free(start);
-    rt_roformer_free(whole);
+    rt_transformer_free(model);
+    rt_transformer_free(start);
+    rt_transformer_free(whole);
     rt_imported_close(m);
 }
 END_TEST
@@ -186,7 +186,7 @@ START_TEST(a_key_that_changes_what_is_computed_is_named)
 {
     copy_fixture("masked_lm", NULL, NULL);
     rt_imported *m = opened();
-    rt_roformer_options o = m->there->options;
+    rt_transformer_options o = m->there->options;
     ck_assert_ptr_null(rt_imported_difference(m, &o, true));
     o.dropout = 0.3;
     o.position.frequencies.base = 500;
@@ -217,7 +217,7 @@ START_TEST(every_allocation_can_fail)
     copy_fixture("sequence", NAMES, NULL);
     copy_changed("masked_lm", "vocab.txt", NULL);
     rt_imported *m = opened();
-    rt_roformer *model = drawn(&m->there->options);
+    rt_transformer *model = drawn(&m->there->options);
     rt_imported_close(m);
     while (code && n < 10000) {
         rt_huggingface_taken taken;
@@ -230,7 +230,7 @@ START_TEST(every_allocation_can_fail)
         rt_imported_close(m);
     }
     ck_assert_uint_gt(n, 50);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
 }
 END_TEST
 

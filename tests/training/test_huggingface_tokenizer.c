@@ -4,9 +4,9 @@
 #include "suite.h"
 #include "training/scratch.h"
 
-#include "data/vocabulary.h"
-#include "train/huggingface/tokenizer.h"
-#include "train/huggingface/tokenizer_bpe.h"
+#include "data/tokenizers/vocabulary.h"
+#include "io/huggingface/tokenizer.h"
+#include "io/huggingface/tokenizer_bpe.h"
 
 /* Its pieces are not in the order of their ids. */
 static const char pieces[] =

@@ -1,4 +1,4 @@
-#include "train/checkpoint/image.h"
+#include "io/checkpoint/image.h"
 
 #include "suite.h"
 #include "training/example.h"

@@ -3,6 +3,7 @@
 #include "config_loading.h"
 
 #include "scratch.h"
+#include "io/model_options.h"
 #include "train/step/batch_loss.h"
 #include "train/step/trainer.h"
 
@@ -72,17 +73,17 @@ static void free_training(training *t)
 START_TEST(the_data_chooses_head_and_token_types)
 {
     training *t = new_labelled(false, false, "run.seed=1");
-    rt_roformer_options o = rt_model_options(&t->config, t->data);
+    rt_transformer_options o = rt_model_options(&t->config.model, t->data);
     ck_assert_int_eq(o.head, RT_HEAD_SEQUENCE);
     ck_assert_int_eq(o.labels, 3);
     ck_assert_int_eq(o.token_types, 0);
     free_training(t);
     t = new_labelled(true, false, "run.seed=1");
-    o = rt_model_options(&t->config, t->data);
+    o = rt_model_options(&t->config.model, t->data);
     ck_assert_int_eq(o.token_types, 2);
     free_training(t);
     t = new_labelled(false, true, "run.seed=1");
-    o = rt_model_options(&t->config, t->data);
+    o = rt_model_options(&t->config.model, t->data);
     ck_assert_int_eq(o.head, RT_HEAD_TOKEN);
     ck_assert_int_eq(o.labels, 3);
     free_training(t);
@@ -166,7 +167,7 @@ END_TEST
 START_TEST(the_loss_of_a_step_is_that_of_its_rows_alone)
 {
     training *t = new_labelled(_i == 1, _i == 2, "train.shards=4");
-    rt_roformer *model = rt_trainer_state(t->trainer)->model;
+    rt_transformer *model = rt_trainer_state(t->trainer)->model;
     rt_graph *g = rt_graph_new();
     rt_labelled_batch one;
     rt_step_result result;
@@ -221,7 +222,7 @@ END_TEST
 START_TEST(an_evaluation_counts_every_row_once)
 {
     training *t = new_labelled(_i == 1, _i == 2, "train.shards=2");
-    rt_roformer *model = rt_trainer_state(t->trainer)->model;
+    rt_transformer *model = rt_trainer_state(t->trainer)->model;
     rt_graph *g = rt_graph_new();
     rt_labelled_batch one;
     rt_evaluation e;

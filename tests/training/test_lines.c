@@ -2,7 +2,7 @@
 
 #include "suite.h"
 
-#include "train/text/lines.h"
+#include "text/lines.h"
 
 #include <unistd.h>
 

@@ -3,13 +3,13 @@
 #include "suite.h"
 #include "training/hf_export.h"
 
-#include "train/huggingface/json.h"
+#include "io/huggingface/json.h"
 
 #include <math.h>
 
-static rt_roformer_options usual(void)
+static rt_transformer_options usual(void)
 {
-    return (rt_roformer_options){
+    return (rt_transformer_options){
         .kind = RT_KIND_DECODER,
         .vocab = 11,
         .layers = 2,
@@ -27,7 +27,7 @@ static rt_roformer_options usual(void)
     };
 }
 
-static rt_status write_model(const rt_roformer *model)
+static rt_status write_model(const rt_transformer *model)
 {
     return rt_huggingface_write(in_scratch("out"), model,
                                 &(rt_huggingface_export){.length = 8, .overwrite = true});
@@ -35,7 +35,7 @@ static rt_status write_model(const rt_roformer *model)
 
 /* ---- what cannot be expressed ---- */
 
-static void break_rule(rt_roformer_options *o, int rule)
+static void break_rule(rt_transformer_options *o, int rule)
 {
     switch (rule) {
     case 0:
@@ -118,12 +118,12 @@ enum { RULES = sizeof rules / sizeof *rules };
 
 START_TEST(what_transformers_cannot_express_is_refused_by_its_key)
 {
-    rt_roformer_options o = usual();
+    rt_transformer_options o = usual();
     break_rule(&o, _i);
-    rt_roformer *model = new_model(&o);
+    rt_transformer *model = new_model(&o);
     assert_status(write_model(model), RT_CONFIG, rules[_i]);
     ck_assert(!exists(in_scratch("out")));
-    rt_roformer_free(model);
+    rt_transformer_free(model);
 }
 END_TEST
 
@@ -132,7 +132,7 @@ END_TEST
 enum { ROWS = 2, TOKENS = 9, COUNT = ROWS * TOKENS * 11 };
 
 /* Biases and norms, too, are to be told apart. */
-static void shake(rt_roformer *model)
+static void shake(rt_transformer *model)
 {
     const rt_parameters *p = &model->parameters;
     for (int i = 0; i < p->count; i++)
@@ -141,14 +141,14 @@ static void shake(rt_roformer *model)
             p->list[i]->tensor.data[k] += (real)(0.3 * sin((double)i + 0.7 * (double)k));
 }
 
-static void compute(rt_roformer *model, double logits[COUNT])
+static void compute(rt_transformer *model, double logits[COUNT])
 {
     int32_t ids[ROWS * TOKENS];
     rt_graph *g = rt_graph_new();
     for (int n = 0; n < ROWS * TOKENS; n++)
         ids[n] = 1 + n * 3 % 10;
-    const rt_roformer_input in = {.B = ROWS, .T = TOKENS, .ids = ids, .padding_id = RT_NO_PADDING};
-    const rt_tensor *out = rt_roformer_logits(model, g, rt_roformer_encode(model, g, &in));
+    const rt_transformer_input in = {.B = ROWS, .T = TOKENS, .ids = ids, .padding_id = RT_NO_PADDING};
+    const rt_tensor *out = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &in));
     assert_status(rt_graph_status(g), RT_OK, "");
     ck_assert_uint_eq(rt_size(out), COUNT);
     for (size_t i = 0; i < COUNT; i++)
@@ -157,7 +157,7 @@ static void compute(rt_roformer *model, double logits[COUNT])
 }
 
 /* What is written is float, so the model's values are first made ones that a float holds. */
-static void round_values(rt_roformer *model)
+static void round_values(rt_transformer *model)
 {
     const rt_parameters *p = &model->parameters;
     for (int i = 0; i < p->count; i++)
@@ -166,15 +166,15 @@ static void round_values(rt_roformer *model)
                 p->list[i]->tensor.data[k] = (real)(float)p->list[i]->tensor.data[k];
 }
 
-static rt_roformer *shaken_model(const rt_roformer_options *o)
+static rt_transformer *shaken_model(const rt_transformer_options *o)
 {
-    rt_roformer *model = new_model(o);
+    rt_transformer *model = new_model(o);
     shake(model);
     round_values(model);
     return model;
 }
 
-static void choose(rt_roformer_options *o, int variant)
+static void choose(rt_transformer_options *o, int variant)
 {
     rt_position_options *p = &o->position;
     rt_frequency_options *f = &p->frequencies;
@@ -201,23 +201,23 @@ enum { VARIANTS = 16 };
 START_TEST(what_is_exported_computes_the_same)
 {
     double here[COUNT], again[COUNT];
-    rt_roformer_options o = usual();
+    rt_transformer_options o = usual();
     choose(&o, _i);
-    rt_roformer *model = shaken_model(&o);
+    rt_transformer *model = shaken_model(&o);
     compute(model, here);
     assert_status(write_model(model), RT_OK, "");
     rt_huggingface *there = opened_folder(in_scratch("out"));
     ck_assert_str_eq(there->warnings, "");
     ck_assert_str_eq(there->architecture, o.window ? "MistralForCausalLM" : "LlamaForCausalLM");
     ck_assert(!there->options.theta.learn);
-    rt_roformer *read = model_of_folder(there);
+    rt_transformer *read = model_of_folder(there);
     compute(read, again);
     const double tolerance = sizeof(real) == sizeof(double) ? 1e-11 : 2e-5;
     for (int i = 0; i < COUNT; i++)
         ck_assert_msg(fabs(here[i] - again[i]) <= tolerance, "logit %d: %.9g, again %.9g", i,
                       here[i], again[i]);
-    rt_roformer_free(model);
-    rt_roformer_free(read);
+    rt_transformer_free(model);
+    rt_transformer_free(read);
     rt_huggingface_close(there);
     remove_out();
 }
@@ -225,9 +225,9 @@ END_TEST
 
 /* ---- learned theta ---- */
 
-static rt_roformer_options learning(int scope, rt_theta_form form)
+static rt_transformer_options learning(int scope, rt_theta_form form)
 {
-    rt_roformer_options o = usual();
+    rt_transformer_options o = usual();
     o.theta = (rt_theta_options){.learn = true,
                                  .scope = (rt_theta_scope)scope,
                                  .form = form,
@@ -241,7 +241,7 @@ START_TEST(learned_theta_are_read_again)
 {
     rt_huggingface_taken taken;
     double here[COUNT], again[COUNT], a[32], b[32];
-    rt_roformer_options o = learning(_i % 3, (rt_theta_form)(_i / 3 % 2));
+    rt_transformer_options o = learning(_i % 3, (rt_theta_form)(_i / 3 % 2));
     o.position.fraction = _i / 6 % 2 ? 0.5 : 1;
     if (_i >= 18) /* with scope head, a theta for each head of keys */
         o.kv_heads = 2;
@@ -250,22 +250,22 @@ START_TEST(learned_theta_are_read_again)
         o.position.frequencies.scale = 4;
         o.position.frequencies.original_len = 6;
     }
-    const size_t count = rt_roformer_theta_count(&o);
-    rt_roformer *model = shaken_model(&o);
+    const size_t count = rt_transformer_theta_count(&o);
+    rt_transformer *model = shaken_model(&o);
     compute(model, here);
     assert_status(write_model(model), RT_OK, "");
     rt_huggingface *there = opened_folder(in_scratch("out"));
-    const rt_roformer_options *read = &there->options;
+    const rt_transformer_options *read = &there->options;
     ck_assert_str_eq(there->warnings, "");
     ck_assert(read->theta.learn && read->position.frequencies.base == 700);
     ck_assert_int_eq(read->theta.scope, o.theta.scope);
     ck_assert_int_eq(read->theta.form, o.theta.form);
     ck_assert(read->position.fraction == o.position.fraction);
-    rt_roformer *copy = new_model(read);
+    rt_transformer *copy = new_model(read);
     assert_status(rt_huggingface_load(there, copy, &taken), RT_OK, "");
     ck_assert(taken.head && taken.theta && count <= 32);
-    rt_roformer_theta(model, a);
-    rt_roformer_theta(copy, b);
+    rt_transformer_theta(model, a);
+    rt_transformer_theta(copy, b);
     for (size_t i = 0; i < count; i++)
         ck_assert_msg(fabs(a[i] / b[i] - 1) < 1e-14, "theta %zu: %.17g, again %.17g", i, a[i],
                       b[i]);
@@ -278,8 +278,8 @@ START_TEST(learned_theta_are_read_again)
     compute(copy, again);
     for (int i = 0; i < COUNT; i++)
         ck_assert(fabs(here[i] - again[i]) <= 1e-11);
-    rt_roformer_free(model);
-    rt_roformer_free(copy);
+    rt_transformer_free(model);
+    rt_transformer_free(copy);
     rt_huggingface_close(there);
     remove_out();
 }
@@ -289,9 +289,9 @@ END_TEST
 START_TEST(rope_parameters_have_a_learned_theta)
 {
     static const double own[] = {1.5, -0.25, 0, 1e-4};
-    rt_roformer_options o = learning(RT_THETA_MODEL, RT_THETA_RAW);
-    rt_roformer *model = new_model(&o);
-    rt_roformer_set_theta(model, own);
+    rt_transformer_options o = learning(RT_THETA_MODEL, RT_THETA_RAW);
+    rt_transformer *model = new_model(&o);
+    rt_transformer_set_theta(model, own);
     assert_status(write_model(model), RT_OK, "");
     json_t *config = read_config();
     const json_t *rope = json_object_get(config, "rope_parameters");
@@ -310,16 +310,16 @@ START_TEST(rope_parameters_have_a_learned_theta)
     ck_assert_str_eq(there->warnings, "");
     ck_assert(there->options.theta.learn && there->theta[2] == 0);
     rt_huggingface_close(there);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST
 
 START_TEST(theta_that_do_not_make_the_parameters_are_left)
 {
-    rt_roformer_options o = learning(RT_THETA_LAYER, RT_THETA_LOG);
+    rt_transformer_options o = learning(RT_THETA_LAYER, RT_THETA_LOG);
     o.theta.init = RT_THETA_FREQUENCIES;
-    rt_roformer *model = new_model(&o);
+    rt_transformer *model = new_model(&o);
     assert_status(write_model(model), RT_OK, "");
     change_file("out/config.json", "[[1, ", "[[1.01, ");
     rt_huggingface *there = opened_folder(in_scratch("out"));
@@ -328,7 +328,7 @@ START_TEST(theta_that_do_not_make_the_parameters_are_left)
     ck_assert(!there->options.theta.learn);
     ck_assert_int_eq(there->options.position.frequencies.scaling, RT_SCALING_LONGROPE);
     rt_huggingface_close(there);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST
@@ -347,33 +347,33 @@ START_TEST(the_positions_are_those_that_a_scaling_asks_for)
         {RT_SCALING_LLAMA3, 2, 77, 1536},   {RT_SCALING_LLAMA3, 2, 1536, 1537},
         {RT_SCALING_YARN, 1e6, 1000, 1000},
     };
-    rt_roformer_options o = usual();
+    rt_transformer_options o = usual();
     o.position.frequencies.scaling = cases[_i].scaling;
     o.position.frequencies.scale = cases[_i].scale;
     o.position.frequencies.original_len = cases[_i].original;
-    rt_roformer *model = new_model(&o);
+    rt_transformer *model = new_model(&o);
     assert_status(write_model(model), RT_OK, "");
     rt_huggingface *there = opened_folder(in_scratch("out"));
     ck_assert_int_eq(there->max_positions, cases[_i].positions);
     ck_assert_int_eq(there->length, 8);
     rt_huggingface_close(there);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST
 
 START_TEST(the_base_of_ntk_is_written)
 {
-    rt_roformer_options o = usual();
+    rt_transformer_options o = usual();
     o.position.frequencies.scaling = RT_SCALING_NTK;
     o.position.frequencies.scale = 8;
-    rt_roformer *model = new_model(&o);
+    rt_transformer *model = new_model(&o);
     assert_status(write_model(model), RT_OK, "");
     rt_huggingface *there = opened_folder(in_scratch("out"));
     ck_assert_int_eq(there->options.position.frequencies.scaling, RT_SCALING_NONE);
     ck_assert(fabs(there->options.position.frequencies.base / 160000 - 1) < 1e-14);
     rt_huggingface_close(there);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST
@@ -381,8 +381,8 @@ END_TEST
 START_TEST(ids_have_a_meaning_if_there_is_a_vocabulary)
 {
     rt_vocabulary *v;
-    rt_roformer_options o = usual();
-    rt_roformer *model = new_model(&o);
+    rt_transformer_options o = usual();
+    rt_transformer *model = new_model(&o);
     assert_status(rt_vocabulary_of_text(&v, "text", (const unsigned char *)"bca\n", 4), RT_OK, "");
     rt_huggingface_export export = {.vocabulary = v, .length = 8, .overwrite = true};
     assert_status(rt_huggingface_write(in_scratch("out"), model, &export), RT_OK, "");
@@ -411,7 +411,7 @@ START_TEST(ids_have_a_meaning_if_there_is_a_vocabulary)
     ck_assert(json_is_null(json_object_get(config, "pad_token_id")));
     json_decref(config);
     rt_vocabulary_free(v);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST
@@ -427,14 +427,14 @@ START_TEST(the_card_says_how_it_turns)
         "every head of keys has learned for itself. ",
     };
     char card[8192];
-    rt_roformer_options o = _i > 1 ? learning(_i < 5 ? _i - 2 : 2, RT_THETA_LOG) : usual();
+    rt_transformer_options o = _i > 1 ? learning(_i < 5 ? _i - 2 : 2, RT_THETA_LOG) : usual();
     o.kv_heads = _i == 5 ? 1 : 4;
     if (_i == 1) {
         o.position.frequencies.scaling = RT_SCALING_LINEAR;
         o.position.frequencies.scale = 2;
     }
     o.window = _i == 0 ? 3 : 0;
-    rt_roformer *model = new_model(&o);
+    rt_transformer *model = new_model(&o);
     assert_status(write_model(model), RT_OK, "");
     read_into(card, sizeof card, "out/README.md");
     expect_in(card, _i == 0 ? "\n- mistral\n" : "\n- llama\n");
@@ -442,15 +442,15 @@ START_TEST(the_card_says_how_it_turns)
     expect_in(card, sentences[_i]);
     ck_assert((strstr(card, "self_attn.q_proj.register_forward_hook(rotate)") != NULL) ==
               (_i >= 3));
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST
 
 START_TEST(every_allocation_can_fail)
 {
-    rt_roformer_options o = learning(RT_THETA_HEAD, RT_THETA_LOG);
-    rt_roformer *model = new_model(&o);
+    rt_transformer_options o = learning(RT_THETA_HEAD, RT_THETA_LOG);
+    rt_transformer *model = new_model(&o);
     rt_code code = RT_MEMORY;
     size_t n = 0;
     while (code && n < 10000) {
@@ -461,7 +461,7 @@ START_TEST(every_allocation_can_fail)
         ck_assert(exists(in_scratch("out/config.json")) == (code == RT_OK));
     }
     ck_assert_uint_gt(n, 10);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     remove_out();
 }
 END_TEST

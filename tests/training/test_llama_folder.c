@@ -3,8 +3,8 @@
 #include "suite.h"
 #include "training/hf_folder.h"
 
-#include "train/huggingface/imported.h"
-#include "train/huggingface/safetensors.h"
+#include "io/huggingface/imported.h"
+#include "io/huggingface/safetensors.h"
 
 #include <math.h>
 
@@ -173,7 +173,7 @@ static rt_huggingface *opened_llama(const char *name, const char *const *changes
 {
     copy_fixture(name, changes, NULL);
     rt_huggingface *there = opened_folder(scratch);
-    rt_roformer_free(model_of_folder(there));
+    rt_transformer_free(model_of_folder(there));
     return there;
 }
 
@@ -187,7 +187,7 @@ START_TEST(what_is_absent_is_as_transformers_has_it)
                              "\"attention_bias\"", "\"b\"", "\"mlp_bias\"", "\"l\"",
                              "\"attention_dropout\"", "\"a\"", "\"pad_token_id\"", "\"i\"",
                              "\"initializer_range\"", "\"s\""));
-    const rt_roformer_options *o = &there->options;
+    const rt_transformer_options *o = &there->options;
     ck_assert_int_eq(o->kv_heads, 4);
     ck_assert_int_eq(o->ffn, RT_FFN_SWIGLU);
     ck_assert_int_eq(o->bias, RT_BIAS_NO);
@@ -220,7 +220,7 @@ START_TEST(the_keys_of_a_folder_are_those_of_the_model)
                              "\"initializer_range\": 0.02", "\"initializer_range\": 0.5",
                              "\"pretraining_tp\": 1", "\"pretraining_tp\": 2",
                              "\"eos_token_id\": 2", "\"eos_token_id\": [2, 3]"));
-    const rt_roformer_options *o = &there->options;
+    const rt_transformer_options *o = &there->options;
     ck_assert_int_eq(o->ffn, RT_FFN_GEGLU);
     ck_assert_int_eq(o->kind, RT_KIND_DECODER);
     ck_assert_int_eq(there->padding_id, 7);
@@ -516,7 +516,7 @@ static void expect_values_of(const rt_huggingface *there, const char *fixture)
     char path[512];
     snprintf(path, sizeof path, HF_FIXTURES "/%s/hf", fixture);
     rt_huggingface *whole = opened_folder(path);
-    rt_roformer *a = model_of_folder(there), *b = model_of_folder(whole);
+    rt_transformer *a = model_of_folder(there), *b = model_of_folder(whole);
     for (int i = 0; i < b->parameters.count; i++) {
         const rt_parameter *p = b->parameters.list[i];
         const rt_parameter *q = rt_parameters_find(&a->parameters, p->name);
@@ -525,8 +525,8 @@ static void expect_values_of(const rt_huggingface *there, const char *fixture)
                                         rt_size(&p->tensor) * sizeof(real))),
                       "%s", p->name);
     }
-    rt_roformer_free(a);
-    rt_roformer_free(b);
+    rt_transformer_free(a);
+    rt_transformer_free(b);
     rt_huggingface_close(whole);
 }
 
@@ -581,13 +581,13 @@ START_TEST(a_model_without_a_head_has_one_drawn)
     ck_assert(!there->has_head);
     ck_assert_str_eq(there->architecture, "LlamaModel");
     expect_values_of(there, LLAMA("llama"));
-    rt_roformer *model = model_of_folder(there);
+    rt_transformer *model = model_of_folder(there);
     assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
     ck_assert(!taken.head && taken.theta);
     const rt_tensor *head = model->decoder.weight;
     for (size_t i = 0; i < rt_size(head); i++)
         ck_assert(head->data[i] != 0);
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     rt_huggingface_close(there);
     copy_changed(LLAMA("llama"), "config.json",
                  CHANGES("LlamaForCausalLM", "LlamaModel", "\"intermediate_size\": 50",
@@ -611,9 +611,9 @@ START_TEST(what_does_not_fit_a_model_changes_nothing)
         "model.safetensors: lacks model.layers.0.self_attn.q_proj.bias (24)",
     };
     rt_huggingface_taken taken;
-    rt_roformer *model, *start;
+    rt_transformer *model, *start;
     rt_huggingface *there = opened_folder(HF_FIXTURES "/../llama/llama/hf");
-    rt_roformer_options o = there->options;
+    rt_transformer_options o = there->options;
     if (_i == 0)
         o.kind = RT_KIND_ROFORMER;
     if (_i == 1)
@@ -623,13 +623,13 @@ START_TEST(what_does_not_fit_a_model_changes_nothing)
     o.tie_embeddings = _i == 3;
     if (_i == 4)
         o.bias = RT_BIAS_YES;
-    assert_status(rt_roformer_new(&model, &o, 5, NULL), RT_OK, "");
-    assert_status(rt_roformer_new(&start, &o, 5, NULL), RT_OK, "");
+    assert_status(rt_transformer_new(&model, &o, 5, NULL), RT_OK, "");
+    assert_status(rt_transformer_new(&start, &o, 5, NULL), RT_OK, "");
     assert_status(rt_huggingface_load(there, model, &taken), RT_CHECKPOINT, messages[_i]);
     ck_assert(!memcmp(model->parameters.values, start->parameters.values,
                       model->parameters.block_size * sizeof(real)));
-    rt_roformer_free(model);
-    rt_roformer_free(start);
+    rt_transformer_free(model);
+    rt_transformer_free(start);
     rt_huggingface_close(there);
 }
 END_TEST
@@ -638,9 +638,9 @@ END_TEST
 START_TEST(theta_is_taken_where_it_can_be)
 {
     rt_huggingface_taken taken;
-    rt_roformer *model;
+    rt_transformer *model;
     rt_huggingface *there = opened_folder(HF_FIXTURES "/../llama/llama_yarn/hf");
-    rt_roformer_options o = there->options;
+    rt_transformer_options o = there->options;
     o.theta.learn = _i < 3;
     if (_i == 1)
         o.theta.scope = RT_THETA_LAYER;
@@ -651,17 +651,17 @@ START_TEST(theta_is_taken_where_it_can_be)
     if (_i == 5)
         o.position.frequencies.attention_factor = 1;
     const bool wanted = _i < 2 || _i == 3;
-    assert_status(rt_roformer_new(&model, &o, 5, NULL), RT_OK, "");
+    assert_status(rt_transformer_new(&model, &o, 5, NULL), RT_OK, "");
     assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
     ck_assert_int_eq(taken.theta, wanted);
     if (_i < 2) {
         double theta[6], expected[3];
-        rt_roformer_theta(model, theta);
+        rt_transformer_theta(model, theta);
         rt_frequencies(expected, 3, &there->options.position.frequencies);
         for (int i = 0; i < (_i ? 6 : 3); i++)
             ck_assert(fabs(theta[i] / expected[i % 3] - 1) < 1e-6);
     }
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     rt_huggingface_close(there);
 }
 END_TEST
@@ -671,7 +671,7 @@ START_TEST(a_key_that_changes_what_is_computed_is_named)
     rt_imported *m;
     copy_fixture(LLAMA("mistral_window"), NULL, NULL);
     assert_status(rt_imported_open(&m, scratch), RT_OK, "");
-    rt_roformer_options o = m->there->options;
+    rt_transformer_options o = m->there->options;
     ck_assert_ptr_null(rt_imported_difference(m, &o, true));
     o.position.xpos = 512;
     ck_assert_str_eq(rt_imported_difference(m, &o, true), "position.xpos");
@@ -697,7 +697,7 @@ START_TEST(every_allocation_can_fail)
                  NULL);
     while (code && n < 10000) {
         rt_huggingface *there;
-        rt_roformer *model = NULL;
+        rt_transformer *model = NULL;
         rt_memory_fail_at(++n);
         code = rt_huggingface_open(&there, scratch).code;
         if (!code)
@@ -705,7 +705,7 @@ START_TEST(every_allocation_can_fail)
         rt_memory_fail_at(0);
         ck_assert_msg(code == RT_OK || code == RT_MEMORY, "code %d at request %zu", (int)code, n);
         ck_assert((code == RT_OK) == (model != NULL));
-        rt_roformer_free(model);
+        rt_transformer_free(model);
         rt_huggingface_close(there);
     }
     ck_assert_uint_gt(n, 50);

@@ -5,7 +5,8 @@
 
 #include "core/random.h"
 #include "data/batch.h"
-#include "data/vocabulary.h"
+#include "data/tokenizers/vocabulary.h"
+#include "io/model_options.h"
 #include "train/run/predict.h"
 
 #include <math.h>
@@ -22,7 +23,7 @@ static const char text_config[] = "[model]\nlayers = 1\ndim = 16\nheads = 2\ncau
 
 static rt_config config;
 static rt_data *data;
-static rt_roformer *model;
+static rt_transformer *model;
 static char file[] = "/tmp/rotor-predict-XXXXXX";
 
 /* A model whose preferences are far from equal, of fifty times that text; `more` are keys of
@@ -40,8 +41,8 @@ static void make_model_of(const char *of, bool lm, int length, const char *more)
              more);
     load_sound(&config, text, NULL);
     ck_assert_int_eq(rt_data_open(&data, &config.data, NULL).code, RT_OK);
-    const rt_roformer_options o = rt_model_options(&config, data);
-    ck_assert_int_eq(rt_roformer_new(&model, &o, 1, NULL).code, RT_OK);
+    const rt_transformer_options o = rt_model_options(&config.model, data);
+    ck_assert_int_eq(rt_transformer_new(&model, &o, 1, NULL).code, RT_OK);
     const rt_parameters *p = &model->parameters;
     for (size_t i = 0; i < p->block_size; i++)
         p->values[i] *= 5;
@@ -63,7 +64,7 @@ static void make_model(bool lm)
 
 static void free_model(void)
 {
-    rt_roformer_free(model);
+    rt_transformer_free(model);
     rt_data_close(data);
     unlink(file);
 }
@@ -72,10 +73,10 @@ static void free_model(void)
 static void probabilities_at(const int32_t *ids, int count, int place, double temperature,
                              double p[VOCAB])
 {
-    const rt_roformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
+    const rt_transformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
     rt_graph *g = rt_graph_new();
     rt_graph_record(g, false);
-    const rt_tensor *logits = rt_roformer_logits(model, g, rt_roformer_encode(model, g, &in));
+    const rt_tensor *logits = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &in));
     ck_assert_ptr_nonnull(logits);
     double sum = 0;
     for (int id = FIRST_UNIT; id < VOCAB; id++)
@@ -269,10 +270,10 @@ START_TEST(a_token_that_ends_a_text_is_chosen_as_a_unit_is)
     int ended = 0;
     make_model(true);
     ((rt_vocabulary *)rt_data_vocabulary(data))->ends = (rt_end_ids){1, {RT_ID_SEP}};
-    const rt_roformer_input in = {.B = 1, .T = 3, .ids = ids, .padding_id = RT_NO_PADDING};
+    const rt_transformer_input in = {.B = 1, .T = 3, .ids = ids, .padding_id = RT_NO_PADDING};
     rt_graph *g = rt_graph_new();
     rt_graph_record(g, false);
-    const rt_tensor *logits = rt_roformer_logits(model, g, rt_roformer_encode(model, g, &in));
+    const rt_tensor *logits = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &in));
     double p[VOCAB] = {0}, sum = 0;
     for (int id = 0; id < VOCAB; id++)
         if (id == RT_ID_SEP || id >= FIRST_UNIT)

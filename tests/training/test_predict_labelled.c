@@ -5,6 +5,7 @@
 
 #include "ops/engine.h"
 #include "scratch.h"
+#include "io/model_options.h"
 #include "train/run/predict.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ enum { LENGTH = 12, CLASSES = 3, A = RT_FIRST_SYMBOL + 'a' };
 typedef struct asking {
     rt_config config;
     rt_data *data;
-    rt_roformer *model;
+    rt_transformer *model;
 } asking;
 
 /* A model of three labels and of bytes, whose preferences are far from equal. */
@@ -31,8 +32,8 @@ static asking *new_asking(const char *task, const char *file)
              task, in_scratch("a.tsv"));
     load_sound(&a->config, text, NULL);
     ck_assert_int_eq(rt_data_open(&a->data, &a->config.data, NULL).code, RT_OK);
-    const rt_roformer_options o = rt_model_options(&a->config, a->data);
-    ck_assert_int_eq(rt_roformer_new(&a->model, &o, 1, NULL).code, RT_OK);
+    const rt_transformer_options o = rt_model_options(&a->config.model, a->data);
+    ck_assert_int_eq(rt_transformer_new(&a->model, &o, 1, NULL).code, RT_OK);
     for (size_t i = 0; i < a->model->parameters.block_size; i++)
         a->model->parameters.values[i] *= 5;
     return a;
@@ -40,7 +41,7 @@ static asking *new_asking(const char *task, const char *file)
 
 static void free_asking(asking *a)
 {
-    rt_roformer_free(a->model);
+    rt_transformer_free(a->model);
     rt_data_close(a->data);
     free(a);
 }
@@ -54,11 +55,11 @@ static const char *const labels[CLASSES] = {"none", "some", "two words"};
 static void add_answer(const asking *a, const int32_t *ids, const int32_t *types, int count,
                        int place, char *to)
 {
-    const rt_roformer_input in = {
+    const rt_transformer_input in = {
         .B = 1, .T = count, .ids = ids, .token_types = types, .padding_id = RT_NO_PADDING};
     rt_graph *g = rt_graph_new();
     rt_graph_record(g, false);
-    const rt_tensor *logits = rt_roformer_logits(a->model, g, rt_roformer_encode(a->model, g, &in));
+    const rt_tensor *logits = rt_transformer_logits(a->model, g, rt_transformer_encode(a->model, g, &in));
     ck_assert_ptr_nonnull(logits);
     const real *x = logits->data + (place < 0 ? 0 : place * CLASSES);
     int best = 0;

@@ -1,7 +1,7 @@
 #include "suite.h"
 #include "training/scratch.h"
 
-#include "train/huggingface/safetensors.h"
+#include "io/huggingface/safetensors.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #include "training/scratch.h"
 
 #include "core/memory.h"
-#include "data/vocabulary.h"
+#include "data/tokenizers/vocabulary.h"
 #include "train/report/samples.h"
 #include "train/report/token_label.h"
 #include "train/step/batch_loss.h"
@@ -49,13 +49,13 @@ static void end(void)
 /* The most likely token at a place of a sequence. */
 static int32_t expected_unit(const int32_t *ids, int count, int place)
 {
-    rt_roformer *model = rt_trainer_state(trainer)->model;
-    const rt_roformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
+    rt_transformer *model = rt_trainer_state(trainer)->model;
+    const rt_transformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
     const rt_vocabulary *vocabulary = rt_data_vocabulary(data);
     const int first = rt_vocabulary_unit(vocabulary, 0), V = rt_data_vocab(data);
     rt_graph *g = rt_graph_new();
     rt_graph_record(g, false);
-    const rt_tensor *logits = rt_roformer_logits(model, g, rt_roformer_encode(model, g, &in));
+    const rt_tensor *logits = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &in));
     int32_t best = first;
     ck_assert_ptr_nonnull(logits);
     for (int32_t id = first; id < vocabulary->count; id++)

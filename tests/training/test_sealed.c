@@ -1,4 +1,4 @@
-#include "train/checkpoint/sealed.h"
+#include "io/checkpoint/sealed.h"
 
 #include "core/path.h"
 #include "core/random.h"

@@ -2,7 +2,7 @@
 #include "training/scratch.h"
 
 #include "ops/ops.h"
-#include "train/huggingface/sine_table.h"
+#include "io/huggingface/sine_table.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 
 #include "train_program.h"
 
-#include "train/text/csv.h"
+#include "text/csv.h"
 
 /* What would run a command, or be part of the page, if it got where words are obeyed. gnuplot
  * works in the folder's figures/. */

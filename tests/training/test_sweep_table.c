@@ -5,7 +5,7 @@
 #include "suite.h"
 
 #include "train/report/sweep_table.h"
-#include "train/text/number.h"
+#include "text/number.h"
 
 #include <math.h>
 

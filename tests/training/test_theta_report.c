@@ -14,7 +14,7 @@ static const char hand_made[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"
                                 "[train]\nsteps = 100\n";
 
 static rt_config config;
-static rt_roformer *model;
+static rt_transformer *model;
 
 static void make_model(const char *scope, const char *form)
 {
@@ -22,9 +22,9 @@ static void make_model(const char *scope, const char *form)
     snprintf(scope_key, sizeof scope_key, "theta.scope=%s", scope);
     snprintf(form_key, sizeof form_key, "theta.form=%s", form);
     load_sound(&config, hand_made, OVERRIDES(scope_key, form_key));
-    rt_roformer_options options = config.model;
+    rt_transformer_options options = config.model;
     options.vocab = 10;
-    ck_assert_int_eq(rt_roformer_new(&model, &options, 1, NULL).code, RT_OK);
+    ck_assert_int_eq(rt_transformer_new(&model, &options, 1, NULL).code, RT_OK);
 }
 
 static void set_theta(int layer, int head, int pair, double theta)
@@ -55,7 +55,7 @@ static void no_model(void)
 
 static void free_model(void)
 {
-    rt_roformer_free(model);
+    rt_transformer_free(model);
 }
 
 /* ---- the verdict line ---- */
@@ -96,9 +96,9 @@ START_TEST(a_start_elsewhere_is_told_beside_the_verdict)
 {
     load_sound(&config, hand_made,
                OVERRIDES("position.scaling=linear", "position.scale=2", "theta.form=raw"));
-    rt_roformer_options options = config.model;
+    rt_transformer_options options = config.model;
     options.vocab = 10;
-    ck_assert_int_eq(rt_roformer_new(&model, &options, 1, NULL).code, RT_OK);
+    ck_assert_int_eq(rt_transformer_new(&model, &options, 1, NULL).code, RT_OK);
     set_theta(1, 0, 0, 0.625);
     const char *verdict = verdict_after(10);
     ck_assert_ptr_nonnull(strstr(report, "theta started elsewhere: max relative drift from its "
@@ -225,7 +225,7 @@ START_TEST(a_theta_is_used_as_much_as_the_weights_that_it_turns)
     even_out_projections();
     for (int i = 0; i < 2 * 16; i++)
         model->layers[1].query.weight->data[10 * 16 + i] = 5;
-    rt_roformer_theta_use(model, use);
+    rt_transformer_theta_use(model, use);
     for (int i = 0; i < 8; i++) /* of 8 equal shares, one counts 5 times: 2 for the pair, now 6 */
         ck_assert_double_eq_tol(use[i], i < 4 ? 0.25 : i == 5 ? 6.0 / 12 : 2.0 / 12, 1e-12);
 }
@@ -266,9 +266,9 @@ START_TEST(means_and_cosine_are_those_of_the_distance_from_the_base)
     rt_theta_verdict verdict;
     double product = 0, squares = 0, geometric_squares = 0;
     load_sound(&config, hand_made, OVERRIDES("position.scaling=linear", "position.scale=2"));
-    rt_roformer_options options = config.model;
+    rt_transformer_options options = config.model;
     options.vocab = 10;
-    ck_assert_int_eq(rt_roformer_new(&model, &options, 1, NULL).code, RT_OK);
+    ck_assert_int_eq(rt_transformer_new(&model, &options, 1, NULL).code, RT_OK);
     set_theta(0, 0, 1, 0.1);
     set_theta(1, 0, 3, 0.0025);
     for (int n = 0; n < 8; n++) {
@@ -312,9 +312,9 @@ START_TEST(the_file_has_each_number_below_its_name)
                                   "drift_from_start,grid,phase,use\n";
     load_sound(&config, hand_made,
                OVERRIDES("position.scaling=linear", "position.scale=2", "theta.form=raw"));
-    rt_roformer_options options = config.model;
+    rt_transformer_options options = config.model;
     options.vocab = 10;
-    ck_assert_int_eq(rt_roformer_new(&model, &options, 1, NULL).code, RT_OK);
+    ck_assert_int_eq(rt_transformer_new(&model, &options, 1, NULL).code, RT_OK);
     set_theta(1, 0, 2, 0.008);
     even_out_projections();
     char *csv = rt_theta_csv(model, &config, NULL);

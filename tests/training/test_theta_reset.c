@@ -51,7 +51,7 @@ static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"
 static rt_config config;
 static rt_data *data;
 static rt_trainer *trainer;
-static rt_roformer *model;
+static rt_transformer *model;
 static bool stopped;
 
 static void expect_ok(rt_status status)
@@ -103,11 +103,11 @@ START_TEST(an_evaluation_with_another_theta_leaves_the_model_to_the_bit)
     double other[16], own[16];
     train(40, scopes[_i]);
     const rt_parameters *p = &model->parameters;
-    const size_t count = rt_roformer_theta_count(&model->options);
+    const size_t count = rt_transformer_theta_count(&model->options);
     real *before = rt_alloc(p->block_size, sizeof *before);
     ck_assert(before && count <= 16);
     memcpy(before, p->values, p->block_size * sizeof *before);
-    rt_roformer_theta(model, own);
+    rt_transformer_theta(model, own);
     for (size_t n = 0; n < count; n++)
         other[n] = own[n] * (n % 2 ? 1.3 : 0.6);
     const rt_evaluation kept = evaluate(3), reset = evaluate_with(other, 3),
@@ -116,7 +116,7 @@ START_TEST(an_evaluation_with_another_theta_leaves_the_model_to_the_bit)
     ck_assert(same(evaluate(3), kept));
     ck_assert_int_eq(few.sequences, 16);
     ck_assert_int_eq(reset.sequences, 48);
-    rt_roformer_set_theta(model, other);
+    rt_transformer_set_theta(model, other);
     ck_assert(same(evaluate(3), reset) && same(evaluate(1), few));
     ck_assert_double_ne(reset.loss, kept.loss);
     rt_free(before);
@@ -127,7 +127,7 @@ END_TEST
 static bool hurts_at(size_t n, double step)
 {
     double theta[16];
-    rt_roformer_theta(model, theta);
+    rt_transformer_theta(model, theta);
     const rt_evaluation own = evaluate_with(theta, 1);
     theta[n] *= exp(step);
     const rt_evaluation other = evaluate_with(theta, 1);
@@ -143,7 +143,7 @@ START_TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
     int far = 0, near = 0;
     train(400, "theta.scope=layer");
     ck_assert_double_gt(evaluate(1).accuracy, 0.9);
-    const size_t count = rt_roformer_theta_count(&model->options);
+    const size_t count = rt_transformer_theta_count(&model->options);
     const long before = atomic_load(rt_trainer_progress(trainer));
     evaluate_with(model->theta_start, 1);
     const long one = atomic_load(rt_trainer_progress(trainer)) - before;
@@ -203,7 +203,7 @@ START_TEST(what_lies_behind_a_barrier_is_not_reached)
     expect_ok(rt_trainer_new(&trainer, &config, data));
     model = rt_trainer_state(trainer)->model;
     theta[0] = 6 * acos(-1) / (exp(3) - 1);
-    rt_roformer_set_theta(model, theta);
+    rt_transformer_set_theta(model, theta);
     rt_step_result result;
     for (int i = 0; i < 400; i++)
         expect_ok(rt_trainer_step(trainer, &result));
@@ -222,9 +222,9 @@ START_TEST(a_theta_of_0_cannot_go_anywhere)
     expect_ok(rt_data_open(&data, &config.data, NULL));
     expect_ok(rt_trainer_new(&trainer, &config, data));
     model = rt_trainer_state(trainer)->model;
-    rt_roformer_theta(model, theta);
+    rt_transformer_theta(model, theta);
     theta[0] = 0;
-    rt_roformer_set_theta(model, theta);
+    rt_transformer_set_theta(model, theta);
     expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, NULL, &stopped));
     ck_assert_double_eq(tolerances[0].down, 3);
     ck_assert_double_eq(tolerances[0].up, 3);

@@ -4,7 +4,7 @@
 #include "training/scratch.h"
 
 #include "core/memory.h"
-#include "data/vocabulary.h"
+#include "data/tokenizers/vocabulary.h"
 #include "train/report/token_label.h"
 
 static const char file[] =

@@ -3,7 +3,7 @@
 
 #include "train_program.h"
 
-#include "train/text/csv.h"
+#include "text/csv.h"
 
 #include <ctype.h>
 

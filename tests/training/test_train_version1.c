@@ -8,8 +8,8 @@
 
 #include "ops/engine.h"
 #include "ops/ops.h"
-#include "train/checkpoint/checkpoint.h"
-#include "train/checkpoint/image.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/checkpoint/image.h"
 
 #include <hdf5.h>
 #include <math.h>

@@ -222,9 +222,9 @@ START_TEST(theta_moves_by_its_own_learning_rate)
     double start[8], moved[8]; /* 4 pairs in 2 layers */
     training *t =
         new_training(OVERRIDES("theta.lr_scale=0.5", "theta.form=raw", "optimizer.eps=1e-30"));
-    rt_roformer_theta(t->state->model, start);
+    rt_transformer_theta(t->state->model, start);
     const double lr = take_steps(t, 1).lr;
-    rt_roformer_theta(t->state->model, moved);
+    rt_transformer_theta(t->state->model, moved);
     for (int i = 0; i < 8; i++)
         ck_assert_double_eq_tol(fabs(moved[i] - start[i]), 0.5 * lr, 1e-12);
     free_training(t);
@@ -323,11 +323,11 @@ static double count_predicted(const training *t, int *labels)
     uint8_t mask[B * T];
     rt_batch batch = {.rows = B, .length = T, .ids = ids, .labels = wanted, .mask = mask};
     rt_data_training(t->data, t->config.run.seed, (uint32_t)t->state->step, 0, &batch);
-    const rt_roformer_input input = {
+    const rt_transformer_input input = {
         .B = B, .T = T, .ids = ids, .key_mask = mask, .padding_id = RT_NO_PADDING};
     rt_graph *g = rt_graph_new();
-    rt_roformer *model = t->state->model;
-    const rt_tensor *logits = rt_roformer_logits(model, g, rt_roformer_encode(model, g, &input));
+    rt_transformer *model = t->state->model;
+    const rt_tensor *logits = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &input));
     expect_ok(rt_graph_status(g));
     int predicted = 0;
     for (int i = 0; i < B * T; i++) {
@@ -484,7 +484,7 @@ START_TEST(a_shard_draws_its_dropout_by_its_number)
 {
     enum { SHARDS = 4, ROWS = 4 };
     training *t = new_training(OVERRIDES("model.dropout=0.5", "train.shards=4"));
-    rt_roformer *model = t->state->model;
+    rt_transformer *model = t->state->model;
     const rt_parameters *p = &model->parameters;
     real *sum = rt_alloc(p->block_size, sizeof *sum);
     rt_labelled_batch shard[SHARDS];

@@ -4,7 +4,7 @@
 /* A small model as a training would leave it, for the tests of checkpoints. */
 
 #include "core/memory.h"
-#include "train/checkpoint/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "training/scratch.h"
 
 #include <check.h>

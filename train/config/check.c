@@ -1,9 +1,9 @@
 #include "data/rules.h"
-#include "models/roformer.h"
+#include "models/transformer.h"
 #include "models/rules.h"
 #include "train/config/errors.h"
 #include "train/config/freeze.h"
-#include "train/text/quote.h"
+#include "text/quote.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -88,17 +88,17 @@ static void contradict_rule(void *context, const char *const *options, const cha
 /* What the model makes of its options; those that only the data knows are taken to be right. */
 static void check_model(checking c)
 {
-    rt_roformer_options model = c.config->model;
+    rt_transformer_options model = c.config->model;
     const int longest = rt_config_longest(c.config);
     model.vocab = 1;
     model.head = RT_HEAD_LM;
-    rt_roformer_rules(&model, contradict_rule, &c);
-    if (model.position.xpos >= 1 && rt_roformer_capacity(&model) &&
-        rt_roformer_capacity(&model) < longest)
+    rt_transformer_rules(&model, contradict_rule, &c);
+    if (model.position.xpos >= 1 && rt_transformer_capacity(&model) &&
+        rt_transformer_capacity(&model) < longest)
         contradict(c, KEYS("position.xpos", "data.length", "train.eval_lengths"),
                    "position.xpos = %g is for %d tokens at most, %d times as many; the longest "
                    "sequence has %d",
-                   model.position.xpos, rt_roformer_capacity(&model), (int)RT_XPOS_REACH, longest);
+                   model.position.xpos, rt_transformer_capacity(&model), (int)RT_XPOS_REACH, longest);
     if (model.position.kind == RT_POSITION_LEARNED && model.position.max_len < longest)
         contradict(c,
                    KEYS("position.max_len", "position.kind", "data.length", "train.eval_lengths"),
@@ -108,7 +108,7 @@ static void check_model(checking c)
 
 static void check_theta(checking c)
 {
-    const rt_roformer_options *model = &c.config->model;
+    const rt_transformer_options *model = &c.config->model;
     if (!*c.config->theta.init_from)
         return;
     if (model->theta.learn && model->theta.init != RT_THETA_FREQUENCIES)

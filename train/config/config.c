@@ -9,8 +9,8 @@
 #include "train/config/own_place.h"
 #include "train/config/resolve.h"
 #include "train/config/sweep.h"
-#include "train/text/quote.h"
-#include "train/text/text_file.h"
+#include "text/quote.h"
+#include "text/text_file.h"
 
 #include <assert.h>
 #include <errno.h>

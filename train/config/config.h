@@ -87,7 +87,7 @@ typedef struct rt_theta_run_options {
  * position.original_len = 0 for data.length; see resolve.h. */
 typedef struct rt_config {
     rt_run_options run;
-    rt_roformer_options model; /* vocab stays 0: the data tells it */
+    rt_transformer_options model; /* vocab stays 0: the data tells it */
     rt_data_options data;      /* paths are absolute */
     rt_optimizer_options optimizer;
     rt_train_options train;

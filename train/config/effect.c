@@ -1,6 +1,6 @@
 #include "train/config/effect.h"
 
-#include "train/text/number.h"
+#include "text/number.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #include "train/config/errors.h"
 
 #include "train/config/renamed.h"
-#include "train/text/quote.h"
-#include "train/text/suggest.h"
+#include "text/quote.h"
+#include "text/suggest.h"
 
 #include <stdarg.h>
 #include <stdio.h>

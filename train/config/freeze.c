@@ -1,7 +1,7 @@
 #include "train/config/freeze.h"
 
-#include "train/text/number.h"
-#include "train/text/quote.h"
+#include "text/number.h"
+#include "text/quote.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -59,7 +59,7 @@ static bool position_goes_with(const inheritance *h, const rt_key *key)
 
 static bool theta_goes_with(const inheritance *h, const rt_key *key)
 {
-    const rt_roformer_options *here = &h->config->model, *there = &h->from->model;
+    const rt_transformer_options *here = &h->config->model, *there = &h->from->model;
     return here->position.kind == there->position.kind &&
            (rt_key_is_one_of(key, RT_OPTIONS("theta.learn")) ||
             (here->theta.learn && there->theta.learn));
@@ -137,7 +137,7 @@ static bool lowercase_fits(const inheritance *h)
 
 static bool sizes_fit(const inheritance *h, const rt_key *key)
 {
-    const rt_roformer_options *here = &h->config->model, *there = &h->from->model;
+    const rt_transformer_options *here = &h->config->model, *there = &h->from->model;
     if (rt_key_is_one_of(key, RT_OPTIONS("model.kv_heads")))
         return or_else(here->kv_heads, here->heads) == or_else(there->kv_heads, there->heads);
     if (rt_key_is_one_of(key, RT_OPTIONS("model.embedding_dim")))

@@ -1,6 +1,6 @@
 #include "train/config/ini_lines.h"
 
-#include "train/text/quote.h"
+#include "text/quote.h"
 
 #include <stdbool.h>
 #include <string.h>

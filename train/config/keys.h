@@ -4,7 +4,7 @@
 /* The keys of the configuration, for the files that read and write it. */
 
 #include "train/config/config.h"
-#include "train/text/writer.h"
+#include "text/writer.h"
 
 #include <stddef.h>
 

@@ -2,8 +2,8 @@
 
 #include "core/memory.h"
 #include "train/config/ini_lines.h"
-#include "train/text/program_name.h"
-#include "train/text/text_file.h"
+#include "text/program_name.h"
+#include "text/text_file.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -27,7 +27,7 @@ static void add_section(rt_writer *w, const char *section, const rt_config *conf
     }
 }
 
-static void add_model(rt_writer *w, const rt_roformer_options *o)
+static void add_model(rt_writer *w, const rt_transformer_options *o)
 {
     static const char *const sections[] = {"model", "position", "theta"};
     const rt_config_source empty = {.path = "model.ini", .text = ""};
@@ -46,14 +46,14 @@ static void add_model(rt_writer *w, const rt_roformer_options *o)
     rt_free(configs);
 }
 
-char *rt_model_ini(const rt_roformer_options *o)
+char *rt_model_ini(const rt_transformer_options *o)
 {
     rt_writer w = {0};
     add_model(&w, o);
     return rt_writer_take(&w);
 }
 
-char *rt_model_data_ini(const rt_roformer_options *o, const rt_vocabulary *vocabulary, int length,
+char *rt_model_data_ini(const rt_transformer_options *o, const rt_vocabulary *vocabulary, int length,
                         rt_begin begin)
 {
     static const char *const levels[] = {RT_LEVELS(RT_CHOICE_WORD)};

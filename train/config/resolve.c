@@ -61,14 +61,14 @@ static void resolve_evaluation(rt_config *config)
 
 /* ---- zeros ---- */
 
-static void resolve_model(rt_roformer_options *model, const rt_config *config)
+static void resolve_model(rt_transformer_options *model, const rt_config *config)
 {
     rt_position_options *position = &model->position;
     if (!position->max_len)
         position->max_len = rt_config_longest(config);
     if (!position->frequencies.original_len)
         position->frequencies.original_len = config->data.length;
-    rt_roformer_resolve(model);
+    rt_transformer_resolve(model);
 }
 
 enum {

@@ -2,8 +2,8 @@
 
 #include "core/memory.h"
 #include "train/config/renamed.h"
-#include "train/text/number.h"
-#include "train/text/quote.h"
+#include "text/number.h"
+#include "text/quote.h"
 
 #include <ctype.h>
 #include <stdio.h>

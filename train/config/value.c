@@ -2,9 +2,9 @@
 
 #include "core/real.h"
 #include "train/config/renamed.h"
-#include "train/text/number.h"
-#include "train/text/quote.h"
-#include "train/text/suggest.h"
+#include "text/number.h"
+#include "text/quote.h"
+#include "text/suggest.h"
 
 #include <inttypes.h>
 #include <math.h>

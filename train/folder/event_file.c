@@ -1,6 +1,6 @@
 #include "train/folder/event_file.h"
 
-#include "train/text/text_file.h"
+#include "text/text_file.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
 /* The folder of a run, <run.dir>/<run.name>: made, locked against a second trainer, and
  * cleared of an earlier run only when that was asked for. */
 
-#include "train/checkpoint/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 
 typedef struct rt_run_folder {
     char path[RT_PATH_SIZE];

@@ -3,9 +3,9 @@
 #include "core/memory.h"
 #include "ops/engine.h"
 #include "ops/ops.h"
-#include "train/text/csv.h"
-#include "train/text/program_name.h"
-#include "train/text/text_file.h"
+#include "text/csv.h"
+#include "text/program_name.h"
+#include "text/text_file.h"
 
 #include <hdf5.h>
 #include <stdio.h>

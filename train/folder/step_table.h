@@ -5,7 +5,7 @@
  * that goes on from a checkpoint cuts it back to what a run that was never interrupted
  * would have written by then, and appends. */
 
-#include "train/text/csv.h"
+#include "text/csv.h"
 
 #include <stdio.h>
 

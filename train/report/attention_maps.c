@@ -49,7 +49,7 @@ static void write_maps(rt_figures *f, real *const *probabilities, const view *v,
 
 static char *new_caption(const view *v, const rt_config *config)
 {
-    const rt_roformer_options *o = &config->model;
+    const rt_transformer_options *o = &config->model;
     const struct {
         const char *what;
         int shown, all;
@@ -135,10 +135,10 @@ static void add_script(rt_figures *f, const view *v, const rt_config *config, co
     rt_free(caption);
 }
 
-static rt_status compute(real **probabilities, rt_roformer *model, const rt_batch *b)
+static rt_status compute(real **probabilities, rt_transformer *model, const rt_batch *b)
 {
     rt_graph *g = rt_graph_new();
-    const rt_roformer_input in = {.B = 1,
+    const rt_transformer_input in = {.B = 1,
                                   .T = b->length,
                                   .ids = b->ids,
                                   .token_types = b->types,
@@ -148,7 +148,7 @@ static rt_status compute(real **probabilities, rt_roformer *model, const rt_batc
     if (!g)
         return rt_out_of_memory("a figure");
     rt_graph_record(g, false);
-    rt_roformer_encode(model, g, &in);
+    rt_transformer_encode(model, g, &in);
     const rt_status status = rt_engine_graph_status(g);
     rt_graph_free(g);
     return status;
@@ -158,7 +158,7 @@ static rt_status compute(real **probabilities, rt_roformer *model, const rt_batc
  * sums to 1 over all keys. */
 static view choose_view(const rt_config *config, bool named)
 {
-    const rt_roformer_options *o = &config->model;
+    const rt_transformer_options *o = &config->model;
     const size_t T = (size_t)config->data.length, numbers = (size_t)o->heads * T * T;
     const size_t most = named ? MOST_NAMED : MOST_TOKENS;
     view v = {.layers = o->layers < MOST_LAYERS ? o->layers : MOST_LAYERS,
@@ -215,7 +215,7 @@ static rt_status draw_maps(rt_figures *f, view *v, const rt_config *config, rt_t
 
 void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *trainer)
 {
-    const rt_roformer_options *o = &config->model;
+    const rt_transformer_options *o = &config->model;
     const int T = config->data.length;
     view v = choose_view(config, rt_data_vocabulary(rt_trainer_data(trainer)) != NULL);
     if (o->attention != RT_ATTENTION_SOFTMAX || !v.layers)

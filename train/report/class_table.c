@@ -5,8 +5,8 @@
 #include "train/report/html.h"
 #include "train/report/page.h"
 #include "train/step/scores.h"
-#include "train/text/csv.h"
-#include "train/text/number.h"
+#include "text/csv.h"
+#include "text/number.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 /* How well a run tells each class from the others, and which it takes for which, from its
  * classes.csv and confusion.csv. */
 
-#include "train/text/writer.h"
+#include "text/writer.h"
 
 /* Nothing if the folder has no such tables, or none whose labels ascend as a run writes them. Of
  * many classes the table has those with the lowest F1, the matrix those with the most errors. */

@@ -10,8 +10,8 @@
 #include "train/report/page.h"
 #include "train/report/sweep_report.h"
 #include "train/report/sweep_runs.h"
-#include "train/text/csv.h"
-#include "train/text/text_file.h"
+#include "text/csv.h"
+#include "text/text_file.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "train/folder/results.h"
-#include "train/text/number.h"
+#include "text/number.h"
 
 #include <limits.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-double rt_divergence_limit(const rt_roformer_options *model)
+double rt_divergence_limit(const rt_transformer_options *model)
 {
     const int classes = model->head == RT_HEAD_LM ? model->vocab : model->labels;
     return classes > 1 ? 2 * log(classes) : INFINITY;

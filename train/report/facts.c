@@ -3,8 +3,8 @@
 #include "train/config/keys.h"
 #include "train/report/html.h"
 #include "train/report/page.h"
-#include "train/text/csv.h"
-#include "train/text/number.h"
+#include "text/csv.h"
+#include "text/number.h"
 #include "train/world/processors.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "train/config/config.h"
 #include "train/report/sweep_runs.h"
 #include "train/step/trainer.h"
-#include "train/text/writer.h"
+#include "text/writer.h"
 
 /* The keys that are shown, all if that is NULL, and not at their defaults; nothing if there are
  * none. */

@@ -2,9 +2,9 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "data/process.h"
+#include "text/process.h"
 #include "train/step/clock.h"
-#include "train/text/text_file.h"
+#include "text/text_file.h"
 
 #include <ctype.h>
 #include <dirent.h>

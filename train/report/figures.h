@@ -8,9 +8,9 @@
  * program's own words, of numbers, and of texts through rt_figures_quote; and it reads no other
  * files than those that rt_figures_write has written beside it, from numbers as well. */
 
-#include "models/roformer.h"
+#include "models/transformer.h"
 #include "train/config/config.h"
-#include "train/text/writer.h"
+#include "text/writer.h"
 
 /* The size of a figure that takes half of the page, in points of its SVG: on a wide screen and on
  * a phone the letters come out nearly as large as the text. */

@@ -3,7 +3,7 @@
 
 /* Text in a page. */
 
-#include "train/text/writer.h"
+#include "text/writer.h"
 
 /* Text with &, <, > and quotes written so that a browser shows them; a question mark stands for
  * every control character but newlines. */

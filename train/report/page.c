@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "train/report/html.h"
-#include "train/text/text_file.h"
+#include "text/text_file.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * nothing from elsewhere, for a wide screen, a phone and paper. */
 
 #include "train/report/figures.h"
-#include "train/text/writer.h"
+#include "text/writer.h"
 
 /* The beginning, up to the headline. */
 void rt_page_begin(rt_writer *w, const char *title);

@@ -4,7 +4,7 @@
 #include "core/path.h"
 #include "train/config/config.h"
 #include "train/folder/results.h"
-#include "train/text/text_file.h"
+#include "text/text_file.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "train/report/report.h"
 
-#include "data/units.h"
+#include "data/tokenizers/simple_tokens.h"
 #include "train/folder/results.h"
 #include "train/report/class_table.h"
 #include "train/report/divergence.h"
@@ -11,8 +11,8 @@
 #include "train/report/theta_figures.h"
 #include "train/report/theta_report.h"
 #include "train/report/theta_table.h"
-#include "train/text/csv.h"
-#include "train/text/number.h"
+#include "text/csv.h"
+#include "text/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -172,7 +172,7 @@ static bool is_language(const rt_config *c)
 
 static const char *unit_of(const rt_config *c)
 {
-    return is_tokens(c) ? "token" : rt_words_for_units(c->data.level).one;
+    return is_tokens(c) ? "token" : rt_words_for_tokens(c->data.level).one;
 }
 
 static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *c)

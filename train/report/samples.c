@@ -1,7 +1,7 @@
 #include "train/report/samples.h"
 
 #include "core/memory.h"
-#include "data/vocabulary.h"
+#include "data/tokenizers/vocabulary.h"
 #include "models/session.h"
 #include "train/report/token_label.h"
 #include "train/step/batch_loss.h"
@@ -12,7 +12,7 @@ enum { SAMPLES = 3, MOST_CONTINUED = 128 };
 typedef struct sampling {
     rt_writer *page;
     const rt_data *data;
-    rt_roformer *model;
+    rt_transformer *model;
     rt_graph *g;
     rt_labelled_batch b; /* one sequence */
     int32_t *predicted;  /* for each of its labels */

@@ -5,7 +5,7 @@
  * masked, or how it goes on from the first half of a sequence. */
 
 #include "train/step/trainer.h"
-#include "train/text/writer.h"
+#include "text/writer.h"
 
 /* Adds a section to the page; nothing for data without a vocabulary. */
 rt_status rt_report_samples(rt_writer *page, const rt_config *config,

@@ -1,6 +1,6 @@
 #include "train/report/summary.h"
 
-#include "train/text/number.h"
+#include "text/number.h"
 
 #include <math.h>
 #include <stdio.h>

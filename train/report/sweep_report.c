@@ -9,8 +9,8 @@
 #include "train/report/page.h"
 #include "train/report/ranking.h"
 #include "train/report/sweep_table.h"
-#include "train/text/csv.h"
-#include "train/text/number.h"
+#include "text/csv.h"
+#include "text/number.h"
 
 #include <ctype.h>
 #include <math.h>

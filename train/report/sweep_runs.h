@@ -7,7 +7,7 @@
  */
 
 #include "train/report/summary.h"
-#include "train/text/csv.h"
+#include "text/csv.h"
 
 typedef struct rt_sweep_run {
     char **cells; /* of all columns; the first is its name, which is that of its folder */

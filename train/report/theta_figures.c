@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "models/positions.h"
-#include "train/text/csv.h"
+#include "text/csv.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,31 +2,31 @@
 
 #include "core/memory.h"
 #include "optim/schedule.h"
-#include "train/text/csv.h"
-#include "train/text/number.h"
+#include "text/csv.h"
+#include "text/number.h"
 
 #include <math.h>
 
-rt_status rt_theta_visit(const rt_roformer *model, rt_theta_visitor visit, void *context)
+rt_status rt_theta_visit(const rt_transformer *model, rt_theta_visitor visit, void *context)
 {
-    const rt_roformer_options *o = &model->options;
+    const rt_transformer_options *o = &model->options;
     if (!o->theta.learn)
         return rt_ok();
-    const rt_shape shape = rt_roformer_theta_shape(o);
+    const rt_shape shape = rt_transformer_theta_shape(o);
     const int rows = shape.axis[1], pairs = shape.axis[2];
     double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
     double *geometric = rt_alloc(rt_shape_size(shape), sizeof *geometric);
     double *use = rt_alloc(rt_shape_size(shape), sizeof *use);
     const bool ready = theta && geometric && use;
     if (ready) {
-        rt_roformer_theta(model, theta);
-        rt_roformer_theta_use(model, use);
-        rt_roformer_theta_geometric(o, geometric);
+        rt_transformer_theta(model, theta);
+        rt_transformer_theta_use(model, use);
+        rt_transformer_theta_geometric(o, geometric);
         for (int n = 0; n < shape.axis[0] * rows * pairs; n++) {
             const rt_theta_entry entry = {.layer =
                                               o->theta.scope == RT_THETA_MODEL
                                                   ? -1
-                                                  : rt_roformer_theta_layer(o, n / pairs / rows),
+                                                  : rt_transformer_theta_layer(o, n / pairs / rows),
                                           .head = o->theta.scope == RT_THETA_HEAD ? n / pairs % rows
                                                                                   : -1,
                                           .pair = n % pairs,
@@ -53,7 +53,7 @@ typedef struct measures {
 
 static measures measure(const rt_config *c, double theta, double from)
 {
-    const double step = log(c->model.position.frequencies.base) / rt_roformer_pairs(&c->model);
+    const double step = log(c->model.position.frequencies.base) / rt_transformer_pairs(&c->model);
     const double log_ratio = theta > 0 && from > 0 ? fabs(log(theta / from)) : (double)NAN;
     const bool logarithm = c->model.theta.form == RT_THETA_LOG;
     return (measures){.drift = from != 0 ? fabs(theta / from - 1) : (double)NAN,
@@ -93,7 +93,7 @@ static void judge_one(void *context, const rt_theta_entry *e)
     j->geometric_squares += geometric * geometric;
 }
 
-rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_roformer *model,
+rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_transformer *model,
                          const rt_config *config)
 {
     judging j = {.config = config, .verdict = verdict};
@@ -222,7 +222,7 @@ static void print_notes(printing *p)
     rt_writer_add(&p->text, "\n");
 }
 
-rt_status rt_theta_print(FILE *to, const rt_roformer *model, const rt_config *config, int steps,
+rt_status rt_theta_print(FILE *to, const rt_transformer *model, const rt_config *config, int steps,
                          const rt_theta_tolerance *tolerances)
 {
     printing p = {.config = config, .tolerances = tolerances};
@@ -282,7 +282,7 @@ static void add_row(void *context, const rt_theta_entry *e)
     rt_writer_add(&l->text, "\n");
 }
 
-char *rt_theta_csv(const rt_roformer *model, const rt_config *config,
+char *rt_theta_csv(const rt_transformer *model, const rt_config *config,
                    const rt_theta_tolerance *tolerances)
 {
     listing l = {.config = config, .tolerances = tolerances};

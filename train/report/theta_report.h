@@ -17,10 +17,10 @@
  * configuration made it start elsewhere; then the drift from theta0 is told as well.
  */
 
-#include "models/roformer.h"
+#include "models/transformer.h"
 #include "train/config/config.h"
 #include "train/step/theta_reset.h"
-#include "train/text/writer.h"
+#include "text/writer.h"
 
 #include <stdio.h>
 
@@ -43,7 +43,7 @@ typedef struct rt_theta_verdict {
     bool near;
 } rt_theta_verdict;
 
-rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_roformer *model,
+rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_transformer *model,
                          const rt_config *config) RT_MUST_CHECK;
 
 /* Adds what train prints of a verdict: a line, and one before it if theta started elsewhere. */
@@ -55,8 +55,8 @@ void rt_theta_tell(rt_writer *w, const rt_theta_verdict *v, const rt_config *con
 void rt_theta_tell_reset(rt_writer *w, const char *place, const rt_theta_reset *reset);
 
 /* The table of all pairs after `steps` steps, and the verdict. `tolerances` are laid out as
- * rt_roformer_theta, or NULL if they were not measured. */
-rt_status rt_theta_print(FILE *to, const rt_roformer *model, const rt_config *config, int steps,
+ * rt_transformer_theta, or NULL if they were not measured. */
+rt_status rt_theta_print(FILE *to, const rt_transformer *model, const rt_config *config, int steps,
                          const rt_theta_tolerance *tolerances) RT_MUST_CHECK;
 
 /* Names of columns of that table. */
@@ -64,22 +64,22 @@ rt_status rt_theta_print(FILE *to, const rt_roformer *model, const rt_config *co
 #define RT_TOLERANCE_UP   "tolerance_up"
 
 /* The same table as CSV; the caller frees it. NULL when the heap is exhausted. */
-char *rt_theta_csv(const rt_roformer *model, const rt_config *config,
+char *rt_theta_csv(const rt_transformer *model, const rt_config *config,
                    const rt_theta_tolerance *tolerances);
 
 /* One learned theta; layer and head as in rt_theta_worst. */
 typedef struct rt_theta_entry {
     int layer, head, pair;
-    int index; /* in rt_roformer_theta */
+    int index; /* in rt_transformer_theta */
     double theta;
     double start;     /* theta0 */
     double geometric; /* base^(-2i/R) */
-    double use;       /* rt_roformer_theta_use */
+    double use;       /* rt_transformer_theta_use */
 } rt_theta_entry;
 
 /* Calls back for every learned theta. */
 typedef void (*rt_theta_visitor)(void *context, const rt_theta_entry *entry);
-rt_status rt_theta_visit(const rt_roformer *model, rt_theta_visitor visit,
+rt_status rt_theta_visit(const rt_transformer *model, rt_theta_visitor visit,
                          void *context) RT_MUST_CHECK;
 
 #endif

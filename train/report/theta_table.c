@@ -2,8 +2,8 @@
 
 #include "train/report/page.h"
 #include "train/report/theta_report.h"
-#include "train/text/csv.h"
-#include "train/text/number.h"
+#include "text/csv.h"
+#include "text/number.h"
 
 #include <math.h>
 #include <stdio.h>

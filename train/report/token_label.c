@@ -1,7 +1,7 @@
 #include "train/report/token_label.h"
 
-#include "data/units.h"
-#include "data/vocabulary.h"
+#include "data/tokenizers/simple_tokens.h"
+#include "data/tokenizers/vocabulary.h"
 #include "train/report/html.h"
 
 #include <stdio.h>
@@ -23,8 +23,8 @@ static const char *special_name(const rt_special_ids *special, int32_t id)
 static bool is_seen(const char *text, size_t length, size_t *size)
 {
     int32_t character;
-    *size = rt_unit_read(RT_LEVEL_CHAR, (const unsigned char *)text, length, &character);
-    const bool seen = *size && (rt_unit_is_visible(RT_LEVEL_CHAR, character) || character == '\n');
+    *size = rt_utf8_read((const unsigned char *)text, length, &character);
+    const bool seen = *size && (rt_character_is_visible(character) || character == '\n');
     *size += !*size;
     return seen;
 }
@@ -46,19 +46,19 @@ static bool show(char label[RT_TOKEN_LABEL_SIZE], const char *token, size_t size
 }
 
 /* What stands for a character of a piece, or for a byte; returns how many bytes it stands for. */
-static size_t sign(char shown[RT_UNIT_SIZE], const char *bytes, size_t size)
+static size_t sign(char shown[RT_UTF8_SIZE], const char *bytes, size_t size)
 {
     size_t step;
     if (*bytes == ' ' || *bytes == '\n' || *bytes == '\t') {
-        snprintf(shown, RT_UNIT_SIZE, "%s", *bytes == ' ' ? "␣" : *bytes == '\n' ? "↵" : "⇥");
+        snprintf(shown, RT_UTF8_SIZE, "%s", *bytes == ' ' ? "␣" : *bytes == '\n' ? "↵" : "⇥");
         return 1;
     }
     if (is_seen(bytes, size, &step))
-        snprintf(shown, RT_UNIT_SIZE, "%.*s", (int)step, bytes);
+        snprintf(shown, RT_UTF8_SIZE, "%.*s", (int)step, bytes);
     else if (step == 1 && (unsigned char)*bytes >= 0x80)
-        snprintf(shown, RT_UNIT_SIZE, "\\x%02x", (unsigned)(unsigned char)*bytes);
+        snprintf(shown, RT_UTF8_SIZE, "\\x%02x", (unsigned)(unsigned char)*bytes);
     else
-        snprintf(shown, RT_UNIT_SIZE, HIDDEN);
+        snprintf(shown, RT_UTF8_SIZE, HIDDEN);
     return step;
 }
 
@@ -68,7 +68,7 @@ static const char *show_piece(char label[RT_TOKEN_LABEL_SIZE], const char *bytes
     static const char more[] = "…";
     size_t at = 0, used = 0;
     while (at < size) {
-        char shown[RT_UNIT_SIZE];
+        char shown[RT_UTF8_SIZE];
         const size_t step = sign(shown, bytes + at, size - at), length = strlen(shown);
         if (used + length + sizeof more > RT_TOKEN_LABEL_SIZE) {
             memcpy(label + used, more, sizeof more);
@@ -135,7 +135,7 @@ void rt_token_text(rt_writer *page, const rt_data *data, const int32_t *ids, int
             add_token(&bytes, data, token, size);
     }
     for (size_t at = 0, size; at < bytes.length; at += size) {
-        char seen[RT_UNIT_SIZE] = HIDDEN;
+        char seen[RT_UTF8_SIZE] = HIDDEN;
         if (is_seen(bytes.bytes + at, bytes.length - at, &size)) {
             memcpy(seen, bytes.bytes + at, size);
             seen[size] = '\0';

@@ -4,7 +4,7 @@
 /* Tokens of a text as figures and pages show them. */
 
 #include "data/data.h"
-#include "train/text/writer.h"
+#include "text/writer.h"
 
 enum { RT_TOKEN_LABEL_SIZE = 32 };
 

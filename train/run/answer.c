@@ -1,7 +1,7 @@
 #include "train/run/answer.h"
 
-#include "train/text/capture.h"
-#include "train/text/utf8_stream.h"
+#include "text/capture.h"
+#include "text/utf8_stream.h"
 
 #include <math.h>
 #include <stdlib.h>

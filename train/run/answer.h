@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 /* A string of any bytes. JSON is UTF-8: what is none becomes U+FFFD, as in a continuation that is
- * printed (train/text/utf8_stream.h). */
+ * printed (text/utf8_stream.h). */
 json_t *rt_answer_string(const char *bytes, size_t size);
 
 /* null for what is not finite, which JSON has no number for. */

@@ -1,8 +1,8 @@
 #include "train/run/arguments.h"
 
-#include "train/text/number.h"
-#include "train/text/program_name.h"
-#include "train/text/suggest.h"
+#include "text/number.h"
+#include "text/program_name.h"
+#include "text/suggest.h"
 
 #include <getopt.h>
 #include <limits.h>

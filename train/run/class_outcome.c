@@ -1,8 +1,8 @@
 #include "train/run/class_outcome.h"
 
 #include "core/memory.h"
-#include "train/text/csv.h"
-#include "train/text/quote.h"
+#include "text/csv.h"
+#include "text/quote.h"
 
 #include <inttypes.h>
 #include <string.h>

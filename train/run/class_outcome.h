@@ -6,7 +6,7 @@
 #include "data/data.h"
 #include "data/labels.h"
 #include "train/step/scores.h"
-#include "train/text/writer.h"
+#include "text/writer.h"
 
 /* Starts zeroed, and stays so where the data has no labels. */
 typedef struct rt_class_outcome {

@@ -5,7 +5,7 @@
 #include "ops/engine.h"
 #include "train/folder/session.h"
 #include "train/run/state.h"
-#include "train/text/writer.h"
+#include "text/writer.h"
 
 #include <stdio.h>
 

@@ -8,7 +8,7 @@
  * the best if it is, but nothing else follows from it: a run that is extended is as one that was
  * to take all the steps from the start. */
 
-#include "train/checkpoint/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "train/config/config.h"
 
 typedef struct rt_evaluations {

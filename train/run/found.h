@@ -3,9 +3,9 @@
 
 /* The checkpoint that a command other than training is about, and its configuration. */
 
-#include "train/checkpoint/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "train/config/config.h"
-#include "train/huggingface/imported.h"
+#include "io/huggingface/imported.h"
 #include "train/run/arguments.h"
 
 /* One of the two is there: the image of a checkpoint, or a folder of Hugging Face. */

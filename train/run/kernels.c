@@ -4,8 +4,8 @@
 #include "core/row_kernels.h"
 #include "ops/engine.h"
 #include "train/config/sweep.h"
-#include "train/text/program_name.h"
-#include "train/text/quote.h"
+#include "text/program_name.h"
+#include "text/quote.h"
 #include "train/world/world.h"
 
 #include <errno.h>

@@ -5,8 +5,8 @@
 #include "train/report/theta_report.h"
 #include "train/run/metrics.h"
 #include "train/run/theta_outcome.h"
-#include "train/text/durable_file.h"
-#include "train/text/writer.h"
+#include "text/durable_file.h"
+#include "text/writer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -163,7 +163,7 @@ static rt_status record_classes(const rt_outcome *o, const char *folder)
     return write_file(folder, "confusion.csv", rt_writer_take(&confusion));
 }
 
-rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_roformer *model,
+rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_transformer *model,
                             const char *folder, int exit_code)
 {
     rt_status status = rt_ok();

@@ -35,7 +35,7 @@ rt_status rt_outcome_print(rt_outcome *o, const rt_config *config, rt_trainer *t
 /* Adds to the results what the metrics of the run in that folder show, and the exit code, and
  * writes result.csv, and lengths.csv, classes.csv, confusion.csv and theta_final.csv if there is
  * something to tell. */
-rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_roformer *model,
+rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_transformer *model,
                             const char *folder, int exit_code) RT_MUST_CHECK;
 
 #endif

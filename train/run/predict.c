@@ -72,7 +72,7 @@ static rt_status answer_lines(rt_prediction *p, rt_answer *answer, rt_predicted 
     return status;
 }
 
-rt_status rt_predict(FILE *to, rt_roformer *model, const rt_data *data, const rt_config *config,
+rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const rt_config *config,
                      const rt_predict_options *options, rt_predicted *predicted)
 {
     const char *text = options->text;

@@ -29,6 +29,7 @@
  * a file several lines are continued together: each as if it were alone, with the same random
  * numbers, but for the rounding of its logits; and those before a line that is bad. */
 
+#include "train/config/config.h"
 #include "train/step/batch_loss.h"
 
 #include <stdio.h>
@@ -61,7 +62,7 @@ typedef struct rt_predicted {
  * the vocabulary of the model; has no [MASK] to fill, or one where there is none to fill; has
  * more tokens than the model has positions; or is no row of labelled data (see
  * data/example_text.h). */
-rt_status rt_predict(FILE *to, rt_roformer *model, const rt_data *data, const rt_config *config,
+rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const rt_config *config,
                      const rt_predict_options *options, rt_predicted *predicted) RT_MUST_CHECK;
 
 #endif

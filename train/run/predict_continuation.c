@@ -4,7 +4,7 @@
 
 #include "core/memory.h"
 #include "train/run/answer.h"
-#include "train/text/capture.h"
+#include "text/capture.h"
 
 #include <limits.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "core/memory.h"
 #include "train/run/answer.h"
 #include "train/step/most_likely.h"
-#include "train/text/capture.h"
-#include "train/text/utf8_stream.h"
+#include "text/capture.h"
+#include "text/utf8_stream.h"
 
 #include <string.h>
 

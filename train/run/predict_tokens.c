@@ -41,14 +41,14 @@ rt_status rt_prediction_read(rt_prediction *p, int *masks)
 
 rt_status rt_prediction_logits(rt_prediction *p, const int32_t *ids, int length, int place)
 {
-    const rt_roformer_input in = {.B = 1, .T = length, .ids = ids, .padding_id = RT_NO_PADDING};
+    const rt_transformer_input in = {.B = 1, .T = length, .ids = ids, .padding_id = RT_NO_PADDING};
     int32_t row = place;
     rt_graph_clear(p->g);
     rt_graph_record(p->g, false);
-    rt_tensor *hidden = rt_roformer_encode(p->model, p->g, &in);
+    rt_tensor *hidden = rt_transformer_encode(p->model, p->g, &in);
     hidden = rt_reshape(p->g, hidden, RT_SHAPE_OF(length, p->model->options.dim));
     rt_tensor *logits =
-        rt_roformer_logits(p->model, p->g,
+        rt_transformer_logits(p->model, p->g,
                            rt_embedding(p->g, hidden, &row, RT_SHAPE_OF(1), RT_NO_PADDING));
     if (logits)
         memcpy(p->weights, logits->data, (size_t)p->vocabulary->count * sizeof *p->weights);

@@ -6,8 +6,8 @@
 #include "data/masked_text.h"
 #include "models/session.h"
 #include "train/run/predict.h"
-#include "train/text/lines.h"
-#include "train/text/utf8_stream.h"
+#include "text/lines.h"
+#include "text/utf8_stream.h"
 
 /* Ids of a text under way, [CLS] first. */
 typedef struct rt_prediction_ids {
@@ -32,7 +32,7 @@ typedef struct rt_continued {
 
 typedef struct rt_prediction {
     FILE *to; /* continuation: one of several texts may wait in memory for its turn */
-    rt_roformer *model;
+    rt_transformer *model;
     const rt_data *data;
     const rt_vocabulary *vocabulary;
     const rt_predict_options *o;

@@ -1,7 +1,7 @@
 #include "train/run/progress.h"
 
 #include "train/step/clock.h"
-#include "train/text/program_name.h"
+#include "text/program_name.h"
 
 #include <math.h>
 #include <stdarg.h>

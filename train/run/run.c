@@ -14,9 +14,9 @@
 #include "train/run/tables.h"
 #include "train/run/zero_rate.h"
 #include "train/step/clock.h"
-#include "train/text/durable_file.h"
-#include "train/text/program_name.h"
-#include "train/text/writer.h"
+#include "text/durable_file.h"
+#include "text/program_name.h"
+#include "text/writer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include "train/run/found.h"
 #include "train/run/theta_file.h"
-#include "train/text/program_name.h"
+#include "text/program_name.h"
 
 /* Opens the model of another run, if one is named: before the trainer has threads. */
 static rt_status open_start(rt_run *r)
@@ -31,9 +31,9 @@ static void tell_rest(rt_run *r, const rt_checkpoint_rest *rest, const char *wha
 
 static void tell_start(rt_run *r, bool theta)
 {
-    rt_roformer *model = r->state->model;
+    rt_transformer *model = r->state->model;
     if (theta && model->options.theta.learn)
-        rt_roformer_theta(model, model->theta_start);
+        rt_transformer_theta(model, model->theta_start);
     if (!r->arguments->quiet)
         rt_progress_say(&r->progress, "starting from %s%s", r->config->train.init_from,
                         theta                        ? ", theta included"
@@ -95,10 +95,10 @@ static rt_status start_theta(rt_run *r)
     const char *path = r->config->theta.init_from;
     if (!*path)
         return rt_ok();
-    rt_roformer *model = r->state->model;
+    rt_transformer *model = r->state->model;
     rt_status status = rt_theta_file_read(path, model, model->theta_start);
     if (!status.code)
-        rt_roformer_set_theta(model, model->theta_start);
+        rt_transformer_set_theta(model, model->theta_start);
     if (!status.code && !r->arguments->quiet)
         rt_progress_say(&r->progress, "theta from %s", path);
     return status;

@@ -1,7 +1,7 @@
 #include "train/run/state.h"
 
 #include "core/memory.h"
-#include "data/units.h"
+#include "data/tokenizers/simple_tokens.h"
 #include "train/config/past_schedules.h"
 #include "train/folder/results.h"
 #include "train/run/kernels.h"
@@ -71,7 +71,7 @@ void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *tex
         rt_progress_say(&r->progress,
                         "warning: %s of %s that are not in the vocabulary and are %s: "
                         "%zu, the first is %s at byte %zu",
-                        rt_words_for_units(r->config->data.level).unknown, text,
+                        rt_words_for_tokens(r->config->data.level).unknown, text,
                         v && v->bpe && v->special.unknown == RT_NO_ID ? "left out"
                                                                       : "read as [UNK]",
                         unknown->count, unknown->name, unknown->at);
@@ -249,7 +249,7 @@ void rt_run_announce_tolerances(rt_run *r)
         rt_results_free(&before);
     if (!c->theta.tolerances || !c->model.theta.learn || known || r->arguments->quiet)
         return;
-    const size_t count = rt_roformer_theta_count(&r->state->model->options);
+    const size_t count = rt_transformer_theta_count(&r->state->model->options);
     rt_progress_say(&r->progress,
                     "looking how far each of %zu theta can go: up to %zu evaluations of a batch",
                     count, 2 * RT_THETA_EVALUATIONS * count);
@@ -347,14 +347,14 @@ void rt_run_warn_of_folder(rt_run *r)
 static rt_status load_imported(rt_run *r)
 {
     rt_huggingface_taken taken;
-    rt_roformer *model = r->state->model;
+    rt_transformer *model = r->state->model;
     rt_run_warn_of_folder(r);
     rt_status status = rt_imported_load(r->imported, model, true, &taken);
     if (!status.code && !taken.head)
         rt_progress_say(&r->progress, "warning: the folder has no head for this model: it is drawn "
                                       "at random, and so are its answers");
     if (!status.code && model->options.theta.learn)
-        rt_roformer_theta(model, model->theta_start);
+        rt_transformer_theta(model, model->theta_start);
     return status;
 }
 

@@ -4,9 +4,9 @@
 /* What run.c, a training, and use.c, the use of a trained model, share: the things that a run
  * consists of, and how they are opened, saved and loaded. */
 
-#include "train/checkpoint/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "train/folder/run_folder.h"
-#include "train/huggingface/imported.h"
+#include "io/huggingface/imported.h"
 #include "train/run/arguments.h"
 #include "train/run/evaluations.h"
 #include "train/run/metrics.h"

@@ -1,7 +1,7 @@
 #include "train/run/stop.h"
 
-#include "data/process.h"
-#include "train/text/program_name.h"
+#include "text/process.h"
+#include "text/program_name.h"
 
 #include <signal.h>
 #include <string.h>

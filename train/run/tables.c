@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "train/folder/session.h"
-#include "train/text/csv.h"
+#include "text/csv.h"
 
 /* ---- the data ---- */
 

@@ -2,8 +2,8 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "train/text/csv.h"
-#include "train/text/quote.h"
+#include "text/csv.h"
+#include "text/quote.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 typedef struct reading {
     const char *path;
-    const rt_roformer *model;
+    const rt_transformer *model;
     rt_shape shape; /* layers, heads, pairs */
     double *theta;  /* NaN where there is none yet */
     int last_step;  /* -1 without such a column */
@@ -100,7 +100,7 @@ static rt_status read_theta(const reading *r, const rt_csv *csv, double *theta)
 
 static rt_status take_row(reading *r, const rt_csv *csv)
 {
-    const rt_roformer_options *o = &r->model->options;
+    const rt_transformer_options *o = &r->model->options;
     const rt_theta_scope scope = o->theta.scope;
     const int *axis = r->shape.axis, layers = scope == RT_THETA_MODEL ? 1 : o->layers;
     int step, layer, last_layer, head, last_head, i;
@@ -120,7 +120,7 @@ static rt_status take_row(reading *r, const rt_csv *csv)
         status = refuse_cell(r, csv, "i", wish);
     }
     for (int n = 0; !status.code && n < axis[0]; n++) {
-        const int l = rt_roformer_theta_layer(o, n);
+        const int l = rt_transformer_theta_layer(o, n);
         if (l < layer || l >= last_layer)
             continue;
         taken = true;
@@ -145,18 +145,18 @@ static rt_status find_missing(const reading *r)
                             "%.1000s has no theta for layer %d, head %d, i %d of this model (a "
                             "line needs all columns, and an end)",
                             r->path,
-                            rt_roformer_theta_layer(&r->model->options, n / axis[2] / axis[1]),
+                            rt_transformer_theta_layer(&r->model->options, n / axis[2] / axis[1]),
                             n / axis[2] % axis[1], n % axis[2]);
     return rt_ok();
 }
 
-rt_status rt_theta_file_read(const char *path, const rt_roformer *model, double *theta)
+rt_status rt_theta_file_read(const char *path, const rt_transformer *model, double *theta)
 {
     if (!model->options.theta.learn)
         return rt_error(RT_CONFIG, "%.1000s: this model has no learned theta", path);
     reading r = {.path = path,
                  .model = model,
-                 .shape = rt_roformer_theta_shape(&model->options),
+                 .shape = rt_transformer_theta_shape(&model->options),
                  .theta = theta,
                  .last_step = -1};
     for (size_t n = 0; n < rt_shape_size(r.shape); n++)

@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "train/report/theta_report.h"
 #include "train/run/stop.h"
-#include "train/text/csv.h"
+#include "text/csv.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,8 +41,8 @@ static bool read_tolerances(rt_theta_tolerance *tolerances, size_t count, const 
 static rt_status find_tolerances(rt_outcome *o, const rt_config *c, rt_trainer *trainer,
                                  const char *folder)
 {
-    const rt_roformer *model = rt_trainer_state(trainer)->model;
-    const size_t count = rt_roformer_theta_count(&model->options);
+    const rt_transformer *model = rt_trainer_state(trainer)->model;
+    const size_t count = rt_transformer_theta_count(&model->options);
     if (!c->theta.tolerances)
         return rt_ok();
     o->tolerances = rt_alloc(count, sizeof *o->tolerances);
@@ -85,8 +85,8 @@ static rt_status reset_to(rt_outcome *o, const rt_results *before, const rt_conf
 static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_config *c,
                              rt_trainer *trainer, bool elsewhere)
 {
-    const rt_roformer *model = rt_trainer_state(trainer)->model;
-    const size_t count = rt_roformer_theta_count(&model->options);
+    const rt_transformer *model = rt_trainer_state(trainer)->model;
+    const size_t count = rt_transformer_theta_count(&model->options);
     double *geometric;
     bool needed = false, base_hurts;
     rt_status status = reset_to(o, before, c, trainer, model->theta_start, false, &needed);
@@ -99,7 +99,7 @@ static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_c
     geometric = rt_alloc(count, sizeof *geometric);
     if (!geometric)
         return rt_out_of_memory("theta");
-    rt_roformer_theta_geometric(&model->options, geometric);
+    rt_transformer_theta_geometric(&model->options, geometric);
     status = reset_to(o, before, c, trainer, geometric, true, &base_hurts);
     rt_free(geometric);
     return status;

@@ -9,7 +9,7 @@
 #include "train/run/outcome.h"
 #include "train/run/predict_arguments.h"
 #include "train/run/theta_file.h"
-#include "train/text/program_name.h"
+#include "text/program_name.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -98,7 +98,7 @@ static rt_status open_checkpoint(rt_run *r, rt_found *found)
 /* The most tokens that the model has positions for; 0 = no limit. */
 static int positions_of(const rt_run *r)
 {
-    const int most = rt_roformer_capacity(&r->state->model->options);
+    const int most = rt_transformer_capacity(&r->state->model->options);
     if (most)
         return most;
     return r->imported && !r->imported->there->own ? r->imported->there->max_positions : 0;
@@ -154,8 +154,8 @@ static rt_status predict(rt_run *r)
 /* Puts the theta of --theta in the place of the learned one. */
 static rt_status replace_theta(rt_run *r, const char *what)
 {
-    rt_roformer *model = r->state->model;
-    const size_t count = rt_roformer_theta_count(&model->options);
+    rt_transformer *model = r->state->model;
+    const size_t count = rt_transformer_theta_count(&model->options);
     if (!model->options.theta.learn)
         return rt_error(RT_CONFIG, "--theta %.1000s: this model has no learned theta", what);
     double *theta = rt_alloc(count, sizeof *theta);
@@ -163,11 +163,11 @@ static rt_status replace_theta(rt_run *r, const char *what)
     if (!status.code && !strcmp(what, "start"))
         memcpy(theta, model->theta_start, count * sizeof *theta);
     else if (!status.code && !strcmp(what, "base"))
-        rt_roformer_theta_geometric(&model->options, theta);
+        rt_transformer_theta_geometric(&model->options, theta);
     else if (!status.code)
         status = rt_theta_file_read(what, model, theta);
     if (!status.code) {
-        rt_roformer_set_theta(model, theta);
+        rt_transformer_set_theta(model, theta);
         printf("theta: %s in the place of the learned one\n", what);
     }
     rt_free(theta);

@@ -1,140 +1,6 @@
 #include "train/step/batch_loss.h"
 
-#include "core/memory.h"
-
 #include <assert.h>
-#include <string.h>
-
-rt_roformer_options rt_model_options(const rt_config *config, const rt_data *data)
-{
-    rt_roformer_options options = config->model;
-    const rt_target target = rt_data_target(data);
-    options.vocab = rt_data_vocab(data);
-    options.token_types = rt_data_types(data);
-    options.head = target == RT_TARGET_SEQUENCE ? RT_HEAD_SEQUENCE
-                   : target == RT_TARGET_TOKENS ? RT_HEAD_TOKEN
-                                                : RT_HEAD_LM;
-    options.labels = rt_data_classes(data);
-    return options;
-}
-
-rt_status rt_labelled_batch_new(rt_labelled_batch *b, int rows, int length)
-{
-    return rt_labelled_batch_new_dry(b, rows, length, NULL);
-}
-
-rt_status rt_labelled_batch_new_dry(rt_labelled_batch *b, int rows, int length, rt_tally *tally)
-{
-    const size_t tokens = (size_t)rows * (size_t)length;
-    *b = (rt_labelled_batch){.batch = {.rows = rows, .length = length}, .length = length};
-    b->batch.ids = rt_alloc_or_count(tally, tokens, sizeof *b->batch.ids);
-    b->batch.labels = rt_alloc_or_count(tally, tokens, sizeof *b->batch.labels);
-    b->batch.mask = rt_alloc_or_count(tally, tokens, sizeof *b->batch.mask);
-    b->batch.types = rt_alloc_or_count(tally, tokens, sizeof *b->batch.types);
-    b->where = rt_alloc_or_count(tally, tokens, sizeof *b->where);
-    b->wanted = rt_alloc_or_count(tally, tokens, sizeof *b->wanted);
-    if (!b->batch.ids || !b->batch.labels || !b->batch.mask || !b->batch.types || !b->where ||
-        !b->wanted)
-        return rt_out_of_memory("a batch");
-    return rt_ok();
-}
-
-void rt_labelled_batch_free(rt_labelled_batch *b)
-{
-    rt_free(b->batch.ids);
-    rt_free(b->batch.labels);
-    rt_free(b->batch.mask);
-    rt_free(b->batch.types);
-    rt_free(b->where);
-    rt_free(b->wanted);
-    *b = (rt_labelled_batch){.labels = 0};
-}
-
-/* ---- the longest row ---- */
-
-/* Where the padding of a row begins. */
-static int row_length(const rt_batch *batch, int row)
-{
-    const uint8_t *mask = batch->mask + (size_t)row * (size_t)batch->length;
-    int length = batch->length;
-    while (length > 1 && !mask[length - 1])
-        length--;
-    return length;
-}
-
-static void narrow_rows(void *values, size_t size, int rows, int from, int to)
-{
-    unsigned char *bytes = values;
-    for (int r = 1; r < rows; r++)
-        memmove(bytes + (size_t)r * (size_t)to * size, bytes + (size_t)r * (size_t)from * size,
-                (size_t)to * size);
-}
-
-static void cut_to_longest(rt_batch *batch)
-{
-    const int rows = batch->rows, from = batch->length;
-    int longest = 1;
-    for (int r = 0; r < rows && longest < from; r++) {
-        const int length = row_length(batch, r);
-        longest = length > longest ? length : longest;
-    }
-    if (longest == from)
-        return;
-    narrow_rows(batch->ids, sizeof *batch->ids, rows, from, longest);
-    narrow_rows(batch->labels, sizeof *batch->labels, rows, from, longest);
-    narrow_rows(batch->mask, sizeof *batch->mask, rows, from, longest);
-    narrow_rows(batch->types, sizeof *batch->types, rows, from, longest);
-    batch->length = longest;
-}
-
-/* ---- drawing ---- */
-
-static void collect_labels(rt_labelled_batch *b)
-{
-    const int count = b->batch.rows * b->batch.length;
-    b->labels = 0;
-    for (int i = 0; i < count; i++) {
-        if (b->batch.labels[i] == RT_NO_LABEL)
-            continue;
-        b->where[b->labels] = i;
-        b->wanted[b->labels++] = b->batch.labels[i];
-    }
-}
-
-/* Drawn rows as a batch. */
-static void settle(rt_labelled_batch *b, const rt_data *data)
-{
-    if (rt_data_varies(data))
-        cut_to_longest(&b->batch);
-    collect_labels(b);
-}
-
-void rt_draw_training(rt_labelled_batch *b, const rt_data *data, uint64_t seed, uint32_t step,
-                      uint32_t first_row)
-{
-    b->batch.length = b->length;
-    rt_data_training(data, seed, step, first_row, &b->batch);
-    settle(b, data);
-}
-
-void rt_draw_evaluation(rt_labelled_batch *b, const rt_data *data, uint32_t first_row)
-{
-    b->batch.length = b->length;
-    rt_data_evaluation(data, first_row, &b->batch);
-    settle(b, data);
-}
-
-rt_status rt_draw_text(rt_labelled_batch *b, const rt_data *data, const char *line, size_t size,
-                       rt_example_text *text)
-{
-    b->batch.length = b->length;
-    rt_status status = rt_data_encode_example(text, data, line, size, &b->batch);
-    if (!status.code)
-        settle(b, data);
-    return status;
-}
-
-/* ---- the loss ---- */
 
 /* Counts what each label was taken for. */
 static void count_pairs(int64_t *confusion, const rt_tensor *logits, const int32_t *wanted)
@@ -144,15 +10,15 @@ static void count_pairs(int64_t *confusion, const rt_tensor *logits, const int32
         confusion[(size_t)wanted[r] * classes + (size_t)rt_largest(logits, r)]++;
 }
 
-rt_tensor *rt_batch_logits(rt_roformer *model, rt_graph *g, const rt_labelled_batch *b)
+rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b)
 {
-    const rt_roformer_input input = {.B = b->batch.rows,
+    const rt_transformer_input input = {.B = b->batch.rows,
                                      .T = b->batch.length,
                                      .ids = b->batch.ids,
                                      .token_types = b->batch.types,
                                      .key_mask = b->batch.mask,
                                      .padding_id = RT_NO_PADDING};
-    rt_tensor *hidden = rt_roformer_encode(model, g, &input);
+    rt_tensor *hidden = rt_transformer_encode(model, g, &input);
     if (model->options.head == RT_HEAD_SEQUENCE)
         assert(b->labels == input.B);
     else
@@ -160,10 +26,10 @@ rt_tensor *rt_batch_logits(rt_roformer *model, rt_graph *g, const rt_labelled_ba
             rt_embedding(g,
                          rt_reshape(g, hidden, RT_SHAPE_OF(input.B * input.T, model->options.dim)),
                          b->where, RT_SHAPE_OF(b->labels), RT_NO_PADDING);
-    return rt_roformer_logits(model, g, hidden);
+    return rt_transformer_logits(model, g, hidden);
 }
 
-rt_tensor *rt_batch_loss(rt_roformer *model, rt_graph *g, const rt_labelled_batch *b,
+rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b,
                          double divisor, rt_batch_result *result)
 {
     rt_tensor *logits = rt_batch_logits(model, g, b);

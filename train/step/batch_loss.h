@@ -1,59 +1,23 @@
 #ifndef ROTOR_TRAIN_STEP_BATCH_LOSS_H
 #define ROTOR_TRAIN_STEP_BATCH_LOSS_H
 
-/* From sequences to the number that is minimised: where data and model meet. */
+/* From a batch to the number that is minimised. */
 
-#include "data/data.h"
-#include "data/example_text.h"
-#include "models/roformer.h"
-#include "train/config/config.h"
-
-/* The options of the model that a configuration describes, for its data. */
-rt_roformer_options rt_model_options(const rt_config *config, const rt_data *data);
-
-/* A batch with room for its labels, gathered: only the labelled positions go through the
- * head of the model. */
-typedef struct rt_labelled_batch {
-    rt_batch batch;
-    int length;      /* that it was made for; batch.length is that of its longest row */
-    int32_t *where;  /* the labelled positions, as rows of (B*T, C) */
-    int32_t *wanted; /* and their labels */
-    int labels;
-    int64_t *confusion; /* (classes, classes), not its own, or NULL: counts every label at the row
-                           of its class and the column of the class that is predicted */
-} rt_labelled_batch;
+#include "data/labelled_batch.h"
+#include "models/transformer.h"
 
 typedef struct rt_batch_result {
     double loss;    /* summed over the labels */
     size_t correct; /* labels that were predicted */
 } rt_batch_result;
 
-rt_status rt_labelled_batch_new(rt_labelled_batch *b, int rows, int length) RT_MUST_CHECK;
-
-/* The same for a dry run, which counts its bytes: there is nothing to be drawn into. */
-rt_status rt_labelled_batch_new_dry(rt_labelled_batch *b, int rows, int length,
-                                    rt_tally *tally) RT_MUST_CHECK;
-void rt_labelled_batch_free(rt_labelled_batch *b);
-
-/* Draw the rows of the batch as rt_data_training and rt_data_evaluation do, and gather their
- * labels. Rows with lengths of their own are cut to the longest of them: the batch follows from its
- * rows alone. */
-void rt_draw_training(rt_labelled_batch *b, const rt_data *data, uint64_t seed, uint32_t step,
-                      uint32_t first_row);
-void rt_draw_evaluation(rt_labelled_batch *b, const rt_data *data, uint32_t first_row);
-
-/* The same with a line of text as the one row, as rt_data_encode_example encodes it: b->wanted are
- * the numbers of the texts that have a place to be answered at. */
-rt_status rt_draw_text(rt_labelled_batch *b, const rt_data *data, const char *line, size_t size,
-                       rt_example_text *text) RT_MUST_CHECK;
-
 /* What the model makes of the labelled positions, (labels, V) or (B, classes); NULL if the graph
  * has failed. There must be at least one label. */
-rt_tensor *rt_batch_logits(rt_roformer *model, rt_graph *g, const rt_labelled_batch *b);
+rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b);
 
 /* The summed loss over `divisor`, for backward; NULL if the graph has failed. There must be
  * at least one label. A dry graph leaves the result as it is. */
-rt_tensor *rt_batch_loss(rt_roformer *model, rt_graph *g, const rt_labelled_batch *b,
+rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b,
                          double divisor, rt_batch_result *result);
 
 #endif

@@ -4,7 +4,7 @@
 #include "train/step/trainer_private.h"
 
 #include "core/memory.h"
-#include "data/vocabulary.h"
+#include "data/tokenizers/vocabulary.h"
 
 #include <limits.h>
 #include <string.h>

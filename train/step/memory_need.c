@@ -85,7 +85,7 @@ static void find_training(rt_memory_need *need, rt_memory_bytes threads, bool sa
 }
 
 /* Who goes on has its checkpoint in memory until all is taken from it. Who only uses the model has
- * a child read it, which finds a list of the values in the file (train/checkpoint/image.h); then
+ * a child read it, which finds a list of the values in the file (io/checkpoint/image.h); then
  * there are the list and the values. */
 static void find_uses(rt_memory_need *need, rt_memory_bytes threads)
 {

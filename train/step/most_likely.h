@@ -5,7 +5,7 @@
  * special tokens, and may have some that no token has. */
 
 #include "core/real.h"
-#include "data/vocabulary.h"
+#include "data/tokenizers/vocabulary.h"
 
 /* The token with the largest of the logits or probabilities, (V); of equals the first. */
 int32_t rt_most_likely_token(const rt_vocabulary *vocabulary, const real *weights);

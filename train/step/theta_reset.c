@@ -35,13 +35,13 @@ static size_t copy_theta(rt_parameters *p, real *kept, bool keep)
 rt_status rt_theta_evaluate(rt_trainer *trainer, int length, int batches, const double *theta,
                             rt_evaluation *result)
 {
-    rt_roformer *model = rt_trainer_state(trainer)->model;
+    rt_transformer *model = rt_trainer_state(trainer)->model;
     rt_parameters *p = &model->parameters;
     real *kept = rt_alloc(copy_theta(p, NULL, true), sizeof *kept);
     if (!kept)
         return rt_out_of_memory("theta");
     copy_theta(p, kept, true);
-    rt_roformer_set_theta(model, theta);
+    rt_transformer_set_theta(model, theta);
     rt_status status = rt_trainer_evaluate_batches(trainer, length, batches, result);
     copy_theta(p, kept, false);
     rt_free(kept);
@@ -98,13 +98,13 @@ static rt_status find_tolerance(const search *s, size_t n, int sign, double *tol
 rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_tolerance *tolerances,
                               int (*stop)(void), bool *stopped)
 {
-    const rt_roformer *model = rt_trainer_state(trainer)->model;
-    const size_t count = rt_roformer_theta_count(&model->options);
+    const rt_transformer *model = rt_trainer_state(trainer)->model;
+    const size_t count = rt_transformer_theta_count(&model->options);
     search s = {.trainer = trainer, .length = length, .stop = stop};
     s.theta = rt_alloc(count, sizeof *s.theta);
     if (!s.theta)
         return rt_out_of_memory("theta");
-    rt_roformer_theta(model, s.theta);
+    rt_transformer_theta(model, s.theta);
     rt_status status = rt_theta_evaluate(trainer, length, 1, s.theta, &s.own);
     for (size_t n = 0; n < count && !status.code; n++) {
         status = find_tolerance(&s, n, -1, &tolerances[n].down);

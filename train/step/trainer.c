@@ -1,6 +1,7 @@
 #include "train/step/trainer_private.h"
 
 #include "core/memory.h"
+#include "io/model_options.h"
 #include "train/config/freeze.h"
 #include "train/world/processors.h"
 
@@ -71,7 +72,7 @@ static void differentiate_shard(void *context, int job, int worker)
     const int number = t->first + job;
     rt_shard *s = t->shard + number;
     rt_graph *g = t->graphs[worker];
-    rt_roformer *model = t->models[t->block_of[job]];
+    rt_transformer *model = t->models[t->block_of[job]];
     rt_batch_result result = {0};
     rt_parameters_zero_grads(&model->parameters);
     s->status = rt_ok();
@@ -376,13 +377,13 @@ static rt_status make_states(rt_trainer *t)
 
 static rt_status make_model(rt_trainer *t, int block, bool blank)
 {
-    const rt_roformer_options options = rt_model_options(t->config, t->data);
+    const rt_transformer_options options = rt_model_options(&t->config->model, t->data);
     const uint64_t seed = t->config->run.seed;
-    const rt_roformer *first = block ? t->models[0] : NULL;
+    const rt_transformer *first = block ? t->models[0] : NULL;
     if (t->tally)
-        return rt_roformer_new_dry(t->models + block, &options, first, &t->tally->model);
-    return blank && !first ? rt_roformer_new_blank(t->models, &options, seed)
-                           : rt_roformer_new(t->models + block, &options, seed, first);
+        return rt_transformer_new_dry(t->models + block, &options, first, &t->tally->model);
+    return blank && !first ? rt_transformer_new_blank(t->models, &options, seed)
+                           : rt_transformer_new(t->models + block, &options, seed, first);
 }
 
 static rt_status make_models(rt_trainer *t, bool blank)
@@ -407,7 +408,7 @@ static rt_status make_state(rt_trainer *t, bool blank)
     if (status.code)
         return status;
     t->blocks = rt_summation_blocks(t->shards, rt_first_shard(t), rt_end_shard(t), t->group);
-    t->models = rt_alloc((size_t)t->blocks, sizeof(rt_roformer *));
+    t->models = rt_alloc((size_t)t->blocks, sizeof(rt_transformer *));
     if (!t->models)
         return rt_out_of_memory("a trainer");
     for (int i = rt_first_shard(t); i < rt_end_shard(t) && !status.code; i++)
@@ -533,7 +534,7 @@ void rt_trainer_end(rt_trainer *t)
         rt_free(t->rooms[i]);
     rt_workers_free(t->workers);
     for (int i = t->blocks - 1; t->models && i >= 0; i--)
-        rt_roformer_free(t->models[i]);
+        rt_transformer_free(t->models[i]);
     for (int i = 0; t->shard && i < t->shards; i++)
         rt_labelled_batch_free(&t->shard[i].sequences);
     for (int i = 0; i < RT_MOST_STATES; i++)

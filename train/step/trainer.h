@@ -16,7 +16,7 @@
  */
 
 #include "data/data.h"
-#include "models/roformer.h"
+#include "models/transformer.h"
 #include "optim/rules.h"
 #include "train/config/config.h"
 #include "train/step/observers.h"
@@ -29,7 +29,7 @@ typedef struct rt_trainer rt_trainer;
 typedef struct rt_training_state {
     int step; /* finished steps */
     int64_t sequences;
-    rt_roformer *model;
+    rt_transformer *model;
     real *states[RT_MOST_STATES]; /* of the optimizer, laid out as the parameters: as many as its rule
                                      has, else NULL; see rt_trainer_collect */
 } rt_training_state;
@@ -68,7 +68,7 @@ rt_status rt_world_check(const rt_config *config, const rt_world *world) RT_MUST
 rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config,
                          const rt_data *data) RT_MUST_CHECK;
 
-/* The same with a blank model (models/roformer.h), for who loads one. */
+/* The same with a blank model (models/transformer.h), for who loads one. */
 rt_status rt_trainer_new_blank(rt_trainer **trainer_new, const rt_config *config,
                                const rt_data *data) RT_MUST_CHECK;
 

@@ -48,7 +48,7 @@ struct rt_trainer {
     rt_shard_result *results;
     int group;            /* shards that are computed at a time */
     int blocks;           /* of gradients */
-    rt_roformer **models; /* of each block; the first has the values, all have gradients */
+    rt_transformer **models; /* of each block; the first has the values, all have gradients */
     rt_subtrees nodes;    /* that are computed, of the step under way */
     int *block_of;        /* of each shard of a group */
     rt_summation *sums;   /* of blocks */

@@ -1,7 +1,7 @@
 #include "train/sweep/runs.h"
 
 #include "core/memory.h"
-#include "data/process.h"
+#include "text/process.h"
 #include "train/folder/run_folder.h"
 #include "train/report/report.h"
 #include "train/report/sweep_report.h"
@@ -15,7 +15,7 @@
 #include "train/sweep/sweep_workers.h"
 #include "train/sweep/table.h"
 #include "train/sweep/zero_rates.h"
-#include "train/text/program_name.h"
+#include "text/program_name.h"
 #include "train/world/processors.h"
 
 #include <errno.h>

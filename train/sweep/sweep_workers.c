@@ -1,7 +1,7 @@
 #include "train/sweep/sweep_workers.h"
 
 #include "core/memory.h"
-#include "train/text/writer.h"
+#include "text/writer.h"
 
 #include <signal.h>
 #include <time.h>

@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "train/report/common_keys.h"
 #include "train/report/sweep_table.h"
-#include "train/text/durable_file.h"
+#include "text/durable_file.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "train/world/helper.h"
 
 #include "core/memory.h"
-#include "data/process.h"
+#include "text/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

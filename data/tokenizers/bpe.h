@@ -1,0 +1,69 @@
+#ifndef ROTOR_DATA_TOKENIZERS_BPE_H
+#define ROTOR_DATA_TOKENIZERS_BPE_H
+
+/* The pieces of a byte-level BPE vocabulary (Sennrich et al. 2016, Radford et al. 2019), and how a
+ * text is joined of them, as Hugging Face's tokenizers does it: added tokens are split off, what is
+ * left is cut into words (pretokenize.h), and within a word the two neighbours whose merge comes
+ * first in the file are joined until no two neighbours have a merge. */
+
+#include "data/tokenizers/added_tokens.h"
+#include "data/tokenizers/merges.h"
+#include "data/tokenizers/pretokenize.h"
+#include "data/tokenizers/vocabulary.h"
+
+/* Values in a tokenizer.json; its bytes; ids, the special ones included. */
+enum { RT_BPE_VALUES = 1 << 21, RT_BPE_BYTES = 64 << 20, RT_BPE_LIMIT = 1000000 };
+
+enum { RT_CUTS_LIMIT = 4 };
+
+/* What an id stands for. */
+typedef enum rt_bpe_kind { RT_BPE_NONE, RT_BPE_UNIT, RT_BPE_SPECIAL } rt_bpe_kind;
+
+typedef struct rt_bpe {
+    rt_pretokenizer cuts[RT_CUTS_LIMIT]; /* within each piece of a cut the next one cuts */
+    int cut_count;
+    int space_before;   /* the cut before which a text gets a space; -1: none does */
+    bool composes;      /* a text is brought into NFC */
+    bool ignore_merges; /* a word that is a piece is that piece */
+    bool fuses_unknown; /* unknown bytes that follow each other are one */
+    int32_t unknown;    /* of a byte that has no piece; RT_NO_ID: it is left out */
+    int32_t bytes[256]; /* RT_NO_ID: it has no piece */
+    rt_merges merges;
+    uint8_t *kinds; /* (count): rt_bpe_kind */
+    int32_t *units; /* ids of the units, ascending */
+    int unit_count;
+    int32_t *pieces; /* if merges are ignored, ids of the vocabulary in the order of their bytes */
+    int piece_count;
+    int32_t first, last;             /* what the post-processor puts before a text, and behind it;
+                                        RT_NO_ID: nothing, or no special token */
+    rt_special_ids found;            /* what the file seems to have for them; RT_NO_ID: nothing */
+    rt_added_tokens as_is, composed; /* found in the text, and after it was brought into NFC */
+    char *file;                      /* tokenizer.json, zero-terminated */
+} rt_bpe;
+
+/* Takes apart a tokenizer.json; errors are those of rt_vocabulary_read. Fills in text, starts,
+ * count, special and bpe of a vocabulary that is zero otherwise, also in part when it fails. */
+rt_status rt_bpe_read(rt_vocabulary *v, const char *name, const unsigned char *bytes,
+                      size_t size) RT_MUST_CHECK;
+
+/* Special ids that somebody knows, those that are not RT_NO_ID, instead of those that the file
+ * seems to have; that of [UNK] is always the file's. RT_DATA, which begins with `name`, for what is
+ * no id of the vocabulary. */
+rt_status rt_bpe_know(rt_vocabulary *v, const char *name,
+                      const rt_special_ids *known) RT_MUST_CHECK;
+void rt_bpe_free(rt_bpe *bpe);
+
+/* Whether two of as many ids, whose texts are the same, make the same ids of every text. */
+bool rt_bpe_equal(const rt_bpe *a, const rt_bpe *b, int count);
+
+/* The most ids that a text of so many bytes has; SIZE_MAX if there are more. */
+size_t rt_bpe_most_ids(const rt_bpe *bpe, size_t bytes);
+
+/* Gives the ids of the bytes from `from` to `to` of a text to `take`, and counts bytes that have no
+ * piece. Where `special` is false special tokens are text. RT_ARGUMENT names what is not UTF-8 and
+ * where it stands; RT_MEMORY, after some ids may have been taken. */
+rt_status rt_bpe_encode(const rt_vocabulary *v, const unsigned char *text, size_t from, size_t to,
+                        bool special, rt_id_taker *take, void *context,
+                        rt_unknown *unknown) RT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,43 @@
+#ifndef ROTOR_DATA_TOKENIZERS_BPE_FILE_H
+#define ROTOR_DATA_TOKENIZERS_BPE_FILE_H
+
+/* What the files that take a tokenizer.json apart share. Errors are RT_DATA and begin with the name
+ * of the file and the key. */
+
+#include "data/tokenizers/bpe.h"
+#include "text/json.h"
+
+typedef struct rt_bpe_reading {
+    rt_vocabulary *v; /* being filled */
+    const char *name; /* of the file */
+    const json_t *json;
+    json_t *vocab;             /* model.vocab */
+    const char *begins, *ends; /* the tokens that the post-processor puts around a text; or NULL */
+} rt_bpe_reading;
+
+/* A key of an object that must be true or false; absent or null, it is `otherwise`. `where` is what
+ * the object is called: "model", "added_tokens[3]". */
+rt_status rt_bpe_flag(const rt_bpe_reading *r, const json_t *object, const char *where,
+                      const char *key, bool otherwise, bool *value) RT_MUST_CHECK;
+
+/* The type of an object, "" if it has none. */
+const char *rt_bpe_type(const json_t *object);
+
+/* The normalizer, the pre-tokenizer, the decoder, and the tokens of the post-processor. */
+rt_status rt_bpe_read_parts(rt_bpe_reading *r) RT_MUST_CHECK;
+
+/* The ids of model.vocab with their texts, merges left out. */
+rt_status rt_bpe_read_pieces(rt_bpe_reading *r) RT_MUST_CHECK;
+
+/* Byte-level text as the bytes that it stands for. False if a character stands for none; `bytes`
+ * has room for as many as the text. */
+bool rt_bpe_bytes(const char *text, char *bytes, size_t *size);
+
+/* After the pieces: the merges. */
+rt_status rt_bpe_read_merges(rt_bpe_reading *r) RT_MUST_CHECK;
+
+/* After the pieces: the added tokens, and which of them are what rotor calls [CLS], [SEP], [PAD],
+ * [MASK] and [UNK]. */
+rt_status rt_bpe_read_tokens(rt_bpe_reading *r) RT_MUST_CHECK;
+
+#endif

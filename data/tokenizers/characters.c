@@ -1,0 +1,156 @@
+#include "data/tokenizers/characters.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <utf8proc.h>
+
+typedef struct range {
+    int32_t first, last;
+} range;
+
+/* How the tables below were found: for every code point c, BertNormalizer and BertPreTokenizer of
+ * tokenizers 0.23.3 were given a, c, b, and NFD was given c beside a mark of every combining
+ * class; where that is not what utf8proc 2.8.0 says, c is in a table. Ranges that have only letters
+ * between them are one. */
+
+/* Punctuation, marks and format characters that are letters there. */
+static const range later_letters[] = {
+    {0x61d, 0x61d},     {0x7fd, 0x7fd},     {0x890, 0x8e2},     {0x9fd, 0x9fe},
+    {0xa76, 0xa76},     {0xafa, 0xaff},     {0xb55, 0xb55},     {0xc04, 0xc3c},
+    {0xc77, 0xc77},     {0xc84, 0xc84},     {0xd00, 0xd00},     {0xd3b, 0xd3c},
+    {0xd81, 0xd81},     {0xeba, 0xeba},     {0xece, 0xece},     {0x180f, 0x1886},
+    {0x1abf, 0x1ace},   {0x1b7d, 0x1b7e},   {0x1df6, 0x1dfb},   {0x2e43, 0x2e5d},
+    {0xa82c, 0xa82c},   {0xa8c5, 0xa8c5},   {0xa8ff, 0xa8ff},   {0xa9bd, 0xa9bd},
+    {0x10d24, 0x10f89}, {0x11070, 0x11074}, {0x110c2, 0x110cd}, {0x111cf, 0x111cf},
+    {0x1123e, 0x11241}, {0x1133b, 0x1133b}, {0x11438, 0x1145e}, {0x11660, 0x1166c},
+    {0x116b9, 0x116b9}, {0x1182f, 0x11fff}, {0x12ff1, 0x13455}, {0x16e97, 0x16f4f},
+    {0x16fe2, 0x16fe4}, {0x1cf00, 0x1cf46}, {0x1e000, 0x1e4ef}, {0x1e944, 0x1e95f},
+};
+
+/* Characters whose combining class is 0 there. */
+static const range later_marks[] = {
+    {0x7fd, 0x7fd},     {0x898, 0x8d3},     {0x9fe, 0x9fe},     {0xc3c, 0xc3c},
+    {0xd3b, 0xd3c},     {0xeba, 0xeba},     {0x1715, 0x1715},   {0x1abf, 0x1ace},
+    {0x1df6, 0x1dfa},   {0xa82c, 0xa82c},   {0x10d24, 0x10f85}, {0x11070, 0x11070},
+    {0x1133b, 0x1133b}, {0x1145e, 0x1145e}, {0x11839, 0x11a99}, {0x11d42, 0x11f42},
+    {0x16ff0, 0x16ff1}, {0x1e08f, 0x1e4ef},
+};
+
+/* Ideographs. The fifth range begins at U+2B820 in Unicode; there it begins later, and so here. */
+static const range ideographs[] = {
+    {0x3400, 0x4dbf},   {0x4e00, 0x9fff},   {0xf900, 0xfaff},   {0x20000, 0x2a6df},
+    {0x2a700, 0x2b73f}, {0x2b740, 0x2b81f}, {0x2b920, 0x2ceaf}, {0x2f800, 0x2fa1f},
+};
+
+/* Letters that got a lower case after Unicode 15, which is the one place where its tables are the
+ * newer ones, and how far away it is. */
+static const struct {
+    range from;
+    int32_t step;
+} later_cases[] = {
+    {{0x1c89, 0x1c89}, 1},      {{0xa7cb, 0xa7cb}, 0x264 - 0xa7cb},
+    {{0xa7cc, 0xa7cc}, 1},      {{0xa7ce, 0xa7ce}, 1},
+    {{0xa7d2, 0xa7d2}, 1},      {{0xa7d4, 0xa7d4}, 1},
+    {{0xa7da, 0xa7da}, 1},      {{0xa7dc, 0xa7dc}, 0x19b - 0xa7dc},
+    {{0x10d50, 0x10d65}, 0x20}, {{0x16ea0, 0x16eb8}, 0x1b},
+};
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
+
+/* Whether c is in one of the ranges, which ascend. */
+static bool is_among(int32_t c, const range *ranges, int count)
+{
+    int low = 0, high = count;
+    while (low < high) { /* the first that does not end before c */
+        const int middle = (low + high) / 2;
+        if (c > ranges[middle].last)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && c >= ranges[low].first;
+}
+
+static rt_character ascii(int32_t c)
+{
+    if ((c | 0x20) >= 'a' && (c | 0x20) <= 'z')
+        return RT_CHARACTER_LETTER;
+    if (c == ' ' || c == '\t' || c == '\n' || c == '\r')
+        return RT_CHARACTER_SPACE;
+    if (c < ' ' || c == 0x7f)
+        return RT_CHARACTER_NONE;
+    return c >= '0' && c <= '9' ? RT_CHARACTER_LETTER : RT_CHARACTER_ALONE;
+}
+
+static rt_character of_category(int32_t c)
+{
+    switch (utf8proc_category(c)) {
+    case UTF8PROC_CATEGORY_MN:
+        return RT_CHARACTER_MARK;
+    case UTF8PROC_CATEGORY_PC:
+    case UTF8PROC_CATEGORY_PD:
+    case UTF8PROC_CATEGORY_PS:
+    case UTF8PROC_CATEGORY_PE:
+    case UTF8PROC_CATEGORY_PI:
+    case UTF8PROC_CATEGORY_PF:
+    case UTF8PROC_CATEGORY_PO:
+        return RT_CHARACTER_ALONE;
+    case UTF8PROC_CATEGORY_ZS:
+    case UTF8PROC_CATEGORY_ZL:
+    case UTF8PROC_CATEGORY_ZP:
+        return RT_CHARACTER_SPACE;
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_CO:
+        return RT_CHARACTER_NONE;
+    default:
+        return RT_CHARACTER_LETTER;
+    }
+}
+
+rt_character rt_character_of(int32_t c)
+{
+    if (c < 0x80)
+        return ascii(c);
+    if (c == 0xfffd)
+        return RT_CHARACTER_NONE;
+    if (c == 0x166d || c == 0x111c9) /* So and Mn since Unicode 12 and 11 */
+        return RT_CHARACTER_ALONE;
+    if (c == 0x1734) /* Mc since Unicode 14 */
+        return RT_CHARACTER_MARK;
+    const rt_character is = of_category(c);
+    if (is == RT_CHARACTER_LETTER)
+        return c >= 0x3400 && is_among(c, ideographs, COUNT(ideographs)) ? RT_CHARACTER_ALONE
+                                                                         : RT_CHARACTER_LETTER;
+    return is_among(c, later_letters, COUNT(later_letters)) ? RT_CHARACTER_LETTER : is;
+}
+
+int rt_character_decompose(int32_t c, int32_t parts[RT_DECOMPOSITION_SIZE])
+{
+    int boundary = UTF8PROC_BOUNDCLASS_START;
+    parts[0] = c;
+    if (c < 0xc0 || c == 0x11938) /* a decomposition of Unicode 13 */
+        return 1;
+    const utf8proc_ssize_t count =
+        utf8proc_decompose_char(c, parts, RT_DECOMPOSITION_SIZE, UTF8PROC_DECOMPOSE, &boundary);
+    assert(count > 0 && count <= RT_DECOMPOSITION_SIZE);
+    return (int)count;
+}
+
+int rt_character_combining(int32_t c)
+{
+    if (c < 0x300)
+        return 0;
+    const int combining = utf8proc_get_property(c)->combining_class;
+    return combining && is_among(c, later_marks, COUNT(later_marks)) ? 0 : combining;
+}
+
+int32_t rt_character_lower(int32_t c)
+{
+    if (c < 0x80)
+        return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
+    for (int i = 0; c >= later_cases[0].from.first && i < COUNT(later_cases); i++)
+        if (c >= later_cases[i].from.first && c <= later_cases[i].from.last)
+            return c + later_cases[i].step;
+    return utf8proc_tolower(c);
+}

@@ -1,0 +1,34 @@
+#ifndef ROTOR_DATA_TOKENIZERS_CHARACTERS_H
+#define ROTOR_DATA_TOKENIZERS_CHARACTERS_H
+
+/* What a code point is to the tokenizer of BERT: a part of a word, a word by itself, a space, or
+ * nothing.
+ *
+ * The rules are those of Hugging Face's BertTokenizer 5, whose Unicode tables are of several ages,
+ * all older than those of utf8proc 2.8 (Unicode 15): what they do not know yet is a letter. The
+ * differences are short tables in characters.c. */
+
+#include <stdint.h>
+
+typedef enum rt_character {
+    RT_CHARACTER_LETTER, /* a part of a word; also digits, symbols and what is not assigned */
+    RT_CHARACTER_MARK,   /* the same; dropped where accents are (Mn) */
+    RT_CHARACTER_ALONE,  /* punctuation, and ideographs: a word by itself */
+    RT_CHARACTER_SPACE,  /* between words */
+    RT_CHARACTER_NONE    /* dropped: control and format characters, private use */
+} rt_character;
+
+rt_character rt_character_of(int32_t c);
+
+/* The canonical decomposition (NFD); returns how many characters it has. */
+enum { RT_DECOMPOSITION_SIZE = 4 };
+int rt_character_decompose(int32_t c, int32_t parts[RT_DECOMPOSITION_SIZE]);
+
+/* The canonical combining class: characters that follow each other and have one other than 0
+ * stand in its order in NFD. */
+int rt_character_combining(int32_t c);
+
+/* One character for one: the context does not count. */
+int32_t rt_character_lower(int32_t c);
+
+#endif

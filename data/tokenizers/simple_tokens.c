@@ -1,0 +1,57 @@
+#include "data/tokenizers/simple_tokens.h"
+
+#include <stdio.h>
+
+int32_t rt_token_limit(rt_level level)
+{
+    return level == RT_LEVEL_CHAR ? 0x110000 : 0x100;
+}
+
+size_t rt_token_read(rt_level level, const unsigned char *text, size_t bytes, int32_t *token)
+{
+    if (level == RT_LEVEL_CHAR)
+        return rt_utf8_read(text, bytes, token);
+    *token = text[0];
+    return 1;
+}
+
+size_t rt_token_write(rt_level level, int32_t token, char to[RT_UTF8_SIZE])
+{
+    if (level == RT_LEVEL_CHAR)
+        return rt_utf8_write(token, to);
+    to[0] = (char)(unsigned char)token;
+    to[1] = '\0';
+    return 1;
+}
+
+const char *rt_token_name(rt_level level, int32_t token, char name[RT_WORD_NAME_SIZE])
+{
+    if (level == RT_LEVEL_CHAR || (token >= ' ' && token <= '~'))
+        return rt_character_name(token, name);
+    snprintf(name, RT_WORD_NAME_SIZE, "byte 0x%02x", (unsigned)token);
+    return name;
+}
+
+size_t rt_token_count(rt_level level, const unsigned char *text, size_t bytes)
+{
+    return level == RT_LEVEL_BYTE ? bytes : rt_utf8_count(text, bytes);
+}
+
+rt_token_words rt_words_for_tokens(rt_level level)
+{
+    static const rt_token_words words[] = {
+        [RT_LEVEL_BYTE] = {"byte", "bytes", "bytes"},
+        [RT_LEVEL_CHAR] = {"character", "characters", "characters"},
+        [RT_LEVEL_WORDPIECE] = {"word piece", "word pieces", "words"},
+        [RT_LEVEL_BPE] = {"piece", "pieces", "bytes"},
+    };
+    return words[level];
+}
+
+rt_status rt_level_check(rt_level level, const char *path, const unsigned char *text, size_t bytes)
+{
+    static const char *const keys[] = {[RT_LEVEL_CHAR] = "data.level = char",
+                                       [RT_LEVEL_WORDPIECE] = "data.level = wordpiece",
+                                       [RT_LEVEL_BPE] = "data.level = bpe"};
+    return level == RT_LEVEL_BYTE ? rt_ok() : rt_utf8_check(keys[level], path, text, bytes);
+}

@@ -1,0 +1,217 @@
+#include "data/tokenizers/vocabulary.h"
+
+#include "core/memory.h"
+#include "data/tokenizers/bpe.h"
+#include "data/batch.h"
+#include "data/tokenizers/simple_tokens.h"
+#include "data/tokenizers/wordpiece.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { BYTES = 256 };
+
+/* ---- making ---- */
+
+/* What each id is written as. */
+static bool write_texts(rt_vocabulary *v, int first)
+{
+    v->text = rt_alloc((size_t)v->count, RT_UTF8_SIZE);
+    v->starts = rt_alloc((size_t)v->count + 1, sizeof *v->starts);
+    if (!v->text || !v->starts)
+        return false;
+    for (int id = 0; id < v->count; id++) {
+        char *to = v->text + v->starts[id];
+        size_t size;
+        if (id < first) {
+            size = strlen(rt_special_token(id));
+            memcpy(to, rt_special_token(id), size + 1);
+        } else {
+            size = rt_token_write(v->level, v->units[id], to);
+        }
+        v->starts[id + 1] = v->starts[id] + (uint32_t)size + 1;
+    }
+    return true;
+}
+
+rt_status rt_vocabulary_of_units(rt_vocabulary **vocabulary_new, rt_level level, bool alphabet,
+                                 const int32_t *units, int count)
+{
+    const bool has_unknown = level == RT_LEVEL_CHAR && !alphabet;
+    const int first = RT_FIRST_SYMBOL + has_unknown;
+    const int32_t limit = rt_token_limit(level);
+    *vocabulary_new = NULL;
+    rt_vocabulary *v = rt_alloc(1, sizeof *v);
+    if (!v)
+        return rt_out_of_memory("a vocabulary");
+    v->level = level;
+    v->alphabet = alphabet;
+    v->count = first + count;
+    v->special = rt_default_special_ids;
+    if (has_unknown)
+        v->special.unknown = RT_FIRST_SYMBOL;
+    v->units = rt_alloc((size_t)v->count, sizeof *v->units);
+    v->ids = rt_alloc((size_t)limit, sizeof *v->ids);
+    if (!v->units || !v->ids) {
+        rt_vocabulary_free(v);
+        return rt_out_of_memory("a vocabulary");
+    }
+    for (int32_t unit = 0; unit < limit; unit++)
+        v->ids[unit] = v->special.unknown;
+    for (int id = 0; id < v->count; id++)
+        v->units[id] = id < first ? RT_NO_UNIT : units[id - first];
+    for (int id = first; id < v->count; id++)
+        v->ids[v->units[id]] = id;
+    if (!write_texts(v, first)) {
+        rt_vocabulary_free(v);
+        return rt_out_of_memory("a vocabulary");
+    }
+    *vocabulary_new = v;
+    return rt_ok();
+}
+
+void rt_vocabulary_free(rt_vocabulary *vocabulary)
+{
+    if (!vocabulary || (vocabulary->level == RT_LEVEL_BYTE && !vocabulary->count))
+        return;
+    rt_pieces_free(vocabulary->pieces);
+    rt_bpe_free(vocabulary->bpe);
+    rt_free(vocabulary->text);
+    rt_free(vocabulary->starts);
+    rt_free(vocabulary->units);
+    rt_free(vocabulary->ids);
+    rt_free(vocabulary);
+}
+
+rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new)
+{
+    int32_t units[BYTES];
+    for (int32_t unit = 0; unit < BYTES; unit++)
+        units[unit] = unit;
+    return rt_vocabulary_of_units(vocabulary_new, RT_LEVEL_BYTE, false, units, BYTES);
+}
+
+/* Whether each unit occurs in a text; returns how many do. */
+static int find_units(rt_level level, const unsigned char *text, size_t bytes, bool *occurs)
+{
+    int32_t unit = 0;
+    size_t size;
+    int count = 0;
+    for (size_t at = 0; at < bytes; at += size) {
+        size = rt_token_read(level, text + at, bytes - at, &unit);
+        assert(size);
+        count += !occurs[unit];
+        occurs[unit] = true;
+    }
+    return count;
+}
+
+static rt_status of_text(rt_vocabulary **vocabulary_new, rt_level level, bool alphabet,
+                         const char *name, const unsigned char *text, size_t bytes)
+{
+    const int32_t limit = rt_token_limit(level);
+    rt_status status;
+    *vocabulary_new = NULL;
+    bool *occurs = rt_alloc((size_t)limit, sizeof *occurs);
+    if (!occurs)
+        return rt_out_of_memory("a vocabulary");
+    const int count = find_units(level, text, bytes, occurs);
+    int32_t *units = rt_alloc((size_t)count, sizeof *units);
+    for (int32_t unit = 0, rank = 0; units && unit < limit; unit++)
+        if (occurs[unit])
+            units[rank++] = unit;
+    if (!units)
+        status = rt_out_of_memory("a vocabulary");
+    else if (count > RT_UNITS_LIMIT)
+        status = rt_error(RT_DATA, "%s: a text can have up to %d different characters; it has %d",
+                          name, RT_UNITS_LIMIT, count);
+    else
+        status = rt_vocabulary_of_units(vocabulary_new, level, alphabet, units, count);
+    rt_free(units);
+    rt_free(occurs);
+    return status;
+}
+
+rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name,
+                                const unsigned char *text, size_t bytes)
+{
+    return of_text(vocabulary_new, RT_LEVEL_CHAR, false, name, text, bytes);
+}
+
+rt_status rt_vocabulary_of_alphabet(rt_vocabulary **vocabulary_new, rt_level level,
+                                    const char *name, const unsigned char *text, size_t bytes)
+{
+    rt_status status = rt_level_check(level, name, text, bytes);
+    *vocabulary_new = NULL;
+    return status.code ? status : of_text(vocabulary_new, level, true, name, text, bytes);
+}
+
+/* ---- its ids ---- */
+
+bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b)
+{
+    if (!a || !b)
+        return a == b;
+    if (a->level != b->level || a->alphabet != b->alphabet || a->lowercase != b->lowercase ||
+        a->count != b->count)
+        return false;
+    if (!a->count)
+        return true;
+    if (a->units)
+        return !memcmp(a->units, b->units, (size_t)a->count * sizeof *a->units);
+    if (a->starts[a->count] != b->starts[b->count] ||
+        memcmp(a->text, b->text, a->starts[a->count]) != 0)
+        return false;
+    return !a->bpe || (!memcmp(&a->special, &b->special, sizeof a->special) &&
+                       !memcmp(a->starts, b->starts, (size_t)a->count * sizeof *a->starts) &&
+                       rt_bpe_equal(a->bpe, b->bpe, a->count));
+}
+
+static bool is_special(const rt_vocabulary *v, int32_t id)
+{
+    const rt_special_ids *s = &v->special;
+    return id == s->pad || id == s->cls || id == s->mask || id == s->sep || id == s->unknown;
+}
+
+bool rt_vocabulary_is_unit(const rt_vocabulary *vocabulary, int32_t id)
+{
+    if (id < 0 || id >= vocabulary->count)
+        return false;
+    return vocabulary->bpe ? vocabulary->bpe->kinds[id] == RT_BPE_UNIT
+                           : !is_special(vocabulary, id);
+}
+
+bool rt_vocabulary_is_end(const rt_vocabulary *vocabulary, int32_t id)
+{
+    const rt_end_ids *ends = &vocabulary->ends;
+    for (int i = 0; i < ends->count; i++)
+        if (ends->ids[i] == id)
+            return true;
+    return false;
+}
+
+int rt_vocabulary_units(const rt_vocabulary *vocabulary)
+{
+    if (vocabulary->bpe)
+        return vocabulary->bpe->unit_count;
+    return vocabulary->count - RT_SPECIAL_TOKENS + (vocabulary->special.unknown == RT_NO_ID);
+}
+
+/* Each special token at or below the id that the rank would have without them moves it up; those
+ * that it moves past are looked at again. */
+int32_t rt_vocabulary_unit(const rt_vocabulary *vocabulary, int rank)
+{
+    rt_special_ids special = vocabulary->special;
+    int32_t id = rank, before = -1;
+    if (vocabulary->bpe)
+        return vocabulary->bpe->units[rank];
+    while (id != before) {
+        before = id;
+        id = rank;
+        for (int i = 0; i < RT_SPECIAL_TOKENS; i++) {
+            const int32_t token = *rt_special_id(&special, i);
+            id += token != RT_NO_ID && token <= before;
+        }
+    }
+    return id;
+}

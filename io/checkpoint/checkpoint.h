@@ -1,0 +1,210 @@
+#ifndef ROTOR_IO_CHECKPOINT_CHECKPOINT_H
+#define ROTOR_IO_CHECKPOINT_CHECKPOINT_H
+
+/* What a training needs to go on exactly, in one HDF5 file (see io/checkpoint/image.h).
+ * There is no state of a random generator: every random number is a function of the
+ * seed and the step.
+ *
+ *   /                          attributes format "rotor", version, step, precision, blas, seed,
+ *                              best_eval_loss, best_eval_step, patience_loss, patience_count;
+ *                              eval_loss, if it was evaluated at this step
+ *   /vocabulary                of a model of text: the bytes of its vocab.txt or
+ *                              tokenizer.json (see data/tokenizers/vocabulary.h); attributes level, kind, of
+ *                              a tokenizer.json pad, cls, mask, sep: ids or -1; and, of a model
+ *                              that knows them, ends: the ids that end a text, with blanks between
+ *   /labels                    of a model of labelled data: the names of the classes, one a line
+ *                              (data/labels.h)
+ *   /config                    the configuration, an INI text
+ *   /past_schedules            of a run that was extended with another schedule: a table in CSV
+ *                              (train/config/past_schedules.h)
+ *   /model/a/b/c               the parameter a.b.c; /model has the attributes pairing, base,
+ *                              head_dim, theta_form, theta_scope
+ *   /theta_start               of a learned theta: where it started, laid out as
+ *                              rt_transformer_theta_shape has it, radians per position
+ *   /optimizer/first_moment/a/b/c, /optimizer/second_moment/a/b/c, as the update rule names its
+ *       states (optim/rules.h), of the parameters that have them
+ *                              attribute schedule_steps
+ *   /random                    attributes generator, seed, step
+ *   /data                      attribute position
+ *
+ * Version 1 had the dataset /data/alphabet in place of /vocabulary: the characters of the
+ * training text, one after the other. It is still read. What was trained with an alphabet keeps
+ * it (kind "alphabet"): other ids would be another training.
+ *
+ * Numbers are stored in the precision of the build that saves, and converted to that
+ * of the build that loads. Errors of what is in a file are RT_CHECKPOINT and begin
+ * with the file's name without its folder. A file that cannot be opened or read is
+ * RT_CHECKPOINT as well: whoever asks for a checkpoint has been told its name.
+ *
+ * What reads takes an image from rt_image_open, which decides where HDF5 parses the file, and
+ * closes it, whether or not all went well.
+ */
+
+#include "core/path.h"
+#include "data/labels.h"
+#include "data/tokenizers/vocabulary.h"
+#include "models/transformer.h"
+#include "optim/rules.h"
+#include "io/checkpoint/image.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The most steps that the keys allow; their numbers have eight digits in the names of
+ * checkpoints. */
+enum { RT_CHECKPOINT_STEPS = 99999999 };
+
+/* Where a training stands, apart from the numbers that are trained. */
+enum { RT_BLAS_NAME_SIZE = 64, RT_PRECISION_NAME_SIZE = RT_BLAS_NAME_SIZE };
+typedef struct rt_checkpoint_info {
+    int64_t step; /* optimiser steps done */
+    uint64_t seed;
+    char precision[RT_PRECISION_NAME_SIZE]; /* "float" or "double"; a save has that of the build */
+    char blas[RT_BLAS_NAME_SIZE];           /* the kernels that the numbers were computed with */
+    int64_t position;                       /* sequences drawn so far */
+    int64_t schedule_steps;                 /* the horizon of the learning rate's schedule */
+    double eval_loss;                       /* at this step; infinite: it was not evaluated */
+    double best_eval_loss; /* every train.eval_every steps; infinite: none so far */
+    int64_t best_eval_step;
+    double patience_loss;      /* what the next evaluation must improve on; infinite: none so far */
+    int64_t patience_count;    /* evaluations since the one with that loss */
+    char *config;              /* an INI text; NULL counts as "" */
+    char *past_schedules;      /* NULL: none */
+    rt_vocabulary *vocabulary; /* NULL: the data was no text */
+    rt_labels *labels;         /* NULL: the data had no labels */
+} rt_checkpoint_info;
+
+/* Frees what belongs to an info that was read. An info that is saved only borrows it. */
+void rt_checkpoint_info_free(rt_checkpoint_info *info);
+
+/* The trained numbers, and what they mean: two models with the same parameters but
+ * another layout compute something else. Blocks are laid out as parameters->values. */
+typedef struct rt_checkpoint_model {
+    const rt_parameters *parameters;
+    const rt_update_rule *rule;   /* of the optimizer; NULL: its states are not wanted */
+    real *states[RT_MOST_STATES]; /* of its rule */
+    rt_position_kind positions;
+    rt_pairing pairing; /* of rope */
+    double base;        /* of the frequencies of rope and sinusoidal */
+    int head_dim;
+    rt_theta_form theta_form; /* of a learned theta, as the scope */
+    rt_theta_scope theta_scope;
+    double *theta_start; /* NULL: theta is fixed */
+    rt_shape theta_shape;
+} rt_checkpoint_model;
+
+/* That of a RoFormer, which has to be there as long; rule and states may both be NULL. */
+rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt_update_rule *rule,
+                                           real *const states[RT_MOST_STATES]);
+
+/* Writes a checkpoint durably (text/durable_file.h): RT_IO if the file cannot be written.
+ * RT_NONFINITE names the first parameter that has, itself or in a moment, a NaN or an infinity:
+ * those are not saved. Before the file gets its name it is read back, and everything is asked of it
+ * that rt_checkpoint_load asks: RT_CHECKPOINT if a load would refuse it.
+ *
+ * Beside the model this takes as much memory as the file has bytes: for the image, and when that is
+ * written and freed, for the file that is read back, and then the largest parameter once more. */
+rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
+                             const rt_checkpoint_info *info) RT_MUST_CHECK;
+
+/* Fills the blocks of the model, and info, which the caller then frees. Layout,
+ * names and shapes must be those of the file, in both directions, and its numbers must be finite;
+ * otherwise the first difference is named and nothing is changed. Beside the model and the image
+ * this takes the memory of the largest parameter. */
+rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
+                             rt_checkpoint_info *info) RT_MUST_CHECK;
+
+/* Parameters of one side that the other has not, or in another shape. */
+typedef struct rt_checkpoint_rest {
+    int count;
+    char first[RT_NAME_SIZE];
+} rt_checkpoint_rest;
+
+/* What a run took of another: theta; which parameters stay as they were drawn, and which of the
+ * checkpoint are not used. */
+typedef struct rt_checkpoint_start {
+    bool theta;
+    rt_checkpoint_rest fresh, left;
+} rt_checkpoint_start;
+
+/* Fills the values of the parameters from the checkpoint of another run, and nothing else.
+ * Pairing, head size, names and shapes of the encoder must be those of the model. Of the head and
+ * the embeddings of token types what fits is taken, of the head only with `head`; the rest stays;
+ * so does theta, all of it, unless both have all that the model has in the same shape, in either
+ * form; one that is not above 0 is refused if the model learns its logarithm. info as for
+ * rt_checkpoint_load. */
+rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *model, bool head,
+                                   rt_checkpoint_start *start,
+                                   rt_checkpoint_info *info) RT_MUST_CHECK;
+
+/* RT_CHECKPOINT: a model that learns the logarithm of theta cannot start from this one. -1 stands for
+ * all layers, or all heads of the layer. */
+rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta) RT_MUST_CHECK;
+
+/* All learned theta of a checkpoint, in radians per position, laid out as rt_transformer_theta, and
+ * the layers that they are of, in order; -1 for one that all layers share. */
+typedef struct rt_checkpoint_theta {
+    double *values;
+    int *layers;
+    rt_shape shape;
+    rt_theta_scope scope;
+} rt_checkpoint_theta;
+
+/* The caller frees them, after an error as well. RT_CHECKPOINT if theta was fixed. */
+rt_status rt_checkpoint_read_theta(rt_image *image, rt_checkpoint_theta *theta) RT_MUST_CHECK;
+void rt_checkpoint_theta_free(rt_checkpoint_theta *theta);
+
+/* The vocabulary alone, of an image that stays open: what its data is to be read with. NULL if
+ * that was no text; else the caller frees it. */
+rt_status rt_checkpoint_vocabulary(rt_image *image, rt_vocabulary **vocabulary_new) RT_MUST_CHECK;
+
+/* The labels, in the same way. */
+rt_status rt_checkpoint_labels(rt_image *image, rt_labels **labels_new) RT_MUST_CHECK;
+
+/* The rows of its tables of words and of token types, 0 of one that it lacks. */
+rt_status rt_checkpoint_tables(rt_image *image, int *words, int *types) RT_MUST_CHECK;
+
+/* The step of the best evaluation that a checkpoint knows of, its own included; 0: there is none.
+ */
+int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info);
+
+/* The info alone: enough to build the model that rt_checkpoint_load wants. The second is of an
+ * image that stays open. */
+rt_status rt_checkpoint_read_info(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
+rt_status rt_checkpoint_look(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
+
+/* ---- a folder of checkpoints: step-00000200.h5, ... ----
+ *
+ * Other names, also those of unfinished files, are no checkpoints. A folder has one
+ * writer at a time (the trainer locks it). */
+
+/* The path of a step's checkpoint; errors as rt_path_join. */
+rt_status rt_checkpoint_path(char path[RT_PATH_SIZE], const char *folder,
+                             int64_t step) RT_MUST_CHECK;
+
+/* The steps that have a checkpoint, newest first; none if there is no such folder. The
+ * caller frees *steps. */
+rt_status rt_checkpoint_list(const char *folder, int64_t **steps, int *count) RT_MUST_CHECK;
+
+/* Saves into a folder, as rt_checkpoint_save does, and only then removes older
+ * ones, so that `keep` are left, this one counted, and beside them the one of the best
+ * evaluation (info->best_eval_step); keep < 1 removes none. Checkpoints
+ * of later steps (left when a training went on from an earlier one) are not counted and
+ * not removed. Unfinished files of an earlier time are removed first. */
+rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *model,
+                                const rt_checkpoint_info *info, int keep) RT_MUST_CHECK;
+
+typedef struct rt_checkpoint_found {
+    bool found;
+    int64_t step;
+    rt_image *image; /* if found: to be read, or closed */
+    char path[RT_PATH_SIZE];
+    char warnings[RT_MESSAGE_SIZE]; /* a line for each newer one passed over */
+} rt_checkpoint_found;
+
+/* The newest checkpoint that verifies and is of the step that its name says. No checkpoint at all
+ * is RT_OK with found = false; checkpoints of which none verifies are RT_CHECKPOINT. */
+rt_status rt_checkpoint_newest(const char *folder, rt_parse parse,
+                               rt_checkpoint_found *found) RT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,218 @@
+#include "io/checkpoint/private.h"
+
+#include "core/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FILE_NAME_SIZE = 40 };
+
+static void write_name(char name[FILE_NAME_SIZE], int64_t step, const char *suffix)
+{
+    snprintf(name, FILE_NAME_SIZE, "step-%08" PRId64 ".h5%s", step, suffix);
+}
+
+/* The step of a checkpoint's name followed by `suffix`, -1 of any other name: what is
+ * read must, written again, be the same. */
+static int64_t step_of(const char *name, const char *suffix)
+{
+    char again[FILE_NAME_SIZE];
+    if (strncmp(name, "step-", 5) || name[5] < '0' || name[5] > '9')
+        return -1;
+    int64_t step = strtoll(name + 5, NULL, 10);
+    write_name(again, step, "");
+    size_t length = strlen(again);
+    return !strncmp(name, again, length) && !strcmp(name + length, suffix) ? step : -1;
+}
+
+rt_status rt_checkpoint_path(char path[RT_PATH_SIZE], const char *folder, int64_t step)
+{
+    char name[FILE_NAME_SIZE];
+    write_name(name, step, "");
+    return rt_path_join(path, folder, name);
+}
+
+/* ---- what is there ---- */
+
+static int newest_first(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x < y) - (x > y);
+}
+
+typedef struct steps {
+    int64_t *list;
+    int count;
+    int capacity;
+} steps;
+
+static bool add_step(steps *s, int64_t step)
+{
+    if (s->count == s->capacity) {
+        int capacity = s->capacity ? 2 * s->capacity : 16;
+        int64_t *list = rt_alloc((size_t)capacity, sizeof *list);
+        if (!list)
+            return false;
+        if (s->count)
+            memcpy(list, s->list, (size_t)s->count * sizeof *list);
+        rt_free(s->list);
+        s->list = list;
+        s->capacity = capacity;
+    }
+    s->list[s->count++] = step;
+    return true;
+}
+
+/* The steps of the names with this suffix, newest first. */
+static rt_status list_names(const char *folder, const char *suffix, steps *s)
+{
+    *s = (steps){0};
+    DIR *directory = opendir(folder);
+    if (!directory && errno == ENOENT)
+        return rt_ok();
+    if (!directory)
+        return rt_error(RT_IO, "cannot open %s: %s", folder, strerror(errno));
+    rt_status status = rt_ok();
+    struct dirent *entry;
+    while (status.code == RT_OK && (errno = 0, entry = readdir(directory))) {
+        int64_t step = step_of(entry->d_name, suffix);
+        if (step >= 0 && !add_step(s, step))
+            status = rt_out_of_memory("a list of checkpoints");
+    }
+    if (status.code == RT_OK && errno)
+        status = rt_error(RT_IO, "cannot read %s: %s", folder, strerror(errno));
+    closedir(directory);
+    if (status.code != RT_OK) {
+        rt_free(s->list);
+        *s = (steps){0};
+    }
+    if (s->count)
+        qsort(s->list, (size_t)s->count, sizeof *s->list, newest_first);
+    return status;
+}
+
+rt_status rt_checkpoint_list(const char *folder, int64_t **list, int *count)
+{
+    steps s;
+    rt_status status = list_names(folder, "", &s);
+    *list = s.list;
+    *count = s.count;
+    return status;
+}
+
+/* ---- saving ---- */
+
+static void remove_file(const char *folder, int64_t step, const char *suffix)
+{
+    char path[RT_PATH_SIZE], name[FILE_NAME_SIZE];
+    write_name(name, step, suffix);
+    const rt_status status = rt_path_join(path, folder, name);
+    if (status.code == RT_OK)
+        unlink(path);
+}
+
+static rt_status remove_unfinished(const char *folder)
+{
+    steps s;
+    rt_status status = list_names(folder, RT_TEMPORARY_SUFFIX, &s);
+    for (int i = 0; i < s.count; i++)
+        remove_file(folder, s.list[i], RT_TEMPORARY_SUFFIX);
+    rt_free(s.list);
+    return status;
+}
+
+/* What cannot be removed stays until the next time: what was to be saved is saved. */
+static void prune(const char *folder, int64_t newest, int64_t best, int keep)
+{
+    steps s;
+    rt_status status = list_names(folder, "", &s);
+    int kept = 0;
+    for (int i = 0; status.code == RT_OK && i < s.count; i++)
+        if (s.list[i] <= newest && kept++ >= keep && s.list[i] != best)
+            remove_file(folder, s.list[i], "");
+    rt_free(s.list);
+}
+
+rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *model,
+                                const rt_checkpoint_info *info, int keep)
+{
+    char path[RT_PATH_SIZE];
+    rt_status status = rt_checkpoint_path(path, folder, info->step);
+    if (status.code == RT_OK)
+        status = remove_unfinished(folder);
+    if (status.code == RT_OK)
+        status = rt_checkpoint_save(path, model, info);
+    if (status.code == RT_OK && keep > 0)
+        prune(folder, info->step, info->best_eval_step, keep);
+    return status;
+}
+
+/* ---- loading ---- */
+
+/* Adds a line to the warnings: why this one was passed over, and what is tried next.
+ * A line that has no room left is dropped. */
+static void warn(rt_checkpoint_found *found, const char *reason, const int64_t *next)
+{
+    size_t used = strlen(found->warnings), room = sizeof found->warnings - used;
+    char name[FILE_NAME_SIZE] = "";
+    if (next)
+        write_name(name, *next, "");
+    int length = snprintf(found->warnings + used, room, "%s%s%s%s", used ? "\n" : "", reason,
+                          next ? "; falling back to " : "", name);
+    if ((size_t)length >= room)
+        found->warnings[used] = '\0';
+}
+
+/* That it is whole, and of the step that its name says: a copy under a later name must not win
+ * over those that were computed later. */
+static rt_status inspect(rt_image *image, int64_t step)
+{
+    rt_checkpoint_info info = {0};
+    rt_checkpoint_get_info(image, &info);
+    if (!rt_image_failed(image) && info.step != step)
+        rt_image_fail(image, RT_CHECKPOINT, "it is of step %" PRId64, info.step);
+    rt_checkpoint_info_free(&info);
+    return rt_image_status(image);
+}
+
+static rt_status try_each(const char *folder, rt_parse parse, const steps *s,
+                          rt_checkpoint_found *found)
+{
+    rt_status newest = rt_ok();
+    for (int i = 0; i < s->count; i++) {
+        rt_status status = rt_checkpoint_path(found->path, folder, s->list[i]);
+        if (status.code == RT_OK) {
+            found->image = rt_image_open(found->path, parse);
+            status = inspect(found->image, s->list[i]);
+        }
+        found->found = status.code == RT_OK;
+        found->step = s->list[i];
+        if (found->found)
+            return status;
+        rt_image_close(found->image);
+        found->image = NULL;
+        if (status.code == RT_MEMORY || status.code == RT_IO) /* nothing that the file has done */
+            return status;
+        if (i == 0)
+            newest = status;
+        warn(found, status.message, i + 1 < s->count ? &s->list[i + 1] : NULL);
+    }
+    return rt_error(RT_CHECKPOINT, "%s: none of %d checkpoints can be used; the newest: %s", folder,
+                    s->count, newest.message);
+}
+
+rt_status rt_checkpoint_newest(const char *folder, rt_parse parse, rt_checkpoint_found *found)
+{
+    *found = (rt_checkpoint_found){0};
+    steps s;
+    rt_status status = list_names(folder, "", &s);
+    if (status.code == RT_OK && s.count)
+        status = try_each(folder, parse, &s, found);
+    rt_free(s.list);
+    return status;
+}

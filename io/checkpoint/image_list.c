@@ -1,0 +1,344 @@
+#include "io/checkpoint/image_list.h"
+
+#include "core/memory.h"
+#include "io/checkpoint/handles.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a checkpoint of the largest model stays far below. */
+enum { MOST_ITEMS = 1 << 19, MOST_DEPTH = 32 };
+
+typedef struct list {
+    const char *name;
+    const char *without; /* the group whose numbers are not in it; or NULL */
+    bool numbers;        /* any are */
+    unsigned char *bytes;
+    size_t size;
+    size_t capacity;
+    size_t limit;
+    int items;
+    int depth;
+    char path[RT_ITEM_PATH_SIZE]; /* of what is looked at, "" for the root */
+    rt_status status;             /* the first failure */
+} list;
+
+void rt_prepare_hdf5(void)
+{
+    H5dont_atexit();
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+static herr_t fail(list *l, rt_code code, const char *format, ...) RT_PRINTF(3, 4);
+static herr_t fail(list *l, rt_code code, const char *format, ...)
+{
+    char message[RT_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    if (!l->status.code)
+        l->status = rt_error(code, "%s: %s", l->name, message);
+    return -1;
+}
+
+/* ---- items ---- */
+
+/* A list without numbers stays short. */
+static bool make_room(list *l, size_t more)
+{
+    if (more <= l->capacity - l->size)
+        return true;
+    const size_t twice = 2 * (l->size + more);
+    const size_t capacity = l->numbers || twice > l->limit ? l->limit : twice;
+    unsigned char *bytes = rt_alloc_unset(capacity, 1);
+    if (!bytes)
+        return false;
+    if (l->size)
+        memcpy(bytes, l->bytes, l->size);
+    rt_free(l->bytes);
+    l->bytes = bytes;
+    l->capacity = capacity;
+    return true;
+}
+
+/* Room for an item with the path that is looked at, and a name behind it. Where its value goes;
+ * NULL if there is no room. */
+static void *add_item(list *l, const char *name, rt_item_header h)
+{
+    const size_t length = strlen(l->path), more = strlen(name);
+    h.path_size = length + more + 1;
+    const size_t path = rt_item_padded(h.path_size), value = rt_item_padded(h.value_size);
+    if (h.value_size > l->limit || l->limit - l->size < sizeof h + path + value ||
+        l->items++ == MOST_ITEMS) {
+        fail(l, RT_CHECKPOINT, "holds more than such a file can");
+        return NULL;
+    }
+    if (!make_room(l, sizeof h + path + value)) {
+        l->status = rt_out_of_memory(l->name);
+        return NULL;
+    }
+    unsigned char *at = l->bytes + l->size;
+    l->size += sizeof h + path + value;
+    memcpy(at, &h, sizeof h);
+    memset(at + sizeof h, 0, path);
+    memcpy(at + sizeof h, l->path, length);
+    memcpy(at + sizeof h + length, name, more);
+    if (value)
+        memset(at + sizeof h + path + value - 8, 0, 8);
+    return at + sizeof h + path;
+}
+
+static bool is_printable(const char *name)
+{
+    for (; *name; name++)
+        if ((unsigned char)*name < ' ' || *name == 127)
+            return false;
+    return true;
+}
+
+/* ---- attributes ---- */
+
+/* The kind of what a type holds, and the type to read it as. */
+static rt_item_kind attribute_kind(hid_t type, hid_t *memory, size_t *size)
+{
+    *size = 8;
+    switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+        *memory = H5Tget_sign(type) == H5T_SGN_NONE ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64;
+        return H5Tget_size(type) > 8               ? RT_ITEM_OTHER
+               : H5Tget_sign(type) == H5T_SGN_NONE ? RT_ITEM_UNSIGNED
+                                                   : RT_ITEM_INTEGER;
+    case H5T_FLOAT:
+        *memory = H5T_NATIVE_DOUBLE;
+        return H5Tget_size(type) > 8 ? RT_ITEM_OTHER : RT_ITEM_NUMBER;
+    case H5T_STRING:
+        *memory = type;
+        *size = H5Tget_size(type);
+        return *size < RT_ITEM_WORD_SIZE && H5Tis_variable_str(type) == 0 ? RT_ITEM_WORD
+                                                                          : RT_ITEM_OTHER;
+    default:
+        return RT_ITEM_OTHER;
+    }
+}
+
+/* What is none of rotor's is passed over. */
+static herr_t list_attribute(hid_t owner, const char *name, const H5A_info_t *info, void *context)
+{
+    list *l = context;
+    held h = {0};
+    char at_name[RT_ITEM_WORD_SIZE];
+    unsigned char value[RT_ITEM_WORD_SIZE];
+    size_t size;
+    hid_t memory = H5I_INVALID_HID;
+    if (info->data_size >= RT_ITEM_WORD_SIZE || !is_printable(name) ||
+        strlen(name) >= sizeof at_name - 1)
+        return 0;
+    snprintf(at_name, sizeof at_name, "@%s", name);
+    const hid_t attribute = hold(&h, H5Aopen(owner, name, H5P_DEFAULT));
+    const hid_t space = hold(&h, H5Aget_space(attribute));
+    const hid_t type = hold(&h, H5Aget_type(attribute));
+    const rt_item_kind kind = attribute_kind(type, &memory, &size);
+    const bool read = kind != RT_ITEM_OTHER && H5Sget_simple_extent_npoints(space) == 1 &&
+                      H5Aread(attribute, memory, value) >= 0;
+    let_go(&h);
+    if (!read)
+        return 0;
+    void *to = add_item(l, at_name, (rt_item_header){.kind = kind, .value_size = size});
+    if (to)
+        memcpy(to, value, size);
+    return to ? 0 : -1;
+}
+
+static bool list_attributes(list *l, hid_t object)
+{
+    hsize_t at = 0;
+    return H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, &at, list_attribute, l) >= 0;
+}
+
+/* ---- data sets ---- */
+
+/* Whether the file holds the `bytes` of a data set. HDF5 would read what was never written as
+ * zeros, whatever its size, and what lies in other files from there. */
+static bool is_held(hid_t dataset, hsize_t bytes)
+{
+    hid_t creation = H5Dget_create_plist(dataset);
+    const bool here =
+        H5Pget_layout(creation) != H5D_VIRTUAL && H5Pget_external_count(creation) == 0;
+    if (creation >= 0)
+        H5Pclose(creation);
+    return here && H5Dget_storage_size(dataset) >= bytes;
+}
+
+/* As attribute_kind; floating-point numbers are kept in the precision of the file. */
+static rt_item_kind dataset_kind(hid_t type, uint64_t ndim, hid_t *memory)
+{
+    const size_t size = H5Tget_size(type);
+    switch (H5Tget_class(type)) {
+    case H5T_FLOAT:
+        *memory = size == 4 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+        return size == 4 ? RT_ITEM_FLOATS : size == 8 ? RT_ITEM_DOUBLES : RT_ITEM_OTHER;
+    case H5T_INTEGER:
+        *memory = H5T_NATIVE_UINT8;
+        return size == 1 && ndim == 1 ? RT_ITEM_BYTES : RT_ITEM_OTHER;
+    case H5T_STRING:
+        *memory = type;
+        return ndim == 0 && H5Tis_variable_str(type) == 0 ? RT_ITEM_TEXT : RT_ITEM_OTHER;
+    default:
+        return RT_ITEM_OTHER;
+    }
+}
+
+/* False if the bytes of all elements are more than the limit. */
+static bool fits(const rt_item_header *h, size_t width, size_t limit, uint64_t *bytes)
+{
+    *bytes = width;
+    for (uint64_t i = 0; i < h->ndim; i++) {
+        if (h->axes[i] && *bytes > limit / h->axes[i])
+            return false;
+        *bytes *= h->axes[i];
+    }
+    return *bytes <= limit;
+}
+
+/* What is said of a data set: its axes, and its kind if all of its bytes are in the file. */
+static rt_item_header describe(const list *l, hid_t dataset, hid_t type, hid_t *memory)
+{
+    held h = {0};
+    rt_item_header header = {.kind = RT_ITEM_OTHER, .ndim = RT_MAX_AXES + 1};
+    hsize_t axes[RT_MAX_AXES] = {0};
+    const hid_t space = hold(&h, H5Dget_space(dataset));
+    const int ndim = H5Sget_simple_extent_ndims(space);
+    if (ndim >= 0 && ndim <= RT_MAX_AXES && H5Sget_simple_extent_dims(space, axes, NULL) == ndim &&
+        H5Sget_simple_extent_type(space) != H5S_NULL)
+        header.ndim = (uint64_t)ndim;
+    for (int i = 0; i < RT_MAX_AXES; i++)
+        header.axes[i] = axes[i];
+    const rt_item_kind kind = dataset_kind(type, header.ndim, memory);
+    uint64_t bytes = 0;
+    if (header.ndim <= RT_MAX_AXES && kind != RT_ITEM_OTHER &&
+        fits(&header, H5Tget_size(type), l->limit, &bytes) && is_held(dataset, bytes)) {
+        header.kind = kind;
+        header.value_size = bytes;
+    }
+    let_go(&h);
+    return header;
+}
+
+static bool is_number(uint64_t kind)
+{
+    return kind == RT_ITEM_FLOATS || kind == RT_ITEM_DOUBLES;
+}
+
+/* Whether the numbers of the data set that is looked at belong in the list. */
+static bool has_numbers(const list *l)
+{
+    const size_t length = l->without ? strlen(l->without) : 0;
+    return l->numbers &&
+           (!length || strncmp(l->path, l->without, length) != 0 || l->path[length] != '/');
+}
+
+static herr_t list_dataset(list *l, hid_t dataset)
+{
+    held h = {0};
+    hid_t memory = H5I_INVALID_HID;
+    const hid_t type = hold(&h, H5Dget_type(dataset));
+    rt_item_header header = describe(l, dataset, type, &memory);
+    const bool has_value =
+        header.kind != RT_ITEM_OTHER && (has_numbers(l) || !is_number(header.kind));
+    if (!has_value)
+        header.value_size = 0;
+    void *to = add_item(l, "", header);
+    const bool read =
+        to && (!has_value || H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) >= 0) &&
+        list_attributes(l, dataset);
+    let_go(&h);
+    return read ? 0 : fail(l, RT_CHECKPOINT, "%s cannot be read", l->path);
+}
+
+/* ---- groups ---- */
+
+static herr_t list_group(list *l, hid_t group);
+
+/* An object with two names could be its own parent, and a tree of such be without end. */
+static herr_t list_object(list *l, hid_t object)
+{
+    H5O_info_t info;
+    if (H5Oget_info2(object, &info, H5O_INFO_BASIC) < 0)
+        return fail(l, RT_CHECKPOINT, "%s cannot be opened", l->path);
+    if (info.rc > 1)
+        return fail(l, RT_CHECKPOINT, "%s has %u names", l->path, info.rc);
+    switch (info.type) {
+    case H5O_TYPE_GROUP:
+        return list_group(l, object);
+    case H5O_TYPE_DATASET:
+        return list_dataset(l, object);
+    default:
+        return 0;
+    }
+}
+
+static herr_t list_link(hid_t group, const char *name, const H5L_info_t *info, void *context)
+{
+    list *l = context;
+    const size_t length = strlen(l->path), more = strlen(name);
+    if (length + more + 2 > sizeof l->path || !is_printable(name))
+        return fail(l, RT_CHECKPOINT, "%s holds a name that no checkpoint has", l->path);
+    l->path[length] = '/';
+    memcpy(l->path + length + 1, name, more + 1);
+    if (info->type != H5L_TYPE_HARD)
+        return fail(l, RT_CHECKPOINT, "%s is a link to another place", l->path);
+    const hid_t object = H5Oopen(group, name, H5P_DEFAULT);
+    herr_t result = object < 0 ? fail(l, RT_CHECKPOINT, "%s cannot be opened", l->path)
+                               : list_object(l, object);
+    if (object >= 0)
+        H5Oclose(object);
+    l->path[length] = '\0';
+    return result;
+}
+
+static herr_t list_group(list *l, hid_t group)
+{
+    hsize_t at = 0;
+    if (l->depth == MOST_DEPTH)
+        return fail(l, RT_CHECKPOINT, "%.60s... is more than %d groups deep", l->path, MOST_DEPTH);
+    if (!add_item(l, *l->path ? "" : "/", (rt_item_header){.kind = RT_ITEM_GROUP}))
+        return -1;
+    l->depth++;
+    const bool listed = list_attributes(l, group) &&
+                        H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, &at, list_link, l) >= 0;
+    l->depth--;
+    return listed ? 0 : fail(l, RT_CHECKPOINT, "%s/ cannot be read", l->path);
+}
+
+/* ---- files ---- */
+
+rt_status rt_image_list(void *listing, unsigned char **list_new, size_t *size)
+{
+    rt_listing *f = listing;
+    list l = {.name = f->name,
+              .without = f->without,
+              .numbers = !f->stays,
+              .limit = rt_list_limit(f->size),
+              .status = rt_ok()};
+    rt_prepare_hdf5();
+    f->file = rt_lend_to_hdf5(f->bytes, f->size);
+    const hid_t root = H5Gopen2(f->file, "/", H5P_DEFAULT);
+    if (root < 0)
+        fail(&l, RT_CHECKPOINT, "HDF5 cannot open it");
+    else
+        list_group(&l, root);
+    if (root >= 0)
+        H5Gclose(root);
+    if (f->file >= 0 && (l.status.code || !f->stays)) {
+        H5Fclose(f->file);
+        f->file = H5I_INVALID_HID;
+    }
+    if (l.status.code)
+        rt_free(l.bytes);
+    else
+        *list_new = l.bytes;
+    *size = l.status.code ? 0 : l.size;
+    return l.status;
+}

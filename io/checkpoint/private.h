@@ -1,0 +1,87 @@
+#ifndef ROTOR_IO_CHECKPOINT_PRIVATE_H
+#define ROTOR_IO_CHECKPOINT_PRIVATE_H
+
+/* What the files that write and read checkpoints share: how a model lies in the file. */
+
+#include "io/checkpoint/checkpoint.h"
+#include "io/checkpoint/image.h"
+
+/* The version that is written; older ones are read. */
+enum { RT_CHECKPOINT_VERSION = 2, RT_CHECKPOINT_BLOCKS = 1 + RT_MOST_STATES };
+
+/* The most sequences of a step that the keys allow. */
+enum { RT_CHECKPOINT_BATCH = 1000000 };
+
+/* What a step's random numbers are made by (core/random.h). */
+#define RT_CHECKPOINT_GENERATOR "philox4x32-10"
+
+#define RT_PAST_SCHEDULES "/past_schedules"
+
+#define RT_THETA_START "/theta_start"
+
+enum { RT_GROUP_SIZE = 64 };
+
+/* A block of the model and the group of its datasets; `of` begins its name in messages. */
+typedef struct rt_checkpoint_block {
+    char group[RT_GROUP_SIZE];
+    char of[RT_GROUP_SIZE];
+    real *values; /* NULL: not there, or not wanted */
+    const rt_update_rule *rule;
+    int state; /* of the rule; -1: the parameters themselves */
+} rt_checkpoint_block;
+
+bool rt_checkpoint_block_has(const rt_checkpoint_block *b, const rt_parameter *parameter);
+
+void rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
+                               rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS]);
+
+/* Group "/model" and parameter "a.b" make "/model/a/b". */
+enum { RT_DATASET_SIZE = RT_NAME_SIZE + 32 };
+void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const char *parameter);
+
+/* Whether the values of a parameter have no NaN and no infinity; and the first parameter of a block
+ * that has one, NULL if there is none. */
+bool rt_is_finite(const rt_parameter *parameter, const real *values);
+const rt_parameter *rt_first_nonfinite(const rt_parameters *p, const real *block);
+
+/* The words of the choices that a checkpoint stores. */
+extern const char *const rt_pairing_words[];
+extern const char *const rt_theta_form_words[];
+extern const char *const rt_theta_scope_words[];
+
+void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabulary);
+
+void rt_checkpoint_put_labels(rt_image *image, const rt_labels *labels);
+
+/* ---- reading; what does not fit fails the image ---- */
+
+/* The version; one that this program does not know fails the image. */
+int64_t rt_checkpoint_expect_version(rt_image *image);
+
+/* NULL: the data was no text. The config of version 1 tells the level. */
+rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image, int64_t version, const char *config);
+
+/* NULL: the data had no labels. */
+rt_labels *rt_checkpoint_get_labels(rt_image *image);
+
+void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info);
+
+/* All that a load asks of a checkpoint for this model: then it can be read into it. A save asks the
+ * same of the file that it wrote. Of the numbers there is one parameter in memory at a time. Fills
+ * info. */
+void rt_checkpoint_expect(rt_image *image, const rt_checkpoint_model *model,
+                          rt_checkpoint_info *info);
+
+/* What the numbers of query and key mean, whatever theta. */
+void rt_checkpoint_expect_heads(rt_image *image, const rt_checkpoint_model *model);
+
+/* That a block has a parameter, in its shape. */
+void rt_checkpoint_expect_shape(rt_image *image, const rt_checkpoint_block *b,
+                                const rt_parameter *parameter);
+
+/* The parameter of a dataset, "a.b" for "a/b", its path below the block's group; and the refusal of
+ * one that the model lacks. */
+void rt_checkpoint_parameter_name(char name[RT_NAME_SIZE], const char *path);
+void rt_checkpoint_refuse(rt_image *image, const rt_checkpoint_block *b, const char *name);
+
+#endif

@@ -1,0 +1,195 @@
+#include "io/checkpoint/private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const rt_pairing_words[] = {RT_PAIRINGS(RT_CHOICE_WORD) NULL};
+const char *const rt_theta_form_words[] = {RT_THETA_FORMS(RT_CHOICE_WORD) NULL};
+const char *const rt_theta_scope_words[] = {RT_THETA_SCOPES(RT_CHOICE_WORD) NULL};
+
+rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt_update_rule *rule,
+                                           real *const states[RT_MOST_STATES])
+{
+    const rt_transformer_options *o = &model->options;
+    rt_checkpoint_model m = {.parameters = &model->parameters,
+                             .rule = rule,
+                             .positions = o->position.kind,
+                             .pairing = o->position.pairing,
+                             .base = o->position.frequencies.base,
+                             .head_dim = o->dim / o->heads,
+                             .theta_form = o->theta.form,
+                             .theta_scope = o->theta.scope,
+                             .theta_start = model->theta_start,
+                             .theta_shape = rt_transformer_theta_shape(o)};
+    for (int i = 0; rule && i < rule->state_count; i++)
+        m.states[i] = states[i];
+    return m;
+}
+
+bool rt_checkpoint_block_has(const rt_checkpoint_block *b, const rt_parameter *parameter)
+{
+    return b->state < 0 || b->state < rt_states_of(b->rule, parameter);
+}
+
+/* "second moment of " */
+static void name_state(rt_checkpoint_block *b, const char *name)
+{
+    snprintf(b->group, RT_GROUP_SIZE, "/optimizer/%s", name);
+    snprintf(b->of, RT_GROUP_SIZE, "%s of ", name);
+    for (char *c = b->of; *c; c++)
+        if (*c == '_')
+            *c = ' ';
+}
+
+void rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
+                               rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS])
+{
+    blocks[0] = (rt_checkpoint_block){"/model", "", model->parameters->values, NULL, -1};
+    for (int i = 0; i < RT_MOST_STATES; i++) {
+        rt_checkpoint_block *b = &blocks[1 + i];
+        *b = (rt_checkpoint_block){.rule = model->rule, .state = i};
+        if (!model->rule || i >= model->rule->state_count)
+            continue;
+        b->values = model->states[i];
+        name_state(b, model->rule->states[i].name);
+    }
+}
+
+void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const char *parameter)
+{
+    size_t start = strlen(group) + 1;
+    snprintf(path, RT_DATASET_SIZE, "%s/%s", group, parameter);
+    for (char *c = path + start; *c; c++)
+        if (*c == '.')
+            *c = '/';
+}
+
+bool rt_is_finite(const rt_parameter *parameter, const real *values)
+{
+    const size_t size = rt_size(&parameter->tensor);
+    for (size_t k = 0; k < size; k++)
+        if (!isfinite(values[k]))
+            return false;
+    return true;
+}
+
+const rt_parameter *rt_first_nonfinite(const rt_parameters *p, const real *block)
+{
+    for (int i = 0; i < p->count; i++)
+        if (!rt_is_finite(p->list[i], block + p->list[i]->offset))
+            return p->list[i];
+    return NULL;
+}
+
+/* ---- saving ---- */
+
+static void put_info(rt_image *image, const rt_checkpoint_info *info)
+{
+    rt_image_put_word(image, "/", "format", "rotor");
+    rt_image_put_integer(image, "/", "version", RT_CHECKPOINT_VERSION);
+    rt_image_put_integer(image, "/", "step", info->step);
+    rt_image_put_word(image, "/", "precision", RT_PRECISION);
+    rt_image_put_word(image, "/", "blas", info->blas);
+    rt_image_put_unsigned(image, "/", "seed", info->seed);
+    rt_image_put_number(image, "/", "best_eval_loss", info->best_eval_loss);
+    rt_image_put_integer(image, "/", "best_eval_step", info->best_eval_step);
+    rt_image_put_number(image, "/", "patience_loss", info->patience_loss);
+    rt_image_put_integer(image, "/", "patience_count", info->patience_count);
+    if (isfinite(info->eval_loss))
+        rt_image_put_number(image, "/", "eval_loss", info->eval_loss);
+    rt_image_put_text(image, "/config", info->config ? info->config : "");
+    if (info->past_schedules)
+        rt_image_put_text(image, RT_PAST_SCHEDULES, info->past_schedules);
+    rt_image_put_integer(image, "/optimizer", "schedule_steps", info->schedule_steps);
+    rt_image_put_word(image, "/random", "generator", RT_CHECKPOINT_GENERATOR);
+    rt_image_put_unsigned(image, "/random", "seed", info->seed);
+    rt_image_put_integer(image, "/random", "step", info->step);
+    rt_image_put_integer(image, "/data", "position", info->position);
+    if (info->vocabulary)
+        rt_checkpoint_put_vocabulary(image, info->vocabulary);
+    if (info->labels)
+        rt_checkpoint_put_labels(image, info->labels);
+}
+
+static void put_layout(rt_image *image, const rt_checkpoint_model *model)
+{
+    rt_image_put_word(image, "/model", "pairing", rt_pairing_words[model->pairing]);
+    rt_image_put_number(image, "/model", "base", model->base);
+    rt_image_put_integer(image, "/model", "head_dim", model->head_dim);
+    rt_image_put_word(image, "/model", "theta_form", rt_theta_form_words[model->theta_form]);
+    rt_image_put_word(image, "/model", "theta_scope", rt_theta_scope_words[model->theta_scope]);
+}
+
+static void put_block(rt_image *image, const rt_parameters *p, const rt_checkpoint_block *b)
+{
+    for (int i = 0; i < p->count; i++) {
+        const rt_parameter *parameter = p->list[i];
+        char path[RT_DATASET_SIZE];
+        if (!rt_checkpoint_block_has(b, parameter))
+            continue;
+        rt_checkpoint_dataset(path, b->group, parameter->name);
+        rt_image_put_reals(image, path, b->values + parameter->offset,
+                           rt_tensor_shape(&parameter->tensor));
+    }
+}
+
+static rt_image *build(const rt_checkpoint_model *model, const rt_checkpoint_info *info)
+{
+    rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
+    rt_image *image = rt_image_new();
+    rt_checkpoint_list_blocks(model, blocks);
+    put_info(image, info);
+    put_layout(image, model);
+    if (model->theta_start)
+        rt_image_put_doubles(image, RT_THETA_START, model->theta_start, model->theta_shape);
+    for (const rt_checkpoint_block *b = blocks; b < blocks + RT_CHECKPOINT_BLOCKS; b++)
+        if (b->values)
+            put_block(image, model->parameters, b);
+    return image;
+}
+
+static rt_status check_finite(const rt_checkpoint_model *model)
+{
+    rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
+    rt_checkpoint_list_blocks(model, blocks);
+    for (const rt_checkpoint_block *b = blocks; b < blocks + RT_CHECKPOINT_BLOCKS; b++) {
+        const rt_parameter *bad =
+            b->values ? rt_first_nonfinite(model->parameters, b->values) : NULL;
+        if (bad)
+            return rt_error(RT_NONFINITE, "%s%s is not finite: it is not saved", b->of, bad->name);
+    }
+    return rt_ok();
+}
+
+/* What no load would take is not saved. */
+static rt_status read_back(const char *path, const rt_checkpoint_model *model)
+{
+    rt_checkpoint_info info = {0};
+    rt_image *image = rt_image_open(path, RT_PARSE_HERE);
+    rt_checkpoint_expect(image, model, &info);
+    rt_status status = rt_image_status(image);
+    rt_image_close(image);
+    rt_checkpoint_info_free(&info);
+    return status;
+}
+
+rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
+                             const rt_checkpoint_info *info)
+{
+    rt_durable_file file = {.descriptor = -1};
+    rt_status status = check_finite(model);
+    if (status.code)
+        return status;
+    rt_image *image = build(model, info);
+    status = rt_image_status(image);
+    if (!status.code)
+        status = rt_durable_open(&file, path);
+    if (!status.code)
+        status = rt_image_write(image, &file);
+    rt_image_close(image); /* before it is read, which takes as much memory */
+    status = rt_durable_settle(&file, status);
+    if (!status.code)
+        status = read_back(file.temporary, model);
+    return rt_durable_close(&file, status);
+}

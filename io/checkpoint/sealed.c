@@ -1,0 +1,184 @@
+#include "io/checkpoint/sealed.h"
+
+#include "core/memory.h"
+#include "core/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum { VERSION = 1, AT_VERSION = 8, AT_LENGTH = 16, AT_CHECKSUM = 24 };
+
+static const unsigned char magic[8] = {0x89, 'r', 'o', 't', 'o', 'r', '\n', 0x1a};
+
+static void put_number(unsigned char *at, uint64_t number)
+{
+    for (int i = 0; i < 8; i++)
+        at[i] = (unsigned char)(number >> 8 * i);
+}
+
+static uint64_t get_number(const unsigned char *at)
+{
+    uint64_t number = 0;
+    for (int i = 0; i < 8; i++)
+        number |= (uint64_t)at[i] << 8 * i;
+    return number;
+}
+
+static void make_block(unsigned char block[RT_SEAL_SIZE], const void *body, size_t size)
+{
+    memset(block, 0, RT_SEAL_SIZE);
+    memcpy(block, magic, sizeof magic);
+    put_number(block + AT_VERSION, VERSION);
+    put_number(block + AT_LENGTH, RT_SEAL_SIZE + (uint64_t)size);
+    put_number(block + AT_CHECKSUM, XXH3_64bits(body, size));
+}
+
+static rt_status cannot(const char *verb, const char *path)
+{
+    return rt_error(RT_IO, "cannot %s %s: %s", verb, path, strerror(errno));
+}
+
+static rt_status damaged(const char *path, const char *what)
+{
+    return rt_error(RT_CHECKPOINT, "%s: %s", rt_path_name(path), what);
+}
+
+static rt_status too_large(const char *path)
+{
+    return damaged(path, "larger than 64 GiB");
+}
+
+/* ---- writing ---- */
+
+rt_status rt_sealed_write(rt_durable_file *file, const void *body, size_t size)
+{
+    unsigned char block[RT_SEAL_SIZE];
+    if (size > RT_SEALED_LIMIT - RT_SEAL_SIZE)
+        return too_large(file->path);
+    make_block(block, body, size);
+    rt_status status = rt_durable_write(file, block, RT_SEAL_SIZE);
+    return status.code ? status : rt_durable_write(file, body, size);
+}
+
+/* ---- reading ---- */
+
+/* The number of bytes read: fewer than asked for at the end of the file, -1 on error. */
+static ssize_t read_all(int file, unsigned char *bytes, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = read(file, bytes + done, size - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+/* Reads the block and looks at what can be known before the rest is read. */
+static rt_status read_block(int file, const char *path, uint64_t file_size,
+                            unsigned char block[RT_SEAL_SIZE])
+{
+    ssize_t got = read_all(file, block, RT_SEAL_SIZE);
+    if (got < 0)
+        return cannot("read", path);
+    if (got < RT_SEAL_SIZE)
+        return rt_error(RT_CHECKPOINT, "%s: too short: %zd bytes, at least %d expected",
+                        rt_path_name(path), got, RT_SEAL_SIZE);
+    if (memcmp(block, magic, sizeof magic))
+        return damaged(path, "wrong magic: not a file of rotor");
+    if (get_number(block + AT_VERSION) != VERSION)
+        return rt_error(RT_CHECKPOINT, "%s: version of the seal is %" PRIu64 ", %d expected",
+                        rt_path_name(path), get_number(block + AT_VERSION), VERSION);
+    if (get_number(block + AT_LENGTH) != file_size)
+        return rt_error(RT_CHECKPOINT, "%s: length differs: %" PRIu64 " bytes, %" PRIu64 " written",
+                        rt_path_name(path), file_size, get_number(block + AT_LENGTH));
+    return rt_ok();
+}
+
+static rt_status check_block(const char *path, const unsigned char *bytes, size_t size)
+{
+    unsigned char expected[RT_SEAL_SIZE];
+    make_block(expected, bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE);
+    if (get_number(bytes + AT_CHECKSUM) != get_number(expected + AT_CHECKSUM))
+        return damaged(path, "checksum differs");
+    if (memcmp(bytes, expected, RT_SEAL_SIZE))
+        return damaged(path, "block differs: not zero where it must be");
+    return rt_ok();
+}
+
+/* The size of a file and its block. */
+static rt_status look_at(int file, const char *path, unsigned char block[RT_SEAL_SIZE],
+                         size_t *size)
+{
+    struct stat about;
+    if (fstat(file, &about))
+        return cannot("read", path);
+    if (!S_ISREG(about.st_mode))
+        return rt_error(RT_IO, "cannot read %s: not a regular file", path);
+    *size = (size_t)about.st_size;
+    rt_status status = read_block(file, path, (uint64_t)about.st_size, block);
+    return status.code || *size <= RT_SEALED_LIMIT ? status : too_large(path);
+}
+
+static rt_status read_file(int file, const char *path, unsigned char **bytes, size_t *size)
+{
+    unsigned char block[RT_SEAL_SIZE];
+    rt_status status = look_at(file, path, block, size);
+    if (status.code != RT_OK)
+        return status;
+    *bytes = rt_alloc(*size, 1);
+    if (!*bytes)
+        return rt_out_of_memory(rt_path_name(path));
+    memcpy(*bytes, block, RT_SEAL_SIZE);
+    ssize_t got = read_all(file, *bytes + RT_SEAL_SIZE, *size - RT_SEAL_SIZE);
+    if (got < 0)
+        return cannot("read", path);
+    if ((size_t)got != *size - RT_SEAL_SIZE)
+        return damaged(path, "length differs: it was shortened while being read");
+    return check_block(path, *bytes, *size);
+}
+
+/* The descriptor; -1 with errno set. O_NONBLOCK: opening a pipe by mistake must not wait for its
+ * other end. */
+static int open_file(const char *path)
+{
+    return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+rt_status rt_sealed_read(const char *path, unsigned char **bytes, size_t *size)
+{
+    *bytes = NULL;
+    *size = 0;
+    const int file = open_file(path);
+    if (file < 0)
+        return cannot("open", path);
+    rt_status status = read_file(file, path, bytes, size);
+    close(file);
+    if (status.code != RT_OK) {
+        rt_free(*bytes);
+        *bytes = NULL;
+    }
+    return status;
+}
+
+rt_status rt_sealed_look(const char *path, size_t *size)
+{
+    unsigned char block[RT_SEAL_SIZE];
+    const int file = open_file(path);
+    *size = 0;
+    if (file < 0)
+        return cannot("open", path);
+    rt_status status = look_at(file, path, block, size);
+    close(file);
+    return status;
+}

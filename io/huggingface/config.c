@@ -1,0 +1,165 @@
+#include "io/huggingface/private.h"
+
+#include "core/memory.h"
+#include "io/huggingface/json.h"
+#include "text/quote.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_LABELS = 65536 };
+
+/* ---- what the model is ---- */
+
+/* Ends a list of names that a key must have one of. */
+static void refuse_word(rt_reading *r, const char *key, rt_writer *wanted, const char *got)
+{
+    char quoted[RT_QUOTE_SIZE];
+    char *names = rt_writer_take(wanted);
+    if (names)
+        rt_reading_refuse(r, "%s must be %s: rotor reads no other; got %s", key, names,
+                          rt_quote(quoted, got));
+    else
+        r->status = rt_out_of_memory("a message");
+    rt_free(names);
+}
+
+static void read_family(rt_reading *r, rt_huggingface *there)
+{
+    const char *type = rt_reading_word(r, "model_type");
+    rt_writer w = {0};
+    there->files->family = rt_family_of_type(type);
+    if (there->files->family || r->status.code)
+        return;
+    rt_family_tell_types(&w);
+    refuse_word(r, "model_type", &w, type);
+}
+
+static void read_class(rt_reading *r, rt_huggingface *there)
+{
+    const rt_family *family = there->files->family;
+    const char *type = rt_reading_word(r, "model_type");
+    const json_t *list = rt_reading_find(r, "architectures");
+    const char *name = json_string_value(json_array_get(list, 0));
+    rt_writer w = {0};
+    for (const rt_family_class *c = family->classes; name && c->name; c++)
+        if (!strcmp(c->type, type) && !strcmp(c->name, name)) {
+            there->architecture = c->name;
+            there->has_head = c->has_head;
+            there->options.head = c->head;
+            return;
+        }
+    rt_family_tell_classes(&w, family, type);
+    refuse_word(r, "architectures", &w, name ? name : "");
+}
+
+/* What changes what the model computes, and rotor has not. */
+static void refuse_others(rt_reading *r)
+{
+    char quoted[RT_QUOTE_SIZE];
+    const char *problem = rt_reading_word(r, "problem_type");
+    if (rt_reading_flag(r, "add_cross_attention", false))
+        rt_reading_refuse(r, "add_cross_attention = true: rotor has no encoder and decoder in one "
+                             "model");
+    if (rt_reading_flag(r, "is_encoder_decoder", false))
+        rt_reading_refuse(r, "is_encoder_decoder = true: rotor has no encoder and decoder in one "
+                             "model");
+    if (*problem && strcmp(problem, "single_label_classification"))
+        rt_reading_refuse(r,
+                          "problem_type must be single_label_classification: rotor learns no "
+                          "other; got %s",
+                          rt_quote(quoted, problem));
+    if (json_object_size(rt_reading_find(r, "pruned_heads")))
+        rt_reading_refuse(r, "pruned_heads: every layer of rotor has all of its heads");
+    if (rt_reading_find(r, "quantization_config"))
+        rt_reading_refuse(r, "quantization_config: rotor reads no quantized weights");
+}
+
+static void check_heads(rt_reading *r, const rt_transformer_options *o)
+{
+    const int size = o->dim / o->heads;
+    if (o->dim % o->heads)
+        rt_reading_refuse(r, "hidden_size = %d is not divisible by num_attention_heads = %d",
+                          o->dim, o->heads);
+    else if (size % 2)
+        rt_reading_refuse(r,
+                          "hidden_size = %d and num_attention_heads = %d make heads of %d; a head "
+                          "must have pairs to turn",
+                          o->dim, o->heads, size);
+}
+
+/* ---- labels ---- */
+
+/* id2label has a name for each of the numbers from 0 on, as strings. */
+static void read_labels(rt_reading *r, rt_huggingface *there)
+{
+    json_t *names = rt_reading_find(r, "id2label");
+    const int count = names ? (int)json_object_size(names) : rt_reading_size(r, "num_labels", 2);
+    if (names && !json_is_object(names))
+        rt_reading_refuse(r, "id2label must be an object");
+    if (count < 1 || count > MOST_LABELS)
+        rt_reading_refuse(r, "id2label must name from 1 to %d labels; got %d", MOST_LABELS, count);
+    if (there->options.head == RT_HEAD_SEQUENCE && count == 1)
+        rt_reading_refuse(r,
+                          "id2label has one label, which makes it a regression: rotor learns none");
+    if (r->status.code)
+        return;
+    there->labels = rt_alloc((size_t)count, sizeof *there->labels);
+    there->options.labels = there->labels ? count : 0;
+    for (int i = 0; i < there->options.labels && !r->status.code; i++) {
+        char key[16], made[24];
+        snprintf(key, sizeof key, "%d", i);
+        snprintf(made, sizeof made, "LABEL_%d", i);
+        const char *name = names ? json_string_value(json_object_get(names, key)) : made;
+        if (name)
+            there->labels[i] = rt_copy_text(name);
+        else
+            rt_reading_refuse(r,
+                              "id2label must have a string for each number below %d; not so for %d",
+                              count, i);
+        if (name && !there->labels[i])
+            r->status = rt_out_of_memory("labels");
+    }
+    if (!there->labels)
+        r->status = rt_out_of_memory("labels");
+}
+
+/* ---- all ---- */
+
+static void read_all(rt_reading *r, rt_huggingface *there)
+{
+    read_family(r, there);
+    if (r->status.code)
+        return;
+    refuse_others(r);
+    read_class(r, there);
+    const rt_head head = there->options.head;
+    there->files->family->read(r, there);
+    there->options.head = head;
+    check_heads(r, &there->options);
+    rt_transformer_resolve(&there->options);
+    there->own = rt_reading_find(r, RT_HF_LENGTH) != NULL;
+    there->length =
+        rt_reading_size(r, RT_HF_LENGTH,
+                        there->max_positions < RT_MOST_SIZE ? there->max_positions : RT_MOST_SIZE);
+    there->bare = !strcmp(rt_reading_word(r, RT_HF_BEGIN), "none");
+    snprintf(there->level, sizeof there->level, "%s", rt_reading_word(r, RT_HF_LEVEL));
+    if (!r->status.code && head != RT_HEAD_LM)
+        read_labels(r, there);
+    if (!r->status.code)
+        rt_huggingface_read_theta(r, &there->options, &there->files->written);
+}
+
+rt_status rt_huggingface_read_config(rt_huggingface *there, const char *folder)
+{
+    json_t *json;
+    rt_status status = rt_json_read_file(&json, folder, RT_HF_CONFIG);
+    if (status.code)
+        return status;
+    rt_reading r = {.json = json, .status = rt_ok()};
+    read_all(&r, there);
+    if (!r.status.code && there->options.causal)
+        r.status = rt_huggingface_read_ends(there, folder, json);
+    json_decref(json);
+    return r.status;
+}

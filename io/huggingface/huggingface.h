@@ -1,0 +1,118 @@
+#ifndef ROTOR_IO_HUGGINGFACE_HUGGINGFACE_H
+#define ROTOR_IO_HUGGINGFACE_HUGGINGFACE_H
+
+/* A RoFormer, Llama or Mistral in a folder of Hugging Face's transformers: config.json and
+ * model.safetensors, or the files that model.safetensors.index.json names.
+ *
+ *     rt_huggingface *there;
+ *     rt_transformer *model = NULL;
+ *     rt_status status = rt_huggingface_open(&there, folder);
+ *     if (!status.code)
+ *         status = rt_huggingface_model(there, &model);
+ *     ...
+ *     rt_transformer_free(model);
+ *     rt_huggingface_close(there);
+ *
+ * The folder is a stranger's: sizes are checked before memory is asked for, and everything is
+ * parsed by the calling process, in memory of bounded size, without a child. Errors of what is in
+ * it are RT_CHECKPOINT, begin with the name of the file and name its key or tensor; RT_MEMORY. A
+ * path that is too long is RT_CONFIG.
+ *
+ * What a model of Hugging Face computes is computed by rotor in the same way, or the folder is
+ * refused. A RoFormer turns its heads by a table of sines that is among its tensors (see
+ * sine_table.h); if its theta are base^(-2i/R), so are those of the imported model; otherwise the
+ * model learns theta, of scope model, and starts with those of the table. A Llama turns them by
+ * rope_parameters of config.json, which are keys of position.* here; its theta are fixed. A folder
+ * that rotor wrote also has its learned theta as numbers (key rotor_theta), which hold as long as
+ * they fit the table, or rope_parameters. */
+
+#include "data/tokenizers/vocabulary.h"
+#include "models/transformer.h"
+
+#include <stdbool.h>
+
+enum { RT_LEVEL_WORD_SIZE = 16 };
+
+typedef struct rt_huggingface {
+    const char *architecture;       /* its class, such as RoFormerForMaskedLM */
+    bool has_head;                  /* false: of a RoFormerModel, LlamaModel or MistralModel */
+    rt_transformer_options options;    /* the whole model; of one without a head, with the lm head */
+    int max_positions;              /* max_position_embeddings; of a RoFormer, rows of its table of
+                                       sines */
+    int length;                     /* tokens that it was trained on, if rotor wrote it; otherwise
+                                       max_positions */
+    bool own;                       /* rotor wrote it */
+    bool bare;                      /* and its texts begin without a token of their own */
+    rt_end_ids ends;                /* of a causal model: eos_token_id */
+    int padding_id;                 /* the id whose embedding was not trained; RT_NO_PADDING */
+    char **labels;                  /* (options.labels), of the sequence and token heads; or NULL */
+    double *theta;                  /* if options.theta.learn, laid out as rt_transformer_theta */
+    char level[RT_LEVEL_WORD_SIZE]; /* data.level of the vocabulary, if rotor wrote it; or "" */
+    char *warnings;                 /* lines for the user; "" if there is none */
+    struct rt_huggingface_files *files;
+} rt_huggingface;
+
+/* Whether a path is a folder that looks like one: it has config.json and the tensors. */
+bool rt_is_huggingface(const char *path);
+
+/* RT_CHECKPOINT if the path is that of weights which are not read as they are: a folder that has
+ * them in another format, or a file of such a folder. The message says how to have them read. */
+rt_status rt_huggingface_refuse_format(const char *path) RT_MUST_CHECK;
+
+rt_status rt_huggingface_open(rt_huggingface **there_new, const char *folder) RT_MUST_CHECK;
+void rt_huggingface_close(rt_huggingface *there);
+
+/* The configuration as an INI file of rotor's keys: the sections model, position and theta in
+ * full, and, if the model is causal, data.objective. What only the data knows
+ * (vocabulary, head, labels, token types) is in the options. The caller frees it (rt_free); NULL
+ * when the heap is exhausted. */
+char *rt_huggingface_ini(const rt_huggingface *there);
+
+/* A model of the options with the values of the folder. The head of a RoFormerModel is drawn from
+ * a seed. */
+rt_status rt_huggingface_model(const rt_huggingface *there, rt_transformer **model_new) RT_MUST_CHECK;
+
+/* Fills the values of a model that somebody has made, for train.init_from. The encoder must be of
+ * the same shape, with the same heads and pairing. The head is taken if both have the same one; an
+ * untied decoder cannot become a tied one; of a blank model one that is not taken is drawn. Theta
+ * is taken if the model learns it and can hold it: one of scope model goes to every layer and head,
+ * one of another scope needs the same scope; the fraction must be the same; what is not above 0 is
+ * refused if the model learns its logarithm. If the model has a fixed theta, taken.theta tells
+ * whether it is the folder's. What does not fit is found before anything is changed; when a file
+ * cannot be read to its end, some values are the folder's and some are not. */
+typedef struct rt_huggingface_taken {
+    bool head;
+    bool theta;
+} rt_huggingface_taken;
+rt_status rt_huggingface_load(const rt_huggingface *there, rt_transformer *model,
+                              rt_huggingface_taken *taken) RT_MUST_CHECK;
+
+/* ---- writing ---- */
+
+typedef struct rt_huggingface_export {
+    const rt_vocabulary *vocabulary; /* or NULL: ids alone */
+    bool lowercase;                  /* of the vocabulary's words */
+    const char *const *labels;       /* (options.labels), of the sequence and token heads; or NULL:
+                                        LABEL_0 and so on */
+    int length;                      /* tokens that the model was trained on */
+    bool bare;                       /* no token was put before its texts */
+    const char *title;               /* heading of the model card: a name; or NULL */
+    const char *const *facts;        /* lines for the model card, such as "loss: 0.31"; or NULL */
+    int fact_count;
+    bool overwrite; /* the folder may have files: those of a model are replaced */
+} rt_huggingface_export;
+
+/* Writes a folder that from_pretrained of the same class reads: model.safetensors (always F32),
+ * vocab.txt (of level bpe tokenizer.json) and tokenizer_config.json if there is a vocabulary,
+ * README.md, and config.json. A tokenizer.json puts around a text what rotor does: the token that
+ * begins it, unless the model is bare, and of labelled texts those that end them.
+ * The folder is made if it is absent, in one that exists. An older model in it is there until the
+ * new one is on the disk as a whole, and then replaced at once (text/durable_folder.h).
+ *
+ * RT_CONFIG names the key of what no model of Hugging Face expresses here, or a folder that is not
+ * empty or has the name of a file, such as out.gguf; RT_IO; RT_NONFINITE. After an error the folder
+ * is as it was. */
+rt_status rt_huggingface_write(const char *folder, const rt_transformer *model,
+                               const rt_huggingface_export *export) RT_MUST_CHECK;
+
+#endif

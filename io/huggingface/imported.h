@@ -1,0 +1,40 @@
+#ifndef ROTOR_IO_HUGGINGFACE_IMPORTED_H
+#define ROTOR_IO_HUGGINGFACE_IMPORTED_H
+
+/* A folder of Hugging Face as a run needs it: with its vocabulary, its labels and a configuration.
+ *
+ * The vocabulary is that of vocab.txt or, without one, of tokenizer.json; what its tokenizer does
+ * otherwise than BERT's is RT_CHECKPOINT, with the file and the key, and of a decoder a warning:
+ * then the folder is one of ids. It has the tokens that end a text, if the folder names them. A
+ * text begins as its tokenizer has it: with BPE, by what the post-processor puts before it, or
+ * nothing. Labels are in the order of their bytes, as everywhere in rotor (data/labels.h): the rows
+ * of the head are put in that order.
+ */
+
+#include "data/labels.h"
+#include "io/huggingface/huggingface.h"
+
+typedef struct rt_imported {
+    rt_huggingface *there;
+    rt_vocabulary *vocabulary; /* NULL: the folder has none, ids alone have a meaning */
+    rt_labels *labels;         /* of the sequence and token heads; else NULL. Whoever takes one of
+                                  these two over leaves NULL */
+    int *places;               /* (options.labels): where the class of each label was */
+    char *config;              /* an INI text */
+    bool bare;                 /* texts begin without a token that is put before them */
+    const char *warning;       /* of its tokenizer, a line for the user; or NULL */
+} rt_imported;
+
+rt_status rt_imported_open(rt_imported **imported_new, const char *folder) RT_MUST_CHECK;
+void rt_imported_close(rt_imported *imported);
+
+/* Takes the values, as rt_huggingface_load; without `head`, those of the model's head stay. */
+rt_status rt_imported_load(const rt_imported *imported, rt_transformer *model, bool head,
+                           rt_huggingface_taken *taken) RT_MUST_CHECK;
+
+/* The first key by which a model would compute something else from the folder's weights than the
+ * model that they are of; NULL if there is none. `theta` is what rt_imported_load has taken. */
+const char *rt_imported_difference(const rt_imported *imported, const rt_transformer_options *o,
+                                   bool theta);
+
+#endif

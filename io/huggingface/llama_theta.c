@@ -1,0 +1,342 @@
+/* The theta of a Llama's folder: rope_parameters, read and written, and rotor_theta. */
+
+#include "io/huggingface/llama.h"
+
+#include "core/memory.h"
+#include "text/number.h"
+#include "text/quote.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- reading ---- */
+
+/* rope_scaling, where it is not empty, comes before rope_parameters. */
+static const json_t *find_parameters(rt_reading *r, const char **key)
+{
+    *key =
+        json_object_size(rt_reading_find(r, "rope_scaling")) ? "rope_scaling" : "rope_parameters";
+    const json_t *found = rt_reading_find(r, *key);
+    if (found && !json_is_object(found))
+        rt_reading_refuse(r, "%s must be an object", *key);
+    return found;
+}
+
+static rt_scaling read_type(rt_reading *p)
+{
+    static const char *const names[] = {"default", "linear",   NULL,    "yarn",
+                                        "dynamic", "longrope", "llama3"};
+    const char *key = rt_reading_find(p, "rope_type") ? "rope_type" : "type";
+    const char *type = rt_reading_find(p, key) ? rt_reading_word(p, key) : "default";
+    char quoted[RT_QUOTE_SIZE];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i] && !strcmp(type, names[i]))
+            return (rt_scaling)i;
+    rt_reading_refuse(p,
+                      "%s must be default, linear, dynamic, yarn, longrope or llama3: rotor reads "
+                      "no other; got %s",
+                      key, rt_quote(quoted, type));
+    return RT_SCALING_NONE;
+}
+
+static rt_factors read_factors(rt_reading *p, const char *key, int pairs)
+{
+    const json_t *list = rt_reading_find(p, key);
+    rt_factors all = {.count = pairs < RT_MOST_FACTORS ? pairs : RT_MOST_FACTORS};
+    bool good = pairs <= RT_MOST_FACTORS && json_array_size(list) == (size_t)pairs;
+    for (int i = 0; i < all.count && good; i++) {
+        const json_t *number = json_array_get(list, (size_t)i);
+        all.at[i] = json_number_value(number);
+        good = json_is_number(number) && fabs(all.at[i]) > 0 && isfinite(all.at[i]);
+    }
+    if (!good)
+        rt_reading_refuse(p,
+                          "%s must have a number for each of the %d pairs of a head, none of "
+                          "them 0, and there can be %d",
+                          key, pairs, RT_MOST_FACTORS);
+    return all;
+}
+
+/* What yarn and longrope multiply cosines and sines by; of yarn, two more keys can say so. */
+static double read_magnitude(rt_reading *p, rt_scaling scaling, double scale)
+{
+    const double over = rt_reading_above_0(p, "mscale", 0);
+    const double under = rt_reading_above_0(p, "mscale_all_dim", 0);
+    const double given = rt_reading_above_0(p, "attention_factor", 0);
+    if (given > 0 || scaling != RT_SCALING_YARN || !(over > 0) || !(under > 0) || !(scale > 1))
+        return given;
+    return (0.1 * over * log(scale) + 1) / (0.1 * under * log(scale) + 1);
+}
+
+/* The length before the scaling, if it matters: a key of the model counts before that of the
+ * scaling. */
+static int read_original(rt_reading *r, rt_reading *p, rt_scaling scaling, int max_positions)
+{
+    static const char key[] = "original_max_position_embeddings";
+    if (scaling == RT_SCALING_LINEAR)
+        return 0;
+    const int original = scaling == RT_SCALING_DYNAMIC
+                             ? max_positions
+                             : rt_reading_size(r, key, rt_reading_size(p, key, max_positions));
+    if (original > RT_MOST_SIZE)
+        rt_reading_refuse(r, "max_position_embeddings = %d: a scaling of rotor is of %d at most",
+                          max_positions, RT_MOST_SIZE);
+    return original;
+}
+
+static void read_scaling(rt_reading *r, rt_reading *p, rt_frequency_options *o, int pairs,
+                         int max_positions)
+{
+    o->original_len = read_original(r, p, o->scaling, max_positions);
+    const bool implied = o->scaling == RT_SCALING_YARN || o->scaling == RT_SCALING_LONGROPE;
+    if (!implied && !rt_reading_find(p, "factor"))
+        rt_reading_refuse(p, "factor is missing");
+    o->scale =
+        rt_reading_above_0(p, "factor", implied ? (double)max_positions / o->original_len : 1);
+    if (o->scaling == RT_SCALING_LONGROPE) {
+        o->scale = fmax(o->scale, 1);
+        o->short_factors = read_factors(p, "short_factor", pairs);
+        o->long_factors = read_factors(p, "long_factor", pairs);
+    }
+    if (!(o->scale >= 1))
+        rt_reading_refuse(p, "factor must be at least 1; got %g", o->scale);
+    if (o->scaling == RT_SCALING_YARN && !rt_reading_flag(p, "truncate", true))
+        rt_reading_refuse(p, "truncate = false: yarn of rotor rounds the ends of its ramp");
+    if (implied)
+        o->attention_factor = read_magnitude(p, o->scaling, o->scale);
+    o->beta_fast = rt_reading_above_0(p, "beta_fast", o->beta_fast);
+    o->beta_slow = rt_reading_above_0(p, "beta_slow", o->beta_slow);
+    o->low_freq_factor = rt_reading_above_0(p, "low_freq_factor", o->low_freq_factor);
+    o->high_freq_factor = rt_reading_above_0(p, "high_freq_factor", o->high_freq_factor);
+}
+
+/* Both have partial_rotary_factor, and rope_theta, which counts in the scaling. */
+static double read_base(rt_reading *r, rt_reading *p)
+{
+    const double outside = rt_reading_above_0(r, "rope_theta", 10000);
+    const double base = rt_reading_above_0(p, "rope_theta", outside);
+    rt_reading *const both[] = {r, p};
+    if (!(base > 1))
+        rt_reading_refuse(p, "rope_theta must be above 1; got %g", base);
+    for (int i = 0; i < 2; i++)
+        if (rt_reading_above_0(both[i], "partial_rotary_factor", 1) != 1)
+            rt_reading_refuse(both[i], "partial_rotary_factor must be 1: a Llama turns its heads "
+                                       "as a whole");
+    return base;
+}
+
+rt_frequency_options rt_llama_read_frequencies(rt_reading *r, int pairs, int max_positions)
+{
+    rt_frequency_options o = {RT_FREQUENCY_DEFAULTS};
+    const char *key;
+    char within[32];
+    const json_t *parameters = find_parameters(r, &key);
+    snprintf(within, sizeof within, "%s.", key);
+    rt_reading p = {.json = parameters, .within = within, .status = r->status};
+    if (rt_reading_find(&p, "full_attention") || rt_reading_find(&p, "sliding_attention"))
+        rt_reading_refuse(r, "%s must be one for all layers", key);
+    o.scaling = read_type(&p);
+    o.base = read_base(r, &p);
+    if (o.scaling != RT_SCALING_NONE && !p.status.code)
+        read_scaling(r, &p, &o, pairs, max_positions);
+    if (!r->status.code)
+        r->status = p.status;
+    return o;
+}
+
+/* Whether theta is what transformers rotates by, to the precision of its floats. */
+static bool is_near(const double *theta, const double *table, int pairs)
+{
+    for (int i = 0; i < pairs; i++)
+        if (!(fabs(theta[i] - table[i]) <= 1e-6 * fabs(theta[i]) + 1e-30))
+            return false;
+    return true;
+}
+
+/* Its numbers say more than the factors that were made of them, if they were. What cosines and
+ * sines are multiplied by stays. */
+static void take_written(rt_huggingface *there)
+{
+    rt_frequency_options *o = &there->options.position.frequencies;
+    const double magnitude = rt_frequencies_magnitude(o);
+    *o = (rt_frequency_options){RT_FREQUENCY_DEFAULTS};
+    if (magnitude != 1) {
+        o->scaling = RT_SCALING_YARN;
+        o->original_len = 1;
+        o->attention_factor = magnitude;
+    }
+    rt_huggingface_take_theta(there);
+}
+
+rt_status rt_llama_settle_theta(rt_huggingface *there)
+{
+    const rt_written_theta *t = &there->files->written;
+    const rt_transformer_options *o = &there->options;
+    const int pairs = o->dim / o->heads / 2;
+    if (!t->values)
+        return rt_ok();
+    double *mean = rt_alloc(2 * (size_t)pairs, sizeof *mean);
+    if (!mean)
+        return rt_out_of_memory("theta");
+    rt_mean_theta(t->values, RT_SHAPE_OF(t->layers, t->rows, t->pairs), pairs, mean);
+    rt_frequencies(mean + pairs, pairs, &o->position.frequencies);
+    if (is_near(mean, mean + pairs, pairs))
+        take_written(there);
+    else
+        rt_writer_add(&there->files->warnings,
+                      RT_HF_CONFIG ": " RT_HF_THETA " is not what rope_parameters was made of; the "
+                                   "latter is used\n");
+    rt_free(mean);
+    return rt_ok();
+}
+
+/* ---- writing ---- */
+
+bool rt_llama_lists_theta(const rt_transformer_options *o)
+{
+    return o->theta.learn || o->position.fraction < 1 ||
+           o->position.frequencies.family != RT_FREQUENCIES_GEOMETRIC;
+}
+
+/* A factor for each pair of base^(-2i/D) / factor = theta. There is none for a theta of 0, which
+ * is taken for one that turns by nothing a float can hold. */
+static void put_own_factors(rt_writer *w, const char *key, double base,
+                            const rt_export_theta *theta)
+{
+    const double nothing = 1e38;
+    char text[RT_NUMBER_SIZE];
+    rt_writer_add(w, "    \"%s\": [", key);
+    for (int i = 0; i < theta->pairs; i++) {
+        const double geometric = pow(base, -(double)i / theta->pairs);
+        const double factor =
+            fabs(theta->mean[i]) * nothing > geometric ? geometric / theta->mean[i] : nothing;
+        rt_writer_add(w, "%s%s", i ? ", " : "", rt_number_write(text, factor));
+    }
+    rt_writer_add(w, "],\n");
+}
+
+static void put_factors(rt_writer *w, const char *key, const rt_factors *factors)
+{
+    char text[RT_NUMBER_SIZE];
+    rt_writer_add(w, "    \"%s\": [", key);
+    for (int i = 0; i < factors->count; i++)
+        rt_writer_add(w, "%s%s", i ? ", " : "", rt_number_write(text, factors->at[i]));
+    rt_writer_add(w, "],\n");
+}
+
+/* A number that Python reads as a float. */
+static void put_inner(rt_writer *w, const char *key, double value)
+{
+    char text[RT_NUMBER_SIZE];
+    rt_number_write(text, value);
+    rt_writer_add(w, "    \"%s\": %s%s,\n", key, text, strpbrk(text, ".e") ? "" : ".0");
+}
+
+static void put_original(rt_writer *w, int length)
+{
+    rt_writer_add(w, "    \"original_max_position_embeddings\": %d,\n", length);
+}
+
+/* All theta in one list, for texts of any length. */
+static int put_list(rt_writer *w, const rt_frequency_options *f, const rt_export_theta *theta,
+                    int positions)
+{
+    const double magnitude = rt_frequencies_magnitude(f);
+    put_inner(w, "factor", 1);
+    put_original(w, positions);
+    put_own_factors(w, "short_factor", f->base, theta);
+    put_own_factors(w, "long_factor", f->base, theta);
+    if (magnitude != 1)
+        put_inner(w, "attention_factor", magnitude);
+    return positions;
+}
+
+static int put_yarn(rt_writer *w, const rt_frequency_options *f)
+{
+    const double stretched = f->scale * f->original_len;
+    put_inner(w, "factor", f->scale);
+    put_original(w, f->original_len);
+    put_inner(w, "beta_fast", f->beta_fast > 0 ? f->beta_fast : 32);
+    put_inner(w, "beta_slow", f->beta_slow > 0 ? f->beta_slow : 1);
+    put_inner(w, "attention_factor", rt_frequencies_magnitude(f));
+    /* transformers warn of any other length that the original times the factor */
+    return stretched < RT_MOST_SIZE && stretched == floor(stretched) ? (int)stretched
+                                                                     : f->original_len;
+}
+
+static int put_longrope(rt_writer *w, const rt_frequency_options *f, int positions)
+{
+    put_inner(w, "factor", f->scale);
+    put_original(w, f->original_len);
+    put_factors(w, "short_factor", &f->short_factors);
+    put_factors(w, "long_factor", &f->long_factors);
+    put_inner(w, "attention_factor", rt_frequencies_magnitude(f));
+    return positions;
+}
+
+static int put_llama3(rt_writer *w, const rt_frequency_options *f, int positions)
+{
+    put_inner(w, "factor", f->scale);
+    put_original(w, f->original_len);
+    put_inner(w, "low_freq_factor", f->low_freq_factor > 0 ? f->low_freq_factor : 1);
+    put_inner(w, "high_freq_factor", f->high_freq_factor > 0 ? f->high_freq_factor : 4);
+    return positions > f->original_len ? positions : f->original_len + 1;
+}
+
+/* All but the last members, type and base. */
+static int put_scaling(rt_writer *w, const rt_frequency_options *f, int positions)
+{
+    switch (f->scaling) {
+    case RT_SCALING_YARN:
+        return put_yarn(w, f);
+    case RT_SCALING_LONGROPE:
+        return put_longrope(w, f, positions);
+    case RT_SCALING_LLAMA3:
+        return put_llama3(w, f, positions);
+    case RT_SCALING_LINEAR:
+        put_inner(w, "factor", f->scale);
+        return positions;
+    case RT_SCALING_DYNAMIC:
+        put_inner(w, "factor", f->scale);
+        return f->original_len;
+    default:
+        return positions;
+    }
+}
+
+/* The scaling ntk is another base, once and for all. */
+static double base_there(const rt_transformer_options *o, int pairs)
+{
+    const rt_frequency_options *f = &o->position.frequencies;
+    if (rt_llama_lists_theta(o) || f->scaling != RT_SCALING_NTK)
+        return f->base;
+    return f->base * pow(f->scale, pairs / (pairs - 1.0));
+}
+
+static int put_parameters(rt_writer *w, const char *key, const rt_transformer_options *o,
+                          const rt_export_theta *theta, int positions)
+{
+    static const char *const types[] = {"default", "linear",   "default", "yarn",
+                                        "dynamic", "longrope", "llama3"};
+    const rt_frequency_options *f = &o->position.frequencies;
+    const bool lists = rt_llama_lists_theta(o);
+    char text[RT_NUMBER_SIZE];
+    rt_writer_add(w, "  \"%s\": {\n", key);
+    const int length = lists ? put_list(w, f, theta, positions) : put_scaling(w, f, positions);
+    rt_writer_add(w, "    \"rope_type\": \"%s\",\n    \"rope_theta\": %s\n  },\n",
+                  lists ? "longrope" : types[f->scaling],
+                  rt_number_write(text, base_there(o, theta->pairs)));
+    return length;
+}
+
+/* Before version 5, transformers looked for rope_theta and rope_scaling. */
+int rt_llama_put_frequencies(rt_writer *w, const rt_transformer_options *o,
+                             const rt_export_theta *theta, int positions)
+{
+    const rt_scaling scaling = o->position.frequencies.scaling;
+    rt_put_number(w, "rope_theta", base_there(o, theta->pairs));
+    if (rt_llama_lists_theta(o) || (scaling != RT_SCALING_NONE && scaling != RT_SCALING_NTK))
+        put_parameters(w, "rope_scaling", o, theta, positions);
+    return put_parameters(w, "rope_parameters", o, theta, positions);
+}

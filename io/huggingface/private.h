@@ -1,0 +1,112 @@
+#ifndef ROTOR_IO_HUGGINGFACE_PRIVATE_H
+#define ROTOR_IO_HUGGINGFACE_PRIVATE_H
+
+/* What the files that read and write Hugging Face folders share. */
+
+#include "io/huggingface/family.h"
+#include "io/huggingface/put.h"
+#include "io/huggingface/weights.h"
+
+#define RT_HF_CONFIG    "config.json"
+#define RT_HF_VOCAB     "vocab.txt"
+#define RT_HF_TOKENIZER "tokenizer_config.json"
+#define RT_HF_PIECES    "tokenizer.json"
+#define RT_HF_GENERATE  "generation_config.json"
+#define RT_HF_MAP       "special_tokens_map.json"
+#define RT_HF_ADDED     "added_tokens.json"
+#define RT_HF_CARD      "README.md"
+
+/* Names of rotor's parameters. */
+#define RT_HF_ENCODER "roformer."
+#define RT_HF_WORDS   "roformer.embeddings.word_embeddings.weight"
+#define RT_HF_DECODER "cls.predictions.decoder.weight"
+#define RT_HF_BIAS    "cls.predictions.bias"
+
+/* Keys of config.json: data.level of the vocabulary, data.length, data.begin if it is none. */
+#define RT_HF_LEVEL  "rotor_level"
+#define RT_HF_BEGIN  "rotor_begin"
+#define RT_HF_LENGTH "rotor_length"
+
+/* The key of config.json with all learned theta: {"scope": "layer", "form": "log", "base": 10000,
+ * "theta": [[[...], ...], ...]}, radians a position by layer, head and pair, where layers or heads
+ * share them a list of one. */
+#define RT_HF_THETA "rotor_theta"
+
+typedef struct rt_written_theta {
+    double *values; /* NULL: there is none */
+    rt_theta_scope scope;
+    rt_theta_form form;
+    double base;
+    int layers, rows, pairs;
+} rt_written_theta;
+
+struct rt_huggingface_files {
+    const rt_family *family;
+    rt_weights weights;
+    bool prefixed; /* the names of the base model begin with the family's prefix */
+    rt_written_theta written;
+    rt_writer warnings;
+};
+
+/* ---- reading ---- */
+
+/* Fills what config.json says. */
+rt_status rt_huggingface_read_config(rt_huggingface *there, const char *folder) RT_MUST_CHECK;
+
+/* Reads the tokens that end a text: eos_token_id, a number or a list of them, of
+ * generation_config.json or, where that has none, of config.json. What cannot be ids of the model
+ * is a warning. */
+rt_status rt_huggingface_read_ends(rt_huggingface *there, const char *folder,
+                                   const json_t *config) RT_MUST_CHECK;
+
+/* Reads rotor_theta, if it is there. */
+void rt_huggingface_read_theta(rt_reading *r, const rt_transformer_options *o, rt_written_theta *t);
+
+/* Whether a tensor is one of the head, by its name there or here. */
+bool rt_huggingface_of_head(const rt_family *family, const char *name);
+
+/* The name that the tensor of a parameter has in the folder; the parameter's own if it has none
+ * there. */
+const char *rt_huggingface_name(const rt_huggingface *there, const char *parameter,
+                                char name[RT_NAME_SIZE]);
+
+/* The tensor of that name there, which may lack its prefix in the folder. */
+rt_weight rt_huggingface_tensor(const rt_huggingface *there, const char *name);
+
+/* The tensor that holds a parameter of rotor's; none for theta and for what the folder lacks. A
+ * decoder that is tied is the words, and its bias, where there are two, that which is used. */
+rt_weight rt_huggingface_find(const rt_huggingface *there, const char *parameter);
+
+/* Takes rotor_theta, which is then that of the model: learned, without a scaling. */
+void rt_huggingface_take_theta(rt_huggingface *there);
+
+/* Finds out whether the folder's decoder is tied to its embeddings. */
+rt_status rt_huggingface_settle_decoder(rt_huggingface *there) RT_MUST_CHECK;
+
+/* The mean over layers and heads of theta of that shape (layers, rows, R/2), with zeros for the
+ * pairs that are not rotated: (pairs). */
+void rt_mean_theta(const double *theta, rt_shape shape, int pairs, double *mean);
+
+/* ---- writing ---- */
+
+/* What a model turns by; to be freed in any case. The shape of a theta that is fixed is that of
+ * scope model. */
+rt_status rt_export_theta_of(const rt_transformer *model, rt_export_theta *theta) RT_MUST_CHECK;
+void rt_export_theta_free(rt_export_theta *theta);
+
+/* The parameters and what the family has beside them, to a file. */
+rt_status rt_huggingface_write_weights(const char *path, const rt_transformer *model,
+                                       const rt_huggingface_export *export) RT_MUST_CHECK;
+
+/* Texts that the caller frees. */
+rt_status rt_huggingface_config_text(char **text_new, const rt_transformer *model,
+                                     const rt_huggingface_export *export) RT_MUST_CHECK;
+rt_status rt_huggingface_tokenizer_text(char **text_new,
+                                        const rt_huggingface_export *export) RT_MUST_CHECK;
+rt_status rt_huggingface_card_text(char **text_new, const rt_transformer *model,
+                                   const rt_huggingface_export *export) RT_MUST_CHECK;
+
+/* The key rotor_theta. */
+void rt_put_theta(rt_writer *w, const rt_transformer_options *o, const rt_export_theta *theta);
+
+#endif

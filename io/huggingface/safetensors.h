@@ -1,0 +1,108 @@
+#ifndef ROTOR_IO_HUGGINGFACE_SAFETENSORS_H
+#define ROTOR_IO_HUGGINGFACE_SAFETENSORS_H
+
+/* The file format safetensors: a header that names tensors, then their numbers.
+ *
+ *   8 bytes   N, little endian, at most 100,000,000
+ *   N bytes   JSON, UTF-8: {"NAME": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
+ *             ..., "__metadata__": {"key": "value"}}
+ *   the rest  numbers, little endian, row-major, each tensor where its offsets say
+ *
+ * A file is read only if its tensors cover the rest exactly: no hole, no overlap, nothing behind;
+ * and if no name comes twice. The header is checked as a whole when the file is opened; numbers
+ * are read when they are asked for, a few at a time, so that a file that shrinks meanwhile is an
+ * error and no crash.
+ *
+ * Errors are RT_CHECKPOINT and begin with the file's name without its folder; RT_MEMORY. */
+
+#include "core/real.h"
+#include "core/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What numbers are stored as, and the bits that one takes. */
+#define RT_DTYPES(X)                                                                               \
+    X(RT_DTYPE_F64, "F64", 64)                                                                     \
+    X(RT_DTYPE_F32, "F32", 32)                                                                     \
+    X(RT_DTYPE_F16, "F16", 16)                                                                     \
+    X(RT_DTYPE_BF16, "BF16", 16)                                                                   \
+    X(RT_DTYPE_C64, "C64", 64)                                                                     \
+    X(RT_DTYPE_I64, "I64", 64)                                                                     \
+    X(RT_DTYPE_U64, "U64", 64)                                                                     \
+    X(RT_DTYPE_I32, "I32", 32)                                                                     \
+    X(RT_DTYPE_U32, "U32", 32)                                                                     \
+    X(RT_DTYPE_I16, "I16", 16)                                                                     \
+    X(RT_DTYPE_U16, "U16", 16)                                                                     \
+    X(RT_DTYPE_I8, "I8", 8)                                                                        \
+    X(RT_DTYPE_U8, "U8", 8)                                                                        \
+    X(RT_DTYPE_BOOL, "BOOL", 8)                                                                    \
+    X(RT_DTYPE_F8_E5M2, "F8_E5M2", 8)                                                              \
+    X(RT_DTYPE_F8_E4M3, "F8_E4M3", 8)                                                              \
+    X(RT_DTYPE_F8_E8M0, "F8_E8M0", 8)                                                              \
+    X(RT_DTYPE_F6_E3M2, "F6_E3M2", 6)                                                              \
+    X(RT_DTYPE_F6_E2M3, "F6_E2M3", 6)                                                              \
+    X(RT_DTYPE_F4, "F4", 4)
+#define RT_DTYPE_VALUE(value, word, bits) value,
+typedef enum rt_dtype { RT_DTYPES(RT_DTYPE_VALUE) } rt_dtype;
+
+extern const char *const rt_dtype_words[];
+extern const int rt_dtype_bits[];
+
+enum { RT_SAFETENSORS_HEADER = 100000000, RT_SHAPE_OF_FILE_SIZE = 96 };
+
+typedef struct rt_safetensor {
+    const char *name;
+    rt_dtype dtype;
+    int axes;
+    const uint64_t *shape;
+    uint64_t count; /* of its numbers */
+    uint64_t begin; /* of its bytes in the file */
+    uint64_t bytes;
+} rt_safetensor;
+
+typedef struct rt_safetensors rt_safetensors;
+
+/* Opens a regular file and checks its header. */
+rt_status rt_safetensors_open(rt_safetensors **file_new, const char *path) RT_MUST_CHECK;
+void rt_safetensors_close(rt_safetensors *file);
+
+/* The file's name without its folder. */
+const char *rt_safetensors_name(const rt_safetensors *file);
+
+/* The tensors in the order of their names; NULL past the last, or if there is none of that
+ * name. */
+const rt_safetensor *rt_safetensors_at(const rt_safetensors *file, size_t i);
+const rt_safetensor *rt_safetensors_find(const rt_safetensors *file, const char *name);
+
+/* "(2, 3)" for a message; many axes are cut. Returns the text. */
+const char *rt_safetensor_shape(const rt_safetensor *t, char text[RT_SHAPE_OF_FILE_SIZE]);
+
+/* Reads `count` numbers of a tensor from the given one on. F64, F32, F16 and BF16 alone are read
+ * as numbers; in the float build F64 is rounded. */
+rt_status rt_safetensors_doubles(const rt_safetensors *file, const rt_safetensor *t, uint64_t first,
+                                 size_t count, double *values) RT_MUST_CHECK;
+rt_status rt_safetensors_reals(const rt_safetensors *file, const rt_safetensor *t, uint64_t first,
+                               size_t count, real *values) RT_MUST_CHECK;
+
+/* ---- writing ---- */
+
+/* Writes `count` numbers of a tensor from the given one on to `values`. */
+typedef void rt_safetensors_fill(const void *context, size_t first, size_t count, float *values);
+
+typedef struct rt_safetensors_entry {
+    const char *name;
+    int axes; /* at most 4 */
+    int shape[4];
+    rt_safetensors_fill *fill;
+    const void *context;
+} rt_safetensors_entry;
+
+/* Writes a file durably (RT_IO), all tensors as F32, in both builds, whatever order they are in:
+ * the order in the file is that of the format's own library. The metadata is {"format": "pt"}:
+ * numbers lie as PyTorch lays them. RT_NONFINITE names a tensor with a number that no float holds.
+ */
+rt_status rt_safetensors_write(const char *path, const rt_safetensors_entry *entries,
+                               int count) RT_MUST_CHECK;
+
+#endif

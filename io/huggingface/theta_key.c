@@ -1,0 +1,162 @@
+/* The key rotor_theta of config.json: all learned theta, read and written. */
+
+#include "io/huggingface/private.h"
+
+#include "core/memory.h"
+#include "text/number.h"
+
+#include <string.h>
+
+static const char *const scope_words[] = {RT_THETA_SCOPES(RT_CHOICE_WORD) NULL};
+static const char *const form_words[] = {RT_THETA_FORMS(RT_CHOICE_WORD) NULL};
+
+/* ---- reading ---- */
+
+/* The number of a word in a list; -1 if it is none. */
+static int choice(const char *const *words, const json_t *json)
+{
+    const char *given = json_string_value(json);
+    for (int i = 0; given && words[i]; i++)
+        if (!strcmp(given, words[i]))
+            return i;
+    return -1;
+}
+
+static bool read_row(const json_t *row, const rt_written_theta *t, double *to)
+{
+    if (json_array_size(row) != (size_t)t->pairs)
+        return false;
+    for (int i = 0; i < t->pairs; i++) {
+        const json_t *number = json_array_get(row, (size_t)i);
+        to[i] = json_number_value(number);
+        if (!json_is_number(number) || (t->form == RT_THETA_LOG && !(to[i] > 0)))
+            return false;
+    }
+    return true;
+}
+
+static bool read_numbers(const json_t *list, rt_written_theta *t)
+{
+    double *to = t->values;
+    if (json_array_size(list) != (size_t)t->layers)
+        return false;
+    for (int l = 0; l < t->layers; l++) {
+        const json_t *layer = json_array_get(list, (size_t)l);
+        if (json_array_size(layer) != (size_t)t->rows)
+            return false;
+        for (int h = 0; h < t->rows; h++, to += t->pairs)
+            if (!read_row(json_array_get(layer, (size_t)h), t, to))
+                return false;
+    }
+    return true;
+}
+
+void rt_huggingface_read_theta(rt_reading *r, const rt_transformer_options *o, rt_written_theta *t)
+{
+    const json_t *json = rt_reading_find(r, RT_HF_THETA);
+    const json_t *list = json_object_get(json, "theta"), *base = json_object_get(json, "base");
+    const int scope = choice(scope_words, json_object_get(json, "scope"));
+    const int form = choice(form_words, json_object_get(json, "form"));
+    const size_t pairs = json_array_size(json_array_get(json_array_get(list, 0), 0));
+    if (!json || r->status.code)
+        return;
+    if (scope < 0 || form < 0 || !(json_number_value(base) > 1) || pairs < 1 ||
+        pairs > (size_t)(o->dim / o->heads / 2)) {
+        rt_reading_refuse(r, RT_HF_THETA
+                          " must have scope, form, base, and theta by layer, head and pair");
+        return;
+    }
+    rt_transformer_options learning = *o;
+    learning.theta.scope = (rt_theta_scope)scope;
+    const rt_shape shape = rt_transformer_theta_shape(&learning);
+    *t = (rt_written_theta){.scope = (rt_theta_scope)scope,
+                            .form = (rt_theta_form)form,
+                            .base = json_number_value(base),
+                            .layers = shape.axis[0],
+                            .rows = shape.axis[1],
+                            .pairs = (int)pairs};
+    if (json_array_size(list) == (size_t)t->layers)
+        t->values = rt_alloc((size_t)t->layers * (size_t)t->rows * pairs, sizeof *t->values);
+    else
+        rt_reading_refuse(r, RT_HF_THETA " must have a list for each of %d layers", t->layers);
+    if (!r->status.code && !t->values)
+        r->status = rt_out_of_memory("theta");
+    else if (!r->status.code && !read_numbers(list, t))
+        rt_reading_refuse(r,
+                          RT_HF_THETA " must have %d layers of %d heads of %d numbers, which are "
+                                      "above 0 if their form is log",
+                          t->layers, t->rows, t->pairs);
+}
+
+void rt_huggingface_take_theta(rt_huggingface *there)
+{
+    rt_written_theta *t = &there->files->written;
+    rt_transformer_options *o = &there->options;
+    o->theta.learn = true;
+    o->theta.scope = t->scope;
+    o->theta.form = t->form;
+    o->position.frequencies.base = t->base;
+    o->position.fraction = (double)t->pairs / (o->dim / o->heads / 2);
+    there->theta = t->values;
+    t->values = NULL;
+}
+
+void rt_mean_theta(const double *theta, rt_shape shape, int pairs, double *mean)
+{
+    const int rows = shape.axis[0] * shape.axis[1], rotated = shape.axis[2];
+    for (int i = 0; i < pairs; i++) {
+        double sum = 0;
+        for (int n = 0; n < rows && i < rotated; n++)
+            sum += theta[(size_t)n * (size_t)rotated + (size_t)i];
+        mean[i] = sum / rows;
+    }
+}
+
+/* ---- writing ---- */
+
+rt_status rt_export_theta_of(const rt_transformer *model, rt_export_theta *theta)
+{
+    const rt_transformer_options *o = &model->options;
+    const int rotated = rt_transformer_pairs(o), pairs = o->dim / o->heads / 2;
+    const rt_shape shape = o->theta.learn ? rt_transformer_theta_shape(o) : RT_SHAPE_OF(1, 1, rotated);
+    *theta = (rt_export_theta){.shape = shape, .pairs = pairs};
+    theta->own = rt_alloc(rt_shape_size(shape) + 1, sizeof *theta->own);
+    theta->mean = rt_alloc((size_t)pairs, sizeof *theta->mean);
+    if (!theta->own || !theta->mean)
+        return rt_out_of_memory("theta");
+    if (o->theta.learn)
+        rt_transformer_theta(model, theta->own);
+    else
+        rt_frequencies(theta->own, rotated, &o->position.frequencies);
+    rt_mean_theta(theta->own, shape, pairs, theta->mean);
+    return rt_ok();
+}
+
+void rt_export_theta_free(rt_export_theta *theta)
+{
+    rt_free(theta->own);
+    rt_free(theta->mean);
+    *theta = (rt_export_theta){0};
+}
+
+void rt_put_theta(rt_writer *w, const rt_transformer_options *o, const rt_export_theta *theta)
+{
+    const int *axis = theta->shape.axis;
+    const double *value = theta->own;
+    char text[RT_NUMBER_SIZE];
+    rt_writer_add(w, "  \"" RT_HF_THETA "\": {\n  ");
+    rt_put_number(w, "base", o->position.frequencies.base);
+    rt_writer_add(w, "    \"form\": \"%s\",\n    \"scope\": \"%s\",\n    \"theta\": [",
+                  form_words[o->theta.form], scope_words[o->theta.scope]);
+    for (int l = 0; l < axis[0]; l++) {
+        rt_writer_add(w, "%s\n      [", l ? "," : "");
+        for (int h = 0; h < axis[1]; h++) {
+            rt_writer_add(w, "%s[", h ? ", " : "");
+            for (int i = 0; i < axis[2]; i++)
+                rt_writer_add(w, "%s%s", i ? ", " : "", rt_number_write(text, *value++));
+            rt_writer_add(w, "]");
+        }
+        rt_writer_add(w, "]");
+    }
+    rt_writer_add(w, "\n    ]\n  },\n");
+}

@@ -1,0 +1,37 @@
+#ifndef ROTOR_IO_HUGGINGFACE_TOKENIZER_BPE_H
+#define ROTOR_IO_HUGGINGFACE_TOKENIZER_BPE_H
+
+/* The vocabulary of a Hugging Face folder whose tokenizer.json has byte-level BPE, and its
+ * tokenizer_config.json. How a text is cut is what tokenizer.json says, whatever the class of the
+ * tokenizer is; tokenizer_config.json, which need not be there, tells which tokens begin and end a
+ * text, fill it up and hide others (bos_token, eos_token, pad_token, mask_token). */
+
+#include "data/tokenizers/vocabulary.h"
+
+#include <jansson.h>
+
+/* tokenizer.json, to be given back with json_decref: larger than other files may be. */
+rt_status rt_tokenizer_read_json(json_t **tokenizer_new, const char *folder) RT_MUST_CHECK;
+
+/* Whether it has BPE. */
+bool rt_tokenizer_is_bpe(const json_t *tokenizer);
+
+/* Errors are RT_CHECKPOINT and begin with the name of the file. */
+rt_status rt_tokenizer_read_bpe(rt_vocabulary **vocabulary_new, const char *folder) RT_MUST_CHECK;
+
+/* Which special tokens are put around a text. */
+typedef struct rt_frame {
+    bool begins, ends;
+} rt_frame;
+
+/* The tokenizer.json of a vocabulary of level bpe: the bytes that were read, if its post-processor
+ * puts just these around a text, else with one that does. The caller frees it. */
+rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *vocabulary,
+                                rt_frame frame) RT_MUST_CHECK;
+
+/* A tokenizer_config.json for a vocabulary of level bpe, whose tokenizer.json is what
+ * rt_tokenizer_bpe_file gives; the caller frees it. `length` is the tokens of the longest text. */
+rt_status rt_tokenizer_bpe_text(char **text_new, const rt_vocabulary *vocabulary,
+                                int length) RT_MUST_CHECK;
+
+#endif

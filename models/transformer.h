@@ -1,0 +1,141 @@
+#ifndef ROTOR_MODELS_TRANSFORMER_H
+#define ROTOR_MODELS_TRANSFORMER_H
+
+/* The RoFormer encoder (Su et al. 2021), weight for weight the model of Hugging Face's
+ * transformers, with its heads; and the same with a learnable theta. With options of its own for
+ * each, the blocks that decoders are made of today.
+ *
+ *     embeddings   LN(word[ids] + type[token type]); dropout; E -> C if they differ
+ *     layer        a = LN(x + Wo attention(x));  x' = LN(a + W2 gelu(W1 a))      (post-LN)
+ *                  a = x + Wo attention(LN(x));  x' = a + W2 gelu(W1 LN(a))      (pre-LN)
+ *     attention    q, k, v = Wx; q, k (v too, if asked) rotated; softmax(q k^T / sqrt D) v,
+ *                  or one of the linear forms
+ *     lm head      LN(gelu(dense(x))), then the word embeddings transposed + bias
+ *     sequence     of token 0: dropout, dense, gelu, dropout, out_proj
+ *     token        dropout, linear
+ *
+ *     a decoder    has no LN over its embeddings, and for an lm head the matrix alone
+ *     norm_kind    rms: x / sqrt(mean x^2 + eps) weight in place of every LN
+ *     ffn          swiglu, geglu: W2 (f(W3 x) * W1 x), f silu or gelu
+ *     kv_heads     H / G query heads in a row share a head of keys and values, Wk and Wv (G D, C)
+ *     window       a token sees those less than that many places away
+ *     every        N: layers N, 2N, ... see no positions; rope does not turn there
+ *     xpos         rotated queries and keys times zeta^(m / xpos) and zeta^(-n / xpos), so that
+ *                  scores decay with the distance (Sun et al. 2022)
+ *
+ * Parameters have the names of Hugging Face's RoFormer, in a decoder too. W3 is
+ * encoder.layer.N.intermediate.gate beside W1, encoder.layer.N.intermediate.dense; what has no bias
+ * has no parameter for it.
+ *
+ * A model belongs to one thread. Workers each make one of the same options that reads the
+ * values of the first and keeps its own gradients.
+ */
+
+#include "models/layers.h"
+#include "models/options.h"
+
+typedef struct rt_transformer_layer {
+    rt_affine query, key, value, output, output_norm;
+    rt_affine intermediate, gate, ffn_output, ffn_norm;
+    rt_tensor *theta;         /* NULL if fixed, shared, or of a layer without positions */
+    rt_tensor *distance_keys; /* of shaw */
+} rt_transformer_layer;
+
+typedef struct rt_transformer {
+    rt_transformer_options options; /* zeros of kv_heads, embedding_dim, ffn_dim replaced */
+    rt_parameters parameters;
+    rt_tensor *words, *types;
+    rt_affine embedding_norm, projection, last_norm;
+    rt_tensor *theta; /* of scope model */
+    rt_transformer_layer *layers;
+    rt_affine transform, transform_norm, decoder; /* of the lm head */
+    rt_affine dense, classifier;                  /* of the others */
+    rt_rotation_table rotation;                   /* of a fixed theta */
+    int regime;                                   /* rt_frequencies_regime that it is of */
+    double *theta_start;                          /* of a learnable one, as rt_transformer_theta */
+
+    rt_tensor *position_table; /* of learned */
+    rt_tensor *distance_bias;  /* of t5 */
+    real *sines;               /* of sinusoidal, (sine_rows, E) */
+    int sine_rows;
+    double *slopes;         /* of alibi */
+    rt_distances distances; /* of t5 and shaw */
+    int16_t *class_of;
+} rt_transformer;
+
+typedef struct rt_transformer_input {
+    int B, T;
+    const int32_t *ids;         /* (B, T) */
+    const int32_t *token_types; /* (B, T), or NULL: all 0 */
+    const uint8_t *key_mask;    /* (B, T): 1 = token, 0 = padding; NULL: no padding */
+    int padding_id;             /* the id whose embedding is not trained; RT_NO_PADDING */
+    rt_tensor **hidden_states;  /* gets the input of the first layer and the output of each,
+                                   layers + 1 tensors; or NULL */
+    real **attentions;          /* gets the probabilities of each layer, (B, H, T, T); or NULL */
+    struct rt_kv_cache *const *caches; /* (B), no two the same: what a causal model keeps of each
+                                   text's tokens before these, and then of these; no padding,
+                                   nothing is recorded (see session.h); or NULL */
+} rt_transformer_input;
+
+/* Draws the parameters from the seed; `values_of` as for rt_parameters_allocate.
+ * RT_ARGUMENT if the options contradict each other. */
+rt_status rt_transformer_new(rt_transformer **model_new, const rt_transformer_options *options,
+                          uint64_t seed, const rt_transformer *values_of) RT_MUST_CHECK;
+
+/* The same for who fills the parameters in, as reading a file does: they are 0 but for theta, which
+ * has its start. Drawing the numbers of a large model takes as long as reading them. */
+rt_status rt_transformer_new_blank(rt_transformer **model_new, const rt_transformer_options *options,
+                                uint64_t seed) RT_MUST_CHECK;
+
+/* The same for a dry run, in dry graphs alone (core/graph.h): the model has no numbers, and what
+ * its parameters, their gradients and tables of positions would take is added to the tally, which
+ * outlives it. */
+rt_status rt_transformer_new_dry(rt_transformer **model_new, const rt_transformer_options *options,
+                              const rt_transformer *values_of, rt_model_tally *tally) RT_MUST_CHECK;
+void rt_transformer_free(rt_transformer *model);
+
+/* How many numbers the parameters take, without making the model. RT_ARGUMENT as above. */
+rt_status rt_transformer_size(const rt_transformer_options *options, size_t *size) RT_MUST_CHECK;
+
+/* The hidden states of the last layer, (B, T, C). */
+rt_tensor *rt_transformer_encode(rt_transformer *model, rt_graph *g, const rt_transformer_input *input);
+
+/* The most tokens that a text can have: those that `learned` or `xpos` of the positions reach;
+ * 0 = no limit. */
+int rt_transformer_capacity(const rt_transformer_options *options);
+
+/* Logits of the model's head.
+ *
+ *     lm, token   hidden (..., C), any of the tokens, to (..., V) or (..., labels)
+ *     sequence    hidden (B, T, C) to (B, labels) */
+rt_tensor *rt_transformer_logits(rt_transformer *model, rt_graph *g, rt_tensor *hidden);
+
+/* ---- theta ---- */
+
+/* Features of a head that are rotated, R, and the pairs they make. */
+int rt_transformer_pairs(const rt_transformer_options *options);
+
+/* The shape of all learnable theta together: layers that rope turns in (1 if they share), rows
+ * (heads of keys, or 1), R/2. */
+rt_shape rt_transformer_theta_shape(const rt_transformer_options *options);
+
+/* Which layer is number n of those; for n beyond the last, none of the model's: at least
+ * options->layers. */
+int rt_transformer_theta_layer(const rt_transformer_options *options, int n);
+
+/* How many numbers these are. */
+size_t rt_transformer_theta_count(const rt_transformer_options *options);
+
+/* All learnable theta, in radians per position; of a fixed theta nothing. */
+void rt_transformer_theta(const rt_transformer *model, double *theta);
+void rt_transformer_set_theta(rt_transformer *model, const double *theta);
+
+/* base^(-2i/R) for each of them, laid out as rt_transformer_theta, whatever scaling and start are. */
+void rt_transformer_theta_geometric(const rt_transformer_options *options, double *theta);
+
+/* How much of the query and key projections goes through each theta: |W_q rows| |W_k rows| of
+ * the pairs that it turns, as a share of what all theta of the same layer and head turn.
+ * Laid out as rt_transformer_theta. */
+void rt_transformer_theta_use(const rt_transformer *model, double *use);
+
+#endif

@@ -1,0 +1,252 @@
+#include "text/csv.h"
+
+#include "core/memory.h"
+#include "core/path.h"
+#include "text/cells.h"
+#include "text/number.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The longest line is a bound on what a file can make this process ask of the heap. */
+enum { BUFFER_SIZE = 1 << 16, FIRST_ROOM = 1 << 10, LONGEST_LINE = 1 << 24 };
+
+typedef struct rt_csv_input {
+    char path[RT_PATH_SIZE];
+    int file;
+    size_t filled, used; /* of the buffer */
+    char *line;          /* the one that the cells are cut from */
+    size_t length, room;
+    char *header;
+    char buffer[BUFFER_SIZE];
+} rt_csv_input;
+
+static bool fail(rt_csv *c, rt_status status)
+{
+    if (!c->status.code)
+        c->status = status;
+    return false;
+}
+
+/* ---- lines ---- */
+
+static bool append(rt_csv *c, const char *bytes, size_t count)
+{
+    rt_csv_input *in = c->input;
+    const size_t needed = in->length + count + 1;
+    if (needed > LONGEST_LINE)
+        return fail(c,
+                    rt_error(RT_IO, "%s: a line is longer than %d bytes", in->path, LONGEST_LINE));
+    if (needed > in->room) {
+        const size_t room = 2 * needed > FIRST_ROOM ? 2 * needed : FIRST_ROOM;
+        char *line = rt_alloc_unset(room, 1);
+        if (!line)
+            return fail(c, rt_out_of_memory("a table"));
+        if (in->length)
+            memcpy(line, in->line, in->length);
+        rt_free(in->line);
+        in->line = line;
+        in->room = room;
+    }
+    memcpy(in->line + in->length, bytes, count);
+    in->length += count;
+    in->line[in->length] = '\0';
+    return true;
+}
+
+/* False at the end of the file. */
+static bool fill_buffer(rt_csv *c)
+{
+    rt_csv_input *in = c->input;
+    ssize_t got;
+    do
+        got = read(in->file, in->buffer, BUFFER_SIZE);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return fail(c, rt_error(RT_IO, "%s: %s", in->path, strerror(errno)));
+    in->filled = (size_t)got;
+    in->used = 0;
+    return got > 0;
+}
+
+/* The next line that has an end, without it. */
+static bool next_line(rt_csv *c)
+{
+    rt_csv_input *in = c->input;
+    const char *end = NULL;
+    in->length = 0;
+    while (!end && (in->used < in->filled || fill_buffer(c))) {
+        const char *from = in->buffer + in->used;
+        const size_t left = in->filled - in->used;
+        end = memchr(from, '\n', left);
+        const size_t count = end ? (size_t)(end - from) : left;
+        if (!append(c, from, count))
+            return false;
+        in->used += count + (end != NULL);
+    }
+    if (end && in->length && in->line[in->length - 1] == '\r')
+        in->line[--in->length] = '\0';
+    return end != NULL;
+}
+
+/* ---- cells ---- */
+
+/* Cuts a line into at most that many cells; returns how many it has, 0 for what is no row. */
+static int cut(char *line, size_t length, char **cells, int most)
+{
+    char *const end = line + length;
+    int count = 0;
+    if (strlen(line) != length)
+        return 0;
+    for (char *next = line; next; count++) {
+        rt_cell cell;
+        char *stop = count < most ? rt_cell_take(next, end, RT_COMMA, &cell) : NULL;
+        if (!stop)
+            return 0;
+        next = stop < end ? stop + 1 : NULL;
+        cell.bytes[cell.size] = '\0';
+        cells[count] = cell.bytes;
+    }
+    return count;
+}
+
+static bool read_header(rt_csv *c)
+{
+    rt_csv_input *in = c->input;
+    int most = 1;
+    if (!next_line(c))
+        return false;
+    for (const char *at = in->line; (at = strchr(at, ',')); at++)
+        most++;
+    c->names = rt_alloc((size_t)most, sizeof *c->names);
+    c->cells = rt_alloc((size_t)most, sizeof *c->cells);
+    if (!c->names || !c->cells)
+        return fail(c, rt_out_of_memory("a table"));
+    c->columns = cut(in->line, in->length, c->names, most);
+    in->header = in->line;
+    in->line = NULL;
+    in->room = 0;
+    return c->columns > 0;
+}
+
+/* ---- files ---- */
+
+/* What is no regular file might never end, or never begin. */
+static bool open_file(rt_csv *c, const char *folder, const char *name)
+{
+    rt_csv_input *in = c->input;
+    struct stat found;
+    const rt_status fits = rt_path_join(in->path, folder, name);
+    if (fits.code)
+        return fail(c, fits);
+    in->file = open(in->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (in->file < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return false;
+    if (in->file < 0 || fstat(in->file, &found))
+        return fail(c, rt_error(RT_IO, "%s: %s", in->path, strerror(errno)));
+    if (!S_ISREG(found.st_mode))
+        return fail(c, rt_error(RT_IO, "%s: not a regular file", in->path));
+    return true;
+}
+
+bool rt_csv_open(rt_csv *c, const char *folder, const char *name)
+{
+    *c = (rt_csv){.input = rt_alloc_unset(1, sizeof *c->input)};
+    rt_csv_input *in = c->input;
+    if (!in)
+        return fail(c, rt_out_of_memory("a table"));
+    in->file = -1;
+    in->filled = in->used = in->length = in->room = 0;
+    in->line = in->header = NULL;
+    return open_file(c, folder, name) && read_header(c);
+}
+
+void rt_csv_close(rt_csv *c)
+{
+    rt_csv_input *in = c->input;
+    if (in && in->file >= 0)
+        close(in->file);
+    if (in) {
+        rt_free(in->line);
+        rt_free(in->header);
+    }
+    rt_free(in);
+    rt_free(c->names);
+    rt_free(c->cells);
+    *c = (rt_csv){.status = c->status};
+}
+
+bool rt_csv_row(rt_csv *c)
+{
+    while (c->columns && next_line(c))
+        if (cut(c->input->line, c->input->length, c->cells, c->columns) == c->columns)
+            return true;
+    return false;
+}
+
+/* ---- cells by name ---- */
+
+int rt_csv_column(const rt_csv *c, const char *name)
+{
+    int i = 0;
+    while (i < c->columns && strcmp(c->names[i], name) != 0)
+        i++;
+    return i;
+}
+
+const char *rt_csv_cell(const rt_csv *c, const char *name)
+{
+    const int i = rt_csv_column(c, name);
+    return i < c->columns ? c->cells[i] : "";
+}
+
+double rt_csv_value(const char *cell)
+{
+    double x;
+    if (rt_number_read(cell, &x))
+        return x;
+    if (!strcmp(cell, "inf"))
+        return (double)INFINITY;
+    return strcmp(cell, "-inf") ? (double)NAN : -(double)INFINITY;
+}
+
+double rt_csv_number(const rt_csv *c, const char *name)
+{
+    return rt_csv_value(rt_csv_cell(c, name));
+}
+
+bool rt_csv_whole(const rt_csv *c, const char *name, int *value)
+{
+    int64_t x;
+    if (!rt_whole_read(rt_csv_cell(c, name), &x) || x < 0 || x > INT_MAX)
+        return false;
+    *value = (int)x;
+    return true;
+}
+
+/* ---- writing ---- */
+
+void rt_csv_put(rt_writer *w, const char *cell)
+{
+    if (!cell[strcspn(cell, ",\"\r\n")]) {
+        rt_writer_add(w, "%s", cell);
+        return;
+    }
+    rt_writer_add(w, "\"");
+    for (; *cell; cell++)
+        rt_writer_add(w, "%s%c", *cell == '"' ? "\"" : "",
+                      *cell == '\n' || *cell == '\r' ? ' ' : *cell);
+    rt_writer_add(w, "\"");
+}
+
+void rt_csv_put_number(rt_writer *row, double x)
+{
+    if (!isnan(x))
+        rt_writer_add(row, "%.9g", x);
+}

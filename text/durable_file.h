@@ -1,0 +1,53 @@
+#ifndef ROTOR_TEXT_DURABLE_FILE_H
+#define ROTOR_TEXT_DURABLE_FILE_H
+
+/* A file that is written durably: under a temporary name beside its own, which it gets once it is
+ * on the disk. After a crash or a power cut the name holds either the old file or the new one,
+ * whole. What stands under the temporary name, of a crash or a stranger's link, is removed first.
+ *
+ *     rt_durable_file file;
+ *     rt_status status = rt_durable_open(&file, path);
+ *     if (!status.code)
+ *         status = rt_durable_write(&file, bytes, size);
+ *     status = rt_durable_close(&file, status);
+ *
+ * One writer of a name at a time. */
+
+#include "core/path.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What is appended to a name while the file is being written. */
+#define RT_TEMPORARY_SUFFIX ".tmp"
+
+typedef struct rt_durable_file {
+    int descriptor; /* -1: not open */
+    bool made;      /* the temporary file */
+    char path[RT_PATH_SIZE];
+    char temporary[RT_PATH_SIZE];
+} rt_durable_file;
+
+/* RT_IO if the file cannot be made; rt_durable_close is still to be called. */
+rt_status rt_durable_open(rt_durable_file *file, const char *path) RT_MUST_CHECK;
+
+rt_status rt_durable_write(rt_durable_file *file, const void *bytes, size_t size) RT_MUST_CHECK;
+
+/* With a status that is good, waits until the bytes are on the disk (RT_IO), and closes the
+ * descriptor: the temporary file can be read back before rt_durable_close gives it its name.
+ * Returns the first error. */
+rt_status rt_durable_settle(rt_durable_file *file, rt_status status) RT_MUST_CHECK;
+
+/* With a status that is good, waits until the bytes are on the disk and gives the file its name.
+ * If the status is none, or any of that fails (RT_IO), nothing is left of the new file, and an
+ * older one of that name is as it was, unless only the last wait failed, the one for the new
+ * name. Returns the first error. */
+rt_status rt_durable_close(rt_durable_file *file, rt_status status) RT_MUST_CHECK;
+
+/* Waits until the names in the folder of a path are on the disk. */
+rt_status rt_durable_names(const char *path) RT_MUST_CHECK;
+
+/* A whole text in one call. RT_IO; RT_CONFIG if the path is too long. */
+rt_status rt_durable_text(const char *folder, const char *name, const char *text) RT_MUST_CHECK;
+
+#endif

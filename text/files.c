@@ -1,0 +1,218 @@
+#include "text/files.h"
+
+#include "core/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A path in a message leaves room for the rest of it. */
+#define PATH "%.800s"
+
+static const char data_file[] = "data.file";
+
+/* One entry of a list, not terminated: rest is what follows it, NULL after the last. */
+typedef struct entry {
+    const char *start;
+    int length;
+    const char *rest;
+} entry;
+
+static entry first_entry(const char *list)
+{
+    entry e;
+    size_t length = strcspn(list, ",");
+    e.rest = list[length] ? list + length + 1 : NULL;
+    while (length && list[0] == ' ') {
+        list++;
+        length--;
+    }
+    while (length && list[length - 1] == ' ')
+        length--;
+    e.start = list;
+    e.length = (int)length;
+    return e;
+}
+
+rt_status rt_files_check(const char *key, const char *list)
+{
+    while (list) {
+        entry e = first_entry(list);
+        if (e.length == 0)
+            return rt_error(RT_CONFIG, "%s must name a file; got an empty name", key);
+        if (e.length >= RT_PATH_SIZE)
+            return rt_error(RT_CONFIG, "%s must name files with less than %d bytes; got %d", key,
+                            RT_PATH_SIZE, e.length);
+        list = e.rest;
+    }
+    return rt_ok();
+}
+
+const char *rt_files_take(const char *list, char path[RT_PATH_SIZE])
+{
+    entry e = first_entry(list);
+    memcpy(path, e.start, (size_t)e.length);
+    path[e.length] = '\0';
+    return e.rest;
+}
+
+static rt_status file_error(const char *key, const char *path, int number)
+{
+    return rt_error(RT_DATA, PATH ": %s (%s)", path, strerror(number), key);
+}
+
+rt_status rt_file_measure(const char *key, const char *path, off_t *size)
+{
+    struct stat facts;
+    *size = 0;
+    if (stat(path, &facts))
+        return file_error(key, path, errno);
+    if (S_ISDIR(facts.st_mode))
+        return file_error(key, path, EISDIR);
+    if (!S_ISREG(facts.st_mode))
+        return rt_error(RT_DATA, PATH ": %s must be a regular file", path, key);
+    if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS))
+        return file_error(key, path, errno);
+    *size = facts.st_size;
+    return rt_ok();
+}
+
+static rt_status measure_text(const char *key, const char *path, size_t *size)
+{
+    off_t there;
+    *size = 0;
+    rt_status status = rt_file_measure(key, path, &there);
+    if (status.code)
+        return status;
+    if (there == 0)
+        return rt_error(RT_DATA, PATH ": %s must hold text; the file is empty", path, key);
+    if ((uintmax_t)there > RT_FILES_LIMIT)
+        return rt_error(RT_DATA, PATH ": %s can be read up to %zu bytes; the file has %jd", path,
+                        key, RT_FILES_LIMIT, (intmax_t)there);
+    *size = (size_t)there;
+    return rt_ok();
+}
+
+static rt_status measure_all(const char *list, size_t *total)
+{
+    char path[RT_PATH_SIZE];
+    *total = 0;
+    while (list) {
+        size_t size;
+        list = rt_files_take(list, path);
+        rt_status status = measure_text(data_file, path, &size);
+        if (status.code)
+            return status;
+        if (size > RT_FILES_LIMIT - *total)
+            return rt_error(RT_DATA,
+                            PATH ": data.file can be read up to %zu bytes in all; with this file "
+                                 "it has %zu",
+                            path, RT_FILES_LIMIT, *total + size);
+        *total += size;
+    }
+    return rt_ok();
+}
+
+/* Reads up to `size` bytes; *got says how many there were. */
+static rt_status read_file(const char *key, const char *path, unsigned char *to, size_t size,
+                           size_t *got)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    *got = 0;
+    if (file < 0)
+        return file_error(key, path, errno);
+    ssize_t step = 1;
+    int problem = 0;
+    while (step && !problem && *got < size) {
+        step = read(file, to + *got, size - *got);
+        if (step > 0)
+            *got += (size_t)step;
+        else if (step < 0 && errno != EINTR)
+            problem = errno;
+    }
+    close(file);
+    return problem ? file_error(key, path, problem) : rt_ok();
+}
+
+/* A file can change after it was measured; it must not overrun the block for that. */
+static rt_status append_file(const char *key, const char *path, unsigned char *bytes, size_t room,
+                             size_t *count)
+{
+    size_t size, got = 0;
+    rt_status status = measure_text(key, path, &size);
+    if (!status.code && size <= room - *count)
+        status = read_file(key, path, bytes + *count, size, &got);
+    if (status.code)
+        return status;
+    if (got != size)
+        return rt_error(RT_DATA, PATH ": %s changed while it was read: %zu bytes of %zu", path, key,
+                        got, size);
+    *count += size;
+    return status;
+}
+
+/* The end of reading: the block is the caller's, or is freed if it could not be filled. */
+static rt_status give_or_free(rt_status status, unsigned char *bytes, unsigned char **bytes_new)
+{
+    if (status.code)
+        rt_free(bytes);
+    else
+        *bytes_new = bytes;
+    return status;
+}
+
+rt_status rt_files_read(const char *list, rt_file_check *check, const void *context,
+                        unsigned char **bytes_new, size_t *count)
+{
+    char path[RT_PATH_SIZE];
+    size_t room;
+    *bytes_new = NULL;
+    *count = 0;
+    rt_status status = measure_all(list, &room);
+    if (status.code)
+        return status;
+    unsigned char *bytes = rt_alloc(room, 1);
+    if (!bytes)
+        return rt_out_of_memory("the text of data.file");
+    while (list && !status.code) {
+        const size_t start = *count;
+        list = rt_files_take(list, path);
+        status = append_file(data_file, path, bytes, room, count);
+        if (!status.code && check)
+            status = check(context, path, bytes + start, *count - start);
+    }
+    return give_or_free(status, bytes, bytes_new);
+}
+
+rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_new, size_t *count)
+{
+    size_t room;
+    *bytes_new = NULL;
+    *count = 0;
+    rt_status status = measure_text(key, path, &room);
+    if (status.code)
+        return status;
+    unsigned char *bytes = rt_alloc(room, 1);
+    if (!bytes)
+        return rt_out_of_memory(key);
+    return give_or_free(append_file(key, path, bytes, room, count), bytes, bytes_new);
+}
+
+bool rt_write_all(int file, const void *bytes, size_t size)
+{
+    const unsigned char *from = bytes;
+    while (size > 0) {
+        const ssize_t written = write(file, from, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written == 0)
+            errno = ENOSPC;
+        if (written <= 0)
+            return false;
+        from += written;
+        size -= (size_t)written;
+    }
+    return true;
+}

@@ -1,0 +1,45 @@
+#ifndef ROTOR_TEXT_FILES_H
+#define ROTOR_TEXT_FILES_H
+
+/* A list of files ("a.txt, b.txt"; spaces around a path do not count), read whole. */
+
+#include "core/path.h"
+#include "core/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The most that is read, in bytes over all files. */
+#define RT_FILES_LIMIT ((size_t)INT32_MAX)
+
+/* RT_CONFIG for an empty name or one of RT_PATH_SIZE bytes or more in the list of `key`; no file is
+ * touched. */
+rt_status rt_files_check(const char *key, const char *list) RT_MUST_CHECK;
+
+/* Copies the first path of a list that was checked; returns the list behind it, NULL if it was the
+ * last. */
+const char *rt_files_take(const char *list, char path[RT_PATH_SIZE]);
+
+/* RT_DATA names a file that is missing, cannot be read, or is not a regular file, and its key. */
+rt_status rt_file_measure(const char *key, const char *path, off_t *size) RT_MUST_CHECK;
+
+/* What a file must be; RT_DATA if it is not. */
+typedef rt_status rt_file_check(const void *context, const char *path, const unsigned char *bytes,
+                                size_t count);
+
+/* The files of data.file one after the other, in a block that the caller frees; `check` (or NULL)
+ * sees each by itself. RT_DATA also names a file that is empty, or that takes the sum past
+ * RT_FILES_LIMIT. */
+rt_status rt_files_read(const char *list, rt_file_check *check, const void *context,
+                        unsigned char **bytes_new, size_t *count) RT_MUST_CHECK;
+
+/* One file, which `key` names in messages, in the same way; its name may have a comma. */
+rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_new,
+                       size_t *count) RT_MUST_CHECK;
+
+/* Writes all bytes to a descriptor; false, with errno, if it takes no more. */
+bool rt_write_all(int file, const void *bytes, size_t size);
+
+#endif

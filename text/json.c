@@ -1,0 +1,155 @@
+#include "text/json.h"
+
+#include "text/utf8.h"
+
+#include <string.h>
+
+/* ---- before Jansson sees it ---- */
+
+typedef struct scanning {
+    const char *name;
+    int line;
+    int depth;
+    int values, most_values;
+} scanning;
+
+/* The byte behind a string, whose first quote is at `at`; `end` if it does not end. */
+static char *skip_string(char *at, const char *end)
+{
+    for (at++; at < end && *at != '"'; at++)
+        if (*at == '\\' && at + 1 < end)
+            at++;
+    return at < end ? at + 1 : at;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Whether that many digits are above 2^63-1, and whether they are above 2^64-1. */
+static bool is_above_63_bits(const char *digits, size_t count)
+{
+    static const char most[] = "9223372036854775807";
+    const size_t size = sizeof most - 1;
+    return count > size || (count == size && memcmp(digits, most, size) > 0);
+}
+
+static bool is_above_64_bits(const char *digits, size_t count)
+{
+    static const char most[] = "18446744073709551615";
+    const size_t size = sizeof most - 1;
+    return count > size || (count == size && memcmp(digits, most, size) > 0);
+}
+
+/* Changes a whole number as the header says. */
+static void settle_whole(char *digits, size_t count, bool negative)
+{
+    static const char most[] = "9223372036854775807";
+    const size_t size = sizeof most - 1;
+    if (negative && count == 1 && *digits == '0') {
+        *digits = '1';
+    } else if (is_above_63_bits(digits, count) &&
+               (negative || *digits == '0' || is_above_64_bits(digits, count))) {
+        memcpy(digits + count - 2, "e0", 2);
+    } else if (is_above_63_bits(digits, count)) {
+        memset(digits, ' ', count);
+        memcpy(digits + count - size, most, size);
+    }
+}
+
+/* Returns the byte behind a number, which may be changed. */
+static char *settle_number(char *at, const char *end)
+{
+    const bool negative = *at == '-';
+    char *const digits = at + negative;
+    char *behind = digits;
+    while (behind < end && is_digit(*behind))
+        behind++;
+    if (behind == end || (*behind != '.' && *behind != 'e' && *behind != 'E'))
+        settle_whole(digits, (size_t)(behind - digits), negative);
+    else
+        while (behind < end && (is_digit(*behind) || strchr("+-.eE", *behind)))
+            behind++;
+    return behind;
+}
+
+static rt_status count_value(scanning *s)
+{
+    if (++s->values <= s->most_values)
+        return rt_ok();
+    return rt_error(RT_DATA, "%s:%d: has more than %d values", s->name, s->line, s->most_values);
+}
+
+static rt_status scan(scanning *s, char *at, const char *end)
+{
+    rt_status status = rt_ok();
+    while (at < end && !status.code) {
+        const char c = *at;
+        if (c == '"') {
+            char *const behind = skip_string(at, end);
+            for (; at < behind; at++)
+                s->line += *at == '\n';
+            continue;
+        }
+        if (c == '-' || is_digit(c)) {
+            at = settle_number(at, end);
+            continue;
+        }
+        if (c == '[' || c == '{') {
+            if (++s->depth > RT_JSON_DEPTH)
+                return rt_error(RT_DATA, "%s:%d: has more than %d brackets within brackets",
+                                s->name, s->line, RT_JSON_DEPTH);
+            status = count_value(s);
+        }
+        s->depth -= c == ']' || c == '}';
+        if (c == ',')
+            status = count_value(s);
+        s->line += c == '\n';
+        at++;
+    }
+    return status;
+}
+
+/* Jansson passes over some, and who keeps the text keeps it up to the first. */
+static rt_status refuse_zero(const char *name, const char *bytes, size_t size)
+{
+    const char *zero = memchr(bytes, '\0', size);
+    int line = 1;
+    for (const char *at = bytes; zero && at < zero; at++)
+        line += *at == '\n';
+    return zero ? rt_error(RT_DATA, "%s:%d: byte 0x00 is no JSON", name, line) : rt_ok();
+}
+
+/* ---- Jansson ---- */
+
+static rt_status cannot_parse(const char *name, const json_error_t *error)
+{
+    char word[RT_WORD_NAME_SIZE];
+    if (json_error_code(error) == json_error_out_of_memory)
+        return rt_out_of_memory(name);
+    return rt_error(RT_DATA, "%s:%d: it is not as JSON must be: %s", name,
+                    error->line > 0 ? error->line : 1,
+                    rt_word_name(error->text, strlen(error->text), word));
+}
+
+rt_status rt_json_parse(json_t **object_new, int values, const char *name, char *bytes, size_t size)
+{
+    scanning s = {.name = name, .line = 1, .most_values = values};
+    json_error_t error;
+    *object_new = NULL;
+    rt_status status = refuse_zero(name, bytes, size);
+    if (!status.code)
+        status = scan(&s, bytes, bytes + size);
+    if (status.code)
+        return status;
+    json_t *json = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
+    if (!json)
+        return cannot_parse(name, &error);
+    if (!json_is_object(json)) {
+        json_decref(json);
+        return rt_error(RT_DATA, "%s:1: must be an object, in braces", name);
+    }
+    *object_new = json;
+    return rt_ok();
+}

@@ -1,0 +1,108 @@
+#include "text/number.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The calling thread's locale is exchanged for "C" around the C library's own
+ * conversions. Without memory for it (which "C" does not take in practice)
+ * uselocale(0) leaves the locale as it is. */
+typedef struct c_locale {
+    locale_t c;
+    locale_t before;
+} c_locale;
+
+static c_locale enter_c_locale(void)
+{
+    c_locale l;
+    l.c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    l.before = uselocale(l.c);
+    return l;
+}
+
+static void leave_c_locale(c_locale l)
+{
+    uselocale(l.before);
+    if (l.c)
+        freelocale(l.c);
+}
+
+static const char *skip_sign(const char *text)
+{
+    return *text == '+' || *text == '-' ? text + 1 : text;
+}
+
+static const char *skip_digits(const char *text)
+{
+    while (*text >= '0' && *text <= '9')
+        text++;
+    return text;
+}
+
+/* [sign] digits [. digits] [e [sign] digits], with a digit on one side of the point. */
+static bool is_decimal(const char *text)
+{
+    const char *whole = skip_sign(text);
+    const char *end = skip_digits(whole);
+    bool has_digit = end > whole;
+    if (*end == '.') {
+        const char *part = end + 1;
+        end = skip_digits(part);
+        has_digit = has_digit || end > part;
+    }
+    if (has_digit && (*end == 'e' || *end == 'E')) {
+        const char *power = skip_sign(end + 1);
+        end = skip_digits(power);
+        has_digit = end > power;
+    }
+    return has_digit && !*end;
+}
+
+bool rt_number_read(const char *text, double *value)
+{
+    if (!is_decimal(text))
+        return false;
+    c_locale l = enter_c_locale();
+    errno = 0;
+    *value = strtod(text, NULL);
+    bool fits = isfinite(*value) && !(errno == ERANGE && *value == 0);
+    leave_c_locale(l);
+    return fits;
+}
+
+bool rt_whole_read(const char *text, int64_t *value)
+{
+    const char *digits = skip_sign(text);
+    const char *end = skip_digits(digits);
+    if (end == digits || *end)
+        return false;
+    errno = 0;
+    long long read = strtoll(text, NULL, 10);
+    *value = (int64_t)read;
+    return errno != ERANGE;
+}
+
+const char *rt_number_write(char text[RT_NUMBER_SIZE], double value)
+{
+    c_locale l = enter_c_locale();
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, RT_NUMBER_SIZE, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    leave_c_locale(l);
+    return text;
+}
+
+const char *rt_number_show(char text[RT_NUMBER_SIZE], int decimals, double value)
+{
+    if (isnan(value))
+        snprintf(text, RT_NUMBER_SIZE, "nan");
+    else if (fabs(value) < 1e7)
+        snprintf(text, RT_NUMBER_SIZE, "%.*f", decimals, value);
+    else
+        snprintf(text, RT_NUMBER_SIZE, "%.4g", value);
+    return text;
+}

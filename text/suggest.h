@@ -1,0 +1,26 @@
+#ifndef ROTOR_TEXT_SUGGEST_H
+#define ROTOR_TEXT_SUGGEST_H
+
+/* "did you mean": the nearest of some names to what somebody wrote.
+ *
+ *     rt_nearest nearest = {.written = "learnig_rate"};
+ *     for each name
+ *         rt_nearest_try(&nearest, name);
+ *     if (nearest.name) ...
+ */
+
+typedef struct rt_nearest {
+    const char *written;
+    const char *name; /* NULL while nothing is near */
+    int cost;
+} rt_nearest;
+
+/* Near is: a few letters wrong, missing, too many or swapped (up to a third of the longer name);
+ * the initials of its words (wd for weight_decay); or whole words that are at least half of the
+ * longer name (num_layers for layers). The nearest wins, the first of equals. */
+void rt_nearest_try(rt_nearest *nearest, const char *name);
+
+/* The same with a name that is also spelled otherwise: learning_rate for lr. */
+void rt_nearest_try_as(rt_nearest *nearest, const char *spelled, const char *name);
+
+#endif

@@ -1,0 +1,89 @@
+#include "text/text_file.h"
+
+#include "core/memory.h"
+#include "core/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool rt_is_own_folder(const char *path)
+{
+    struct stat found;
+    return !lstat(path, &found) && S_ISDIR(found.st_mode);
+}
+
+FILE *rt_open_regular(const char *path)
+{
+    struct stat facts;
+    const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0)
+        return NULL;
+    FILE *file = NULL;
+    if (!fstat(descriptor, &facts) && S_ISREG(facts.st_mode))
+        file = fdopen(descriptor, "rb");
+    else
+        errno = EINVAL;
+    if (!file)
+        close(descriptor);
+    return file;
+}
+
+char *rt_read_bytes(const char *path, long most, size_t *count)
+{
+    FILE *file = rt_open_regular(path);
+    *count = 0;
+    if (!file)
+        return NULL;
+    char *text = NULL;
+    long size = fseek(file, 0, SEEK_END) ? -1 : ftell(file);
+    if (size > most)
+        errno = EFBIG;
+    else if (size >= 0 && !fseek(file, 0, SEEK_SET))
+        text = rt_alloc((size_t)size + 1, 1);
+    if (text && fread(text, 1, (size_t)size, file) != (size_t)size) {
+        rt_free(text);
+        text = NULL;
+    }
+    fclose(file);
+    *count = text ? (size_t)size : 0;
+    return text;
+}
+
+char *rt_read_text(const char *path)
+{
+    size_t count;
+    return rt_read_bytes(path, RT_TEXT_FILE_BYTES, &count);
+}
+
+static rt_status failure(const char *path)
+{
+    return rt_error(RT_IO, "%s: %s", path, strerror(errno));
+}
+
+rt_status rt_write_text(const char *folder, const char *name, const char *text)
+{
+    char path[RT_PATH_SIZE], temporary[RT_PATH_SIZE + 4];
+    rt_status status = rt_path_join(path, folder, name);
+    if (status.code)
+        return status;
+    snprintf(temporary, sizeof temporary, "%s.tmp", path);
+    remove(temporary); /* of a crash; or a link of a stranger's, which must not be followed */
+    FILE *to = fopen(temporary, "wx");
+    if (!to)
+        return failure(temporary);
+    const bool written = fputs(text, to) >= 0 && !fflush(to);
+    if (!written)
+        status = failure(temporary);
+    if (fclose(to) && written)
+        status = failure(temporary);
+    if (!status.code && rename(temporary, path))
+        status = failure(path);
+    if (status.code)
+        remove(temporary);
+    return status;
+}

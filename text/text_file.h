@@ -1,0 +1,33 @@
+#ifndef ROTOR_TEXT_TEXT_FILE_H
+#define ROTOR_TEXT_TEXT_FILE_H
+
+/* Small text files, read and written as a whole; what must survive a power cut is written by
+ * rt_durable_text. */
+
+#include "core/status.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Opens a regular file to read it; NULL for whatever else the name may be of, such as a pipe, which
+ * would be waited for. errno tells. */
+FILE *rt_open_regular(const char *path);
+
+/* Whether the path is a folder, and no link to one: a link would lead to files that are not this
+ * program's. */
+bool rt_is_own_folder(const char *path);
+
+/* The text of a regular file of at most 16 MiB, which the caller frees (rt_free); NULL if it cannot
+ * be read. */
+enum { RT_TEXT_FILE_BYTES = 16 << 20 };
+char *rt_read_text(const char *path);
+
+/* The same of at most `most` bytes, with their number; there may be zeros among them. */
+char *rt_read_bytes(const char *path, long most, size_t *count);
+
+/* Writes folder/name, of what can be drawn again, under a temporary name first, so that an older
+ * file of that name stays until the new one is complete. RT_IO; RT_CONFIG if the path is too
+ * long. */
+rt_status rt_write_text(const char *folder, const char *name, const char *text) RT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,89 @@
+#include "text/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <utf8proc.h>
+
+size_t rt_utf8_read(const unsigned char *text, size_t bytes, int32_t *character)
+{
+    const utf8proc_ssize_t size = utf8proc_iterate(text, (utf8proc_ssize_t)bytes, character);
+    return size > 0 ? (size_t)size : 0;
+}
+
+size_t rt_utf8_write(int32_t character, char to[RT_UTF8_SIZE])
+{
+    const size_t size = (size_t)utf8proc_encode_char(character, (unsigned char *)to);
+    to[size] = '\0';
+    return size;
+}
+
+size_t rt_utf8_count(const unsigned char *text, size_t bytes)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < bytes; at++)
+        count += (text[at] & 0xc0) != 0x80; /* all but the bytes that continue a character */
+    return count;
+}
+
+rt_status rt_utf8_check(const char *key, const char *path, const unsigned char *text, size_t bytes)
+{
+    int32_t character;
+    size_t size;
+    for (size_t at = 0; at < bytes; at += size) {
+        size = rt_utf8_read(text + at, bytes - at, &character);
+        if (!size)
+            return rt_error(RT_DATA, "%.800s: %s needs UTF-8; byte 0x%02x at offset %zu is not",
+                            path, key, text[at], at);
+    }
+    return rt_ok();
+}
+
+bool rt_character_is_visible(int32_t character)
+{
+    const utf8proc_category_t category = utf8proc_category(character);
+    const bool combines = category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME;
+    return character == ' ' ||
+           (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_SO && !combines);
+}
+
+const char *rt_character_name(int32_t character, char name[RT_WORD_NAME_SIZE])
+{
+    char bytes[RT_UTF8_SIZE];
+    rt_utf8_write(character, bytes);
+    if (!rt_character_is_visible(character))
+        snprintf(name, RT_WORD_NAME_SIZE, "U+%04X", (unsigned)character);
+    else if (character > '~')
+        snprintf(name, RT_WORD_NAME_SIZE, "'%s' (U+%04X)", bytes, (unsigned)character);
+    else
+        snprintf(name, RT_WORD_NAME_SIZE, "'%s'", bytes);
+    return name;
+}
+
+const char *rt_word_name(const char *word, size_t size, char name[RT_WORD_NAME_SIZE])
+{
+    static const char more[] = "...'";
+    const unsigned char *bytes = (const unsigned char *)word;
+    char *at = name;
+    int32_t c = 0;
+    const size_t first = size ? rt_utf8_read(bytes, size, &c) : 0;
+    if (first && first == size)
+        return rt_character_name(c, name);
+    *at++ = '\'';
+    for (size_t i = 0, step; i < size && (step = rt_utf8_read(bytes + i, size - i, &c));
+         i += step) {
+        char shown[16];
+        if (rt_character_is_visible(c))
+            rt_utf8_write(c, shown);
+        else
+            snprintf(shown, sizeof shown, "<U+%04X>", (unsigned)c);
+        const size_t length = strlen(shown);
+        if ((size_t)(at - name) + length + sizeof more > RT_WORD_NAME_SIZE) {
+            memcpy(at, more, sizeof more);
+            return name;
+        }
+        memcpy(at, shown, length);
+        at += length;
+    }
+    memcpy(at, "'", 2);
+    return name;
+}

@@ -1,0 +1,40 @@
+#ifndef ROTOR_TEXT_UTF8_H
+#define ROTOR_TEXT_UTF8_H
+
+/* Characters of UTF-8, code points 0 ... 0x10ffff, and how messages name them. */
+
+#include "core/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes for a character with its final zero. */
+enum { RT_UTF8_SIZE = 8 };
+
+/* Takes the first character of a text that is not empty; returns how many bytes it has there,
+ * 0 if they are not UTF-8. */
+size_t rt_utf8_read(const unsigned char *text, size_t bytes, int32_t *character);
+
+/* Returns how many bytes were written; a zero stands after them. */
+size_t rt_utf8_write(int32_t character, char to[RT_UTF8_SIZE]);
+
+/* How many characters a text has, which must be UTF-8. */
+size_t rt_utf8_count(const unsigned char *text, size_t bytes);
+
+/* RT_DATA names the first byte of a file that is not UTF-8, and its offset; `key` needs it. */
+rt_status rt_utf8_check(const char *key, const char *path, const unsigned char *text,
+                        size_t bytes) RT_MUST_CHECK;
+
+/* Whether a terminal shows it as itself. */
+bool rt_character_is_visible(int32_t character);
+
+/* A word, which is UTF-8, as messages name it: 'word', and one of a single character 'a',
+ * '€' (U+20AC) or U+0301. The end of a long one is left out, and characters that a terminal does
+ * not show stand as their number. Returns `name`. */
+const char *rt_word_name(const char *word, size_t size, char name[RT_WORD_NAME_SIZE]);
+
+/* The same for a character. */
+const char *rt_character_name(int32_t character, char name[RT_WORD_NAME_SIZE]);
+
+#endif
