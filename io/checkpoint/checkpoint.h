@@ -129,7 +129,8 @@ typedef struct rt_checkpoint_start {
 
 /* Fills the values of the parameters from the checkpoint of another run, and nothing else.
  * Pairing, head size, names and shapes of the encoder must be those of the model. Of the head and
- * the embeddings of token types what fits is taken, of the head only with `head`; the rest stays;
+ * the embeddings of token types what fits is taken, of the head only with `head` and if it is of the
+ * same kind; the rest stays;
  * so does theta, all of it, unless both have all that the model has in the same shape, in either
  * form; one that is not above 0 is refused if the model learns its logarithm. info as for
  * rt_checkpoint_load. */

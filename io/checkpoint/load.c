@@ -66,18 +66,20 @@ static void check_info(rt_image *image, const rt_checkpoint_info *info)
     expect_same_random(image, info);
 }
 
-int64_t rt_checkpoint_expect_version(rt_image *image)
+void rt_checkpoint_expect_version(rt_image *image)
 {
     char word[RT_WORD_SIZE];
     rt_image_word(image, "/", "format", word);
     int64_t version = rt_image_integer(image, "/", "version");
     if (strcmp(word, "rotor"))
         rt_image_fail(image, RT_CHECKPOINT, "format is '%s', 'rotor' expected", word);
-    if (version < 1 || version > RT_CHECKPOINT_VERSION)
-        rt_image_fail(image, RT_CHECKPOINT,
-                      "version is %" PRId64 "; this program reads versions 1 to %d", version,
-                      RT_CHECKPOINT_VERSION);
-    return version;
+    if (version == RT_CHECKPOINT_VERSION)
+        return;
+    rt_image_fail(image, RT_CHECKPOINT, "version is %" PRId64 "; this program reads version %d%s",
+                  version, RT_CHECKPOINT_VERSION,
+                  version > 0 && version < RT_CHECKPOINT_VERSION
+                      ? ": train again (--report still draws the tables of an older run)"
+                      : "");
 }
 
 /* Runs of before there was a patience have counted nothing. */
@@ -93,7 +95,7 @@ static void get_patience(rt_image *image, rt_checkpoint_info *info)
 
 void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
 {
-    const int64_t version = rt_checkpoint_expect_version(image);
+    rt_checkpoint_expect_version(image);
     info->step = rt_image_integer(image, "/", "step");
     rt_image_word(image, "/", "precision", info->precision);
     rt_image_word(image, "/", "blas", info->blas);
@@ -107,17 +109,15 @@ void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
         info->past_schedules = rt_image_text(image, RT_PAST_SCHEDULES);
     info->schedule_steps = rt_image_integer(image, "/optimizer", "schedule_steps");
     info->position = rt_image_integer(image, "/data", "position");
-    info->vocabulary = rt_checkpoint_get_vocabulary(image, version, info->config);
+    info->vocabulary = rt_checkpoint_get_vocabulary(image);
     info->labels = rt_checkpoint_get_labels(image);
     check_info(image, info);
 }
 
 rt_status rt_checkpoint_vocabulary(rt_image *image, rt_vocabulary **vocabulary_new)
 {
-    const int64_t version = rt_checkpoint_expect_version(image);
-    char *config = rt_image_text(image, "/config");
-    *vocabulary_new = rt_checkpoint_get_vocabulary(image, version, config);
-    rt_free(config);
+    rt_checkpoint_expect_version(image);
+    *vocabulary_new = rt_checkpoint_get_vocabulary(image);
     return rt_image_status(image);
 }
 
@@ -130,17 +130,16 @@ rt_status rt_checkpoint_labels(rt_image *image, rt_labels **labels_new)
 
 static int rows_of(rt_image *image, const char *table)
 {
-    char path[RT_DATASET_SIZE], name[RT_NAME_SIZE];
+    char path[RT_DATASET_SIZE];
     rt_shape shape;
-    snprintf(name, sizeof name, "roformer.embeddings.%s.weight", table);
-    rt_checkpoint_dataset(path, "/model", name);
+    rt_checkpoint_dataset(path, "/model", table);
     return rt_image_shape(image, path, &shape) && shape.ndim ? shape.axis[0] : 0;
 }
 
 rt_status rt_checkpoint_tables(rt_image *image, int *words, int *types)
 {
-    *words = rows_of(image, "word_embeddings");
-    *types = rows_of(image, "token_type_embeddings");
+    *words = rows_of(image, RT_TOKENS_NAME);
+    *types = rows_of(image, RT_TYPES_NAME);
     return rt_image_status(image);
 }
 

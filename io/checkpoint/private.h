@@ -6,8 +6,8 @@
 #include "io/checkpoint/checkpoint.h"
 #include "io/checkpoint/image.h"
 
-/* The version that is written; older ones are read. */
-enum { RT_CHECKPOINT_VERSION = 2, RT_CHECKPOINT_BLOCKS = 1 + RT_MOST_STATES };
+/* The version that is written and read. */
+enum { RT_CHECKPOINT_VERSION = 3, RT_CHECKPOINT_BLOCKS = 1 + RT_MOST_STATES };
 
 /* The most sequences of a step that the keys allow. */
 enum { RT_CHECKPOINT_BATCH = 1000000 };
@@ -55,11 +55,11 @@ void rt_checkpoint_put_labels(rt_image *image, const rt_labels *labels);
 
 /* ---- reading; what does not fit fails the image ---- */
 
-/* The version; one that this program does not know fails the image. */
-int64_t rt_checkpoint_expect_version(rt_image *image);
+/* Another version fails the image. */
+void rt_checkpoint_expect_version(rt_image *image);
 
-/* NULL: the data was no text. The config of version 1 tells the level. */
-rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image, int64_t version, const char *config);
+/* NULL: the data was no text. */
+rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image);
 
 /* NULL: the data had no labels. */
 rt_labels *rt_checkpoint_get_labels(rt_image *image);

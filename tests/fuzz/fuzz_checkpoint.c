@@ -4,8 +4,8 @@
 #include "fuzz.h"
 
 #include "core/memory.h"
-#include "sealing.h"
 #include "io/checkpoint/checkpoint.h"
+#include "sealing.h"
 
 #include <stdlib.h>
 
@@ -13,9 +13,9 @@ static void load(const char *path)
 {
     rt_parameters p = {0};
     rt_checkpoint_info info;
-    rt_parameters_add(&p, RT_ROLE_WEIGHT, RT_INIT_NORMAL, RT_SHAPE_OF(4, 5), "embeddings.words");
+    rt_parameters_add(&p, RT_ROLE_WEIGHT, RT_INIT_NORMAL, RT_SHAPE_OF(4, 5), "head.output.weight");
     rt_parameters_add(&p, RT_ROLE_THETA, RT_INIT_NORMAL, RT_SHAPE_OF(2, 3),
-                      "encoder.layer.0.theta");
+                      "layers.0.attention.theta");
     rt_status status = rt_parameters_allocate(&p, 1, NULL);
     double start[6];
     rt_checkpoint_model model = {.parameters = &p,

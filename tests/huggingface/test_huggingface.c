@@ -7,11 +7,11 @@
 #include "suite.h"
 #include "training/scratch.h"
 
-#include "models/transformer.h"
-#include "train/config/config.h"
-#include "io/huggingface/huggingface.h"
+#include "io/huggingface/family.h"
 #include "io/huggingface/weights.h"
+#include "models/transformer.h"
 #include "text/csv.h"
+#include "train/config/config.h"
 
 #include <math.h>
 
@@ -65,9 +65,9 @@ static void read_input(hf_case *c)
 {
     array ids = reference_array(c->r, "inputs/input_ids");
     c->input = (rt_transformer_input){.B = ids.axis[0],
-                                   .T = ids.axis[1],
-                                   .ids = reference_ids(c->r, ids),
-                                   .padding_id = c->there->padding_id};
+                                      .T = ids.axis[1],
+                                      .ids = reference_ids(c->r, ids),
+                                      .padding_id = c->there->padding_id};
     if (reference_has(c->r, "inputs/token_type_ids"))
         c->input.token_types = reference_ids(c->r, reference_array(c->r, "inputs/token_type_ids"));
     if (reference_has(c->r, "inputs/attention_mask")) {
@@ -121,13 +121,16 @@ static rt_tensor *check_loss(hf_case *c, const char *group, double tolerance)
 /* The gradient of a parameter by its name there: a decoder's bias has two. */
 static const rt_parameter *parameter_of(const hf_case *c, const char *name)
 {
-    char prefixed[RT_NAME_SIZE];
-    const rt_parameters *p = &c->model->parameters;
-    snprintf(prefixed, sizeof prefixed, "roformer.%.80s", name);
-    if (!strcmp(name, "cls.predictions.decoder.bias"))
-        return rt_parameters_find(p, "cls.predictions.bias");
-    return rt_parameters_find(p, name) ? rt_parameters_find(p, name)
-                                       : rt_parameters_find(p, prefixed);
+    const rt_family *f = &rt_family_roformer;
+    const rt_head head = c->model->options.head;
+    char prefixed[RT_NAME_SIZE], own[RT_NAME_SIZE];
+    snprintf(prefixed, sizeof prefixed, "%s%.80s", f->prefix, name);
+    if (!strcmp(name, f->decoder_bias))
+        name = "cls.predictions.bias";
+    const char *found = rt_name_here(f, head, name, own);
+    if (!found)
+        found = rt_name_here(f, head, prefixed, own);
+    return found ? rt_parameters_find(&c->model->parameters, own) : NULL;
 }
 
 static void check_gradients(hf_case *c)

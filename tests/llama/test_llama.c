@@ -91,7 +91,7 @@ static void check_case(decoder_case *c)
     check_values(c->r, loss->data, 1, reference_array(c->r, "loss"), VALUE_TOLERANCE, "loss");
     for (int i = 0; i < p->count && sizeof(real) == sizeof(double); i++) {
         char name[RT_NAME_SIZE];
-        const char *there = rt_name_there(&rt_family_llama, p->list[i]->name, name);
+        const char *there = rt_name_there(&rt_family_llama, RT_HEAD_LM, p->list[i]->name, name);
         ck_assert_msg(there != NULL, "%s has no name in transformers", p->list[i]->name);
         check_gradient(c->r, p->list[i]->tensor.grad, rt_size(&p->list[i]->tensor),
                        reference_array(c->r, "grads/%s", there), "gradient of %s", there);

@@ -54,7 +54,7 @@ static const struct {
     {"position.scaling", {"none", "linear", "ntk", "dynamic"}, true},
     {"optimizer.kind", {"adamw", "sgd", "adam", "lion", "muon"}, true},
     {"optimizer.lr", {"0.5", "0.05", "0.001", "0"}, true},
-    {"train.freeze", {"", "theta", "embeddings", "head,layer.0"}, true},
+    {"train.freeze", {"", "theta", "embeddings", "head,layers.0"}, true},
     {"data.task", {"copy", "shift", "period", "recall"}, true},
 };
 

@@ -18,12 +18,13 @@ static void enter_with_files(void)
 /* A decoder with byte pair encoding, exported from a run and so in the form of a Llama. */
 static void make_decoder(void)
 {
-    expect_exit(w, 0,
-                "cp " TEST_SOURCES "/fixtures/bpe/llama3/tokenizer.json v.json; "
-                "$TRAIN tiny.ini --quiet data.task=text data.vocab=32 data.file=text.txt data.level=bpe "
-                "data.vocab_file=v.json model.kind=decoder data.objective=lm model.kv_heads=1 "
-                "position.base=500 theta.learn=no train.steps=4 run.name=decoder; "
-                "$TRAIN --checkpoint runs/decoder --export decoder --quiet");
+    expect_exit(
+        w, 0,
+        "cp " TEST_SOURCES "/fixtures/bpe/llama3/tokenizer.json v.json; "
+        "$TRAIN tiny.ini --quiet data.task=text data.vocab=32 data.file=text.txt data.level=bpe "
+        "data.vocab_file=v.json model.kind=decoder data.objective=lm model.kv_heads=1 "
+        "position.base=500 theta.learn=no train.steps=4 run.name=decoder; "
+        "$TRAIN --checkpoint runs/decoder --export decoder --quiet");
 }
 
 /* A copy task whose model differs from the default in many keys. */
@@ -85,9 +86,7 @@ START_TEST(a_checkpoint_and_a_folder_of_a_run_are_models_as_well)
     expect_line("runs/a/config.ini", "\nscope = head\n");
     expect_line("runs/a/config.ini", "\nvocab = 10\n");
     expect_line("runs/a/config.ini", "\noriginal_len = 12\n"); /* not 24 */
-    expect_exit(w, 0,
-                "h5diff runs/a/checkpoints/step-00000004.h5 " NEWEST " /model/roformer && "
-                "h5diff runs/a/checkpoints/step-00000004.h5 " NEWEST " /model/cls");
+    expect_exit(w, 0, "h5diff runs/a/checkpoints/step-00000004.h5 " NEWEST " /model");
 }
 END_TEST
 

@@ -218,7 +218,8 @@ static void check_train(checking c)
     const rt_status freeze = rt_freeze_check(c.config->train.freeze, c.config->model.layers);
     if (freeze.code)
         contradict(c, KEYS("train.freeze", "model.layers"), "%s", freeze.message);
-    if (rt_freezes(c.config->train.freeze, "roformer.encoder.theta") && !c.config->model.theta.learn &&
+    const rt_parameter theta = {.role = RT_ROLE_THETA, .layer = -1};
+    if (rt_freezes(c.config->train.freeze, &theta) && !c.config->model.theta.learn &&
         !*c.config->train.init_from)
         contradict(c, KEYS("train.freeze", "theta.learn"),
                    "train.freeze = theta has no effect: it needs theta.learn = yes");
