@@ -207,8 +207,8 @@ rt_unknown rt_data_unknown(const rt_data *data);
 rt_unknown rt_data_evaluation_unknown(const rt_data *data);
 
 /* The ids of a text, without special ones, in a block that the caller frees, and what became
- * [UNK]. RT_ARGUMENT names a byte that is not UTF-8, or a unit that an alphabet lacks, and the
- * byte where it stands; also for a task without a text. */
+ * [UNK]. RT_ARGUMENT names a byte that is not UTF-8, and where it stands; also for a task without a
+ * text. */
 rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,
                          rt_unknown *unknown) RT_MUST_CHECK;
 

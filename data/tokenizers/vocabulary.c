@@ -1,8 +1,8 @@
 #include "data/tokenizers/vocabulary.h"
 
 #include "core/memory.h"
-#include "data/tokenizers/bpe.h"
 #include "data/batch.h"
+#include "data/tokenizers/bpe.h"
 #include "data/tokenizers/simple_tokens.h"
 #include "data/tokenizers/wordpiece.h"
 
@@ -34,10 +34,10 @@ static bool write_texts(rt_vocabulary *v, int first)
     return true;
 }
 
-rt_status rt_vocabulary_of_units(rt_vocabulary **vocabulary_new, rt_level level, bool alphabet,
+rt_status rt_vocabulary_of_units(rt_vocabulary **vocabulary_new, rt_level level,
                                  const int32_t *units, int count)
 {
-    const bool has_unknown = level == RT_LEVEL_CHAR && !alphabet;
+    const bool has_unknown = level == RT_LEVEL_CHAR;
     const int first = RT_FIRST_SYMBOL + has_unknown;
     const int32_t limit = rt_token_limit(level);
     *vocabulary_new = NULL;
@@ -45,7 +45,6 @@ rt_status rt_vocabulary_of_units(rt_vocabulary **vocabulary_new, rt_level level,
     if (!v)
         return rt_out_of_memory("a vocabulary");
     v->level = level;
-    v->alphabet = alphabet;
     v->count = first + count;
     v->special = rt_default_special_ids;
     if (has_unknown)
@@ -88,17 +87,17 @@ rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new)
     int32_t units[BYTES];
     for (int32_t unit = 0; unit < BYTES; unit++)
         units[unit] = unit;
-    return rt_vocabulary_of_units(vocabulary_new, RT_LEVEL_BYTE, false, units, BYTES);
+    return rt_vocabulary_of_units(vocabulary_new, RT_LEVEL_BYTE, units, BYTES);
 }
 
-/* Whether each unit occurs in a text; returns how many do. */
-static int find_units(rt_level level, const unsigned char *text, size_t bytes, bool *occurs)
+/* Whether each character occurs in a text; returns how many do. */
+static int find_units(const unsigned char *text, size_t bytes, bool *occurs)
 {
     int32_t unit = 0;
     size_t size;
     int count = 0;
     for (size_t at = 0; at < bytes; at += size) {
-        size = rt_token_read(level, text + at, bytes - at, &unit);
+        size = rt_token_read(RT_LEVEL_CHAR, text + at, bytes - at, &unit);
         assert(size);
         count += !occurs[unit];
         occurs[unit] = true;
@@ -106,16 +105,16 @@ static int find_units(rt_level level, const unsigned char *text, size_t bytes, b
     return count;
 }
 
-static rt_status of_text(rt_vocabulary **vocabulary_new, rt_level level, bool alphabet,
-                         const char *name, const unsigned char *text, size_t bytes)
+rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name,
+                                const unsigned char *text, size_t bytes)
 {
-    const int32_t limit = rt_token_limit(level);
+    const int32_t limit = rt_token_limit(RT_LEVEL_CHAR);
     rt_status status;
     *vocabulary_new = NULL;
     bool *occurs = rt_alloc((size_t)limit, sizeof *occurs);
     if (!occurs)
         return rt_out_of_memory("a vocabulary");
-    const int count = find_units(level, text, bytes, occurs);
+    const int count = find_units(text, bytes, occurs);
     int32_t *units = rt_alloc((size_t)count, sizeof *units);
     for (int32_t unit = 0, rank = 0; units && unit < limit; unit++)
         if (occurs[unit])
@@ -126,24 +125,10 @@ static rt_status of_text(rt_vocabulary **vocabulary_new, rt_level level, bool al
         status = rt_error(RT_DATA, "%s: a text can have up to %d different characters; it has %d",
                           name, RT_UNITS_LIMIT, count);
     else
-        status = rt_vocabulary_of_units(vocabulary_new, level, alphabet, units, count);
+        status = rt_vocabulary_of_units(vocabulary_new, RT_LEVEL_CHAR, units, count);
     rt_free(units);
     rt_free(occurs);
     return status;
-}
-
-rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name,
-                                const unsigned char *text, size_t bytes)
-{
-    return of_text(vocabulary_new, RT_LEVEL_CHAR, false, name, text, bytes);
-}
-
-rt_status rt_vocabulary_of_alphabet(rt_vocabulary **vocabulary_new, rt_level level,
-                                    const char *name, const unsigned char *text, size_t bytes)
-{
-    rt_status status = rt_level_check(level, name, text, bytes);
-    *vocabulary_new = NULL;
-    return status.code ? status : of_text(vocabulary_new, level, true, name, text, bytes);
 }
 
 /* ---- its ids ---- */
@@ -152,8 +137,7 @@ bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b)
 {
     if (!a || !b)
         return a == b;
-    if (a->level != b->level || a->alphabet != b->alphabet || a->lowercase != b->lowercase ||
-        a->count != b->count)
+    if (a->level != b->level || a->lowercase != b->lowercase || a->count != b->count)
         return false;
     if (!a->count)
         return true;

@@ -1,8 +1,8 @@
 #include "data/tokenizers/vocabulary.h"
 
 #include "core/memory.h"
-#include "data/tokenizers/bpe.h"
 #include "data/batch.h"
+#include "data/tokenizers/bpe.h"
 #include "data/tokenizers/simple_tokens.h"
 #include "data/tokenizers/wordpiece.h"
 
@@ -20,9 +20,9 @@ enum { ESCAPES = sizeof escapes / sizeof *escapes };
 /* Bytes for the line of a special token or a unit. */
 enum { LINE_SIZE = 8 };
 
-static int tokens_of(rt_level level, bool alphabet)
+static int tokens_of(rt_level level)
 {
-    return RT_FIRST_SYMBOL + (level == RT_LEVEL_CHAR && !alphabet);
+    return RT_FIRST_SYMBOL + (level == RT_LEVEL_CHAR);
 }
 
 /* ---- reading ---- */
@@ -169,14 +169,12 @@ static rt_status read_units(rt_vocabulary **vocabulary_new, rt_vocabulary_kind k
     reading r = {.level = kind.level, .name = name};
     r.units = rt_alloc(RT_UNITS_LIMIT, sizeof *r.units);
     r.lines = rt_alloc((size_t)rt_token_limit(kind.level), sizeof *r.lines);
-    rt_status status = r.units && r.lines
-                           ? read_lines(&r, tokens_of(kind.level, kind.alphabet), bytes, size)
-                           : rt_out_of_memory("a vocabulary");
-    if (!status.code && kind.level == RT_LEVEL_BYTE && !kind.alphabet)
+    rt_status status = r.units && r.lines ? read_lines(&r, tokens_of(kind.level), bytes, size)
+                                          : rt_out_of_memory("a vocabulary");
+    if (!status.code && kind.level == RT_LEVEL_BYTE)
         status = check_bytes(&r);
     if (!status.code)
-        status =
-            rt_vocabulary_of_units(vocabulary_new, kind.level, kind.alphabet, r.units, r.count);
+        status = rt_vocabulary_of_units(vocabulary_new, kind.level, r.units, r.count);
     rt_free(r.units);
     rt_free(r.lines);
     return status;
@@ -218,7 +216,6 @@ static rt_status read_bpe(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kin
 rt_vocabulary_kind rt_vocabulary_kind_of(const rt_vocabulary *vocabulary)
 {
     return (rt_vocabulary_kind){.level = vocabulary->level,
-                                .alphabet = vocabulary->alphabet,
                                 .lowercase = vocabulary->lowercase,
                                 .has_known = vocabulary->bpe != NULL,
                                 .known = vocabulary->special,
@@ -233,9 +230,6 @@ const char *rt_vocabulary_file(const rt_vocabulary *vocabulary)
 static rt_status read_file(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
                            const char *name, const unsigned char *bytes, size_t size)
 {
-    if (kind.alphabet && kind.level > RT_LEVEL_CHAR)
-        return rt_error(RT_DATA, "%s: an alphabet is of bytes or characters, not of word pieces",
-                        name);
     if (kind.level == RT_LEVEL_BPE)
         return read_bpe(vocabulary_new, kind, name, bytes, size);
     return kind.level == RT_LEVEL_WORDPIECE ? read_pieces(vocabulary_new, kind, name, bytes, size)
@@ -284,7 +278,7 @@ static void write_unit(char line[LINE_SIZE], rt_level level, int32_t unit)
 
 static void write_units(const rt_vocabulary *vocabulary, char *at)
 {
-    const int special = tokens_of(vocabulary->level, vocabulary->alphabet);
+    const int special = tokens_of(vocabulary->level);
     for (int id = 0; id < vocabulary->count; id++) {
         char line[LINE_SIZE];
         if (id < special)

@@ -9,7 +9,7 @@
  *                              best_eval_loss, best_eval_step, patience_loss, patience_count;
  *                              eval_loss, if it was evaluated at this step
  *   /vocabulary                of a model of text: the bytes of its vocab.txt or
- *                              tokenizer.json (see data/tokenizers/vocabulary.h); attributes level, kind, of
+ *                              tokenizer.json (see data/tokenizers/vocabulary.h); attributes level, of
  *                              a tokenizer.json pad, cls, mask, sep: ids or -1; and, of a model
  *                              that knows them, ends: the ids that end a text, with blanks between
  *   /labels                    of a model of labelled data: the names of the classes, one a line
@@ -27,9 +27,7 @@
  *   /random                    attributes generator, seed, step
  *   /data                      attribute position
  *
- * Version 1 had the dataset /data/alphabet in place of /vocabulary: the characters of the
- * training text, one after the other. It is still read. What was trained with an alphabet keeps
- * it (kind "alphabet"): other ids would be another training.
+ * This is version 3, the only one that is read.
  *
  * Numbers are stored in the precision of the build that saves, and converted to that
  * of the build that loads. Errors of what is in a file are RT_CHECKPOINT and begin
