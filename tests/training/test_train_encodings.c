@@ -186,7 +186,7 @@ START_TEST(another_head_starts_anew)
     expect_text(w->err, "parameters of the model start anew: 4, the first is "
                         "head.dense.weight");
     expect_text(w->err, "parameters of the checkpoint have no place in the model: 5, the first is "
-                        "head.output.bias");
+                        "head.dense.bias");
 }
 END_TEST
 
