@@ -1,7 +1,6 @@
 #include "io/checkpoint/private.h"
 
 #include "core/memory.h"
-#include "train/config/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,50 +94,27 @@ static int get_choice(rt_image *image, const char *name, const char *const *word
     return 0;
 }
 
-static rt_level level_of(rt_image *image, const char *config)
+rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image)
 {
-    rt_config c = {0};
-    char *errors = NULL;
-    const rt_config_source source = {.path = "config",
-                                     .text = config ? config : "",
-                                     .trained = true};
-    rt_status status = rt_config_load(&c, &source, &errors);
-    if (status.code)
-        rt_image_fail(image, status.code == RT_MEMORY ? RT_MEMORY : RT_CHECKPOINT, "%s",
-                      status.message);
-    else if (c.data.level > RT_LEVEL_CHAR)
-        rt_image_fail(image, RT_CHECKPOINT, "version 1 has no vocabulary of word pieces");
-    rt_free(errors);
-    return c.data.level;
-}
-
-rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image, int64_t version, const char *config)
-{
-    const char *path = version > 1 ? "/vocabulary" : "/data/alphabet";
+    static const char path[] = "/vocabulary";
     rt_vocabulary *vocabulary = NULL;
     rt_shape shape;
     size_t size;
-    if (version > 1 && !rt_image_shape(image, path, &shape))
+    if (!rt_image_shape(image, path, &shape))
         return NULL;
     unsigned char *bytes = rt_image_bytes(image, path, &size);
+    rt_vocabulary_kind kind = {.level = (rt_level)get_choice(image, "level", levels),
+                               .alphabet = get_choice(image, "kind", kinds),
+                               .lowercase = rt_image_has_attribute(image, path, "lowercase") &&
+                                            get_choice(image, "lowercase", lowercase)};
+    kind.has_known = kind.level == RT_LEVEL_BPE;
+    if (kind.has_known)
+        kind.known = get_special(image);
+    if (rt_image_has_attribute(image, path, "ends"))
+        kind.ends = get_ends(image);
     rt_status status = rt_ok();
-    if (version > 1) {
-        rt_vocabulary_kind kind = {.level = (rt_level)get_choice(image, "level", levels),
-                                   .alphabet = get_choice(image, "kind", kinds),
-                                   .lowercase = rt_image_has_attribute(image, path, "lowercase") &&
-                                                get_choice(image, "lowercase", lowercase)};
-        kind.has_known = kind.level == RT_LEVEL_BPE;
-        if (kind.has_known)
-            kind.known = get_special(image);
-        if (rt_image_has_attribute(image, path, "ends"))
-            kind.ends = get_ends(image);
-        if (!rt_image_failed(image))
-            status = rt_vocabulary_read(&vocabulary, kind, path, bytes, size);
-    } else if (size) {
-        const rt_level level = level_of(image, config);
-        if (!rt_image_failed(image))
-            status = rt_vocabulary_of_alphabet(&vocabulary, level, path, bytes, size);
-    }
+    if (!rt_image_failed(image))
+        status = rt_vocabulary_read(&vocabulary, kind, path, bytes, size);
     if (status.code)
         rt_image_fail(image, status.code == RT_MEMORY ? RT_MEMORY : RT_CHECKPOINT, "%s",
                       status.message);

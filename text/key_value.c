@@ -1,11 +1,12 @@
-#include "train/config/keys.h"
+#include "text/key_value.h"
 
+#include "core/lists.h"
 #include "core/real.h"
-#include "train/config/renamed.h"
 #include "text/number.h"
 #include "text/quote.h"
 #include "text/suggest.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,6 +21,21 @@ static const char *yes_no_word(int value)
 static const char *(*words_of(const rt_key *key))(int)
 {
     return key->type == RT_KEY_YES_NO ? yes_no_word : key->word;
+}
+
+const char *rt_key_full_name(const rt_key *key, char text[RT_KEY_NAME_SIZE])
+{
+    snprintf(text, RT_KEY_NAME_SIZE, "%s.%s", key->section, key->name);
+    return text;
+}
+
+bool rt_key_is_one_of(const rt_key *key, const char *const *names)
+{
+    char name[RT_KEY_NAME_SIZE];
+    rt_key_full_name(key, name);
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
 }
 
 static void write_range(const rt_range *range, char *text, size_t size)
@@ -68,28 +84,28 @@ static bool in_range(const rt_range *range, double value)
            (range->below ? value < range->high : value <= range->high);
 }
 
-static void *place_of(const rt_key *key, rt_config *config)
+static void *place_of(const rt_key *key, void *options)
 {
-    return (char *)config + key->offset;
+    return (char *)options + key->offset;
 }
 
-static bool read_whole(const rt_key *key, const char *value, rt_config *config)
+static bool read_whole(const rt_key *key, const char *value, void *options)
 {
     int64_t whole;
     if (!rt_whole_read(value, &whole) || !in_range(&key->range, (double)whole))
         return false;
     int number = (int)whole;
-    memcpy(place_of(key, config), &number, sizeof number);
+    memcpy(place_of(key, options), &number, sizeof number);
     return true;
 }
 
-static bool read_seed(const rt_key *key, const char *value, rt_config *config)
+static bool read_seed(const rt_key *key, const char *value, void *options)
 {
     int64_t whole;
     if (!rt_whole_read(value, &whole) || whole < 0)
         return false;
     uint64_t seed = (uint64_t)whole;
-    memcpy(place_of(key, config), &seed, sizeof seed);
+    memcpy(place_of(key, options), &seed, sizeof seed);
     return true;
 }
 
@@ -101,18 +117,18 @@ static bool in_range_as_real(const rt_range *range, double number)
     return in_range(range, held) && isfinite(held) && (held != 0 || number == 0);
 }
 
-static bool read_number(const rt_key *key, const char *value, rt_config *config)
+static bool read_number(const rt_key *key, const char *value, void *options)
 {
     double number;
     if (!rt_number_read(value, &number) || !in_range(&key->range, number) ||
         !in_range_as_real(&key->range, number))
         return false;
     number += 0.0; /* makes -0 a 0 */
-    memcpy(place_of(key, config), &number, sizeof number);
+    memcpy(place_of(key, options), &number, sizeof number);
     return true;
 }
 
-static bool read_word(const rt_key *key, const char *value, rt_config *config)
+static bool read_word(const rt_key *key, const char *value, void *options)
 {
     const char *(*word)(int) = words_of(key);
     int i = 0;
@@ -121,9 +137,9 @@ static bool read_word(const rt_key *key, const char *value, rt_config *config)
     if (!word(i))
         return false;
     if (key->type == RT_KEY_YES_NO)
-        *(bool *)place_of(key, config) = i;
+        *(bool *)place_of(key, options) = i;
     else
-        memcpy(place_of(key, config), &i, sizeof i);
+        memcpy(place_of(key, options), &i, sizeof i);
     return true;
 }
 
@@ -147,11 +163,11 @@ static bool holds_control(const char *value)
     return false;
 }
 
-static bool read_text(const rt_key *key, const char *value, rt_config *config)
+static bool read_text(const rt_key *key, const char *value, void *options)
 {
     if (strlen(value) >= key->size || holds_comment(value) || holds_control(value))
         return false;
-    snprintf(place_of(key, config), key->size, "%s", value);
+    snprintf(place_of(key, options), key->size, "%s", value);
     return true;
 }
 
@@ -180,7 +196,7 @@ static bool read_item(const rt_key *key, const char *list, int *item, const char
     return true;
 }
 
-static bool read_factors(const rt_key *key, const char *value, rt_config *config)
+static bool read_factors(const rt_key *key, const char *value, void *options)
 {
     rt_factors factors = {0};
     char text[RT_NUMBER_SIZE];
@@ -189,11 +205,11 @@ static bool read_factors(const rt_key *key, const char *value, rt_config *config
             !rt_number_read(text, &factors.at[factors.count]) ||
             !in_range(&key->range, factors.at[factors.count]))
             return false;
-    memcpy(place_of(key, config), &factors, sizeof factors);
+    memcpy(place_of(key, options), &factors, sizeof factors);
     return true;
 }
 
-static bool read_lengths(const rt_key *key, const char *value, rt_config *config)
+static bool read_lengths(const rt_key *key, const char *value, void *options)
 {
     rt_lengths lengths = {0};
     for (const char *rest = *value ? value : NULL; rest;) {
@@ -201,7 +217,7 @@ static bool read_lengths(const rt_key *key, const char *value, rt_config *config
             !read_item(key, rest, &lengths.at[lengths.count++], &rest))
             return false;
     }
-    memcpy(place_of(key, config), &lengths, sizeof lengths);
+    memcpy(place_of(key, options), &lengths, sizeof lengths);
     return true;
 }
 
@@ -239,21 +255,16 @@ static void tell_hint(const rt_key *key, const char *value, rt_writer *problem)
         rt_writer_add(problem, "; did you mean '%s'?", nearest.name);
 }
 
-bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_writer *problem)
+bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_writer *problem)
 {
-    static bool (*const readers[])(const rt_key *, const char *, rt_config *) = {
+    static bool (*const readers[])(const rt_key *, const char *, void *) = {
         [RT_KEY_WHOLE] = read_whole,     [RT_KEY_SEED] = read_seed,
         [RT_KEY_NUMBER] = read_number,   [RT_KEY_YES_NO] = read_word,
         [RT_KEY_CHOICE] = read_word,     [RT_KEY_LENGTHS] = read_lengths,
         [RT_KEY_FACTORS] = read_factors, [RT_KEY_TEXT] = read_text};
-    char name[RT_KEY_NAME_SIZE], quoted[RT_QUOTE_SIZE];
-    if (readers[key->type](key, value, config))
+    char quoted[RT_QUOTE_SIZE];
+    if (readers[key->type](key, value, options))
         return true;
-    const char *now = rt_renamed_to(rt_key_full_name(key, name), value);
-    if (now) {
-        rt_writer_add(problem, "= %s is now called %s", value, now);
-        return false;
-    }
     tell_wish(key, problem);
     rt_writer_add(problem, "; got %s", rt_quote(quoted, value));
     tell_hint(key, value, problem);
@@ -279,9 +290,9 @@ static void write_factors(const rt_factors *factors, char text[RT_VALUE_SIZE])
                                    rt_number_write(number, factors->at[i]));
 }
 
-const char *rt_key_write(const rt_key *key, const rt_config *config, char text[RT_VALUE_SIZE])
+const char *rt_key_value_write(const rt_key *key, const void *options, char text[RT_VALUE_SIZE])
 {
-    const void *place = (const char *)config + key->offset;
+    const void *place = (const char *)options + key->offset;
     int whole = 0;
     uint64_t seed;
     double number;
@@ -316,4 +327,19 @@ const char *rt_key_write(const rt_key *key, const rt_config *config, char text[R
         break;
     }
     return text;
+}
+
+static void set_default(const rt_key *key, void *options)
+{
+    rt_writer problem = {0};
+    const bool accepted = rt_key_value_read(key, key->initial, options, &problem);
+    assert(accepted);
+    (void)accepted;
+    rt_writer_free(&problem);
+}
+
+void rt_keys_set_defaults(const rt_key_table *table, void *options)
+{
+    for (int i = 0; i < table->count; i++)
+        set_default(&table->keys[i], options);
 }
