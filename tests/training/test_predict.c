@@ -304,6 +304,43 @@ START_TEST(a_token_that_ends_a_text_is_chosen_as_a_unit_is)
 }
 END_TEST
 
+/* Its place in the text, [CLS] counted, is the number of the draw. */
+START_TEST(a_mask_is_drawn_by_its_place)
+{
+    const int32_t ids[] = {RT_ID_CLS, ID_OF('a'), RT_ID_MASK, ID_OF('b'), RT_ID_MASK};
+    char printed[512] = "", expected[] = "a?b?\n";
+    double p[VOCAB];
+    make_model(false);
+    for (int t = 2; t < 5; t += 2) {
+        probabilities_at(ids, 5, t, 2.5, p);
+        expected[t - 1] = (char)CHARACTER_OF(drawn(p, t));
+    }
+    predict("a[MASK]b[MASK]", 2.5, 0, printed, sizeof printed);
+    ck_assert_msg(!strncmp(printed, expected, strlen(expected)), "%s", printed);
+    free_model();
+}
+END_TEST
+
+START_TEST(a_model_of_nan_says_so)
+{
+    make_model(_i);
+    const rt_predict_options o = {.text = _i ? "ab" : "a[MASK]",
+                                  .sampling = {1, 0, 1, SEED},
+                                  .count = 1};
+    rt_predicted predicted;
+    char printed[512];
+    const rt_parameters *p = &model->parameters;
+    for (size_t i = 0; i < p->block_size; i++)
+        p->values[i] = NAN;
+    FILE *to = fmemopen(printed, sizeof printed, "w");
+    const rt_status status = rt_predict(to, model, data, &config, &o, &predicted);
+    fclose(to);
+    ck_assert_int_eq(status.code, RT_ARGUMENT);
+    ck_assert_msg(strstr(status.message, "of a row is nan") != NULL, "%s", status.message);
+    free_model();
+}
+END_TEST
+
 /* "mask 1: 'x' 0.123, ..." has the most likely characters with their probabilities. */
 START_TEST(a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals)
 {
@@ -342,6 +379,8 @@ int main(void)
     tcase_add_loop_test(tests, choices_are_among_the_most_likely, 0, 6);
     tcase_add_test(tests, every_unit_has_a_draw_of_its_own);
     tcase_add_test(tests, a_token_that_ends_a_text_is_chosen_as_a_unit_is);
+    tcase_add_test(tests, a_mask_is_drawn_by_its_place);
+    tcase_add_loop_test(tests, a_model_of_nan_says_so, 0, 2);
     tcase_add_test(tests, a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals);
     return run_suite(suite);
 }
