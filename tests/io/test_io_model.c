@@ -126,7 +126,7 @@ START_TEST(tokens_have_the_probabilities_of_the_program)
         ck_assert_int_eq(row.tokens[t], tokens[t]);
         if (row.tokens[t] == RT_NO_TOKEN)
             continue;
-        rt_logits_probabilities(logits, (size_t)t, p);
+        expect_ok(rt_logits_probabilities(logits, (size_t)t, p));
         const int best = p[1] > p[0];
         const size_t at = strlen(printed);
         snprintf(printed + at, sizeof printed - at, "%s\t%s\t%.4f\n", written[row.tokens[t]],
@@ -161,7 +161,7 @@ START_TEST(a_mask_is_a_token_whose_logits_are_the_program_s)
     const int count = rt_columns(logits);
     ck_assert_int_eq(count, model->vocabulary->count);
     double *p = rt_alloc((size_t)count, sizeof *p), sum = 0;
-    rt_logits_probabilities(logits, 2, p);
+    expect_ok(rt_logits_probabilities(logits, 2, p));
     int best = 4;
     for (int id = 4; id < count; id++) {
         sum += p[id];
