@@ -60,7 +60,7 @@ check_commands() { # check_commands PAGE
         {
             command = ""
             for (i = 1; i <= NF; i++) {
-                if ($i ~ /^(train|build\/(train|train-f64|bench)|(bench|scripts)\/[a-z-]+)$/) {
+                if ($i ~ /^(train|build\/(train|train-f64|bench)|(bench|scripts)\/[a-z-]+|experiments\/[a-z]+\/study)$/) {
                     command = $i
                     if (command == "build/bench") print command, $(i + 1)
                 } else if (command != "" && $i ~ /^--[a-z]/) {
@@ -71,7 +71,7 @@ check_commands() { # check_commands PAGE
         }' | sort -u >"$work/words"
     while read -r command word; do
         case $command in
-        bench/* | scripts/*) [ -f "$command" ] || continue ;;
+        bench/* | scripts/* | */study) [ -f "$command" ] || continue ;;
         esac
         case $word in
         '') ;;
@@ -100,7 +100,7 @@ check_tables() { # check_tables PAGE
 }
 
 # A page that adds something names files that are not there yet; tests/docs/follow does what it says.
-for page in README.md docs/*.md; do
+for page in README.md docs/*.md experiments/*/README.md; do
     code_of "$page" >"$work/code"
     case $page in
     docs/adding-*) ;;
