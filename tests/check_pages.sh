@@ -1,6 +1,7 @@
 #!/bin/sh
-# What the pages name as code is there: files, programs, the commands of bench, and options. And each
-# table of measurements has the command that makes it, or says that there is none.
+# What the pages name as code is there: files, programs, the commands of bench, and options. Links lead
+# to files and headings. And each table of measurements has the command that makes it, or says that
+# there is none.
 #
 #     tests/check_pages.sh BUILD_FOLDER
 set -eu
@@ -43,6 +44,25 @@ check_paths() { # check_paths PAGE
         place=$(place_of "$path")
         [ -z "$place" ] || [ -e "$place" ] || fail "$1" "there is no $path"
     done <"$work/paths"
+}
+
+# The headings of a page as links name them.
+headings() { # headings PAGE
+    sed -n 's/^#* //p' "$1" | tr 'A-Z ' 'a-z-' | LC_ALL=C tr -d '!-,./:-@[-^`{-~'
+}
+
+check_links() { # check_links PAGE
+    awk '/^```/ { fenced = !fenced } !fenced' "$1" | grep -oE '\]\([^ ()]+\)' |
+        sed 's/^](//; s/)$//' | grep -v '^https:' | sort -u >"$work/links"
+    while read -r link; do
+        file=${link%%#*}
+        place=${file:+$(dirname "$1")/$file}
+        place=${place:-$1}
+        case $link in
+        *#*) headings "$place" 2>/dev/null | grep -qxF -e "${link#*#}" ;;
+        *) [ -e "$place" ] ;;
+        esac || fail "$1" "its link $link leads nowhere"
+    done <"$work/links"
 }
 
 # What a command can be given: its help, or of a script its text.
@@ -107,6 +127,7 @@ for page in README.md docs/*.md experiments/*/README.md; do
     *) check_paths "$page" ;;
     esac
     check_commands "$page"
+    check_links "$page"
 done
 for page in performance reliability many-machines; do
     check_tables docs/$page.md
