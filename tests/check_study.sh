@@ -264,6 +264,18 @@ for study in theta text; do
     failed=1
 done
 
+# What a study sweeps is a file, and each file of a study is named by its script.
+for study in theta text; do
+    script=$experiments/$study/study
+    sed -n 's/^ *sweep \([^ ]*\).*/\1/p' "$script" | sed "s,^\$here,experiments/$study," >swept
+    while read -r file; do
+        [ -f "$experiments/../$file" ] || { echo "$script: there is no $file" >&2; failed=1; }
+    done <swept
+    for file in "$experiments/$study"/*.ini; do
+        grep -q "/${file##*/}" "$script" || { echo "$script does not use $file" >&2; failed=1; }
+    done
+done
+
 # A study of one part, with a program that trains nothing, in sources whose revision is abc1234 and
 # which are unchanged while there is no file `changed`.
 cd sources
