@@ -276,8 +276,8 @@ for study in theta text; do
     done
 done
 
-# A study of one part, with a program that trains nothing, in sources whose revision is abc1234 and
-# which are unchanged while there is no file `changed`.
+# A study, of whose parts one is made, with a program that trains nothing, in sources whose revision
+# is abc1234 and which are unchanged while there is no file `changed`.
 cd sources
 mkdir -p experiments/toy/results scripts build bin
 cat >experiments/toy/study <<'END'
@@ -287,7 +287,8 @@ self=$(realpath "$0")
 cd "$(dirname "$self")/../.."
 here=experiments/toy
 runs=runs/toy
-all=one
+all="one
+other"
 . experiments/common/parts.sh
 part_one() { sweep $here/one.ini; keep_runs one; }
 page_one() { runs_table one 'run=run;loss:%.1f=loss' | fill one; }

@@ -143,7 +143,7 @@ study() { # study PART ... | all | tables
     *) parts=$* ;;
     esac
     for part in $parts; do
-        case " $all " in
+        case " $(echo $all) " in
         *" $part "*) ;;
         *) usage ;;
         esac
