@@ -3,7 +3,7 @@
 of theta on `reverse`, what resetting it does, and a theta that is found because the data ask for
 it. Not part of the tests; needs torch.
 
-    experiments/theta/replicate.py [SEED]
+    scripts/theta-replicate.py [SEED]
 """
 import math
 import sys
