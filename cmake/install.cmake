@@ -95,7 +95,6 @@ endfunction()
 
 # rotor-io is linked with rotor rather than made of its objects: a program that uses both has one of
 # each function.
-set(rooms "/train/config/")
 list(JOIN files_need " " files_flags)
 foreach(suffix "" _f64)
     set(layers rotor_core${suffix} rotor_ops${suffix} rotor_optim${suffix} rotor_models${suffix})
@@ -113,19 +112,18 @@ foreach(suffix "" _f64)
     rotor_library(rotor-io "${suffix}"
         OBJECTS $<TARGET_OBJECTS:rotor_text${suffix}> $<TARGET_OBJECTS:rotor_data${suffix}>
             $<TARGET_OBJECTS:rotor_io${suffix}>
-            $<FILTER:$<TARGET_OBJECTS:rotor_training${suffix}>,INCLUDE,${rooms}>
-        LAYERS rotor_text${suffix} rotor_data${suffix} rotor_training${suffix} rotor_io${suffix}
+        LAYERS rotor_text${suffix} rotor_data${suffix} rotor_io${suffix}
         BELOW rotor LINK ${files_need} PRIVATE "${files_flags} -lm -lpthread"
         DESCRIPTION "Trained models of rotor from files and folders")
 endforeach()
 
 # The headers that callers may include, below include/rotor/ as they lie here; and one for all.
 set(private_headers
-    core/graph_private.h core/path.h ops/attention_check.h ops/attention_pack.h ops/attention_rows.h ops/bf16.h
+    core/graph_private.h core/key.h core/path.h ops/attention_check.h ops/attention_pack.h ops/attention_rows.h ops/bf16.h
     ops/distance.h ops/dropout.h ops/few_rows.h ops/gemm.h ops/onednn_primitives.h ops/products.h
     ops/rows.h ops/vector_math.h
-    optim/adamw.h optim/clip.h optim/options.h optim/rule_rows.h optim/rules.h optim/schedule.h
-    models/kv_cache.h models/parts.h)
+    optim/adamw.h optim/clip.h optim/keys.h optim/options.h optim/rule_rows.h optim/rules.h optim/schedule.h
+    models/keys.h models/kv_cache.h models/parts.h)
 set(includes "")
 set(ROTOR_HEADERS "")
 foreach(layer core ops optim models)

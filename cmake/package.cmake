@@ -1,11 +1,15 @@
 # What `cpack` in the build folder makes: a package for Debian with the programs, the libraries, their
-# headers, the manual, the pages of docs/, the experiments, and the copyright.
+# headers, the manual, the pages of docs/ and of the studies, the experiments, and the copyright.
 
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
     FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY experiments DESTINATION ${CMAKE_INSTALL_DOCDIR}
+    FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN common EXCLUDE PATTERN tables EXCLUDE
+    PATTERN results EXCLUDE)
 install(DIRECTORY experiments/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
-    FILES_MATCHING PATTERN "*.ini")
+    FILES_MATCHING PATTERN "*.ini" PATTERN common EXCLUDE PATTERN tables EXCLUDE
+    PATTERN results EXCLUDE PATTERN figures EXCLUDE)
 
 # Debian's form: an indented text, with points for its empty lines.
 file(STRINGS LICENSE lines)

@@ -3,10 +3,12 @@
 #include "io/origin.h"
 
 #include "core/memory.h"
+#include "data/keys.h"
 #include "io/huggingface/imported.h"
 #include "io/model_options.h"
+#include "models/keys.h"
 #include "models/rules.h"
-#include "train/config/model_ini.h"
+#include "text/key_value.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,13 +39,11 @@ static rt_status finish(rt_status status, rt_model *m, rt_model **model_new)
     return status;
 }
 
-/* What is wrong with a configuration, or a model of it, is wrong with the file that has it. */
+/* What is wrong with options, or a model of them, is wrong with the file that has them. */
 static rt_status as_checkpoint(rt_status status, const char *path)
 {
     switch (status.code) {
-    case RT_CONFIG: /* begins with the path and a line */
-        status.code = RT_CHECKPOINT;
-        return status;
+    case RT_CONFIG:
     case RT_ARGUMENT:
     case RT_DATA:
         return rt_error(RT_CHECKPOINT, "%.400s: %.600s", rt_path_name(path), status.message);
@@ -52,39 +52,37 @@ static rt_status as_checkpoint(rt_status status, const char *path)
     }
 }
 
-/* Reads the configuration of m->origin->info, and opens what it needs of data: ids of so many words
- * and types of tokens. */
-static rt_status configure(rt_model *m, const char *path, int words, int types)
+/* Keeps the first rule that the options break. */
+static void keep_first(void *context, const char *const *options, const char *message)
+{
+    rt_status *status = context;
+    (void)options;
+    if (!status->code)
+        *status = rt_error(RT_ARGUMENT, "%s", message);
+}
+
+static rt_status check_rules(const rt_transformer_options *options)
+{
+    rt_status status = rt_ok();
+    rt_transformer_rules(options, keep_first, &status);
+    return status;
+}
+
+/* Opens what the model needs of data: ids of so many words and types of tokens. The data decides of
+ * the options what rt_model_options says. */
+static rt_status configure(rt_model *m, rt_transformer_options *options, int words, int types)
 {
     struct rt_model_origin *o = m->origin;
-    const rt_config_source source = {.path = path, .text = o->info.config, .without_data = true};
     const rt_data_meaning meaning = {o->info.vocabulary, o->info.labels, words, types};
-    char *errors;
-    rt_status status = rt_config_load(&o->config, &source, &errors);
-    rt_free(errors);
-    if (!status.code)
-        status = rt_data_open_without(&o->data, &o->config.data, meaning);
+    rt_status status = rt_data_open_without(&o->data, &o->data_options, meaning);
     if (status.code)
         return status;
+    *options = rt_model_options(options, o->data);
     m->vocabulary = o->info.vocabulary;
     m->labels = o->info.labels;
-    m->length = o->config.data.length;
+    m->length = o->data_options.length;
     m->step = o->info.step;
-    return rt_ok();
-}
-
-/* Of a run that there was not. */
-static void take_run(rt_model *m)
-{
-    m->origin->info.seed = m->origin->config.run.seed;
-    m->origin->info.schedule_steps = m->origin->config.optimizer.schedule_steps;
-}
-
-static rt_status make_transformer(rt_model *m, const char *path)
-{
-    const struct rt_model_origin *o = m->origin;
-    const rt_transformer_options options = rt_model_options(&o->config.model, o->data);
-    return as_checkpoint(rt_transformer_new_blank(&m->transformer, &options, o->config.run.seed), path);
+    return check_rules(options);
 }
 
 /* ---- a checkpoint ---- */
@@ -108,17 +106,16 @@ static void count(void *context, const char *path)
 
 /* Asked before there is a model, which may be as large as a forger likes. In memory every parameter
  * has up to a line of 64 bytes more. */
-static rt_status check_size(const rt_model *m, rt_image *image, const char *path)
+static rt_status check_size(const rt_transformer_options *options, rt_image *image,
+                            const char *path)
 {
-    const struct rt_model_origin *o = m->origin;
-    const rt_transformer_options options = rt_model_options(&o->config.model, o->data);
     tally t = {.image = image};
     size_t size;
-    rt_status status = as_checkpoint(rt_transformer_size(&options, &size), path);
+    rt_status status = as_checkpoint(rt_transformer_size(options, &size), path);
     rt_image_visit(image, "/model", count, &t);
     if (!status.code && size > t.numbers + t.parameters * (64 / sizeof(real)))
         status = rt_error(RT_CHECKPOINT,
-                          "%.400s: the model of its configuration has %zu numbers; there are %zu",
+                          "%.400s: the model of its options has %zu numbers; there are %zu",
                           rt_path_name(path), size, t.numbers);
     return status;
 }
@@ -126,16 +123,22 @@ static rt_status check_size(const rt_model *m, rt_image *image, const char *path
 static rt_status prepare(rt_model *m, rt_image *image, const char *path)
 {
     int words, types;
+    rt_transformer_options options;
     rt_status status = rt_image_status(image);
     if (!status.code)
         status = rt_checkpoint_look(image, &m->origin->info);
     if (!status.code)
+        status = rt_checkpoint_options(image, &options, &m->origin->data_options);
+    if (!status.code)
         status = rt_checkpoint_tables(image, &words, &types);
     if (!status.code)
-        status = as_checkpoint(configure(m, path, words, types), path);
+        status = as_checkpoint(configure(m, &options, words, types), path);
     if (!status.code)
-        status = check_size(m, image, path);
-    return status.code ? status : make_transformer(m, path);
+        status = check_size(&options, image, path);
+    if (!status.code)
+        status = as_checkpoint(
+            rt_transformer_new_blank(&m->transformer, &options, m->origin->info.seed), path);
+    return status;
 }
 
 static rt_status open_file(rt_model *m, const char *path)
@@ -147,7 +150,7 @@ static rt_status open_file(rt_model *m, const char *path)
         rt_image_close(image);
         return status;
     }
-    const rt_checkpoint_model model = rt_checkpoint_model_of(m->transformer, NULL, NULL);
+    const rt_checkpoint_model model = rt_checkpoint_model_of(m->transformer, NULL, NULL, NULL);
     status = rt_checkpoint_load(image, &model, &again);
     rt_checkpoint_info_free(&again);
     m->has_head = true;
@@ -160,10 +163,9 @@ static rt_status open_file(rt_model *m, const char *path)
 static rt_status take_meaning(rt_model *m, rt_imported *imported)
 {
     struct rt_model_origin *o = m->origin;
-    o->info.config = imported->config;
+    o->data_options = imported->data;
     o->info.vocabulary = imported->vocabulary;
     o->info.labels = imported->labels;
-    imported->config = NULL;
     imported->vocabulary = NULL;
     imported->labels = NULL;
     o->warnings = rt_copy_text(imported->there->warnings);
@@ -183,52 +185,76 @@ static rt_status take_values(rt_model *m, const rt_imported *imported)
     return rt_ok();
 }
 
+/* That the numbers which a folder lacks are drawn by. */
+enum { FOLDER_SEED = 1 };
+
 static rt_status open_folder(rt_model *m, const char *path)
 {
     rt_imported *imported;
     rt_status status = rt_imported_open(&imported, path);
     if (status.code)
         return as_checkpoint(status, path);
+    rt_transformer_options options = imported->there->options;
     status = take_meaning(m, imported);
     if (!status.code)
-        status = as_checkpoint(configure(m, path, imported->there->options.vocab,
-                                         imported->there->options.token_types),
-                               path);
+        status = configure(m, &options, options.vocab, options.token_types);
     if (!status.code)
-        status = make_transformer(m, path);
+        status = rt_transformer_new_blank(&m->transformer, &options, FOLDER_SEED);
+    status = as_checkpoint(status, path);
     if (!status.code)
         status = take_values(m, imported);
-    take_run(m);
+    m->origin->info.seed = FOLDER_SEED;
     rt_imported_close(imported);
     return status;
 }
 
 /* ---- a new one ---- */
 
-/* What messages call a configuration that nobody has written. */
+/* What messages call labels that nobody has written. */
 static const char name_of_new[] = "a new model";
 
 rt_transformer_options rt_model_defaults(rt_model_kind kind)
 {
-    rt_config config = {.model.kind = kind}, implied;
-    rt_config_implied(&implied, &config);
-    implied.model.kind = kind;
-    return implied.model;
+    return rt_model_options_of_kind(kind);
 }
 
-/* Keeps the first rule that the options break. */
-static void keep_first(void *context, const char *const *options, const char *message)
+/* A zero that a key does not take is its default; what else it does not take is refused. */
+static rt_status check_keys(const rt_key_table *table, void *options, const void *defaults,
+                            void *scratch)
 {
-    rt_status *status = context;
-    (void)options;
-    if (!status->code)
-        *status = rt_error(RT_ARGUMENT, "%s", message);
+    char value[RT_VALUE_SIZE], name[RT_KEY_NAME_SIZE];
+    rt_status status = rt_ok();
+    for (int i = 0; i < table->count && !status.code; i++) {
+        const rt_key *key = &table->keys[i];
+        rt_writer problem = {0};
+        rt_key_value_write(key, options, value);
+        const bool taken = rt_key_value_read(key, value, scratch, &problem);
+        if (!taken && !strcmp(value, "0"))
+            memcpy((char *)options + key->offset, (const char *)defaults + key->offset, key->size);
+        else if (!taken)
+            status = rt_error(RT_CONFIG, "%s %s", rt_key_full_name(key, name),
+                              problem.bytes ? problem.bytes : "");
+        rt_writer_free(&problem);
+    }
+    return status;
+}
+
+static rt_status check_options(rt_transformer_options *options)
+{
+    const rt_transformer_options defaults = rt_model_options_of_kind(options->kind);
+    rt_transformer_options scratch = defaults;
+    return check_keys(&rt_model_keys, options, &defaults, &scratch);
+}
+
+static rt_status check_data(rt_data_options *options)
+{
+    rt_data_options scratch = *options;
+    return check_keys(&rt_data_keys, options, options, &scratch);
 }
 
 static rt_status check_parts(const rt_transformer_options *o, const rt_vocabulary *vocabulary,
                              const rt_labels *labels)
 {
-    rt_status status = rt_ok();
     if (vocabulary && vocabulary->count < 1)
         return rt_error(RT_ARGUMENT, "the vocabulary has no ids: it was not made by rotor");
     if (vocabulary && o->vocab < vocabulary->count)
@@ -241,8 +267,7 @@ static rt_status check_parts(const rt_transformer_options *o, const rt_vocabular
             o->labels);
     if (o->head != RT_HEAD_LM && !vocabulary)
         return rt_error(RT_ARGUMENT, "a sequence or token head needs a vocabulary");
-    rt_transformer_rules(o, keep_first, &status);
-    return status;
+    return check_rules(o);
 }
 
 /* Copies: what was given may go before the model. */
@@ -263,26 +288,20 @@ static rt_status copy_meaning(rt_checkpoint_info *info, const rt_vocabulary *voc
     return status;
 }
 
-static rt_status make_drawn(rt_model *m, uint64_t seed)
-{
-    const struct rt_model_origin *o = m->origin;
-    const rt_transformer_options options = rt_model_options(&o->config.model, o->data);
-    return rt_transformer_new(&m->transformer, &options, seed, NULL);
-}
-
-static rt_status make_new(rt_model *m, const rt_transformer_options *options,
+static rt_status make_new(rt_model *m, rt_transformer_options *options,
                           const rt_vocabulary *vocabulary, const rt_labels *labels, int length)
 {
-    rt_checkpoint_info *info = &m->origin->info;
     rt_status status = check_parts(options, vocabulary, labels);
     if (!status.code)
-        status = copy_meaning(info, vocabulary, labels);
+        status = check_options(options);
+    if (!status.code)
+        status = copy_meaning(&m->origin->info, vocabulary, labels);
     if (status.code)
         return status;
-    info->config = rt_model_data_ini(options, vocabulary, length, RT_BEGIN_AUTO);
-    if (!info->config)
-        return rt_out_of_memory("a configuration");
-    return configure(m, name_of_new, options->vocab, options->token_types);
+    rt_transformer_resolve_lengths(options, length, length);
+    m->origin->data_options = rt_data_options_of(options, vocabulary, length, RT_BEGIN_AUTO);
+    status = check_data(&m->origin->data_options);
+    return status.code ? status : configure(m, options, options->vocab, options->token_types);
 }
 
 rt_status rt_model_new(rt_model **model_new, const rt_transformer_options *options,
@@ -300,8 +319,7 @@ rt_status rt_model_new(rt_model **model_new, const rt_transformer_options *optio
         own.labels = labels->count;
     status = make_new(m, &own, vocabulary, labels, length);
     if (!status.code)
-        status = make_drawn(m, seed);
-    take_run(m);
+        status = rt_transformer_new(&m->transformer, &own, seed, NULL);
     m->origin->info.seed = seed;
     m->has_head = true;
     return finish(status, m, model_new);

@@ -1,5 +1,29 @@
 #include "io/model_options.h"
 
+#include "data/keys.h"
+#include "models/keys.h"
+#include "text/key_value.h"
+
+#include <assert.h>
+#include <string.h>
+
+rt_transformer_options rt_model_options_of_kind(rt_model_kind kind)
+{
+    rt_transformer_options options = {.kind = kind};
+    rt_writer problem = {0};
+    bool taken = true;
+    rt_keys_set_defaults(&rt_model_keys, &options);
+    options.kind = kind;
+    for (int i = 0; i < rt_model_keys.count && kind == RT_KIND_DECODER; i++) {
+        const char *value = rt_model_decoder_default(&rt_model_keys.keys[i]);
+        taken &= !value || rt_key_value_read(&rt_model_keys.keys[i], value, &options, &problem);
+    }
+    assert(taken);
+    (void)taken;
+    rt_writer_free(&problem);
+    return options;
+}
+
 rt_transformer_options rt_model_options(const rt_transformer_options *model, const rt_data *data)
 {
     rt_transformer_options options = *model;
@@ -10,5 +34,38 @@ rt_transformer_options rt_model_options(const rt_transformer_options *model, con
                    : target == RT_TARGET_TOKENS ? RT_HEAD_TOKEN
                                                 : RT_HEAD_LM;
     options.labels = rt_data_classes(data);
+    return options;
+}
+
+static int task_of(const rt_transformer_options *model, bool text)
+{
+    const char *name = model->head == RT_HEAD_SEQUENCE ? "classify"
+                       : model->head == RT_HEAD_TOKEN  ? "tag"
+                       : text                          ? "text"
+                                                       : "tokens";
+    int task = 0;
+    while (strcmp(rt_data_task_name(task), name) != 0)
+        task++;
+    return task;
+}
+
+rt_data_options rt_data_options_of(const rt_transformer_options *model,
+                                   const rt_vocabulary *vocabulary, int length, rt_begin begin)
+{
+    rt_data_options options = {.length = 0};
+    rt_keys_set_defaults(&rt_data_keys, &options);
+    options.task = task_of(model, vocabulary != NULL);
+    if (length)
+        options.length = length;
+    if (vocabulary) {
+        options.level = vocabulary->level;
+        options.lowercase = vocabulary->lowercase;
+    } else {
+        options.vocab = model->vocab;
+    }
+    if (model->head == RT_HEAD_LM)
+        options.begin = begin;
+    if (model->causal)
+        options.objective = RT_OBJECTIVE_LM;
     return options;
 }

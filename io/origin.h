@@ -7,10 +7,9 @@
 
 #include "data/data.h"
 #include "io/checkpoint/checkpoint.h"
-#include "train/config/config.h"
 
 struct rt_model_origin {
-    rt_config config;
+    rt_data_options data_options;
     rt_checkpoint_info info; /* which has the vocabulary and the labels; of a folder, too */
     rt_data *data;           /* without anything to be drawn: what encodes texts */
     char *warnings;

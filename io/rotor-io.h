@@ -114,8 +114,10 @@ void rt_row_free(rt_row *row);
  *                     (models/session.h), which keeps what it has computed */
 rt_tensor *rt_model_logits(rt_model *model, rt_graph *g, const rt_row *rows, int count);
 
-/* The softmax of one row of logits, as many numbers as it has columns. */
-void rt_logits_probabilities(const rt_tensor *logits, size_t row, double *probabilities);
+/* The softmax of one row of logits, as many numbers as it has columns. RT_ARGUMENT as
+ * rt_probabilities (models/sampler.h). */
+rt_status rt_logits_probabilities(const rt_tensor *logits, size_t row,
+                                  double *probabilities) RT_MUST_CHECK;
 
 /* The probability of each class for one text, or for a pair: (model->labels->count). Errors as
  * rt_model_encode; RT_ARGUMENT also for a model of another head than sequence. */

@@ -4,6 +4,7 @@
 
 #include "core/memory.h"
 #include "io/huggingface/huggingface.h"
+#include "ops/engine.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -42,9 +43,10 @@ rt_status rt_model_save(const rt_model *m, const char *path)
     real *zeros = rt_alloc(m->transformer->parameters.block_size, sizeof *zeros);
     if (!zeros)
         return rt_out_of_memory("a checkpoint");
+    const rt_optimizer_settings settings = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
     const rt_checkpoint_model model =
-        rt_checkpoint_model_of(m->transformer,
-                               rt_update_rule_of(&m->origin->config.optimizer.settings),
+        rt_checkpoint_model_of(m->transformer, &m->origin->data_options,
+                               rt_update_rule_of(&settings),
                                (real *const[RT_MOST_STATES]){zeros, zeros});
     rt_status status = rt_checkpoint_save(path, &model, &info);
     rt_free(zeros);

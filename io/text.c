@@ -5,10 +5,10 @@
 #include "core/memory.h"
 #include "data/labelled_batch.h"
 #include "data/masked_text.h"
+#include "models/sampler.h"
 #include "ops/engine.h"
 
 #include <limits.h>
-#include <math.h>
 #include <string.h>
 
 /* ---- rows ---- */
@@ -139,18 +139,12 @@ rt_tensor *rt_model_logits(rt_model *m, rt_graph *g, const rt_row *rows, int cou
     return rt_transformer_logits(m->transformer, g, rt_transformer_encode(m->transformer, g, &in));
 }
 
-void rt_logits_probabilities(const rt_tensor *logits, size_t row, double *probabilities)
+rt_status rt_logits_probabilities(const rt_tensor *logits, size_t row, double *probabilities)
 {
+    const int columns = rt_columns(logits);
     if (!logits->data)
-        return;
-    const size_t columns = (size_t)rt_columns(logits);
-    const real *x = logits->data + row * columns;
-    const double largest = (double)x[rt_largest(logits, row)];
-    double sum = 0;
-    for (size_t c = 0; c < columns; c++)
-        sum += probabilities[c] = exp((double)x[c] - largest);
-    for (size_t c = 0; c < columns; c++)
-        probabilities[c] /= sum;
+        return rt_error(RT_ARGUMENT, "the tensor of logits has no values");
+    return rt_probabilities(logits->data + row * (size_t)columns, columns, probabilities);
 }
 
 rt_status rt_model_classify(rt_model *m, const char *text, const char *second,
@@ -168,7 +162,7 @@ rt_status rt_model_classify(rt_model *m, const char *text, const char *second,
         const rt_tensor *logits = rt_model_logits(m, g, &row, 1);
         status = rt_engine_graph_status(g);
         if (!status.code)
-            rt_logits_probabilities(logits, 0, probabilities);
+            status = rt_logits_probabilities(logits, 0, probabilities);
     }
     rt_graph_free(g);
     rt_row_free(&row);

@@ -5,6 +5,7 @@
  * what is done to them so that a model can read longer texts than it was trained on. */
 
 #include "core/choice.h"
+#include "core/lists.h"
 #include "core/status.h"
 
 /* theta_i, i = 0 ... R/2 - 1: base^(-2i/R); evenly spaced from the first to the last of those;
@@ -39,13 +40,6 @@ typedef enum rt_frequency_family { RT_FREQUENCIES(RT_CHOICE_VALUE) } rt_frequenc
     X(RT_SCALING_LONGROPE, "longrope")                                                             \
     X(RT_SCALING_LLAMA3, "llama3")
 typedef enum rt_scaling { RT_SCALINGS(RT_CHOICE_VALUE) } rt_scaling;
-
-/* One for each pair. */
-enum { RT_MOST_FACTORS = 256 };
-typedef struct rt_factors {
-    int count;
-    double at[RT_MOST_FACTORS];
-} rt_factors;
 
 /* What is not given of a scaling, as the keys of position.* have it. */
 #define RT_FREQUENCY_DEFAULTS                                                                      \

@@ -18,3 +18,10 @@ void rt_transformer_resolve(rt_transformer_options *o)
     o->init_std = o->init_std == 0 ? RT_INIT_STD : o->init_std;
     position->init_std = position->init_std == 0 ? o->init_std : position->init_std;
 }
+
+void rt_transformer_resolve_lengths(rt_transformer_options *o, int length, int longest)
+{
+    rt_position_options *position = &o->position;
+    position->max_len = or_else(position->max_len, longest);
+    position->frequencies.original_len = or_else(position->frequencies.original_len, length);
+}

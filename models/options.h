@@ -124,4 +124,8 @@ typedef struct rt_transformer_options {
  * resolves the options it is made of; whoever asks something about options resolves them first. */
 void rt_transformer_resolve(rt_transformer_options *o);
 
+/* The same for what follows from the lengths that a model is used with: original_len from that of
+ * its sequences in training, max_len from the longest. */
+void rt_transformer_resolve_lengths(rt_transformer_options *o, int length, int longest);
+
 #endif

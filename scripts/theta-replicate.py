@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Three results of docs/theta.md once more, in plain PyTorch and from nothing of rotor's: the drift
+"""Three results of README.md once more, in plain PyTorch and from nothing of rotor's: the drift
 of theta on `reverse`, what resetting it does, and a theta that is found because the data ask for
 it. Not part of the tests; needs torch.
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# What the pages name as code is there: files, programs, the commands of bench, and options. And each
-# table of measurements has the command that makes it, or says that there is none.
+# What the pages name as code is there: files, programs, the commands of bench, and options. Links lead
+# to files and headings. And each table of measurements has the command that makes it, or says that
+# there is none.
 #
 #     tests/check_pages.sh BUILD_FOLDER
 set -eu
@@ -45,6 +46,25 @@ check_paths() { # check_paths PAGE
     done <"$work/paths"
 }
 
+# The headings of a page as links name them.
+headings() { # headings PAGE
+    sed -n 's/^#* //p' "$1" | tr 'A-Z ' 'a-z-' | LC_ALL=C tr -d '!-,./:-@[-^`{-~'
+}
+
+check_links() { # check_links PAGE
+    awk '/^```/ { fenced = !fenced } !fenced' "$1" | grep -oE '\]\([^ ()]+\)' |
+        sed 's/^](//; s/)$//' | grep -v '^https:' | sort -u >"$work/links"
+    while read -r link; do
+        file=${link%%#*}
+        place=${file:+$(dirname "$1")/$file}
+        place=${place:-$1}
+        case $link in
+        *#*) headings "$place" 2>/dev/null | grep -qxF -e "${link#*#}" ;;
+        *) [ -e "$place" ] ;;
+        esac || fail "$1" "its link $link leads nowhere"
+    done <"$work/links"
+}
+
 # What a command can be given: its help, or of a script its text.
 about() { # about COMMAND
     case $1 in
@@ -60,7 +80,7 @@ check_commands() { # check_commands PAGE
         {
             command = ""
             for (i = 1; i <= NF; i++) {
-                if ($i ~ /^(train|build\/(train|train-f64|bench)|(bench|scripts)\/[a-z-]+)$/) {
+                if ($i ~ /^(train|build\/(train|train-f64|bench)|(bench|scripts)\/[a-z-]+|experiments\/[a-z]+\/study)$/) {
                     command = $i
                     if (command == "build/bench") print command, $(i + 1)
                 } else if (command != "" && $i ~ /^--[a-z]/) {
@@ -71,7 +91,7 @@ check_commands() { # check_commands PAGE
         }' | sort -u >"$work/words"
     while read -r command word; do
         case $command in
-        bench/* | scripts/*) [ -f "$command" ] || continue ;;
+        bench/* | scripts/* | */study) [ -f "$command" ] || continue ;;
         esac
         case $word in
         '') ;;
@@ -100,13 +120,14 @@ check_tables() { # check_tables PAGE
 }
 
 # A page that adds something names files that are not there yet; tests/docs/follow does what it says.
-for page in README.md docs/*.md; do
+for page in README.md docs/*.md experiments/*/README.md; do
     code_of "$page" >"$work/code"
     case $page in
     docs/adding-*) ;;
     *) check_paths "$page" ;;
     esac
     check_commands "$page"
+    check_links "$page"
 done
 for page in performance reliability many-machines; do
     check_tables docs/$page.md

@@ -1,10 +1,11 @@
 #!/bin/sh
-# The tables of the study of theta: what scripts/study makes of small tables whose answers are
+# The tables of the studies in experiments/: what their scripts make of small tables whose answers are
 # known. Each is an awk program; expected is the Markdown that it writes.
 #
 #     tests/check_study.sh
 set -eu
-lib=$(cd "$(dirname "$0")/../scripts/study" && pwd)
+experiments=$(cd "$(dirname "$0")/../experiments" && pwd)
+common=$experiments/common
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -22,14 +23,14 @@ expect() { # expect NAME COMMAND ...: its output is the standard input
 }
 
 study() { # study SCRIPT FILE ... [-v NAME=VALUE]
-    script=$1
+    script=$(echo "$experiments"/*/tables/"$1".awk)
+    [ -f "$script" ] || script=$common/$1.awk
     shift
-    awk -F, -f "$lib/statistics.awk" -f "$lib/$script.awk" "$@"
+    awk -F, -f "$common/statistics.awk" -f "$script" "$@"
 }
 
 table() { # table COLUMNS [COLUMN=VALUE]
-    awk -v columns="$1" -v where="${2:-}" -f "$lib/statistics.awk" \
-        -f "$lib/table.awk" runs.csv
+    awk -v columns="$1" -v where="${2:-}" -f "$common/statistics.awk" -f "$common/table.awk" runs.csv
 }
 
 # Three runs of a, one of which has no steps, and one of b: 1, 2 and 6 have mean 3 and deviation
@@ -206,7 +207,10 @@ layer,head,i,theta,theta_initial,geometric
 0,all,0,2,1,1
 0,all,1,0.05,0.1,0.1
 END
-other() { awk -v kind="$1" -v seed=1 -f "$lib/statistics.awk" -f "$lib/other-theta.awk" final.csv; }
+other() { # other KIND
+    awk -v kind="$1" -v seed=1 -f "$common/statistics.awk" -f "$experiments/theta/other-theta.awk" \
+        final.csv
+}
 expect 'other theta, flipped' other flipped <<'END'
 layer,head,i,theta
 0,all,0,0.5
@@ -246,19 +250,112 @@ expect t5-bias study t5-bias t5-bias.csv <<'END'
 END
 
 # The pages are what their tables come to: emptied and made again, they are as they were.
-for part in theta text; do
-    tree=$work/$part
-    mkdir -p "$tree/docs"
-    cp -r "$lib/../../scripts" "$tree/scripts"
+mkdir sources
+cp -r "$experiments" sources/
+for study in theta text; do
+    page=experiments/$study/README.md
     awk '/^<!-- end / { print "No table is made for this place."; skip = 0 }
         !skip { print }
-        /^<!-- begin / { skip = 1 }' "$lib/../../docs/$part.md" >"$tree/docs/$part.md"
-    [ ! -d "$lib/../../docs/$part" ] || cp -r "$lib/../../docs/$part" "$tree/docs/"
-    "$tree/scripts/$part-study" tables 2>error || { cat error >&2; failed=1; }
-    diff "$lib/../../docs/$part.md" "$tree/docs/$part.md" >difference && continue
-    echo "docs/$part.md (<) is not what scripts/$part-study makes of its CSV files (>):" >&2
+        /^<!-- begin / { skip = 1 }' "$experiments/$study/README.md" >sources/$page
+    sources/experiments/$study/study tables 2>error || { cat error >&2; failed=1; }
+    diff "$experiments/$study/README.md" sources/$page >difference && continue
+    echo "$page (<) is not what experiments/$study/study makes of its CSV files (>):" >&2
     cat difference >&2
     failed=1
 done
+
+# What a study sweeps is a file, and each file of a study is named by its script.
+for study in theta text; do
+    script=$experiments/$study/study
+    sed -n 's/^ *sweep \([^ ]*\).*/\1/p' "$script" | sed "s,^\$here,experiments/$study," >swept
+    while read -r file; do
+        [ -f "$experiments/../$file" ] || { echo "$script: there is no $file" >&2; failed=1; }
+    done <swept
+    for file in "$experiments/$study"/*.ini; do
+        grep -q "/${file##*/}" "$script" || { echo "$script does not use $file" >&2; failed=1; }
+    done
+done
+
+# A study, of whose parts one is made, with a program that trains nothing, in sources whose revision
+# is abc1234 and which are unchanged while there is no file `changed`.
+cd sources
+mkdir -p experiments/toy/results scripts build bin
+cat >experiments/toy/study <<'END'
+#!/bin/sh
+set -eu
+self=$(realpath "$0")
+cd "$(dirname "$self")/../.."
+here=experiments/toy
+runs=runs/toy
+all="one
+other"
+. experiments/common/parts.sh
+part_one() { sweep $here/one.ini; keep_runs one; }
+page_one() { runs_table one 'run=run;loss:%.1f=loss' | fill one; }
+page_end() { :; }
+study "$@"
+END
+cat >build/train <<'END'
+#!/bin/sh
+[ "$1 $2" = "experiments/toy/one.ini run.dir=runs/toy" ] || exit 2
+mkdir -p runs/toy/one/a
+echo >runs/toy/one/a/result.csv
+printf 'run,exit_code,loss\na,0,0.5\n' >runs/toy/one/runs.csv
+END
+cat >bin/git <<'END'
+#!/bin/sh
+case $1 in
+rev-parse) echo abc1234 ;;
+diff) [ ! -f changed ] ;;
+esac
+END
+echo '#!/bin/sh' >scripts/build
+chmod +x experiments/toy/study build/train bin/git scripts/build
+for name in one times revisions; do
+    printf '<!-- begin %s -->\n<!-- end %s -->\n' $name $name
+done >experiments/toy/README.md
+printf 'file,revision\nother.csv,fedcba9\n' >experiments/toy/results/revisions.csv
+toy() { # toy FILE: what is in the file after the part
+    PATH=$PWD/bin:$PATH experiments/toy/study one 2>error || cat error
+    sed 's/| [0-9]* |$/| minutes |/' "experiments/toy/$1"
+}
+expect 'toy study' toy README.md <<'END'
+<!-- begin one -->
+
+| run | loss |
+|---|---|
+| a | 0.5 |
+
+<!-- end one -->
+<!-- begin times -->
+
+| part | minutes |
+|---|---|
+| `experiments/toy/study one` | minutes |
+
+<!-- end times -->
+<!-- begin revisions -->
+
+| file | revision |
+|---|---|
+| one.csv | abc1234 |
+| other.csv | fedcba9 |
+
+<!-- end revisions -->
+END
+
+sed -i 's/abc1234/0000000/' experiments/toy/results/revisions.csv
+expect 'runs that have ended keep their revision' toy results/revisions.csv <<'END'
+file,revision
+one.csv,0000000
+other.csv,fedcba9
+END
+touch changed
+rm -r runs
+expect 'changed sources have a plus' toy results/revisions.csv <<'END'
+file,revision
+one.csv,abc1234+
+other.csv,fedcba9
+END
 
 exit $failed

@@ -68,8 +68,8 @@ find_words() { # find_words BETWEEN
 
 failed=0
 "$build/train" --help >"$work/--help"
-lines_of README.md train/rotor.1 experiments/*.ini >"$work/lines"
-for page in docs/*.md; do
+lines_of README.md train/rotor.1 experiments/*.ini experiments/*/*.ini >"$work/lines"
+for page in docs/*.md experiments/*/README.md; do
     [ $page = docs/changes.md ] || lines_of $page >>"$work/lines"
 done
 (cd "$work" && awk '{ print FILENAME ":" FNR ":" $0 }' ./--help) >>"$work/lines"

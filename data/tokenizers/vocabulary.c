@@ -7,6 +7,7 @@
 #include "data/tokenizers/wordpiece.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum { BYTES = 256 };
@@ -172,6 +173,14 @@ bool rt_vocabulary_is_end(const rt_vocabulary *vocabulary, int32_t id)
         if (ends->ids[i] == id)
             return true;
     return false;
+}
+
+void rt_vocabulary_mask_logits(const rt_vocabulary *vocabulary, bool ends, real *logits)
+{
+    for (int32_t id = 0; id < vocabulary->count; id++)
+        if (!rt_vocabulary_is_unit(vocabulary, id) &&
+            !(ends && rt_vocabulary_is_end(vocabulary, id)))
+            logits[id] = (real)-INFINITY;
 }
 
 int rt_vocabulary_units(const rt_vocabulary *vocabulary)

@@ -29,6 +29,7 @@
  *
  * Errors are RT_DATA and begin with `name`, that of the file in question. */
 
+#include "core/real.h"
 #include "core/status.h"
 #include "data/tokenizers/level.h"
 
@@ -132,6 +133,10 @@ bool rt_vocabulary_is_unit(const rt_vocabulary *vocabulary, int32_t id);
 
 /* Whether a token ends a text; it may be a unit as well. */
 bool rt_vocabulary_is_end(const rt_vocabulary *vocabulary, int32_t id);
+
+/* Makes -infinity of the logits, one for each id, of what cannot come next in a text: special
+ * tokens, except where `ends` those that end one. */
+void rt_vocabulary_mask_logits(const rt_vocabulary *vocabulary, bool ends, real *logits);
 
 /* ---- from text to ids ---- */
 

@@ -17,15 +17,15 @@
  *   /config                    the configuration, an INI text
  *   /past_schedules            of a run that was extended with another schedule: a table in CSV
  *                              (train/config/past_schedules.h)
- *   /model/a/b/c               the parameter a.b.c; /model has the attributes pairing, base,
- *                              head_dim, theta_form, theta_scope
+ *   /model/a/b/c               the parameter a.b.c; the attributes of /model are the keys of the model
+ *                              (io/checkpoint/options.h): position.base, theta.scope, ...
  *   /theta_start               of a learned theta: where it started, laid out as
  *                              rt_transformer_theta_shape has it, radians per position
  *   /optimizer/first_moment/a/b/c, /optimizer/second_moment/a/b/c, as the update rule names its
  *       states (optim/rules.h), of the parameters that have them
  *                              attribute schedule_steps
- *   /random                    attributes generator, seed, step
- *   /data                      attribute position
+ *   /random                    attribute generator
+ *   /data                      attribute position, and the keys of the data that are no paths
  *
  * This is version 3, the only one that is read.
  *
@@ -39,6 +39,7 @@
  */
 
 #include "core/path.h"
+#include "data/data.h"
 #include "data/labels.h"
 #include "data/tokenizers/vocabulary.h"
 #include "models/transformer.h"
@@ -79,20 +80,17 @@ void rt_checkpoint_info_free(rt_checkpoint_info *info);
  * another layout compute something else. Blocks are laid out as parameters->values. */
 typedef struct rt_checkpoint_model {
     const rt_parameters *parameters;
+    const rt_transformer_options *options;
+    const rt_data_options *data;  /* what it was trained on; only a save asks for it */
     const rt_update_rule *rule;   /* of the optimizer; NULL: its states are not wanted */
     real *states[RT_MOST_STATES]; /* of its rule */
-    rt_position_kind positions;
-    rt_pairing pairing; /* of rope */
-    double base;        /* of the frequencies of rope and sinusoidal */
-    int head_dim;
-    rt_theta_form theta_form; /* of a learned theta, as the scope */
-    rt_theta_scope theta_scope;
     double *theta_start; /* NULL: theta is fixed */
     rt_shape theta_shape;
 } rt_checkpoint_model;
 
-/* That of a RoFormer, which has to be there as long; rule and states may both be NULL. */
-rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt_update_rule *rule,
+/* That of a model, which has to be there as long; rule and states may both be NULL, and data. */
+rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt_data_options *data,
+                                           const rt_update_rule *rule,
                                            real *const states[RT_MOST_STATES]);
 
 /* Writes a checkpoint durably (text/durable_file.h): RT_IO if the file cannot be written.
@@ -162,6 +160,11 @@ rt_status rt_checkpoint_labels(rt_image *image, rt_labels **labels_new) RT_MUST_
 
 /* The rows of its tables of words and of token types, 0 of one that it lacks. */
 rt_status rt_checkpoint_tables(rt_image *image, int *words, int *types) RT_MUST_CHECK;
+
+/* The options of its model, without what its data decides (io/model_options.h), and those of the
+ * data without the paths of files. Of an image that stays open. */
+rt_status rt_checkpoint_options(rt_image *image, rt_transformer_options *model,
+                                rt_data_options *data) RT_MUST_CHECK;
 
 /* The step of the best evaluation that a checkpoint knows of, its own included; 0: there is none.
  */

@@ -1,70 +1,17 @@
 #include "io/checkpoint/private.h"
 
 #include "core/memory.h"
+#include "core/rules.h"
+#include "data/keys.h"
+#include "io/checkpoint/fields.h"
+#include "io/checkpoint/options.h"
+#include "models/keys.h"
+#include "text/key_value.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* ---- rotor's own values, which a forger can write as well as the rest ---- */
-
-static void expect_range(rt_image *image, const char *name, int64_t value, int64_t most)
-{
-    if (value < 0 || value > most)
-        rt_image_fail(image, RT_CHECKPOINT, "%s is %" PRId64 ", 0 to %" PRId64 " expected", name,
-                      value, most);
-}
-
-static void expect_loss(rt_image *image, const char *name, double loss)
-{
-    if (isnan(loss) || loss == -INFINITY)
-        rt_image_fail(image, RT_CHECKPOINT, "%s is %g", name, loss);
-}
-
-/* It is printed. */
-static void expect_printable(rt_image *image, const char *name, const char *word)
-{
-    for (; *word; word++)
-        if (!isprint((unsigned char)*word))
-            rt_image_fail(image, RT_CHECKPOINT, "%s holds a character that cannot be printed",
-                          name);
-}
-
-/* What is written twice must be the same twice, or other random numbers would follow. */
-static void expect_same_random(rt_image *image, const rt_checkpoint_info *info)
-{
-    char generator[RT_WORD_SIZE];
-    rt_image_word(image, "/random", "generator", generator);
-    const uint64_t seed = rt_image_unsigned(image, "/random", "seed");
-    const int64_t step = rt_image_integer(image, "/random", "step");
-    if (strcmp(generator, RT_CHECKPOINT_GENERATOR))
-        rt_image_fail(image, RT_CHECKPOINT, "generator is '%s', '%s' expected", generator,
-                      RT_CHECKPOINT_GENERATOR);
-    if (seed != info->seed)
-        rt_image_fail(image, RT_CHECKPOINT, "seed is %" PRIu64 " and, of /random, %" PRIu64,
-                      info->seed, seed);
-    if (step != info->step)
-        rt_image_fail(image, RT_CHECKPOINT, "step is %" PRId64 " and, of /random, %" PRId64,
-                      info->step, step);
-}
-
-static void check_info(rt_image *image, const rt_checkpoint_info *info)
-{
-    expect_range(image, "step", info->step, RT_CHECKPOINT_STEPS);
-    expect_range(image, "best_eval_step", info->best_eval_step, info->step);
-    expect_range(image, "schedule_steps", info->schedule_steps, RT_CHECKPOINT_STEPS);
-    if (!rt_image_failed(image))
-        expect_range(image, "position", info->position, info->step * RT_CHECKPOINT_BATCH);
-    expect_range(image, "patience_count", info->patience_count, info->step);
-    expect_loss(image, "eval_loss", info->eval_loss);
-    expect_loss(image, "best_eval_loss", info->best_eval_loss);
-    expect_loss(image, "patience_loss", info->patience_loss);
-    expect_printable(image, "precision", info->precision);
-    expect_printable(image, "blas", info->blas);
-    expect_same_random(image, info);
-}
 
 void rt_checkpoint_expect_version(rt_image *image)
 {
@@ -82,36 +29,39 @@ void rt_checkpoint_expect_version(rt_image *image)
                       : "");
 }
 
-/* Runs of before there was a patience have counted nothing. */
-static void get_patience(rt_image *image, rt_checkpoint_info *info)
+static void expect_generator(rt_image *image)
 {
-    const bool counted = rt_image_has_attribute(image, "/", "patience_loss");
-    const bool evaluated = rt_image_has_attribute(image, "/", "eval_loss");
-    info->eval_loss = evaluated ? rt_image_number(image, "/", "eval_loss") : INFINITY;
-    info->patience_loss =
-        counted ? rt_image_number(image, "/", "patience_loss") : info->best_eval_loss;
-    info->patience_count = counted ? rt_image_integer(image, "/", "patience_count") : 0;
+    char generator[RT_WORD_SIZE];
+    rt_image_word(image, "/random", "generator", generator);
+    if (strcmp(generator, RT_CHECKPOINT_GENERATOR))
+        rt_image_fail(image, RT_CHECKPOINT, "generator is '%s', '%s' expected", generator,
+                      RT_CHECKPOINT_GENERATOR);
 }
 
 void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
 {
     rt_checkpoint_expect_version(image);
-    info->step = rt_image_integer(image, "/", "step");
-    rt_image_word(image, "/", "precision", info->precision);
-    rt_image_word(image, "/", "blas", info->blas);
-    info->seed = rt_image_unsigned(image, "/", "seed");
-    info->best_eval_loss = rt_image_number(image, "/", "best_eval_loss");
-    info->best_eval_step = rt_image_integer(image, "/", "best_eval_step");
-    get_patience(image, info);
-    rt_shape shape;
-    info->config = rt_image_text(image, "/config");
-    if (rt_image_shape(image, RT_PAST_SCHEDULES, &shape))
-        info->past_schedules = rt_image_text(image, RT_PAST_SCHEDULES);
-    info->schedule_steps = rt_image_integer(image, "/optimizer", "schedule_steps");
-    info->position = rt_image_integer(image, "/data", "position");
+    rt_checkpoint_get_fields(image, info);
+    expect_generator(image);
     info->vocabulary = rt_checkpoint_get_vocabulary(image);
     info->labels = rt_checkpoint_get_labels(image);
-    check_info(image, info);
+}
+
+rt_transformer_options rt_checkpoint_get_options(rt_image *image)
+{
+    rt_transformer_options options = {.vocab = 0};
+    rt_image_get_options(image, "/model", &rt_model_keys, &options);
+    return options;
+}
+
+rt_status rt_checkpoint_options(rt_image *image, rt_transformer_options *model,
+                                rt_data_options *data)
+{
+    rt_checkpoint_expect_version(image);
+    *model = rt_checkpoint_get_options(image);
+    *data = (rt_data_options){.length = 0};
+    rt_image_get_options(image, "/data", &rt_data_keys, data);
+    return rt_image_status(image);
 }
 
 rt_status rt_checkpoint_vocabulary(rt_image *image, rt_vocabulary **vocabulary_new)
@@ -143,25 +93,33 @@ rt_status rt_checkpoint_tables(rt_image *image, int *words, int *types)
     return rt_image_status(image);
 }
 
-static void expect_word(rt_image *image, const char *name, const char *wanted)
+/* ---- options ---- */
+
+/* That a key of the model is in the file what it is in the model. */
+static void expect_key(rt_image *image, const char *name, const rt_transformer_options *there,
+                       const rt_transformer_options *here)
 {
-    char word[RT_WORD_SIZE];
-    rt_image_word(image, "/model", name, word);
-    if (strcmp(word, wanted))
-        rt_image_fail(image, RT_CHECKPOINT,
-                      "%s is '%s' in the checkpoint, '%s' in the configuration", name, word,
-                      wanted);
+    char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
+    for (int i = 0; i < rt_model_keys.count; i++) {
+        const rt_key *key = &rt_model_keys.keys[i];
+        if (rt_key_is_one_of(key, RT_OPTIONS(name)) &&
+            strcmp(rt_key_value_write(key, there, one), rt_key_value_write(key, here, other)) != 0)
+            rt_image_fail(image, RT_CHECKPOINT, "%s is %s in the checkpoint, %s in the configuration",
+                          name, one, other);
+    }
 }
 
-void rt_checkpoint_expect_heads(rt_image *image, const rt_checkpoint_model *model)
+void rt_checkpoint_expect_heads(rt_image *image, const rt_transformer_options *there,
+                                const rt_transformer_options *here)
 {
-    if (model->positions == RT_POSITION_ROPE)
-        expect_word(image, "pairing", rt_pairing_words[model->pairing]);
-    int64_t head_dim = rt_image_integer(image, "/model", "head_dim");
-    if (head_dim != model->head_dim)
+    if (rt_image_failed(image))
+        return;
+    if (here->position.kind == RT_POSITION_ROPE)
+        expect_key(image, "position.pairing", there, here);
+    if (there->dim / there->heads != here->dim / here->heads)
         rt_image_fail(image, RT_CHECKPOINT,
-                      "head_dim is %" PRId64 " in the checkpoint, %d in the configuration",
-                      head_dim, model->head_dim);
+                      "heads have %d features in the checkpoint, %d in the configuration",
+                      there->dim / there->heads, here->dim / here->heads);
 }
 
 static bool learns_theta(const rt_parameters *p)
@@ -172,19 +130,19 @@ static bool learns_theta(const rt_parameters *p)
     return false;
 }
 
-static void expect_theta(rt_image *image, const rt_checkpoint_model *model)
+static void expect_theta(rt_image *image, const rt_transformer_options *there,
+                         const rt_checkpoint_model *model)
 {
-    const double base = rt_image_number(image, "/model", "base");
-    const bool has_base =
-        model->positions == RT_POSITION_ROPE || model->positions == RT_POSITION_SINUSOIDAL;
-    if (has_base && base != model->base)
-        rt_image_fail(image, RT_CHECKPOINT,
-                      "base is %.15g in the checkpoint, %.15g in the configuration", base,
-                      model->base);
+    const rt_transformer_options *here = model->options;
+    const rt_position_kind kind = here->position.kind;
+    if (rt_image_failed(image))
+        return;
+    if (kind == RT_POSITION_ROPE || kind == RT_POSITION_SINUSOIDAL)
+        expect_key(image, "position.base", there, here);
     if (!learns_theta(model->parameters))
         return;
-    expect_word(image, "theta_form", rt_theta_form_words[model->theta_form]);
-    expect_word(image, "theta_scope", rt_theta_scope_words[model->theta_scope]);
+    expect_key(image, "theta.form", there, here);
+    expect_key(image, "theta.scope", there, here);
 }
 
 void rt_checkpoint_expect_shape(rt_image *image, const rt_checkpoint_block *b,
@@ -264,7 +222,7 @@ static void get_values(rt_image *image, const rt_checkpoint_block *b, const rt_p
 }
 
 static void expect_values(rt_image *image, const rt_parameters *p, const rt_checkpoint_block *b,
-                          real *room)
+                          bool saved, real *room)
 {
     for (int i = 0; i < p->count && !rt_image_failed(image); i++) {
         if (!rt_checkpoint_block_has(b, p->list[i]))
@@ -277,6 +235,10 @@ static void expect_values(rt_image *image, const rt_parameters *p, const rt_chec
                           b->of, p->list[i]->name);
         if (b->state >= 0 && b->rule->states[b->state].is_square)
             expect_squares(image, b, p->list[i], room);
+        if (saved && memcmp(room, b->values + p->list[i]->offset,
+                            rt_size(&p->list[i]->tensor) * sizeof *room) != 0)
+            rt_image_fail(image, RT_CHECKPOINT, "%s%s is not what was saved", b->of,
+                          p->list[i]->name);
     }
 }
 
@@ -291,7 +253,8 @@ static size_t largest_of(const rt_parameters *p)
 
 /* The numbers of all blocks, one parameter at a time: a checkpoint may be most of the memory. */
 static void expect_all_values(rt_image *image, const rt_parameters *p,
-                              const rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS])
+                              const rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS],
+                              bool saved)
 {
     if (rt_image_failed(image))
         return;
@@ -300,7 +263,7 @@ static void expect_all_values(rt_image *image, const rt_parameters *p,
         rt_image_fail(image, RT_MEMORY, "out of memory for its largest parameter");
     for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++)
         if (blocks[i].values)
-            expect_values(image, p, &blocks[i], room);
+            expect_values(image, p, &blocks[i], saved, room);
     rt_free(room);
 }
 
@@ -317,23 +280,24 @@ static void expect_theta_start(rt_image *image, const rt_checkpoint_model *model
     }
     rt_image_doubles(image, RT_THETA_START, theta, model->theta_shape);
     for (size_t i = 0; i < size; i++)
-        if (!isfinite(theta[i]) || (theta[i] < 0 && model->theta_form == RT_THETA_LOG))
+        if (!isfinite(theta[i]) || (theta[i] < 0 && model->options->theta.form == RT_THETA_LOG))
             rt_image_fail(image, RT_CHECKPOINT, "theta_start is %g at %zu", theta[i], i);
     rt_free(theta);
 }
 
-void rt_checkpoint_expect(rt_image *image, const rt_checkpoint_model *model,
+void rt_checkpoint_expect(rt_image *image, const rt_checkpoint_model *model, bool saved,
                           rt_checkpoint_info *info)
 {
     rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
     rt_checkpoint_list_blocks(model, blocks);
     rt_checkpoint_get_info(image, info);
-    rt_checkpoint_expect_heads(image, model);
-    expect_theta(image, model);
+    const rt_transformer_options there = rt_checkpoint_get_options(image);
+    rt_checkpoint_expect_heads(image, &there, model->options);
+    expect_theta(image, &there, model);
     for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++)
         if (blocks[i].values)
             expect_block(image, model->parameters, &blocks[i]);
-    expect_all_values(image, model->parameters, blocks);
+    expect_all_values(image, model->parameters, blocks, saved);
     expect_theta_start(image, model);
 }
 
@@ -355,7 +319,7 @@ rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
                              rt_checkpoint_info *info)
 {
     rt_checkpoint_info read = {0};
-    rt_checkpoint_expect(image, model, &read);
+    rt_checkpoint_expect(image, model, false, &read);
     if (!rt_image_failed(image))
         take_values(image, model);
     rt_status status = rt_image_status(image);

@@ -9,13 +9,8 @@
 /* The version that is written and read. */
 enum { RT_CHECKPOINT_VERSION = 3, RT_CHECKPOINT_BLOCKS = 1 + RT_MOST_STATES };
 
-/* The most sequences of a step that the keys allow. */
-enum { RT_CHECKPOINT_BATCH = 1000000 };
-
 /* What a step's random numbers are made by (core/random.h). */
 #define RT_CHECKPOINT_GENERATOR "philox4x32-10"
-
-#define RT_PAST_SCHEDULES "/past_schedules"
 
 #define RT_THETA_START "/theta_start"
 
@@ -44,11 +39,6 @@ void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const 
 bool rt_is_finite(const rt_parameter *parameter, const real *values);
 const rt_parameter *rt_first_nonfinite(const rt_parameters *p, const real *block);
 
-/* The words of the choices that a checkpoint stores. */
-extern const char *const rt_pairing_words[];
-extern const char *const rt_theta_form_words[];
-extern const char *const rt_theta_scope_words[];
-
 void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabulary);
 
 void rt_checkpoint_put_labels(rt_image *image, const rt_labels *labels);
@@ -67,13 +57,17 @@ rt_labels *rt_checkpoint_get_labels(rt_image *image);
 void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info);
 
 /* All that a load asks of a checkpoint for this model: then it can be read into it. A save asks the
- * same of the file that it wrote. Of the numbers there is one parameter in memory at a time. Fills
+ * same of the file that it wrote, and that its numbers are those of the model. Of the numbers there is one parameter in memory at a time. Fills
  * info. */
-void rt_checkpoint_expect(rt_image *image, const rt_checkpoint_model *model,
+void rt_checkpoint_expect(rt_image *image, const rt_checkpoint_model *model, bool saved,
                           rt_checkpoint_info *info);
 
-/* What the numbers of query and key mean, whatever theta. */
-void rt_checkpoint_expect_heads(rt_image *image, const rt_checkpoint_model *model);
+/* The options of the model in the file. */
+rt_transformer_options rt_checkpoint_get_options(rt_image *image);
+
+/* That the numbers of query and key mean in the file what they mean in a model, whatever theta. */
+void rt_checkpoint_expect_heads(rt_image *image, const rt_transformer_options *there,
+                                const rt_transformer_options *here);
 
 /* That a block has a parameter, in its shape. */
 void rt_checkpoint_expect_shape(rt_image *image, const rt_checkpoint_block *b,

@@ -1,27 +1,24 @@
 #include "io/checkpoint/private.h"
 
+#include "data/keys.h"
+#include "io/checkpoint/fields.h"
+#include "io/checkpoint/options.h"
+#include "models/keys.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-const char *const rt_pairing_words[] = {RT_PAIRINGS(RT_CHOICE_WORD) NULL};
-const char *const rt_theta_form_words[] = {RT_THETA_FORMS(RT_CHOICE_WORD) NULL};
-const char *const rt_theta_scope_words[] = {RT_THETA_SCOPES(RT_CHOICE_WORD) NULL};
-
-rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt_update_rule *rule,
+rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt_data_options *data,
+                                           const rt_update_rule *rule,
                                            real *const states[RT_MOST_STATES])
 {
-    const rt_transformer_options *o = &model->options;
     rt_checkpoint_model m = {.parameters = &model->parameters,
+                             .options = &model->options,
+                             .data = data,
                              .rule = rule,
-                             .positions = o->position.kind,
-                             .pairing = o->position.pairing,
-                             .base = o->position.frequencies.base,
-                             .head_dim = o->dim / o->heads,
-                             .theta_form = o->theta.form,
-                             .theta_scope = o->theta.scope,
                              .theta_start = model->theta_start,
-                             .theta_shape = rt_transformer_theta_shape(o)};
+                             .theta_shape = rt_transformer_theta_shape(&model->options)};
     for (int i = 0; rule && i < rule->state_count; i++)
         m.states[i] = states[i];
     return m;
@@ -86,39 +83,16 @@ const rt_parameter *rt_first_nonfinite(const rt_parameters *p, const real *block
 
 static void put_info(rt_image *image, const rt_checkpoint_info *info)
 {
+    rt_checkpoint_info own = *info;
+    snprintf(own.precision, sizeof own.precision, "%s", RT_PRECISION);
     rt_image_put_word(image, "/", "format", "rotor");
     rt_image_put_integer(image, "/", "version", RT_CHECKPOINT_VERSION);
-    rt_image_put_integer(image, "/", "step", info->step);
-    rt_image_put_word(image, "/", "precision", RT_PRECISION);
-    rt_image_put_word(image, "/", "blas", info->blas);
-    rt_image_put_unsigned(image, "/", "seed", info->seed);
-    rt_image_put_number(image, "/", "best_eval_loss", info->best_eval_loss);
-    rt_image_put_integer(image, "/", "best_eval_step", info->best_eval_step);
-    rt_image_put_number(image, "/", "patience_loss", info->patience_loss);
-    rt_image_put_integer(image, "/", "patience_count", info->patience_count);
-    if (isfinite(info->eval_loss))
-        rt_image_put_number(image, "/", "eval_loss", info->eval_loss);
-    rt_image_put_text(image, "/config", info->config ? info->config : "");
-    if (info->past_schedules)
-        rt_image_put_text(image, RT_PAST_SCHEDULES, info->past_schedules);
-    rt_image_put_integer(image, "/optimizer", "schedule_steps", info->schedule_steps);
+    rt_checkpoint_put_fields(image, &own);
     rt_image_put_word(image, "/random", "generator", RT_CHECKPOINT_GENERATOR);
-    rt_image_put_unsigned(image, "/random", "seed", info->seed);
-    rt_image_put_integer(image, "/random", "step", info->step);
-    rt_image_put_integer(image, "/data", "position", info->position);
     if (info->vocabulary)
         rt_checkpoint_put_vocabulary(image, info->vocabulary);
     if (info->labels)
         rt_checkpoint_put_labels(image, info->labels);
-}
-
-static void put_layout(rt_image *image, const rt_checkpoint_model *model)
-{
-    rt_image_put_word(image, "/model", "pairing", rt_pairing_words[model->pairing]);
-    rt_image_put_number(image, "/model", "base", model->base);
-    rt_image_put_integer(image, "/model", "head_dim", model->head_dim);
-    rt_image_put_word(image, "/model", "theta_form", rt_theta_form_words[model->theta_form]);
-    rt_image_put_word(image, "/model", "theta_scope", rt_theta_scope_words[model->theta_scope]);
 }
 
 static void put_block(rt_image *image, const rt_parameters *p, const rt_checkpoint_block *b)
@@ -140,7 +114,8 @@ static rt_image *build(const rt_checkpoint_model *model, const rt_checkpoint_inf
     rt_image *image = rt_image_new();
     rt_checkpoint_list_blocks(model, blocks);
     put_info(image, info);
-    put_layout(image, model);
+    rt_image_put_options(image, "/model", &rt_model_keys, model->options);
+    rt_image_put_options(image, "/data", &rt_data_keys, model->data);
     if (model->theta_start)
         rt_image_put_doubles(image, RT_THETA_START, model->theta_start, model->theta_shape);
     for (const rt_checkpoint_block *b = blocks; b < blocks + RT_CHECKPOINT_BLOCKS; b++)
@@ -166,9 +141,11 @@ static rt_status check_finite(const rt_checkpoint_model *model)
 static rt_status read_back(const char *path, const rt_checkpoint_model *model)
 {
     rt_checkpoint_info info = {0};
+    rt_data_options data;
+    rt_transformer_options options;
     rt_image *image = rt_image_open(path, RT_PARSE_HERE);
-    rt_checkpoint_expect(image, model, &info);
-    rt_status status = rt_image_status(image);
+    rt_checkpoint_expect(image, model, true, &info);
+    rt_status status = rt_checkpoint_options(image, &options, &data);
     rt_image_close(image);
     rt_checkpoint_info_free(&info);
     return status;

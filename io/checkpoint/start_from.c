@@ -31,18 +31,17 @@ static void refuse_theta(rt_image *image, const rt_parameter *theta, int at, dou
 }
 
 /* Reads a theta in the form of the file and turns it into that of the model. */
-static void read_theta(rt_image *image, const rt_checkpoint_model *model, const rt_parameter *theta,
-                       real *values)
+static void read_theta(rt_image *image, rt_theta_form there, const rt_checkpoint_model *model,
+                       const rt_parameter *theta, real *values)
 {
-    char path[RT_DATASET_SIZE], form[RT_WORD_SIZE];
+    char path[RT_DATASET_SIZE];
+    const rt_theta_form here = model->options->theta.form;
     rt_checkpoint_dataset(path, "/model", theta->name);
-    rt_image_word(image, "/model", "theta_form", form);
     rt_image_reals(image, path, values, rt_tensor_shape(&theta->tensor));
-    const bool logarithm = !strcmp(form, rt_theta_form_words[RT_THETA_LOG]);
     for (size_t i = 0; i < rt_size(&theta->tensor) && !rt_image_failed(image); i++) {
-        if (logarithm && model->theta_form == RT_THETA_RAW)
+        if (there == RT_THETA_LOG && here == RT_THETA_RAW)
             values[i] = (real)exp((double)values[i]);
-        if (logarithm || model->theta_form == RT_THETA_RAW)
+        if (there == RT_THETA_LOG || here == RT_THETA_RAW)
             continue;
         if (!(values[i] > 0))
             refuse_theta(image, theta, (int)i, (double)values[i]);
@@ -153,7 +152,7 @@ static bool has_theta(rt_image *image, bool head, const rt_parameters *p)
 }
 
 static void read_values(rt_image *image, bool head, const rt_checkpoint_model *model, real *values,
-                        bool theta)
+                        bool theta, rt_theta_form form)
 {
     const rt_parameters *p = model->parameters;
     for (int i = 0; i < p->count; i++) {
@@ -164,7 +163,7 @@ static void read_values(rt_image *image, bool head, const rt_checkpoint_model *m
             continue;
         rt_checkpoint_dataset(path, "/model", parameter->name);
         if (is_one)
-            read_theta(image, model, parameter, values + parameter->offset);
+            read_theta(image, form, model, parameter, values + parameter->offset);
         else
             rt_image_reals(image, path, values + parameter->offset,
                            rt_tensor_shape(&parameter->tensor));
@@ -189,12 +188,13 @@ rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *m
     }
     memcpy(fresh, p->values, p->block_size * sizeof *fresh);
     rt_checkpoint_get_info(image, &read);
-    rt_checkpoint_expect_heads(image, model);
+    const rt_transformer_options there = rt_checkpoint_get_options(image);
+    rt_checkpoint_expect_heads(image, &there, model->options);
     head = head && is_same_head(image, p);
     compare(image, head, p, &values, start);
     if (!rt_image_failed(image))
         read_values(image, head, model, fresh,
-                    start->theta = has_theta(image, head, model->parameters));
+                    start->theta = has_theta(image, head, model->parameters), there.theta.form);
     rt_status status = rt_image_status(image);
     rt_image_close(image);
     if (status.code == RT_OK) {
@@ -269,16 +269,14 @@ static void read_all(rt_image *image, int first, rt_checkpoint_theta *theta)
 
 rt_status rt_checkpoint_read_theta(rt_image *image, rt_checkpoint_theta *theta)
 {
-    char form[RT_WORD_SIZE], scope[RT_WORD_SIZE];
     *theta = (rt_checkpoint_theta){.values = NULL};
     rt_checkpoint_expect_version(image);
-    rt_image_word(image, "/model", "theta_form", form);
-    rt_image_word(image, "/model", "theta_scope", scope);
+    const rt_theta_options there = rt_checkpoint_get_options(image).theta;
     const int first = find_theta(image, &theta->shape);
     const size_t size = rt_shape_size(theta->shape);
-    theta->scope = !strcmp(scope, rt_theta_scope_words[RT_THETA_HEAD]) ? RT_THETA_HEAD
-                   : first == SHARED                                   ? RT_THETA_MODEL
-                                                                       : RT_THETA_LAYER;
+    theta->scope = there.scope == RT_THETA_HEAD ? RT_THETA_HEAD
+                   : first == SHARED            ? RT_THETA_MODEL
+                                                : RT_THETA_LAYER;
     if (!size)
         rt_image_fail(image, RT_CHECKPOINT, "its theta is fixed: there is none in it");
     theta->values = rt_alloc(size, sizeof *theta->values);
@@ -286,7 +284,7 @@ rt_status rt_checkpoint_read_theta(rt_image *image, rt_checkpoint_theta *theta)
     if (!theta->values || !theta->layers)
         rt_image_fail(image, RT_MEMORY, "out of memory for theta");
     read_all(image, first, theta);
-    if (!strcmp(form, rt_theta_form_words[RT_THETA_LOG]))
+    if (there.form == RT_THETA_LOG)
         for (size_t i = 0; theta->values && i < size; i++)
             theta->values[i] = exp(theta->values[i]);
     rt_status status = rt_image_status(image);

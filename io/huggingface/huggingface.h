@@ -62,12 +62,6 @@ rt_status rt_huggingface_refuse_format(const char *path) RT_MUST_CHECK;
 rt_status rt_huggingface_open(rt_huggingface **there_new, const char *folder) RT_MUST_CHECK;
 void rt_huggingface_close(rt_huggingface *there);
 
-/* The configuration as an INI file of rotor's keys: the sections model, position and theta in
- * full, and, if the model is causal, data.objective. What only the data knows
- * (vocabulary, head, labels, token types) is in the options. The caller frees it (rt_free); NULL
- * when the heap is exhausted. */
-char *rt_huggingface_ini(const rt_huggingface *there);
-
 /* A model of the options with the values of the folder. The head of a RoFormerModel is drawn from
  * a seed. */
 rt_status rt_huggingface_model(const rt_huggingface *there, rt_transformer **model_new) RT_MUST_CHECK;

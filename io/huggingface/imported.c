@@ -2,9 +2,9 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
-#include "train/config/model_ini.h"
 #include "io/huggingface/private.h"
 #include "io/huggingface/tokenizer.h"
+#include "io/model_options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,19 +61,18 @@ static rt_status read_labels(rt_imported *m)
     return status;
 }
 
-/* ---- the configuration ---- */
+/* ---- what it reads ---- */
 
 /* What rotor trained with is a length to go on with; a few positions, of a model of others, are
  * not. */
 enum { LEAST_POSITIONS = 8 };
 
-static rt_status configure(rt_imported *m)
+static void find_data(rt_imported *m)
 {
     const rt_huggingface *there = m->there;
     const bool known = there->own || there->length >= LEAST_POSITIONS;
-    m->config = rt_model_data_ini(&there->options, m->vocabulary, known ? there->length : 0,
-                                  m->bare ? RT_BEGIN_NONE : RT_BEGIN_AUTO);
-    return m->config ? rt_ok() : rt_out_of_memory("a configuration");
+    m->data = rt_data_options_of(&there->options, m->vocabulary, known ? there->length : 0,
+                                 m->bare ? RT_BEGIN_NONE : RT_BEGIN_AUTO);
 }
 
 /* ---- the folder ---- */
@@ -155,12 +154,12 @@ rt_status rt_imported_open(rt_imported **imported_new, const char *folder)
         status = take_ends(m);
     if (!status.code)
         status = read_labels(m);
-    if (!status.code)
-        status = configure(m);
-    if (status.code)
+    if (status.code) {
         rt_imported_close(m);
-    else
+    } else {
+        find_data(m);
         *imported_new = m;
+    }
     return status;
 }
 
@@ -172,7 +171,6 @@ void rt_imported_close(rt_imported *m)
     rt_vocabulary_free(m->vocabulary);
     rt_labels_free(m->labels);
     rt_free(m->places);
-    rt_free(m->config);
     rt_free(m);
 }
 

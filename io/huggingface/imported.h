@@ -1,7 +1,7 @@
 #ifndef ROTOR_IO_HUGGINGFACE_IMPORTED_H
 #define ROTOR_IO_HUGGINGFACE_IMPORTED_H
 
-/* A folder of Hugging Face as a run needs it: with its vocabulary, its labels and a configuration.
+/* A folder of Hugging Face as a run needs it: with its vocabulary, its labels and what it reads.
  *
  * The vocabulary is that of vocab.txt or, without one, of tokenizer.json; what its tokenizer does
  * otherwise than BERT's is RT_CHECKPOINT, with the file and the key, and of a decoder a warning:
@@ -11,6 +11,7 @@
  * of the head are put in that order.
  */
 
+#include "data/data.h"
 #include "data/labels.h"
 #include "io/huggingface/huggingface.h"
 
@@ -20,7 +21,8 @@ typedef struct rt_imported {
     rt_labels *labels;         /* of the sequence and token heads; else NULL. Whoever takes one of
                                   these two over leaves NULL */
     int *places;               /* (options.labels): where the class of each label was */
-    char *config;              /* an INI text */
+    rt_data_options data;      /* what the model reads; its length is that of the key if the folder
+                                  does not say */
     bool bare;                 /* texts begin without a token that is put before them */
     const char *warning;       /* of its tokenizer, a line for the user; or NULL */
 } rt_imported;

@@ -2,7 +2,6 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "train/config/model_ini.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -103,11 +102,4 @@ void rt_huggingface_close(rt_huggingface *there)
     rt_free(there->theta);
     rt_free(there->warnings);
     rt_free(there);
-}
-
-/* ---- as a configuration ---- */
-
-char *rt_huggingface_ini(const rt_huggingface *there)
-{
-    return rt_model_ini(&there->options);
 }

@@ -5,6 +5,8 @@
 #include "data/tokenizers/simple_tokens.h"
 #include "samples.h"
 
+#include <math.h>
+
 #define TOKENS   "[PAD]\n[CLS]\n[MASK]\n[SEP]\n"
 #define WITH_UNK TOKENS "[UNK]\n"
 
@@ -93,6 +95,22 @@ START_TEST(units_are_the_ids_that_are_no_special_token)
         ck_assert_int_eq(rt_vocabulary_unit(all[i], 0), first[i]);
         rt_vocabulary_free(all[i]);
     }
+}
+END_TEST
+
+/* Units keep their logits, and so does what ends a text where it may; rows beyond are not its. */
+START_TEST(logits_of_what_is_no_text_are_masked)
+{
+    rt_vocabulary *v = of_text("ab", 2); /* five special tokens before them */
+    v->ends = (rt_end_ids){1, {3}};
+    for (int ends = 0; ends < 2; ends++) {
+        real logits[] = {0, 1, 2, 3, 4, 5, 6, 7};
+        rt_vocabulary_mask_logits(v, ends, logits);
+        for (int id = 0; id < 8; id++)
+            ck_assert(id >= 5 || (ends && id == 3) ? logits[id] == (real)id
+                                                   : logits[id] == (real)-INFINITY);
+    }
+    rt_vocabulary_free(v);
 }
 END_TEST
 
@@ -313,6 +331,7 @@ int main(void)
     tcase_add_test(tests, special_tokens_have_the_ids_of_the_toy_tasks);
     tcase_add_test(tests, byte_b_has_the_id_4_plus_b);
     tcase_add_test(tests, units_are_the_ids_that_are_no_special_token);
+    tcase_add_test(tests, logits_of_what_is_no_text_are_masked);
     tcase_add_test(tests, equal_are_those_whose_every_id_means_the_same);
     tcase_add_test(tests, a_line_is_an_id);
     tcase_add_test(tests, the_lines_of_bytes_are_their_numbers);

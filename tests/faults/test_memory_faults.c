@@ -76,7 +76,11 @@ static void save_theta(void)
     rt_parameters p = {0};
     rt_parameters_add(&p, RT_ROLE_THETA, RT_INIT_NORMAL, RT_SHAPE_OF(3), "theta");
     assert_status(rt_parameters_allocate(&p, 1, NULL), RT_OK, "");
-    const rt_checkpoint_model model = {.parameters = &p, .theta_scope = RT_THETA_MODEL};
+    rt_transformer_options options = rt_model_options_of_kind(RT_KIND_ROFORMER);
+    options.theta.scope = RT_THETA_MODEL;
+    options.vocab = 32;
+    const rt_data_options data = rt_data_options_of(&options, NULL, 0, RT_BEGIN_AUTO);
+    const rt_checkpoint_model model = {.parameters = &p, .options = &options, .data = &data};
     const rt_checkpoint_info info = {.step = 1};
     assert_status(rt_checkpoint_save(in_scratch("a.h5"), &model, &info), RT_OK, "");
     rt_parameters_free(&p);

@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "io/checkpoint/checkpoint.h"
+#include "io/model_options.h"
 #include "sealing.h"
 
 #include <stdlib.h>
@@ -20,10 +21,9 @@ static void load(const char *path)
                       "layers.0.attention.theta");
     rt_status status = rt_parameters_allocate(&p, 1, NULL);
     double start[6];
+    const rt_transformer_options options = rt_model_options_of_kind(RT_KIND_ROFORMER);
     rt_checkpoint_model model = {.parameters = &p,
-                                 .pairing = RT_INTERLEAVED,
-                                 .base = 10000,
-                                 .head_dim = 16,
+                                 .options = &options,
                                  .theta_start = start,
                                  .theta_shape = RT_SHAPE_OF(1, 2, 3)};
     rt_checkpoint_start taken;

@@ -3,6 +3,7 @@
  * refused. */
 
 #include "fuzz.h"
+#include "folder_ini.h"
 
 #include "core/memory.h"
 #include "train/config/config.h"
@@ -91,9 +92,9 @@ static void try_folder(const char *folder, const uint8_t *bytes, size_t size)
     status = rt_huggingface_model(there, &model);
     if ((status.code == RT_OK) != (model != NULL) || (status.code && status.code != RT_CHECKPOINT))
         abort();
-    char *ini = rt_huggingface_ini(there), *errors;
+    char *ini = ini_of(there), *errors;
     rt_config loaded;
-    const rt_config_source source = {.path = "import.ini", .text = ini, .trained = true};
+    const rt_config_source source = {.path = "import.ini", .text = ini, .trained = true, .without_data = true};
     if (!ini || rt_config_load(&loaded, &source, &errors).code)
         abort();
     rt_free(ini);

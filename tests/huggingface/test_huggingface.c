@@ -3,6 +3,7 @@
  */
 
 #include "fixtures.h"
+#include "folder_ini.h"
 #include "reference/reference.h"
 #include "suite.h"
 #include "training/scratch.h"
@@ -293,9 +294,9 @@ START_TEST(the_configuration_of_a_folder_is_one_of_rotor)
         rt_config config;
         rt_status status = rt_huggingface_open(&there, fixture_path(path, f.names[i], "hf"));
         ck_assert_msg(!status.code, "%s", status.message);
-        char *ini = rt_huggingface_ini(there);
+        char *ini = ini_of(there);
         ck_assert_ptr_nonnull(ini);
-        const rt_config_source source = {.path = "import.ini", .text = ini, .trained = true};
+        const rt_config_source source = {.path = "import.ini", .text = ini, .trained = true, .without_data = true};
         status = rt_config_load(&config, &source, &errors);
         ck_assert_msg(!status.code, "%s: %s\n%s", f.names[i], status.message, ini);
         const rt_transformer_options *o = &there->options, *read = &config.model;

@@ -10,6 +10,7 @@
 #include "models/linear_form.h"
 #include "models/positions.h"
 #include "models/rules.h"
+#include "models/sampler.h"
 #include "models/session.h"
 #include "ops/engine.h"
 #include "ops/rotation.h"
@@ -179,6 +180,12 @@ static rt_status session_of_nothing(void)
     return rt_session_new(&made, &transformer, 0);
 }
 
+static rt_status sampler_of_nothing(void)
+{
+    rt_sampler *made;
+    return rt_sampler_new(&made, &(rt_sampling){0}, SIZE);
+}
+
 #define CALLS(X)                                                                                   \
     X(rt_arena_take, IS_NOTHING(rt_arena_take(&arena, 1)))                                         \
     X(rt_arena_clear, rt_arena_clear(&arena))                                                      \
@@ -316,6 +323,7 @@ static rt_status session_of_nothing(void)
     X(rt_transformer_theta_use, rt_transformer_theta_use(&transformer, doubles))                            \
     X(rt_session_new, refused(session_of_nothing()))                                               \
     X(rt_session_bytes, IS_NOTHING(rt_session_bytes(&transformer, SIZE)))                             \
+    X(rt_sampler_new, refused(sampler_of_nothing()))                                               \
     X(rt_label_problem, ck_assert_ptr_nonnull(rt_label_problem((rt_label_name){NULL, 0})))         \
     X(rt_labels_of, refused(name_nothing()))                                                       \
     X(rt_labels_free, rt_labels_free(&labels))                                                     \
@@ -335,6 +343,7 @@ static rt_status session_of_nothing(void)
     X(rt_vocabulary_unit, IS_NOTHING(rt_vocabulary_unit(v, 0)))                                    \
     X(rt_vocabulary_is_unit, ck_assert(!rt_vocabulary_is_unit(v, 0)))                              \
     X(rt_vocabulary_is_end, ck_assert(!rt_vocabulary_is_end(v, 0)))                                \
+    X(rt_vocabulary_mask_logits, rt_vocabulary_mask_logits(v, true, numbers))                      \
     X(rt_vocabulary_check, done(rt_vocabulary_check(v, "none", (const unsigned char *)"a", 1)))    \
     X(rt_vocabulary_most_ids, IS_NOTHING(rt_vocabulary_most_ids(v, 1)))                            \
     X(rt_vocabulary_most_bytes, IS_NOTHING(rt_vocabulary_most_bytes(v)))                           \
@@ -359,7 +368,7 @@ static rt_status session_of_nothing(void)
     X(rt_model_logits, failed(rt_model_logits(&model, g, &row, 1)))                                \
     X(rt_model_logits_of_ids,                                                                      \
       failed(rt_model_logits(&model, g, &(rt_row){.length = 1, .ids = ids}, 1)))                   \
-    X(rt_logits_probabilities, rt_logits_probabilities(x, 0, doubles))                             \
+    X(rt_logits_probabilities, refused(rt_logits_probabilities(x, 0, doubles)))                    \
     X(rt_model_classify, refused(rt_model_classify(&model, "a", NULL, doubles)))                   \
     X(rt_optimizer_new, refused(optimize_without_settings()))                                      \
     X(rt_optimizer_step, done(optimize_nothing()))                                                 \
@@ -501,6 +510,10 @@ static const char *const without_structs[] = {
     "rt_session_keep",
     "rt_session_count",
     "rt_session_capacity",
+    "rt_sampler_free",
+    "rt_sampler_draw",
+    "rt_sampler_probabilities",
+    "rt_probabilities",
     "rt_labels_read",
     "rt_special_token",
     "rt_vocabulary_of_bytes",

@@ -5,6 +5,7 @@
 #define FIXTURES_VARIABLE "ROTOR_LLAMA"
 #define FIXTURES_FOLDER   "llama"
 #include "bpe_fixtures.h"
+#include "folder_ini.h"
 #include "huggingface/fixtures.h"
 #include "reference/reference.h"
 #include "suite.h"
@@ -125,8 +126,8 @@ START_TEST(the_configuration_of_a_folder_is_one_of_rotor)
         rt_config config;
         char *errors;
         rt_huggingface *there = open_fixture(all.names[i]);
-        char *ini = rt_huggingface_ini(there);
-        const rt_config_source source = {.path = "import.ini", .text = ini, .trained = true};
+        char *ini = ini_of(there);
+        const rt_config_source source = {.path = "import.ini", .text = ini, .trained = true, .without_data = true};
         ck_assert_ptr_nonnull(ini);
         rt_status status = rt_config_load(&config, &source, &errors);
         ck_assert_msg(!status.code, "%s: %s\n%s", all.names[i], status.message, ini);

@@ -216,14 +216,15 @@ static rt_tensor *call_rope(program *p, arrays *a)
     for (int i = 0; i < FILLED; i++)
         a->positions[i] = i;
     a->positions[below(p, 4)] = number(p);
-    const rt_positions positions = {.at = chance(p, 50) ? a->positions : NULL,
+    const bool wrong = hostile(p, 10);
+    const int B = wrong ? whole(p, -1, 3) : axis(x, 0), T = wrong ? whole(p, -1, 3) : axis(x, 1);
+    const bool listed = (double)B * T <= ARRAY; /* a list of positions is as long as it must be */
+    const rt_positions positions = {.at = listed && chance(p, 50) ? a->positions : NULL,
                                     .per_sequence = chance(p, 30),
                                     .offset = number(p)};
-    const bool wrong = hostile(p, 10);
+    const rt_theta_form form = (rt_theta_form)whole(p, RT_THETA_LOG, RT_THETA_RAW);
     rt_rotation *r =
-        rt_rotation_learned(p->g, theta, (rt_theta_form)whole(p, RT_THETA_LOG, RT_THETA_RAW),
-                            pairing, magnitude, wrong ? whole(p, -1, 3) : axis(x, 0),
-                            wrong ? whole(p, -1, 3) : axis(x, 1), positions);
+        rt_rotation_learned(p->g, theta, form, pairing, magnitude, B, T, positions);
     return rt_rope(p->g, x, chance(p, 30) ? decayed(p, x, r) : r);
 }
 

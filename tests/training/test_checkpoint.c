@@ -160,36 +160,36 @@ START_TEST(a_parameter_that_the_model_lacks_is_refused)
 }
 END_TEST
 
-static void set_pairing(rt_checkpoint_model *model)
+static void set_pairing(rt_transformer_options *o)
 {
-    model->pairing = RT_HALF;
+    o->position.pairing = RT_HALF;
 }
-static void set_base(rt_checkpoint_model *model)
+static void set_base(rt_transformer_options *o)
 {
-    model->base = 500000;
+    o->position.frequencies.base = 500000;
 }
-static void set_head_dim(rt_checkpoint_model *model)
+static void set_heads(rt_transformer_options *o)
 {
-    model->head_dim = 32;
+    o->heads = 2;
 }
-static void set_form(rt_checkpoint_model *model)
+static void set_form(rt_transformer_options *o)
 {
-    model->theta_form = RT_THETA_RAW;
+    o->theta.form = RT_THETA_RAW;
 }
-static void set_scope(rt_checkpoint_model *model)
+static void set_scope(rt_transformer_options *o)
 {
-    model->theta_scope = RT_THETA_HEAD;
+    o->theta.scope = RT_THETA_HEAD;
 }
 
 static const struct {
-    void (*change)(rt_checkpoint_model *model);
+    void (*change)(rt_transformer_options *o);
     const char *message;
 } layouts[] = {
-    {set_pairing, "pairing is 'interleaved' in the checkpoint, 'half' in the configuration"},
-    {set_base, "base is 10000 in the checkpoint, 500000 in the configuration"},
-    {set_head_dim, "head_dim is 16 in the checkpoint, 32 in the configuration"},
-    {set_form, "theta_form is 'log' in the checkpoint, 'raw' in the configuration"},
-    {set_scope, "theta_scope is 'layer' in the checkpoint, 'head' in the configuration"},
+    {set_pairing, "position.pairing is interleaved in the checkpoint, half in the configuration"},
+    {set_base, "position.base is 10000 in the checkpoint, 500000 in the configuration"},
+    {set_heads, "heads have 16 features in the checkpoint, 32 in the configuration"},
+    {set_form, "theta.form is log in the checkpoint, raw in the configuration"},
+    {set_scope, "theta.scope is layer in the checkpoint, head in the configuration"},
 };
 
 START_TEST(another_layout_is_refused)
@@ -197,7 +197,7 @@ START_TEST(another_layout_is_refused)
     char message[256];
     save_example();
     trained t = new_trained(4, 2);
-    layouts[_i].change(&t.model);
+    layouts[_i].change(&t.options);
     snprintf(message, sizeof message, FILE_NAME ": %s", layouts[_i].message);
     expect_refusal(&t, message);
 }
@@ -294,8 +294,8 @@ static rt_status start_in_another_form(trained *saved, trained *started, rt_thet
 {
     rt_checkpoint_info info = some_info(200);
     rt_checkpoint_start start;
-    saved->model.theta_form = form;
-    started->model.theta_form = form == RT_THETA_LOG ? RT_THETA_RAW : RT_THETA_LOG;
+    saved->options.theta.form = form;
+    started->options.theta.form = form == RT_THETA_LOG ? RT_THETA_RAW : RT_THETA_LOG;
     rt_status status = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(saved), &info);
     assert_status(status, RT_OK, "");
     rt_checkpoint_info read = {0};
@@ -382,8 +382,9 @@ START_TEST(a_head_of_another_kind_stays_as_it_was)
                 {RT_HEAD_SEQUENCE, RT_HEAD_SEQUENCE, 0, 0}};
     rt_transformer *saved = model_with(rows[_i].from, 1), *started = model_with(rows[_i].to, 2);
     rt_transformer *drawn = model_with(rows[_i].to, 2);
-    const rt_checkpoint_model from = rt_checkpoint_model_of(saved, NULL, NULL);
-    const rt_checkpoint_model to = rt_checkpoint_model_of(started, NULL, NULL);
+    const rt_data_options data = rt_data_options_of(&saved->options, NULL, 32, RT_BEGIN_AUTO);
+    const rt_checkpoint_model from = rt_checkpoint_model_of(saved, &data, NULL, NULL);
+    const rt_checkpoint_model to = rt_checkpoint_model_of(started, &data, NULL, NULL);
     rt_checkpoint_info info = some_info(200), read = {0};
     rt_checkpoint_start start;
     assert_status(rt_checkpoint_save(in_scratch(FILE_NAME), &from, &info), RT_OK, "");

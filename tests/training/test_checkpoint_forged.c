@@ -1,7 +1,10 @@
 /* What is refused of a checkpoint whose checksum is right: values that rotor never writes, and
  * files that are no tree of groups and data sets. */
 
-#include "io/checkpoint/checkpoint.h"
+#include "data/keys.h"
+#include "io/checkpoint/fields.h"
+#include "models/keys.h"
+#include "text/key_value.h"
 
 #include "training/forging.h"
 
@@ -12,7 +15,7 @@ static rt_status load_as(rt_theta_form form, const char *path, double start[6])
     trained t = new_trained(4, 2), before = new_trained(4, 2);
     rt_checkpoint_info info = {0};
     start[0] = 7;
-    t.model.theta_form = form;
+    t.options.theta.form = form;
     t.model.theta_start = start;
     t.model.theta_shape = RT_SHAPE_OF(1, 2, 3);
     rt_status status = rt_checkpoint_load(opened(path), model_of(&t), &info);
@@ -34,7 +37,7 @@ static void save_as(rt_theta_form form, double start[6])
 {
     trained t = new_trained(4, 1);
     rt_checkpoint_info info = some_info(200);
-    t.model.theta_form = form;
+    t.options.theta.form = form;
     t.model.theta_start = start;
     t.model.theta_shape = RT_SHAPE_OF(1, 2, 3);
     assert_status(rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&t), &info), RT_OK, "");
@@ -49,42 +52,6 @@ static void save_with_theta(void)
 
 /* ---- values ---- */
 
-static void write_attribute(const char *group, const char *name, hid_t type, const void *value)
-{
-    const char *path = in_scratch(FILE_NAME);
-    hid_t file = begin_forging(path), space = H5Screate(H5S_SCALAR);
-    ck_assert(H5Adelete_by_name(file, group, name, H5P_DEFAULT) >= 0);
-    hid_t attribute =
-        H5Acreate_by_name(file, group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    ck_assert(attribute >= 0 && H5Awrite(attribute, type, value) >= 0);
-    ck_assert(H5Aclose(attribute) >= 0 && H5Sclose(space) >= 0);
-    end_forging(file, path);
-}
-
-/* Each is written in the place of the good value, and of `also` unless that is NULL. */
-static const struct {
-    const char *group, *name, *also;
-    int64_t value;
-    const char *message;
-} integers[] = {
-    {"/", "step", "/random", -1, "step is -1, 0 to 99999999 expected"},
-    {"/", "step", "/random", INT64_C(1) << 40, "step is 1099511627776, 0 to 99999999 expected"},
-    {"/", "step", "/random", INT64_MAX, "step is 9223372036854775807, 0 to 99999999 expected"},
-    {"/", "step", "/random", 198, "best_eval_step is 199, 0 to 198 expected"},
-    {"/", "step", NULL, 201, "step is 201 and, of /random, 200"},
-    {"/", "seed", NULL, 5, "seed is 5 and, of /random, 18446744073709551609"},
-    {"/", "best_eval_step", NULL, -1, "best_eval_step is -1, 0 to 200 expected"},
-    {"/", "best_eval_step", NULL, 201, "best_eval_step is 201, 0 to 200 expected"},
-    {"/", "patience_count", NULL, -1, "patience_count is -1, 0 to 200 expected"},
-    {"/", "patience_count", NULL, 201, "patience_count is 201, 0 to 200 expected"},
-    {"/optimizer", "schedule_steps", NULL, -1, "schedule_steps is -1, 0 to 99999999 expected"},
-    {"/optimizer", "schedule_steps", NULL, 100000000,
-     "schedule_steps is 100000000, 0 to 99999999 expected"},
-    {"/data", "position", NULL, -1, "position is -1, 0 to 200000000 expected"},
-    {"/data", "position", NULL, INT64_MAX,
-     "position is 9223372036854775807, 0 to 200000000 expected"},
-};
-
 static void is_refused(const char *message)
 {
     char whole[300];
@@ -95,67 +62,135 @@ static void is_refused(const char *message)
     assert_status(load(in_scratch(FILE_NAME)), RT_CHECKPOINT, whole);
 }
 
-START_TEST(an_integer_that_is_never_written_is_refused)
+/* The same with more behind it. */
+static void is_refused_with(const char *beginning)
 {
-    save_with_theta();
-    assert_status(load(in_scratch(FILE_NAME)), RT_OK, "");
-    write_attribute(integers[_i].group, integers[_i].name, H5T_NATIVE_INT64, &integers[_i].value);
-    if (integers[_i].also)
-        write_attribute(integers[_i].also, integers[_i].name, H5T_NATIVE_INT64,
-                        &integers[_i].value);
-    is_refused(integers[_i].message);
-}
-END_TEST
-
-START_TEST(a_loss_that_cannot_be_is_refused)
-{
-    static const char *const names[] = {"eval_loss", "best_eval_loss", "patience_loss"};
-    const double none = NAN, endless = -INFINITY;
-    char message[64];
-    save_with_theta();
-    write_attribute("/", names[_i], H5T_NATIVE_DOUBLE, &endless);
-    snprintf(message, sizeof message, "%s is -inf", names[_i]);
-    is_refused(message);
-    write_attribute("/", names[_i], H5T_NATIVE_DOUBLE, &none);
-    snprintf(message, sizeof message, "%s is nan", names[_i]);
-    is_refused(message);
-}
-END_TEST
-
-/* As rotor wrote it before there was a patience. */
-START_TEST(a_checkpoint_without_a_patience_has_counted_nothing)
-{
-    static const char *const names[] = {"eval_loss", "patience_loss", "patience_count"};
-    const char *path = in_scratch(FILE_NAME);
     rt_checkpoint_info info;
+    rt_status status = rt_checkpoint_read_info(opened(in_scratch(FILE_NAME)), &info);
+    ck_assert_int_eq(status.code, RT_CHECKPOINT);
+    ck_assert_msg(strstr(status.message, beginning) != NULL, "no '%s' in '%s'", beginning,
+                  status.message);
+    is_refused(status.message + strlen(FILE_NAME ": "));
+}
+
+enum { MOST_FIELDS = 16 };
+
+/* Every row of the fields: missing, of another type, and what it may not be. */
+START_TEST(a_field_that_is_never_written_so_is_refused)
+{
+    const char *path = in_scratch(FILE_NAME);
+    const rt_checkpoint_field *f = rt_checkpoint_field_at(_i);
+    char message[200];
+    ck_assert_ptr_null(rt_checkpoint_field_at(MOST_FIELDS));
+    if (!f || f->type == RT_FIELD_TEXT)
+        return;
     save_with_theta();
-    hid_t file = begin_forging(path);
-    for (int i = 0; i < 3; i++)
-        ck_assert(H5Adelete_by_name(file, "/", names[i], H5P_DEFAULT) >= 0);
-    end_forging(file, path);
-    assert_status(rt_checkpoint_read_info(opened(path), &info), RT_OK, "");
-    ck_assert(isinf(info.eval_loss));
-    ck_assert(info.patience_loss == info.best_eval_loss && info.best_eval_loss == 0.125);
-    ck_assert_int_eq(info.patience_count, 0);
-    rt_checkpoint_info_free(&info);
+    delete_attribute(path, f->group, f->name);
+    rt_status status = load(path);
+    ck_assert_msg(status.code == (f->optional ? RT_OK : RT_CHECKPOINT), "%s: %s", f->name,
+                  status.message);
+    ck_assert(f->optional || strstr(status.message, f->name));
+    save_with_theta();
+    if (f->type == RT_FIELD_WORD)
+        forge_integer(path, f->group, f->name, 3);
+    else
+        forge_word(path, f->group, f->name, "three");
+    ck_assert_int_eq(load(path).code, RT_CHECKPOINT);
+    save_with_theta();
+    switch (f->type) {
+    case RT_FIELD_INTEGER:
+        forge_integer(path, f->group, f->name, -1);
+        snprintf(message, sizeof message, "%s is -1, 0 to ", f->name);
+        is_refused_with(message);
+        forge_integer(path, f->group, f->name, INT64_MAX);
+        snprintf(message, sizeof message, "%s is 9223372036854775807, 0 to ", f->name);
+        is_refused_with(message);
+        break;
+    case RT_FIELD_LOSS:
+        forge_number(path, f->group, f->name, -INFINITY);
+        snprintf(message, sizeof message, "%s is -inf", f->name);
+        is_refused_with(message);
+        forge_number(path, f->group, f->name, NAN);
+        snprintf(message, sizeof message, "%s is nan", f->name);
+        is_refused_with(message);
+        break;
+    case RT_FIELD_WORD:
+        forge_word(path, f->group, f->name, "\033[2J");
+        snprintf(message, sizeof message, "%s holds a character that cannot be printed", f->name);
+        is_refused_with(message);
+        break;
+    case RT_FIELD_UNSIGNED:
+    case RT_FIELD_TEXT:
+        break;
+    }
 }
 END_TEST
 
-static void write_word(const char *group, const char *name, const char *word)
+/* What one field may be depends on another. */
+START_TEST(a_step_before_its_evaluations_is_refused)
 {
-    hid_t type = H5Tcopy(H5T_C_S1);
-    ck_assert(H5Tset_size(type, strlen(word)) >= 0);
-    write_attribute(group, name, type, word);
-    ck_assert(H5Tclose(type) >= 0);
+    save_with_theta();
+    forge_integer(in_scratch(FILE_NAME), "/", "step", 198);
+    is_refused_with("best_eval_step is 199, 0 to 198 expected");
+    save_with_theta();
+    forge_integer(in_scratch(FILE_NAME), "/data", "position", 200000001);
+    is_refused_with("position is 200000001, 0 to 200000000 expected");
 }
+END_TEST
+
+/* What opens the model on its own asks for every key. */
+static rt_status open_options(const char *path)
+{
+    rt_transformer_options model;
+    rt_data_options data;
+    rt_image *image = opened(path);
+    rt_status status = rt_checkpoint_options(image, &model, &data);
+    rt_image_close(image);
+    return status;
+}
+
+static void expect_option_refused(const char *path, const char *name)
+{
+    rt_status status = open_options(path);
+    ck_assert_msg(status.code == RT_CHECKPOINT && strstr(status.message, name), "%s: %s", name,
+                  status.message);
+}
+
+static void forge_option(const char *path, const char *group, const rt_key *key, const char *name)
+{
+    save_with_theta();
+    assert_status(open_options(path), RT_OK, "");
+    delete_attribute(path, group, name);
+    expect_option_refused(path, name);
+    save_with_theta();
+    if (key->type == RT_KEY_WHOLE)
+        forge_integer(path, group, name, INT64_MIN);
+    else if (key->type == RT_KEY_NUMBER)
+        forge_number(path, group, name, NAN);
+    else if (key->type != RT_KEY_SEED)
+        forge_word(path, group, name, "nothing");
+    else
+        forge_integer(path, group, name, -1);
+    expect_option_refused(path, name);
+}
+
+START_TEST(an_option_that_its_key_does_not_accept_is_refused)
+{
+    const char *group = _i ? "/data" : "/model";
+    const rt_key_table *table = _i ? &rt_data_keys : &rt_model_keys;
+    char name[RT_KEY_NAME_SIZE];
+    for (int i = 0; i < table->count; i++) {
+        const rt_key *key = &table->keys[i];
+        if (key->type != RT_KEY_TEXT && key->type != RT_KEY_FACTORS)
+            forge_option(in_scratch(FILE_NAME), group, key, rt_key_full_name(key, name));
+    }
+}
+END_TEST
 
 START_TEST(a_word_that_is_never_written_is_refused)
 {
     save_with_theta();
-    write_word("/", "blas", "\033[2J");
-    is_refused("blas holds a character that cannot be printed");
-    write_word("/", "blas", "SkylakeX");
-    write_word("/random", "generator", "mt19937");
+    forge_word(in_scratch(FILE_NAME), "/random", "generator", "mt19937");
     is_refused("generator is 'mt19937', 'philox4x32-10' expected");
 }
 END_TEST
@@ -361,9 +396,9 @@ int main(void)
     Suite *suite = suite_create("forged checkpoints");
     TCase *values = leak_checked_case(suite, "values");
     tcase_add_checked_fixture(values, make_scratch, remove_scratch);
-    tcase_add_loop_test(values, an_integer_that_is_never_written_is_refused, 0, ROWS(integers));
-    tcase_add_loop_test(values, a_loss_that_cannot_be_is_refused, 0, 3);
-    tcase_add_test(values, a_checkpoint_without_a_patience_has_counted_nothing);
+    tcase_add_loop_test(values, a_field_that_is_never_written_so_is_refused, 0, MOST_FIELDS);
+    tcase_add_test(values, a_step_before_its_evaluations_is_refused);
+    tcase_add_loop_test(values, an_option_that_its_key_does_not_accept_is_refused, 0, 2);
     tcase_add_test(values, a_word_that_is_never_written_is_refused);
     tcase_add_loop_test(values, a_number_that_is_never_written_is_refused, 0, ROWS(numbers));
     tcase_add_test(values, a_theta_that_is_trained_itself_starts_at_any_finite_number);

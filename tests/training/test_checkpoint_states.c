@@ -127,7 +127,8 @@ static void close_training(training *t)
 
 static rt_checkpoint_model model_of(const training *t)
 {
-    return rt_checkpoint_model_of(t->state->model, rt_update_rule_of(&t->config.optimizer.settings),
+    return rt_checkpoint_model_of(t->state->model, &t->config.data,
+                                  rt_update_rule_of(&t->config.optimizer.settings),
                                   t->state->states);
 }
 

@@ -69,6 +69,7 @@ START_TEST(every_experiment_reads_back)
 {
     glob_t found;
     ck_assert_int_eq(glob(TEST_SOURCES "/../experiments/*.ini", 0, NULL, &found), 0);
+    ck_assert_int_eq(glob(TEST_SOURCES "/../experiments/*/*.ini", GLOB_APPEND, NULL, &found), 0);
     ck_assert_int_ge((int)found.gl_pathc, 30);
     for (size_t i = 0; i < found.gl_pathc; i++)
         expect_to_read_back(found.gl_pathv[i]);

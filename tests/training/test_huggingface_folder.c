@@ -1,4 +1,5 @@
 #include "suite.h"
+#include "folder_ini.h"
 #include "training/hf_folder.h"
 
 #include "io/huggingface/safetensors.h"
@@ -504,7 +505,7 @@ START_TEST(every_allocation_can_fail)
         code = rt_huggingface_open(&there, scratch).code;
         if (!code)
             code = rt_huggingface_model(there, &model).code;
-        char *ini = code ? NULL : rt_huggingface_ini(there);
+        char *ini = code ? NULL : ini_of(there);
         if (!code && !ini)
             code = RT_MEMORY;
         rt_memory_fail_at(0);

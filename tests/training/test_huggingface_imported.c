@@ -3,7 +3,9 @@
 #include "suite.h"
 #include "training/hf_folder.h"
 
+#include "core/memory.h"
 #include "io/huggingface/imported.h"
+#include "train/config/model_ini.h"
 
 #include <math.h>
 
@@ -22,6 +24,15 @@ static rt_imported *opened(void)
     rt_imported *m;
     assert_status(rt_imported_open(&m, scratch), RT_OK, "");
     return m;
+}
+
+/* What the model reads, as lines of [data] that have an effect; without data.objective. */
+static void expect_data(const rt_imported *m, const char *lines)
+{
+    char *ini = rt_model_ini(&m->there->options, &m->data);
+    expect_in(ini, "\n[data]\n");
+    expect_in(ini, lines);
+    rt_free(ini);
 }
 
 static void expect_not_opened(const char *message)
@@ -136,7 +147,7 @@ START_TEST(a_folder_without_a_vocabulary_is_of_ids)
     copy_fixture("masked_lm", NULL, NULL);
     rt_imported *m = opened();
     ck_assert_ptr_null(m->vocabulary);
-    expect_in(m->config, "\n[data]\ntask = tokens\nvocab = 53\nlength = 16\n");
+    expect_data(m, "task = tokens\nlength = 16\nvocab = 53\n");
     rt_imported_close(m);
 }
 END_TEST
@@ -151,19 +162,20 @@ START_TEST(a_vocabulary_has_no_more_units_than_the_model_has_rows)
     copy_changed("masked_lm", "vocab.txt", CHANGES("?\n", ""));
     rt_imported *m = opened();
     ck_assert_int_eq(m->vocabulary->count, 52);
-    expect_in(m->config, "task = text\nlevel = wordpiece\nlowercase = yes\n");
+    expect_data(m, "task = text\nlength = 16\nlevel = wordpiece\nlowercase = yes\n");
     rt_imported_close(m);
 }
 END_TEST
 
 START_TEST(the_task_is_that_of_the_head)
 {
-    static const char *const lines[][2] = {{"sequence", "\ntask = classify\n"},
-                                           {"token", "\ntask = tag\n"},
-                                           {"causal_lm", "\nobjective = lm\ntask = tokens\n"}};
+    static const char *const lines[][2] = {{"sequence", "task = classify\n"},
+                                           {"token", "task = tag\n"},
+                                           {"causal_lm", "task = tokens\n"}};
     copy_fixture(lines[_i][0], NULL, NULL);
     rt_imported *m = opened();
-    expect_in(m->config, lines[_i][1]);
+    expect_data(m, lines[_i][1]);
+    ck_assert_int_eq(m->data.objective, _i == 2 ? RT_OBJECTIVE_LM : RT_OBJECTIVE_MLM);
     rt_imported_close(m);
 }
 END_TEST

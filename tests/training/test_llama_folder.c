@@ -681,7 +681,10 @@ START_TEST(a_key_that_changes_what_is_computed_is_named)
     ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.window");
     o.ffn = RT_FFN_GEGLU;
     ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.ffn");
-    expect_in(m->config, "\n[data]\nobjective = lm\ntask = tokens\nvocab = 41\nlength = 64\n");
+    ck_assert_int_eq(m->data.objective, RT_OBJECTIVE_LM);
+    ck_assert_str_eq(rt_data_task_name(m->data.task), "tokens");
+    ck_assert_int_eq(m->data.vocab, 41);
+    ck_assert_int_eq(m->data.length, 64);
     rt_imported_close(m);
 }
 END_TEST

@@ -109,8 +109,7 @@ static int32_t largest(const double p[VOCAB])
 static void predict(const char *text, double temperature, int count, char *printed, size_t size)
 {
     const rt_predict_options o = {.text = text,
-                                  .temperature = temperature,
-                                  .seed = SEED,
+                                  .sampling = {temperature, 0, 1, SEED},
                                   .count = count};
     rt_predicted predicted;
     FILE *to = fmemopen(printed, size, "w");
@@ -206,8 +205,8 @@ END_TEST
 static void keep(double p[VOCAB], int top_k, double top_p)
 {
     double kept[VOCAB] = {0}, sum = 0;
-    for (int n = 0;
-         (!top_k || n < top_k) && (!(top_p > 0) || sum < top_p) && n < VOCAB - FIRST_UNIT; n++) {
+    for (int n = 0; (!top_k || n < top_k) && (top_p == 1 || sum < top_p) && n < VOCAB - FIRST_UNIT;
+         n++) {
         const int32_t id = largest(p);
         sum += kept[id] = p[id];
         p[id] = -1;
@@ -221,16 +220,13 @@ START_TEST(choices_are_among_the_most_likely)
     static const struct {
         int top_k;
         double top_p;
-    } rows[] = {{1, 0}, {3, 0}, {0, 0.4}, {0, 1e-9}, {5, 0.5}, {1000, 1}};
+    } rows[] = {{1, 1}, {3, 1}, {0, 0.4}, {0, 1e-9}, {5, 0.5}, {1000, 1}};
     int32_t ids[LENGTH] = {RT_ID_CLS, ID_OF('a'), ID_OF('b')};
     char printed[256] = "";
     double p[VOCAB];
     make_model(true);
     const rt_predict_options o = {.text = "ab",
-                                  .temperature = 2.5,
-                                  .top_k = rows[_i].top_k,
-                                  .top_p = rows[_i].top_p,
-                                  .seed = SEED,
+                                  .sampling = {2.5, rows[_i].top_k, rows[_i].top_p, SEED},
                                   .count = ADDED};
     rt_predicted predicted;
     FILE *to = fmemopen(printed, sizeof printed, "w");
@@ -280,10 +276,10 @@ START_TEST(a_token_that_ends_a_text_is_chosen_as_a_unit_is)
             sum += p[id] = exp((double)logits->data[2 * VOCAB + id] / 3);
     rt_graph_free(g);
     for (int seed = 0; seed < SEEDS; seed++) {
-        rt_predict_options o = {.text = "ab", .temperature = 3, .seed = (uint64_t)seed, .count = 1};
+        rt_predict_options o = {.text = "ab", .sampling = {3, 0, 1, (uint64_t)seed}, .count = 1};
         char printed[256] = "", expected[8] = "ab\n", json[96];
         rt_predicted predicted;
-        double left = rt_random_uniform((rt_random){o.seed, 0, RT_STREAM_SAMPLE}, 0) * sum;
+        double left = rt_random_uniform((rt_random){o.sampling.seed, 0, RT_STREAM_SAMPLE}, 0) * sum;
         int id = -1;
         while (left >= 0)
             left -= p[++id];
@@ -304,6 +300,43 @@ START_TEST(a_token_that_ends_a_text_is_chosen_as_a_unit_is)
     }
     ck_assert_int_gt(ended, 0);
     ck_assert_int_lt(ended, SEEDS / 2);
+    free_model();
+}
+END_TEST
+
+/* Its place in the text, [CLS] counted, is the number of the draw. */
+START_TEST(a_mask_is_drawn_by_its_place)
+{
+    const int32_t ids[] = {RT_ID_CLS, ID_OF('a'), RT_ID_MASK, ID_OF('b'), RT_ID_MASK};
+    char printed[512] = "", expected[] = "a?b?\n";
+    double p[VOCAB];
+    make_model(false);
+    for (int t = 2; t < 5; t += 2) {
+        probabilities_at(ids, 5, t, 2.5, p);
+        expected[t - 1] = (char)CHARACTER_OF(drawn(p, t));
+    }
+    predict("a[MASK]b[MASK]", 2.5, 0, printed, sizeof printed);
+    ck_assert_msg(!strncmp(printed, expected, strlen(expected)), "%s", printed);
+    free_model();
+}
+END_TEST
+
+START_TEST(a_model_of_nan_says_so)
+{
+    make_model(_i);
+    const rt_predict_options o = {.text = _i ? "ab" : "a[MASK]",
+                                  .sampling = {1, 0, 1, SEED},
+                                  .count = 1};
+    rt_predicted predicted;
+    char printed[512];
+    const rt_parameters *p = &model->parameters;
+    for (size_t i = 0; i < p->block_size; i++)
+        p->values[i] = NAN;
+    FILE *to = fmemopen(printed, sizeof printed, "w");
+    const rt_status status = rt_predict(to, model, data, &config, &o, &predicted);
+    fclose(to);
+    ck_assert_int_eq(status.code, RT_ARGUMENT);
+    ck_assert_msg(strstr(status.message, "of a row is nan") != NULL, "%s", status.message);
     free_model();
 }
 END_TEST
@@ -346,6 +379,8 @@ int main(void)
     tcase_add_loop_test(tests, choices_are_among_the_most_likely, 0, 6);
     tcase_add_test(tests, every_unit_has_a_draw_of_its_own);
     tcase_add_test(tests, a_token_that_ends_a_text_is_chosen_as_a_unit_is);
+    tcase_add_test(tests, a_mask_is_drawn_by_its_place);
+    tcase_add_loop_test(tests, a_model_of_nan_says_so, 0, 2);
     tcase_add_test(tests, a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals);
     return run_suite(suite);
 }

@@ -31,17 +31,10 @@ static void read_run(trained *t, const char *run, int step)
     expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
     expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data));
     const rt_training_state *state = rt_trainer_state(t->trainer);
-    const rt_transformer_options *o = &state->model->options;
-    const rt_checkpoint_model model = {.parameters = &state->model->parameters,
-                                       .rule = rt_update_rule_of(&t->config.optimizer.settings),
-                                       .states = {state->states[0], state->states[1]},
-                                       .pairing = o->position.pairing,
-                                       .base = o->position.frequencies.base,
-                                       .head_dim = o->dim / o->heads,
-                                       .theta_form = o->theta.form,
-                                       .theta_scope = o->theta.scope,
-                                       .theta_start = state->model->theta_start,
-                                       .theta_shape = rt_transformer_theta_shape(o)};
+    const rt_checkpoint_model model =
+        rt_checkpoint_model_of(state->model, &t->config.data,
+                               rt_update_rule_of(&t->config.optimizer.settings),
+                               state->states);
     snprintf(path, sizeof path, "%s/checkpoints/step-%08d.h5", run, step);
     expect_ok(rt_checkpoint_load(rt_image_open(path, RT_PARSE_HERE), &model, &t->info));
 }

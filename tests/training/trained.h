@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "io/checkpoint/checkpoint.h"
+#include "io/model_options.h"
 #include "training/scratch.h"
 
 #include <check.h>
@@ -12,6 +13,8 @@
 
 typedef struct trained {
     rt_parameters parameters;
+    rt_transformer_options options;
+    rt_data_options data;
     rt_checkpoint_model model; /* of these parameters, with moments */
 } trained;
 
@@ -32,12 +35,10 @@ static inline trained new_trained(int words, uint64_t seed)
     t.model = (rt_checkpoint_model){
         .rule = rt_update_rule_of(&(rt_optimizer_settings){.rule = RT_OPTIMIZER_ADAMW}),
         .states = {rt_alloc(p->block_size, sizeof(real)), rt_alloc(p->block_size, sizeof(real))},
-        .pairing = RT_INTERLEAVED,
-        .base = 10000,
-        .head_dim = 16,
-        .theta_form = RT_THETA_LOG,
-        .theta_scope = RT_THETA_LAYER,
     };
+    t.options = rt_model_options_of_kind(RT_KIND_ROFORMER);
+    t.options.vocab = 32;
+    t.data = rt_data_options_of(&t.options, NULL, 32, RT_BEGIN_AUTO);
     for (size_t i = 0; i < p->block_size; i++) {
         t.model.states[0][i] = p->values[i] * (real)0.3;
         t.model.states[1][i] = p->values[i] * p->values[i] / 7;
@@ -45,10 +46,12 @@ static inline trained new_trained(int words, uint64_t seed)
     return t;
 }
 
-/* The model with its parameters where they are now. */
+/* The model with its parameters and options where they are now. */
 static inline const rt_checkpoint_model *model_of(trained *t)
 {
     t->model.parameters = &t->parameters;
+    t->model.options = &t->options;
+    t->model.data = &t->data;
     return &t->model;
 }
 

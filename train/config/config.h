@@ -9,6 +9,7 @@
  * heap is exhausted.
  */
 
+#include "core/lists.h"
 #include "core/status.h"
 #include "data/data.h"
 #include "models/options.h"
@@ -20,7 +21,6 @@
 
 enum {
     RT_RUN_NAME_SIZE = 128,
-    RT_MOST_LENGTHS = 8,
     RT_MAX_KEYS = 128,
     RT_FROM_DEFAULT = 0,
     RT_FROM_COMMAND_LINE = -1,
@@ -44,11 +44,6 @@ typedef struct rt_run_options {
     rt_math math;
     rt_kernels kernels;
 } rt_run_options;
-
-typedef struct rt_lengths {
-    int count;
-    int at[RT_MOST_LENGTHS];
-} rt_lengths;
 
 /* Bytes for a list of parts of a model, with its final zero. */
 enum { RT_FREEZE_SIZE = 1000 };

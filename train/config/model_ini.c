@@ -1,7 +1,8 @@
 #include "train/config/model_ini.h"
 
 #include "core/memory.h"
-#include "train/config/keys.h"
+#include "train/config/effect.h"
+#include "train/config/resolve.h"
 
 #include <string.h>
 
@@ -13,6 +14,7 @@ static bool takes(const rt_key *key, const char *value, rt_config *scratch)
     return taken;
 }
 
+/* A zero that the key does not take stands for its default. */
 static void add_section(rt_writer *w, const char *section, const rt_config *config,
                         rt_config *scratch)
 {
@@ -27,52 +29,34 @@ static void add_section(rt_writer *w, const char *section, const rt_config *conf
     }
 }
 
-static void add_model(rt_writer *w, const rt_transformer_options *o)
+/* Of the data what belongs to the model. */
+static void add_data(rt_writer *w, const rt_config *config)
+{
+    static const char *const names[] = {"data.task",      "data.length", "data.vocab", "data.level",
+                                        "data.lowercase", "data.begin",  "data.objective", NULL};
+    char value[RT_VALUE_SIZE];
+    const rt_key *key;
+    rt_writer_add(w, "\n[data]\n");
+    for (int i = 0; (key = rt_key_at(i)); i++)
+        if (rt_key_is_one_of(key, names) && rt_key_counts(i, config))
+            rt_writer_add(w, "%s = %s\n", key->name, rt_key_write(key, config, value));
+}
+
+char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *data)
 {
     static const char *const sections[] = {"model", "position", "theta"};
-    const rt_config_source empty = {.path = "model.ini", .text = ""};
-    char *errors = NULL;
-    rt_config *configs = rt_alloc(2, sizeof *configs);
-    w->failed |= !configs || rt_config_load(configs, &empty, &errors).code;
-    if (!w->failed) {
-        configs->model = *o;
+    rt_writer w = {0};
+    rt_written_config *written = rt_alloc(2, sizeof *written);
+    w.failed |= !written;
+    if (!w.failed) {
+        rt_config *config = &written[0].keys;
+        rt_written_defaults(&written[0]);
+        config->model = *model;
+        config->data = *data;
         for (size_t s = 0; s < sizeof sections / sizeof *sections; s++)
-            add_section(w, sections[s], configs, configs + 1);
-        rt_writer_add(w, "\n[data]\n");
-        if (o->causal)
-            rt_writer_add(w, "objective = lm\n");
+            add_section(&w, sections[s], config, &written[1].keys);
+        add_data(&w, config);
     }
-    rt_free(errors);
-    rt_free(configs);
-}
-
-char *rt_model_ini(const rt_transformer_options *o)
-{
-    rt_writer w = {0};
-    add_model(&w, o);
-    return rt_writer_take(&w);
-}
-
-char *rt_model_data_ini(const rt_transformer_options *o, const rt_vocabulary *vocabulary, int length,
-                        rt_begin begin)
-{
-    static const char *const levels[] = {RT_LEVELS(RT_CHOICE_WORD)};
-    const char *task = o->head == RT_HEAD_SEQUENCE ? "classify"
-                       : o->head == RT_HEAD_TOKEN  ? "tag"
-                       : vocabulary                ? "text"
-                                                   : "tokens";
-    rt_writer w = {0};
-    add_model(&w, o);
-    rt_writer_add(&w, "task = %s\n", task);
-    if (vocabulary)
-        rt_writer_add(&w, "level = %s\n", levels[vocabulary->level]);
-    else
-        rt_writer_add(&w, "vocab = %d\n", o->vocab);
-    if (vocabulary && vocabulary->lowercase)
-        rt_writer_add(&w, "lowercase = yes\n");
-    if (length)
-        rt_writer_add(&w, "length = %d\n", length);
-    if (begin == RT_BEGIN_NONE && o->head == RT_HEAD_LM)
-        rt_writer_add(&w, "begin = none\n");
+    rt_free(written);
     return rt_writer_take(&w);
 }

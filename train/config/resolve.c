@@ -61,16 +61,6 @@ static void resolve_evaluation(rt_config *config)
 
 /* ---- zeros ---- */
 
-static void resolve_model(rt_transformer_options *model, const rt_config *config)
-{
-    rt_position_options *position = &model->position;
-    if (!position->max_len)
-        position->max_len = rt_config_longest(config);
-    if (!position->frequencies.original_len)
-        position->frequencies.original_len = config->data.length;
-    rt_transformer_resolve(model);
-}
-
 enum {
     MOST_SHARDS = 16,
     FEWEST_TOKENS = 512 /* of an automatic shard */
@@ -95,7 +85,8 @@ static void resolve_horizon(rt_config *config)
 
 static void resolve_zeros(rt_config *config)
 {
-    resolve_model(&config->model, config);
+    rt_transformer_resolve_lengths(&config->model, config->data.length, rt_config_longest(config));
+    rt_transformer_resolve(&config->model);
     resolve_horizon(config);
     if (!config->train.shards)
         config->train.shards = automatic_shards(config);

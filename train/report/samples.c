@@ -5,7 +5,6 @@
 #include "models/session.h"
 #include "train/report/token_label.h"
 #include "train/step/batch_loss.h"
-#include "train/step/most_likely.h"
 
 enum { SAMPLES = 3, MOST_CONTINUED = 128 };
 
@@ -20,7 +19,15 @@ typedef struct sampling {
     real *next;          /* (V): their logits */
 } sampling;
 
-/* The most likely token for every label; no special token. */
+/* No special token. */
+static int32_t most_likely(const rt_vocabulary *v, real *logits)
+{
+    const rt_tensor row = rt_tensor_of(logits, NULL, RT_SHAPE_OF(v->count));
+    rt_vocabulary_mask_logits(v, false, logits);
+    return rt_largest(&row, 0);
+}
+
+/* The most likely token for every label. */
 static rt_status predict(sampling *s)
 {
     const rt_vocabulary *v = rt_data_vocabulary(s->data);
@@ -28,7 +35,7 @@ static rt_status predict(sampling *s)
     rt_graph_record(s->g, false);
     const rt_tensor *logits = s->b.labels ? rt_batch_logits(s->model, s->g, &s->b) : NULL;
     for (int i = 0; logits && i < s->b.labels; i++)
-        s->predicted[i] = rt_most_likely_token(v, logits->data + (size_t)i * rt_columns(logits));
+        s->predicted[i] = most_likely(v, logits->data + (size_t)i * rt_columns(logits));
     return rt_graph_status(s->g);
 }
 
@@ -71,7 +78,7 @@ static rt_status go_on(sampling *s)
     rt_status status = rt_session_keep(s->session, 0);
     for (int t = half, read = 0; t < end && !status.code; read = t++) {
         status = rt_session_feed(s->session, ids + read, t - read, 1, s->next);
-        ids[t] = rt_most_likely_token(rt_data_vocabulary(s->data), s->next);
+        ids[t] = most_likely(rt_data_vocabulary(s->data), s->next);
     }
     rt_writer_add(s->page, "<p class=\"sample\">");
     rt_token_text(s->page, s->data, ids, half);

@@ -39,23 +39,13 @@ static bool find_own(rt_ancestry *a, const rt_config *config)
 
 /* ---- the model ---- */
 
-static bool has_configuration(const rt_found *found)
-{
-    rt_checkpoint_info info = {0};
-    const bool has = found->imported || rt_checkpoint_look(found->image, &info).code ||
-                     (info.config && *info.config);
-    rt_checkpoint_info_free(&info);
-    return has;
-}
-
-static rt_status find_model(rt_ancestry *a, const char *path, bool *has)
+static rt_status find_model(rt_ancestry *a, const char *path)
 {
     const rt_arguments none = {0}, named = {.checkpoint = path};
     rt_found found;
     char *errors = NULL;
     rt_status status = rt_find_checkpoint(&found, &named, NULL);
-    *has = !status.code && has_configuration(&found);
-    if (*has)
+    if (!status.code)
         status = rt_found_configuration(a->last, &found, &none, &errors);
     a->found.imported = found.imported != NULL;
     a->found.wordless = found.imported && !found.imported->vocabulary;
@@ -66,15 +56,14 @@ static rt_status find_model(rt_ancestry *a, const char *path, bool *has)
 
 static rt_status look(rt_ancestry *a, const rt_config *config)
 {
-    bool has = true;
     if (!a->last)
         a->last = rt_alloc(1, sizeof *a->last);
     if (!a->last)
         return rt_out_of_memory("a configuration");
     a->found = (rt_ancestor){.name = a->path, .own = find_own(a, config)};
     snprintf(a->path, sizeof a->path, "%s", config->train.init_from);
-    rt_status status = a->found.own ? rt_ok() : find_model(a, a->path, &has);
-    if (!status.code && has)
+    rt_status status = a->found.own ? rt_ok() : find_model(a, a->path);
+    if (!status.code)
         a->found.config = a->last;
     if (status.code || a->found.own)
         *a->path = '\0'; /* is not that of the next run */

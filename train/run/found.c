@@ -1,6 +1,7 @@
 #include "train/run/found.h"
 
 #include "core/memory.h"
+#include "train/config/model_ini.h"
 #include "train/folder/run_folder.h"
 
 #include <stdio.h>
@@ -94,16 +95,42 @@ rt_status rt_find_checkpoint(rt_found *found, const rt_arguments *arguments,
 
 /* ---- its configuration ---- */
 
+/* A folder of Hugging Face has none, nor a checkpoint that no run has saved: theirs follows from
+ * the options of the model. */
+static rt_status write_own(const rt_found *found, char **text_new)
+{
+    rt_checkpoint_info info = {0};
+    rt_transformer_options model;
+    rt_data_options data;
+    rt_status status = rt_ok();
+    *text_new = NULL;
+    if (found->imported) {
+        *text_new = rt_model_ini(&found->imported->there->options, &found->imported->data);
+        return *text_new ? status : rt_out_of_memory("a configuration");
+    }
+    status = rt_checkpoint_look(found->image, &info);
+    if (!status.code && *info.config) {
+        *text_new = info.config;
+        info.config = NULL;
+    } else if (!status.code) {
+        status = rt_checkpoint_options(found->image, &model, &data);
+        *text_new = status.code ? NULL : rt_model_ini(&model, &data);
+        if (!status.code && !*text_new)
+            status = rt_out_of_memory("a configuration");
+    }
+    rt_checkpoint_info_free(&info);
+    return status;
+}
+
 /* With the first `count` of the overrides. */
 static rt_status load(rt_config *config, const rt_found *found, const rt_arguments *arguments,
                       int count, char **errors)
 {
-    rt_checkpoint_info info = {0};
+    char *text;
     *errors = NULL;
-    rt_status status = found->imported ? rt_ok() : rt_checkpoint_look(found->image, &info);
+    rt_status status = write_own(found, &text);
     const rt_config_source source = {.path = found->path,
-                                     .text =
-                                         found->imported ? found->imported->config : info.config,
+                                     .text = text,
                                      .trained = true,
                                      .without_data = true, /* a model alone may have none */
                                      .at_use = true,
@@ -112,7 +139,7 @@ static rt_status load(rt_config *config, const rt_found *found, const rt_argumen
                                      .override_count = count};
     if (!status.code)
         status = rt_config_load(config, &source, errors);
-    rt_checkpoint_info_free(&info);
+    rt_free(text);
     return status;
 }
 

@@ -76,20 +76,26 @@ rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const
                      const rt_predict_options *options, rt_predicted *predicted)
 {
     const char *text = options->text;
-    const rt_prediction like = {.to = to,
-                                .model = model,
-                                .data = data,
-                                .vocabulary = rt_data_vocabulary(data),
-                                .o = options};
+    rt_prediction like = {.to = to,
+                          .model = model,
+                          .data = data,
+                          .vocabulary = rt_data_vocabulary(data),
+                          .o = options};
     rt_prediction p;
     *predicted = (rt_predicted){0};
     if (!like.vocabulary)
         return rt_error(RT_CONFIG, "--predict needs data.task = text, classify or tag");
     rt_answer *answer = find_answer(data, config);
-    rt_status status = rt_prediction_new(&p, &like);
+    rt_status status = rt_data_labels(data) ? rt_ok()
+                                            : rt_sampler_new(&like.sampler, &options->sampling,
+                                                             like.vocabulary->count);
+    if (status.code)
+        return status;
+    status = rt_prediction_new(&p, &like);
     if (!status.code)
         status = text ? answer_text(&p, answer, text, strlen(text), 0, predicted)
                       : answer_lines(&p, answer, predicted);
     rt_prediction_free(&p);
+    rt_sampler_free(like.sampler);
     return status;
 }

@@ -29,23 +29,21 @@
  * a file several lines are continued together: each as if it were alone, with the same random
  * numbers, but for the rounding of its logits; and those before a line that is bad. */
 
+#include "models/sampler.h"
 #include "train/config/config.h"
 #include "train/step/batch_loss.h"
 
 #include <stdio.h>
 
 typedef struct rt_predict_options {
-    const char *text;    /* or NULL: every line of */
-    FILE *from;          /* this stream */
-    double temperature;  /* logits are divided by it; 0: always the most likely token */
-    int top_k;           /* choices are among so many of the most likely tokens; 0: all */
-    double top_p;        /* and then among the most likely that have this share; 0: all */
-    const char *stop;    /* lm: ends what has come to this text; or NULL */
-    uint64_t seed;       /* of the choices */
-    int count;           /* lm: tokens to add */
-    const rt_crew *crew; /* lm: who multiplies by the weights; NULL: the calling thread */
-    int positions;       /* lm: the most tokens that the model has positions for; 0: no limit */
-    bool jsonl;          /* an object of JSON a line */
+    const char *text;     /* or NULL: every line of */
+    FILE *from;           /* this stream */
+    rt_sampling sampling; /* of tokens */
+    const char *stop;     /* lm: ends what has come to this text; or NULL */
+    int count;            /* lm: tokens to add */
+    const rt_crew *crew;  /* lm: who multiplies by the weights; NULL: the calling thread */
+    int positions;        /* lm: the most tokens that the model has positions for; 0: no limit */
+    bool jsonl;           /* an object of JSON a line */
 } rt_predict_options;
 
 /* What there is to say of the texts. */

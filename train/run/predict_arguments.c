@@ -59,15 +59,20 @@ rt_status rt_predict_arguments_check(const rt_arguments *a, const rt_data_option
     return rt_ok();
 }
 
+static rt_sampling sampling_of(const rt_arguments *a, const rt_config *config)
+{
+    return (rt_sampling){.temperature = temperature_of(a, &config->data),
+                         .top_k = a->top_k,
+                         .top_p = a->top_p > 0 ? a->top_p : 1,
+                         .seed = a->seed >= 0 ? (uint64_t)a->seed : config->run.seed};
+}
+
 rt_predict_options rt_predict_arguments(const rt_arguments *a, const rt_config *config)
 {
     return (rt_predict_options){.text = strcmp(a->predict, "-") ? a->predict : NULL,
                                 .from = stdin,
-                                .temperature = temperature_of(a, &config->data),
-                                .top_k = a->top_k,
-                                .top_p = a->top_p,
+                                .sampling = sampling_of(a, config),
                                 .stop = a->stop,
-                                .seed = a->seed >= 0 ? (uint64_t)a->seed : config->run.seed,
                                 .count = a->tokens ? a->tokens : DEFAULT_TOKENS,
                                 .jsonl = a->jsonl};
 }

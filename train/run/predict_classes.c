@@ -7,7 +7,6 @@
 #include "ops/engine.h"
 #include "train/run/answer.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Lays the text out as a row and finds the logits of its labels; NULL on an error. */
@@ -26,26 +25,13 @@ static const rt_tensor *find_logits(rt_prediction *p, rt_example_text *x, rt_sta
     return logits;
 }
 
-/* A row of logits: its most likely label, and what the probabilities of all labels, its softmax,
- * are made of. */
-typedef struct guess {
-    const real *logits;
-    int classes, best;
-    double sum;
-} guess;
-
-static guess guess_label(const rt_tensor *logits, size_t row)
+/* Leaves the probabilities of the labels of a row in p->probabilities, and finds the most likely.
+ */
+static rt_status guess_label(rt_prediction *p, const rt_tensor *logits, size_t row, int *best)
 {
     const int classes = rt_columns(logits);
-    guess g = {logits->data + row * (size_t)classes, classes, rt_largest(logits, row), 0};
-    for (int c = 0; c < classes; c++)
-        g.sum += exp((double)g.logits[c] - (double)g.logits[g.best]);
-    return g;
-}
-
-static double probability_of(const guess *g, int label)
-{
-    return exp((double)g->logits[label] - (double)g->logits[g->best]) / g->sum;
+    *best = rt_largest(logits, row);
+    return rt_probabilities(logits->data + row * (size_t)classes, classes, p->probabilities);
 }
 
 static const char *name_of(const rt_prediction *p, int label)
@@ -55,21 +41,22 @@ static const char *name_of(const rt_prediction *p, int label)
 
 /* ---- as lines ---- */
 
-static void print_label(const rt_prediction *p, const guess *g)
+static void print_label(const rt_prediction *p, int label)
 {
-    fprintf(p->to, "%s\t%.4f\n", name_of(p, g->best), probability_of(g, g->best));
+    fprintf(p->to, "%s\t%.4f\n", name_of(p, label), p->probabilities[label]);
 }
 
 /* A token that was cut off has no label. */
-static rt_status print_tags(const rt_prediction *p, const rt_example_text *x,
-                            const rt_tensor *logits)
+static rt_status print_tags(rt_prediction *p, const rt_example_text *x, const rt_tensor *logits)
 {
-    for (int i = 0; i < p->row.labels; i++) {
+    for (int i = 0, label; i < p->row.labels; i++) {
         const rt_text_span token = x->texts[p->row.wanted[i]];
-        const guess g = guess_label(logits, (size_t)i);
+        const rt_status status = guess_label(p, logits, (size_t)i, &label);
+        if (status.code)
+            return status;
         fwrite(token.bytes, 1, token.size, p->to);
         fputc('\t', p->to);
-        print_label(p, &g);
+        print_label(p, label);
     }
     fputc('\n', p->to);
     return rt_ok();
@@ -83,32 +70,36 @@ static json_t *string_of_label(const rt_prediction *p, int label)
     return rt_answer_string(name, strlen(name));
 }
 
-static rt_status answer_label(const rt_prediction *p, const guess *g)
+static rt_status answer_label(const rt_prediction *p, int label)
 {
     json_t *all = json_object();
-    for (int c = 0; c < g->classes; c++)
-        json_object_set_new(all, name_of(p, c), rt_answer_number(probability_of(g, c)));
+    for (int c = 0; c < p->model->options.labels; c++)
+        json_object_set_new(all, name_of(p, c), rt_answer_number(p->probabilities[c]));
     return rt_answer_print(p->to, json_pack("{s:o,s:o,s:o,s:o}", "text",
                                             rt_answer_string(p->text, p->size), "label",
-                                            string_of_label(p, g->best), "probability",
-                                            rt_answer_number(probability_of(g, g->best)),
+                                            string_of_label(p, label), "probability",
+                                            rt_answer_number(p->probabilities[label]),
                                             "probabilities", all));
 }
 
-static rt_status answer_tags(const rt_prediction *p, const rt_example_text *x,
-                             const rt_tensor *logits)
+static rt_status answer_tags(rt_prediction *p, const rt_example_text *x, const rt_tensor *logits)
 {
     json_t *words = json_array();
-    for (int i = 0; i < p->row.labels; i++) {
+    rt_status status = rt_ok();
+    for (int i = 0, label; i < p->row.labels && !status.code; i++) {
         const rt_text_span word = x->texts[p->row.wanted[i]];
-        const guess g = guess_label(logits, (size_t)i);
+        status = guess_label(p, logits, (size_t)i, &label);
         json_array_append_new(words, json_pack("{s:o,s:o,s:o}", "word",
                                                rt_answer_string(word.bytes, word.size), "label",
-                                               string_of_label(p, g.best), "probability",
-                                               rt_answer_number(probability_of(&g, g.best))));
+                                               string_of_label(p, label), "probability",
+                                               rt_answer_number(p->probabilities[label])));
     }
-    return rt_answer_print(p->to, json_pack("{s:o,s:o}", "text", rt_answer_string(p->text, p->size),
-                                            "words", words));
+    if (!status.code)
+        return rt_answer_print(p->to,
+                               json_pack("{s:o,s:o}", "text", rt_answer_string(p->text, p->size),
+                                         "words", words));
+    json_decref(words);
+    return status;
 }
 
 /* ---- either ---- */
@@ -118,13 +109,13 @@ rt_status rt_predict_class(rt_prediction *p)
     rt_example_text x;
     rt_status status;
     const rt_tensor *logits = find_logits(p, &x, &status);
-    if (!status.code) {
-        const guess g = guess_label(logits, 0);
-        if (p->o->jsonl)
-            status = answer_label(p, &g);
-        else
-            print_label(p, &g);
-    }
+    int label;
+    if (!status.code)
+        status = guess_label(p, logits, 0, &label);
+    if (!status.code && p->o->jsonl)
+        status = answer_label(p, label);
+    else if (!status.code)
+        print_label(p, label);
     rt_example_text_free(&x);
     return status;
 }

@@ -3,8 +3,8 @@
 #include "train/run/prediction.h"
 
 #include "core/memory.h"
-#include "train/run/answer.h"
 #include "text/capture.h"
+#include "train/run/answer.h"
 
 #include <limits.h>
 #include <string.h>
@@ -151,14 +151,13 @@ static rt_status open_session(rt_prediction *p)
 static rt_status read_new(rt_prediction *p)
 {
     const int read = rt_session_count(p->session);
-    return rt_session_feed(p->session, p->s.ids + read, p->s.count - read, 1, p->weights);
+    return rt_session_feed(p->session, p->s.ids + read, p->s.count - read, 1, p->logits);
 }
 
 rt_status rt_continuation_begin(rt_prediction *p)
 {
     int masks;
     bool end;
-    p->ends = true;
     rt_status status = rt_prediction_read(p, &masks);
     if (!status.code && masks)
         status = rt_error(RT_ARGUMENT, "a text to continue has no [MASK]");
@@ -178,11 +177,10 @@ double rt_continuation_bytes(const rt_prediction *p)
     return rt_session_bytes(p->model, tokens < context ? (int)tokens : context);
 }
 
-/* Adds token number n, chosen from the logits; the text is done where it ends. */
-static rt_status add_token(rt_prediction *p, int n)
+/* Adds token number n; the text is done where it ends. */
+static rt_status add_token(rt_prediction *p, int n, int32_t id)
 {
     rt_continued *c = &p->continued;
-    const int32_t id = rt_prediction_choose(p, n);
     const bool over = rt_vocabulary_is_end(p->vocabulary, id);
     const bool stop = !over && write_token(p, id);
     rt_status status = rt_ok();
@@ -201,6 +199,15 @@ static rt_status add_token(rt_prediction *p, int n)
     return status;
 }
 
+/* Draws token number n from the logits, and adds it. */
+static rt_status draw_token(rt_prediction *p, int n)
+{
+    int32_t id;
+    rt_vocabulary_mask_logits(p->vocabulary, true, p->logits);
+    const rt_status status = rt_sampler_draw(p->sampler, p->logits, (uint32_t)n, &id);
+    return status.code ? status : add_token(p, n, id);
+}
+
 /* ---- several texts ---- */
 
 /* Texts that have grown by a token are read together; of one that was made to fit, all is. logits
@@ -209,7 +216,7 @@ static rt_status read_on(rt_prediction *p, int count, real *logits)
 {
     const size_t V = (size_t)p->model->options.vocab;
     rt_session *sessions[RT_MOST_TOGETHER];
-    real *weights[RT_MOST_TOGETHER];
+    real *rows_of[RT_MOST_TOGETHER];
     int32_t ids[RT_MOST_TOGETHER];
     int rows = 0;
     rt_status status = rt_ok();
@@ -222,13 +229,13 @@ static rt_status read_on(rt_prediction *p, int count, real *logits)
             continue;
         }
         sessions[rows] = p[i].session;
-        weights[rows] = p[i].weights;
+        rows_of[rows] = p[i].logits;
         ids[rows++] = p[i].s.ids[p[i].s.count - 1];
     }
     if (rows && !status.code)
         status = rt_session_feed_each(sessions, rows, ids, logits);
     for (int i = 0; i < rows && !status.code; i++)
-        memcpy(weights[i], logits + (size_t)i * V, V * sizeof *logits);
+        memcpy(rows_of[i], logits + (size_t)i * V, V * sizeof *logits);
     return status;
 }
 
@@ -240,7 +247,7 @@ static rt_status add_units(rt_prediction *p, int count, rt_capture *w, FILE *to,
     for (int n = 0, front = 0; front < count && !status.code; n++) {
         for (int i = front; i < count && !status.code; i++)
             if (!p[i].continued.done)
-                status = add_token(p + i, n);
+                status = draw_token(p + i, n);
         while (front < count && p[front].continued.done && !status.code) {
             if (p->o->jsonl)
                 status = answer(w + front, p + front, to);

@@ -3,11 +3,11 @@
 #include "train/run/prediction.h"
 
 #include "core/memory.h"
-#include "train/run/answer.h"
-#include "train/step/most_likely.h"
 #include "text/capture.h"
 #include "text/utf8_stream.h"
+#include "train/run/answer.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { SHOWN = 5 }; /* most likely tokens of a mask */
@@ -23,16 +23,17 @@ static void print_token(const rt_prediction *p, int32_t id)
     rt_utf8_stream_end(&stream);
 }
 
+/* Uses up the logits. */
 static void print_likely(rt_prediction *p, int number)
 {
-    rt_prediction_probabilities(p, 1);
+    const rt_tensor row = rt_tensor_of(p->logits, NULL, RT_SHAPE_OF(p->vocabulary->count));
     fprintf(p->to, "mask %d:", number);
     for (int i = 0; i < SHOWN && i < rt_vocabulary_units(p->vocabulary); i++) {
-        const int32_t id = rt_most_likely_token(p->vocabulary, p->weights);
+        const int32_t id = rt_largest(&row, 0);
         fprintf(p->to, "%s '", i ? "," : "");
         print_token(p, id);
-        fprintf(p->to, "' %.3f", (double)p->weights[id]);
-        p->weights[id] = -1;
+        fprintf(p->to, "' %.3f", p->probabilities[id]);
+        p->logits[id] = (real)-INFINITY;
     }
     fputc('\n', p->to);
 }
@@ -61,27 +62,34 @@ static bool is_mask(const rt_prediction *p, int t)
     return p->s.ids[t] == p->vocabulary->special.mask;
 }
 
-static rt_status print_lines(rt_prediction *p, const int32_t *filled)
+/* The logits of a place, and their probabilities whatever the temperature. */
+static rt_status find_probabilities(rt_prediction *p, rt_sampler *plain, int t)
+{
+    const rt_status status = rt_prediction_logits(p, p->s.ids, p->s.count, t);
+    return status.code ? status : rt_sampler_probabilities(plain, p->logits, p->probabilities);
+}
+
+static rt_status print_lines(rt_prediction *p, rt_sampler *plain, const int32_t *filled)
 {
     rt_status status = rt_ok();
     print_filled(p->to, p, filled);
     fputc('\n', p->to);
     for (int t = rt_data_begins(p->data), number = 0; t < p->s.count && !status.code; t++)
         if (is_mask(p, t)) {
-            status = rt_prediction_logits(p, p->s.ids, p->s.count, t);
-            print_likely(p, ++number);
+            status = find_probabilities(p, plain, t);
+            if (!status.code)
+                print_likely(p, ++number);
         }
     return status;
 }
 
 /* A token that a mask was filled with, and its probability. */
-static json_t *answer_mask(rt_prediction *p, int32_t id)
+static json_t *answer_mask(const rt_prediction *p, int32_t id)
 {
     size_t size = 0;
     const char *token = rt_vocabulary_decode(p->vocabulary, id, &size);
-    rt_prediction_probabilities(p, 1);
     return json_pack("{s:o,s:o}", "token", rt_answer_string(token ? token : "", size),
-                     "probability", rt_answer_number((double)p->weights[id]));
+                     "probability", rt_answer_number(p->probabilities[id]));
 }
 
 static json_t *answer_filled(const rt_prediction *p, const int32_t *filled)
@@ -97,13 +105,13 @@ static json_t *answer_filled(const rt_prediction *p, const int32_t *filled)
     return string;
 }
 
-static rt_status answer(rt_prediction *p, const int32_t *filled)
+static rt_status answer(rt_prediction *p, rt_sampler *plain, const int32_t *filled)
 {
     json_t *masks = json_array();
     rt_status status = rt_ok();
     for (int t = rt_data_begins(p->data); t < p->s.count && !status.code; t++)
         if (is_mask(p, t)) {
-            status = rt_prediction_logits(p, p->s.ids, p->s.count, t);
+            status = find_probabilities(p, plain, t);
             json_array_append_new(masks, answer_mask(p, filled[t]));
         }
     if (!status.code)
@@ -115,20 +123,30 @@ static rt_status answer(rt_prediction *p, const int32_t *filled)
 }
 
 /* Every mask is filled from the text as it was given. */
-static rt_status fill(rt_prediction *p)
+static rt_status fill(rt_prediction *p, int32_t *filled)
 {
     rt_status status = rt_ok();
-    int32_t *filled = rt_alloc((size_t)p->s.count, sizeof *filled);
-    if (!filled)
-        return rt_out_of_memory("a prediction");
     memcpy(filled, p->s.ids, (size_t)p->s.count * sizeof *filled);
     for (int t = rt_data_begins(p->data); t < p->s.count && !status.code; t++)
         if (is_mask(p, t)) {
             status = rt_prediction_logits(p, p->s.ids, p->s.count, t);
-            filled[t] = rt_prediction_choose(p, t);
+            if (!status.code)
+                status = rt_sampler_draw(p->sampler, p->logits, (uint32_t)t, filled + t);
         }
+    return status;
+}
+
+static rt_status fill_and_print(rt_prediction *p)
+{
+    const rt_sampling as_it_is = {.temperature = 1, .top_p = 1};
+    rt_sampler *plain;
+    int32_t *filled = rt_alloc((size_t)p->s.count, sizeof *filled);
+    rt_status status = rt_sampler_new(&plain, &as_it_is, p->vocabulary->count);
     if (!status.code)
-        status = p->o->jsonl ? answer(p, filled) : print_lines(p, filled);
+        status = filled ? fill(p, filled) : rt_out_of_memory("a prediction");
+    if (!status.code)
+        status = p->o->jsonl ? answer(p, plain, filled) : print_lines(p, plain, filled);
+    rt_sampler_free(plain);
     rt_free(filled);
     return status;
 }
@@ -139,5 +157,5 @@ rt_status rt_predict_masks(rt_prediction *p)
     rt_status status = rt_prediction_read(p, &masks);
     if (!status.code && !masks)
         status = rt_error(RT_ARGUMENT, "the text has no [MASK] to fill");
-    return status.code ? status : fill(p);
+    return status.code ? status : fill_and_print(p);
 }

@@ -13,10 +13,13 @@ rt_status rt_prediction_new(rt_prediction *p, const rt_prediction *like)
                          .data = like->data,
                          .vocabulary = like->vocabulary,
                          .o = like->o,
+                         .sampler = like->sampler,
                          .g = rt_graph_new()};
-    p->weights = rt_alloc((size_t)p->model->options.vocab, sizeof *p->weights);
-    p->order = rt_alloc((size_t)p->vocabulary->count, sizeof *p->order);
-    if (!p->g || !p->weights || !p->order)
+    const rt_transformer_options *o = &p->model->options;
+    const int shown = rt_data_labels(p->data) ? o->labels : p->vocabulary->count;
+    p->logits = rt_alloc((size_t)o->vocab, sizeof *p->logits);
+    p->probabilities = rt_alloc((size_t)shown, sizeof *p->probabilities);
+    if (!p->g || !p->logits || !p->probabilities)
         return rt_out_of_memory("a prediction");
     return rt_data_labels(p->data) ? rt_labelled_batch_new(&p->row, 1, rt_data_length(p->data))
                                    : rt_ok();
@@ -25,8 +28,8 @@ rt_status rt_prediction_new(rt_prediction *p, const rt_prediction *like)
 void rt_prediction_free(rt_prediction *p)
 {
     rt_graph_free(p->g);
-    rt_free(p->weights);
-    rt_free(p->order);
+    rt_free(p->logits);
+    rt_free(p->probabilities);
     rt_free(p->s.ids);
     rt_free(p->continued.last);
     rt_session_free(p->session);

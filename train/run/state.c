@@ -259,7 +259,7 @@ void rt_run_announce_tolerances(rt_run *r)
 
 rt_checkpoint_model rt_run_checkpoint_model(const rt_run *r)
 {
-    return rt_checkpoint_model_of(r->state->model,
+    return rt_checkpoint_model_of(r->state->model, &r->config->data,
                                   rt_update_rule_of(&r->config->optimizer.settings),
                                   r->state->states);
 }

@@ -1,7 +1,7 @@
 #ifndef ROTOR_TRAIN_STEP_TRAINER_PRIVATE_H
 #define ROTOR_TRAIN_STEP_TRAINER_PRIVATE_H
 
-/* What a trainer consists of, for the files that make it up: trainer.c its life and its steps,
+/* What a trainer consists of, for the files that make it up: trainer.c its life, step.c a step,
  * evaluation.c evaluation, orders.c how the processes of a world are told what to do,
  * dry_run.c what all of it takes. */
 
@@ -31,9 +31,9 @@ typedef struct rt_shard {
 typedef struct rt_trainer_tally {
     rt_model_tally model; /* of all models: the gradients of all blocks */
     rt_tally rounded;     /* parameters in bf16 */
-    rt_tally states;    /* of the optimizer */
-    rt_tally rooms;     /* in which matrices are moved */
-    rt_tally received; /* gradients of other processes */
+    rt_tally states;      /* of the optimizer */
+    rt_tally rooms;       /* in which matrices are moved */
+    rt_tally received;    /* gradients of other processes */
     rt_tally batches;
 } rt_trainer_tally;
 
@@ -46,12 +46,12 @@ struct rt_trainer {
     int shards;        /* of all processes */
     rt_shard *shard;   /* of each; those of other processes have no sequences */
     rt_shard_result *results;
-    int group;            /* shards that are computed at a time */
-    int blocks;           /* of gradients */
+    int group;               /* shards that are computed at a time */
+    int blocks;              /* of gradients */
     rt_transformer **models; /* of each block; the first has the values, all have gradients */
-    rt_subtrees nodes;    /* that are computed, of the step under way */
-    int *block_of;        /* of each shard of a group */
-    rt_summation *sums;   /* of blocks */
+    rt_subtrees nodes;       /* that are computed, of the step under way */
+    int *block_of;           /* of each shard of a group */
+    rt_summation *sums;      /* of blocks */
     rt_stretch *stretches;
     int stretch_count;
     double *squares; /* of the summed gradient, of each stretch */
@@ -65,13 +65,13 @@ struct rt_trainer {
     void (*on_stop)(void);   /* what process 0 does if another one was; or NULL */
 
     const rt_update_rule *rule;
-    real **rooms;     /* of each worker, in which it moves matrices */
-    rt_rates rates;   /* of the step under way */
-    double scale;     /* likewise, of the gradient: clipping */
-    double divisor;   /* labels of the step under way */
-    int first;        /* shard of the group under way */
-    int sum_count;    /* sums after it */
-    bool last;        /* whether it is the last one, and no other process adds anything */
+    real **rooms;   /* of each worker, in which it moves matrices */
+    rt_rates rates; /* of the step under way */
+    double scale;   /* likewise, of the gradient: clipping */
+    double divisor; /* labels of the step under way */
+    int first;      /* shard of the group under way */
+    int sum_count;  /* sums after it */
+    bool last;      /* whether it is the last one, and no other process adds anything */
 };
 
 /* The shards of this process. */

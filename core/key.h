@@ -1,0 +1,113 @@
+#ifndef ROTOR_CORE_KEY_H
+#define ROTOR_CORE_KEY_H
+
+/* A key of the configuration, as data: its name, the member of the options that it sets, what it
+ * accepts. models/, data/ and optim/ each have a table of their keys beside their options;
+ * text/key_value.h reads and writes a value by a row, train/config joins the tables. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum rt_key_type {
+    RT_KEY_WHOLE,   /* int */
+    RT_KEY_SEED,    /* uint64_t, 0 ... 2^63-1 */
+    RT_KEY_NUMBER,  /* double */
+    RT_KEY_YES_NO,  /* bool */
+    RT_KEY_CHOICE,  /* an enumeration that counts from 0 */
+    RT_KEY_LENGTHS, /* rt_lengths */
+    RT_KEY_FACTORS, /* rt_factors */
+    RT_KEY_TEXT     /* an array of char */
+} rt_key_type;
+
+typedef struct rt_range {
+    double low, high;
+    bool above, below; /* low, high themselves are excluded */
+} rt_range;
+
+/* Whether a run that is resumed may have another value: what decides its result may not, but for
+ * how long it is, and the schedule of the learning rate, which a run that has taken all its steps
+ * can be given anew for more of them. */
+typedef enum rt_change { RT_FIXED, RT_WHEN_EXTENDED, RT_HOW_LONG, RT_MAY_DIFFER } rt_change;
+
+typedef struct rt_key {
+    const char *section;
+    const char *name;
+    rt_key_type type;
+    size_t offset; /* in the options of its table */
+    size_t size;
+    rt_range range;
+    const char *(*word)(int value); /* of a choice; NULL past the last */
+    const char *initial;            /* its default, as a value is written */
+    const char *help;
+    rt_change change;
+    const char *needs; /* when another value has an effect (train/config/effect.h); NULL: always */
+} rt_key;
+
+/* The keys of one struct of options, those of a section one after the other. */
+typedef struct rt_key_table {
+    const rt_key *keys;
+    int count;
+} rt_key_table;
+
+enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = 8000, RT_VALUES_SIZE = 160 };
+
+/* ---- for the files that have a table: OPTIONS is the struct ---- */
+
+/* The words of a choice, from the list beside its enumeration. */
+#define RT_KEY_WORDS(function, LIST)                                                               \
+    static const char *function(int value)                                                         \
+    {                                                                                              \
+        static const char *const words[] = {LIST(RT_CHOICE_WORD) NULL};                            \
+        return words[value];                                                                       \
+    }
+
+/* The type and the place of a key in its options, in the order of rt_key; a member of another C
+ * type does not compile. An enumeration may be any integer as large as int. */
+#define RT_MEMBER(member)      (((OPTIONS *)0)->member)
+#define RT_IS(type, member)    (0 * sizeof(char[_Generic(RT_MEMBER(member), type : 1)]))
+#define RT_AT(member)          offsetof(OPTIONS, member), sizeof RT_MEMBER(member)
+#define RT_TYPED(type, member) offsetof(OPTIONS, member) + RT_IS(type, member), sizeof(type)
+#define RT_ANY                                                                                     \
+    {                                                                                              \
+        0, 0, false, false                                                                         \
+    }
+
+#define WHOLE(member, low, high)                                                                   \
+    RT_KEY_WHOLE, RT_TYPED(int, member), {low, high, false, false}, NULL
+#define SEED(member)         RT_KEY_SEED, RT_TYPED(uint64_t, member), RT_ANY, NULL
+#define NUMBER(member, ...)  RT_KEY_NUMBER, RT_TYPED(double, member), __VA_ARGS__, NULL
+#define YES_NO(member)       RT_KEY_YES_NO, RT_TYPED(bool, member), RT_ANY, NULL
+#define CHOICE(member, word) RT_KEY_CHOICE, RT_AT(member), RT_ANY, word
+#define LENGTHS(member, low, high)                                                                 \
+    RT_KEY_LENGTHS, RT_TYPED(rt_lengths, member), {low, high, false, false}, NULL
+#define FACTORS(member) RT_KEY_FACTORS, RT_TYPED(rt_factors, member), ABOVE(0), NULL
+#define TEXT(member)    RT_KEY_TEXT, RT_AT(member), RT_ANY, NULL
+
+#define ABOVE(low)                                                                                 \
+    {                                                                                              \
+        low, HUGE_VAL, true, false                                                                 \
+    }
+#define AT_LEAST(low)                                                                              \
+    {                                                                                              \
+        low, HUGE_VAL, false, false                                                                \
+    }
+#define FROM_TO(low, high)                                                                         \
+    {                                                                                              \
+        low, high, false, false                                                                    \
+    }
+#define FROM_BELOW(low, high)                                                                      \
+    {                                                                                              \
+        low, high, false, true                                                                     \
+    }
+#define ABOVE_UP_TO(low, high)                                                                     \
+    {                                                                                              \
+        low, high, true, false                                                                     \
+    }
+
+/* Bounds of whole numbers. Step numbers have eight digits in the names of checkpoints. */
+enum { RT_MOST_STEPS = 99999999, RT_MOST_SIZE = 1000000 };
+
+/* A key that always has an effect. */
+#define ALWAYS NULL
+
+#endif

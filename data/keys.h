@@ -1,0 +1,11 @@
+#ifndef ROTOR_DATA_KEYS_H
+#define ROTOR_DATA_KEYS_H
+
+/* The keys of [data]. */
+
+#include "core/key.h"
+
+/* Of rt_data_options. */
+extern const rt_key_table rt_data_keys;
+
+#endif

@@ -1,0 +1,129 @@
+# The figures of the page, from results/*.csv, of the parts of the study that were made:
+#
+#     gnuplot -e "here='experiments/theta'; made='tasks known ...'" FILE
+set terminal svg size 720,400 dynamic rounded font 'sans-serif,14' background '#ffffff'
+set border 3 lc rgb '#444444'
+set tics nomirror out
+set grid ytics lc rgb '#dddddd'
+blue = '#0072b2'; orange = '#d55e00'; green = '#009e73'; purple = '#cc79a7'; grey = '#777777'
+kept = here . '/results'
+figures = here . '/figures/'
+
+there(part) = strstrt(' '.made.' ', ' '.part.' ') > 0
+
+# ---- theta ----
+
+bars(task, layer) = sprintf("< awk -F, -v task=%s -v layer=%d -f %sbars.awk %s/theta-pairs.csv", task, layer, figures, kept)
+
+if (there('tasks')) {
+    set output figures . 'drift.svg'
+    set terminal svg size 720,520
+    set multiplot layout 2,1 margins 0.1,0.98,0.12,0.92 spacing 0.03
+    set xrange [-0.6:7.6]
+    set yrange [-0.7:0.7]
+    set xtics 0,1,7 format ''
+    set arrow 1 from -0.6,0 to 7.6,0 nohead lc rgb '#000000' dt 2
+    set ylabel 'reverse: ln(θ / base)'
+    set title 'point: the learned θ of one seed; bar: where the model works as well' font ',13'
+    set bars 0.35
+    plot bars('reverse', 0) using 1:2:(column(3) < -0.7 ? -0.7 : column(3)):(column(4) > 0.7 ? 0.7 : column(4)) with yerrorbars pt 7 ps 0.4 lw 1 lc rgb orange notitle
+    unset title
+    set xtics 0,1,7 format '%g'
+    set xlabel 'pair i of layer 0, ten seeds'
+    set ylabel 'copy: ln(θ / base)'
+    plot bars('copy', 0) using 1:2:(column(3) < -0.7 ? -0.7 : column(3)):(column(4) > 0.7 ? 0.7 : column(4)) with yerrorbars pt 7 ps 0.4 lw 1 lc rgb blue notitle
+    unset multiplot
+    set bars 1
+    unset arrow 1
+    unset xrange
+    unset yrange
+    set xtics autofreq format '%g'
+    set terminal svg size 720,400
+}
+
+if (there('known')) {
+    set datafile separator ','
+    set output figures . 'range.svg'
+    set logscale y
+    set yrange [0.008:60]
+    set xrange [0:20]
+    set format y '%g %%'
+    set xlabel '|θ* - θ⁰| T (radians)'
+    set ylabel 'error of the learned θ'
+    set key top left
+    set arrow 1 from pi, graph 0 to pi, graph 1 nohead lc rgb '#000000' dt 2
+    set label 1 'π' at pi + 0.2, 40
+    set arrow 2 from graph 0, first 1 to graph 1, first 1 nohead lc rgb grey dt 3
+    plot kept . '/theta-range-found.csv' using (abs($2 - $4) * $3):(100 * abs($5 / $2 - 1)) skip 1 with points pt 7 ps 0.5 lc rgb blue notitle
+    unset arrow
+    unset label
+    unset logscale
+    unset xrange
+    unset yrange
+    set format y '%g'
+    set datafile separator whitespace
+}
+
+valley(T) = sprintf("< awk -F, '$1 == %d { print $2, $3 }' %s/valley.csv", T, kept)
+
+if (there('known')) {
+    set output figures . 'valley.svg'
+    set xlabel 'θ in the place of the learned one (radians a position)'
+    set ylabel 'evaluation loss'
+    set key bottom left
+    set arrow 1 from 0.9, graph 0 to 0.9, graph 1 nohead lc rgb '#000000' dt 2
+    plot valley(24) with linespoints lw 2 pt 7 ps 0.4 lc rgb blue title 'T = 24', \
+         valley(64) with linespoints lw 2 pt 5 ps 0.4 lc rgb orange title 'T = 64'
+    unset arrow
+}
+
+if (there('decoder') && there('decoder_base') && there('text')) {
+    set datafile separator ','
+    set output figures . 'turns.svg'
+    set logscale x
+    set xrange [0.008:60]
+    set yrange [-0.6:0.8]
+    set format x '%g'
+    set xlabel 'turns over a sequence at the start, θ (T - 1) / 2π'
+    set ylabel 'ln(θ / base)'
+    set key top right
+    set arrow 1 from 0.008,0 to 60,0 nohead lc rgb '#000000' dt 2
+    set arrow 2 from 0.5, graph 0 to 0.5, graph 1 nohead lc rgb grey dt 3
+    turns(i, base, T) = base ** (-i / 16.0) * (T - 1) / (2 * pi)
+    of(task, drift) = strcol(1) eq task ? drift : NaN
+    plot kept . '/theta-decoder-pairs.csv' using (turns($4, 1e4, 256)):(of('layer', $6)) skip 1 with points pt 7 ps 0.4 lc rgb blue title 'decoder, base 10000', \
+         kept . '/theta-decoder-base-pairs.csv' using (turns($4, 5e5, 256)):(of('layer', $6)) skip 1 with points pt 5 ps 0.4 lc rgb orange title 'decoder, base 500000', \
+         kept . '/theta-text-pairs.csv' using (turns($4, 1e4, 64)):(of('lm', $6)) skip 1 with points pt 9 ps 0.5 lc rgb green title 'lm of the licences, T = 64'
+    unset arrow
+    unset logscale
+    unset xrange
+    unset yrange
+    set datafile separator whitespace
+}
+
+# ---- encodings ----
+
+curve(name, kind) = sprintf("< awk -F, -v kind=%s -f %scurve.awk %s/%s-curves.csv", kind, figures, kept, name)
+set key outside top left horizontal Left reverse noenhanced
+set xlabel 'steps'
+set ylabel 'evaluation loss (nats per byte)'
+
+if (there('convergence')) {
+    set output figures . 'convergence.svg'
+    plot curve('convergence', 'rope') with yerrorlines lw 2 pt 7 ps 0.4 lc rgb blue title 'rope', \
+         curve('convergence', 'sinusoidal') with yerrorlines lw 2 pt 5 ps 0.4 lc rgb orange title 'sinusoidal', \
+         curve('convergence', 'learned') with yerrorlines lw 2 pt 9 ps 0.5 lc rgb green title 'learned', \
+         curve('convergence', 'learned-0.1') with yerrorlines lw 2 pt 13 ps 0.5 lc rgb purple title 'learned, table of std 0.1'
+}
+
+if (there('linear')) {
+    set output figures . 'linear.svg'
+    plot curve('linear', 'rope') with yerrorlines lw 2 pt 7 ps 0.4 lc rgb blue title 'linear attention with rope', \
+         curve('linear', 'none') with yerrorlines lw 2 pt 5 ps 0.4 lc rgb orange title 'without positions'
+}
+
+set datafile separator ','
+set xlabel 'distance r'
+set ylabel 'C(r)'
+set output figures . 'decay.svg'
+plot kept . '/decay.csv' using 1:2 skip 1 with lines lw 2 lc rgb blue notitle

@@ -1,0 +1,19 @@
+#ifndef ROTOR_IO_CHECKPOINT_OPTIONS_H
+#define ROTOR_IO_CHECKPOINT_OPTIONS_H
+
+/* Options in a checkpoint: an attribute of a group for each key of a table (core/key.h), under the
+ * key's full name ("position.base"). Whole numbers, numbers and words are what they are; a list
+ * that is not empty is a text at /SECTION/NAME. Paths of files are not kept: they are of a run, and
+ * stand in its configuration. */
+
+#include "core/key.h"
+#include "io/checkpoint/image.h"
+
+void rt_image_put_options(rt_image *image, const char *group, const rt_key_table *table,
+                          const void *options);
+
+/* Fails the image if a key is missing or does not accept its value. Paths stay as they are. */
+void rt_image_get_options(rt_image *image, const char *group, const rt_key_table *table,
+                          void *options);
+
+#endif

@@ -1,0 +1,204 @@
+#include "models/sampler.h"
+
+#include "core/memory.h"
+#include "core/random.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+struct rt_sampler {
+    rt_sampling options;
+    int count;
+    double *p;     /* (count), of a draw */
+    int32_t *heap; /* (count): ids */
+};
+
+/* ---- life ---- */
+
+static rt_status check_options(const rt_sampling *o, int count)
+{
+    if (count < 1)
+        return rt_error(RT_ARGUMENT, "[sampler] needs a token at least; got %d", count);
+    if (!(isfinite(o->temperature) && o->temperature >= 0))
+        return rt_error(RT_ARGUMENT, "[sampler] temperature must be a number >= 0; got %g",
+                        o->temperature);
+    if (o->top_k < 0)
+        return rt_error(RT_ARGUMENT, "[sampler] top_k must be >= 0; got %d", o->top_k);
+    if (!(o->top_p > 0 && o->top_p <= 1))
+        return rt_error(RT_ARGUMENT, "[sampler] top_p must be in (0, 1]; got %g", o->top_p);
+    return rt_ok();
+}
+
+rt_status rt_sampler_new(rt_sampler **sampler_new, const rt_sampling *options, int count)
+{
+    *sampler_new = NULL;
+    const rt_status status = check_options(options, count);
+    if (status.code)
+        return status;
+    rt_sampler *s = rt_alloc(1, sizeof *s);
+    if (!s)
+        return rt_out_of_memory("a sampler");
+    *s = (rt_sampler){.options = *options,
+                      .count = count,
+                      .p = rt_alloc_unset((size_t)count, sizeof *s->p),
+                      .heap = rt_alloc_unset((size_t)count, sizeof *s->heap)};
+    if (!s->p || !s->heap) {
+        rt_sampler_free(s);
+        return rt_out_of_memory("a sampler");
+    }
+    *sampler_new = s;
+    return status;
+}
+
+void rt_sampler_free(rt_sampler *s)
+{
+    if (!s)
+        return;
+    rt_free(s->p);
+    rt_free(s->heap);
+    rt_free(s);
+}
+
+/* ---- softmax ---- */
+
+/* The first place of the largest logit. */
+static rt_status find_largest(const real *logits, int count, int *largest)
+{
+    *largest = 0;
+    for (int i = 0; i < count; i++) {
+        if (isnan(logits[i]) || logits[i] == (real)INFINITY)
+            return rt_error(RT_ARGUMENT, "logit %d of a row is %g", i, (double)logits[i]);
+        if (logits[i] > logits[*largest])
+            *largest = i;
+    }
+    if (count < 1 || isinf(logits[*largest]))
+        return rt_error(RT_ARGUMENT, "a row of %d logits has none that is finite", count);
+    return rt_ok();
+}
+
+static void exponentials(double *p, const real *logits, int count, int largest, double temperature)
+{
+    for (int i = 0; i < count; i++)
+        p[i] = exp(((double)logits[i] - (double)logits[largest]) / temperature);
+}
+
+static void scale_to_one(double *p, int count)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += p[i];
+    for (int i = 0; i < count; i++)
+        p[i] /= sum;
+}
+
+rt_status rt_probabilities(const real *logits, int count, double *probabilities)
+{
+    int largest;
+    const rt_status status = find_largest(logits, count, &largest);
+    if (status.code)
+        return status;
+    exponentials(probabilities, logits, count, largest, 1);
+    scale_to_one(probabilities, count);
+    return status;
+}
+
+/* ---- the most likely ---- */
+
+static bool comes_first(const double *p, int32_t a, int32_t b)
+{
+    return p[a] != p[b] ? p[a] > p[b] : a < b;
+}
+
+/* Moves the id at `i` of a heap down to its place. */
+static void sift_down(int32_t *heap, int size, int i, const double *p)
+{
+    const int32_t id = heap[i];
+    for (int child; (child = 2 * i + 1) < size; i = child) {
+        child += child + 1 < size && comes_first(p, heap[child + 1], heap[child]);
+        if (!comes_first(p, heap[child], id))
+            break;
+        heap[i] = heap[child];
+    }
+    heap[i] = id;
+}
+
+/* Moves the first id of a heap behind it. */
+static int32_t pop(int32_t *heap, int *size, const double *p)
+{
+    const int32_t first = heap[0];
+    heap[0] = heap[--*size];
+    heap[*size] = first;
+    sift_down(heap, *size, 0, p);
+    return first;
+}
+
+static void keep_most_likely(double *p, int32_t *heap, int count, int top_k, double top_p)
+{
+    const int least = top_k && top_k < count ? count - top_k : 0;
+    int left = count;
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        heap[i] = i;
+    for (int i = count / 2; i-- > 0;)
+        sift_down(heap, count, i, p);
+    while (left > least && (top_p == 1 || sum < top_p))
+        sum += p[pop(heap, &left, p)];
+    for (int i = 0; i < left; i++)
+        p[heap[i]] = 0;
+    for (int i = left; i < count; i++)
+        p[heap[i]] /= sum;
+}
+
+/* ---- draws ---- */
+
+static void round_to_real(double *p, int count)
+{
+    for (int i = 0; i < count; i++)
+        p[i] = (double)(real)p[i];
+}
+
+rt_status rt_sampler_probabilities(rt_sampler *s, const real *logits, double *p)
+{
+    const rt_sampling *o = &s->options;
+    int largest;
+    const rt_status status = find_largest(logits, s->count, &largest);
+    if (status.code)
+        return status;
+    if (o->temperature == 0) {
+        for (int i = 0; i < s->count; i++)
+            p[i] = i == largest;
+        return status;
+    }
+    exponentials(p, logits, s->count, largest, o->temperature);
+    round_to_real(p, s->count);
+    scale_to_one(p, s->count);
+    round_to_real(p, s->count);
+    if (o->top_k || o->top_p < 1) {
+        keep_most_likely(p, s->heap, s->count, o->top_k, o->top_p);
+        round_to_real(p, s->count);
+    }
+    return status;
+}
+
+/* Where the sum of the probabilities passes a number below 1; they may add up to a little less,
+ * and then it is the most likely. */
+static int32_t find_place(const double *p, int count, double number)
+{
+    int32_t best = 0;
+    for (int32_t i = 0; i < count; i++) {
+        if ((number -= p[i]) < 0)
+            return i;
+        if (p[i] > p[best])
+            best = i;
+    }
+    return best;
+}
+
+rt_status rt_sampler_draw(rt_sampler *s, const real *logits, uint32_t number, int32_t *token)
+{
+    const rt_random random = {s->options.seed, number, RT_STREAM_SAMPLE};
+    const rt_status status = rt_sampler_probabilities(s, logits, s->p);
+    if (!status.code)
+        *token = find_place(s->p, s->count, rt_random_uniform(random, 0));
+    return status;
+}

@@ -1,0 +1,53 @@
+#include "optim/keys.h"
+
+#include "optim/options.h"
+
+#include <math.h>
+
+#define OPTIONS rt_optimizer_options
+
+RT_KEY_WORDS(schedule_word, RT_SCHEDULES)
+
+/* What the conditions of several keys have in common. */
+#define LEARNED "theta.learn = yes"
+#define MEANS   "optimizer.kind != sgd"
+#define MUON    "optimizer.kind = muon"
+#define FALLING "optimizer.schedule != constant"
+
+/* clang-format off */
+static const rt_key keys[] = {
+    {"theta", "lr_scale", NUMBER(settings.theta_lr_scale, AT_LEAST(0)), "1.0",
+     "learning rate of theta, as a multiple of optimizer.lr", RT_FIXED, LEARNED},
+
+    {"optimizer", "kind", CHOICE(settings.rule, rt_optimizer_rule_word), "adamw",
+     "rule that moves the parameters", RT_FIXED, ALWAYS},
+    {"optimizer", "lr", NUMBER(lr, AT_LEAST(0)), "1e-3",
+     "learning rate, the schedule's peak", RT_WHEN_EXTENDED, ALWAYS},
+    {"optimizer", "matrix_lr", NUMBER(matrix_lr, AT_LEAST(0)), "0",
+     "for muon: that of the matrices of layers; 0 = lr", RT_FIXED, MUON},
+    {"optimizer", "beta1", NUMBER(settings.beta1, FROM_BELOW(0, 1)), "0.9",
+     "decay of the mean of gradients; not for sgd", RT_FIXED, MEANS},
+    {"optimizer", "beta2", NUMBER(settings.beta2, FROM_BELOW(0, 1)), "0.999",
+     "decay of the mean of their squares; lion: of the mean of gradients, 0.99 by default; not for sgd", RT_FIXED, MEANS},
+    {"optimizer", "eps", NUMBER(settings.eps, ABOVE(0)), "1e-8",
+     "for adamw, adam, muon: added to the root of the mean square", RT_FIXED, "optimizer.kind = adamw, adam, muon"},
+    {"optimizer", "weight_decay", NUMBER(settings.weight_decay, AT_LEAST(0)), "0.01",
+     "of weights; none on norms, biases and theta", RT_FIXED, ALWAYS},
+    {"optimizer", "momentum", NUMBER(settings.momentum, FROM_BELOW(0, 1)), "0.9",
+     "for sgd", RT_FIXED, "optimizer.kind = sgd"},
+    {"optimizer", "muon_momentum", NUMBER(settings.muon_momentum, FROM_BELOW(0, 1)), "0.95",
+     "for muon: decay of the mean of gradients of matrices", RT_FIXED, MUON},
+    {"optimizer", "clip_norm", NUMBER(settings.clip_norm, AT_LEAST(0)), "1.0",
+     "largest norm of the gradient; 0 = off", RT_FIXED, ALWAYS},
+    {"optimizer", "schedule", CHOICE(schedule, schedule_word), "cosine",
+     "how the learning rate falls after the warmup", RT_WHEN_EXTENDED, ALWAYS},
+    {"optimizer", "warmup_steps", WHOLE(warmup_steps, 0, RT_MOST_STEPS), "0",
+     "steps in which the learning rate rises from 0", RT_FIXED, ALWAYS},
+    {"optimizer", "min_lr_ratio", NUMBER(min_lr_ratio, FROM_TO(0, 1)), "0",
+     "share of the learning rate left at the schedule's end", RT_WHEN_EXTENDED, FALLING},
+    {"optimizer", "schedule_steps", WHOLE(schedule_steps, 0, RT_MOST_STEPS), "0",
+     "where the schedule ends; 0 = train.steps at the start", RT_WHEN_EXTENDED, FALLING},
+};
+/* clang-format on */
+
+const rt_key_table rt_optimizer_keys = {keys, sizeof keys / sizeof *keys};

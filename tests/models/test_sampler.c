@@ -1,0 +1,374 @@
+/* Sampling of tokens: what is drawn, against probabilities that are computed here by hand or from
+ * their definitions. */
+
+#include "models/sampler.h"
+
+#include "core/random.h"
+#include "suite.h"
+
+#include <math.h>
+
+enum { MOST = 64 };
+
+static rt_sampler *sampler_of(rt_sampling o, int count)
+{
+    rt_sampler *s;
+    const rt_status status = rt_sampler_new(&s, &o, count);
+    ck_assert_msg(!status.code, "%s", status.message);
+    return s;
+}
+
+/* Logits of probabilities, or of what is proportional to them. */
+static void logits_of(real *logits, const double *shares, int count)
+{
+    for (int i = 0; i < count; i++)
+        logits[i] = (real)log(shares[i]);
+}
+
+static void expect_near(const double *got, const double *expected, int count)
+{
+    for (int i = 0; i < count; i++)
+        ck_assert_msg(fabs(got[i] - expected[i]) <= 8 * (double)RT_REAL_EPSILON,
+                      "probability %d is %.17g, expected %.17g", i, got[i], expected[i]);
+}
+
+static int32_t draw(rt_sampler *s, const real *logits, uint32_t number)
+{
+    int32_t token = -1;
+    const rt_status status = rt_sampler_draw(s, logits, number, &token);
+    ck_assert_msg(!status.code, "%s", status.message);
+    return token;
+}
+
+static void expect_refusal(rt_status status, const char *message)
+{
+    ck_assert_int_eq(status.code, RT_ARGUMENT);
+    ck_assert_str_eq(status.message, message);
+}
+
+/* ---- probabilities ---- */
+
+/* A logit of -infinity among them; each row computed by hand. */
+static const struct {
+    double temperature;
+    int top_k;
+    double top_p;
+    double expected[5];
+} rows[] = {
+    {1, 0, 1, {0.1, 0.4, 0.2, 0, 0.3}},
+    {0.5, 0, 1, {1 / 30., 16 / 30., 4 / 30., 0, 9 / 30.}},
+    {0, 0, 1, {0, 1, 0, 0, 0}},
+    {0, 3, 0.5, {0, 1, 0, 0, 0}},
+    {1, 1, 1, {0, 1, 0, 0, 0}},
+    {1, 2, 1, {0, 4 / 7., 0, 0, 3 / 7.}},
+    {1, 3, 1, {0, 4 / 9., 2 / 9., 0, 3 / 9.}},
+    {1, 5, 1, {0.1, 0.4, 0.2, 0, 0.3}},
+    {1, 1000, 1, {0.1, 0.4, 0.2, 0, 0.3}},
+    {1, 0, 1e-9, {0, 1, 0, 0, 0}},
+    {1, 0, 0.39, {0, 1, 0, 0, 0}},
+    {1, 0, 0.41, {0, 4 / 7., 0, 0, 3 / 7.}},
+    {1, 0, 0.71, {0, 4 / 9., 2 / 9., 0, 3 / 9.}},
+    {1, 0, 0.95, {0.1, 0.4, 0.2, 0, 0.3}},
+    {1, 2, 0.95, {0, 4 / 7., 0, 0, 3 / 7.}},
+    {1, 3, 0.5, {0, 4 / 7., 0, 0, 3 / 7.}},
+    {1e-3, 0, 1, {0, 1, 0, 0, 0}},
+    {1e-300, 0, 1, {0, 1, 0, 0, 0}},
+    {1e300, 0, 1, {0.25, 0.25, 0.25, 0, 0.25}},
+    {1e300, 2, 1, {0.5, 0.5, 0, 0, 0}},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+START_TEST(probabilities_are_those_of_temperature_top_k_and_top_p)
+{
+    static const double shares[] = {1, 4, 2, 0, 3};
+    real logits[5];
+    double p[5];
+    rt_sampler *s =
+        sampler_of((rt_sampling){rows[_i].temperature, rows[_i].top_k, rows[_i].top_p, 1}, 5);
+    logits_of(logits, shares, 5);
+    ck_assert(!rt_sampler_probabilities(s, logits, p).code);
+    expect_near(p, rows[_i].expected, 5);
+    for (uint32_t n = 0; n < 200; n++)
+        ck_assert(p[draw(s, logits, n)] > 0);
+    rt_sampler_free(s);
+}
+END_TEST
+
+START_TEST(a_softmax_adds_up_to_1_however_large_the_logits_are)
+{
+    static const real logits[] = {1000, 1000, (real)-INFINITY, -1000, 999};
+    double p[5], sum = 0;
+    ck_assert(!rt_probabilities(logits, 5, p).code);
+    for (int i = 0; i < 5; i++)
+        sum += p[i];
+    ck_assert_double_eq_tol(sum, 1, 1e-15);
+    ck_assert_double_eq_tol(p[0], 1 / (2 + exp(-1)), 1e-15);
+    ck_assert_double_eq_tol(p[4], exp(-1) / (2 + exp(-1)), 1e-15);
+    ck_assert(p[0] == p[1] && p[2] == 0 && p[3] == 0);
+}
+END_TEST
+
+/* Nine tokens that are as likely: the smaller ids come first. */
+START_TEST(of_equals_the_first_are_kept)
+{
+    real logits[9];
+    double p[9];
+    for (int i = 0; i < 9; i++)
+        logits[i] = 2;
+    rt_sampler *s = sampler_of((rt_sampling){.temperature = 1, .top_p = 0.5}, 9);
+    ck_assert(!rt_sampler_probabilities(s, logits, p).code);
+    expect_near(p, (double[9]){0.2, 0.2, 0.2, 0.2, 0.2}, 9);
+    rt_sampler_free(s);
+    s = sampler_of((rt_sampling){.temperature = 1, .top_k = 2, .top_p = 1}, 9);
+    logits[6] = 3;
+    ck_assert(!rt_sampler_probabilities(s, logits, p).code);
+    const double sum = exp(1) + 1;
+    expect_near(p, (double[9]){[0] = 1 / sum, [6] = exp(1) / sum}, 9);
+    rt_sampler_free(s);
+    s = sampler_of((rt_sampling){.temperature = 0, .top_p = 1}, 9);
+    logits[3] = 3;
+    ck_assert_int_eq(draw(s, logits, 0), 3);
+    rt_sampler_free(s);
+}
+END_TEST
+
+/* Whoever is left out is not before anybody that is kept, in rows that are long and have ties. */
+START_TEST(the_most_likely_are_kept)
+{
+    enum { COUNT = 1000 };
+    static real logits[COUNT];
+    static double all[COUNT], p[COUNT];
+    for (uint64_t i = 0; i < COUNT; i++)
+        logits[i] = (real)rt_random_below((rt_random){3, 0, RT_STREAM_CHECK}, i, 40) / 8;
+    rt_sampler *s =
+        sampler_of((rt_sampling){.temperature = 1, .top_k = 1 + _i * 37, .top_p = 1}, COUNT);
+    ck_assert(!rt_probabilities(logits, COUNT, all).code);
+    ck_assert(!rt_sampler_probabilities(s, logits, p).code);
+    int kept = 0, last = -1;
+    for (int i = 0; i < COUNT; i++)
+        if (p[i] > 0) {
+            kept++;
+            last = last < 0 || all[i] <= all[last] ? i : last;
+        }
+    ck_assert_int_eq(kept, 1 + _i * 37);
+    for (int i = 0; i < COUNT; i++)
+        ck_assert(p[i] > 0 || all[i] < all[last] || (all[i] == all[last] && i > last));
+    rt_sampler_free(s);
+}
+END_TEST
+
+/* ---- draws ---- */
+
+START_TEST(the_number_of_a_draw_decides_where_it_falls)
+{
+    static const double shares[] = {0.125, 0.5, 0.375};
+    real logits[3];
+    rt_sampler *s = sampler_of((rt_sampling){.temperature = 1, .top_p = 1, .seed = 7}, 3);
+    logits_of(logits, shares, 3);
+    for (uint32_t n = 0; n < 1000; n++) {
+        const double u = rt_random_uniform((rt_random){7, n, RT_STREAM_SAMPLE}, 0);
+        ck_assert_int_eq(draw(s, logits, n), u < 0.125 ? 0 : u < 0.625 ? 1 : 2);
+    }
+    rt_sampler_free(s);
+}
+END_TEST
+
+static double chi_square(const int *counts, const double *p, int count, int draws)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++) {
+        const double expected = p[i] * draws;
+        ck_assert_msg(p[i] > 0 || !counts[i], "token %d was drawn", i);
+        if (p[i] > 0)
+            sum += (counts[i] - expected) * (counts[i] - expected) / expected;
+    }
+    return sum;
+}
+
+/* Eleven tokens can be drawn: of a chi-square with 10 degrees of freedom 29.6 is the quantile
+ * 0.999. The seeds are fixed, and so is what comes of them. */
+START_TEST(draws_have_the_probabilities_of_the_row)
+{
+    enum { COUNT = 12, DRAWS = 100000 };
+    static const double temperatures[] = {1, 0.7, 3};
+    const double temperature = temperatures[_i];
+    real logits[COUNT];
+    double p[COUNT], sum = 0;
+    int counts[COUNT] = {0};
+    for (int i = 0; i < COUNT; i++)
+        logits[i] = i == 4 ? (real)-INFINITY : (real)(i % 5) / 2;
+    for (int i = 0; i < COUNT; i++)
+        sum += p[i] = exp((double)logits[i] / temperature);
+    for (int i = 0; i < COUNT; i++)
+        p[i] /= sum;
+    rt_sampler *s = sampler_of((rt_sampling){temperature, 0, 1, 11 + (uint64_t)_i}, COUNT);
+    for (uint32_t n = 0; n < DRAWS; n++)
+        counts[draw(s, logits, n)]++;
+    rt_sampler_free(s);
+    const double x = chi_square(counts, p, COUNT, DRAWS);
+    ck_assert_msg(x < 29.6, "chi-square is %g", x);
+}
+END_TEST
+
+/* Another sampler, another order, other rows and options in between. */
+START_TEST(a_draw_depends_on_its_seed_and_number_alone)
+{
+    static const real other[] = {0, 5, 0, 0};
+    real logits[4] = {0, (real)0.5, 0, -1};
+    int32_t first[MOST];
+    int changes = 0, others = 0;
+    rt_sampler *s =
+        sampler_of((rt_sampling){.temperature = 1, .top_k = 3, .top_p = 1, .seed = 5}, 4);
+    rt_sampler *t =
+        sampler_of((rt_sampling){.temperature = 1, .top_k = 3, .top_p = 1, .seed = 5}, 4);
+    rt_sampler *u =
+        sampler_of((rt_sampling){.temperature = 1, .top_k = 3, .top_p = 1, .seed = 6}, 4);
+    for (uint32_t n = 0; n < MOST; n++)
+        first[n] = draw(s, logits, n);
+    for (uint32_t n = MOST; n-- > 0;) {
+        draw(t, other, n);
+        ck_assert_int_eq(draw(t, logits, n), first[n]);
+        ck_assert_int_eq(draw(s, logits, n), first[n]);
+        others += draw(u, logits, n) != first[n];
+        changes += n && first[n] != first[n - 1];
+    }
+    ck_assert_int_gt(changes, MOST / 4);
+    ck_assert_int_gt(others, MOST / 4);
+    rt_sampler_free(s);
+    rt_sampler_free(t);
+    rt_sampler_free(u);
+}
+END_TEST
+
+/* Where the probabilities are rounded, they may add up to less than the number that is drawn. Then
+ * it is the most likely, and never one that cannot be drawn. */
+START_TEST(what_cannot_be_drawn_never_is)
+{
+    static const double shares[] = {0, 1, 0, 1e-3, 0};
+    real logits[5];
+    int counts[5] = {0};
+    rt_sampler *s = sampler_of((rt_sampling){.temperature = 1, .top_p = 1, .seed = 2}, 5);
+    logits_of(logits, shares, 5);
+    for (uint32_t n = 0; n < 20000; n++)
+        counts[draw(s, logits, n)]++;
+    ck_assert(!counts[0] && !counts[2] && !counts[4] && counts[3] > 0);
+    for (int i = 0; i < 5; i++)
+        logits[i] = i == 3 ? -700 : (real)-INFINITY;
+    for (uint32_t n = 0; n < 100; n++)
+        ck_assert_int_eq(draw(s, logits, n), 3);
+    rt_sampler_free(s);
+}
+END_TEST
+
+/* A model may have more rows than its vocabulary has tokens: they may hold anything. */
+START_TEST(rows_beyond_the_count_are_never_drawn)
+{
+    const real logits[] = {0, 1, 2, 50, (real)NAN};
+    static const double temperatures[] = {0, 1, 1e300};
+    for (int i = 0; i < 3; i++) {
+        rt_sampler *s = sampler_of((rt_sampling){temperatures[i], 0, 1, 3}, 3);
+        for (uint32_t n = 0; n < 500; n++)
+            ck_assert_int_lt(draw(s, logits, n), 3);
+        rt_sampler_free(s);
+    }
+}
+END_TEST
+
+START_TEST(a_draw_allocates_nothing)
+{
+    const real logits[] = {0, 1, 2};
+    rt_sampler *s = sampler_of((rt_sampling){1, 2, 0.5, 3}, 3);
+    const size_t before = rt_memory_requests();
+    draw(s, logits, 0);
+    ck_assert_uint_eq(rt_memory_requests(), before);
+    rt_sampler_free(s);
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+START_TEST(options_out_of_range_are_refused)
+{
+    static const struct {
+        rt_sampling o;
+        int count;
+        const char *message;
+    } bad[] = {
+        {{-1, 0, 1, 0}, 3, "[sampler] temperature must be a number >= 0; got -1"},
+        {{NAN, 0, 1, 0}, 3, "[sampler] temperature must be a number >= 0; got nan"},
+        {{INFINITY, 0, 1, 0}, 3, "[sampler] temperature must be a number >= 0; got inf"},
+        {{1, -1, 1, 0}, 3, "[sampler] top_k must be >= 0; got -1"},
+        {{1, 0, 0, 0}, 3, "[sampler] top_p must be in (0, 1]; got 0"},
+        {{1, 0, 1.5, 0}, 3, "[sampler] top_p must be in (0, 1]; got 1.5"},
+        {{1, 0, -0.5, 0}, 3, "[sampler] top_p must be in (0, 1]; got -0.5"},
+        {{1, 0, NAN, 0}, 3, "[sampler] top_p must be in (0, 1]; got nan"},
+        {{1, 0, 1, 0}, 0, "[sampler] needs a token at least; got 0"},
+        {{1, 0, 1, 0}, -1, "[sampler] needs a token at least; got -1"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        rt_sampler *s = (rt_sampler *)&bad;
+        expect_refusal(rt_sampler_new(&s, &bad[i].o, bad[i].count), bad[i].message);
+        ck_assert_ptr_null(s);
+    }
+    rt_sampler_free(NULL);
+}
+END_TEST
+
+START_TEST(rows_that_have_no_probabilities_are_refused)
+{
+    static const struct {
+        real logits[3];
+        const char *message;
+    } bad[] = {
+        {{0, (real)NAN, 1}, "logit 1 of a row is nan"},
+        {{(real)NAN, (real)NAN, (real)NAN}, "logit 0 of a row is nan"},
+        {{0, 1, (real)INFINITY}, "logit 2 of a row is inf"},
+        {{(real)-INFINITY, (real)-INFINITY, (real)-INFINITY},
+         "a row of 3 logits has none that is finite"},
+    };
+    static const double temperatures[] = {0, 1};
+    for (size_t i = 0; i < 2 * sizeof bad / sizeof *bad; i++) {
+        const real *logits = bad[i / 2].logits;
+        double p[3] = {7, 7, 7};
+        int32_t token = 7;
+        rt_sampler *s = sampler_of((rt_sampling){temperatures[i % 2], 0, 1, 3}, 3);
+        expect_refusal(rt_sampler_draw(s, logits, 0, &token), bad[i / 2].message);
+        expect_refusal(rt_sampler_probabilities(s, logits, p), bad[i / 2].message);
+        expect_refusal(rt_probabilities(logits, 3, p), bad[i / 2].message);
+        ck_assert(token == 7 && p[0] == 7 && p[1] == 7 && p[2] == 7);
+        rt_sampler_free(s);
+    }
+    expect_refusal(rt_probabilities(NULL, 0, NULL), "a row of 0 logits has none that is finite");
+}
+END_TEST
+
+START_TEST(without_memory_there_is_no_sampler)
+{
+    for (size_t n = 1; n <= 3; n++) {
+        rt_sampler *s;
+        rt_memory_fail_at(n);
+        ck_assert_int_eq(rt_sampler_new(&s, &(rt_sampling){1, 0, 1, 0}, 3).code, RT_MEMORY);
+        ck_assert_ptr_null(s);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sampler");
+    TCase *tests = leak_checked_case(suite, "sampler");
+    tcase_add_loop_test(tests, probabilities_are_those_of_temperature_top_k_and_top_p, 0, ROWS);
+    tcase_add_test(tests, a_softmax_adds_up_to_1_however_large_the_logits_are);
+    tcase_add_test(tests, of_equals_the_first_are_kept);
+    tcase_add_loop_test(tests, the_most_likely_are_kept, 0, 28);
+    tcase_add_test(tests, the_number_of_a_draw_decides_where_it_falls);
+    tcase_add_loop_test(tests, draws_have_the_probabilities_of_the_row, 0, 3);
+    tcase_add_test(tests, a_draw_depends_on_its_seed_and_number_alone);
+    tcase_add_test(tests, what_cannot_be_drawn_never_is);
+    tcase_add_test(tests, rows_beyond_the_count_are_never_drawn);
+    tcase_add_test(tests, a_draw_allocates_nothing);
+    tcase_add_test(tests, options_out_of_range_are_refused);
+    tcase_add_test(tests, rows_that_have_no_probabilities_are_refused);
+    tcase_add_test(tests, without_memory_there_is_no_sampler);
+    return run_suite(suite);
+}

@@ -1,0 +1,345 @@
+#include "text/key_value.h"
+
+#include "core/lists.h"
+#include "core/real.h"
+#include "text/number.h"
+#include "text/quote.h"
+#include "text/suggest.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *yes_no_word(int value)
+{
+    static const char *const words[] = {"no", "yes", NULL};
+    return words[value];
+}
+
+static const char *(*words_of(const rt_key *key))(int)
+{
+    return key->type == RT_KEY_YES_NO ? yes_no_word : key->word;
+}
+
+const char *rt_key_full_name(const rt_key *key, char text[RT_KEY_NAME_SIZE])
+{
+    snprintf(text, RT_KEY_NAME_SIZE, "%s.%s", key->section, key->name);
+    return text;
+}
+
+bool rt_key_is_one_of(const rt_key *key, const char *const *names)
+{
+    char name[RT_KEY_NAME_SIZE];
+    rt_key_full_name(key, name);
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+static void write_range(const rt_range *range, char *text, size_t size)
+{
+    char low[RT_NUMBER_SIZE];
+    char high[RT_NUMBER_SIZE];
+    rt_number_write(low, range->low);
+    rt_number_write(high, range->high);
+    if (isinf(range->high))
+        snprintf(text, size, "%s %s", range->above ? ">" : ">=", low);
+    else if (range->above || range->below)
+        snprintf(text, size, "%s %s and %s %s", range->above ? ">" : ">=", low,
+                 range->below ? "<" : "<=", high);
+    else
+        snprintf(text, size, "from %s to %s", low, high);
+}
+
+const char *rt_key_values(const rt_key *key, char text[RT_VALUES_SIZE])
+{
+    const char *(*word)(int) = words_of(key);
+    char range[RT_VALUES_SIZE / 2];
+    size_t length = 0;
+    text[0] = '\0';
+    if (key->type == RT_KEY_SEED)
+        snprintf(text, RT_VALUES_SIZE, "from 0 to %" PRId64, INT64_MAX);
+    else if (key->type == RT_KEY_TEXT)
+        snprintf(text, RT_VALUES_SIZE, "text");
+    else if (key->type == RT_KEY_LENGTHS) {
+        write_range(&key->range, range, sizeof range);
+        snprintf(text, RT_VALUES_SIZE, "up to %d whole numbers %s with commas between",
+                 RT_MOST_LENGTHS, range);
+    } else if (key->type == RT_KEY_FACTORS)
+        snprintf(text, RT_VALUES_SIZE, "up to %d numbers > 0 with commas between", RT_MOST_FACTORS);
+    else if (!word)
+        write_range(&key->range, text, RT_VALUES_SIZE);
+    else
+        for (int i = 0; word(i) && length < RT_VALUES_SIZE; i++)
+            length += (size_t)snprintf(text + length, RT_VALUES_SIZE - length, "%s%s",
+                                       i ? ", " : "", word(i));
+    return text;
+}
+
+static bool in_range(const rt_range *range, double value)
+{
+    return (range->above ? value > range->low : value >= range->low) &&
+           (range->below ? value < range->high : value <= range->high);
+}
+
+static void *place_of(const rt_key *key, void *options)
+{
+    return (char *)options + key->offset;
+}
+
+static bool read_whole(const rt_key *key, const char *value, void *options)
+{
+    int64_t whole;
+    if (!rt_whole_read(value, &whole) || !in_range(&key->range, (double)whole))
+        return false;
+    int number = (int)whole;
+    memcpy(place_of(key, options), &number, sizeof number);
+    return true;
+}
+
+static bool read_seed(const rt_key *key, const char *value, void *options)
+{
+    int64_t whole;
+    if (!rt_whole_read(value, &whole) || whole < 0)
+        return false;
+    uint64_t seed = (uint64_t)whole;
+    memcpy(place_of(key, options), &seed, sizeof seed);
+    return true;
+}
+
+/* The precision of the build may make another number of it: a small one is then 0, a large one
+ * infinite, and 0.9999999999 is 1. */
+static bool in_range_as_real(const rt_range *range, double number)
+{
+    const double held = (double)(real)number;
+    return in_range(range, held) && isfinite(held) && (held != 0 || number == 0);
+}
+
+static bool read_number(const rt_key *key, const char *value, void *options)
+{
+    double number;
+    if (!rt_number_read(value, &number) || !in_range(&key->range, number) ||
+        !in_range_as_real(&key->range, number))
+        return false;
+    number += 0.0; /* makes -0 a 0 */
+    memcpy(place_of(key, options), &number, sizeof number);
+    return true;
+}
+
+static bool read_word(const rt_key *key, const char *value, void *options)
+{
+    const char *(*word)(int) = words_of(key);
+    int i = 0;
+    while (word(i) && strcmp(word(i), value))
+        i++;
+    if (!word(i))
+        return false;
+    if (key->type == RT_KEY_YES_NO)
+        *(bool *)place_of(key, options) = i;
+    else
+        memcpy(place_of(key, options), &i, sizeof i);
+    return true;
+}
+
+/* Whether a comment sign stands where a reader of INI files, or a person, takes it for a comment.
+ */
+static bool holds_comment(const char *value)
+{
+    if (*value == ';' || *value == '#')
+        return true;
+    for (; *value; value++)
+        if (*value == ' ' && (value[1] == ';' || value[1] == '#'))
+            return true;
+    return false;
+}
+
+static bool holds_control(const char *value)
+{
+    for (; *value; value++)
+        if ((unsigned char)*value < ' ' || *value == 0x7f)
+            return true;
+    return false;
+}
+
+static bool read_text(const rt_key *key, const char *value, void *options)
+{
+    if (strlen(value) >= key->size || holds_comment(value) || holds_control(value))
+        return false;
+    snprintf(place_of(key, options), key->size, "%s", value);
+    return true;
+}
+
+/* One number of a list; *rest is what follows its comma, NULL after the last. */
+static bool take_item(const char *list, char text[RT_NUMBER_SIZE], const char **rest)
+{
+    const size_t length = strcspn(list, ",");
+    const char *start = list + strspn(list, " ");
+    const int written = snprintf(text, RT_NUMBER_SIZE, "%.*s", (int)(list + length - start), start);
+    if (written >= RT_NUMBER_SIZE)
+        return false;
+    for (int end = written; end > 0 && text[end - 1] == ' '; end--)
+        text[end - 1] = '\0';
+    *rest = list[length] ? list + length + 1 : NULL;
+    return true;
+}
+
+static bool read_item(const rt_key *key, const char *list, int *item, const char **rest)
+{
+    char text[RT_NUMBER_SIZE];
+    int64_t whole;
+    if (!take_item(list, text, rest) || !rt_whole_read(text, &whole) ||
+        !in_range(&key->range, (double)whole))
+        return false;
+    *item = (int)whole;
+    return true;
+}
+
+static bool read_factors(const rt_key *key, const char *value, void *options)
+{
+    rt_factors factors = {0};
+    char text[RT_NUMBER_SIZE];
+    for (const char *rest = *value ? value : NULL; rest; factors.count++)
+        if (factors.count == RT_MOST_FACTORS || !take_item(rest, text, &rest) ||
+            !rt_number_read(text, &factors.at[factors.count]) ||
+            !in_range(&key->range, factors.at[factors.count]))
+            return false;
+    memcpy(place_of(key, options), &factors, sizeof factors);
+    return true;
+}
+
+static bool read_lengths(const rt_key *key, const char *value, void *options)
+{
+    rt_lengths lengths = {0};
+    for (const char *rest = *value ? value : NULL; rest;) {
+        if (lengths.count == RT_MOST_LENGTHS ||
+            !read_item(key, rest, &lengths.at[lengths.count++], &rest))
+            return false;
+    }
+    memcpy(place_of(key, options), &lengths, sizeof lengths);
+    return true;
+}
+
+static const char *const type_names[] = {[RT_KEY_WHOLE] = "a whole number ",
+                                         [RT_KEY_SEED] = "a whole number ",
+                                         [RT_KEY_NUMBER] = "a number ",
+                                         [RT_KEY_LENGTHS] = "",
+                                         [RT_KEY_FACTORS] = "",
+                                         [RT_KEY_YES_NO] = "one of ",
+                                         [RT_KEY_CHOICE] = "one of "};
+
+static void tell_wish(const rt_key *key, rt_writer *problem)
+{
+    char values[RT_VALUES_SIZE];
+    if (key->type == RT_KEY_TEXT)
+        rt_writer_add(problem, "must be text of at most %zu bytes without control characters",
+                      key->size - 1);
+    else
+        rt_writer_add(problem, "must be %s%s", type_names[key->type], rt_key_values(key, values));
+}
+
+static void tell_hint(const rt_key *key, const char *value, rt_writer *problem)
+{
+    double number;
+    rt_nearest nearest = {.written = value};
+    const char *(*word)(int) = words_of(key);
+    for (int i = 0; word && word(i); i++)
+        rt_nearest_try(&nearest, word(i));
+    if (key->type == RT_KEY_NUMBER && rt_number_read(value, &number) &&
+        in_range(&key->range, number))
+        rt_writer_add(problem, ", which is %g in " RT_PRECISION, (double)(real)number);
+    else if (holds_comment(value))
+        rt_writer_add(problem, "; a comment after a value starts with ' ;'");
+    else if (nearest.name)
+        rt_writer_add(problem, "; did you mean '%s'?", nearest.name);
+}
+
+bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_writer *problem)
+{
+    static bool (*const readers[])(const rt_key *, const char *, void *) = {
+        [RT_KEY_WHOLE] = read_whole,     [RT_KEY_SEED] = read_seed,
+        [RT_KEY_NUMBER] = read_number,   [RT_KEY_YES_NO] = read_word,
+        [RT_KEY_CHOICE] = read_word,     [RT_KEY_LENGTHS] = read_lengths,
+        [RT_KEY_FACTORS] = read_factors, [RT_KEY_TEXT] = read_text};
+    char quoted[RT_QUOTE_SIZE];
+    if (readers[key->type](key, value, options))
+        return true;
+    tell_wish(key, problem);
+    rt_writer_add(problem, "; got %s", rt_quote(quoted, value));
+    tell_hint(key, value, problem);
+    return false;
+}
+
+static void write_lengths(const rt_lengths *lengths, char text[RT_VALUE_SIZE])
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (int i = 0; i < lengths->count; i++)
+        length += (size_t)snprintf(text + length, RT_VALUE_SIZE - length, "%s%d", i ? "," : "",
+                                   lengths->at[i]);
+}
+
+static void write_factors(const rt_factors *factors, char text[RT_VALUE_SIZE])
+{
+    size_t length = 0;
+    char number[RT_NUMBER_SIZE];
+    text[0] = '\0';
+    for (int i = 0; i < factors->count; i++)
+        length += (size_t)snprintf(text + length, RT_VALUE_SIZE - length, "%s%s", i ? "," : "",
+                                   rt_number_write(number, factors->at[i]));
+}
+
+const char *rt_key_value_write(const rt_key *key, const void *options, char text[RT_VALUE_SIZE])
+{
+    const void *place = (const char *)options + key->offset;
+    int whole = 0;
+    uint64_t seed;
+    double number;
+    if (key->type == RT_KEY_WHOLE || key->type == RT_KEY_CHOICE)
+        memcpy(&whole, place, sizeof whole);
+    switch (key->type) {
+    case RT_KEY_WHOLE:
+        snprintf(text, RT_VALUE_SIZE, "%d", whole);
+        break;
+    case RT_KEY_SEED:
+        memcpy(&seed, place, sizeof seed);
+        snprintf(text, RT_VALUE_SIZE, "%" PRIu64, seed);
+        break;
+    case RT_KEY_NUMBER:
+        memcpy(&number, place, sizeof number);
+        rt_number_write(text, number);
+        break;
+    case RT_KEY_YES_NO:
+        snprintf(text, RT_VALUE_SIZE, "%s", yes_no_word(*(const bool *)place));
+        break;
+    case RT_KEY_CHOICE:
+        snprintf(text, RT_VALUE_SIZE, "%s", key->word(whole));
+        break;
+    case RT_KEY_LENGTHS:
+        write_lengths(place, text);
+        break;
+    case RT_KEY_FACTORS:
+        write_factors(place, text);
+        break;
+    case RT_KEY_TEXT:
+        snprintf(text, RT_VALUE_SIZE, "%s", (const char *)place);
+        break;
+    }
+    return text;
+}
+
+static void set_default(const rt_key *key, void *options)
+{
+    rt_writer problem = {0};
+    const bool accepted = rt_key_value_read(key, key->initial, options, &problem);
+    assert(accepted);
+    (void)accepted;
+    rt_writer_free(&problem);
+}
+
+void rt_keys_set_defaults(const rt_key_table *table, void *options)
+{
+    for (int i = 0; i < table->count; i++)
+        set_default(&table->keys[i], options);
+}

@@ -1,0 +1,29 @@
+#ifndef ROTOR_TEXT_KEY_VALUE_H
+#define ROTOR_TEXT_KEY_VALUE_H
+
+/* Values of keys as text, by a row of a table of keys (core/key.h). `options` is the struct that the
+ * table is of. */
+
+#include "core/key.h"
+#include "text/writer.h"
+
+/* "section.name" in `text`; returns it. */
+const char *rt_key_full_name(const rt_key *key, char text[RT_KEY_NAME_SIZE]);
+
+/* Whether the key is one of those names, "section.name"; NULL ends them. */
+bool rt_key_is_one_of(const rt_key *key, const char *const *names);
+
+/* What the key accepts: "from 1 to 64", "> 0 and < 1", "yes, no", "post, pre". */
+const char *rt_key_values(const rt_key *key, char text[RT_VALUES_SIZE]);
+
+/* Sets the key. False, with the reason in `problem` and the options unchanged, if it does not
+ * accept the value: "must be a number > 0; got 'x'". */
+bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_writer *problem);
+
+/* The key's value as it is read; returns `text`. */
+const char *rt_key_value_write(const rt_key *key, const void *options, char text[RT_VALUE_SIZE]);
+
+/* Sets every key of a table to its default. */
+void rt_keys_set_defaults(const rt_key_table *table, void *options);
+
+#endif
