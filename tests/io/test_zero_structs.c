@@ -358,6 +358,7 @@ static rt_status sampler_of_nothing(void)
     X(rt_vocabulary_bytes, ck_assert_int_eq(rt_vocabulary_bytes(v, 0), -1))                        \
     X(rt_vocabulary_decode_all, done(rt_vocabulary_decode_all(v, ids, 1, &text, &bytes)))          \
     X(rt_transformer_resolve, rt_transformer_resolve(&(rt_transformer_options){.dim = 0}))                  \
+    X(rt_transformer_resolve_lengths, rt_transformer_resolve_lengths(&(rt_transformer_options){.dim = 0}, 0, 0)) \
     X(rt_model_new, refused(rt_model_new(&(rt_model *){NULL}, &options, NULL, NULL, SIZE, 1)))     \
     X(rt_model_new_with_nothing, refused(with_vocabulary()))                                       \
     X(rt_model_close, rt_model_close(&model))                                                      \

@@ -29,33 +29,42 @@ static void add_section(rt_writer *w, const char *section, const rt_config *conf
     }
 }
 
-/* Of the data what belongs to the model. */
-static void add_data(rt_writer *w, const rt_config *config)
+/* Of the data what belongs to the model: without a vocabulary also the number of ids, which another
+ * task may need. */
+static void add_data(rt_writer *w, const rt_config *config, const rt_config *defaults)
 {
-    static const char *const names[] = {"data.task",      "data.length", "data.vocab", "data.level",
-                                        "data.lowercase", "data.begin",  "data.objective", NULL};
-    char value[RT_VALUE_SIZE];
+    static const char *const names[] = {"data.task",      "data.length",
+                                        "data.vocab",     "data.level",
+                                        "data.lowercase", "data.begin",
+                                        "data.objective", NULL};
+    char value[RT_VALUE_SIZE], initial[RT_VALUE_SIZE];
     const rt_key *key;
     rt_writer_add(w, "\n[data]\n");
-    for (int i = 0; (key = rt_key_at(i)); i++)
-        if (rt_key_is_one_of(key, names) && rt_key_counts(i, config))
-            rt_writer_add(w, "%s = %s\n", key->name, rt_key_write(key, config, value));
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        if (!rt_key_is_one_of(key, names))
+            continue;
+        rt_key_write(key, config, value);
+        rt_key_write(key, defaults, initial);
+        if (rt_key_counts(i, config) || strcmp(value, initial) != 0)
+            rt_writer_add(w, "%s = %s\n", key->name, value);
+    }
 }
 
 char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *data)
 {
     static const char *const sections[] = {"model", "position", "theta"};
     rt_writer w = {0};
-    rt_written_config *written = rt_alloc(2, sizeof *written);
+    rt_written_config *written = rt_alloc(3, sizeof *written);
     w.failed |= !written;
     if (!w.failed) {
         rt_config *config = &written[0].keys;
         rt_written_defaults(&written[0]);
+        rt_written_defaults(&written[1]);
         config->model = *model;
         config->data = *data;
         for (size_t s = 0; s < sizeof sections / sizeof *sections; s++)
-            add_section(&w, sections[s], config, &written[1].keys);
-        add_data(&w, config);
+            add_section(&w, sections[s], config, &written[2].keys);
+        add_data(&w, config, &written[1].keys);
     }
     rt_free(written);
     return rt_writer_take(&w);
