@@ -354,16 +354,13 @@ END_TEST
 
 static rt_transformer *model_with(rt_head head, uint64_t seed)
 {
-    const rt_transformer_options o = {.vocab = 5,
-                                      .layers = 1,
-                                      .dim = 8,
-                                      .heads = 2,
-                                      .norm_eps = 1e-5,
-                                      .head = head,
-                                      .labels = 3,
-                                      .tie_embeddings = true,
-                                      .position = {.fraction = 1,
-                                                   .frequencies = {RT_FREQUENCY_DEFAULTS}}};
+    rt_transformer_options o = rt_model_options_of_kind(RT_KIND_ROFORMER);
+    o.vocab = 8;
+    o.layers = 1;
+    o.dim = 8;
+    o.heads = 2;
+    o.head = head;
+    o.labels = 3;
     rt_transformer *model;
     assert_status(rt_transformer_new(&model, &o, seed, NULL), RT_OK, "");
     return model;
