@@ -9,16 +9,16 @@
  *                              best_eval_loss, best_eval_step, patience_loss, patience_count;
  *                              eval_loss, if it was evaluated at this step
  *   /vocabulary                of a model of text: the bytes of its vocab.txt or
- *                              tokenizer.json (see data/tokenizers/vocabulary.h); attributes level, of
- *                              a tokenizer.json pad, cls, mask, sep: ids or -1; and, of a model
+ *                              tokenizer.json (see data/tokenizers/vocabulary.h); attributes
+ *                              level, of a tokenizer.json pad, cls, mask, sep: ids or -1; and, of a model
  *                              that knows them, ends: the ids that end a text, with blanks between
  *   /labels                    of a model of labelled data: the names of the classes, one a line
  *                              (data/labels.h)
  *   /config                    the configuration, an INI text
  *   /past_schedules            of a run that was extended with another schedule: a table in CSV
  *                              (train/config/past_schedules.h)
- *   /model/a/b/c               the parameter a.b.c; the attributes of /model are the keys of the model
- *                              (io/checkpoint/options.h): position.base, theta.scope, ...
+ *   /model/a/b/c               the parameter a.b.c; the attributes of /model are the keys of
+ *                              the model (io/checkpoint/options.h): position.base, theta.scope, ...
  *   /theta_start               of a learned theta: where it started, laid out as
  *                              rt_transformer_theta_shape has it, radians per position
  *   /optimizer/first_moment/a/b/c, /optimizer/second_moment/a/b/c, as the update rule names its
@@ -125,11 +125,10 @@ typedef struct rt_checkpoint_start {
 
 /* Fills the values of the parameters from the checkpoint of another run, and nothing else.
  * Pairing, head size, names and shapes of the encoder must be those of the model. Of the head and
- * the embeddings of token types what fits is taken, of the head only with `head` and if it is of the
- * same kind; the rest stays;
- * so does theta, all of it, unless both have all that the model has in the same shape, in either
- * form; one that is not above 0 is refused if the model learns its logarithm. info as for
- * rt_checkpoint_load. */
+ * the embeddings of token types what fits is taken, of the head only with `head` and if it is of
+ * the same kind; the rest stays; so does theta, all of it, unless both have all that the model has
+ * in the same shape, in either form; one that is not above 0 is refused if the model learns its
+ * logarithm. info as for rt_checkpoint_load. */
 rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *model, bool head,
                                    rt_checkpoint_start *start,
                                    rt_checkpoint_info *info) RT_MUST_CHECK;

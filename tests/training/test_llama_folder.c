@@ -520,9 +520,8 @@ static void expect_values_of(const rt_huggingface *there, const char *fixture)
     for (int i = 0; i < b->parameters.count; i++) {
         const rt_parameter *p = b->parameters.list[i];
         const rt_parameter *q = rt_parameters_find(&a->parameters, p->name);
-        ck_assert_msg(p->part == RT_PART_HEAD ||
-                          (q && !memcmp(q->tensor.data, p->tensor.data,
-                                        rt_size(&p->tensor) * sizeof(real))),
+        ck_assert_msg(p->part == RT_PART_HEAD || (q && !memcmp(q->tensor.data, p->tensor.data,
+                                                               rt_size(&p->tensor) * sizeof(real))),
                       "%s", p->name);
     }
     rt_transformer_free(a);

@@ -301,8 +301,7 @@ START_TEST(the_first_parameter_whose_gradient_is_not_finite_is_named)
 {
     training *t = new_training(OVERRIDES("model.tie_embeddings=no"));
     rt_step_result result;
-    rt_parameter *word =
-        rt_parameters_find(parameters(t), "embeddings.tokens.weight");
+    rt_parameter *word = rt_parameters_find(parameters(t), "embeddings.tokens.weight");
     word->tensor.data[5 * 16] = NAN;
     rt_status status = rt_trainer_step(t->trainer, &result);
     ck_assert_double_eq(word->tensor.grad[0], 0);
