@@ -10,8 +10,9 @@
  *                              eval_loss, if it was evaluated at this step
  *   /vocabulary                of a model of text: the bytes of its vocab.txt or
  *                              tokenizer.json (see data/tokenizers/vocabulary.h); attributes
- *                              level, of a tokenizer.json pad, cls, mask, sep: ids or -1; and, of a model
- *                              that knows them, ends: the ids that end a text, with blanks between
+ *                              level, of a tokenizer.json pad, cls, mask, sep: ids or -1; and, of
+ *                              a model that knows them, ends: the ids that end a text, with blanks
+ *                              between
  *   /labels                    of a model of labelled data: the names of the classes, one a line
  *                              (data/labels.h)
  *   /config                    the configuration, an INI text
