@@ -117,7 +117,7 @@ static rt_data *new_data(const rt_data_options *o, rt_data_meaning meaning)
     return data;
 }
 
-/* A model can have more rows of words than its vocabulary has units. */
+/* A model can have more rows of words than its vocabulary has tokens. */
 static void make_room_for_ids(rt_data *data)
 {
     if (data->vocabulary && data->meaning.ids > data->vocab)
@@ -375,13 +375,13 @@ rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_ne
     return status;
 }
 
-rt_status rt_data_decode(const rt_data *data, int32_t id, const char **unit, size_t *size)
+rt_status rt_data_decode(const rt_data *data, int32_t id, const char **text, size_t *size)
 {
-    *unit = NULL;
+    *text = NULL;
     *size = 0;
     rt_status status = need_vocabulary(data);
     if (status.code)
         return status;
-    *unit = rt_vocabulary_decode(data->vocabulary, id, size);
-    return *unit ? rt_ok() : rt_error(RT_ARGUMENT, "%d is not the id of a token", id);
+    *text = rt_vocabulary_decode(data->vocabulary, id, size);
+    return *text ? rt_ok() : rt_error(RT_ARGUMENT, "%d is not the id of a token", id);
 }

@@ -216,7 +216,7 @@ static void repeat(const rt_data *data, rt_draw draw, rt_sequence row, double pr
         const uint32_t word = words[0] * 0x1p-32 < probability ? own[2] : words[1];
         put(row, t, RT_FIRST_SYMBOL + rt_word_below(word, symbols));
     }
-    rt_objective_ask(data, draw, row);
+    rt_objective_apply(data, draw, row);
 }
 
 static int residue(const rt_data *data, rt_draw draw, int t)

@@ -6,10 +6,10 @@
 #include "core/row_kernels.h"
 #include "train_program.h"
 
-#include "ops/engine.h"
-#include "ops/ops.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/checkpoint/image.h"
+#include "ops/engine.h"
+#include "ops/ops.h"
 
 #include <hdf5.h>
 #include <math.h>
@@ -246,7 +246,7 @@ START_TEST(another_run_starts_from_a_checkpoint)
 }
 END_TEST
 
-START_TEST(an_alphabet_has_no_place_for_other_units)
+START_TEST(an_alphabet_has_no_place_for_other_characters)
 {
     static const char *const words[] = {"'%'", "'z'"};
     static const char *const other[] = {"la rivi%re", "la zone"};
@@ -294,7 +294,7 @@ int main(void)
     tcase_add_loop_test(tests, a_checkpoint_is_evaluated, 0, RUNS);
     tcase_add_loop_test(tests, a_checkpoint_predicts, 0, COPY);
     tcase_add_loop_test(tests, another_run_starts_from_a_checkpoint, 0, RUNS);
-    tcase_add_loop_test(tests, an_alphabet_has_no_place_for_other_units, 0, COPY);
+    tcase_add_loop_test(tests, an_alphabet_has_no_place_for_other_characters, 0, COPY);
     tcase_add_test(tests, an_alphabet_is_no_vocabulary_file);
     return run_suite(suite);
 }

@@ -1,6 +1,8 @@
 #include "train/report/report.h"
 
 #include "data/tokenizers/simple_tokens.h"
+#include "text/csv.h"
+#include "text/number.h"
 #include "train/folder/results.h"
 #include "train/report/class_table.h"
 #include "train/report/divergence.h"
@@ -11,8 +13,6 @@
 #include "train/report/theta_figures.h"
 #include "train/report/theta_report.h"
 #include "train/report/theta_table.h"
-#include "text/csv.h"
-#include "text/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -170,7 +170,7 @@ static bool is_language(const rt_config *c)
     return is_tokens(c) || !strcmp(rt_data_task_name(c->data.task), "text");
 }
 
-static const char *unit_of(const rt_config *c)
+static const char *token_word(const rt_config *c)
 {
     return is_tokens(c) ? "token" : rt_words_for_tokens(c->data.level).one;
 }
@@ -189,7 +189,7 @@ static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *
     if (is_language(c))
         rt_writer_add(w, "perplexity %.4g, %.4g bits per %s",
                       exp(rt_results_get(r, RT_RESULT_LOSS)),
-                      rt_results_get(r, RT_RESULT_LOSS) / log(2), unit_of(c));
+                      rt_results_get(r, RT_RESULT_LOSS) / log(2), token_word(c));
     if (is_language(c) && c->data.level != RT_LEVEL_BYTE &&
         !isnan(rt_results_get(r, RT_RESULT_BITS_PER_BYTE)))
         rt_writer_add(w, ", %.4g bits per byte", rt_results_get(r, RT_RESULT_BITS_PER_BYTE));

@@ -241,7 +241,7 @@ static rt_status read_on(rt_prediction *p, int count, real *logits)
 
 /* Adds tokens to all texts; `front` is the one that is written as it comes, or once it is done if
  * it is an object of JSON. */
-static rt_status add_units(rt_prediction *p, int count, rt_capture *w, FILE *to, real *logits)
+static rt_status add_tokens(rt_prediction *p, int count, rt_capture *w, FILE *to, real *logits)
 {
     rt_status status = rt_ok();
     for (int n = 0, front = 0; front < count && !status.code; n++) {
@@ -274,7 +274,7 @@ rt_status rt_continuation_go_on(rt_prediction *p, int count, FILE *to)
         fflush(p[i].to);
     }
     if (!status.code)
-        status = add_units(p, count, w, to, logits);
+        status = add_tokens(p, count, w, to, logits);
     for (int i = 0; i < count; i++) { /* after a failure */
         if (w[i].file)
             p[i].to = to;
