@@ -271,7 +271,7 @@ static void check_spin(const rt_data_options *o, rt_rule_sink to)
     else if (o->theta < slowest)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.theta", "data.length"),
                        "data.theta must be at least %.4g for spin with data.length %d: below, the "
-                       "circle turns by less than one of its %d cells; got %g",
+                       "circle rotates by less than one of its %d cells; got %g",
                        slowest, o->length, CELLS, o->theta);
 }
 

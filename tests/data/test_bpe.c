@@ -637,7 +637,7 @@ START_TEST(what_a_task_has_no_token_for_is_refused_by_key)
     rt_data_options o = text_options(small, "ab ab ab ab ab ab ab ab ab ab ab ab");
     o.objective = RT_OBJECTIVE_MLM;
     is_refused(&o, NULL, RT_CONFIG,
-               "data.objective = mlm needs a token that hides others, such as <mask>; the "
+               "data.objective = mlm needs a mask token, such as <mask>; the "
                "vocabulary has no such special token");
     o = text_options(none, "ab ab ab ab ab ab ab ab ab ab ab ab");
     is_refused(&o, NULL, RT_CONFIG,

@@ -395,7 +395,7 @@ START_TEST(what_no_sequence_of_that_length_can_repeat_is_refused)
     ck_assert_int_eq(rt_data_check(&o).code, RT_CONFIG);
     o.theta = 0.026;
     refused(&o, "data.theta must be at least 0.02618 for spin with data.length 32: below, the "
-                "circle turns by less than one of its 8 cells; got 0.026");
+                "circle rotates by less than one of its 8 cells; got 0.026");
     o.theta = 0.0262;
     accepted(&o);
     o.theta = 3.14159265358979;

@@ -111,7 +111,7 @@ START_TEST(a_start_from_a_folder_goes_on_to_the_same_bytes)
     static const char *const tasks[] = {CLASSIFY, TAG LEARNED, LM};
     expect_exit(w, 0, "$TRAIN %s run.name=a model.dropout=0.1", tasks[_i]);
     expect_text(w->err, ", theta included\n");
-    ck_assert_int_eq(count_of(w->err, "the head of the model starts anew"), _i < 2);
+    ck_assert_int_eq(count_of(w->err, "the head of the model is newly initialized"), _i < 2);
     expect_exit(w, 0, "$TRAIN %s run.name=b model.dropout=0.1 train.steps=20", tasks[_i]);
     expect_exit(w, 0, "$TRAIN %s run.name=b model.dropout=0.1 --resume", tasks[_i]);
     expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
@@ -209,11 +209,11 @@ START_TEST(the_head_of_the_same_classes_goes_on)
     expect_exit(w, 0, "$TRAIN " CLASSIFY);
     expect_exit(w, 0, "$TRAIN --checkpoint runs/c --export out");
     expect_exit(w, 0, "$TRAIN " CLASSIFY "train.init_from=out run.name=b train.steps=1");
-    expect_no_text(w->err, "starts anew");
+    expect_no_text(w->err, "newly initialized");
     expect_exit(w, 0,
                 "sed -i s/none/znone/ c.tsv; $TRAIN " CLASSIFY
                 "train.init_from=out run.name=d train.steps=1");
-    expect_text(w->err, "train: the head of the model starts anew\n");
+    expect_text(w->err, "train: the head of the model is newly initialized\n");
 }
 END_TEST
 
