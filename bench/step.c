@@ -37,10 +37,10 @@ static arithmetic arithmetic_of(const rt_config *c, const rt_transformer *m, dou
     for (int i = 0; i < p->count; i++) {
         const rt_tensor *t = &p->list[i]->tensor;
         if ((p->list[i]->role != RT_ROLE_WEIGHT && p->list[i]->role != RT_ROLE_MATRIX) ||
-            t == m->types || (t == m->words && m->words != m->decoder.weight))
+            t == m->embeddings.types || (t == m->embeddings.tokens && t != m->head.output.weight))
             continue;
         weights += (double)rt_size(t);
-        if (t == m->transform.weight || t == m->decoder.weight)
+        if (m->head.output.weight && (t == m->head.dense.weight || t == m->head.output.weight))
             head += (double)rt_size(t);
     }
     return (arithmetic){6 * weights * tokens +

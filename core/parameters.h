@@ -38,8 +38,20 @@ typedef enum rt_role {
     RT_ROLE_THETA   /* no decay, its own learning rate scale */
 } rt_role;
 
+/* The part of a model that a parameter is of. */
+typedef enum rt_model_part {
+    RT_PART_NONE, /* of a list without parts */
+    RT_PART_EMBEDDINGS,
+    RT_PART_POSITIONS, /* that all layers share, theta among them */
+    RT_PART_LAYER,
+    RT_PART_NORM, /* the last one */
+    RT_PART_HEAD
+} rt_model_part;
+
 typedef struct rt_parameter {
-    char name[RT_NAME_SIZE]; /* Hugging Face's dotted name */
+    char name[RT_NAME_SIZE]; /* dotted */
+    rt_model_part part;
+    int layer; /* from 0; -1: of none */
     rt_tensor tensor;
     rt_role role;
     rt_init init;
@@ -65,6 +77,8 @@ typedef struct rt_parameters {
     rt_model_tally *tally; /* likewise, of a dry run: blocks are counted there, not had */
     uint64_t seed;         /* that they are drawn from, or would be */
     double init_std;       /* of those that are added from now on; 0 = RT_INIT_STD */
+    rt_model_part part;    /* likewise */
+    int layer;             /* likewise, of RT_PART_LAYER */
     rt_status status;      /* the first addition that failed */
 } rt_parameters;
 

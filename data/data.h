@@ -86,7 +86,7 @@ bool rt_data_task_labelled(int task);
 typedef enum rt_file_use { RT_NO_FILE, RT_ONE_FILE, RT_FILE_LIST } rt_file_use;
 rt_file_use rt_data_task_files(int task);
 
-/* Whether rt_data_options.objective says what is asked; other tasks have their own question. */
+/* Whether rt_data_options.objective is the training objective; other tasks have their own. */
 bool rt_data_task_has_objective(int task);
 
 /* Whether rt_data_options.begin says what a sequence begins with: of windows of a text, or of ids.
@@ -207,8 +207,8 @@ rt_unknown rt_data_unknown(const rt_data *data);
 rt_unknown rt_data_evaluation_unknown(const rt_data *data);
 
 /* The ids of a text, without special ones, in a block that the caller frees, and what became
- * [UNK]. RT_ARGUMENT names a byte that is not UTF-8, or a character that an alphabet lacks, and the
- * byte where it stands; also for a task without a text. */
+ * [UNK]. RT_ARGUMENT names a byte that is not UTF-8, and where it stands; also for a task without a
+ * text. */
 rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,
                          rt_unknown *unknown) RT_MUST_CHECK;
 

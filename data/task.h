@@ -63,7 +63,7 @@ typedef struct rt_task {
     rt_target target;
     int classes;       /* that labels can be; 0 when they are ids or the file decides */
     rt_file_use files; /* that data.file names */
-    bool objective;    /* data.objective says what is asked */
+    bool objective;    /* data.objective is its training objective */
     void (*draw)(const rt_data *data, rt_draw draw, rt_sequence row);
     /* As rt_data_rules, of the rules that are the task's own; or NULL. */
     void (*check)(const rt_data_options *o, rt_rule_sink to);

@@ -37,7 +37,7 @@ static void put(rt_sequence row, int position, int32_t id)
     row.mask[position] = 1;
 }
 
-/* The n symbols of a row, and the n places where something is asked about them. */
+/* The n symbols of a row, and the n places that have a label. */
 typedef struct question {
     int n;
     const int32_t *symbols;

@@ -5,16 +5,16 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 
 /* A weight that holds what is learned of positions, which start with a deviation of their own. */
-static rt_tensor *add_weight(rt_transformer *m, const char *prefix, const char *name, int rows,
-                             int size)
+static rt_tensor *add_weight(rt_transformer *m, const char *name, int rows, int size)
 {
     rt_parameters *p = &m->parameters;
     const double init_std = p->init_std;
     p->init_std = m->options.position.init_std;
-    rt_tensor *weight = rt_parameters_add(p, RT_ROLE_WEIGHT, RT_INIT_NORMAL,
-                                          RT_SHAPE_OF(rows, size), "%s.%s.weight", prefix, name);
+    rt_tensor *weight =
+        rt_parameters_add(p, RT_ROLE_WEIGHT, RT_INIT_NORMAL, RT_SHAPE_OF(rows, size), "%s", name);
     p->init_std = init_std;
     return weight;
 }
@@ -36,20 +36,23 @@ int rt_transformer_capacity(const rt_transformer_options *o)
 void rt_add_encoding(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
-    if (o->position.kind == RT_POSITION_LEARNED)
-        m->position_table = add_weight(m, "roformer.embeddings", "position_embeddings",
-                                       o->position.max_len, o->embedding_dim);
+    if (o->position.kind == RT_POSITION_LEARNED) {
+        rt_begin_part(m, RT_PART_EMBEDDINGS, -1);
+        m->embeddings.positions =
+            add_weight(m, "embeddings.positions.weight", o->position.max_len, o->embedding_dim);
+    }
     if (o->position.kind == RT_POSITION_T5)
-        m->distance_bias =
-            add_weight(m, "roformer.encoder", "relative_attention_bias", RT_T5_BUCKETS, o->heads);
+        m->position_bias = add_weight(m, "positions.bias.weight", RT_T5_BUCKETS, o->heads);
 }
 
-rt_tensor *rt_add_layer_encoding(rt_transformer *m, const char *prefix)
+rt_tensor *rt_add_layer_encoding(rt_transformer *m, int layer)
 {
+    char name[RT_NAME_SIZE];
     const rt_transformer_options *o = &m->options;
     if (o->position.kind != RT_POSITION_SHAW)
         return NULL;
-    return add_weight(m, prefix, "distance_embedding", 2 * RT_SHAW_REACH + 1, o->dim / o->heads);
+    snprintf(name, sizeof name, "layers.%d.attention.distance_keys.weight", layer);
+    return add_weight(m, name, 2 * RT_SHAW_REACH + 1, o->dim / o->heads);
 }
 
 rt_status rt_encoding_start(rt_transformer *m)
@@ -136,7 +139,8 @@ static rt_tensor *add_learned(rt_transformer *m, rt_graph *g, rt_tensor *x, int 
     int32_t *at = rt_graph_numbers(g, (size_t)T, sizeof *at);
     for (int t = 0; at && t < T && !rt_graph_is_dry(g); t++)
         at[t] = first + t;
-    return at ? rt_add(g, x, rt_embedding(g, m->position_table, at, RT_SHAPE_OF(T), RT_NO_PADDING))
+    return at ? rt_add(g, x,
+                       rt_embedding(g, m->embeddings.positions, at, RT_SHAPE_OF(T), RT_NO_PADDING))
               : NULL;
 }
 
@@ -161,6 +165,6 @@ void rt_encode_scores(const rt_transformer *m, int l, rt_attention_options *opti
     if (!m->class_of)
         return;
     options->distances = &m->distances;
-    options->distance_bias = m->distance_bias;
+    options->distance_bias = m->position_bias;
     options->distance_keys = m->layers[l].distance_keys;
 }

@@ -7,44 +7,44 @@ static void add_lm_head(rt_transformer *m)
     const bool transforms = o->kind == RT_KIND_ROFORMER;
     const int E = transforms ? o->embedding_dim : o->dim;
     if (transforms) {
-        m->transform =
-            rt_add_linear(p, RT_ROLE_WEIGHT, "cls.predictions.transform.dense", E, o->dim, o->bias);
-        m->transform_norm = rt_add_norm(p, "cls.predictions.transform.LayerNorm", E, o->norm_kind);
+        m->head.dense = rt_add_linear(p, RT_ROLE_WEIGHT, "head.dense", E, o->dim, o->bias);
+        m->head.norm = rt_add_norm(p, "head.norm", E, o->norm_kind);
     }
-    m->decoder.weight =
-        o->tie_embeddings ? m->words : rt_add_table(p, "cls.predictions.decoder", o->vocab, E);
+    m->head.output.weight =
+        o->tie_embeddings ? m->embeddings.tokens : rt_add_table(p, "head.output", o->vocab, E);
     if (transforms && o->bias == RT_BIAS_YES)
-        m->decoder.bias = rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ZERO, RT_SHAPE_OF(o->vocab),
-                                            "cls.predictions.bias");
+        m->head.output.bias = rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ZERO,
+                                                RT_SHAPE_OF(o->vocab), RT_OUTPUT_BIAS_NAME);
 }
 
 void rt_add_head(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
+    rt_begin_part(m, RT_PART_HEAD, -1);
     switch (o->head) {
     case RT_HEAD_LM:
         add_lm_head(m);
         break;
     case RT_HEAD_SEQUENCE:
-        m->dense = rt_add_linear(&m->parameters, RT_ROLE_WEIGHT, "classifier.dense", o->dim, o->dim,
-                                 o->bias);
-        m->classifier = rt_add_linear(&m->parameters, RT_ROLE_WEIGHT, "classifier.out_proj",
-                                      o->labels, o->dim, o->bias);
+        m->head.dense =
+            rt_add_linear(&m->parameters, RT_ROLE_WEIGHT, "head.dense", o->dim, o->dim, o->bias);
+        m->head.classifier = rt_add_linear(&m->parameters, RT_ROLE_WEIGHT, "head.classifier",
+                                           o->labels, o->dim, o->bias);
         break;
     case RT_HEAD_TOKEN:
-        m->classifier =
-            rt_add_linear(&m->parameters, RT_ROLE_WEIGHT, "classifier", o->labels, o->dim, o->bias);
+        m->head.classifier = rt_add_linear(&m->parameters, RT_ROLE_WEIGHT, "head.classifier",
+                                           o->labels, o->dim, o->bias);
         break;
     }
 }
 
 static rt_tensor *lm_logits(rt_transformer *m, rt_graph *g, rt_tensor *hidden)
 {
-    if (!m->transform.weight)
-        return rt_affine_apply(g, hidden, m->decoder);
-    rt_tensor *x = rt_affine_activate(g, hidden, m->transform, m->options.activation);
-    x = rt_affine_norm(g, x, m->transform_norm, m->options.norm_eps);
-    return rt_affine_apply(g, x, m->decoder);
+    if (!m->head.dense.weight)
+        return rt_affine_apply(g, hidden, m->head.output);
+    rt_tensor *x = rt_affine_activate(g, hidden, m->head.dense, m->options.activation);
+    x = rt_affine_norm(g, x, m->head.norm, m->options.norm_eps);
+    return rt_affine_apply(g, x, m->head.output);
 }
 
 /* The hidden state of token 0 of every sequence, (B, C). */
@@ -73,10 +73,10 @@ rt_tensor *rt_transformer_logits(rt_transformer *m, rt_graph *g, rt_tensor *hidd
         return lm_logits(m, g, hidden);
     case RT_HEAD_SEQUENCE:
         x = rt_dropout(g, first_tokens(g, hidden), p);
-        x = rt_dropout(g, rt_affine_activate(g, x, m->dense, m->options.activation), p);
-        return rt_affine_apply(g, x, m->classifier);
+        x = rt_dropout(g, rt_affine_activate(g, x, m->head.dense, m->options.activation), p);
+        return rt_affine_apply(g, x, m->head.classifier);
     case RT_HEAD_TOKEN:
-        return rt_affine_apply(g, rt_dropout(g, hidden, p), m->classifier);
+        return rt_affine_apply(g, rt_dropout(g, hidden, p), m->head.classifier);
     }
     return rt_graph_fail(g, RT_ARGUMENT, "[roformer] there is no head %d", (int)m->options.head);
 }

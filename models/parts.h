@@ -14,6 +14,9 @@ typedef struct rt_token_span {
  * that are added to the embeddings, all or none do. */
 bool rt_layer_has_positions(const rt_transformer_options *o, int l);
 
+/* transformer.c: what is added from now on is of this part, and of this layer if it is one. */
+void rt_begin_part(rt_transformer *m, rt_model_part part, int layer);
+
 /* heads.c: the parameters of the head that the options name. */
 void rt_add_head(rt_transformer *m);
 
@@ -23,15 +26,15 @@ typedef struct rt_layer_rotation {
 } rt_layer_rotation;
 
 /* theta.c: learnable theta and its start, and the rotation that layer l applies to a span:
- * nothing when the graph has failed. `prefix` begins the parameter's name. */
-rt_tensor *rt_add_theta(rt_transformer *m, const char *prefix);
+ * nothing when the graph has failed. Layer -1 stands for all. */
+rt_tensor *rt_add_theta(rt_transformer *m, int layer);
 rt_status rt_theta_start(rt_transformer *m, uint64_t seed, bool own_values) RT_MUST_CHECK;
 rt_layer_rotation rt_rotation_of_layer(rt_transformer *m, rt_graph *g, int l, rt_token_span at);
 
 /* encodings.c: what kinds of position other than rope need, what they do to the embeddings
  * (B, T, E), and what they tell attention. */
 void rt_add_encoding(rt_transformer *m);
-rt_tensor *rt_add_layer_encoding(rt_transformer *m, const char *prefix);
+rt_tensor *rt_add_layer_encoding(rt_transformer *m, int layer);
 rt_status rt_encoding_start(rt_transformer *m) RT_MUST_CHECK;
 void rt_encoding_free(rt_transformer *m);
 rt_tensor *rt_encode_embeddings(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_token_span at);

@@ -4,6 +4,7 @@
 #include "core/random.h"
 
 #include <math.h>
+#include <stdio.h>
 
 int rt_transformer_pairs(const rt_transformer_options *o)
 {
@@ -18,14 +19,23 @@ static int rows_of(const rt_transformer_options *o)
     return o->theta.scope == RT_THETA_HEAD ? o->kv_heads : 1;
 }
 
-rt_tensor *rt_add_theta(rt_transformer *m, const char *prefix)
+void rt_transformer_theta_name(char name[RT_NAME_SIZE], int layer)
 {
+    if (layer < 0)
+        snprintf(name, RT_NAME_SIZE, "theta");
+    else
+        snprintf(name, RT_NAME_SIZE, "layers.%d.attention.theta", layer);
+}
+
+rt_tensor *rt_add_theta(rt_transformer *m, int layer)
+{
+    char name[RT_NAME_SIZE];
     const rt_transformer_options *o = &m->options;
     const int pairs = rt_transformer_pairs(o);
     rt_shape shape =
         o->theta.scope == RT_THETA_HEAD ? RT_SHAPE_OF(rows_of(o), pairs) : RT_SHAPE_OF(pairs);
-    return rt_parameters_add(&m->parameters, RT_ROLE_THETA, RT_INIT_GIVEN, shape, "%s.theta",
-                             prefix);
+    rt_transformer_theta_name(name, layer);
+    return rt_parameters_add(&m->parameters, RT_ROLE_THETA, RT_INIT_GIVEN, shape, "%s", name);
 }
 
 static rt_tensor *parameter_of(const rt_transformer *m, int layer)
@@ -101,7 +111,8 @@ static double squares_of_row(const rt_tensor *weight, int row)
 }
 
 /* The length of the rows of a projection that make one pair of a head. */
-static double pair_length(const rt_transformer_options *o, const rt_tensor *weight, int head, int pair)
+static double pair_length(const rt_transformer_options *o, const rt_tensor *weight, int head,
+                          int pair)
 {
     const bool half = o->position.pairing == RT_HALF;
     const int first = head * (o->dim / o->heads) + (half ? pair : 2 * pair);

@@ -19,64 +19,79 @@ static void keep_first(void *context, const char *const *options, const char *me
         *status = rt_error(RT_ARGUMENT, "%s", message);
 }
 
-/* "roformer.encoder.layer.2.attention.self.query" and the like, written to `text`. */
-#define LAYER_NAME(text, l, rest)                                                                  \
-    (snprintf(text, sizeof(text), "roformer.encoder.layer.%d.%s", l, rest), (text))
+void rt_begin_part(rt_transformer *m, rt_model_part part, int layer)
+{
+    m->parameters.part = part;
+    m->parameters.layer = layer;
+}
+
+/* "layers.2.attention.query" and the like. */
+static rt_affine add_matrix(rt_transformer *m, int l, const char *rest, int out, int in)
+{
+    char name[RT_NAME_SIZE];
+    snprintf(name, sizeof name, "layers.%d.%s", l, rest);
+    return rt_add_linear(&m->parameters, RT_ROLE_MATRIX, name, out, in, m->options.bias);
+}
+
+static rt_affine add_layer_norm(rt_transformer *m, int l, const char *rest)
+{
+    char name[RT_NAME_SIZE];
+    snprintf(name, sizeof name, "layers.%d.%s", l, rest);
+    return rt_add_norm(&m->parameters, name, m->options.dim, m->options.norm_kind);
+}
 
 static void add_layer(rt_transformer *m, int l)
 {
     const rt_transformer_options *o = &m->options;
     rt_transformer_layer *layer = m->layers + l;
-    rt_parameters *p = &m->parameters;
     const int kv_dim = o->kv_heads * (o->dim / o->heads);
-    char name[RT_NAME_SIZE];
-    layer->query = rt_add_linear(p, RT_ROLE_MATRIX, LAYER_NAME(name, l, "attention.self.query"),
-                                 o->dim, o->dim, o->bias);
-    layer->key = rt_add_linear(p, RT_ROLE_MATRIX, LAYER_NAME(name, l, "attention.self.key"), kv_dim,
-                               o->dim, o->bias);
-    layer->value = rt_add_linear(p, RT_ROLE_MATRIX, LAYER_NAME(name, l, "attention.self.value"),
-                                 kv_dim, o->dim, o->bias);
+    rt_begin_part(m, RT_PART_LAYER, l);
+    layer->query = add_matrix(m, l, "attention.query", o->dim, o->dim);
+    layer->key = add_matrix(m, l, "attention.key", kv_dim, o->dim);
+    layer->value = add_matrix(m, l, "attention.value", kv_dim, o->dim);
     if (o->theta.learn && o->theta.scope != RT_THETA_MODEL && rt_layer_has_positions(o, l))
-        layer->theta = rt_add_theta(m, LAYER_NAME(name, l, "attention.self"));
+        layer->theta = rt_add_theta(m, l);
     if (rt_layer_has_positions(o, l))
-        layer->distance_keys = rt_add_layer_encoding(m, LAYER_NAME(name, l, "attention.self"));
-    layer->output = rt_add_linear(p, RT_ROLE_MATRIX, LAYER_NAME(name, l, "attention.output.dense"),
-                                  o->dim, o->dim, o->bias);
-    layer->output_norm =
-        rt_add_norm(p, LAYER_NAME(name, l, "attention.output.LayerNorm"), o->dim, o->norm_kind);
+        layer->distance_keys = rt_add_layer_encoding(m, l);
+    layer->output = add_matrix(m, l, "attention.output", o->dim, o->dim);
+    layer->attention_norm = add_layer_norm(m, l, "attention_norm");
     if (o->ffn != RT_FFN_PLAIN)
-        layer->gate = rt_add_linear(p, RT_ROLE_MATRIX, LAYER_NAME(name, l, "intermediate.gate"),
-                                    o->ffn_dim, o->dim, o->bias);
-    layer->intermediate =
-        rt_add_linear(p, RT_ROLE_MATRIX, LAYER_NAME(name, l, "intermediate.dense"), o->ffn_dim,
-                      o->dim, o->bias);
-    layer->ffn_output = rt_add_linear(p, RT_ROLE_MATRIX, LAYER_NAME(name, l, "output.dense"),
-                                      o->dim, o->ffn_dim, o->bias);
-    layer->ffn_norm = rt_add_norm(p, LAYER_NAME(name, l, "output.LayerNorm"), o->dim, o->norm_kind);
+        layer->gate = add_matrix(m, l, "ffn.gate", o->ffn_dim, o->dim);
+    layer->up = add_matrix(m, l, "ffn.up", o->ffn_dim, o->dim);
+    layer->down = add_matrix(m, l, "ffn.down", o->dim, o->ffn_dim);
+    layer->ffn_norm = add_layer_norm(m, l, "ffn_norm");
+}
+
+static void add_embeddings(rt_transformer *m)
+{
+    const rt_transformer_options *o = &m->options;
+    rt_parameters *p = &m->parameters;
+    const int E = o->embedding_dim;
+    rt_begin_part(m, RT_PART_EMBEDDINGS, -1);
+    m->embeddings.tokens = rt_add_table(p, "embeddings.tokens", o->vocab, E);
+    if (o->token_types > 0)
+        m->embeddings.types = rt_add_table(p, "embeddings.types", o->token_types, E);
+    if (o->kind == RT_KIND_ROFORMER)
+        m->embeddings.norm = rt_add_norm(p, "embeddings.norm", E, o->norm_kind);
+    if (E != o->dim)
+        m->embeddings.project =
+            rt_add_linear(p, RT_ROLE_WEIGHT, "embeddings.project", o->dim, E, o->bias);
 }
 
 static void add_encoder(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
-    const int E = o->embedding_dim;
-    m->words = rt_add_table(&m->parameters, "roformer.embeddings.word_embeddings", o->vocab, E);
-    if (o->token_types > 0)
-        m->types = rt_add_table(&m->parameters, "roformer.embeddings.token_type_embeddings",
-                                o->token_types, E);
-    if (o->kind == RT_KIND_ROFORMER)
-        m->embedding_norm =
-            rt_add_norm(&m->parameters, "roformer.embeddings.LayerNorm", E, o->norm_kind);
-    if (E != o->dim)
-        m->projection = rt_add_linear(&m->parameters, RT_ROLE_WEIGHT, "roformer.embeddings_project",
-                                      o->dim, E, o->bias);
+    add_embeddings(m);
+    rt_begin_part(m, RT_PART_POSITIONS, -1);
     if (o->theta.learn && o->theta.scope == RT_THETA_MODEL)
-        m->theta = rt_add_theta(m, "roformer.encoder");
+        m->theta = rt_add_theta(m, -1);
     rt_add_encoding(m);
     for (int l = 0; l < o->layers; l++)
         add_layer(m, l);
-    if (o->norm == RT_NORM_PRE)
-        m->last_norm =
-            rt_add_norm(&m->parameters, "roformer.encoder.LayerNorm", o->dim, o->norm_kind);
+    if (o->norm != RT_NORM_PRE)
+        return;
+    rt_begin_part(m, RT_PART_NORM, -1);
+    m->norm = rt_add_norm(&m->parameters, "norm", o->dim, o->norm_kind);
 }
 
 /* ---- forward ---- */
@@ -100,7 +115,7 @@ static rt_token_span span_of(const rt_transformer_input *in, int turn)
 /* Not a struct that somebody has filled. */
 static bool is_made(const rt_transformer *m, rt_graph *g)
 {
-    if (!m->words)
+    if (!m->embeddings.tokens)
         rt_graph_fail(g, RT_ARGUMENT, "[roformer] the model was not made by rt_transformer_new");
     return !rt_graph_failed(g);
 }
@@ -162,21 +177,22 @@ static rt_tensor *add_positions(rt_transformer *m, rt_graph *g, rt_tensor *x,
 static rt_tensor *embed(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
 {
     rt_shape shape = RT_SHAPE_OF(in->B, in->T);
-    rt_tensor *x = rt_embedding(g, m->words, in->ids, shape, in->padding_id);
+    rt_tensor *x = rt_embedding(g, m->embeddings.tokens, in->ids, shape, in->padding_id);
     x = add_positions(m, g, x, in);
-    if (m->types) {
+    if (m->embeddings.types) {
         const int32_t *types = in->token_types;
         size_t count = (size_t)in->B * (size_t)in->T;
         int32_t *zeros = types ? NULL : rt_graph_numbers(g, count, sizeof *zeros);
         if (zeros && !rt_graph_is_dry(g))
             memset(zeros, 0, count * sizeof *zeros);
         types = types ? types : zeros;
-        x = types ? rt_add(g, x, rt_embedding(g, m->types, types, shape, RT_NO_PADDING)) : NULL;
+        x = types ? rt_add(g, x, rt_embedding(g, m->embeddings.types, types, shape, RT_NO_PADDING))
+                  : NULL;
     }
-    if (m->embedding_norm.weight)
-        x = norm(m, g, x, m->embedding_norm);
+    if (m->embeddings.norm.weight)
+        x = norm(m, g, x, m->embeddings.norm);
     x = dropout(m, g, x);
-    return m->projection.weight ? rt_affine_apply(g, x, m->projection) : x;
+    return m->embeddings.project.weight ? rt_affine_apply(g, x, m->embeddings.project) : x;
 }
 
 static rt_tensor *softmax_context(rt_transformer *m, rt_graph *g, rt_tensor *q, rt_tensor *k,
@@ -218,9 +234,9 @@ static rt_tensor *linear_context(rt_transformer *m, rt_graph *g, rt_tensor *q, r
 
 /* What the queries of layer l, (B, T, H, D), find in keys and values: all texts of a batch at once,
  * or one of which something is kept. */
-static rt_tensor *context_of(rt_transformer *m, rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
-                             int l, rt_layer_rotation rotation, const rt_transformer_input *in,
-                             rt_kv_cache *cache)
+static rt_tensor *context_of(rt_transformer *m, rt_graph *g, rt_tensor *q, rt_tensor *k,
+                             rt_tensor *v, int l, rt_layer_rotation rotation,
+                             const rt_transformer_input *in, rt_kv_cache *cache)
 {
     const rt_transformer_options *o = &m->options;
     if (rotation.value && o->position.rotate_value)
@@ -257,13 +273,13 @@ static rt_tensor *feed_forward(const rt_transformer *m, rt_graph *g, rt_tensor *
     const rt_transformer_layer *layer = m->layers + l;
     switch (m->options.ffn) {
     case RT_FFN_SWIGLU:
-        return rt_affine_gated(g, x, layer->gate, layer->intermediate, RT_SILU);
+        return rt_affine_gated(g, x, layer->gate, layer->up, RT_SILU);
     case RT_FFN_GEGLU:
-        return rt_affine_gated(g, x, layer->gate, layer->intermediate, RT_GELU);
+        return rt_affine_gated(g, x, layer->gate, layer->up, RT_GELU);
     case RT_FFN_PLAIN:
         break;
     }
-    return rt_affine_activate(g, x, layer->intermediate, m->options.activation);
+    return rt_affine_activate(g, x, layer->up, m->options.activation);
 }
 
 static rt_tensor *apply_layer(rt_transformer *m, rt_graph *g, rt_tensor *x, int l,
@@ -272,15 +288,15 @@ static rt_tensor *apply_layer(rt_transformer *m, rt_graph *g, rt_tensor *x, int 
     const rt_transformer_layer *layer = m->layers + l;
     rt_tensor *y;
     if (m->options.norm == RT_NORM_PRE) {
-        y = attend(m, g, norm(m, g, x, layer->output_norm), l, rotations, in);
+        y = attend(m, g, norm(m, g, x, layer->attention_norm), l, rotations, in);
         x = onto(m, g, x, y, layer->output);
         y = feed_forward(m, g, norm(m, g, x, layer->ffn_norm), l);
-        return onto(m, g, x, y, layer->ffn_output);
+        return onto(m, g, x, y, layer->down);
     }
     y = attend(m, g, x, l, rotations, in);
-    x = norm(m, g, onto(m, g, x, y, layer->output), layer->output_norm);
+    x = norm(m, g, onto(m, g, x, y, layer->output), layer->attention_norm);
     y = feed_forward(m, g, x, l);
-    return norm(m, g, onto(m, g, x, y, layer->ffn_output), layer->ffn_norm);
+    return norm(m, g, onto(m, g, x, y, layer->down), layer->ffn_norm);
 }
 
 /* What each text turns by in layer l. Texts of which nothing is kept yet share the table of a fixed
@@ -318,7 +334,7 @@ rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transf
         x = y;
     }
     if (o->norm == RT_NORM_PRE)
-        x = norm(m, g, x, m->last_norm);
+        x = norm(m, g, x, m->norm);
     if (in->hidden_states)
         in->hidden_states[o->layers] = x;
     return x;
@@ -357,8 +373,8 @@ typedef struct manner {
     rt_model_tally *tally;
 } manner;
 
-static rt_status make(rt_transformer **model_new, const rt_transformer_options *options, uint64_t seed,
-                      const rt_transformer *values_of, manner how)
+static rt_status make(rt_transformer **model_new, const rt_transformer_options *options,
+                      uint64_t seed, const rt_transformer *values_of, manner how)
 {
     rt_transformer *m;
     rt_status status = list_parameters(&m, options);
@@ -379,19 +395,19 @@ static rt_status make(rt_transformer **model_new, const rt_transformer_options *
 }
 
 rt_status rt_transformer_new(rt_transformer **model_new, const rt_transformer_options *options,
-                          uint64_t seed, const rt_transformer *values_of)
+                             uint64_t seed, const rt_transformer *values_of)
 {
     return make(model_new, options, seed, values_of, (manner){0});
 }
 
-rt_status rt_transformer_new_blank(rt_transformer **model_new, const rt_transformer_options *options,
-                                uint64_t seed)
+rt_status rt_transformer_new_blank(rt_transformer **model_new,
+                                   const rt_transformer_options *options, uint64_t seed)
 {
     return make(model_new, options, seed, NULL, (manner){.blank = true});
 }
 
 rt_status rt_transformer_new_dry(rt_transformer **model_new, const rt_transformer_options *options,
-                              const rt_transformer *values_of, rt_model_tally *tally)
+                                 const rt_transformer *values_of, rt_model_tally *tally)
 {
     return make(model_new, options, 0, values_of, (manner){.tally = tally});
 }

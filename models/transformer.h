@@ -23,9 +23,17 @@
  *     xpos         rotated queries and keys times zeta^(m / xpos) and zeta^(-n / xpos), so that
  *                  scores decay with the distance (Sun et al. 2022)
  *
- * Parameters have the names of Hugging Face's RoFormer, in a decoder too. W3 is
- * encoder.layer.N.intermediate.gate beside W1, encoder.layer.N.intermediate.dense; what has no bias
- * has no parameter for it.
+ * The parameters, with .weight or .bias behind the names of tables, linear maps and norms; what has
+ * no bias has no parameter for it:
+ *
+ *     embeddings   tokens, types, positions (learned); norm; project, E -> C
+ *     layers.N     attention.{query, key, value, output}; attention.distance_keys (shaw);
+ *                  attention.theta (scopes layer and head); attention_norm and ffn_norm, of the
+ *                  block that they stand before or behind; ffn.{gate, up, down}: W3, W1, W2
+ *     theta        of scope model
+ *     positions    bias (t5)
+ *     norm         behind the last layer (pre-LN)
+ *     head         lm: dense, norm, output; sequence: dense, classifier; token: classifier
  *
  * A model belongs to one thread. Workers each make one of the same options that reads the
  * values of the first and keeps its own gradients.
@@ -34,9 +42,18 @@
 #include "models/layers.h"
 #include "models/options.h"
 
+/* Parameters that are asked for by name. */
+#define RT_TOKENS_NAME      "embeddings.tokens.weight"
+#define RT_TYPES_NAME       "embeddings.types.weight"
+#define RT_OUTPUT_NAME      "head.output.weight"
+#define RT_OUTPUT_BIAS_NAME "head.output.bias"
+
+/* That of the theta of a layer; -1: of all. */
+void rt_transformer_theta_name(char name[RT_NAME_SIZE], int layer);
+
 typedef struct rt_transformer_layer {
-    rt_affine query, key, value, output, output_norm;
-    rt_affine intermediate, gate, ffn_output, ffn_norm;
+    rt_affine query, key, value, output, attention_norm;
+    rt_affine gate, up, down, ffn_norm;
     rt_tensor *theta;         /* NULL if fixed, shared, or of a layer without positions */
     rt_tensor *distance_keys; /* of shaw */
 } rt_transformer_layer;
@@ -44,19 +61,22 @@ typedef struct rt_transformer_layer {
 typedef struct rt_transformer {
     rt_transformer_options options; /* zeros of kv_heads, embedding_dim, ffn_dim replaced */
     rt_parameters parameters;
-    rt_tensor *words, *types;
-    rt_affine embedding_norm, projection, last_norm;
+    struct {
+        rt_tensor *tokens, *types, *positions;
+        rt_affine norm, project;
+    } embeddings;
     rt_tensor *theta; /* of scope model */
     rt_transformer_layer *layers;
-    rt_affine transform, transform_norm, decoder; /* of the lm head */
-    rt_affine dense, classifier;                  /* of the others */
-    rt_rotation_table rotation;                   /* of a fixed theta */
-    int regime;                                   /* rt_frequencies_regime that it is of */
-    double *theta_start;                          /* of a learnable one, as rt_transformer_theta */
+    rt_affine norm;
+    struct {
+        rt_affine dense, norm, output, classifier;
+    } head;
+    rt_rotation_table rotation; /* of a fixed theta */
+    int regime;                 /* rt_frequencies_regime that it is of */
+    double *theta_start;        /* of a learnable one, as rt_transformer_theta */
 
-    rt_tensor *position_table; /* of learned */
-    rt_tensor *distance_bias;  /* of t5 */
-    real *sines;               /* of sinusoidal, (sine_rows, E) */
+    rt_tensor *position_bias; /* of t5 */
+    real *sines;              /* of sinusoidal, (sine_rows, E) */
     int sine_rows;
     double *slopes;         /* of alibi */
     rt_distances distances; /* of t5 and shaw */
@@ -80,25 +100,28 @@ typedef struct rt_transformer_input {
 /* Draws the parameters from the seed; `values_of` as for rt_parameters_allocate.
  * RT_ARGUMENT if the options contradict each other. */
 rt_status rt_transformer_new(rt_transformer **model_new, const rt_transformer_options *options,
-                          uint64_t seed, const rt_transformer *values_of) RT_MUST_CHECK;
+                             uint64_t seed, const rt_transformer *values_of) RT_MUST_CHECK;
 
 /* The same for who fills the parameters in, as reading a file does: they are 0 but for theta, which
  * has its start. Drawing the numbers of a large model takes as long as reading them. */
-rt_status rt_transformer_new_blank(rt_transformer **model_new, const rt_transformer_options *options,
-                                uint64_t seed) RT_MUST_CHECK;
+rt_status rt_transformer_new_blank(rt_transformer **model_new,
+                                   const rt_transformer_options *options,
+                                   uint64_t seed) RT_MUST_CHECK;
 
 /* The same for a dry run, in dry graphs alone (core/graph.h): the model has no numbers, and what
  * its parameters, their gradients and tables of positions would take is added to the tally, which
  * outlives it. */
 rt_status rt_transformer_new_dry(rt_transformer **model_new, const rt_transformer_options *options,
-                              const rt_transformer *values_of, rt_model_tally *tally) RT_MUST_CHECK;
+                                 const rt_transformer *values_of,
+                                 rt_model_tally *tally) RT_MUST_CHECK;
 void rt_transformer_free(rt_transformer *model);
 
 /* How many numbers the parameters take, without making the model. RT_ARGUMENT as above. */
 rt_status rt_transformer_size(const rt_transformer_options *options, size_t *size) RT_MUST_CHECK;
 
 /* The hidden states of the last layer, (B, T, C). */
-rt_tensor *rt_transformer_encode(rt_transformer *model, rt_graph *g, const rt_transformer_input *input);
+rt_tensor *rt_transformer_encode(rt_transformer *model, rt_graph *g,
+                                 const rt_transformer_input *input);
 
 /* The most tokens that a text can have: those that `learned` or `xpos` of the positions reach;
  * 0 = no limit. */
@@ -130,7 +153,8 @@ size_t rt_transformer_theta_count(const rt_transformer_options *options);
 void rt_transformer_theta(const rt_transformer *model, double *theta);
 void rt_transformer_set_theta(rt_transformer *model, const double *theta);
 
-/* base^(-2i/R) for each of them, laid out as rt_transformer_theta, whatever scaling and start are. */
+/* base^(-2i/R) for each of them, laid out as rt_transformer_theta, whatever scaling and start are.
+ */
 void rt_transformer_theta_geometric(const rt_transformer_options *options, double *theta);
 
 /* How much of the query and key projections goes through each theta: |W_q rows| |W_k rows| of

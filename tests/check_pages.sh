@@ -37,13 +37,25 @@ place_of() { # place_of PATH
 }
 
 check_paths() { # check_paths PAGE
-    folders='bench|build|cmake|core|data|docs|experiments|io|models|ops|scripts|tests|train'
+    folders='bench|build|cmake|core|data|docs|experiments|io|models|ops|optim|scripts|tests|text|train'
     grep -oE "(^|[ ('\"=])(\./)?($folders)/[A-Za-z0-9_./*-]+" "$work/code" |
         sed -E "s/^[ ('\"=]//; s/^\.\///; s/[.]$//" | sort -u >"$work/paths"
     while read -r path; do
         place=$(place_of "$path")
         [ -z "$place" ] || [ -e "$place" ] || fail "$1" "there is no $path"
     done <"$work/paths"
+}
+
+# The functions and types of rotor that a page names, and on the page that walks through the code
+# every identifier.
+check_names() { # check_names PAGE
+    pattern='rt_[a-z0-9_]*[a-z0-9]'
+    [ "$1" != docs/walkthrough.md ] || pattern='[a-z0-9]+(_[a-z0-9]+)+'
+    sed -E 's/[a-z_]+(\.[a-z_]+)+//g' "$work/code" |
+        grep -owE "$pattern" | sort -u >"$work/names"
+    while read -r name; do
+        grep -qxF "$name" "$work/source" || fail "$1" "there is no $name in the source"
+    done <"$work/names"
 }
 
 # The headings of a page as links name them.
@@ -120,11 +132,17 @@ check_tables() { # check_tables PAGE
 }
 
 # A page that adds something names files that are not there yet; tests/docs/follow does what it says.
+cat core/*.[ch] ops/*.[ch] optim/*.[ch] models/*.[ch] models/*/*.[ch] text/*.[ch] data/*.[ch] \
+    data/*/*.[ch] io/*.[ch] io/*/*.[ch] train/*.[ch] train/*/*.[ch] 2>/dev/null |
+    grep -oE '[A-Za-z_][A-Za-z0-9_]*' | sort -u >"$work/source"
 for page in README.md docs/*.md experiments/*/README.md; do
     code_of "$page" >"$work/code"
     case $page in
     docs/adding-*) ;;
-    *) check_paths "$page" ;;
+    *)
+        check_paths "$page"
+        [ "$page" = docs/changes.md ] || check_names "$page" # which has the old names
+        ;;
     esac
     check_commands "$page"
     check_links "$page"

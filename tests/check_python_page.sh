@@ -40,7 +40,7 @@ cat out
 grep -q '^step 20 pairing interleaved$' out
 # Six digits of each of the four theta: numpy may round the last of them otherwise.
 for layer in 0 1; do
-    sed -n "s/^roformer.encoder.layer.$layer.attention.self.theta //p" out | tr ' ' '\n' >read
+    sed -n "s/^layers.$layer.attention.theta //p" out | tr ' ' '\n' >read
     awk -F, -v l=$layer '$1 == l { print $4 }' runs/run/theta_final.csv | paste read - |
         awk '{ d = $1 / $2 - 1; bad += d < -1e-5 || d > 1e-5 } END { exit bad || NR != 4 }' || {
         echo "layer $layer: not the theta of theta_final.csv" >&2

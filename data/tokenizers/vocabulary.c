@@ -35,10 +35,10 @@ static bool write_texts(rt_vocabulary *v, int first)
     return true;
 }
 
-rt_status rt_vocabulary_of_characters(rt_vocabulary **vocabulary_new, rt_level level, bool alphabet,
+rt_status rt_vocabulary_of_characters(rt_vocabulary **vocabulary_new, rt_level level,
                                       const int32_t *characters, int count)
 {
-    const bool has_unknown = level == RT_LEVEL_CHAR && !alphabet;
+    const bool has_unknown = level == RT_LEVEL_CHAR;
     const int first = RT_FIRST_SYMBOL + has_unknown;
     const int32_t limit = rt_token_limit(level);
     *vocabulary_new = NULL;
@@ -46,7 +46,6 @@ rt_status rt_vocabulary_of_characters(rt_vocabulary **vocabulary_new, rt_level l
     if (!v)
         return rt_out_of_memory("a vocabulary");
     v->level = level;
-    v->alphabet = alphabet;
     v->count = first + count;
     v->special = rt_default_special_ids;
     if (has_unknown)
@@ -89,17 +88,17 @@ rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new)
     int32_t all[BYTES];
     for (int32_t byte = 0; byte < BYTES; byte++)
         all[byte] = byte;
-    return rt_vocabulary_of_characters(vocabulary_new, RT_LEVEL_BYTE, false, all, BYTES);
+    return rt_vocabulary_of_characters(vocabulary_new, RT_LEVEL_BYTE, all, BYTES);
 }
 
 /* Whether each character occurs in a text; returns how many do. */
-static int find_characters(rt_level level, const unsigned char *text, size_t bytes, bool *occurs)
+static int find_characters(const unsigned char *text, size_t bytes, bool *occurs)
 {
     int32_t character = 0;
     size_t size;
     int count = 0;
     for (size_t at = 0; at < bytes; at += size) {
-        size = rt_token_read(level, text + at, bytes - at, &character);
+        size = rt_token_read(RT_LEVEL_CHAR, text + at, bytes - at, &character);
         assert(size);
         count += !occurs[character];
         occurs[character] = true;
@@ -107,16 +106,16 @@ static int find_characters(rt_level level, const unsigned char *text, size_t byt
     return count;
 }
 
-static rt_status of_text(rt_vocabulary **vocabulary_new, rt_level level, bool alphabet,
-                         const char *name, const unsigned char *text, size_t bytes)
+rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name,
+                                const unsigned char *text, size_t bytes)
 {
-    const int32_t limit = rt_token_limit(level);
+    const int32_t limit = rt_token_limit(RT_LEVEL_CHAR);
     rt_status status;
     *vocabulary_new = NULL;
     bool *occurs = rt_alloc((size_t)limit, sizeof *occurs);
     if (!occurs)
         return rt_out_of_memory("a vocabulary");
-    const int count = find_characters(level, text, bytes, occurs);
+    const int count = find_characters(text, bytes, occurs);
     int32_t *characters = rt_alloc((size_t)count, sizeof *characters);
     for (int32_t character = 0, rank = 0; characters && character < limit; character++)
         if (occurs[character])
@@ -127,24 +126,10 @@ static rt_status of_text(rt_vocabulary **vocabulary_new, rt_level level, bool al
         status = rt_error(RT_DATA, "%s: a text can have up to %d different characters; it has %d",
                           name, RT_CHARACTERS_LIMIT, count);
     else
-        status = rt_vocabulary_of_characters(vocabulary_new, level, alphabet, characters, count);
+        status = rt_vocabulary_of_characters(vocabulary_new, RT_LEVEL_CHAR, characters, count);
     rt_free(characters);
     rt_free(occurs);
     return status;
-}
-
-rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name,
-                                const unsigned char *text, size_t bytes)
-{
-    return of_text(vocabulary_new, RT_LEVEL_CHAR, false, name, text, bytes);
-}
-
-rt_status rt_vocabulary_of_alphabet(rt_vocabulary **vocabulary_new, rt_level level,
-                                    const char *name, const unsigned char *text, size_t bytes)
-{
-    rt_status status = rt_level_check(level, name, text, bytes);
-    *vocabulary_new = NULL;
-    return status.code ? status : of_text(vocabulary_new, level, true, name, text, bytes);
 }
 
 /* ---- its ids ---- */
@@ -153,8 +138,7 @@ bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b)
 {
     if (!a || !b)
         return a == b;
-    if (a->level != b->level || a->alphabet != b->alphabet || a->lowercase != b->lowercase ||
-        a->count != b->count)
+    if (a->level != b->level || a->lowercase != b->lowercase || a->count != b->count)
         return false;
     if (!a->count)
         return true;

@@ -29,9 +29,6 @@
  * is RT_NO_ID, and so is [UNK] unless there is an unk_token: a byte that has no piece is left out
  * then, and counted.
  *
- * An alphabet is what checkpoints of version 1 have: the characters that occur in the
- * training text, ascending, from id 4 on. It has no [UNK]: any other character is an error.
- *
  * Errors are RT_DATA and begin with `name`, that of the file in question. */
 
 #include "core/real.h"
@@ -70,7 +67,6 @@ bool rt_vocabulary_pads(const rt_special_ids *ids);
 /* What there is to know of a vocab.txt or tokenizer.json beside its bytes. */
 typedef struct rt_vocabulary_kind {
     rt_level level;
-    bool alphabet;  /* not at level wordpiece */
     bool lowercase; /* at level wordpiece */
     bool has_known; /* at level bpe: somebody knows these ids, if not RT_NO_ID, which hold for what
                        the file seems to have */
@@ -80,7 +76,6 @@ typedef struct rt_vocabulary_kind {
 
 typedef struct rt_vocabulary {
     rt_level level;
-    bool alphabet;
     bool lowercase;
     int count; /* ids, those of the special tokens included */
     rt_special_ids special;
@@ -105,13 +100,8 @@ rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new) RT_MUST_CHECK;
 rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name,
                                 const unsigned char *text, size_t bytes) RT_MUST_CHECK;
 
-/* The alphabet of a text, which is also that of its own characters, one after the other. */
-rt_status rt_vocabulary_of_alphabet(rt_vocabulary **vocabulary_new, rt_level level,
-                                    const char *name, const unsigned char *text,
-                                    size_t bytes) RT_MUST_CHECK;
-
 /* Different characters, at level byte bytes; their ids are in the same order. */
-rt_status rt_vocabulary_of_characters(rt_vocabulary **vocabulary_new, rt_level level, bool alphabet,
+rt_status rt_vocabulary_of_characters(rt_vocabulary **vocabulary_new, rt_level level,
                                       const int32_t *characters, int count) RT_MUST_CHECK;
 void rt_vocabulary_free(rt_vocabulary *vocabulary);
 
@@ -153,7 +143,7 @@ void rt_vocabulary_mask_logits(const rt_vocabulary *vocabulary, bool ends, real 
 
 /* ---- from text to ids ---- */
 
-/* Whether a text can be encoded: it is UTF-8, and an alphabet has all of its characters. */
+/* Whether a text can be encoded: it is UTF-8, but for level byte. */
 rt_status rt_vocabulary_check(const rt_vocabulary *vocabulary, const char *name,
                               const unsigned char *text, size_t bytes) RT_MUST_CHECK;
 
@@ -166,7 +156,7 @@ size_t rt_vocabulary_most_ids(const rt_vocabulary *vocabulary, size_t bytes);
 int rt_vocabulary_most_bytes(const rt_vocabulary *vocabulary);
 
 /* The ids of a text, at most rt_vocabulary_most_ids. What looks like a special token is text.
- * RT_ARGUMENT names what is not UTF-8 or not in the alphabet, and where it stands; RT_MEMORY. */
+ * RT_ARGUMENT names what is not UTF-8, and where it stands; RT_MEMORY. */
 rt_status rt_vocabulary_encode(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
                                int32_t *ids, int *count, rt_unknown *unknown) RT_MUST_CHECK;
 

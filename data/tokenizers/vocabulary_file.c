@@ -20,9 +20,9 @@ enum { ESCAPES = sizeof escapes / sizeof *escapes };
 /* Bytes for the line of a special token or a character. */
 enum { LINE_SIZE = 8 };
 
-static int tokens_of(rt_level level, bool alphabet)
+static int tokens_of(rt_level level)
 {
-    return RT_FIRST_SYMBOL + (level == RT_LEVEL_CHAR && !alphabet);
+    return RT_FIRST_SYMBOL + (level == RT_LEVEL_CHAR);
 }
 
 /* ---- reading ---- */
@@ -169,14 +169,12 @@ static rt_status read_characters(rt_vocabulary **vocabulary_new, rt_vocabulary_k
     reading r = {.level = kind.level, .name = name};
     r.characters = rt_alloc(RT_CHARACTERS_LIMIT, sizeof *r.characters);
     r.lines = rt_alloc((size_t)rt_token_limit(kind.level), sizeof *r.lines);
-    rt_status status = r.characters && r.lines
-                           ? read_lines(&r, tokens_of(kind.level, kind.alphabet), bytes, size)
-                           : rt_out_of_memory("a vocabulary");
-    if (!status.code && kind.level == RT_LEVEL_BYTE && !kind.alphabet)
+    rt_status status = r.characters && r.lines ? read_lines(&r, tokens_of(kind.level), bytes, size)
+                                               : rt_out_of_memory("a vocabulary");
+    if (!status.code && kind.level == RT_LEVEL_BYTE)
         status = check_bytes(&r);
     if (!status.code)
-        status = rt_vocabulary_of_characters(vocabulary_new, kind.level, kind.alphabet,
-                                             r.characters, r.count);
+        status = rt_vocabulary_of_characters(vocabulary_new, kind.level, r.characters, r.count);
     rt_free(r.characters);
     rt_free(r.lines);
     return status;
@@ -218,7 +216,6 @@ static rt_status read_bpe(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kin
 rt_vocabulary_kind rt_vocabulary_kind_of(const rt_vocabulary *vocabulary)
 {
     return (rt_vocabulary_kind){.level = vocabulary->level,
-                                .alphabet = vocabulary->alphabet,
                                 .lowercase = vocabulary->lowercase,
                                 .has_known = vocabulary->bpe != NULL,
                                 .known = vocabulary->special,
@@ -233,9 +230,6 @@ const char *rt_vocabulary_file(const rt_vocabulary *vocabulary)
 static rt_status read_file(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
                            const char *name, const unsigned char *bytes, size_t size)
 {
-    if (kind.alphabet && kind.level > RT_LEVEL_CHAR)
-        return rt_error(RT_DATA, "%s: an alphabet is of bytes or characters, not of word pieces",
-                        name);
     if (kind.level == RT_LEVEL_BPE)
         return read_bpe(vocabulary_new, kind, name, bytes, size);
     return kind.level == RT_LEVEL_WORDPIECE
@@ -285,7 +279,7 @@ static void write_character(char line[LINE_SIZE], rt_level level, int32_t charac
 
 static void write_characters(const rt_vocabulary *vocabulary, char *at)
 {
-    const int special = tokens_of(vocabulary->level, vocabulary->alphabet);
+    const int special = tokens_of(vocabulary->level);
     for (int id = 0; id < vocabulary->count; id++) {
         char line[LINE_SIZE];
         if (id < special)

@@ -20,37 +20,10 @@ void rt_unknown_add(rt_unknown *whole, const rt_unknown *part, size_t before)
     whole->count = count;
 }
 
-/* ---- what an alphabet lacks ---- */
-
-/* Where a text first has what an alphabet lacks, or `bytes`; it is UTF-8 at level char. */
-static size_t find_missing(const rt_vocabulary *v, const unsigned char *text, size_t bytes,
-                           int32_t *character)
-{
-    size_t at = 0;
-    while (at < bytes) {
-        const size_t size = rt_token_read(v->level, text + at, bytes - at, character);
-        if (v->ids[*character] == RT_NO_ID)
-            break;
-        at += size;
-    }
-    return at;
-}
-
 rt_status rt_vocabulary_check(const rt_vocabulary *vocabulary, const char *name,
                               const unsigned char *text, size_t bytes)
 {
-    int32_t character;
-    char word[RT_WORD_NAME_SIZE];
-    rt_status status = rt_level_check(vocabulary->level, name, text, bytes);
-    if (status.code || !vocabulary->alphabet)
-        return status;
-    const size_t at = find_missing(vocabulary, text, bytes, &character);
-    if (at == bytes)
-        return rt_ok();
-    return rt_error(RT_DATA,
-                    "%s: %s at offset %zu does not occur in the text that the model was "
-                    "trained on",
-                    name, rt_token_name(vocabulary->level, character, word), at);
+    return rt_level_check(vocabulary->level, name, text, bytes);
 }
 
 /* ---- encoding ---- */
@@ -66,7 +39,6 @@ static rt_status encode_characters(const encoding *e, const unsigned char *text,
                                    size_t to)
 {
     const rt_vocabulary *v = e->v;
-    char word[RT_WORD_NAME_SIZE];
     int32_t character = 0;
     size_t size;
     for (size_t at = from; at < to; at += size) {
@@ -74,9 +46,6 @@ static rt_status encode_characters(const encoding *e, const unsigned char *text,
         if (!size)
             return rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu is not UTF-8", text[at], at);
         const int32_t id = v->ids[character];
-        if (id == RT_NO_ID)
-            return rt_error(RT_ARGUMENT, "%s at byte %zu does not occur in the training text",
-                            rt_token_name(v->level, character, word), at);
         if (id == v->special.unknown && !e->unknown->count++) {
             e->unknown->at = at;
             rt_token_name(v->level, character, e->unknown->name);

@@ -9,16 +9,17 @@
  *                              best_eval_loss, best_eval_step, patience_loss, patience_count;
  *                              eval_loss, if it was evaluated at this step
  *   /vocabulary                of a model of text: the bytes of its vocab.txt or
- *                              tokenizer.json (see data/tokenizers/vocabulary.h); attributes level, kind, of
- *                              a tokenizer.json pad, cls, mask, sep: ids or -1; and, of a model
- *                              that knows them, ends: the ids that end a text, with blanks between
+ *                              tokenizer.json (see data/tokenizers/vocabulary.h); attributes
+ *                              level, of a tokenizer.json pad, cls, mask, sep: ids or -1; and, of
+ *                              a model that knows them, ends: the ids that end a text, with blanks
+ *                              between
  *   /labels                    of a model of labelled data: the names of the classes, one a line
  *                              (data/labels.h)
  *   /config                    the configuration, an INI text
  *   /past_schedules            of a run that was extended with another schedule: a table in CSV
  *                              (train/config/past_schedules.h)
- *   /model/a/b/c               the parameter a.b.c; the attributes of /model are the keys of the model
- *                              (io/checkpoint/options.h): position.base, theta.scope, ...
+ *   /model/a/b/c               the parameter a.b.c; the attributes of /model are the keys of
+ *                              the model (io/checkpoint/options.h): position.base, theta.scope, ...
  *   /theta_start               of a learned theta: where it started, laid out as
  *                              rt_transformer_theta_shape has it, radians per position
  *   /optimizer/first_moment/a/b/c, /optimizer/second_moment/a/b/c, as the update rule names its
@@ -27,9 +28,7 @@
  *   /random                    attribute generator
  *   /data                      attribute position, and the keys of the data that are no paths
  *
- * Version 1 had the dataset /data/alphabet in place of /vocabulary: the characters of the
- * training text, one after the other. It is still read. What was trained with an alphabet keeps
- * it (kind "alphabet"): other ids would be another training.
+ * This is version 3, the only one that is read.
  *
  * Numbers are stored in the precision of the build that saves, and converted to that
  * of the build that loads. Errors of what is in a file are RT_CHECKPOINT and begin
@@ -44,9 +43,9 @@
 #include "data/data.h"
 #include "data/labels.h"
 #include "data/tokenizers/vocabulary.h"
+#include "io/checkpoint/image.h"
 #include "models/transformer.h"
 #include "optim/rules.h"
-#include "io/checkpoint/image.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -86,7 +85,7 @@ typedef struct rt_checkpoint_model {
     const rt_data_options *data;  /* what it was trained on; only a save asks for it */
     const rt_update_rule *rule;   /* of the optimizer; NULL: its states are not wanted */
     real *states[RT_MOST_STATES]; /* of its rule */
-    double *theta_start; /* NULL: theta is fixed */
+    double *theta_start;          /* NULL: theta is fixed */
     rt_shape theta_shape;
 } rt_checkpoint_model;
 
@@ -127,16 +126,16 @@ typedef struct rt_checkpoint_start {
 
 /* Fills the values of the parameters from the checkpoint of another run, and nothing else.
  * Pairing, head size, names and shapes of the encoder must be those of the model. Of the head and
- * the embeddings of token types what fits is taken, of the head only with `head`; the rest stays;
- * so does theta, all of it, unless both have all that the model has in the same shape, in either
- * form; one that is not above 0 is refused if the model learns its logarithm. info as for
- * rt_checkpoint_load. */
+ * the embeddings of token types what fits is taken, of the head only with `head` and if it is of
+ * the same kind; the rest stays; so does theta, all of it, unless both have all that the model has
+ * in the same shape, in either form; one that is not above 0 is refused if the model learns its
+ * logarithm. info as for rt_checkpoint_load. */
 rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *model, bool head,
                                    rt_checkpoint_start *start,
                                    rt_checkpoint_info *info) RT_MUST_CHECK;
 
-/* RT_CHECKPOINT: a model that learns the logarithm of theta cannot start from this one. -1 stands for
- * all layers, or all heads of the layer. */
+/* RT_CHECKPOINT: a model that learns the logarithm of theta cannot start from this one. -1 stands
+ * for all layers, or all heads of the layer. */
 rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta) RT_MUST_CHECK;
 
 /* All learned theta of a checkpoint, in radians per position, laid out as rt_transformer_theta, and

@@ -13,18 +13,20 @@
 #include <stdio.h>
 #include <string.h>
 
-int64_t rt_checkpoint_expect_version(rt_image *image)
+void rt_checkpoint_expect_version(rt_image *image)
 {
     char word[RT_WORD_SIZE];
     rt_image_word(image, "/", "format", word);
     int64_t version = rt_image_integer(image, "/", "version");
     if (strcmp(word, "rotor"))
         rt_image_fail(image, RT_CHECKPOINT, "format is '%s', 'rotor' expected", word);
-    if (version < 1 || version > RT_CHECKPOINT_VERSION)
-        rt_image_fail(image, RT_CHECKPOINT,
-                      "version is %" PRId64 "; this program reads versions 1 to %d", version,
-                      RT_CHECKPOINT_VERSION);
-    return version;
+    if (version == RT_CHECKPOINT_VERSION)
+        return;
+    rt_image_fail(image, RT_CHECKPOINT, "version is %" PRId64 "; this program reads version %d%s",
+                  version, RT_CHECKPOINT_VERSION,
+                  version > 0 && version < RT_CHECKPOINT_VERSION
+                      ? ": train again (--report still draws the tables of an older run)"
+                      : "");
 }
 
 static void expect_generator(rt_image *image)
@@ -78,17 +80,16 @@ rt_status rt_checkpoint_labels(rt_image *image, rt_labels **labels_new)
 
 static int rows_of(rt_image *image, const char *table)
 {
-    char path[RT_DATASET_SIZE], name[RT_NAME_SIZE];
+    char path[RT_DATASET_SIZE];
     rt_shape shape;
-    snprintf(name, sizeof name, "roformer.embeddings.%s.weight", table);
-    rt_checkpoint_dataset(path, "/model", name);
+    rt_checkpoint_dataset(path, "/model", table);
     return rt_image_shape(image, path, &shape) && shape.ndim ? shape.axis[0] : 0;
 }
 
 rt_status rt_checkpoint_tables(rt_image *image, int *words, int *types)
 {
-    *words = rows_of(image, "word_embeddings");
-    *types = rows_of(image, "token_type_embeddings");
+    *words = rows_of(image, RT_TOKENS_NAME);
+    *types = rows_of(image, RT_TYPES_NAME);
     return rt_image_status(image);
 }
 
@@ -103,8 +104,8 @@ static void expect_key(rt_image *image, const char *name, const rt_transformer_o
         const rt_key *key = &rt_model_keys.keys[i];
         if (rt_key_is_one_of(key, RT_OPTIONS(name)) &&
             strcmp(rt_key_value_write(key, there, one), rt_key_value_write(key, here, other)) != 0)
-            rt_image_fail(image, RT_CHECKPOINT, "%s is %s in the checkpoint, %s in the configuration",
-                          name, one, other);
+            rt_image_fail(image, RT_CHECKPOINT,
+                          "%s is %s in the checkpoint, %s in the configuration", name, one, other);
     }
 }
 
@@ -252,8 +253,7 @@ static size_t largest_of(const rt_parameters *p)
 
 /* The numbers of all blocks, one parameter at a time: a checkpoint may be most of the memory. */
 static void expect_all_values(rt_image *image, const rt_parameters *p,
-                              const rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS],
-                              bool saved)
+                              const rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS], bool saved)
 {
     if (rt_image_failed(image))
         return;

@@ -6,8 +6,8 @@
 #include "io/checkpoint/checkpoint.h"
 #include "io/checkpoint/image.h"
 
-/* The version that is written; older ones are read. */
-enum { RT_CHECKPOINT_VERSION = 2, RT_CHECKPOINT_BLOCKS = 1 + RT_MOST_STATES };
+/* The version that is written and read. */
+enum { RT_CHECKPOINT_VERSION = 3, RT_CHECKPOINT_BLOCKS = 1 + RT_MOST_STATES };
 
 /* What a step's random numbers are made by (core/random.h). */
 #define RT_CHECKPOINT_GENERATOR "philox4x32-10"
@@ -45,8 +45,8 @@ void rt_checkpoint_put_labels(rt_image *image, const rt_labels *labels);
 
 /* ---- reading; what does not fit fails the image ---- */
 
-/* The version; one that this program does not know fails the image. */
-int64_t rt_checkpoint_expect_version(rt_image *image);
+/* Another version fails the image. */
+void rt_checkpoint_expect_version(rt_image *image);
 
 /* NULL: the data was no text. */
 rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image);
@@ -57,8 +57,8 @@ rt_labels *rt_checkpoint_get_labels(rt_image *image);
 void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info);
 
 /* All that a load asks of a checkpoint for this model: then it can be read into it. A save asks the
- * same of the file that it wrote, and that its numbers are those of the model. Of the numbers there is one parameter in memory at a time. Fills
- * info. */
+ * same of the file that it wrote, and that its numbers are those of the model. Of the numbers there
+ * is one parameter in memory at a time. Fills info. */
 void rt_checkpoint_expect(rt_image *image, const rt_checkpoint_model *model, bool saved,
                           rt_checkpoint_info *info);
 

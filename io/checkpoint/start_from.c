@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta)
@@ -24,12 +23,10 @@ rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta
 /* What has no logarithm, number `at` of a parameter, named by its place in the model. */
 static void refuse_theta(rt_image *image, const rt_parameter *theta, int at, double value)
 {
-    static const char before_layer[] = ".layer.";
-    const char *layer = strstr(theta->name, before_layer);
     const int pairs = rt_columns(&theta->tensor);
     const rt_status status =
-        rt_checkpoint_no_logarithm(layer ? atoi(layer + strlen(before_layer)) : -1,
-                                   theta->tensor.ndim > 1 ? at / pairs : -1, at % pairs, value);
+        rt_checkpoint_no_logarithm(theta->layer, theta->tensor.ndim > 1 ? at / pairs : -1,
+                                   at % pairs, value);
     rt_image_fail(image, status.code, "%s", status.message);
 }
 
@@ -54,30 +51,35 @@ static void read_theta(rt_image *image, rt_theta_form there, const rt_checkpoint
 
 /* ---- what fits ---- */
 
-static bool is_theta(const char *name)
+/* The shape of a parameter in the file; false if it is not there. */
+static bool find(rt_image *image, const char *name, rt_shape *shape)
 {
-    const char *last = strrchr(name, '.');
-    return last && !strcmp(last, ".theta");
+    char path[RT_DATASET_SIZE];
+    rt_checkpoint_dataset(path, "/model", name);
+    return rt_image_shape(image, path, shape);
 }
 
-static bool is_of_head(const char *name)
+/* Heads of one kind have the same of these two; others would share what means something else. */
+static bool is_same_head(rt_image *image, const rt_parameters *p)
 {
-    static const char encoder[] = "roformer.";
-    return strncmp(name, encoder, strlen(encoder)) != 0;
+    static const char *const telling[] = {"head.dense.weight", "head.classifier.weight"};
+    rt_shape shape;
+    for (size_t i = 0; i < sizeof telling / sizeof *telling; i++)
+        if (find(image, telling[i], &shape) != (rt_parameters_find(p, telling[i]) != NULL))
+            return false;
+    return true;
 }
 
 /* What another task may need otherwise: the head, and the types of tokens. */
-static bool may_differ(const char *name)
+static bool may_differ(const rt_parameter *parameter)
 {
-    return is_of_head(name) || strstr(name, ".token_type_embeddings.");
+    return parameter->part == RT_PART_HEAD || !strcmp(parameter->name, RT_TYPES_NAME);
 }
 
 static bool fits(rt_image *image, bool head, const rt_parameter *parameter)
 {
-    char path[RT_DATASET_SIZE];
     rt_shape there;
-    rt_checkpoint_dataset(path, "/model", parameter->name);
-    return (head || !is_of_head(parameter->name)) && rt_image_shape(image, path, &there) &&
+    return (head || parameter->part != RT_PART_HEAD) && find(image, parameter->name, &there) &&
            rt_shapes_equal(there, rt_tensor_shape(&parameter->tensor));
 }
 
@@ -96,15 +98,22 @@ typedef struct comparison {
     rt_checkpoint_start *start;
 } comparison;
 
+/* The parts of the model are groups of the file. */
+static bool is_of_head(const char *path)
+{
+    static const char group[] = "head/";
+    return !strncmp(path, group, strlen(group));
+}
+
 static void compare_dataset(void *context, const char *path)
 {
     const comparison *c = context;
     char name[RT_NAME_SIZE];
     rt_checkpoint_parameter_name(name, path);
     const rt_parameter *parameter = rt_parameters_find(c->parameters, name);
-    if (is_theta(name) || (parameter && fits(c->image, c->head, parameter)))
+    if (!strcmp(rt_path_name(path), "theta") || (parameter && fits(c->image, c->head, parameter)))
         return;
-    if (may_differ(name))
+    if (is_of_head(path) || !strcmp(name, RT_TYPES_NAME))
         count(&c->start->left, name);
     else if (!parameter)
         rt_checkpoint_refuse(c->image, c->block, name);
@@ -120,7 +129,7 @@ static void compare(rt_image *image, bool head, const rt_parameters *p,
         const rt_parameter *parameter = p->list[i];
         if (parameter->role == RT_ROLE_THETA || fits(image, head, parameter))
             continue;
-        if (may_differ(parameter->name))
+        if (may_differ(parameter))
             count(&start->fresh, parameter->name);
         else
             rt_checkpoint_expect_shape(image, b, parameter);
@@ -181,6 +190,7 @@ rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *m
     rt_checkpoint_get_info(image, &read);
     const rt_transformer_options there = rt_checkpoint_get_options(image);
     rt_checkpoint_expect_heads(image, &there, model->options);
+    head = head && is_same_head(image, p);
     compare(image, head, p, &values, start);
     if (!rt_image_failed(image))
         read_values(image, head, model, fresh,
@@ -203,18 +213,17 @@ enum { SHARED = -1, NONE = INT_MAX }; /* in the place of the number of a layer *
 
 static void theta_dataset(char path[RT_DATASET_SIZE], int l)
 {
-    if (l == SHARED)
-        snprintf(path, RT_DATASET_SIZE, "/model/roformer/encoder/theta");
-    else
-        snprintf(path, RT_DATASET_SIZE, "/model/roformer/encoder/layer/%d/attention/self/theta", l);
+    char name[RT_NAME_SIZE];
+    rt_transformer_theta_name(name, l);
+    rt_checkpoint_dataset(path, "/model", name);
 }
 
 static bool has_layer(rt_image *image, int l)
 {
-    char path[RT_DATASET_SIZE];
+    char name[RT_NAME_SIZE];
     rt_shape shape;
-    snprintf(path, sizeof path, "/model/roformer/encoder/layer/%d/attention/self/query/weight", l);
-    return rt_image_shape(image, path, &shape);
+    snprintf(name, sizeof name, "layers.%d.attention.query.weight", l);
+    return find(image, name, &shape);
 }
 
 /* The first layer from l on that has a theta, and its shape. */

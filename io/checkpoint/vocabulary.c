@@ -7,7 +7,6 @@
 #include <string.h>
 
 static const char *const levels[] = {RT_LEVELS(RT_CHOICE_WORD) NULL};
-static const char *const kinds[] = {"vocabulary", "alphabet", NULL};
 static const char *const lowercase[] = {"no", "yes", NULL};
 
 /* What the special ids of a tokenizer.json are for, in the order of rt_special_ids; -1: there is
@@ -72,7 +71,6 @@ void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabula
     }
     rt_image_put_bytes(image, "/vocabulary", text, strlen(text));
     rt_image_put_word(image, "/vocabulary", "level", levels[vocabulary->level]);
-    rt_image_put_word(image, "/vocabulary", "kind", kinds[vocabulary->alphabet]);
     if (vocabulary->bpe)
         put_special(image, &vocabulary->special);
     put_ends(image, &vocabulary->ends);
@@ -104,7 +102,6 @@ rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image)
         return NULL;
     unsigned char *bytes = rt_image_bytes(image, path, &size);
     rt_vocabulary_kind kind = {.level = (rt_level)get_choice(image, "level", levels),
-                               .alphabet = get_choice(image, "kind", kinds),
                                .lowercase = rt_image_has_attribute(image, path, "lowercase") &&
                                             get_choice(image, "lowercase", lowercase)};
     kind.has_known = kind.level == RT_LEVEL_BPE;

@@ -41,33 +41,18 @@ static void fill_values(const void *context, size_t first, size_t count, float *
 
 /* ---- the list ---- */
 
-static bool ends_with(const char *name, const char *end)
-{
-    const size_t length = strlen(name), size = strlen(end);
-    return length >= size && !strcmp(name + length - size, end);
-}
-
-/* Whether rows (or the columns) of a parameter are features that are rotated. */
-static bool is_rotated(const rt_transformer_options *o, const char *name, bool *by_column)
-{
-    *by_column = ends_with(name, ".attention.output.dense.weight");
-    if (ends_with(name, ".self.query.weight") || ends_with(name, ".self.query.bias") ||
-        ends_with(name, ".self.key.weight") || ends_with(name, ".self.key.bias"))
-        return true;
-    return o->position.rotate_value && (*by_column || ends_with(name, ".self.value.weight") ||
-                                        ends_with(name, ".self.value.bias"));
-}
-
 static rt_status make_source(source *s, const rt_transformer *model, const rt_parameter *p)
 {
     const rt_transformer_options *o = &model->options;
     const rt_family *family = rt_family_of(o);
+    const rt_features features = rt_rotated_features(family, o, p->name);
     *s = (source){.values = p->tensor.data,
                   .columns = p->tensor.ndim > 1 ? rt_columns(&p->tensor) : 1,
-                  .family = family};
-    if (is_rotated(o, p->name, &s->by_column) && rt_features_differ(family, o))
+                  .family = family,
+                  .by_column = features == RT_VALUE_COLUMNS};
+    if (features && rt_features_differ(family, o))
         s->options = o;
-    if (!rt_name_there(family, p->name, s->name))
+    if (!rt_name_there(family, o->head, p->name, s->name))
         return rt_error(RT_CONFIG, "%s cannot be exported: a %s of Hugging Face has no such tensor",
                         p->name, family->name);
     return rt_ok();
@@ -94,7 +79,7 @@ static rt_status list_entries(const rt_transformer *model, source *sources, rt_e
         if (status.code)
             return status;
         add(list, sources[i].name, shape, sources + i);
-        if (family->decoder_bias && !strcmp(parameter->name, RT_HF_BIAS) &&
+        if (family->decoder_bias && !strcmp(parameter->name, RT_OUTPUT_BIAS_NAME) &&
             !model->options.tie_embeddings)
             add(list, family->decoder_bias, shape, sources + i);
     }

@@ -5,8 +5,8 @@
  * and Llama, of which Mistral is the one with a window. To add a family is to fill in one rt_family
  * and to name it in family.c.
  *
- * Tensors have two names: rotor's, which are those of Hugging Face's RoFormer (models/transformer.h),
- * and those of the family, "there". */
+ * Tensors have two names: that of rotor's parameter (models/transformer.h), and that of the family,
+ * "there". */
 
 #include "io/huggingface/huggingface.h"
 #include "io/huggingface/reading.h"
@@ -21,11 +21,23 @@ typedef struct rt_family_class {
     bool has_head; /* false: the folder ends with the last layer's norm */
 } rt_family_class;
 
-/* The beginnings of two names, up to ".weight" or ".bias". */
-typedef struct rt_name_pair {
-    const char *here; /* NULL ends a list */
-    const char *there;
-} rt_name_pair;
+/* What of a tensor are the features of heads, which can stand in another order there. */
+typedef enum rt_features {
+    RT_PLAIN, /* nothing */
+    RT_ROWS,
+    RT_VALUE_ROWS,   /* of values: in another order only if they are rotated */
+    RT_VALUE_COLUMNS /* likewise */
+} rt_features;
+
+/* The two names of a tensor: whole, or up to ".weight" or ".bias". N stands for the number of a
+ * layer. */
+typedef struct rt_tensor_names {
+    const char *there; /* NULL ends a table */
+    const char *here;
+    rt_features features;
+    int head; /* rt_head of the models that have it; RT_ANY_HEAD */
+} rt_tensor_names;
+enum { RT_ANY_HEAD = -1 };
 
 /* What a model turns by: (layers, heads, pairs) as far as they do not share it, and the mean over
  * layers and heads, (D/2), 0 where nothing is rotated. */
@@ -48,10 +60,7 @@ typedef struct rt_family {
 
     /* Names. A folder of a class without a head leaves the prefix out. */
     const char *prefix;
-    const char *layers; /* begins the names of layers there */
-    const rt_name_pair
-        *layer_names; /* behind the number of the layer; NULL: all names are rotor's */
-    const rt_name_pair *other_names;
+    const rt_tensor_names *names;
     const char *const *head_prefixes; /* of tensors of the head, there; NULL ends the list */
     const char *decoder_bias; /* another name of the lm head's bias, which counts; or NULL */
     int layer_tensors;        /* that a layer has at least */
@@ -71,8 +80,8 @@ typedef struct rt_family {
     const rt_family_class *(*class_of)(const rt_transformer_options *o);
 
     /* The keys of config.json that other families write otherwise. */
-    void (*put_config)(rt_writer *w, const rt_transformer *model, const rt_huggingface_export *export,
-                       const rt_export_theta *theta);
+    void (*put_config)(rt_writer *w, const rt_transformer *model,
+                       const rt_huggingface_export *export, const rt_export_theta *theta);
 
     /* Tensors that are no parameters: at most RT_MOST_BESIDE. What they are made of stays as long
      * as the list. May be NULL. */
@@ -98,10 +107,17 @@ const rt_family *rt_family_of(const rt_transformer_options *o);
 void rt_family_tell_classes(rt_writer *w, const rt_family *family, const char *model_type);
 void rt_family_tell_types(rt_writer *w);
 
-/* The name there of a parameter of rotor's, and the other way round. Returns `name`; NULL if there
- * is none. */
-const char *rt_name_there(const rt_family *family, const char *parameter, char name[RT_NAME_SIZE]);
-const char *rt_name_here(const rt_family *family, const char *there, char name[RT_NAME_SIZE]);
+/* The name there of a parameter of rotor's, in a model with that head, and the other way round.
+ * Returns `name`; NULL if there is none. */
+const char *rt_name_there(const rt_family *family, rt_head head, const char *parameter,
+                          char name[RT_NAME_SIZE]);
+const char *rt_name_here(const rt_family *family, rt_head head, const char *there,
+                         char name[RT_NAME_SIZE]);
+
+/* What of a parameter are features of heads that are rotated: RT_PLAIN of those of values, unless
+ * the model rotates them. */
+rt_features rt_rotated_features(const rt_family *family, const rt_transformer_options *o,
+                                const char *parameter);
 
 /* Where a feature of a head of D stands in rotor's model, that stands at `feature` in the family's
  * order: pairs are kept together, those that are rotated first. */

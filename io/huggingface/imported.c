@@ -203,7 +203,7 @@ static rt_status keep_head(const rt_parameters *p, real **kept_new)
 static void put_head_back(const rt_parameters *p, const real *kept)
 {
     for (int i = 0; i < p->count; i++)
-        if (strncmp(p->list[i]->name, RT_HF_ENCODER, strlen(RT_HF_ENCODER)) != 0)
+        if (p->list[i]->part == RT_PART_HEAD)
             memcpy(p->list[i]->tensor.data, kept + p->list[i]->offset,
                    rt_size(&p->list[i]->tensor) * sizeof *kept);
 }
@@ -220,16 +220,17 @@ rt_status rt_imported_load(const rt_imported *m, rt_transformer *model, bool hea
         taken->head = false;
     }
     if (!status.code && taken->head && m->places) {
-        status = sort_rows(m, model->classifier.weight);
+        status = sort_rows(m, model->head.classifier.weight);
         if (!status.code)
-            status = sort_rows(m, model->classifier.bias);
+            status = sort_rows(m, model->head.classifier.bias);
     }
     rt_free(kept);
     return status;
 }
 
 /* Layers and widths need no look: with others, the weights do not fit. */
-const char *rt_imported_difference(const rt_imported *m, const rt_transformer_options *o, bool theta)
+const char *rt_imported_difference(const rt_imported *m, const rt_transformer_options *o,
+                                   bool theta)
 {
     const rt_transformer_options *there = &m->there->options;
     if (there->norm != o->norm)

@@ -17,24 +17,23 @@ const rt_family_class rt_llama_classes[] = {
 
 /* ---- names ---- */
 
-static const rt_name_pair layer_names[] = {
-    {"attention.self.query", "self_attn.q_proj"},
-    {"attention.self.key", "self_attn.k_proj"},
-    {"attention.self.value", "self_attn.v_proj"},
-    {"attention.output.dense", "self_attn.o_proj"},
-    {"attention.output.LayerNorm", "input_layernorm"},
-    {"intermediate.gate", "mlp.gate_proj"},
-    {"intermediate.dense", "mlp.up_proj"},
-    {"output.dense", "mlp.down_proj"},
-    {"output.LayerNorm", "post_attention_layernorm"},
+#define LAYER "model.layers.N."
+static const rt_tensor_names names[] = {
+    {"model.embed_tokens.weight", RT_TOKENS_NAME, RT_PLAIN, RT_ANY_HEAD},
+    {LAYER "self_attn.q_proj", "layers.N.attention.query", RT_ROWS, RT_ANY_HEAD},
+    {LAYER "self_attn.k_proj", "layers.N.attention.key", RT_ROWS, RT_ANY_HEAD},
+    {LAYER "self_attn.v_proj", "layers.N.attention.value", RT_VALUE_ROWS, RT_ANY_HEAD},
+    {LAYER "self_attn.o_proj", "layers.N.attention.output", RT_VALUE_COLUMNS, RT_ANY_HEAD},
+    {LAYER "input_layernorm", "layers.N.attention_norm", RT_PLAIN, RT_ANY_HEAD},
+    {LAYER "mlp.gate_proj", "layers.N.ffn.gate", RT_PLAIN, RT_ANY_HEAD},
+    {LAYER "mlp.up_proj", "layers.N.ffn.up", RT_PLAIN, RT_ANY_HEAD},
+    {LAYER "mlp.down_proj", "layers.N.ffn.down", RT_PLAIN, RT_ANY_HEAD},
+    {LAYER "post_attention_layernorm", "layers.N.ffn_norm", RT_PLAIN, RT_ANY_HEAD},
+    {"model.norm", "norm", RT_PLAIN, RT_ANY_HEAD},
+    {"lm_head.weight", RT_OUTPUT_NAME, RT_PLAIN, RT_ANY_HEAD},
     {0},
 };
-static const rt_name_pair other_names[] = {
-    {"roformer.embeddings.word_embeddings", "model.embed_tokens"},
-    {"roformer.encoder.LayerNorm", "model.norm"},
-    {"cls.predictions.decoder", "lm_head"},
-    {0},
-};
+#undef LAYER
 static const char *const head_prefixes[] = {"lm_head.", NULL};
 
 /* Older versions saved the frequencies with the weights, but computed them from config.json all the
@@ -173,9 +172,7 @@ const rt_family rt_family_llama = {
     .name = "Llama",
     .classes = rt_llama_classes,
     .prefix = "model.",
-    .layers = "model.layers.",
-    .layer_names = layer_names,
-    .other_names = other_names,
+    .names = names,
     .head_prefixes = head_prefixes,
     .layer_tensors = 9,
     .pairing = RT_HALF,

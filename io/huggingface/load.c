@@ -46,15 +46,10 @@ static rt_status compare_heads(const loading *l)
     return rt_ok();
 }
 
-/* Whether a parameter is one of the head, which need not be taken. */
-static bool is_of_head(const char *name)
-{
-    return strncmp(name, RT_HF_ENCODER, strlen(RT_HF_ENCODER)) != 0;
-}
-
+/* The head need not be taken. */
 static bool is_wanted(const loading *l, const rt_parameter *p)
 {
-    return p->role != RT_ROLE_THETA && (l->head || !is_of_head(p->name));
+    return p->role != RT_ROLE_THETA && (l->head || p->part != RT_PART_HEAD);
 }
 
 static bool has_shape(const rt_safetensor *t, const rt_tensor *wanted)
@@ -95,7 +90,8 @@ static bool is_known(const loading *l, const char *name)
         return false;
     if (f->is_beside(l->there, whole) || (rt_huggingface_of_head(f, whole) && !l->head))
         return true;
-    return rt_name_here(f, whole, here) && rt_parameters_find(&l->model->parameters, here);
+    return rt_name_here(f, l->model->options.head, whole, here) &&
+           rt_parameters_find(&l->model->parameters, here);
 }
 
 /* A name as a message has it: whole, unless it could do something to a terminal. */
@@ -136,8 +132,9 @@ static rt_status check_all(const loading *l)
 /* Whether the rows of a parameter are features that stand in the folder as in the model. */
 static bool is_in_order(const loading *l, const rt_parameter *p)
 {
-    const bool turns = strstr(p->name, ".self.query.") || strstr(p->name, ".self.key.");
-    return !turns || !rt_features_differ(l->there->files->family, &l->model->options);
+    const rt_family *f = l->there->files->family;
+    const rt_transformer_options *o = &l->model->options;
+    return rt_rotated_features(f, o, p->name) != RT_ROWS || !rt_features_differ(f, o);
 }
 
 /* Puts the rows of queries or keys, as they are in the folder, to where the model has them. */
@@ -186,7 +183,7 @@ static void draw_head(const loading *l)
 {
     const rt_parameters *p = &l->model->parameters;
     for (int i = 0; i < p->count && p->blank && !l->head; i++)
-        if (is_of_head(p->list[i]->name))
+        if (p->list[i]->part == RT_PART_HEAD)
             rt_parameter_draw(p, p->list[i]);
 }
 

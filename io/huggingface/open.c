@@ -58,7 +58,7 @@ static rt_status read_folder(rt_huggingface *there, const char *folder)
         status = rt_weights_open(&files->weights, folder);
     if (status.code)
         return status;
-    files->prefixed = rt_name_there(files->family, RT_HF_WORDS, words) &&
+    files->prefixed = rt_name_there(files->family, there->options.head, RT_TOKENS_NAME, words) &&
                       rt_weights_find(&files->weights, words).tensor;
     status = files->family->settle_theta(there);
     if (!status.code)

@@ -16,12 +16,6 @@
 #define RT_HF_ADDED     "added_tokens.json"
 #define RT_HF_CARD      "README.md"
 
-/* Names of rotor's parameters. */
-#define RT_HF_ENCODER "roformer."
-#define RT_HF_WORDS   "roformer.embeddings.word_embeddings.weight"
-#define RT_HF_DECODER "cls.predictions.decoder.weight"
-#define RT_HF_BIAS    "cls.predictions.bias"
-
 /* Keys of config.json: data.level of the vocabulary, data.length, data.begin if it is none. */
 #define RT_HF_LEVEL  "rotor_level"
 #define RT_HF_BEGIN  "rotor_begin"
@@ -62,7 +56,7 @@ rt_status rt_huggingface_read_ends(rt_huggingface *there, const char *folder,
 /* Reads rotor_theta, if it is there. */
 void rt_huggingface_read_theta(rt_reading *r, const rt_transformer_options *o, rt_written_theta *t);
 
-/* Whether a tensor is one of the head, by its name there or here. */
+/* Whether a tensor is one of the head, by its name there. */
 bool rt_huggingface_of_head(const rt_family *family, const char *name);
 
 /* The name that the tensor of a parameter has in the folder; the parameter's own if it has none

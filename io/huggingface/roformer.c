@@ -25,6 +25,31 @@ const rt_family_class rt_roformer_classes[] = {
     {0},
 };
 
+#define LAYER "roformer.encoder.layer.N."
+static const rt_tensor_names names[] = {
+    {"roformer.embeddings.word_embeddings.weight", RT_TOKENS_NAME, RT_PLAIN, RT_ANY_HEAD},
+    {RT_HF_TYPES, RT_TYPES_NAME, RT_PLAIN, RT_ANY_HEAD},
+    {"roformer.embeddings.LayerNorm", "embeddings.norm", RT_PLAIN, RT_ANY_HEAD},
+    {"roformer.embeddings_project", "embeddings.project", RT_PLAIN, RT_ANY_HEAD},
+    {LAYER "attention.self.query", "layers.N.attention.query", RT_ROWS, RT_ANY_HEAD},
+    {LAYER "attention.self.key", "layers.N.attention.key", RT_ROWS, RT_ANY_HEAD},
+    {LAYER "attention.self.value", "layers.N.attention.value", RT_VALUE_ROWS, RT_ANY_HEAD},
+    {LAYER "attention.output.dense", "layers.N.attention.output", RT_VALUE_COLUMNS, RT_ANY_HEAD},
+    {LAYER "attention.output.LayerNorm", "layers.N.attention_norm", RT_PLAIN, RT_ANY_HEAD},
+    {LAYER "intermediate.dense", "layers.N.ffn.up", RT_PLAIN, RT_ANY_HEAD},
+    {LAYER "output.dense", "layers.N.ffn.down", RT_PLAIN, RT_ANY_HEAD},
+    {LAYER "output.LayerNorm", "layers.N.ffn_norm", RT_PLAIN, RT_ANY_HEAD},
+    {"cls.predictions.transform.dense", "head.dense", RT_PLAIN, RT_HEAD_LM},
+    {"cls.predictions.transform.LayerNorm", "head.norm", RT_PLAIN, RT_ANY_HEAD},
+    {RT_HF_DECODER, RT_OUTPUT_NAME, RT_PLAIN, RT_ANY_HEAD},
+    {RT_HF_BIAS, RT_OUTPUT_BIAS_NAME, RT_PLAIN, RT_ANY_HEAD},
+    {"classifier.dense", "head.dense", RT_PLAIN, RT_HEAD_SEQUENCE},
+    {"classifier.out_proj", "head.classifier", RT_PLAIN, RT_HEAD_SEQUENCE},
+    {"classifier", "head.classifier", RT_PLAIN, RT_HEAD_TOKEN},
+    {0},
+};
+#undef LAYER
+
 static rt_activation read_activation(rt_reading *r)
 {
     const char *name = rt_reading_find(r, "hidden_act") ? rt_reading_word(r, "hidden_act") : "gelu";
@@ -90,6 +115,7 @@ const rt_family rt_family_roformer = {
     .name = "RoFormer",
     .classes = rt_roformer_classes,
     .prefix = "roformer.",
+    .names = names,
     .head_prefixes = head_prefixes,
     .decoder_bias = RT_HF_DECODER_BIAS,
     .layer_tensors = 16,

@@ -1,15 +1,17 @@
 #ifndef ROTOR_IO_HUGGINGFACE_ROFORMER_H
 #define ROTOR_IO_HUGGINGFACE_ROFORMER_H
 
-/* What the files of the RoFormer's family share. Its tensors have rotor's names; beside them are a
- * table of sines, by which transformers rotate, token types, and for an untied decoder a second
- * bias, which is the one that is used. */
+/* What the files of the RoFormer's family share. Beside the parameters its folders have a table of
+ * sines, by which transformers rotate, token types, and for an untied decoder a second bias, which
+ * is the one that is used. */
 
 #include "io/huggingface/private.h"
 
 #define RT_HF_TABLE        "roformer.encoder.embed_positions.weight"
 #define RT_HF_TYPES        "roformer.embeddings.token_type_embeddings.weight"
+#define RT_HF_DECODER      "cls.predictions.decoder.weight"
 #define RT_HF_DECODER_BIAS "cls.predictions.decoder.bias"
+#define RT_HF_BIAS         "cls.predictions.bias"
 
 /* hidden_act and what it is in rotor; the first word of each is the one that is written. */
 typedef struct rt_activation_word {

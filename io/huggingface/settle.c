@@ -48,10 +48,11 @@ rt_status rt_huggingface_settle_decoder(rt_huggingface *there)
     bool weights_differ, biases_differ;
     rt_transformer_options *o = &there->options;
     if (o->head != RT_HEAD_LM || !there->has_head || !o->tie_embeddings ||
-        !rt_name_there(f, RT_HF_DECODER, decoder) || !rt_name_there(f, RT_HF_WORDS, words))
+        !rt_name_there(f, o->head, RT_OUTPUT_NAME, decoder) ||
+        !rt_name_there(f, o->head, RT_TOKENS_NAME, words))
         return rt_ok();
     rt_status status = warn_of(there, decoder, words, &weights_differ);
-    if (!status.code && f->decoder_bias && rt_name_there(f, RT_HF_BIAS, bias))
+    if (!status.code && f->decoder_bias && rt_name_there(f, o->head, RT_OUTPUT_BIAS_NAME, bias))
         status = warn_of(there, f->decoder_bias, bias, &biases_differ);
     if (!status.code && weights_differ)
         o->tie_embeddings = false;

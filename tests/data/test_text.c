@@ -29,15 +29,6 @@ static rt_data *open_text(rt_level level, const void *text, size_t bytes, int le
     return open_with(NULL, level, text, bytes, length);
 }
 
-static rt_vocabulary *alphabet_of(rt_level level, const char *text)
-{
-    rt_vocabulary *alphabet;
-    rt_status status = rt_vocabulary_of_alphabet(&alphabet, level, "text",
-                                                 (const unsigned char *)text, strlen(text));
-    ck_assert_msg(status.code == RT_OK, "%s", status.message);
-    return alphabet;
-}
-
 /* The ids of a whole text, as the one window over it has them. */
 static void has_ids(const rt_data *data, const int32_t *expected, int count)
 {
@@ -66,19 +57,6 @@ START_TEST(the_characters_of_a_text_follow_in_the_order_of_code_points)
     has_ids(data, (int32_t[]){6, 8, 7, 6, 9, 7, 5}, 7);
     ck_assert_uint_eq(rt_data_unknown(data).count, 0);
     rt_data_close(data);
-}
-END_TEST
-
-/* As checkpoints of version 1 have it. */
-START_TEST(an_alphabet_has_the_characters_that_occur_from_id_4_on)
-{
-    rt_vocabulary *bytes = alphabet_of(RT_LEVEL_BYTE, "b\xff"
-                                                      "ca");
-    rt_data *data = open_with(bytes, RT_LEVEL_BYTE, "abc\xff", 4, 5);
-    ck_assert_int_eq(rt_data_vocab(data), 8);
-    has_ids(data, (int32_t[]){4, 5, 6, 7}, 4);
-    rt_data_close(data);
-    rt_vocabulary_free(bytes);
 }
 END_TEST
 
@@ -120,42 +98,20 @@ START_TEST(what_is_unknown_is_counted_over_all_files)
 }
 END_TEST
 
-START_TEST(a_text_with_what_an_alphabet_lacks_is_refused)
-{
-    rt_vocabulary *alphabet = alphabet_of(RT_LEVEL_CHAR, "ab\xc3\xa9");
-    rt_data_options o = options_for("text");
-    rt_data *data;
-    o.length = 2;
-    o.level = RT_LEVEL_CHAR;
-    write_file(in_folder("a"),
-               "\xc3\xa9"
-               "ba",
-               4);
-    const char *bad = write_file(in_folder("b"),
-                                 "\xc3\xa9"
-                                 "b\xe2\x82\xac",
-                                 6);
-    snprintf(o.file, sizeof o.file, "%s/a,%s/b", folder, folder);
-    is_data_error(rt_data_open(&data, &o, alphabet), bad,
-                  ": '\xe2\x82\xac' (U+20AC) at offset 3 does not occur in the text that the "
-                  "model was trained on");
-    ck_assert_ptr_null(data);
-    rt_vocabulary_free(alphabet);
-}
-END_TEST
-
 START_TEST(a_vocabulary_of_another_level_is_refused)
 {
-    rt_vocabulary *alphabet = alphabet_of(RT_LEVEL_CHAR, "ab");
+    rt_vocabulary *characters;
     rt_data_options o = options_for("text");
     rt_data *data;
     set_file(&o, write_file(in_folder("a"), "ab", 2));
-    rt_status status = rt_data_open(&data, &o, alphabet);
+    rt_status status = rt_vocabulary_of_text(&characters, "text", (const unsigned char *)"ab", 2);
+    ck_assert_int_eq(status.code, RT_OK);
+    status = rt_data_open(&data, &o, characters);
     ck_assert_int_eq(status.code, RT_CONFIG);
     ck_assert_str_eq(status.message, "data.level makes tokens of bytes; the model has a vocabulary "
                                      "of characters");
     ck_assert_ptr_null(data);
-    rt_vocabulary_free(alphabet);
+    rt_vocabulary_free(characters);
 }
 END_TEST
 
@@ -394,34 +350,6 @@ START_TEST(a_character_that_is_not_known_is_encoded_as_one_that_is_unknown)
 }
 END_TEST
 
-START_TEST(encoding_names_a_byte_outside_the_alphabet)
-{
-    rt_vocabulary *alphabet = alphabet_of(RT_LEVEL_BYTE, "abc");
-    rt_data *data = open_with(alphabet, RT_LEVEL_BYTE, "abc", 3, 2);
-    not_encoded(data, "abzc", "'z' at byte 2 does not occur in the training text");
-    not_encoded(data, "\n", "byte 0x0a at byte 0 does not occur in the training text");
-    not_encoded(data, "a\xc3\xa9", "byte 0xc3 at byte 1 does not occur in the training text");
-    rt_data_close(data);
-    rt_vocabulary_free(alphabet);
-}
-END_TEST
-
-/* A combining accent would join the quotation mark before it; a tab would be none. */
-START_TEST(encoding_names_a_character_outside_the_alphabet)
-{
-    rt_vocabulary *alphabet = alphabet_of(RT_LEVEL_CHAR, "ab\xc3\xa9");
-    rt_data *data = open_with(alphabet, RT_LEVEL_CHAR, "ab\xc3\xa9", 4, 2);
-    not_encoded(data, "\xc3\xa9z", "'z' at byte 2 does not occur in the training text");
-    not_encoded(data, "a b", "' ' at byte 1 does not occur in the training text");
-    not_encoded(data, "a\xe2\x82\xac",
-                "'\xe2\x82\xac' (U+20AC) at byte 1 does not occur in the training text");
-    not_encoded(data, "a\xcc\x81", "U+0301 at byte 1 does not occur in the training text");
-    not_encoded(data, "\t", "U+0009 at byte 0 does not occur in the training text");
-    rt_data_close(data);
-    rt_vocabulary_free(alphabet);
-}
-END_TEST
-
 START_TEST(encoding_names_a_byte_that_is_not_utf8)
 {
     rt_data *data = open_text(RT_LEVEL_CHAR, "ab\xc3\xa9", 4, 2);
@@ -465,10 +393,8 @@ int main(void)
     tcase_add_checked_fixture(tests, make_folder, remove_folder);
     tcase_add_test(tests, every_text_of_bytes_has_the_same_260_ids);
     tcase_add_test(tests, the_characters_of_a_text_follow_in_the_order_of_code_points);
-    tcase_add_test(tests, an_alphabet_has_the_characters_that_occur_from_id_4_on);
     tcase_add_test(tests, a_text_is_read_with_the_vocabulary_that_is_given);
     tcase_add_test(tests, what_is_unknown_is_counted_over_all_files);
-    tcase_add_test(tests, a_text_with_what_an_alphabet_lacks_is_refused);
     tcase_add_test(tests, a_vocabulary_of_another_level_is_refused);
     tcase_add_test(tests, a_mask_is_never_replaced_by_a_special_token);
     tcase_add_test(tests, a_vocabulary_comes_from_a_file);
@@ -481,8 +407,6 @@ int main(void)
     tcase_add_test(tests, a_byte_0_is_a_token);
     tcase_add_test(tests, what_is_no_id_of_an_ordinary_token_cannot_be_decoded);
     tcase_add_test(tests, a_character_that_is_not_known_is_encoded_as_one_that_is_unknown);
-    tcase_add_test(tests, encoding_names_a_byte_outside_the_alphabet);
-    tcase_add_test(tests, encoding_names_a_character_outside_the_alphabet);
     tcase_add_test(tests, encoding_names_a_byte_that_is_not_utf8);
     tcase_add_test(tests, a_text_can_have_65000_different_characters);
     return run_suite(suite);

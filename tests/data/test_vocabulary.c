@@ -29,24 +29,16 @@ static rt_vocabulary *of_text(const char *text, size_t bytes)
     return v;
 }
 
-static rt_vocabulary *of_alphabet(rt_level level, const char *text, size_t bytes)
+static rt_status read_vocabulary(rt_vocabulary **v, rt_level level, const char *bytes, size_t size)
 {
-    rt_vocabulary *v;
-    is_ok(rt_vocabulary_of_alphabet(&v, level, "text", (const unsigned char *)text, bytes));
-    return v;
-}
-
-static rt_status read_vocabulary(rt_vocabulary **v, rt_level level, bool alphabet,
-                                 const char *bytes, size_t size)
-{
-    const rt_vocabulary_kind kind = {.level = level, .alphabet = alphabet};
+    const rt_vocabulary_kind kind = {.level = level};
     return rt_vocabulary_read(v, kind, "v", (const unsigned char *)bytes, size);
 }
 
-static rt_vocabulary *from(rt_level level, bool alphabet, const char *text)
+static rt_vocabulary *from(rt_level level, const char *text)
 {
     rt_vocabulary *v;
-    is_ok(read_vocabulary(&v, level, alphabet, text, strlen(text)));
+    is_ok(read_vocabulary(&v, level, text, strlen(text)));
     return v;
 }
 
@@ -62,8 +54,8 @@ static void is_written(const rt_vocabulary *v, const char *expected)
 
 START_TEST(special_tokens_have_the_ids_of_the_toy_tasks)
 {
-    rt_vocabulary *all[] = {of_bytes(), of_text("a", 1), of_alphabet(RT_LEVEL_CHAR, "a", 1)};
-    for (int i = 0; i < 3; i++) {
+    rt_vocabulary *all[] = {of_bytes(), of_text("a", 1)};
+    for (int i = 0; i < 2; i++) {
         const rt_special_ids s = all[i]->special;
         ck_assert(s.pad == RT_ID_PAD && s.cls == RT_ID_CLS);
         ck_assert(s.mask == RT_ID_MASK && s.sep == RT_ID_SEP);
@@ -91,9 +83,9 @@ END_TEST
 
 START_TEST(ordinary_tokens_are_the_ids_that_are_no_special_token)
 {
-    rt_vocabulary *all[] = {of_bytes(), of_text("cab", 3), of_alphabet(RT_LEVEL_CHAR, "cab", 3)};
-    static const int counts[] = {256, 3, 3}, first[] = {4, 5, 4};
-    for (int i = 0; i < 3; i++) {
+    rt_vocabulary *all[] = {of_bytes(), of_text("cab", 3)};
+    static const int counts[] = {256, 3}, first[] = {4, 5};
+    for (int i = 0; i < 2; i++) {
         int count = 0;
         for (int32_t id = -2; id < all[i]->count + 2; id++)
             if (rt_vocabulary_is_ordinary(all[i], id))
@@ -123,28 +115,12 @@ START_TEST(logits_of_what_is_no_text_are_masked)
 }
 END_TEST
 
-START_TEST(an_alphabet_of_its_own_characters_is_the_same)
-{
-    rt_vocabulary *a = of_alphabet(RT_LEVEL_CHAR, "za\xc3\xa9\xe2\x82\xac", 7);
-    rt_vocabulary *again = of_alphabet(RT_LEVEL_CHAR, "az\xc3\xa9\xe2\x82\xac", 7);
-    ck_assert_int_eq(a->count, 8);
-    ck_assert(rt_vocabularies_equal(a, again));
-    rt_vocabulary_free(a);
-    rt_vocabulary_free(again);
-}
-END_TEST
-
 START_TEST(equal_are_those_whose_every_id_means_the_same)
 {
-    rt_vocabulary *v[] = {of_bytes(),
-                          of_text("ab", 2),
-                          of_text("abc", 3),
-                          of_alphabet(RT_LEVEL_CHAR, "ab", 2),
-                          of_alphabet(RT_LEVEL_BYTE, "ab", 2),
-                          from(RT_LEVEL_CHAR, false, WITH_UNK "b\na\n"),
-                          NULL};
+    rt_vocabulary *v[] = {of_bytes(), of_text("ab", 2), of_text("abc", 3),
+                          from(RT_LEVEL_CHAR, WITH_UNK "b\na\n"), NULL};
     enum { COUNT = sizeof v / sizeof *v };
-    rt_vocabulary *same = from(RT_LEVEL_CHAR, false, WITH_UNK "a\nb\n");
+    rt_vocabulary *same = from(RT_LEVEL_CHAR, WITH_UNK "a\nb\n");
     for (int i = 0; i < COUNT; i++) {
         for (int j = 0; j < COUNT; j++)
             ck_assert(rt_vocabularies_equal(v[i], v[j]) == (i == j));
@@ -162,12 +138,6 @@ START_TEST(a_line_is_an_id)
 {
     rt_vocabulary *v = of_text("b\n\\a \r\xc3\xa9\xe2\x80\xa8\0", 12);
     is_written(v, WITH_UNK "\\0\n\\n\n\\r\n \n\\\\\na\nb\n\xc3\xa9\n\xe2\x80\xa8\n");
-    rt_vocabulary_free(v);
-    v = of_alphabet(RT_LEVEL_CHAR, "ba\n", 3);
-    is_written(v, TOKENS "\\n\na\nb\n");
-    rt_vocabulary_free(v);
-    v = of_alphabet(RT_LEVEL_BYTE, "\xff\nA", 3);
-    is_written(v, TOKENS "0x0a\n0x41\n0xff\n");
     rt_vocabulary_free(v);
 }
 END_TEST
@@ -201,7 +171,7 @@ START_TEST(what_was_written_is_read)
         rt_vocabulary *v = of_text(text, bytes), *again;
         char *file;
         is_ok(rt_vocabulary_write(v, &file));
-        is_ok(read_vocabulary(&again, RT_LEVEL_CHAR, false, file, strlen(file)));
+        is_ok(read_vocabulary(&again, RT_LEVEL_CHAR, file, strlen(file)));
         ck_assert(rt_vocabularies_equal(v, again));
         for (int32_t id = 5; id < again->count; id++)
             ck_assert_int_eq(again->ids[again->characters[id]], id);
@@ -212,33 +182,29 @@ START_TEST(what_was_written_is_read)
 }
 END_TEST
 
-START_TEST(bytes_and_alphabets_are_read_as_they_were_written)
+START_TEST(bytes_are_read_as_they_were_written)
 {
-    rt_vocabulary *all[] = {of_bytes(), of_alphabet(RT_LEVEL_BYTE, "a\xff\n\0", 4),
-                            of_alphabet(RT_LEVEL_CHAR, "a\xc3\xa9\n\0", 5)};
-    for (int i = 0; i < 3; i++) {
-        rt_vocabulary *again;
-        char *file;
-        is_ok(rt_vocabulary_write(all[i], &file));
-        is_ok(read_vocabulary(&again, all[i]->level, all[i]->alphabet, file, strlen(file)));
-        ck_assert(rt_vocabularies_equal(all[i], again));
-        rt_free(file);
-        rt_vocabulary_free(all[i]);
-        rt_vocabulary_free(again);
-    }
+    rt_vocabulary *v = of_bytes(), *again;
+    char *file;
+    is_ok(rt_vocabulary_write(v, &file));
+    is_ok(read_vocabulary(&again, RT_LEVEL_BYTE, file, strlen(file)));
+    ck_assert(rt_vocabularies_equal(v, again));
+    rt_free(file);
+    rt_vocabulary_free(v);
+    rt_vocabulary_free(again);
 }
 END_TEST
 
 START_TEST(the_order_is_that_of_the_file)
 {
-    rt_vocabulary *v = from(RT_LEVEL_CHAR, false, WITH_UNK "z\n\\n\na");
+    rt_vocabulary *v = from(RT_LEVEL_CHAR, WITH_UNK "z\n\\n\na");
     ck_assert_int_eq(v->count, 8);
     ck_assert(v->ids['z'] == 5 && v->ids['\n'] == 6 && v->ids['a'] == 7 && v->ids['b'] == 4);
     rt_vocabulary_free(v);
 }
 END_TEST
 
-typedef enum kind { CHARACTERS, BYTES, ALPHABET, ALPHABET_OF_BYTES } kind;
+typedef enum kind { CHARACTERS, BYTES } kind;
 
 static const struct {
     kind kind;
@@ -250,7 +216,6 @@ static const struct {
     {CHARACTERS, 0, TOKENS, "v: ends before line 5, which must be [UNK]"},
     {CHARACTERS, 0, TOKENS "a\nb\n", "v:5: must be [UNK]"},
     {CHARACTERS, 0, WITH_UNK, "v: has no token beside the special ones"},
-    {ALPHABET, 0, TOKENS, "v: has no token beside the special ones"},
     {CHARACTERS, 0, "[CLS]\n[PAD]\n", "v:1: must be [PAD]"},
     {CHARACTERS, 0, "[PAD] \n", "v:1: must be [PAD]"},
     {CHARACTERS, 0, "[PAD]\n[MASK]\n", "v:2: must be [CLS]"},
@@ -288,16 +253,15 @@ static const struct {
     {BYTES, 0, TOKENS "0x0A\n", "v:5: must be a byte, from 0x00 to 0xff"},
     {BYTES, 0, TOKENS "0x00\n0x02\n", "v:6: must be 0x01"},
     {BYTES, 0, TOKENS "0x00\n0x01\n", "v: ends before the byte 0x02"},
-    {ALPHABET_OF_BYTES, 0, TOKENS "0x61\n0x61\n", "v:6: 'a' is in line 5 already"},
+    {BYTES, 0, TOKENS "0x61\n0x61\n", "v:6: 'a' is in line 5 already"},
 };
 
 START_TEST(what_is_no_vocabulary_is_named_by_its_line)
 {
     rt_vocabulary *v;
     const size_t size = wrong[_i].size ? wrong[_i].size : strlen(wrong[_i].text);
-    const bool bytes = wrong[_i].kind == BYTES || wrong[_i].kind == ALPHABET_OF_BYTES;
-    rt_status status = read_vocabulary(&v, bytes ? RT_LEVEL_BYTE : RT_LEVEL_CHAR,
-                                       wrong[_i].kind >= ALPHABET, wrong[_i].text, size);
+    rt_status status = read_vocabulary(&v, wrong[_i].kind == BYTES ? RT_LEVEL_BYTE : RT_LEVEL_CHAR,
+                                       wrong[_i].text, size);
     ck_assert_str_eq(status.message, wrong[_i].message);
     ck_assert_int_eq(status.code, RT_DATA);
     ck_assert_ptr_null(v);
@@ -313,42 +277,30 @@ START_TEST(a_file_can_have_65000_characters)
         size += rt_utf8_write(0x10000 + i, text + size);
         text[size++] = '\n';
     }
-    is_ok(read_vocabulary(&v, RT_LEVEL_CHAR, false, text, size - 5));
+    is_ok(read_vocabulary(&v, RT_LEVEL_CHAR, text, size - 5));
     ck_assert_int_eq(v->count, RT_CHARACTERS_LIMIT + 5);
     rt_vocabulary_free(v);
-    rt_status status = read_vocabulary(&v, RT_LEVEL_CHAR, false, text, size);
+    rt_status status = read_vocabulary(&v, RT_LEVEL_CHAR, text, size);
     ck_assert_int_eq(status.code, RT_DATA);
     ck_assert_str_eq(status.message, "v:65006: a vocabulary can have up to 65000 tokens");
     ck_assert_ptr_null(v);
 }
 END_TEST
 
-START_TEST(an_alphabet_must_be_utf8_at_level_char)
-{
-    rt_vocabulary *v;
-    is_data_error(rt_vocabulary_of_alphabet(&v, RT_LEVEL_CHAR, "v", (const unsigned char *)"a\xff",
-                                            2),
-                  "v", ": data.level = char needs UTF-8; byte 0xff at offset 1 is not");
-    ck_assert_ptr_null(v);
-}
-END_TEST
-
 /* ---- memory ---- */
 
-static rt_status make_all(rt_vocabulary *v[4], char **text)
+static rt_status make_all(rt_vocabulary *v[3], char **text)
 {
     static const unsigned char bytes[] = "hello";
     static const char file[] = WITH_UNK "a\nb\n";
-    memset(v, 0, 4 * sizeof *v);
+    memset(v, 0, 3 * sizeof *v);
     *text = NULL;
     rt_status status = rt_vocabulary_of_bytes(&v[0]);
     if (!status.code)
         status = rt_vocabulary_of_text(&v[1], "text", bytes, 5);
     if (!status.code)
-        status = rt_vocabulary_of_alphabet(&v[2], RT_LEVEL_CHAR, "text", bytes, 5);
-    if (!status.code)
-        status = read_vocabulary(&v[3], RT_LEVEL_CHAR, false, file, sizeof file - 1);
-    return status.code ? status : rt_vocabulary_write(v[3], text);
+        status = read_vocabulary(&v[2], RT_LEVEL_CHAR, file, sizeof file - 1);
+    return status.code ? status : rt_vocabulary_write(v[2], text);
 }
 
 START_TEST(every_allocation_may_fail)
@@ -356,7 +308,7 @@ START_TEST(every_allocation_may_fail)
     rt_code code = RT_MEMORY;
     size_t n = 0;
     while (code != RT_OK) {
-        rt_vocabulary *v[4];
+        rt_vocabulary *v[3];
         char *text;
         const size_t live = rt_memory_live();
         rt_memory_fail_at(++n);
@@ -364,7 +316,7 @@ START_TEST(every_allocation_may_fail)
         rt_memory_fail_at(0);
         ck_assert(code == RT_OK || code == RT_MEMORY);
         ck_assert_int_eq(code == RT_OK, text != NULL);
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < 3; i++)
             rt_vocabulary_free(v[i]);
         rt_free(text);
         ck_assert_msg(rt_memory_live() == live, "request %zu leaks", n);
@@ -381,17 +333,15 @@ int main(void)
     tcase_add_test(tests, byte_b_has_the_id_4_plus_b);
     tcase_add_test(tests, ordinary_tokens_are_the_ids_that_are_no_special_token);
     tcase_add_test(tests, logits_of_what_is_no_text_are_masked);
-    tcase_add_test(tests, an_alphabet_of_its_own_characters_is_the_same);
     tcase_add_test(tests, equal_are_those_whose_every_id_means_the_same);
     tcase_add_test(tests, a_line_is_an_id);
     tcase_add_test(tests, the_lines_of_bytes_are_their_numbers);
     tcase_add_test(tests, what_was_written_is_read);
-    tcase_add_test(tests, bytes_and_alphabets_are_read_as_they_were_written);
+    tcase_add_test(tests, bytes_are_read_as_they_were_written);
     tcase_add_test(tests, the_order_is_that_of_the_file);
     tcase_add_loop_test(tests, what_is_no_vocabulary_is_named_by_its_line, 0,
                         sizeof wrong / sizeof *wrong);
     tcase_add_test(tests, a_file_can_have_65000_characters);
-    tcase_add_test(tests, an_alphabet_must_be_utf8_at_level_char);
     tcase_add_test(tests, every_allocation_may_fail);
     return run_suite(suite);
 }

@@ -409,17 +409,6 @@ START_TEST(a_NUL_in_a_line_is_refused)
 }
 END_TEST
 
-START_TEST(an_alphabet_has_no_pieces)
-{
-    rt_vocabulary *v;
-    const rt_vocabulary_kind kind = {.level = RT_LEVEL_WORDPIECE, .alphabet = true};
-    is_data_error(rt_vocabulary_read(&v, kind, "v", (const unsigned char *)PLAYING,
-                                     strlen(PLAYING)),
-                  "v", ": an alphabet is of bytes or characters, not of word pieces");
-    ck_assert_ptr_null(v);
-}
-END_TEST
-
 /* A vocabulary of that many lines, w5, w6, ... */
 static char *many_lines(int count)
 {
@@ -660,7 +649,6 @@ int main(void)
     tcase_add_test(tests, vocabularies_with_other_pieces_differ);
     tcase_add_loop_test(tests, a_wrong_file_is_refused_with_its_line, 0, WRONG_FILES);
     tcase_add_test(tests, a_NUL_in_a_line_is_refused);
-    tcase_add_test(tests, an_alphabet_has_no_pieces);
     tcase_add_test(tests, there_are_up_to_a_million_lines);
     tcase_add_test(tests, a_text_is_windows_of_pieces);
     tcase_add_test(tests, a_mask_in_running_text_hides_nothing);

@@ -4,9 +4,9 @@
 #include "fuzz.h"
 
 #include "core/memory.h"
-#include "sealing.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/model_options.h"
+#include "sealing.h"
 
 #include <stdlib.h>
 
@@ -14,9 +14,11 @@ static void load(const char *path)
 {
     rt_parameters p = {0};
     rt_checkpoint_info info;
-    rt_parameters_add(&p, RT_ROLE_WEIGHT, RT_INIT_NORMAL, RT_SHAPE_OF(4, 5), "embeddings.words");
+    p.part = RT_PART_HEAD;
+    rt_parameters_add(&p, RT_ROLE_WEIGHT, RT_INIT_NORMAL, RT_SHAPE_OF(4, 5), "head.output.weight");
+    p.part = RT_PART_LAYER;
     rt_parameters_add(&p, RT_ROLE_THETA, RT_INIT_NORMAL, RT_SHAPE_OF(2, 3),
-                      "encoder.layer.0.theta");
+                      "layers.0.attention.theta");
     rt_status status = rt_parameters_allocate(&p, 1, NULL);
     double start[6];
     const rt_transformer_options options = rt_model_options_of_kind(RT_KIND_ROFORMER);

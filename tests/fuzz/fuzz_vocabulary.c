@@ -63,8 +63,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static const rt_vocabulary_kind kinds[] = {{.level = RT_LEVEL_BYTE},
                                                {.level = RT_LEVEL_CHAR},
-                                               {.level = RT_LEVEL_BYTE, .alphabet = true},
-                                               {.level = RT_LEVEL_CHAR, .alphabet = true},
                                                {.level = RT_LEVEL_WORDPIECE},
                                                {.level = RT_LEVEL_WORDPIECE, .lowercase = true}};
     for (size_t n = 0; n < sizeof kinds / sizeof *kinds; n++) {

@@ -8,11 +8,11 @@
 #include "suite.h"
 #include "training/scratch.h"
 
-#include "models/transformer.h"
-#include "train/config/config.h"
-#include "io/huggingface/huggingface.h"
+#include "io/huggingface/family.h"
 #include "io/huggingface/weights.h"
+#include "models/transformer.h"
 #include "text/csv.h"
+#include "train/config/config.h"
 
 #include <math.h>
 
@@ -66,9 +66,9 @@ static void read_input(hf_case *c)
 {
     array ids = reference_array(c->r, "inputs/input_ids");
     c->input = (rt_transformer_input){.B = ids.axis[0],
-                                   .T = ids.axis[1],
-                                   .ids = reference_ids(c->r, ids),
-                                   .padding_id = c->there->padding_id};
+                                      .T = ids.axis[1],
+                                      .ids = reference_ids(c->r, ids),
+                                      .padding_id = c->there->padding_id};
     if (reference_has(c->r, "inputs/token_type_ids"))
         c->input.token_types = reference_ids(c->r, reference_array(c->r, "inputs/token_type_ids"));
     if (reference_has(c->r, "inputs/attention_mask")) {
@@ -122,13 +122,16 @@ static rt_tensor *check_loss(hf_case *c, const char *group, double tolerance)
 /* The gradient of a parameter by its name there: a decoder's bias has two. */
 static const rt_parameter *parameter_of(const hf_case *c, const char *name)
 {
-    char prefixed[RT_NAME_SIZE];
-    const rt_parameters *p = &c->model->parameters;
-    snprintf(prefixed, sizeof prefixed, "roformer.%.80s", name);
-    if (!strcmp(name, "cls.predictions.decoder.bias"))
-        return rt_parameters_find(p, "cls.predictions.bias");
-    return rt_parameters_find(p, name) ? rt_parameters_find(p, name)
-                                       : rt_parameters_find(p, prefixed);
+    const rt_family *f = &rt_family_roformer;
+    const rt_head head = c->model->options.head;
+    char prefixed[RT_NAME_SIZE], own[RT_NAME_SIZE];
+    snprintf(prefixed, sizeof prefixed, "%s%.80s", f->prefix, name);
+    if (!strcmp(name, f->decoder_bias))
+        name = "cls.predictions.bias";
+    const char *found = rt_name_here(f, head, name, own);
+    if (!found)
+        found = rt_name_here(f, head, prefixed, own);
+    return found ? rt_parameters_find(&c->model->parameters, own) : NULL;
 }
 
 static void check_gradients(hf_case *c)
@@ -293,7 +296,10 @@ START_TEST(the_configuration_of_a_folder_is_one_of_rotor)
         ck_assert_msg(!status.code, "%s", status.message);
         char *ini = ini_of(there);
         ck_assert_ptr_nonnull(ini);
-        const rt_config_source source = {.path = "import.ini", .text = ini, .trained = true, .without_data = true};
+        const rt_config_source source = {.path = "import.ini",
+                                         .text = ini,
+                                         .trained = true,
+                                         .without_data = true};
         status = rt_config_load(&config, &source, &errors);
         ck_assert_msg(!status.code, "%s: %s\n%s", f.names[i], status.message, ini);
         const rt_transformer_options *o = &there->options, *read = &config.model;

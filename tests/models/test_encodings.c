@@ -9,15 +9,15 @@
 static rt_transformer_options small(rt_position_kind kind)
 {
     return (rt_transformer_options){.vocab = 7,
-                                 .layers = 2,
-                                 .dim = 16,
-                                 .heads = 2,
-                                 .norm_eps = 1e-12,
-                                 .tie_embeddings = true,
-                                 .position = {.kind = kind,
-                                              .frequencies = {.base = 10000, .scale = 1},
-                                              .fraction = 1,
-                                              .max_len = 6}};
+                                    .layers = 2,
+                                    .dim = 16,
+                                    .heads = 2,
+                                    .norm_eps = 1e-12,
+                                    .tie_embeddings = true,
+                                    .position = {.kind = kind,
+                                                 .frequencies = {.base = 10000, .scale = 1},
+                                                 .fraction = 1,
+                                                 .max_len = 6}};
 }
 
 static rt_transformer *make(const rt_transformer_options *o, uint64_t seed)
@@ -34,10 +34,9 @@ START_TEST(learnable_positions_have_public_names_and_shapes)
         rt_position_kind kind;
         const char *name, *shape;
     } rows[] = {
-        {RT_POSITION_LEARNED, "roformer.embeddings.position_embeddings.weight", "(6, 16)"},
-        {RT_POSITION_T5, "roformer.encoder.relative_attention_bias.weight", "(32, 2)"},
-        {RT_POSITION_SHAW, "roformer.encoder.layer.1.attention.self.distance_embedding.weight",
-         "(33, 8)"},
+        {RT_POSITION_LEARNED, "embeddings.positions.weight", "(6, 16)"},
+        {RT_POSITION_T5, "positions.bias.weight", "(32, 2)"},
+        {RT_POSITION_SHAW, "layers.1.attention.distance_keys.weight", "(33, 8)"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const rt_transformer_options o = small(rows[i].kind);
@@ -64,9 +63,7 @@ START_TEST(the_deviation_of_the_start_is_that_of_the_options)
         rt_transformer *m = make(&o, 1);
         for (int i = 0; i < m->parameters.count; i++) {
             const rt_parameter *p = m->parameters.list[i];
-            const bool position = strstr(p->name, "position_embeddings") ||
-                                  strstr(p->name, "distance_embedding") ||
-                                  strstr(p->name, "relative_attention_bias");
+            const bool position = strstr(p->name, "positions") || strstr(p->name, "distance_keys");
             const double model_std = of_model[row] > 0 ? of_model[row] : 0.02;
             const double std = position && of_positions[row] > 0 ? of_positions[row] : model_std;
             const real *before = unsaid->parameters.list[i]->tensor.data;

@@ -8,13 +8,13 @@
 static rt_transformer_options small(void)
 {
     return (rt_transformer_options){.vocab = 7,
-                                 .layers = 2,
-                                 .dim = 8,
-                                 .heads = 2,
-                                 .norm_eps = 1e-12,
-                                 .tie_embeddings = true,
-                                 .position = {.frequencies = {.base = 10000}, .fraction = 1},
-                                 .theta = {.learn = true, .scope = RT_THETA_LAYER}};
+                                    .layers = 2,
+                                    .dim = 8,
+                                    .heads = 2,
+                                    .norm_eps = 1e-12,
+                                    .tie_embeddings = true,
+                                    .position = {.frequencies = {.base = 10000}, .fraction = 1},
+                                    .theta = {.learn = true, .scope = RT_THETA_LAYER}};
 }
 
 static rt_transformer *make(const rt_transformer_options *o)
@@ -34,7 +34,7 @@ static void expect_shape(const rt_transformer *m, const char *name, const char *
 
 START_TEST(theta_has_its_name_and_shape_by_scope)
 {
-    static const char layer[] = "roformer.encoder.layer.1.attention.self.theta";
+    static const char layer[] = "layers.1.attention.theta";
     rt_transformer_options o = small();
     rt_transformer *m = make(&o);
     expect_shape(m, layer, "(2)");
@@ -45,12 +45,12 @@ START_TEST(theta_has_its_name_and_shape_by_scope)
     rt_transformer_free(m);
     o.theta.scope = RT_THETA_MODEL;
     m = make(&o);
-    expect_shape(m, "roformer.encoder.theta", "(2)");
+    expect_shape(m, "theta", "(2)");
     ck_assert_ptr_null(rt_parameters_find(&m->parameters, layer));
     rt_transformer_free(m);
     o.theta.learn = false;
     m = make(&o);
-    ck_assert_ptr_null(rt_parameters_find(&m->parameters, "roformer.encoder.theta"));
+    ck_assert_ptr_null(rt_parameters_find(&m->parameters, "theta"));
     rt_transformer_free(m);
 }
 END_TEST
@@ -164,19 +164,19 @@ START_TEST(the_other_parameters_have_public_names_and_shapes)
     o.norm = RT_NORM_PRE;
     o.tie_embeddings = false;
     rt_transformer *m = make(&o);
-    expect_shape(m, "roformer.embeddings.word_embeddings.weight", "(7, 6)");
-    expect_shape(m, "roformer.embeddings.token_type_embeddings.weight", "(2, 6)");
-    expect_shape(m, "roformer.embeddings_project.weight", "(8, 6)");
-    expect_shape(m, "roformer.encoder.layer.0.intermediate.dense.weight", "(32, 8)");
-    expect_shape(m, "roformer.encoder.LayerNorm.weight", "(8)");
-    expect_shape(m, "cls.predictions.transform.dense.weight", "(6, 8)");
-    expect_shape(m, "cls.predictions.decoder.weight", "(7, 6)");
-    expect_shape(m, "cls.predictions.bias", "(7)");
+    expect_shape(m, "embeddings.tokens.weight", "(7, 6)");
+    expect_shape(m, "embeddings.types.weight", "(2, 6)");
+    expect_shape(m, "embeddings.project.weight", "(8, 6)");
+    expect_shape(m, "layers.0.ffn.up.weight", "(32, 8)");
+    expect_shape(m, "norm.weight", "(8)");
+    expect_shape(m, "head.dense.weight", "(6, 8)");
+    expect_shape(m, "head.output.weight", "(7, 6)");
+    expect_shape(m, "head.output.bias", "(7)");
     rt_transformer_free(m);
     o = small();
     m = make(&o);
-    ck_assert_ptr_null(rt_parameters_find(&m->parameters, "cls.predictions.decoder.weight"));
-    ck_assert_ptr_eq(m->decoder.weight, m->words);
+    ck_assert_ptr_null(rt_parameters_find(&m->parameters, "head.output.weight"));
+    ck_assert_ptr_eq(m->head.output.weight, m->embeddings.tokens);
     rt_transformer_free(m);
 }
 END_TEST
@@ -198,31 +198,78 @@ START_TEST(a_decoder_has_what_it_needs_under_the_same_names)
     o.kv_heads = 2;
     o.tie_embeddings = false;
     rt_transformer *m = make(&o);
-    expect_shape(m, "roformer.encoder.layer.1.attention.self.query.weight", "(8, 8)");
-    expect_shape(m, "roformer.encoder.layer.1.attention.self.key.weight", "(4, 8)");
-    expect_shape(m, "roformer.encoder.layer.1.attention.self.value.weight", "(4, 8)");
-    expect_shape(m, "roformer.encoder.layer.1.intermediate.gate.weight", "(32, 8)");
-    expect_shape(m, "roformer.encoder.layer.1.intermediate.dense.weight", "(32, 8)");
-    expect_shape(m, "roformer.encoder.LayerNorm.weight", "(8)");
-    expect_shape(m, "cls.predictions.decoder.weight", "(7, 8)");
-    expect_none(m, "roformer.embeddings.LayerNorm.weight");
-    expect_none(m, "cls.predictions.transform.dense.weight");
+    expect_shape(m, "layers.1.attention.query.weight", "(8, 8)");
+    expect_shape(m, "layers.1.attention.key.weight", "(4, 8)");
+    expect_shape(m, "layers.1.attention.value.weight", "(4, 8)");
+    expect_shape(m, "layers.1.ffn.gate.weight", "(32, 8)");
+    expect_shape(m, "layers.1.ffn.up.weight", "(32, 8)");
+    expect_shape(m, "norm.weight", "(8)");
+    expect_shape(m, "head.output.weight", "(7, 8)");
+    expect_none(m, "embeddings.norm.weight");
+    expect_none(m, "head.dense.weight");
     for (int i = 0; i < m->parameters.count; i++)
         ck_assert_msg(!strstr(m->parameters.list[i]->name, "bias"), "there is a %s",
                       m->parameters.list[i]->name);
     rt_transformer_free(m);
     o.bias = RT_BIAS_YES;
     m = make(&o);
-    expect_shape(m, "roformer.encoder.layer.1.intermediate.gate.bias", "(32)");
-    expect_shape(m, "roformer.encoder.layer.1.attention.self.key.bias", "(4)");
-    expect_none(m, "roformer.encoder.layer.1.output.LayerNorm.bias");
-    expect_none(m, "cls.predictions.bias"); /* as transformers have it */
+    expect_shape(m, "layers.1.ffn.gate.bias", "(32)");
+    expect_shape(m, "layers.1.attention.key.bias", "(4)");
+    expect_none(m, "layers.1.ffn_norm.bias");
+    expect_none(m, "head.output.bias"); /* as transformers have it */
     rt_transformer_free(m);
     o.embedding_dim = 6;
     m = make(&o);
-    expect_shape(m, "roformer.embeddings_project.weight", "(8, 6)");
-    expect_shape(m, "cls.predictions.decoder.weight", "(7, 8)");
+    expect_shape(m, "embeddings.project.weight", "(8, 6)");
+    expect_shape(m, "head.output.weight", "(7, 8)");
     rt_transformer_free(m);
+}
+END_TEST
+
+/* What a name says is what the parameter knows. */
+static void expect_place(const rt_parameter *p)
+{
+    static const struct {
+        const char *beginning;
+        rt_model_part part;
+    } rows[] = {{"embeddings.", RT_PART_EMBEDDINGS},
+                {"theta", RT_PART_POSITIONS},
+                {"positions.", RT_PART_POSITIONS},
+                {"layers.", RT_PART_LAYER},
+                {"norm.", RT_PART_NORM},
+                {"head.", RT_PART_HEAD}};
+    int layer = -1, part = RT_PART_NONE;
+    sscanf(p->name, "layers.%d.", &layer);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!strncmp(p->name, rows[i].beginning, strlen(rows[i].beginning)))
+            part = rows[i].part;
+    ck_assert_msg(part != RT_PART_NONE && p->part == (rt_model_part)part && p->layer == layer,
+                  "%s has part %d and layer %d", p->name, (int)p->part, p->layer);
+    ck_assert_msg(!strstr(p->name, "theta") == (p->role != RT_ROLE_THETA), "the role of %s",
+                  p->name);
+}
+
+START_TEST(a_parameter_knows_its_part_and_its_layer)
+{
+    enum { KINDS = RT_POSITION_NONE + 1, HEADS = RT_HEAD_TOKEN + 1, SCOPES = RT_THETA_HEAD + 1 };
+    for (int i = 0; i < 2 * KINDS * HEADS * SCOPES; i++) {
+        rt_transformer_options o = small();
+        o.norm = i % 2 ? RT_NORM_PRE : RT_NORM_POST;
+        o.ffn = i % 2 ? RT_FFN_SWIGLU : RT_FFN_PLAIN;
+        o.position.kind = (rt_position_kind)(i / 2 % KINDS);
+        o.position.max_len = 5;
+        o.head = (rt_head)(i / 2 / KINDS % HEADS);
+        o.labels = 3;
+        o.tie_embeddings = false;
+        o.token_types = 2;
+        o.embedding_dim = 6;
+        o.theta.learn = o.position.kind == RT_POSITION_ROPE;
+        o.theta.scope = (rt_theta_scope)(i / 2 / KINDS / HEADS);
+        rt_transformer *m = make(&o);
+        for (int n = 0; n < m->parameters.count; n++)
+            expect_place(m->parameters.list[n]);
+        rt_transformer_free(m);
+    }
 }
 END_TEST
 
@@ -245,7 +292,7 @@ START_TEST(an_initial_value_depends_on_its_name_alone)
     deeper.layers = 5;
     deeper.vocab = 9;
     rt_transformer *a = make(&o), *b = make(&deeper);
-    static const char name[] = "roformer.encoder.layer.1.output.dense.weight";
+    static const char name[] = "layers.1.ffn.down.weight";
     const rt_tensor *x = &rt_parameters_find(&a->parameters, name)->tensor;
     const rt_tensor *y = &rt_parameters_find(&b->parameters, name)->tensor;
     double squares = 0;
@@ -261,15 +308,14 @@ END_TEST
 /* All zeros but theta, until each parameter is drawn. */
 START_TEST(a_blank_model_becomes_the_one_that_is_drawn)
 {
-    rt_transformer_options o = {.vocab = 20,
-                             .layers = 2,
-                             .dim = 8,
-                             .heads = 2,
-                             .norm_eps = 1e-12,
-                             .position = {.kind = RT_POSITION_ROPE,
-                                          .fraction = 1,
-                                          .frequencies = {.base = 100}},
-                             .theta = {.learn = true, .init = RT_THETA_PERTURBED, .init_sigma = 1}};
+    rt_transformer_options o = {
+        .vocab = 20,
+        .layers = 2,
+        .dim = 8,
+        .heads = 2,
+        .norm_eps = 1e-12,
+        .position = {.kind = RT_POSITION_ROPE, .fraction = 1, .frequencies = {.base = 100}},
+        .theta = {.learn = true, .init = RT_THETA_PERTURBED, .init_sigma = 1}};
     rt_transformer *drawn, *blank;
     ck_assert(!rt_transformer_new(&drawn, &o, 7, NULL).code);
     ck_assert(!rt_transformer_new_blank(&blank, &o, 7).code);
@@ -294,8 +340,8 @@ START_TEST(a_worker_reads_the_values_of_the_first_and_keeps_its_gradients)
     rt_transformer_options o = small();
     rt_transformer *first = make(&o), *worker;
     ck_assert(!rt_transformer_new(&worker, &o, 99, first).code);
-    ck_assert_ptr_eq(worker->words->data, first->words->data);
-    ck_assert_ptr_ne(worker->words->grad, first->words->grad);
+    ck_assert_ptr_eq(worker->embeddings.tokens->data, first->embeddings.tokens->data);
+    ck_assert_ptr_ne(worker->embeddings.tokens->grad, first->embeddings.tokens->grad);
     rt_transformer_free(worker);
     rt_transformer_free(first);
 }
@@ -313,10 +359,10 @@ static size_t encode_apart(const rt_transformer_options *o, bool states, real *l
     for (int i = 0; i < TOKENS; i++)
         text[i] = i % o->vocab;
     const rt_transformer_input in = {.B = 1,
-                                  .T = TOKENS,
-                                  .ids = text,
-                                  .padding_id = RT_NO_PADDING,
-                                  .hidden_states = states ? all : NULL};
+                                     .T = TOKENS,
+                                     .ids = text,
+                                     .padding_id = RT_NO_PADDING,
+                                     .hidden_states = states ? all : NULL};
     rt_graph_record(g, false);
     const rt_tensor *hidden = rt_transformer_encode(m, g, &in);
     ck_assert_ptr_nonnull(hidden);
@@ -503,6 +549,7 @@ int main(void)
     tcase_add_loop_test(tests, the_use_of_theta_is_what_goes_through_it, 0, 6);
     tcase_add_test(tests, the_other_parameters_have_public_names_and_shapes);
     tcase_add_test(tests, a_decoder_has_what_it_needs_under_the_same_names);
+    tcase_add_test(tests, a_parameter_knows_its_part_and_its_layer);
     tcase_add_test(tests, layers_without_positions_have_no_keys_of_distances);
     tcase_add_test(tests, an_initial_value_depends_on_its_name_alone);
     tcase_add_test(tests, a_blank_model_becomes_the_one_that_is_drawn);

@@ -1,6 +1,7 @@
 #include "reference.h"
 
 #include "core/memory.h"
+#include "io/huggingface/family.h"
 #include "models/transformer.h"
 #include "optim/clip.h"
 #include "optim/rules.h"
@@ -18,6 +19,22 @@ typedef struct model_case {
     int32_t *labels; /* shifted to where they are predicted, one per row of logits */
     int label_count;
 } model_case;
+
+/* The files name parameters as the RoFormer's family does. */
+static const char *name_of(const model_case *c, const rt_parameter *p, char name[RT_NAME_SIZE])
+{
+    ck_assert_msg(rt_name_there(&rt_family_roformer, c->model->options.head, p->name, name) != NULL,
+                  "%s has no name there", p->name);
+    return name;
+}
+
+static const rt_parameter *find_named(const model_case *c, const char *name)
+{
+    char own[RT_NAME_SIZE];
+    return rt_name_here(&rt_family_roformer, c->model->options.head, name, own)
+               ? rt_parameters_find(&c->model->parameters, own)
+               : NULL;
+}
 
 /* ---- making it ---- */
 
@@ -60,9 +77,9 @@ static rt_transformer_options read_options(const reference *r, const model_case 
 static void load_weights(reference *r, model_case *c)
 {
     const rt_parameters *p = &c->model->parameters;
-    char path[256];
+    char path[256], name[RT_NAME_SIZE];
     for (int i = 0; i < p->count; i++) {
-        array a = reference_array(r, "%sweights/%s", c->at, p->list[i]->name);
+        array a = reference_array(r, "%sweights/%s", c->at, name_of(c, p->list[i], name));
         ck_assert_msg(a.size == rt_size(&p->list[i]->tensor), "%s: weights/%s has another size",
                       r->name, p->list[i]->name);
         for (size_t k = 0; k < a.size; k++)
@@ -72,8 +89,7 @@ static void load_weights(reference *r, model_case *c)
     name_list names = reference_members(r, path);
     for (int i = 0; i < names.count; i++) {
         snprintf(path, sizeof path, "%sweights/%s", c->at, names.names[i]);
-        ck_assert_msg(rt_parameters_find(p, names.names[i]) ||
-                          strstr(names.names[i], "embed_positions") ||
+        ck_assert_msg(find_named(c, names.names[i]) || strstr(names.names[i], "embed_positions") ||
                           H5Aexists_by_name(r->file, path, "tied_to", H5P_DEFAULT) > 0,
                       "%s: %s is no parameter of the model", r->name, path);
     }
@@ -125,10 +141,10 @@ static model_case make_model(reference *r, const char *at, bool tied)
     load_weights(r, &c);
     array ids = reference_array(r, "%sinputs/input_ids", at);
     c.input = (rt_transformer_input){.B = ids.axis[0],
-                                  .T = ids.axis[1],
-                                  .ids = reference_ids(r, ids),
-                                  .token_types = read_ids(r, ids.size, at, "token_type_ids"),
-                                  .padding_id = RT_NO_PADDING};
+                                     .T = ids.axis[1],
+                                     .ids = reference_ids(r, ids),
+                                     .token_types = read_ids(r, ids.size, at, "token_type_ids"),
+                                     .padding_id = RT_NO_PADDING};
     c.input.key_mask = read_mask(r, &c);
     place_labels(r, &c, reference_array(r, "%sinputs/labels", at));
     return c;
@@ -155,7 +171,7 @@ static void differentiate(reference *r, model_case *c)
 
 static const rt_tensor *parameter(const model_case *c, const char *name)
 {
-    return &rt_parameters_find(&c->model->parameters, name)->tensor;
+    return &find_named(c, name)->tensor;
 }
 
 /* ---- checking it ---- */
@@ -202,12 +218,12 @@ static bool exact(void)
 static void check_gradients(reference *r, model_case *c)
 {
     const rt_parameters *p = &c->model->parameters;
-    char path[256];
+    char path[256], name[RT_NAME_SIZE];
     differentiate(r, c);
     for (int i = 0; i < p->count; i++)
         check_gradient(r, p->list[i]->tensor.grad, rt_size(&p->list[i]->tensor),
-                       reference_array(r, "%sgrads/%s", c->at, p->list[i]->name), "gradient of %s",
-                       p->list[i]->name);
+                       reference_array(r, "%sgrads/%s", c->at, name_of(c, p->list[i], name)),
+                       "gradient of %s", p->list[i]->name);
     snprintf(path, sizeof path, "%sgrads", c->at);
     name_list names = reference_members(r, path);
     ck_assert_msg(names.count == p->count, "%s: %s has %d entries for %d parameters", r->name, path,
@@ -265,8 +281,8 @@ static void check_untied(reference *r)
     name_list names = reference_members(r, "grads_untied");
     differentiate(r, &c);
     for (int i = 0; i < names.count; i++) {
-        ck_assert_msg(rt_parameters_find(&c.model->parameters, names.names[i]) != NULL,
-                      "%s: grads_untied/%s is no parameter", r->name, names.names[i]);
+        ck_assert_msg(find_named(&c, names.names[i]) != NULL, "%s: grads_untied/%s is no parameter",
+                      r->name, names.names[i]);
         check_gradient(r, parameter(&c, names.names[i])->grad,
                        rt_size(parameter(&c, names.names[i])),
                        reference_array(r, "grads_untied/%s", names.names[i]), "untied %s",
@@ -297,6 +313,7 @@ static void check_training(reference *r, model_case *c)
     real *m = memset(rt_arena_take(&r->memory, bytes), 0, bytes);
     real *v = memset(rt_arena_take(&r->memory, bytes), 0, bytes);
     rt_tensor *logits;
+    char name[RT_NAME_SIZE];
     for (int t = 0; t < (int)lr.size; t++) {
         differentiate(r, c);
         const double size = gradient_norm(p);
@@ -327,7 +344,7 @@ static void check_training(reference *r, model_case *c)
                  "loss after training");
     for (int i = 0; i < p->count; i++)
         check_values(r, p->list[i]->tensor.data, rt_size(&p->list[i]->tensor),
-                     reference_array(r, "train/final_params/%s", p->list[i]->name),
+                     reference_array(r, "train/final_params/%s", name_of(c, p->list[i], name)),
                      TRAJECTORY_TOLERANCE, "%s after training", p->list[i]->name);
     r->cases++;
 }

@@ -308,15 +308,6 @@ START_TEST(a_resumed_run_begins_texts_as_before)
 }
 END_TEST
 
-/* A checkpoint of before has no such key. */
-START_TEST(an_older_model_begins_with_the_token)
-{
-    expect_exit(w, 0,
-                "gunzip -c " TEST_SOURCES "/fixtures/version1/bytes/step-00000040.h5.gz >old.h5");
-    expect_begin("--checkpoint old.h5", "auto");
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("begin");
@@ -330,6 +321,5 @@ int main(void)
     tcase_add_test(tests, a_folder_without_a_template_is_used_without_the_token);
     tcase_add_test(tests, a_run_begins_texts_as_the_model_that_it_starts_from);
     tcase_add_test(tests, a_resumed_run_begins_texts_as_before);
-    tcase_add_test(tests, an_older_model_begins_with_the_token);
     return run_suite(suite);
 }

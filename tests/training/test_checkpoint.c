@@ -104,10 +104,10 @@ START_TEST(a_parameter_lies_where_its_name_says)
     static const char *const paths[] = {
         "/config",
         "/vocabulary",
-        "/model/embeddings/words",
-        "/model/encoder/layer/0/theta",
-        "/optimizer/first_moment/encoder/layer/0/bias",
-        "/optimizer/second_moment/embeddings/words",
+        "/model/head/output/weight",
+        "/model/layers/0/attention/theta",
+        "/optimizer/first_moment/layers/0/ffn_norm/bias",
+        "/optimizer/second_moment/head/output/weight",
     };
     save_example();
     hid_t file = H5Fopen(in_scratch(FILE_NAME), H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -136,8 +136,8 @@ START_TEST(another_shape_is_refused)
 {
     save_example();
     trained t = new_trained(6, 2);
-    expect_refusal(&t,
-                   FILE_NAME ": embeddings.words is (4, 5) in the checkpoint, (6, 5) in the model");
+    expect_refusal(&t, FILE_NAME
+                   ": head.output.weight is (4, 5) in the checkpoint, (6, 5) in the model");
 }
 END_TEST
 
@@ -145,8 +145,8 @@ START_TEST(a_parameter_that_the_checkpoint_lacks_is_refused)
 {
     save_example();
     trained t = new_trained(4, 2);
-    strcpy(t.parameters.list[1]->name, "encoder.layer.1.bias");
-    expect_refusal(&t, FILE_NAME ": encoder.layer.1.bias is not in the checkpoint");
+    strcpy(t.parameters.list[1]->name, "layers.1.ffn_norm.bias");
+    expect_refusal(&t, FILE_NAME ": layers.1.ffn_norm.bias is not in the checkpoint");
 }
 END_TEST
 
@@ -155,8 +155,8 @@ START_TEST(a_parameter_that_the_model_lacks_is_refused)
     save_example();
     trained t = new_trained(4, 2);
     rt_free(t.parameters.list[--t.parameters.count]);
-    expect_refusal(&t,
-                   FILE_NAME ": the checkpoint has encoder.layer.0.theta, which the model lacks");
+    expect_refusal(&t, FILE_NAME
+                   ": the checkpoint has layers.0.attention.theta, which the model lacks");
 }
 END_TEST
 
@@ -213,7 +213,7 @@ START_TEST(moments_that_are_not_wanted_are_not_needed)
     assert_status(status, RT_OK, "");
     saved.model.states[1] = second;
     assert_status(load_example(&t), RT_CHECKPOINT,
-                  FILE_NAME ": second moment of embeddings.words is not in the checkpoint");
+                  FILE_NAME ": second moment of head.output.weight is not in the checkpoint");
     rt_free(t.model.states[1]);
     t.model.states[1] = NULL;
     assert_status(load_example(&t), RT_OK, "");
@@ -229,11 +229,11 @@ START_TEST(what_is_not_finite_is_not_saved)
     const char *path = in_scratch(FILE_NAME);
     t.parameters.list[1]->tensor.data[4] = (real)NAN;
     assert_status(rt_checkpoint_save(path, model_of(&t), &info), RT_NONFINITE,
-                  "encoder.layer.0.bias is not finite: it is not saved");
+                  "layers.0.ffn_norm.bias is not finite: it is not saved");
     t.parameters.list[1]->tensor.data[4] = 0;
     t.model.states[1][t.parameters.list[2]->offset] = (real)INFINITY;
     assert_status(rt_checkpoint_save(path, model_of(&t), &info), RT_NONFINITE,
-                  "second moment of encoder.layer.0.theta is not finite: it is not saved");
+                  "second moment of layers.0.attention.theta is not finite: it is not saved");
     ck_assert(!exists(path));
     free_trained(&t);
 }
@@ -246,9 +246,9 @@ static void replace_bias(hid_t type, const double values[5])
 {
     hsize_t axis = 5;
     hid_t file = begin_forging(in_scratch(FILE_NAME));
-    ck_assert(H5Ldelete(file, "/model/encoder/layer/0/bias", H5P_DEFAULT) >= 0);
+    ck_assert(H5Ldelete(file, "/model/layers/0/ffn_norm/bias", H5P_DEFAULT) >= 0);
     hid_t space = H5Screate_simple(1, &axis, NULL);
-    hid_t dataset = H5Dcreate2(file, "/model/encoder/layer/0/bias", type, space, H5P_DEFAULT,
+    hid_t dataset = H5Dcreate2(file, "/model/layers/0/ffn_norm/bias", type, space, H5P_DEFAULT,
                                H5P_DEFAULT, H5P_DEFAULT);
     ck_assert(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
     H5Dclose(dataset);
@@ -284,8 +284,8 @@ START_TEST(a_number_that_is_not_finite_is_not_loaded)
     save_example();
     replace_bias(H5T_IEEE_F64LE, (double[5]){1, 2, sizeof(real) == 4 ? 1e300 : INFINITY});
     trained t = new_trained(4, 2);
-    expect_refusal(&t,
-                   FILE_NAME ": encoder.layer.0.bias is not finite in " RT_PRECISION " precision");
+    expect_refusal(&t, FILE_NAME ": layers.0.ffn_norm.bias is not finite in " RT_PRECISION
+                                 " precision");
 }
 END_TEST
 
@@ -323,8 +323,8 @@ START_TEST(a_model_that_holds_theta_in_another_form_starts_from_the_same_theta)
 }
 END_TEST
 
-/* Names that are not of the encoder may differ: the words of another number stay as they were
- * drawn, the bias is that of the file. */
+/* What is of the head may differ: its weight of another size stays as it was drawn, the bias of the
+ * layer is that of the file. */
 START_TEST(what_does_not_fit_stays_as_it_was)
 {
     trained saved = new_trained(4, 1), started = new_trained(5, 2), before = new_trained(5, 2);
@@ -339,9 +339,9 @@ START_TEST(what_does_not_fit_stays_as_it_was)
     rt_checkpoint_info_free(&read);
     ck_assert(start.theta);
     ck_assert_int_eq(start.fresh.count, 1);
-    ck_assert_str_eq(start.fresh.first, "embeddings.words");
+    ck_assert_str_eq(start.fresh.first, "head.output.weight");
     ck_assert_int_eq(start.left.count, 1);
-    ck_assert_str_eq(start.left.first, "embeddings.words");
+    ck_assert_str_eq(start.left.first, "head.output.weight");
     ck_assert_mem_eq(started.parameters.list[0]->tensor.data,
                      before.parameters.list[0]->tensor.data, 25 * sizeof(real));
     for (int i = 0; i < 5; i++)
@@ -352,17 +352,70 @@ START_TEST(what_does_not_fit_stays_as_it_was)
 }
 END_TEST
 
+static rt_transformer *model_with(rt_head head, uint64_t seed)
+{
+    rt_transformer_options o = rt_model_options_of_kind(RT_KIND_ROFORMER);
+    o.vocab = 8;
+    o.layers = 1;
+    o.dim = 8;
+    o.heads = 2;
+    o.head = head;
+    o.labels = 3;
+    rt_transformer *model;
+    assert_status(rt_transformer_new(&model, &o, seed, NULL), RT_OK, "");
+    return model;
+}
+
+/* Heads of two kinds have parameters of one name and shape: head.dense, head.classifier. */
+START_TEST(a_head_of_another_kind_stays_as_it_was)
+{
+    static const struct {
+        rt_head from, to;
+        int fresh, left;
+    } rows[] = {{RT_HEAD_LM, RT_HEAD_SEQUENCE, 4, 5},
+                {RT_HEAD_SEQUENCE, RT_HEAD_LM, 5, 4},
+                {RT_HEAD_SEQUENCE, RT_HEAD_TOKEN, 2, 4},
+                {RT_HEAD_TOKEN, RT_HEAD_SEQUENCE, 4, 2},
+                {RT_HEAD_SEQUENCE, RT_HEAD_SEQUENCE, 0, 0}};
+    rt_transformer *saved = model_with(rows[_i].from, 1), *started = model_with(rows[_i].to, 2);
+    rt_transformer *drawn = model_with(rows[_i].to, 2);
+    const rt_data_options data = rt_data_options_of(&saved->options, NULL, 32, RT_BEGIN_AUTO);
+    const rt_checkpoint_model from = rt_checkpoint_model_of(saved, &data, NULL, NULL);
+    const rt_checkpoint_model to = rt_checkpoint_model_of(started, &data, NULL, NULL);
+    rt_checkpoint_info info = some_info(200), read = {0};
+    rt_checkpoint_start start;
+    assert_status(rt_checkpoint_save(in_scratch(FILE_NAME), &from, &info), RT_OK, "");
+    assert_status(rt_checkpoint_start_from(opened(in_scratch(FILE_NAME)), &to, true, &start, &read),
+                  RT_OK, "");
+    rt_checkpoint_info_free(&read);
+    ck_assert_int_eq(start.fresh.count, rows[_i].fresh);
+    ck_assert_int_eq(start.left.count, rows[_i].left);
+    for (int i = 0; i < started->parameters.count; i++) {
+        const rt_parameter *p = started->parameters.list[i];
+        const rt_transformer *expected =
+            p->part == RT_PART_HEAD && rows[_i].from != rows[_i].to ? drawn : saved;
+        const rt_parameter *q = rt_parameters_find(&expected->parameters, p->name);
+        ck_assert_msg(!memcmp(p->tensor.data, q->tensor.data, rt_size(&p->tensor) * sizeof(real)),
+                      "%s", p->name);
+    }
+    rt_transformer_free(saved);
+    rt_transformer_free(started);
+    rt_transformer_free(drawn);
+}
+END_TEST
+
 START_TEST(a_theta_that_is_not_above_0_has_no_logarithm_to_start_from)
 {
     static const struct {
         int at;
         double value;
-        const char *name, *place;
+        int layer;
+        const char *place;
     } rows[] = {
-        {1, -1, NULL, "layer 0, head 0, i 1 is -1"},
-        {3, 0, NULL, "layer 0, head 1, i 0 is 0"},
-        {5, -0.25, "encoder.theta", "all layers, head 1, i 2 is -0.25"},
-        {2, -3, "encoder.layer.17.attention.self.theta", "layer 17, head 0, i 2 is -3"},
+        {1, -1, 0, "layer 0, head 0, i 1 is -1"},
+        {3, 0, 0, "layer 0, head 1, i 0 is 0"},
+        {5, -0.25, -1, "all layers, head 1, i 2 is -0.25"},
+        {2, -3, 17, "layer 17, head 0, i 2 is -3"},
     };
     char message[256];
     trained saved = new_trained(4, 1), started = new_trained(4, 2), before = new_trained(4, 2);
@@ -370,10 +423,9 @@ START_TEST(a_theta_that_is_not_above_0_has_no_logarithm_to_start_from)
     for (size_t i = 0; i < rt_size(&theta->tensor); i++)
         theta->tensor.data[i] = 1;
     theta->tensor.data[rows[_i].at] = (real)rows[_i].value;
-    if (rows[_i].name) {
-        strcpy(theta->name, rows[_i].name);
-        strcpy(started.parameters.list[2]->name, rows[_i].name);
-    }
+    rt_transformer_theta_name(theta->name, rows[_i].layer);
+    rt_transformer_theta_name(started.parameters.list[2]->name, rows[_i].layer);
+    started.parameters.list[2]->layer = rows[_i].layer;
     snprintf(message, sizeof message,
              FILE_NAME
              ": theta of %s: theta.form = log needs theta above 0, theta.form = raw takes "
@@ -401,19 +453,33 @@ static void set_version(int version)
     end_forging(file, in_scratch(FILE_NAME));
 }
 
+/* Older ones can only be trained again. */
 START_TEST(another_format_version_is_refused)
 {
-    static const char *const messages[] = {FILE_NAME
-                                           ": version is 3; this program reads versions 1 to 2",
-                                           FILE_NAME
-                                           ": version is 0; this program reads versions 1 to 2"};
+#define ONE_VERSION(number) FILE_NAME ": version is " number "; this program reads version 3"
+#define AGAIN               ": train again (--report still draws the tables of an older run)"
+    static const struct {
+        int version;
+        const char *message;
+    } rows[] = {{0, ONE_VERSION("0")},
+                {1, ONE_VERSION("1") AGAIN},
+                {2, ONE_VERSION("2") AGAIN},
+                {4, ONE_VERSION("4")}};
     rt_checkpoint_theta theta;
+    rt_vocabulary *vocabulary = NULL;
+    rt_labels *labels = NULL;
     save_example();
-    set_version(_i ? 0 : 3);
+    set_version(rows[_i].version);
     trained t = new_trained(4, 2);
-    expect_refusal(&t, messages[_i]);
+    expect_refusal(&t, rows[_i].message);
     assert_status(rt_checkpoint_read_theta(opened(in_scratch(FILE_NAME)), &theta), RT_CHECKPOINT,
-                  messages[_i]);
+                  rows[_i].message);
+    rt_image *image = opened(in_scratch(FILE_NAME));
+    assert_status(rt_checkpoint_vocabulary(image, &vocabulary), RT_CHECKPOINT, rows[_i].message);
+    assert_status(rt_checkpoint_labels(image, &labels), RT_CHECKPOINT, rows[_i].message);
+    rt_image_close(image);
+    rt_vocabulary_free(vocabulary);
+    rt_labels_free(labels);
     rt_checkpoint_theta_free(&theta);
 }
 END_TEST
@@ -434,20 +500,18 @@ START_TEST(a_vocabulary_of_any_kind_is_read_as_it_was_saved)
 {
     static const unsigned char text[] = "hello\n\\";
     static const char pieces[] = "[UNK]\n[CLS]\na\n##b\n[SEP]\n[MASK]\n[PAD]\n\xc3\xa9";
-    const rt_vocabulary_kind kind = {.level = RT_LEVEL_WORDPIECE, .lowercase = _i == 5};
+    const rt_vocabulary_kind kind = {.level = RT_LEVEL_WORDPIECE, .lowercase = _i == 3};
     rt_vocabulary *saved, *read;
-    rt_status status =
-        _i == 0   ? rt_vocabulary_of_bytes(&saved)
-        : _i == 1 ? rt_vocabulary_of_text(&saved, "text", text, sizeof text)
-        : _i > 3  ? rt_vocabulary_read(&saved, kind, "v", (const unsigned char *)pieces,
-                                       sizeof pieces - 1)
-                  : rt_vocabulary_of_alphabet(&saved, _i == 2 ? RT_LEVEL_BYTE : RT_LEVEL_CHAR,
-                                              "text", text, sizeof text);
+    rt_status status = _i == 0 ? rt_vocabulary_of_bytes(&saved)
+                       : _i == 1
+                           ? rt_vocabulary_of_text(&saved, "text", text, sizeof text)
+                           : rt_vocabulary_read(&saved, kind, "v", (const unsigned char *)pieces,
+                                                sizeof pieces - 1);
     assert_status(status, RT_OK, "");
     trained t = new_trained(4, 1);
     rt_checkpoint_info info = some_info(200);
     info.vocabulary = saved;
-    saved->ends.count = _i < 3 ? _i : RT_MOST_ENDS;
+    saved->ends.count = _i < 2 ? _i : RT_MOST_ENDS;
     for (int i = 0; i < saved->ends.count; i++)
         saved->ends.ids[i] = saved->count - 1 - i % 5;
     status = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&t), &info);
@@ -456,7 +520,7 @@ START_TEST(a_vocabulary_of_any_kind_is_read_as_it_was_saved)
     ck_assert_int_eq(read->ends.count, saved->ends.count);
     ck_assert(!memcmp(read->ends.ids, saved->ends.ids, sizeof read->ends.ids));
     ck_assert(rt_vocabularies_equal(saved, read));
-    ck_assert_int_eq(read->lowercase, _i == 5);
+    ck_assert_int_eq(read->lowercase, _i == 3);
     rt_vocabulary_free(saved);
     rt_vocabulary_free(read);
     free_trained(&t);
@@ -496,9 +560,6 @@ START_TEST(a_forged_vocabulary_is_refused)
         const char *attribute, *word, *message;
     } rows[] = {
         {"level", "word", FILE_NAME ": level of the vocabulary is 'word', which is not known"},
-        {"kind", "vocabulars",
-         FILE_NAME ": kind of the vocabulary is 'vocabulars', which is not "
-                   "known"},
         {"level", "byte", FILE_NAME ": /vocabulary:5: must be a byte, from 0x00 to 0xff"},
         {NULL, NULL, FILE_NAME ": /vocabulary:6: byte 0xff is not UTF-8"},
         {"lowercase", "YES",
@@ -515,33 +576,6 @@ START_TEST(a_forged_vocabulary_is_refused)
     save_example();
     forge_vocabulary(rows[_i].attribute, rows[_i].word);
     assert_status(read_vocabulary(&read), RT_CHECKPOINT, rows[_i].message);
-    ck_assert_ptr_null(read);
-}
-END_TEST
-
-/* Version 1 had alphabets alone, whatever its configuration says. */
-START_TEST(word_pieces_in_version_1_are_refused)
-{
-    static const unsigned char alphabet[] = "ab";
-    const hsize_t extent = 2;
-    const int64_t version = 1;
-    rt_vocabulary *read;
-    trained t = new_trained(4, 1);
-    rt_checkpoint_info info = some_info(200);
-    info.config = "[data]\ntask = text\nlevel = wordpiece\nfile = a\nvocab_file = b\n";
-    assert_status(rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&t), &info), RT_OK, "");
-    free_trained(&t);
-    hid_t file = begin_forging(in_scratch(FILE_NAME));
-    hid_t space = H5Screate_simple(1, &extent, NULL);
-    write_attribute(file, "version", H5T_NATIVE_INT64, &version);
-    hid_t set = H5Dcreate2(file, "/data/alphabet", H5T_NATIVE_UINT8, space, H5P_DEFAULT,
-                           H5P_DEFAULT, H5P_DEFAULT);
-    ck_assert(H5Dwrite(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, alphabet) >= 0);
-    H5Dclose(set);
-    H5Sclose(space);
-    end_forging(file, in_scratch(FILE_NAME));
-    assert_status(read_vocabulary(&read), RT_CHECKPOINT,
-                  FILE_NAME ": version 1 has no vocabulary of word pieces");
     ck_assert_ptr_null(read);
 }
 END_TEST
@@ -621,11 +655,11 @@ int main(void)
     tcase_add_loop_test(fit, a_model_that_holds_theta_in_another_form_starts_from_the_same_theta, 0,
                         2);
     tcase_add_test(fit, what_does_not_fit_stays_as_it_was);
+    tcase_add_loop_test(fit, a_head_of_another_kind_stays_as_it_was, 0, 5);
     tcase_add_loop_test(fit, a_theta_that_is_not_above_0_has_no_logarithm_to_start_from, 0, 4);
-    tcase_add_loop_test(fit, another_format_version_is_refused, 0, 2);
-    tcase_add_loop_test(fit, a_vocabulary_of_any_kind_is_read_as_it_was_saved, 0, 6);
-    tcase_add_loop_test(fit, a_forged_vocabulary_is_refused, 0, 10);
-    tcase_add_test(fit, word_pieces_in_version_1_are_refused);
+    tcase_add_loop_test(fit, another_format_version_is_refused, 0, 4);
+    tcase_add_loop_test(fit, a_vocabulary_of_any_kind_is_read_as_it_was_saved, 0, 4);
+    tcase_add_loop_test(fit, a_forged_vocabulary_is_refused, 0, 9);
     TCase *failures = leak_checked_case(suite, "failures");
     tcase_add_checked_fixture(failures, make_scratch, remove_scratch);
     tcase_add_test(failures, a_missing_file_is_named);

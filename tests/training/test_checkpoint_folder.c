@@ -185,7 +185,7 @@ static const struct {
     void (*spoil)(trained *t, rt_checkpoint_info *info);
     const char *message;
 } unloadable[] = {
-    {negative_square, "second moment of embeddings.words is -1 at 3, below 0"},
+    {negative_square, "second moment of head.output.weight is -1 at 3, below 0"},
     {best_after_the_end, "best_eval_step is 301, 0 to 300 expected"},
     {loss_that_is_none, "best_eval_loss is nan"},
     {start_that_is_none, "theta_start is inf at 2"},

@@ -6,7 +6,10 @@
 #include "scratch.h"
 
 #include "core/random.h"
+#include "data/keys.h"
 #include "io/checkpoint/checkpoint.h"
+#include "models/keys.h"
+#include "text/key_value.h"
 #include "train/step/trainer.h"
 
 enum { STATES = 50, MOST_STEPS = 4, KEYS_SIZE = 4096 };
@@ -54,7 +57,7 @@ static const struct {
     {"position.scaling", {"none", "linear", "ntk", "dynamic"}, true},
     {"optimizer.kind", {"adamw", "sgd", "adam", "lion", "muon"}, true},
     {"optimizer.lr", {"0.5", "0.05", "0.001", "0"}, true},
-    {"train.freeze", {"", "theta", "embeddings", "head,layer.0"}, true},
+    {"train.freeze", {"", "theta", "embeddings", "head,layers.0"}, true},
     {"data.task", {"copy", "shift", "period", "recall"}, true},
 };
 
@@ -197,10 +200,36 @@ static void expect_block(const training *a, const training *b, const real *one, 
 }
 
 /* Into a model of the configuration that the checkpoint has. */
+/* The options that are in the file by key are those that hold. */
+static void expect_keys(const rt_key_table *table, const void *here, const void *there)
+{
+    char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE], name[RT_KEY_NAME_SIZE];
+    for (int i = 0; i < table->count; i++) {
+        const rt_key *key = &table->keys[i];
+        if (key->type == RT_KEY_TEXT)
+            continue;
+        ck_assert_msg(!strcmp(rt_key_value_write(key, here, one),
+                              rt_key_value_write(key, there, other)),
+                      "%s is %s, not %s", rt_key_full_name(key, name), other, one);
+    }
+}
+
+static void compare_options(const training *t, const char *path)
+{
+    rt_transformer_options model;
+    rt_data_options data;
+    rt_image *image = rt_image_open(path, RT_PARSE_HERE);
+    expect_ok(rt_checkpoint_options(image, &model, &data));
+    rt_image_close(image);
+    expect_keys(&rt_model_keys, &t->state->model->options, &model);
+    expect_keys(&rt_data_keys, &t->config.data, &data);
+}
+
 static void load_and_compare(const training *t, const char *path)
 {
     static training read;
     rt_checkpoint_info info;
+    compare_options(t, path);
     expect_ok(rt_checkpoint_read_info(rt_image_open(path, RT_PARSE_HERE), &info));
     load_sound(&read.config, info.config, NULL);
     rt_checkpoint_info_free(&info);

@@ -44,7 +44,7 @@ static const char *const rows[][10] = {
     ROW("position.xpos=64", CAUSAL),
     ROW("position.rotate_value=yes", "model.embedding_dim=8", "model.tie_embeddings=no"),
     ROW("data.task=order", "data.vocab=12"),
-    ROW("train.freeze=embeddings,layer.0", "theta.learn=yes"),
+    ROW("train.freeze=embeddings,layers.0", "theta.learn=yes"),
     ROW("train.eval_lengths=300,40", "data.length=300", "train.batch_size=4"),
     ROW("position.scaling=dynamic", "position.scale=2", "train.eval_lengths=40"),
     ROW("train.batch_size=32", "train.shards=16"),
@@ -190,10 +190,10 @@ END_TEST
 
 START_TEST(a_dry_run_refuses_what_a_trainer_refuses)
 {
-    const rt_status status = status_of(OVERRIDES("train.freeze=embeddings,layer.0,layer.1,head"));
+    const rt_status status = status_of(OVERRIDES("train.freeze=embeddings,layers.0,layers.1,head"));
     ck_assert_int_eq(status.code, RT_CONFIG);
     ck_assert_str_eq(status.message,
-                     "train.freeze = embeddings,layer.0,layer.1,head leaves nothing to train");
+                     "train.freeze = embeddings,layers.0,layers.1,head leaves nothing to train");
 }
 END_TEST
 

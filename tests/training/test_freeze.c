@@ -8,56 +8,64 @@
 
 #include <string.h>
 
-static const struct {
-    const char *parts, *parameter;
-    bool frozen;
-} rows[] = {
-    {"", "classifier.weight", false},
-    {"embeddings", "roformer.embeddings.word_embeddings.weight", true},
-    {"embeddings", "roformer.embeddings_project.weight", true},
-    {"embeddings", "roformer.encoder.layer.0.output.dense.bias", false},
-    {"head", "classifier.weight", true},
-    {"head", "cls.predictions.bias", true},
-    {"head", "roformer.embeddings.LayerNorm.weight", false},
-    {"layer.1", "roformer.encoder.layer.1.attention.self.query.weight", true},
-    {"layer.1", "roformer.encoder.layer.1.attention.self.theta", true},
-    {"layer.1", "roformer.encoder.layer.11.attention.self.query.weight", false},
-    {"layer.11", "roformer.encoder.layer.1.attention.self.query.weight", false},
-    {"theta", "roformer.encoder.theta", true},
-    {"theta", "roformer.encoder.layer.0.attention.self.theta", true},
-    {"theta", "roformer.encoder.layer.0.attention.self.query.weight", false},
-    {"head, layer.0 ,theta", "roformer.encoder.layer.0.output.dense.bias", true},
-    {"head, layer.0 ,theta", "roformer.encoder.theta", true},
-    {"head, layer.0 ,theta", "roformer.encoder.layer.1.output.dense.bias", false},
-};
+#define OF(of_part, of_layer) ((rt_parameter){.part = RT_PART_##of_part, .layer = of_layer})
+#define THETA(of_layer)                                                                            \
+    ((rt_parameter){.part = of_layer < 0 ? RT_PART_POSITIONS : RT_PART_LAYER,                      \
+                    .layer = of_layer,                                                             \
+                    .role = RT_ROLE_THETA})
 
-START_TEST(parts_are_named_as_in_the_model)
+START_TEST(parts_are_those_of_the_model)
 {
+    const struct {
+        const char *parts;
+        rt_parameter parameter;
+        bool frozen;
+    } rows[] = {
+        {"", OF(HEAD, -1), false},
+        {"embeddings", OF(EMBEDDINGS, -1), true},
+        {"embeddings", OF(POSITIONS, -1), false},
+        {"embeddings", OF(LAYER, 0), false},
+        {"head", OF(HEAD, -1), true},
+        {"head", OF(EMBEDDINGS, -1), false},
+        {"head", OF(NORM, -1), false},
+        {"layers.1", OF(LAYER, 1), true},
+        {"layers.1", THETA(1), true},
+        {"layers.1", OF(LAYER, 11), false},
+        {"layers.11", OF(LAYER, 1), false},
+        {"layers.11", OF(LAYER, 11), true},
+        {"theta", THETA(-1), true},
+        {"theta", THETA(0), true},
+        {"theta", OF(LAYER, 0), false},
+        {"head, layers.0 ,theta", OF(LAYER, 0), true},
+        {"head, layers.0 ,theta", THETA(-1), true},
+        {"head, layers.0 ,theta", OF(LAYER, 1), false},
+    };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        ck_assert_msg(rt_freezes(rows[i].parts, rows[i].parameter) == rows[i].frozen, "'%s' and %s",
-                      rows[i].parts, rows[i].parameter);
+        ck_assert_msg(rt_freezes(rows[i].parts, &rows[i].parameter) == rows[i].frozen,
+                      "row %zu: '%s'", i, rows[i].parts);
 }
 END_TEST
 
 START_TEST(what_is_no_part_is_refused)
 {
 #define PARTS                                                                                      \
-    "train.freeze must be parts of the model with commas between: embeddings, layer.0 to "         \
-    "layer.1, "                                                                                    \
-    "head, theta; got "
-    static const char *const good[] = {"", "embeddings", "layer.0,layer.1", " head , theta"};
+    "train.freeze must be parts of the model with commas between: embeddings, layers.0 to "        \
+    "layers.1, head, theta; got "
+    static const char *const good[] = {"", "embeddings", "layers.0,layers.1", " head , theta"};
     static const struct {
         const char *parts, *message;
     } bad[] = {
         {"heads", PARTS "'heads'"},
         {"head,", PARTS "''"},
         {",head", PARTS "''"},
-        {"layer", PARTS "'layer'"},
-        {"layer.", PARTS "'layer.'"},
-        {"layer.-1", PARTS "'layer.-1'"},
+        {"layers", PARTS "'layers'"},
+        {"layers.", PARTS "'layers.'"},
+        {"layers.-1", PARTS "'layers.-1'"},
+        {"layers.x", PARTS "'layers.x'"},
         {"layer.x", PARTS "'layer.x'"},
-        {"head, layer.2", "train.freeze: there is no layer.2; model.layers = 2"},
-        {"layer.99999999999999999999", PARTS "'layer.99999999999999999999'"},
+        {"head,layer.1", "train.freeze = layer.1 is now called layers.1"},
+        {"head, layers.2", "train.freeze: there is no layers.2; model.layers = 2"},
+        {"layers.99999999999999999999", PARTS "'layers.99999999999999999999'"},
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         assert_status(rt_freeze_check(good[i], 2), RT_OK, "");
@@ -81,9 +89,9 @@ static void open_trainer(rt_config *config, rt_data **data, rt_trainer **trainer
 /* Each of the parts, after steps whose decay and moments would move everything. */
 START_TEST(what_is_frozen_keeps_its_bits)
 {
-    static const char *const freezes[] = {"train.freeze=embeddings", "train.freeze=layer.0",
+    static const char *const freezes[] = {"train.freeze=embeddings", "train.freeze=layers.0",
                                           "train.freeze=head", "train.freeze=theta",
-                                          "train.freeze=layer.1,embeddings"};
+                                          "train.freeze=layers.1,embeddings"};
     rt_config config;
     rt_data *data;
     rt_trainer *trainer;
@@ -99,7 +107,7 @@ START_TEST(what_is_frozen_keeps_its_bits)
         const rt_parameter *parameter = p->list[i];
         const bool same = !memcmp(before + parameter->offset, parameter->tensor.data,
                                   rt_size(&parameter->tensor) * sizeof *before);
-        const bool is_frozen = rt_freezes(config.train.freeze, parameter->name);
+        const bool is_frozen = rt_freezes(config.train.freeze, parameter);
         frozen += is_frozen;
         ck_assert_msg(same == is_frozen, "%s with %s", parameter->name, freezes[_i]);
     }
@@ -123,11 +131,11 @@ START_TEST(the_norm_is_that_of_what_is_trained)
     const rt_parameters *p = &rt_trainer_state(trainer)->model->parameters;
     for (int i = 0; i < p->count; i++)
         for (size_t k = 0; k < rt_size(&p->list[i]->tensor); k++)
-            if (!rt_freezes("embeddings,layer.0", p->list[i]->name))
+            if (!rt_freezes("embeddings,layers.0", p->list[i]))
                 squares += (double)p->list[i]->tensor.grad[k] * (double)p->list[i]->tensor.grad[k];
     rt_trainer_free(trainer);
     rt_data_close(data);
-    open_trainer(&config, &data, &trainer, "train.freeze=embeddings,layer.0");
+    open_trainer(&config, &data, &trainer, "train.freeze=embeddings,layers.0");
     assert_status(rt_trainer_step(trainer, &result), RT_OK, "");
     ck_assert_double_eq_tol(result.grad_norm * result.grad_norm, squares, 1e-12 * squares);
     rt_trainer_free(trainer);
@@ -140,10 +148,10 @@ START_TEST(something_must_be_left_to_train)
     rt_config config;
     rt_data *data;
     rt_trainer *trainer;
-    load_sound(&config, tiny, OVERRIDES("train.freeze=embeddings,layer.0,layer.1,head"));
+    load_sound(&config, tiny, OVERRIDES("train.freeze=embeddings,layers.0,layers.1,head"));
     assert_status(rt_data_open(&data, &config.data, NULL), RT_OK, "");
     assert_status(rt_trainer_new(&trainer, &config, data), RT_CONFIG,
-                  "train.freeze = embeddings,layer.0,layer.1,head leaves nothing to train");
+                  "train.freeze = embeddings,layers.0,layers.1,head leaves nothing to train");
     rt_trainer_free(trainer);
     rt_data_close(data);
 }
@@ -153,7 +161,7 @@ int main(void)
 {
     Suite *suite = suite_create("freeze");
     TCase *tests = leak_checked_case(suite, "parts");
-    tcase_add_test(tests, parts_are_named_as_in_the_model);
+    tcase_add_test(tests, parts_are_those_of_the_model);
     tcase_add_test(tests, what_is_no_part_is_refused);
     tcase_add_loop_test(tests, what_is_frozen_keeps_its_bits, 0, 5);
     tcase_add_test(tests, the_norm_is_that_of_what_is_trained);

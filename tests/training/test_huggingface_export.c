@@ -457,7 +457,7 @@ START_TEST(an_untied_decoder_has_its_bias)
     assert_status(rt_safetensors_doubles(file, a, 0, 11, one), RT_OK, "");
     assert_status(rt_safetensors_doubles(file, b, 0, 11, other), RT_OK, "");
     for (int i = 0; i < 11; i++)
-        ck_assert(one[i] == other[i] && one[i] == (double)(float)model->decoder.bias->data[i]);
+        ck_assert(one[i] == other[i] && one[i] == (double)(float)model->head.output.bias->data[i]);
     rt_safetensors_close(file);
     rt_transformer_free(model);
     remove_out();
@@ -519,7 +519,7 @@ START_TEST(a_number_that_no_float_holds_is_not_written)
 {
     rt_transformer_options o = usual();
     rt_transformer *model = new_model(&o);
-    model->words->data[5] = (real)INFINITY;
+    model->embeddings.tokens->data[5] = (real)INFINITY;
     assert_status(write_model(model, &(rt_huggingface_export){.length = 8}), RT_NONFINITE,
                   "model.safetensors: roformer.embeddings.word_embeddings.weight has a number that "
                   "is not finite as a float");

@@ -1,5 +1,5 @@
-#include "suite.h"
 #include "folder_ini.h"
+#include "suite.h"
 #include "training/hf_folder.h"
 
 #include "io/huggingface/safetensors.h"
@@ -372,10 +372,10 @@ START_TEST(another_head_keeps_its_start)
     rt_transformer *model = other_model(&o), *start = other_model(&o);
     assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
     ck_assert(!taken.head && taken.theta);
-    const rt_parameter *a = rt_parameters_find(&model->parameters, "classifier.weight");
+    const rt_parameter *a = rt_parameters_find(&model->parameters, "head.classifier.weight");
     ck_assert(!memcmp(a->tensor.data, start->parameters.values + a->offset,
                       rt_size(&a->tensor) * sizeof(real)));
-    a = rt_parameters_find(&model->parameters, "roformer.embeddings.word_embeddings.weight");
+    a = rt_parameters_find(&model->parameters, RT_TOKENS_NAME);
     ck_assert(memcmp(a->tensor.data, start->parameters.values + a->offset,
                      rt_size(&a->tensor) * sizeof(real)));
     rt_transformer_free(model);

@@ -64,7 +64,7 @@ static const char *const *const kinds[] = {
     OVERRIDES("optimizer.kind=adam"),
     OVERRIDES("optimizer.kind=lion", "run.threads=2", "train.shards=4"),
     OVERRIDES("optimizer.kind=muon", "run.threads=2", "train.shards=4"),
-    OVERRIDES("optimizer.kind=muon", "optimizer.matrix_lr=0.02", "train.freeze=layer.0"),
+    OVERRIDES("optimizer.kind=muon", "optimizer.matrix_lr=0.02", "train.freeze=layers.0"),
 };
 
 /* Given the trainer's gradients, three steps come to the same bits; of a parameter of more than a

@@ -2,8 +2,8 @@
 
 #include "config_loading.h"
 
-#include "scratch.h"
 #include "io/model_options.h"
+#include "scratch.h"
 #include "train/step/batch_loss.h"
 #include "train/step/trainer.h"
 
@@ -94,7 +94,7 @@ START_TEST(a_second_text_trains_the_second_type)
 {
     training *t = new_labelled(true, false, "run.seed=1");
     const rt_parameters *p = &rt_trainer_state(t->trainer)->model->parameters;
-    const rt_parameter *types = rt_parameters_find(p, "roformer.embeddings.token_type_embeddings."
+    const rt_parameter *types = rt_parameters_find(p, "embeddings.types."
                                                       "weight");
     rt_step_result result;
     double squares[2] = {0};

@@ -252,8 +252,8 @@ START_TEST(a_checkpoint_of_another_model_is_refused_by_name)
     expect_exit(w, 4,
                 "$TRAIN tiny.ini --eval data.vocab=11 --checkpoint "
                 "runs/tiny/checkpoints/step-00000020.h5");
-    expect_text(w->err, "roformer.embeddings.word_embeddings.weight is (10, 16) in the checkpoint, "
-                        "(11, 16) in the model");
+    expect_text(w->err,
+                "embeddings.tokens.weight is (10, 16) in the checkpoint, (11, 16) in the model");
     expect_exit(w, 4,
                 "$TRAIN tiny.ini --eval position.pairing=half --checkpoint "
                 "runs/tiny/checkpoints/step-00000020.h5");
@@ -443,7 +443,7 @@ START_TEST(the_gradients_of_a_configured_model_pass)
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         expect_exit(w, 0, "$TRAIN64 --gradcheck tiny.ini %s", options[i]);
     expect_text(w->out, "passed\n");
-    expect_text(w->out, "roformer.encoder.layer.1.attention.self.key.bias");
+    expect_text(w->out, "layers.1.attention.key.bias");
     expect_text(w->out, "ok (zero by symmetry)");
 }
 END_TEST

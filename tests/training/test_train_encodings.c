@@ -180,13 +180,13 @@ START_TEST(another_head_starts_anew)
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
     expect_exit(w, 0,
                 "$TRAIN tiny.ini run.name=second data.task=order train.steps=5 "
-                "train.freeze=embeddings,layer.0 "
+                "train.freeze=embeddings,layers.0 "
                 "train.init_from=runs/tiny/checkpoints/step-00000060.h5");
     expect_text(w->err, "step-00000060.h5, theta included");
     expect_text(w->err, "newly initialized parameters of the model: 4, the first is "
-                        "classifier.dense.weight");
+                        "head.dense.weight");
     expect_text(w->err, "unexpected parameters of the checkpoint: 5, the first is "
-                        "cls.predictions.bias");
+                        "head.dense.bias");
 }
 END_TEST
 

@@ -120,16 +120,16 @@ END_TEST
 
 START_TEST(what_is_frozen_is_what_the_folder_has)
 {
-    expect_exit(w, 0, "$TRAIN " TAG LEARNED "train.freeze=embeddings,layer.0,theta");
+    expect_exit(w, 0, "$TRAIN " TAG LEARNED "train.freeze=embeddings,layers.0,theta");
     expect_exit(w, 0,
                 "$TRAIN " TAG LEARNED "train.steps=1 optimizer.lr=0 run.name=z && "
                 "h5diff runs/z/checkpoints/step-00000001.h5 runs/c/checkpoints/step-00000060.h5 "
-                "/model/roformer/embeddings && "
+                "/model/embeddings && "
                 "h5diff runs/z/checkpoints/step-00000001.h5 runs/c/checkpoints/step-00000060.h5 "
-                "/model/roformer/encoder/layer/0");
+                "/model/layers/0");
     expect_exit(w, 1,
                 "h5diff runs/z/checkpoints/step-00000001.h5 runs/c/checkpoints/step-00000060.h5 "
-                "/model/roformer/encoder/layer/1");
+                "/model/layers/1");
 }
 END_TEST
 

@@ -108,7 +108,7 @@ START_TEST(a_run_starts_from_a_model_of_the_same_labels)
     expect_exit(w, 0,
                 "$TRAIN sub/c.ini run.name=other train.steps=5 optimizer.lr=0 "
                 "train.init_from=runs/c/checkpoints/step-00000060.h5");
-    expect_text(w->err, "newly initialized parameters of the model: 4, the first is classifier.");
+    expect_text(w->err, "newly initialized parameters of the model: 4, the first is head.");
     expect_exit(w, 0,
                 "$TRAIN sub/c.ini run.name=same train.steps=5 data.file=sub/train.tsv "
                 "data.eval_file=sub/train.tsv "

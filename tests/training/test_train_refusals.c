@@ -341,7 +341,8 @@ START_TEST(what_training_refuses_check_refuses_alike)
     refused_alike(2, "data.vocab=1000000 data.length=8192 train.batch_size=1 run.threads=1",
                   "tiny.ini: a step is too large: [linear] a result of shape (4095, 1000000) is ");
     refused_alike(2, "model.layers=1000 model.dim=16384 model.heads=64", "; this machine has ");
-    refused_alike(2, "train.freeze=embeddings,layer.0,layer.1,head", " leaves nothing to train\n");
+    refused_alike(2, "train.freeze=embeddings,layers.0,layers.1,head",
+                  " leaves nothing to train\n");
     refused_alike(4, "train.init_from=absent.h5", "absent.h5: No such file");
     refused_alike(2, "run.dir=$(printf '%4000s' '' | tr ' ' a)",
                   "the path of the run folder has 4005 bytes, 3999 are possible: aaa");

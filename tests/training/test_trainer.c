@@ -173,7 +173,7 @@ START_TEST(a_weight_decays_by_its_own_size)
     training *with = new_training(OVERRIDES("optimizer.weight_decay=0.1"));
     const double lr = take_steps(without, 1).lr;
     take_steps(with, 1);
-    const char *name = "roformer.embeddings.word_embeddings.weight";
+    const char *name = "embeddings.tokens.weight";
     const rt_tensor *before = &rt_parameters_find(parameters(start), name)->tensor;
     const rt_tensor *x = &rt_parameters_find(parameters(without), name)->tensor;
     const rt_tensor *y = &rt_parameters_find(parameters(with), name)->tensor;
@@ -279,7 +279,7 @@ START_TEST(a_step_that_is_not_finite_changes_nothing)
     rt_step_result result;
     take_steps(t, 2);
     const rt_parameters *p = parameters(t);
-    rt_parameter *word = rt_parameters_find(p, "roformer.embeddings.word_embeddings.weight");
+    rt_parameter *word = rt_parameters_find(p, "embeddings.tokens.weight");
     word->tensor.data[5 * 16] = NAN;
     const size_t bytes = p->block_size * sizeof(real);
     real *before = malloc(bytes);
@@ -301,13 +301,12 @@ START_TEST(the_first_parameter_whose_gradient_is_not_finite_is_named)
 {
     training *t = new_training(OVERRIDES("model.tie_embeddings=no"));
     rt_step_result result;
-    rt_parameter *word =
-        rt_parameters_find(parameters(t), "roformer.embeddings.word_embeddings.weight");
+    rt_parameter *word = rt_parameters_find(parameters(t), "embeddings.tokens.weight");
     word->tensor.data[5 * 16] = NAN;
     rt_status status = rt_trainer_step(t->trainer, &result);
     ck_assert_double_eq(word->tensor.grad[0], 0);
     ck_assert_ptr_nonnull(strstr(status.message, ", and the gradient of "
-                                                 "roformer.embeddings.word_embeddings.weight is "
+                                                 "embeddings.tokens.weight is "
                                                  "not finite"));
     free_training(t);
 }
@@ -327,7 +326,8 @@ static double count_predicted(const training *t, int *labels)
         .B = B, .T = T, .ids = ids, .key_mask = mask, .padding_id = RT_NO_PADDING};
     rt_graph *g = rt_graph_new();
     rt_transformer *model = t->state->model;
-    const rt_tensor *logits = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &input));
+    const rt_tensor *logits =
+        rt_transformer_logits(model, g, rt_transformer_encode(model, g, &input));
     expect_ok(rt_graph_status(g));
     int predicted = 0;
     for (int i = 0; i < B * T; i++) {

@@ -23,9 +23,13 @@ static inline trained new_trained(int words, uint64_t seed)
 {
     trained t = {0};
     rt_parameters *p = &t.parameters;
-    rt_parameters_add(p, RT_ROLE_WEIGHT, RT_INIT_NORMAL, RT_SHAPE_OF(words, 5), "embeddings.words");
-    rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ONE, RT_SHAPE_OF(5), "encoder.layer.0.bias");
-    rt_parameters_add(p, RT_ROLE_THETA, RT_INIT_NORMAL, RT_SHAPE_OF(2, 3), "encoder.layer.0.theta");
+    p->part = RT_PART_HEAD;
+    rt_parameters_add(p, RT_ROLE_WEIGHT, RT_INIT_NORMAL, RT_SHAPE_OF(words, 5),
+                      "head.output.weight");
+    p->part = RT_PART_LAYER;
+    rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ONE, RT_SHAPE_OF(5), "layers.0.ffn_norm.bias");
+    rt_parameters_add(p, RT_ROLE_THETA, RT_INIT_NORMAL, RT_SHAPE_OF(2, 3),
+                      "layers.0.attention.theta");
     rt_status status = rt_parameters_allocate(p, seed, NULL);
     ck_assert_int_eq(status.code, RT_OK);
     t.model = (rt_checkpoint_model){

@@ -101,7 +101,7 @@ for kind in lion muon; do
 done
 
 # A frozen part, tolerances of theta, and other lengths.
-frozen="$work/small.ini train.freeze=layer.0 theta.tolerances=yes train.eval_lengths=8,16 run.threads=1"
+frozen="$work/small.ini train.freeze=layers.0 theta.tolerances=yes train.eval_lengths=8,16 run.threads=1"
 # shellcheck disable=SC2086
 train_as frozen-1 1 $frozen || fail "$(cat "$work/frozen-1.err")"
 # shellcheck disable=SC2086

@@ -1,9 +1,9 @@
 #include "data/rules.h"
-#include "models/transformer.h"
 #include "models/rules.h"
+#include "models/transformer.h"
+#include "text/quote.h"
 #include "train/config/errors.h"
 #include "train/config/freeze.h"
-#include "text/quote.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -98,7 +98,8 @@ static void check_model(checking c)
         contradict(c, KEYS("position.xpos", "data.length", "train.eval_lengths"),
                    "position.xpos = %g is for %d tokens at most, %d times as many; the longest "
                    "sequence has %d",
-                   model.position.xpos, rt_transformer_capacity(&model), (int)RT_XPOS_REACH, longest);
+                   model.position.xpos, rt_transformer_capacity(&model), (int)RT_XPOS_REACH,
+                   longest);
     if (model.position.kind == RT_POSITION_LEARNED && model.position.max_len < longest)
         contradict(c,
                    KEYS("position.max_len", "position.kind", "data.length", "train.eval_lengths"),
@@ -218,7 +219,8 @@ static void check_train(checking c)
     const rt_status freeze = rt_freeze_check(c.config->train.freeze, c.config->model.layers);
     if (freeze.code)
         contradict(c, KEYS("train.freeze", "model.layers"), "%s", freeze.message);
-    if (rt_freezes(c.config->train.freeze, "roformer.encoder.theta") && !c.config->model.theta.learn &&
+    const rt_parameter theta = {.role = RT_ROLE_THETA, .layer = -1};
+    if (rt_freezes(c.config->train.freeze, &theta) && !c.config->model.theta.learn &&
         !*c.config->train.init_from)
         contradict(c, KEYS("train.freeze", "theta.learn"),
                    "train.freeze = theta has no effect: it needs theta.learn = yes");

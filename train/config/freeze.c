@@ -22,61 +22,59 @@ static const char *take_part(const char *list, char part[PART_SIZE])
     return rest;
 }
 
-static const char layer_word[] = "layer.";
-
-static bool begins(const char *text, const char *beginning)
+/* The N of "layers.N", `word` being what stands before it; false if the part is something else. */
+static bool read_layer(const char *part, const char *word, int64_t *layer)
 {
-    return !strncmp(text, beginning, strlen(beginning));
+    const size_t length = strlen(word);
+    return !strncmp(part, word, length) &&
+           part[length + strspn(part + length, "0123456789")] == '\0' &&
+           rt_whole_read(part + length, layer);
 }
 
-/* The N of "layer.N"; false if the part is something else. */
-static bool read_layer(const char *part, int64_t *layer)
+static rt_status check_part(const char *part, int layers)
 {
-    const char *number = part + strlen(layer_word);
-    return begins(part, layer_word) && number[strspn(number, "0123456789")] == '\0' &&
-           rt_whole_read(number, layer);
+    char quoted[RT_QUOTE_SIZE];
+    int64_t layer;
+    if (!strcmp(part, "embeddings") || !strcmp(part, "head") || !strcmp(part, "theta"))
+        return rt_ok();
+    if (read_layer(part, "layer.", &layer))
+        return rt_error(RT_CONFIG, "train.freeze = %s is now called layers.%jd", part,
+                        (intmax_t)layer);
+    if (!read_layer(part, "layers.", &layer))
+        return rt_error(RT_CONFIG,
+                        "train.freeze must be parts of the model with commas between: "
+                        "embeddings, layers.0 to layers.%d, head, theta; got %s",
+                        layers - 1, rt_quote(quoted, part));
+    if (layer >= layers)
+        return rt_error(RT_CONFIG, "train.freeze: there is no layers.%jd; model.layers = %d",
+                        (intmax_t)layer, layers);
+    return rt_ok();
 }
 
 rt_status rt_freeze_check(const char *parts, int layers)
 {
-    char part[PART_SIZE], quoted[RT_QUOTE_SIZE];
-    for (const char *rest = *parts ? parts : NULL; rest;) {
-        int64_t layer;
+    char part[PART_SIZE];
+    rt_status status = rt_ok();
+    for (const char *rest = *parts ? parts : NULL; rest && !status.code;) {
         rest = take_part(rest, part);
-        if (!strcmp(part, "embeddings") || !strcmp(part, "head") || !strcmp(part, "theta"))
-            continue;
-        if (!read_layer(part, &layer))
-            return rt_error(RT_CONFIG,
-                            "train.freeze must be parts of the model with commas between: "
-                            "embeddings, layer.0 to layer.%d, head, theta; got %s",
-                            layers - 1, rt_quote(quoted, part));
-        if (layer >= layers)
-            return rt_error(RT_CONFIG, "train.freeze: there is no layer.%jd; model.layers = %d",
-                            (intmax_t)layer, layers);
+        status = check_part(part, layers);
     }
-    return rt_ok();
+    return status;
 }
 
-static bool is_of(const char *part, const char *parameter)
+static bool is_of(const char *part, const rt_parameter *parameter)
 {
-    static const char encoder[] = "roformer.encoder.layer.";
     int64_t layer;
-    if (!strcmp(part, "theta")) {
-        const char *last = strrchr(parameter, '.');
-        return last && !strcmp(last, ".theta");
-    }
+    if (!strcmp(part, "theta"))
+        return parameter->role == RT_ROLE_THETA;
     if (!strcmp(part, "head"))
-        return !begins(parameter, "roformer.");
+        return parameter->part == RT_PART_HEAD;
     if (!strcmp(part, "embeddings"))
-        return begins(parameter, "roformer.embeddings");
-    if (!read_layer(part, &layer) || !begins(parameter, encoder))
-        return false;
-    char number[PART_SIZE];
-    snprintf(number, sizeof number, "%jd.", (intmax_t)layer);
-    return begins(parameter + strlen(encoder), number);
+        return parameter->part == RT_PART_EMBEDDINGS;
+    return read_layer(part, "layers.", &layer) && parameter->layer == layer;
 }
 
-bool rt_freezes(const char *parts, const char *parameter)
+bool rt_freezes(const char *parts, const rt_parameter *parameter)
 {
     char part[PART_SIZE];
     bool frozen = false;

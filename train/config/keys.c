@@ -93,7 +93,7 @@ static const rt_key keys[] = {
      "what the configuration does not say of the model and its vocabulary is as there",
      RT_FIXED, ALWAYS},
     {"train", "freeze", TEXT(train.freeze), "",
-     "parts that are not trained, with commas between: embeddings, layer.N, head, theta", RT_FIXED,
+     "parts that are not trained, with commas between: embeddings, layers.N, head, theta", RT_FIXED,
      ALWAYS},
 };
 /* clang-format on */

@@ -97,7 +97,7 @@ static rt_status make_shard(rt_trainer *t, int number)
 
 static bool is_frozen(const rt_trainer *t, const rt_parameter *parameter)
 {
-    return rt_freezes(t->config->train.freeze, parameter->name);
+    return rt_freezes(t->config->train.freeze, parameter);
 }
 
 /* What is frozen is in no stretch, so that it is not updated and does not count in the norm; and
