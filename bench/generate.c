@@ -37,8 +37,7 @@ static size_t bytes_read(const generation *w)
     return w->model->parameters.block_size * (w->rounded ? sizeof *w->rounded : sizeof(real));
 }
 
-static RT_ROW_FUNCTION(uint64_t, mark_of,
-                       (const char *restrict bytes, size_t words),
+static RT_ROW_FUNCTION(uint64_t, mark_of, (const char *restrict bytes, size_t words),
                        (bytes, words))
 {
     uint64_t mark = 0, word;
@@ -89,7 +88,7 @@ static rt_status read_prompts(const bench_options *o, generation *w, double *sec
 }
 
 /* Seconds a step. */
-static rt_status go_on(const bench_options *o, generation *w, double *seconds)
+static rt_status continue_texts(const bench_options *o, generation *w, double *seconds)
 {
     int32_t ids[MOST_TEXTS];
     rt_status status = rt_ok();
@@ -129,7 +128,7 @@ static rt_status measure(const bench_options *o, generation *w)
         double seconds[3] = {read_weights(o, w), 0, 0};
         status = read_prompts(o, w, &seconds[1]);
         if (!status.code)
-            status = go_on(o, w, &seconds[2]);
+            status = continue_texts(o, w, &seconds[2]);
         for (int i = 0; i < 3 && bench_counts(&rounds); i++)
             bench_add(&times[i], seconds[i]);
     }
@@ -153,22 +152,22 @@ static rt_status round_weights(generation *w)
 static rt_status generation_new(generation *w, const int n[SIZES])
 {
     const rt_transformer_options options = {.kind = RT_KIND_DECODER,
-                                         .vocab = n[VOCAB],
-                                         .layers = n[LAYERS],
-                                         .dim = n[DIM],
-                                         .heads = n[HEADS],
-                                         .kv_heads = n[KV_HEADS],
-                                         .ffn_dim = n[FFN],
-                                         .norm = RT_NORM_PRE,
-                                         .norm_kind = RT_NORM_RMS,
-                                         .ffn = RT_FFN_SWIGLU,
-                                         .bias = RT_BIAS_NO,
-                                         .norm_eps = 1e-5,
-                                         .causal = true,
-                                         .tie_embeddings = true,
-                                         .position = {.pairing = RT_HALF,
-                                                      .fraction = 1,
-                                                      .frequencies = {.base = 10000}}};
+                                            .vocab = n[VOCAB],
+                                            .layers = n[LAYERS],
+                                            .dim = n[DIM],
+                                            .heads = n[HEADS],
+                                            .kv_heads = n[KV_HEADS],
+                                            .ffn_dim = n[FFN],
+                                            .norm = RT_NORM_PRE,
+                                            .norm_kind = RT_NORM_RMS,
+                                            .ffn = RT_FFN_SWIGLU,
+                                            .bias = RT_BIAS_NO,
+                                            .norm_eps = 1e-5,
+                                            .causal = true,
+                                            .tie_embeddings = true,
+                                            .position = {.pairing = RT_HALF,
+                                                         .fraction = 1,
+                                                         .frequencies = {.base = 10000}}};
     if (n[PROMPT] < 1 || n[TOKENS] < 1 || n[TEXTS] < 1 || n[TEXTS] > MOST_TEXTS)
         return rt_error(RT_CONFIG, "prompt and tokens must be at least 1, texts from 1 to %d",
                         MOST_TEXTS);

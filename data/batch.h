@@ -1,7 +1,7 @@
 #ifndef ROTOR_DATA_BATCH_H
 #define ROTOR_DATA_BATCH_H
 
-/* What a source of data fills in: token sequences and what is asked of them.
+/* What a source of data fills in: token sequences and their labels.
  * The arrays belong to the caller. B rows (sequences), T tokens each. */
 
 #include <stdint.h>

@@ -50,9 +50,9 @@ bool rt_data_task_begins(int task)
     return rt_tasks[task].source == &rt_text || rt_tasks[task].source == &rt_tokens;
 }
 
-void rt_data_rules(const rt_data_options *o, rt_rule_listener *tell, void *context)
+void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *context)
 {
-    const rt_rule_sink to = {tell, context};
+    const rt_rule_sink to = {listener, context};
     if (!rt_data_task_name(o->task)) {
         rt_rule_broken(to, RT_OPTIONS("data.task"), "data.task must be from 0 to %d; got %d",
                        task_count() - 1, o->task);
@@ -117,7 +117,7 @@ static rt_data *new_data(const rt_data_options *o, rt_data_meaning meaning)
     return data;
 }
 
-/* A model can have more rows of words than its vocabulary has units. */
+/* A model can have more rows of words than its vocabulary has tokens. */
 static void make_room_for_ids(rt_data *data)
 {
     if (data->vocabulary && data->meaning.ids > data->vocab)
@@ -187,7 +187,7 @@ rt_status rt_data_check_special(const rt_data_options *o, const rt_vocabulary *v
                         "<|endoftext|>; the vocabulary has no such special token",
                         rt_data_task_name(o->task));
     if (!labelled && o->objective == RT_OBJECTIVE_MLM && special->mask == RT_NO_ID)
-        return rt_error(RT_CONFIG, "data.objective = mlm needs a token that hides others, such as "
+        return rt_error(RT_CONFIG, "data.objective = mlm needs a mask token, such as "
                                    "<mask>; the vocabulary has no such special token");
     return rt_ok();
 }
@@ -375,13 +375,13 @@ rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_ne
     return status;
 }
 
-rt_status rt_data_decode(const rt_data *data, int32_t id, const char **unit, size_t *size)
+rt_status rt_data_decode(const rt_data *data, int32_t id, const char **text, size_t *size)
 {
-    *unit = NULL;
+    *text = NULL;
     *size = 0;
     rt_status status = need_vocabulary(data);
     if (status.code)
         return status;
-    *unit = rt_vocabulary_decode(data->vocabulary, id, size);
-    return *unit ? rt_ok() : rt_error(RT_ARGUMENT, "%d is not the id of a token", id);
+    *text = rt_vocabulary_decode(data->vocabulary, id, size);
+    return *text ? rt_ok() : rt_error(RT_ARGUMENT, "%d is not the id of a token", id);
 }

@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is asked about a text, token ids, or a sequence that repeats itself: units that were hidden,
- * or at every place the unit that follows. */
+/* The training objective of a text, of token ids, or of a sequence that repeats itself: to predict
+ * masked tokens, or at every place the next one. */
 #define RT_OBJECTIVES(X) X(RT_OBJECTIVE_MLM, "mlm") X(RT_OBJECTIVE_LM, "lm")
 typedef enum rt_objective { RT_OBJECTIVES(RT_CHOICE_VALUE) } rt_objective;
 
@@ -51,7 +51,7 @@ typedef struct rt_data_options {
     bool lowercase;                /* text at level wordpiece: lower case without accents */
     rt_begin begin;                /* text, tokens; see rt_data_task_begins */
     rt_objective objective;        /* see rt_data_task_has_objective */
-    double mask_probability;       /* mlm: that a unit is chosen */
+    double mask_probability;       /* mlm: that a token is chosen */
     double eval_fraction;          /* without eval_file: text and tokens: tail that training never
                                       sees; classify, tag: share of the rows */
     uint64_t eval_seed;
@@ -86,7 +86,7 @@ bool rt_data_task_labelled(int task);
 typedef enum rt_file_use { RT_NO_FILE, RT_ONE_FILE, RT_FILE_LIST } rt_file_use;
 rt_file_use rt_data_task_files(int task);
 
-/* Whether rt_data_options.objective says what is asked; other tasks have their own question. */
+/* Whether rt_data_options.objective is the training objective; other tasks have their own. */
 bool rt_data_task_has_objective(int task);
 
 /* Whether rt_data_options.begin says what a sequence begins with: of windows of a text, or of ids.
@@ -109,7 +109,7 @@ rt_status rt_data_check(const rt_data_options *o) RT_MUST_CHECK;
  * The options are copied. The task tokens has HDF5 parse its file in a child process, so that is
  * opened before threads are started (see text/child.h).
  *
- * No sequence has units of two files of data.eval_file, or of one and of data.file; the files of
+ * No sequence has tokens of two files of data.eval_file, or of one and of data.file; the files of
  * data.file are one text.
  *
  * `vocabulary` is the one that a text must be read with, and is needed as long as the source;
@@ -163,7 +163,7 @@ int rt_data_types(const rt_data *data);
  * and what is cut off is padding. */
 bool rt_data_varies(const rt_data *data);
 
-/* Texts for evaluation alone that are shorter than a window, and the units of the shortest. */
+/* Texts for evaluation alone that are shorter than a window, and the tokens of the shortest. */
 typedef struct rt_short_texts {
     size_t count, least;
 } rt_short_texts;
@@ -212,10 +212,10 @@ rt_unknown rt_data_evaluation_unknown(const rt_data *data);
 rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,
                          rt_unknown *unknown) RT_MUST_CHECK;
 
-/* The unit of an id, zero-terminated, and its size in bytes (a unit can be the byte 0); it belongs
- * to the vocabulary. RT_ARGUMENT for a special token, for what is no id, and for a task without a
- * text. */
-rt_status rt_data_decode(const rt_data *data, int32_t id, const char **unit,
+/* The text of an ordinary token, zero-terminated, and its size in bytes (it can be the byte 0); it
+ * belongs to the vocabulary. RT_ARGUMENT for a special token, for what is no id, and for a task
+ * without a text. */
+rt_status rt_data_decode(const rt_data *data, int32_t id, const char **text,
                          size_t *size) RT_MUST_CHECK;
 
 #endif

@@ -18,10 +18,10 @@ static bool is_tag(const rt_data *data)
 static rt_status check_bytes(const char *line, size_t size)
 {
     const unsigned char *bytes = (const unsigned char *)line;
-    int32_t unit;
+    int32_t character;
     for (size_t at = 0, step; at < size; at += step) {
-        step = rt_utf8_read(bytes + at, size - at, &unit);
-        if (!step || !unit)
+        step = rt_utf8_read(bytes + at, size - at, &character);
+        if (!step || !character)
             return rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu is %s", (unsigned)bytes[at], at,
                             step ? "no text" : "not UTF-8");
     }

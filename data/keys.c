@@ -30,7 +30,7 @@ static const rt_key keys[] = {
     {"data", "period", WHOLE(period, 2, RT_MOST_SIZE), "7",
      "for period: tokens after which a sequence repeats itself", RT_FIXED, "data.task = period"},
     {"data", "theta", NUMBER(theta, ABOVE(0)), "1.1",
-     "for spin: radians a position by which a sequence turns, at most pi", RT_FIXED,
+     "for spin: radians a position by which a sequence rotates, at most pi", RT_FIXED,
      "data.task = spin"},
     {"data", "file", TEXT(file), "",
      "for text: files with commas between, for tokens: FILE.h5:/DATASET, for classify: FILE.tsv or "

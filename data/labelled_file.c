@@ -1,9 +1,9 @@
 #include "data/labelled_file.h"
 
 #include "core/memory.h"
+#include "data/tokenizers/simple_tokens.h"
 #include "text/cells.h"
 #include "text/files.h"
-#include "data/tokenizers/simple_tokens.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -34,12 +34,12 @@ static rt_status refuse_byte(const rt_labelled_file *f, size_t at, const char *w
 static rt_status check_bytes(const rt_labelled_file *f)
 {
     const unsigned char *bytes = (const unsigned char *)f->bytes;
-    int32_t unit;
+    int32_t character;
     for (size_t at = 0, size; at < f->size; at += size) {
-        size = rt_utf8_read(bytes + at, f->size - at, &unit);
+        size = rt_utf8_read(bytes + at, f->size - at, &character);
         if (!size)
             return refuse_byte(f, at, "is not UTF-8");
-        if (!unit)
+        if (!character)
             return refuse_byte(f, at, "is no text");
     }
     return rt_ok();

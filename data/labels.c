@@ -9,16 +9,16 @@
 const char *rt_label_problem(rt_label_name name)
 {
     const unsigned char *bytes = (const unsigned char *)name.bytes;
-    int32_t unit;
+    int32_t character;
     if (!name.size)
         return "is empty";
     if (name.size > RT_LABEL_LIMIT)
         return "is longer than 255 bytes";
     for (size_t at = 0, size; at < name.size; at += size) {
-        size = rt_utf8_read(bytes + at, name.size - at, &unit);
+        size = rt_utf8_read(bytes + at, name.size - at, &character);
         if (!size)
             return "is not UTF-8";
-        if (unit < ' ' || (unit >= 0x7f && unit < 0xa0))
+        if (character < ' ' || (character >= 0x7f && character < 0xa0))
             return "holds a control character";
     }
     return NULL;

@@ -11,9 +11,9 @@ static size_t size_before_mask(const rt_vocabulary *vocabulary, const char *part
     return vocabulary->level == RT_LEVEL_BPE && size && part[size - 1] == ' ' ? size - 1 : size;
 }
 
-/* Puts the units of a part that holds no mask; returns how many there are. */
-static rt_status put_units(const rt_vocabulary *vocabulary, const char *part, size_t size,
-                           size_t before, int32_t *ids, int *count, rt_unknown *unknown)
+/* The ids of a part that holds no mask. */
+static rt_status encode_part(const rt_vocabulary *vocabulary, const char *part, size_t size,
+                             size_t before, int32_t *ids, int *count, rt_unknown *unknown)
 {
     rt_unknown here = {0};
     *count = 0;
@@ -36,8 +36,8 @@ static rt_status encode(const rt_vocabulary *vocabulary, const char *text, int32
         int added;
         const size_t size =
             found ? size_before_mask(vocabulary, rest, (size_t)(found - rest)) : strlen(rest);
-        status =
-            put_units(vocabulary, rest, size, (size_t)(rest - text), ids + *count, &added, unknown);
+        status = encode_part(vocabulary, rest, size, (size_t)(rest - text), ids + *count, &added,
+                             unknown);
         *count += added;
         if (found && !status.code) {
             ids[(*count)++] = vocabulary->special.mask;

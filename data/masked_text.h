@@ -1,8 +1,8 @@
 #ifndef ROTOR_DATA_MASKED_TEXT_H
 #define ROTOR_DATA_MASKED_TEXT_H
 
-/* A text as a model of text is asked about it: [CLS], if `begins`, and its units, and a unit that
- * is to be found wherever [MASK] stands. */
+/* A text as a model of text gets it: [CLS], if `begins`, its tokens, and a masked token wherever
+ * [MASK] stands. */
 
 #include "data/tokenizers/vocabulary.h"
 

@@ -9,6 +9,6 @@
 /* Tells of every rule that the options break, in the words of rt_data_check, which keeps the
  * first. Of rules that build on each other, such as that a sequence is long enough for its task
  * and that a distance fits into it, only the first. */
-void rt_data_rules(const rt_data_options *o, rt_rule_listener *tell, void *context);
+void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *context);
 
 #endif

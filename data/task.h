@@ -42,14 +42,14 @@ typedef struct rt_sequence {
 /* The row of that number of a batch, which becomes padding without labels. */
 rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int row);
 
-/* What files hold: a long run of units, of which rt_windows_draw cuts sequences, or labelled
+/* What files hold: a long run of tokens, of which rt_windows_draw cuts sequences, or labelled
  * rows. */
 typedef struct rt_source {
-    /* Fills in what of rt_data is its own; of a run of units it calls rt_windows_open. */
+    /* Fills in what of rt_data is its own; of a run of tokens it calls rt_windows_open. */
     rt_status (*open)(rt_data *data);
     void (*close)(rt_data *data); /* also of a source that was opened half */
     long (*evaluation_rows)(const rt_data *data, int length);
-    /* Of a run: the ids of units first ... first + count - 1; false if they cannot be read. */
+    /* Of a run: the ids of tokens first ... first + count - 1; false if they cannot be read. */
     bool (*read)(const rt_data *data, size_t first, int count, int32_t *ids);
     rt_status (*status)(const rt_data *data); /* NULL when reading cannot fail */
     /* As rt_data_file_at, of data.file. */
@@ -63,7 +63,7 @@ typedef struct rt_task {
     rt_target target;
     int classes;       /* that labels can be; 0 when they are ids or the file decides */
     rt_file_use files; /* that data.file names */
-    bool objective;    /* data.objective says what is asked */
+    bool objective;    /* data.objective is its training objective */
     void (*draw)(const rt_data *data, rt_draw draw, rt_sequence row);
     /* As rt_data_rules, of the rules that are the task's own; or NULL. */
     void (*check)(const rt_data_options *o, rt_rule_sink to);
@@ -102,7 +102,7 @@ struct rt_data {
     const rt_vocabulary *vocabulary; /* of text: the given one or `own`; else NULL */
     rt_vocabulary *own;
     rt_unknown unknown[RT_PARTS];    /* of text: what its files lack */
-    uint16_t *text;                  /* text: the id of every unit, if 16 bits are enough */
+    uint16_t *text;                  /* text: the id of every token, if 16 bits are enough */
     int32_t *wide_text;              /* the same, if not */
     rt_token_file *tokens[RT_PARTS]; /* tokens; NULL: there is none, or it is not read */
     const rt_labels *labels; /* classify and tag: the given ones or `own_labels`; else NULL */

@@ -37,7 +37,7 @@ static void put(rt_sequence row, int position, int32_t id)
     row.mask[position] = 1;
 }
 
-/* The n symbols of a row, and the n places where something is asked about them. */
+/* The n symbols of a row, and the n places that have a label. */
 typedef struct question {
     int n;
     const int32_t *symbols;
@@ -216,7 +216,7 @@ static void repeat(const rt_data *data, rt_draw draw, rt_sequence row, double pr
         const uint32_t word = words[0] * 0x1p-32 < probability ? own[2] : words[1];
         put(row, t, RT_FIRST_SYMBOL + rt_word_below(word, symbols));
     }
-    rt_objective_ask(data, draw, row);
+    rt_objective_apply(data, draw, row);
 }
 
 static int residue(const rt_data *data, rt_draw draw, int t)
@@ -271,7 +271,7 @@ static void check_spin(const rt_data_options *o, rt_rule_sink to)
     else if (o->theta < slowest)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.theta", "data.length"),
                        "data.theta must be at least %.4g for spin with data.length %d: below, the "
-                       "circle turns by less than one of its %d cells; got %g",
+                       "circle rotates by less than one of its %d cells; got %g",
                        slowest, o->length, CELLS, o->theta);
 }
 

@@ -1,9 +1,9 @@
-/* The task text: files of text as a run of units. */
+/* The task text: files of text as a run of tokens. */
 
 #include "core/memory.h"
-#include "text/files.h"
 #include "data/task.h"
 #include "data/tokenizers/simple_tokens.h"
+#include "text/files.h"
 
 #include <assert.h>
 #include <string.h>
@@ -165,7 +165,7 @@ static void store(void *context, int32_t id)
         ((int32_t *)s->ids)[s->count++] = id;
 }
 
-/* Adds the ids of the units of a text. A special token in it is text: running text that shows
+/* Adds the ids of the tokens of a text. A special token in it is text: running text that shows
  * [MASK] hides nothing. */
 static rt_status keep(storing *s, const rt_vocabulary *v, const char *key,
                       const unsigned char *text, size_t bytes, rt_unknown *unknown)
@@ -184,7 +184,7 @@ static rt_status keep(storing *s, const rt_vocabulary *v, const char *key,
 
 /* ---- the files ---- */
 
-static const char *units_of(const rt_data *data)
+static const char *name_of_tokens(const rt_data *data)
 {
     return rt_words_for_tokens(data->vocabulary->level).many;
 }
@@ -204,7 +204,7 @@ static rt_status keep_training(rt_data *data, storing *s)
         status =
             keep(s, data->vocabulary, "data.file", bytes, count, &data->unknown[RT_PART_TRAINING]);
     rt_free(bytes);
-    return status.code ? status : rt_windows_open(data, s->count, units_of(data));
+    return status.code ? status : rt_windows_open(data, s->count, name_of_tokens(data));
 }
 
 static const char *evaluation_list(const rt_data_options *o)
@@ -249,7 +249,7 @@ static rt_status keep_evaluation(rt_data *data, storing *s, const char *path, si
                         path);
     rt_unknown_add(&data->unknown[RT_PART_EVALUATION], &unknown, *before);
     *before += size;
-    return rt_windows_add(data, path, s->count - first, units_of(data));
+    return rt_windows_add(data, path, s->count - first, name_of_tokens(data));
 }
 
 static rt_status open_text(rt_data *data)

@@ -1,8 +1,8 @@
 #include "data/token_dataset.h"
 
 #include "core/memory.h"
-#include "text/files.h"
 #include "data/windows.h"
+#include "text/files.h"
 
 #include <errno.h>
 #include <hdf5.h>
@@ -97,9 +97,9 @@ static rt_status check_type(set *d)
     size_t size = H5Tget_size(type);
     d->width = size;
     d->swapped = H5Tget_order(type) != H5Tget_order(H5T_NATIVE_INT);
-    bool good = H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2 &&
-                (size == 4 || size == 8) && H5Tget_precision(type) == 8 * size;
-    if (!good)
+    bool valid = H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2 &&
+                 (size == 4 || size == 8) && H5Tget_precision(type) == 8 * size;
+    if (!valid)
         return refuse(d, "the data set must hold int32 or int64; it holds %s of %zu bytes",
                       kind_of(type), size);
     return rt_ok();

@@ -1,10 +1,10 @@
 #include "data/token_file.h"
 
 #include "core/memory.h"
-#include "text/child.h"
-#include "text/files.h"
 #include "data/token_dataset.h"
 #include "data/windows.h"
+#include "text/child.h"
+#include "text/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -124,10 +124,10 @@ static rt_status scan(const rt_token_file *f)
 static rt_status parse(const rt_token_file *f, rt_child_work *work, rt_token_source *source,
                        rt_child_limits limits, void *answer)
 {
-    unsigned char *told;
+    unsigned char *reply;
     size_t size;
     limits.memory = HDF5_MEMORY;
-    rt_status status = rt_child_run(work, source, &limits, &told, &size);
+    rt_status status = rt_child_run(work, source, &limits, &reply, &size);
     if (status.code == RT_IO)
         status = rt_error(RT_IO, "%s: %s", f->name, status.message);
     else if (status.code == RT_CHECK || (!status.code && size != limits.answer))
@@ -135,8 +135,8 @@ static rt_status parse(const rt_token_file *f, rt_child_work *work, rt_token_sou
             rt_error(RT_DATA, "%s: the file is damaged: %s (%s)", f->name,
                      status.code ? status.message : "HDF5 cannot tell where the ids are", f->key);
     if (!status.code)
-        memcpy(answer, told, size);
-    rt_free(told);
+        memcpy(answer, reply, size);
+    rt_free(reply);
     return status;
 }
 

@@ -64,7 +64,7 @@ static rt_status open_part(rt_data *data, int part, const char *key, const char 
 
 static rt_status open_tokens(rt_data *data)
 {
-    static const char units[] = "ids";
+    static const char many[] = "ids";
     const rt_data_options *o = &data->options;
     rt_token_file **files = data->tokens;
     rt_status status = rt_ok();
@@ -74,13 +74,13 @@ static rt_status open_tokens(rt_data *data)
         count = status.code ? 0 : rt_token_file_count(files[RT_PART_TRAINING]);
     }
     if (!status.code)
-        status = rt_windows_open(data, count, units);
+        status = rt_windows_open(data, count, many);
     if (status.code || !*o->eval_file)
         return status;
     status = open_part(data, RT_PART_EVALUATION, "data.eval_file", o->eval_file);
     return status.code ? status
                        : rt_windows_add(data, o->eval_file,
-                                        rt_token_file_count(files[RT_PART_EVALUATION]), units);
+                                        rt_token_file_count(files[RT_PART_EVALUATION]), many);
 }
 
 static void close_tokens(rt_data *data)

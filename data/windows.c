@@ -17,14 +17,14 @@ void rt_windows_check(const rt_data_options *o, rt_rule_sink to)
                        o->eval_fraction);
 }
 
-/* The units of a sequence: all but the token that begins it. */
+/* The tokens of a sequence without the one that begins it. */
 static size_t window_size(const rt_data *data, int length)
 {
     return (size_t)length - rt_data_begins(data);
 }
 
-/* The units of the shortest window: the first is asked for at the token before it, if there is one,
- * and else something must follow it. */
+/* The tokens of the shortest window: the first is predicted at the token before it, if there is
+ * one, and else something must follow it. */
 static size_t least_window(const rt_data *data)
 {
     return rt_data_begins(data) ? 1 : 2;
@@ -47,7 +47,7 @@ static void add_text(rt_windows *w, size_t first, size_t count)
 }
 
 /* Without a file for evaluation the tail of data.file is kept for it. */
-static rt_status split(rt_data *data, size_t count, const char *units)
+static rt_status split(rt_data *data, size_t count, const char *many)
 {
     const rt_data_options *o = &data->options;
     const size_t window = window_size(data, o->length),
@@ -58,18 +58,18 @@ static rt_status split(rt_data *data, size_t count, const char *units)
         return rt_error(RT_DATA,
                         "%.600s: data.eval_fraction %g leaves none of its %zu %s for evaluation; "
                         "data.eval_fraction=0 evaluates all of them",
-                        o->file, o->eval_fraction, count, units);
+                        o->file, o->eval_fraction, count, many);
     if (!data->evaluation_only && (count - tail < window || kept < window))
         return rt_error(RT_DATA,
                         "%.600s: data.length %d needs %zu %s for training and as many for "
                         "evaluation; of the %zu there are %zu and %zu (data.eval_fraction %g)",
-                        o->file, o->length, window, units, count, count - tail, kept,
+                        o->file, o->length, window, many, count, count - tail, kept,
                         o->eval_fraction);
     add_text(&data->windows, count - kept, kept);
     return rt_ok();
 }
 
-rt_status rt_windows_open(rt_data *data, size_t count, const char *units)
+rt_status rt_windows_open(rt_data *data, size_t count, const char *many)
 {
     const rt_data_options *o = &data->options;
     rt_windows *w = &data->windows;
@@ -78,15 +78,15 @@ rt_status rt_windows_open(rt_data *data, size_t count, const char *units)
     if (!w->texts)
         return rt_out_of_memory("the texts for evaluation");
     if (!*o->eval_file)
-        return split(data, count, units);
+        return split(data, count, many);
     w->training = count;
     if (!data->evaluation_only && count < window_size(data, o->length))
         return rt_error(RT_DATA, "%.600s: data.length %d needs %zu %s for training; there are %zu",
-                        o->file, o->length, window_size(data, o->length), units, count);
+                        o->file, o->length, window_size(data, o->length), many, count);
     return rt_ok();
 }
 
-rt_status rt_windows_add(rt_data *data, const char *path, size_t count, const char *units)
+rt_status rt_windows_add(rt_data *data, const char *path, size_t count, const char *many)
 {
     rt_windows *w = &data->windows;
     const rt_window_text *last = w->text_count ? w->texts + w->text_count - 1 : NULL;
@@ -96,7 +96,7 @@ rt_status rt_windows_add(rt_data *data, const char *path, size_t count, const ch
         return rt_error(RT_DATA,
                         "%.600s: data.eval_file must hold %zu %s at least (data.length %d); there "
                         "are %zu",
-                        path, least, units, length, count);
+                        path, least, many, length, count);
     add_text(w, last ? last->first + last->count : w->training, count);
     return rt_ok();
 }
@@ -180,5 +180,5 @@ void rt_windows_draw(const rt_data *data, rt_draw draw, rt_sequence row)
     if (begin)
         row.ids[0] = data->special.cls;
     memset(row.mask, 1, (size_t)row.length);
-    rt_objective_ask(data, draw, row);
+    rt_objective_apply(data, draw, row);
 }

@@ -25,7 +25,7 @@
 /* ---- models ---- */
 
 typedef struct rt_model {
-    rt_transformer *transformer;           /* its parameters may be changed, its options not */
+    rt_transformer *transformer;     /* its parameters may be changed, its options not */
     const rt_vocabulary *vocabulary; /* NULL: the model knows ids, not texts */
     const rt_labels *labels;         /* names of the classes; NULL: it has none */
     int length;                      /* of the sequences that it is for, [CLS] included */
@@ -43,8 +43,8 @@ rt_transformer_options rt_model_defaults(rt_model_kind kind);
  *
  *     options     vocab may be 0 if there is a vocabulary, and labels if there are names; a number
  *                 that is 0 and must not be is that of the configuration's default
- *     vocabulary  what the ids mean (data/tokenizers/vocabulary.h); NULL: they are ids alone, head lm
- *     labels      the names of the classes (data/labels.h), for the heads sequence and token alone
+ *     vocabulary  what the ids mean (data/tokenizers/vocabulary.h); NULL: they are ids alone, head
+ * lm labels      the names of the classes (data/labels.h), for the heads sequence and token alone
  *     length      of the sequences that it is for, [CLS] included; at least 2
  *
  * RT_ARGUMENT, or RT_CONFIG with a key, for what cannot be. */
@@ -98,7 +98,7 @@ enum { RT_NO_TOKEN = -1 };
  *                     Without [CLS] for a model that was trained so (data.begin = none)
  *
  * `second` is NULL unless there is a pair. RT_ARGUMENT if the model has no vocabulary or knows no
- * pairs, and for a text that cannot be read: empty, not UTF-8, or without a unit of the
+ * pairs, and for a text that cannot be read: empty, not UTF-8, or without a token of the
  * vocabulary. */
 rt_status rt_model_encode(const rt_model *model, const char *text, const char *second,
                           rt_row *row) RT_MUST_CHECK;

@@ -68,7 +68,7 @@ static rt_status encode_labelled(const rt_model *m, const char *text, const char
     return status;
 }
 
-static rt_status encode_units(const rt_model *m, const char *text, const char *second, rt_row *row)
+static rt_status encode_plain(const rt_model *m, const char *text, const char *second, rt_row *row)
 {
     int masks;
     if (second)
@@ -86,7 +86,7 @@ rt_status rt_model_encode(const rt_model *m, const char *text, const char *secon
     if (m->labels && !m->origin)
         return rt_error(RT_ARGUMENT, "the model was made by hand: rt_model_new makes one that "
                                      "knows its labels");
-    return m->labels ? encode_labelled(m, text, second, row) : encode_units(m, text, second, row);
+    return m->labels ? encode_labelled(m, text, second, row) : encode_plain(m, text, second, row);
 }
 
 /* ---- logits ---- */

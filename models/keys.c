@@ -75,9 +75,9 @@ static const rt_key keys[] = {
      "data.task != order, classify, tag"},
 
     {"position", "kind", CHOICE(position.kind, position_word), "rope",
-     "how the model learns of positions", RT_FIXED, ALWAYS},
+     "positional encoding", RT_FIXED, ALWAYS},
     {"position", "pairing", CHOICE(position.pairing, pairing_word), "interleaved",
-     "which features of a head turn together", RT_FIXED, ROTATED},
+     "RoPE layout: interleaved (GPT-J) or half (NeoX, LLaMA)", RT_FIXED, ROTATED},
     {"position", "base", NUMBER(position.frequencies.base, ABOVE(1)), "10000",
      "theta_i = base^(-2i/R), R rotated features", RT_FIXED,
      "position.kind = sinusoidal | position.kind = rope & position.frequencies = geometric, linear | theta.learn = yes"},
@@ -103,15 +103,15 @@ static const rt_key keys[] = {
      "for yarn, dynamic, longrope, llama3: the length that a model was trained on; 0 = data.length",
      RT_FIXED, "position.scaling = yarn, dynamic, longrope, llama3"},
     {"position", "beta_fast", NUMBER(position.frequencies.beta_fast, ABOVE(0)), "32",
-     "for yarn: pairs that turn as often within original_len keep their theta", RT_FIXED,
+     "for yarn: pairs with as many rotations within original_len keep their theta", RT_FIXED,
      "position.scaling = yarn"},
     {"position", "beta_slow", NUMBER(position.frequencies.beta_slow, ABOVE(0)), "1",
-     "for yarn: pairs that turn so seldom have theta / scale", RT_FIXED, "position.scaling = yarn"},
+     "for yarn: pairs with as few rotations have theta / scale", RT_FIXED, "position.scaling = yarn"},
     {"position", "high_freq_factor", NUMBER(position.frequencies.high_freq_factor, ABOVE(0)),
-     "4", "for llama3: pairs that turn as often within original_len keep their theta", RT_FIXED,
+     "4", "for llama3: pairs with as many rotations within original_len keep their theta", RT_FIXED,
      "position.scaling = llama3"},
     {"position", "low_freq_factor", NUMBER(position.frequencies.low_freq_factor, ABOVE(0)),
-     "1", "for llama3: pairs that turn so seldom have theta / scale", RT_FIXED,
+     "1", "for llama3: pairs with as few rotations have theta / scale", RT_FIXED,
      "position.scaling = llama3"},
     {"position", "attention_factor", NUMBER(position.frequencies.attention_factor, AT_LEAST(0)),
      "0", "for yarn and longrope: what cosines and sines are multiplied by; 0 = as published", RT_FIXED,
@@ -146,10 +146,10 @@ const rt_key_table rt_model_keys = {keys, sizeof keys / sizeof *keys};
 const char *rt_model_decoder_default(const rt_key *key)
 {
     static const char *const defaults[][3] = {
-        {"model", "norm", "pre"},          {"model", "norm_kind", "rms"},
-        {"model", "norm_eps", "1e-5"},     {"model", "ffn", "swiglu"},
-        {"model", "bias", "no"},           {"model", "activation", "silu"},
-        {"model", "causal", "yes"},        {"model", "tie_embeddings", "no"},
+        {"model", "norm", "pre"},        {"model", "norm_kind", "rms"},
+        {"model", "norm_eps", "1e-5"},   {"model", "ffn", "swiglu"},
+        {"model", "bias", "no"},         {"model", "activation", "silu"},
+        {"model", "causal", "yes"},      {"model", "tie_embeddings", "no"},
         {"position", "pairing", "half"},
     };
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)

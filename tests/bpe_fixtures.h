@@ -11,9 +11,9 @@
  */
 
 #include "core/path.h"
-#include "text/files.h"
 #include "data/tokenizers/vocabulary.h"
 #include "json_lines.h"
+#include "text/files.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -90,12 +90,12 @@ static inline void compare_bpe_ids(const bpe_fixture *f, bpe_line at, bpe_encode
                   wanted_count);
 }
 
-/* Keeps of the ids those of units; returns how many these are. */
-static inline int keep_units(const bpe_fixture *f, int32_t *ids, int count)
+/* Keeps of the ids those of ordinary tokens; returns how many these are. */
+static inline int keep_ordinary(const bpe_fixture *f, int32_t *ids, int count)
 {
     int kept = 0;
     for (int i = 0; i < count; i++)
-        if (rt_vocabulary_is_unit(f->v, f->wanted[i]))
+        if (rt_vocabulary_is_ordinary(f->v, f->wanted[i]))
             ids[kept++] = f->wanted[i];
     return kept;
 }
@@ -111,7 +111,7 @@ static inline void compare_bpe_text(const bpe_fixture *f, bpe_line at, int count
     if (!status.code && !as_written) {
         rt_free(back);
         status =
-            rt_vocabulary_decode_all(f->v, f->ids, keep_units(f, f->ids, count), &back, &bytes);
+            rt_vocabulary_decode_all(f->v, f->ids, keep_ordinary(f, f->ids, count), &back, &bytes);
     }
     ck_assert_msg(!status.code, "%s:%d: %s", at.folder, at.line, status.message);
     bool whole = true;
@@ -153,7 +153,7 @@ static inline int check_bpe_folder(const char *folder)
         }
         texts = text;
         size = take_string(&texts, f.text);
-        if (plain || keep_units(&f, f.ids, count) == count)
+        if (plain || keep_ordinary(&f, f.ids, count) == count)
             compare_bpe_ids(&f, at, rt_vocabulary_encode, size, count);
         ck_assert(takes(&expected, '}'));
     }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # No home-made word of tests/words.txt stands in the pages, the manual, --help, the configurations
-# in experiments/, or a string of the sources. docs/changes.md, which lists old names, may have them.
+# in experiments/, or a string of the sources; and none with an underscore in a name of the sources,
+# of the tests or of their files. docs/changes.md, which lists old names, may have them.
 #
 #     tests/check_words.sh BUILD_FOLDER
 set -eu
@@ -28,9 +29,15 @@ strings_of() { # strings_of FILE ...
         }' "$@"
 }
 
-# Looks through such lines; words that a line begins may go on in the next one, after BETWEEN.
-find_words() { # find_words BETWEEN
-    awk -v between="$1" '
+# The same of the lines without their strings.
+names_of() { # names_of FILE ...
+    awk '{ gsub(/"([^"\\]|\\.)*"/, ""); print FILENAME ":" FNR ":" $0 }' "$@"
+}
+
+# Looks through such lines; words that a line begins may be continued in the next one, after
+# BETWEEN. With `names` only words with an underscore count.
+find_words() { # find_words BETWEEN [names]
+    awk -v between="$1" -v names="${2:-}" '
         function stands(text, word,    at) {
             text = " " text " "
             while ((at = index(text, word))) {
@@ -41,7 +48,7 @@ find_words() { # find_words BETWEEN
             return 0
         }
         NR == FNR {
-            if ($0 !~ /^#/ && split($0, row, / [|] /) == 2) {
+            if ($0 !~ /^#/ && split($0, row, / [|] /) == 2 && (!names || row[1] ~ /_/)) {
                 word[++count] = tolower(row[1])
                 term[count] = row[2]
             }
@@ -74,6 +81,10 @@ for page in docs/*.md experiments/*/README.md; do
 done
 (cd "$work" && awk '{ print FILENAME ":" FNR ":" $0 }' ./--help) >>"$work/lines"
 find_words " " >&2 || failed=1
-strings_of $(find bench core data io models ops optim train -name '*.[ch]' | sort) >"$work/lines"
+strings_of $(find bench core data io models ops optim text train -name '*.[ch]' | sort) >"$work/lines"
 find_words "" >&2 || failed=1
+sources=$(find bench core data io models ops optim text train tests -name '*.[ch]' | sort)
+names_of $sources >"$work/lines"
+printf '%s\n' $sources | awk '{ print $0 ":0:" $0 }' >>"$work/lines"
+find_words " " names >&2 || failed=1
 exit $failed

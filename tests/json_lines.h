@@ -52,9 +52,9 @@ static inline size_t take_string(reading *r, char *text)
     while (r->at < r->end && *r->at != '"') {
         const char c = *r->at++;
         if (c == '\\') {
-            char unit[RT_UTF8_SIZE];
-            const size_t more = rt_utf8_write(take_escape(r), unit);
-            memcpy(text + size, unit, more);
+            char character[RT_UTF8_SIZE];
+            const size_t more = rt_utf8_write(take_escape(r), character);
+            memcpy(text + size, character, more);
             size += more;
         } else {
             text[size++] = c;

@@ -193,7 +193,7 @@ static size_t listen_for(listener *l, void *to, size_t size)
 
 static rt_status nonsense(void)
 {
-    return rt_error(RT_CHECK, "what read it told nonsense of it");
+    return rt_error(RT_CHECK, "the parser returned an invalid reply");
 }
 
 /* A message is printed; bytes that would control a terminal are not. */
@@ -219,7 +219,7 @@ static rt_status listen_to(listener *l, const rt_child_limits *limits, unsigned 
     char message[RT_MESSAGE_SIZE] = "", more;
     header h;
     if (listen_for(l, &h, sizeof h) < sizeof h)
-        return rt_error(RT_CHECK, "what read it told nothing of it");
+        return rt_error(RT_CHECK, "the parser returned no reply");
     if (h.size > (h.code ? sizeof message - 1 : limits->answer))
         return nonsense();
     if (!h.code && !(*answer_new = rt_alloc_unset((size_t)h.size, 1)))

@@ -1,6 +1,7 @@
 #include "core/memory.h"
-#include "text/process.h"
 #include "revision.h"
+#include "text/process.h"
+#include "text/program_name.h"
 #include "train/config/config.h"
 #include "train/decay.h"
 #include "train/model_check.h"
@@ -13,7 +14,6 @@
 #include "train/run/run.h"
 #include "train/step/memory_check.h"
 #include "train/sweep/runs.h"
-#include "text/program_name.h"
 #include "train/vocab_command.h"
 #include "train/world/helper.h"
 #include "train/world/world.h"
@@ -68,7 +68,7 @@ static rt_exit check(const rt_config *config, const rt_arguments *arguments)
     rt_memory_need need;
     const rt_status status = rt_run_check(config, arguments, &need);
     if (!status.code) {
-        printf("%s: configuration and data are good\n", config->file);
+        printf("%s: configuration and data are valid\n", config->file);
         print_memory(&need);
     }
     return conclude(status);
@@ -120,10 +120,10 @@ static rt_status load_in(rt_world *world, rt_config *config, const rt_arguments 
 {
     const bool first = rt_world_rank(world) == 0;
     rt_status status = first ? load_file(config, arguments, sweep, errors) : rt_ok();
-    const rt_status handed = rt_ancestry_hand_over(arguments->ancestry, world);
-    if (!first && !handed.code)
+    const rt_status broadcast = rt_ancestry_broadcast(arguments->ancestry, world);
+    if (!first && !broadcast.code)
         status = load_file(config, arguments, sweep, errors);
-    return status.code ? status : handed;
+    return status.code ? status : broadcast;
 }
 
 static rt_exit load(rt_config *config, const rt_arguments *arguments, rt_sweep *sweep)
@@ -189,8 +189,8 @@ static rt_exit print_configuration(const rt_config *config, const rt_sweep *swee
     const rt_exit code =
         arguments->quiet ? RT_EXIT_DONE : print_text(stderr, rt_config_origins(config));
     return code ? code
-                : print_text(stdout, rt_sweep_asked(sweep) ? rt_sweep_ini(sweep, config)
-                                                           : rt_config_ini(config));
+                : print_text(stdout, rt_sweep_requested(sweep) ? rt_sweep_ini(sweep, config)
+                                                               : rt_config_ini(config));
 }
 
 static rt_exit obey_sweep(const rt_config *config, const rt_sweep *sweep,
@@ -200,7 +200,8 @@ static rt_exit obey_sweep(const rt_config *config, const rt_sweep *sweep,
         return rt_sweep_train(config, sweep, arguments);
     const rt_exit code = rt_sweep_validate(sweep, arguments);
     if (!code)
-        printf("%s: the configurations of %d runs are good\n", config->file, rt_sweep_count(sweep));
+        printf("%s: the configurations of %d runs are valid\n", config->file,
+               rt_sweep_count(sweep));
     return code;
 }
 
@@ -224,8 +225,8 @@ static rt_exit obey(const rt_arguments *arguments)
         if (arguments->world)
             code = conclude_in(arguments->world, rt_compare_hosts(&config, &sweep, arguments));
         if (!code)
-            code = rt_sweep_asked(&sweep) ? obey_sweep(&config, &sweep, arguments)
-                                          : obey_one(&config, arguments);
+            code = rt_sweep_requested(&sweep) ? obey_sweep(&config, &sweep, arguments)
+                                              : obey_one(&config, arguments);
     }
     rt_sweep_free(&sweep);
     rt_ancestry_free(arguments->ancestry);

@@ -13,7 +13,7 @@ void rt_bpe_free(rt_bpe *bpe)
         return;
     rt_merges_free(&bpe->merges);
     rt_free(bpe->kinds);
-    rt_free(bpe->units);
+    rt_free(bpe->ordinary);
     rt_free(bpe->pieces);
     rt_added_tokens_free(&bpe->as_is);
     rt_added_tokens_free(&bpe->composed);
@@ -163,9 +163,9 @@ static rt_status compose(encoding *e, const unsigned char *text, size_t bytes, s
 
 static rt_status check_text(const unsigned char *text, size_t from, size_t to)
 {
-    int32_t unit;
+    int32_t character;
     for (size_t at = from, size; at < to; at += size) {
-        size = text[at] < 0x80 ? 1 : rt_utf8_read(text + at, to - at, &unit);
+        size = text[at] < 0x80 ? 1 : rt_utf8_read(text + at, to - at, &character);
         if (!size)
             return rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu is not UTF-8", text[at], at);
     }

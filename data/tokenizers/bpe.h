@@ -17,7 +17,7 @@ enum { RT_BPE_VALUES = 1 << 21, RT_BPE_BYTES = 64 << 20, RT_BPE_LIMIT = 1000000 
 enum { RT_CUTS_LIMIT = 4 };
 
 /* What an id stands for. */
-typedef enum rt_bpe_kind { RT_BPE_NONE, RT_BPE_UNIT, RT_BPE_SPECIAL } rt_bpe_kind;
+typedef enum rt_bpe_kind { RT_BPE_NONE, RT_BPE_ORDINARY, RT_BPE_SPECIAL } rt_bpe_kind;
 
 typedef struct rt_bpe {
     rt_pretokenizer cuts[RT_CUTS_LIMIT]; /* within each piece of a cut the next one cuts */
@@ -29,9 +29,9 @@ typedef struct rt_bpe {
     int32_t unknown;    /* of a byte that has no piece; RT_NO_ID: it is left out */
     int32_t bytes[256]; /* RT_NO_ID: it has no piece */
     rt_merges merges;
-    uint8_t *kinds; /* (count): rt_bpe_kind */
-    int32_t *units; /* ids of the units, ascending */
-    int unit_count;
+    uint8_t *kinds;    /* (count): rt_bpe_kind */
+    int32_t *ordinary; /* ids of the ordinary tokens, ascending */
+    int ordinary_count;
     int32_t *pieces; /* if merges are ignored, ids of the vocabulary in the order of their bytes */
     int piece_count;
     int32_t first, last;             /* what the post-processor puts before a text, and behind it;

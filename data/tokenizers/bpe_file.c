@@ -88,9 +88,9 @@ static bool make_room(rt_vocabulary *v)
     const size_t count = (size_t)v->count;
     v->starts = rt_alloc(count + 1, sizeof *v->starts);
     bpe->kinds = rt_alloc(count, sizeof *bpe->kinds);
-    bpe->units = rt_alloc(count, sizeof *bpe->units);
+    bpe->ordinary = rt_alloc(count, sizeof *bpe->ordinary);
     bpe->pieces = rt_alloc(count, sizeof *bpe->pieces);
-    return v->starts && bpe->kinds && bpe->units && bpe->pieces;
+    return v->starts && bpe->kinds && bpe->ordinary && bpe->pieces;
 }
 
 /* What each id is written as in the file; NULL: there is no such id. */
@@ -141,7 +141,7 @@ static rt_status write_text(rt_bpe_reading *r, int32_t id, const char *text, boo
                         id);
     to[size] = '\0';
     v->starts[id + 1] = v->starts[id] + (uint32_t)size + 1;
-    v->bpe->kinds[id] = text ? RT_BPE_UNIT : RT_BPE_NONE;
+    v->bpe->kinds[id] = text ? RT_BPE_ORDINARY : RT_BPE_NONE;
     if (bytes && json_object_get(r->vocab, text)) {
         v->bpe->pieces[v->bpe->piece_count++] = id;
         if (size == 1)

@@ -170,12 +170,12 @@ static rt_special_ids find_roles(const rt_bpe_reading *r)
     return ids;
 }
 
-static void find_units(rt_bpe *bpe, int32_t count)
+static void find_ordinary(rt_bpe *bpe, int32_t count)
 {
-    bpe->unit_count = 0;
+    bpe->ordinary_count = 0;
     for (int32_t id = 0; id < count; id++)
-        if (bpe->kinds[id] == RT_BPE_UNIT)
-            bpe->units[bpe->unit_count++] = id;
+        if (bpe->kinds[id] == RT_BPE_ORDINARY)
+            bpe->ordinary[bpe->ordinary_count++] = id;
 }
 
 /* Padding is never looked at: it may have any id. */
@@ -204,9 +204,10 @@ rt_status rt_bpe_know(rt_vocabulary *v, const char *name, const rt_special_ids *
     if (special->cls == RT_NO_ID)
         special->cls = special->sep;
     special->pad = padding(special) != RT_NO_ID ? padding(special) : 0;
-    find_units(v->bpe, v->count);
-    return v->bpe->unit_count ? rt_ok()
-                              : rt_error(RT_DATA, "%s: has no token beside the special ones", name);
+    find_ordinary(v->bpe, v->count);
+    return v->bpe->ordinary_count
+               ? rt_ok()
+               : rt_error(RT_DATA, "%s: has no token beside the special ones", name);
 }
 
 rt_status rt_bpe_read_tokens(rt_bpe_reading *r)

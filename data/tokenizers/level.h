@@ -1,7 +1,7 @@
 #ifndef ROTOR_DATA_TOKENIZERS_LEVEL_H
 #define ROTOR_DATA_TOKENIZERS_LEVEL_H
 
-/* How fine the units of a text are, and what of it has no unit. */
+/* What the tokens of a text are, and what of it has no token. */
 
 #include "core/choice.h"
 #include "core/status.h"

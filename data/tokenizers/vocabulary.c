@@ -28,15 +28,15 @@ static bool write_texts(rt_vocabulary *v, int first)
             size = strlen(rt_special_token(id));
             memcpy(to, rt_special_token(id), size + 1);
         } else {
-            size = rt_token_write(v->level, v->units[id], to);
+            size = rt_token_write(v->level, v->characters[id], to);
         }
         v->starts[id + 1] = v->starts[id] + (uint32_t)size + 1;
     }
     return true;
 }
 
-rt_status rt_vocabulary_of_units(rt_vocabulary **vocabulary_new, rt_level level,
-                                 const int32_t *units, int count)
+rt_status rt_vocabulary_of_characters(rt_vocabulary **vocabulary_new, rt_level level,
+                                      const int32_t *characters, int count)
 {
     const bool has_unknown = level == RT_LEVEL_CHAR;
     const int first = RT_FIRST_SYMBOL + has_unknown;
@@ -50,18 +50,18 @@ rt_status rt_vocabulary_of_units(rt_vocabulary **vocabulary_new, rt_level level,
     v->special = rt_default_special_ids;
     if (has_unknown)
         v->special.unknown = RT_FIRST_SYMBOL;
-    v->units = rt_alloc((size_t)v->count, sizeof *v->units);
+    v->characters = rt_alloc((size_t)v->count, sizeof *v->characters);
     v->ids = rt_alloc((size_t)limit, sizeof *v->ids);
-    if (!v->units || !v->ids) {
+    if (!v->characters || !v->ids) {
         rt_vocabulary_free(v);
         return rt_out_of_memory("a vocabulary");
     }
-    for (int32_t unit = 0; unit < limit; unit++)
-        v->ids[unit] = v->special.unknown;
+    for (int32_t character = 0; character < limit; character++)
+        v->ids[character] = v->special.unknown;
     for (int id = 0; id < v->count; id++)
-        v->units[id] = id < first ? RT_NO_UNIT : units[id - first];
+        v->characters[id] = id < first ? RT_NO_CHARACTER : characters[id - first];
     for (int id = first; id < v->count; id++)
-        v->ids[v->units[id]] = id;
+        v->ids[v->characters[id]] = id;
     if (!write_texts(v, first)) {
         rt_vocabulary_free(v);
         return rt_out_of_memory("a vocabulary");
@@ -78,30 +78,30 @@ void rt_vocabulary_free(rt_vocabulary *vocabulary)
     rt_bpe_free(vocabulary->bpe);
     rt_free(vocabulary->text);
     rt_free(vocabulary->starts);
-    rt_free(vocabulary->units);
+    rt_free(vocabulary->characters);
     rt_free(vocabulary->ids);
     rt_free(vocabulary);
 }
 
 rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new)
 {
-    int32_t units[BYTES];
-    for (int32_t unit = 0; unit < BYTES; unit++)
-        units[unit] = unit;
-    return rt_vocabulary_of_units(vocabulary_new, RT_LEVEL_BYTE, units, BYTES);
+    int32_t all[BYTES];
+    for (int32_t byte = 0; byte < BYTES; byte++)
+        all[byte] = byte;
+    return rt_vocabulary_of_characters(vocabulary_new, RT_LEVEL_BYTE, all, BYTES);
 }
 
 /* Whether each character occurs in a text; returns how many do. */
-static int find_units(const unsigned char *text, size_t bytes, bool *occurs)
+static int find_characters(const unsigned char *text, size_t bytes, bool *occurs)
 {
-    int32_t unit = 0;
+    int32_t character = 0;
     size_t size;
     int count = 0;
     for (size_t at = 0; at < bytes; at += size) {
-        size = rt_token_read(RT_LEVEL_CHAR, text + at, bytes - at, &unit);
+        size = rt_token_read(RT_LEVEL_CHAR, text + at, bytes - at, &character);
         assert(size);
-        count += !occurs[unit];
-        occurs[unit] = true;
+        count += !occurs[character];
+        occurs[character] = true;
     }
     return count;
 }
@@ -115,19 +115,19 @@ rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name
     bool *occurs = rt_alloc((size_t)limit, sizeof *occurs);
     if (!occurs)
         return rt_out_of_memory("a vocabulary");
-    const int count = find_units(text, bytes, occurs);
-    int32_t *units = rt_alloc((size_t)count, sizeof *units);
-    for (int32_t unit = 0, rank = 0; units && unit < limit; unit++)
-        if (occurs[unit])
-            units[rank++] = unit;
-    if (!units)
+    const int count = find_characters(text, bytes, occurs);
+    int32_t *characters = rt_alloc((size_t)count, sizeof *characters);
+    for (int32_t character = 0, rank = 0; characters && character < limit; character++)
+        if (occurs[character])
+            characters[rank++] = character;
+    if (!characters)
         status = rt_out_of_memory("a vocabulary");
-    else if (count > RT_UNITS_LIMIT)
+    else if (count > RT_CHARACTERS_LIMIT)
         status = rt_error(RT_DATA, "%s: a text can have up to %d different characters; it has %d",
-                          name, RT_UNITS_LIMIT, count);
+                          name, RT_CHARACTERS_LIMIT, count);
     else
-        status = rt_vocabulary_of_units(vocabulary_new, RT_LEVEL_CHAR, units, count);
-    rt_free(units);
+        status = rt_vocabulary_of_characters(vocabulary_new, RT_LEVEL_CHAR, characters, count);
+    rt_free(characters);
     rt_free(occurs);
     return status;
 }
@@ -142,8 +142,8 @@ bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b)
         return false;
     if (!a->count)
         return true;
-    if (a->units)
-        return !memcmp(a->units, b->units, (size_t)a->count * sizeof *a->units);
+    if (a->characters)
+        return !memcmp(a->characters, b->characters, (size_t)a->count * sizeof *a->characters);
     if (a->starts[a->count] != b->starts[b->count] ||
         memcmp(a->text, b->text, a->starts[a->count]) != 0)
         return false;
@@ -158,11 +158,11 @@ static bool is_special(const rt_vocabulary *v, int32_t id)
     return id == s->pad || id == s->cls || id == s->mask || id == s->sep || id == s->unknown;
 }
 
-bool rt_vocabulary_is_unit(const rt_vocabulary *vocabulary, int32_t id)
+bool rt_vocabulary_is_ordinary(const rt_vocabulary *vocabulary, int32_t id)
 {
     if (id < 0 || id >= vocabulary->count)
         return false;
-    return vocabulary->bpe ? vocabulary->bpe->kinds[id] == RT_BPE_UNIT
+    return vocabulary->bpe ? vocabulary->bpe->kinds[id] == RT_BPE_ORDINARY
                            : !is_special(vocabulary, id);
 }
 
@@ -178,26 +178,26 @@ bool rt_vocabulary_is_end(const rt_vocabulary *vocabulary, int32_t id)
 void rt_vocabulary_mask_logits(const rt_vocabulary *vocabulary, bool ends, real *logits)
 {
     for (int32_t id = 0; id < vocabulary->count; id++)
-        if (!rt_vocabulary_is_unit(vocabulary, id) &&
+        if (!rt_vocabulary_is_ordinary(vocabulary, id) &&
             !(ends && rt_vocabulary_is_end(vocabulary, id)))
             logits[id] = (real)-INFINITY;
 }
 
-int rt_vocabulary_units(const rt_vocabulary *vocabulary)
+int rt_vocabulary_ordinary_tokens(const rt_vocabulary *vocabulary)
 {
     if (vocabulary->bpe)
-        return vocabulary->bpe->unit_count;
+        return vocabulary->bpe->ordinary_count;
     return vocabulary->count - RT_SPECIAL_TOKENS + (vocabulary->special.unknown == RT_NO_ID);
 }
 
 /* Each special token at or below the id that the rank would have without them moves it up; those
  * that it moves past are looked at again. */
-int32_t rt_vocabulary_unit(const rt_vocabulary *vocabulary, int rank)
+int32_t rt_vocabulary_ordinary_token(const rt_vocabulary *vocabulary, int rank)
 {
     rt_special_ids special = vocabulary->special;
     int32_t id = rank, before = -1;
     if (vocabulary->bpe)
-        return vocabulary->bpe->units[rank];
+        return vocabulary->bpe->ordinary[rank];
     while (id != before) {
         before = id;
         id = rank;

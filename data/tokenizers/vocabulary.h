@@ -1,7 +1,9 @@
 #ifndef ROTOR_DATA_TOKENIZERS_VOCABULARY_H
 #define ROTOR_DATA_TOKENIZERS_VOCABULARY_H
 
-/* What the token ids of a text mean: special tokens, and the units of text.
+/* What the token ids of a text mean: special tokens, and ordinary ones, of which
+ * texts are made. At the levels byte and char an ordinary token is a byte or a character; what is
+ * said here of characters holds of bytes at level byte.
  *
  * Level byte has one vocabulary for all texts: byte b has the id 4 + b, and there are 260 ids.
  * At level char the characters come after [UNK], which stands for all others.
@@ -12,7 +14,7 @@
  * without accents. Texts come out of it as pieces with spaces between, none before ##.
  *
  * As a file, vocab.txt, it is UTF-8 with a line for each id in their order from 0: [PAD],
- * [CLS], [MASK], [SEP], at level char [UNK], then the units. A byte is 0x00 ... 0xff. A
+ * [CLS], [MASK], [SEP], at level char [UNK], then the characters. A byte is 0x00 ... 0xff. A
  * character is itself, but \n, \r, \0 and \\ stand for newline, return, NUL and backslash.
  * At level wordpiece a line is a piece as it is, and the five special tokens stand anywhere.
  * Refused with their line are empty lines, a line twice, a byte order mark, returns before
@@ -40,7 +42,7 @@ enum { RT_NO_ID = -1 };
 
 typedef struct rt_special_ids {
     int32_t pad, cls, mask, sep; /* RT_NO_ID at level bpe alone, pad never */
-    int32_t unknown;             /* RT_NO_ID: a unit that is not in the vocabulary is an error */
+    int32_t unknown;             /* RT_NO_ID: what the vocabulary lacks is an error */
 } rt_special_ids;
 
 /* The tokens with which a language model says that a text is over. Which they are belongs to the
@@ -80,16 +82,16 @@ typedef struct rt_vocabulary {
     rt_end_ids ends;
     char *text;               /* what each id is written as, a zero behind each */
     uint32_t *starts;         /* (count + 1): where it stands there */
-    int32_t *units;           /* (count): what each id means; RT_NO_UNIT for a special token */
-    int32_t *ids;             /* of every unit; special.unknown for those that it lacks */
-    struct rt_pieces *pieces; /* level wordpiece, which has no units and ids */
+    int32_t *characters;      /* (count): what each id means; RT_NO_CHARACTER for a special token */
+    int32_t *ids;             /* of every character; special.unknown for those that it lacks */
+    struct rt_pieces *pieces; /* level wordpiece, which has no characters and ids */
     struct rt_bpe *bpe;       /* level bpe, which has none either */
     bool newline_at_end;      /* of the file; level wordpiece */
 } rt_vocabulary;
-enum { RT_NO_UNIT = -1 };
+enum { RT_NO_CHARACTER = -1 };
 
-/* The most units beside the special tokens at the levels byte and char. */
-enum { RT_UNITS_LIMIT = 65000 };
+/* The most characters beside the special tokens at the levels byte and char. */
+enum { RT_CHARACTERS_LIMIT = 65000 };
 
 /* The vocabulary of level byte. */
 rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new) RT_MUST_CHECK;
@@ -98,9 +100,9 @@ rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new) RT_MUST_CHECK;
 rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name,
                                 const unsigned char *text, size_t bytes) RT_MUST_CHECK;
 
-/* Different units of a level; their ids are in the same order. */
-rt_status rt_vocabulary_of_units(rt_vocabulary **vocabulary_new, rt_level level,
-                                 const int32_t *units, int count) RT_MUST_CHECK;
+/* Different characters, at level byte bytes; their ids are in the same order. */
+rt_status rt_vocabulary_of_characters(rt_vocabulary **vocabulary_new, rt_level level,
+                                      const int32_t *characters, int count) RT_MUST_CHECK;
 void rt_vocabulary_free(rt_vocabulary *vocabulary);
 
 /* From the bytes of a vocab.txt, whose last newline may be missing, or of a tokenizer.json. Errors
@@ -126,12 +128,13 @@ const char *rt_vocabulary_file(const rt_vocabulary *vocabulary);
 /* Whether every id means the same, and texts have the same ids; NULL equals NULL alone. */
 bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b);
 
-/* The ids that stand for units of text: how many, the one of a rank, whether this is one. */
-int rt_vocabulary_units(const rt_vocabulary *vocabulary);
-int32_t rt_vocabulary_unit(const rt_vocabulary *vocabulary, int rank);
-bool rt_vocabulary_is_unit(const rt_vocabulary *vocabulary, int32_t id);
+/* The ordinary tokens, all but the special ones: how many, the id of a rank, whether an id is one.
+ */
+int rt_vocabulary_ordinary_tokens(const rt_vocabulary *vocabulary);
+int32_t rt_vocabulary_ordinary_token(const rt_vocabulary *vocabulary, int rank);
+bool rt_vocabulary_is_ordinary(const rt_vocabulary *vocabulary, int32_t id);
 
-/* Whether a token ends a text; it may be a unit as well. */
+/* Whether a token ends a text; it may be an ordinary one as well. */
 bool rt_vocabulary_is_end(const rt_vocabulary *vocabulary, int32_t id);
 
 /* Makes -infinity of the logits, one for each id, of what cannot come next in a text: special
@@ -176,8 +179,8 @@ void rt_unknown_add(rt_unknown *whole, const rt_unknown *part, size_t before);
 
 /* ---- from ids to text ---- */
 
-/* The unit of an id, zero-terminated, and its size in bytes; a piece within a word with its ##.
- * NULL for a special token and for what is no id. */
+/* The text of an ordinary token, zero-terminated, and its size in bytes; a piece within a word with
+ * its ##. NULL for a special token and for what is no id. */
 const char *rt_vocabulary_decode(const rt_vocabulary *vocabulary, int32_t id, size_t *size);
 
 /* How an id continues a text: its bytes, without ##, and whether a space is before them unless they

@@ -12,12 +12,12 @@
 
 /* The characters that cannot stand in a line, or not for themselves, and what stands for them. */
 static const struct {
-    int32_t unit;
+    int32_t character;
     char letter;
 } escapes[] = {{'\n', 'n'}, {'\r', 'r'}, {'\0', '0'}, {'\\', '\\'}};
 enum { ESCAPES = sizeof escapes / sizeof *escapes };
 
-/* Bytes for the line of a special token or a unit. */
+/* Bytes for the line of a special token or a character. */
 enum { LINE_SIZE = 8 };
 
 static int tokens_of(rt_level level)
@@ -31,9 +31,9 @@ typedef struct reading {
     rt_level level;
     const char *name;
     int line; /* from 1 */
-    int32_t *units;
+    int32_t *characters;
     int count;
-    int32_t *lines; /* of each unit; 0: it has not been seen */
+    int32_t *lines; /* of each character; 0: it has not been seen */
 } reading;
 
 /* One line without its end. */
@@ -66,11 +66,11 @@ static rt_status check_line(const reading *r, span line)
     return rt_ok();
 }
 
-static rt_status read_byte(const reading *r, span line, int32_t *unit)
+static rt_status read_byte(const reading *r, span line, int32_t *byte)
 {
     char expected[LINE_SIZE];
-    for (*unit = 0; *unit < rt_token_limit(RT_LEVEL_BYTE); ++*unit) {
-        snprintf(expected, sizeof expected, "0x%02" PRIx32, (uint32_t)*unit);
+    for (*byte = 0; *byte < rt_token_limit(RT_LEVEL_BYTE); ++*byte) {
+        snprintf(expected, sizeof expected, "0x%02" PRIx32, (uint32_t)*byte);
         if (is_text(line, expected))
             return rt_ok();
     }
@@ -78,23 +78,23 @@ static rt_status read_byte(const reading *r, span line, int32_t *unit)
 }
 
 /* "\n" and its like. */
-static bool read_escape(span line, int32_t *unit)
+static bool read_escape(span line, int32_t *character)
 {
     for (int i = 0; i < ESCAPES; i++)
         if (line.size == 2 && line.bytes[0] == '\\' &&
             line.bytes[1] == (unsigned char)escapes[i].letter) {
-            *unit = escapes[i].unit;
+            *character = escapes[i].character;
             return true;
         }
     return false;
 }
 
-static rt_status read_character(const reading *r, span line, int32_t *unit)
+static rt_status read_character(const reading *r, span line, int32_t *character)
 {
-    if (read_escape(line, unit))
+    if (read_escape(line, character))
         return rt_ok();
     for (size_t at = 0, size; at < line.size; at += size) {
-        size = rt_utf8_read(line.bytes + at, line.size - at, unit);
+        size = rt_utf8_read(line.bytes + at, line.size - at, character);
         if (!size)
             return rt_error(RT_DATA, "%s:%d: byte 0x%02x is not UTF-8", r->name, r->line,
                             line.bytes[at]);
@@ -102,27 +102,27 @@ static rt_status read_character(const reading *r, span line, int32_t *unit)
     if (rt_utf8_count(line.bytes, line.size) > 1)
         return rt_error(RT_DATA, "%s:%d: holds %zu characters; at level char a line holds one",
                         r->name, r->line, rt_utf8_count(line.bytes, line.size));
-    if (*unit == '\\')
+    if (*character == '\\')
         return rt_error(RT_DATA, "%s:%d: a backslash is written \\\\", r->name, r->line);
     return rt_ok();
 }
 
-static rt_status read_unit(reading *r, span line)
+static rt_status read_line(reading *r, span line)
 {
-    int32_t unit = 0;
+    int32_t character = 0;
     char word[RT_WORD_NAME_SIZE];
-    rt_status status =
-        r->level == RT_LEVEL_CHAR ? read_character(r, line, &unit) : read_byte(r, line, &unit);
+    rt_status status = r->level == RT_LEVEL_CHAR ? read_character(r, line, &character)
+                                                 : read_byte(r, line, &character);
     if (status.code)
         return status;
-    if (r->lines[unit])
+    if (r->lines[character])
         return rt_error(RT_DATA, "%s:%d: %s is in line %" PRId32 " already", r->name, r->line,
-                        rt_token_name(r->level, unit, word), r->lines[unit]);
-    if (r->count == RT_UNITS_LIMIT)
+                        rt_token_name(r->level, character, word), r->lines[character]);
+    if (r->count == RT_CHARACTERS_LIMIT)
         return rt_error(RT_DATA, "%s:%d: a vocabulary can have up to %d tokens", r->name, r->line,
-                        RT_UNITS_LIMIT);
-    r->lines[unit] = r->line;
-    r->units[r->count++] = unit;
+                        RT_CHARACTERS_LIMIT);
+    r->lines[character] = r->line;
+    r->characters[r->count++] = character;
     return rt_ok();
 }
 
@@ -135,7 +135,7 @@ static rt_status read_lines(reading *r, int special, const unsigned char *bytes,
         r->line++;
         rt_status status = check_line(r, line);
         if (!status.code && r->line > special)
-            status = read_unit(r, line);
+            status = read_line(r, line);
         else if (!status.code && !is_text(line, rt_special_token(r->line - 1)))
             status = rt_error(RT_DATA, "%s:%d: must be %s", r->name, r->line,
                               rt_special_token(r->line - 1));
@@ -155,7 +155,7 @@ static rt_status read_lines(reading *r, int special, const unsigned char *bytes,
 static rt_status check_bytes(const reading *r)
 {
     for (int i = 0; i < r->count; i++)
-        if (r->units[i] != i)
+        if (r->characters[i] != i)
             return rt_error(RT_DATA, "%s:%d: must be 0x%02x", r->name, RT_FIRST_SYMBOL + i + 1,
                             (unsigned)i);
     if (r->count < rt_token_limit(RT_LEVEL_BYTE))
@@ -163,19 +163,19 @@ static rt_status check_bytes(const reading *r)
     return rt_ok();
 }
 
-static rt_status read_units(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
-                            const char *name, const unsigned char *bytes, size_t size)
+static rt_status read_characters(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
+                                 const char *name, const unsigned char *bytes, size_t size)
 {
     reading r = {.level = kind.level, .name = name};
-    r.units = rt_alloc(RT_UNITS_LIMIT, sizeof *r.units);
+    r.characters = rt_alloc(RT_CHARACTERS_LIMIT, sizeof *r.characters);
     r.lines = rt_alloc((size_t)rt_token_limit(kind.level), sizeof *r.lines);
-    rt_status status = r.units && r.lines ? read_lines(&r, tokens_of(kind.level), bytes, size)
-                                          : rt_out_of_memory("a vocabulary");
+    rt_status status = r.characters && r.lines ? read_lines(&r, tokens_of(kind.level), bytes, size)
+                                               : rt_out_of_memory("a vocabulary");
     if (!status.code && kind.level == RT_LEVEL_BYTE)
         status = check_bytes(&r);
     if (!status.code)
-        status = rt_vocabulary_of_units(vocabulary_new, kind.level, r.units, r.count);
-    rt_free(r.units);
+        status = rt_vocabulary_of_characters(vocabulary_new, kind.level, r.characters, r.count);
+    rt_free(r.characters);
     rt_free(r.lines);
     return status;
 }
@@ -232,8 +232,9 @@ static rt_status read_file(rt_vocabulary **vocabulary_new, rt_vocabulary_kind ki
 {
     if (kind.level == RT_LEVEL_BPE)
         return read_bpe(vocabulary_new, kind, name, bytes, size);
-    return kind.level == RT_LEVEL_WORDPIECE ? read_pieces(vocabulary_new, kind, name, bytes, size)
-                                            : read_units(vocabulary_new, kind, name, bytes, size);
+    return kind.level == RT_LEVEL_WORDPIECE
+               ? read_pieces(vocabulary_new, kind, name, bytes, size)
+               : read_characters(vocabulary_new, kind, name, bytes, size);
 }
 
 static rt_status set_ends(rt_vocabulary *v, const char *name, const rt_end_ids *ends)
@@ -262,21 +263,21 @@ rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind 
 
 /* ---- writing ---- */
 
-static void write_unit(char line[LINE_SIZE], rt_level level, int32_t unit)
+static void write_character(char line[LINE_SIZE], rt_level level, int32_t character)
 {
     if (level == RT_LEVEL_BYTE) {
-        snprintf(line, LINE_SIZE, "0x%02" PRIx32, (uint32_t)unit);
+        snprintf(line, LINE_SIZE, "0x%02" PRIx32, (uint32_t)character);
         return;
     }
     for (int i = 0; i < ESCAPES; i++)
-        if (unit == escapes[i].unit) {
+        if (character == escapes[i].character) {
             snprintf(line, LINE_SIZE, "\\%c", escapes[i].letter);
             return;
         }
-    rt_token_write(level, unit, line);
+    rt_token_write(level, character, line);
 }
 
-static void write_units(const rt_vocabulary *vocabulary, char *at)
+static void write_characters(const rt_vocabulary *vocabulary, char *at)
 {
     const int special = tokens_of(vocabulary->level);
     for (int id = 0; id < vocabulary->count; id++) {
@@ -284,7 +285,7 @@ static void write_units(const rt_vocabulary *vocabulary, char *at)
         if (id < special)
             snprintf(line, sizeof line, "%s", rt_special_token(id));
         else
-            write_unit(line, vocabulary->level, vocabulary->units[id]);
+            write_character(line, vocabulary->level, vocabulary->characters[id]);
         const size_t size = strlen(line);
         memcpy(at, line, size);
         at[size] = '\n';
@@ -317,7 +318,7 @@ rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new)
     if (vocabulary->pieces)
         write_pieces(vocabulary, *text_new);
     else
-        write_units(vocabulary, *text_new);
+        write_characters(vocabulary, *text_new);
     return rt_ok();
 }
 

@@ -35,19 +35,20 @@ typedef struct encoding {
     rt_unknown *unknown;
 } encoding;
 
-static rt_status encode_units(const encoding *e, const unsigned char *text, size_t from, size_t to)
+static rt_status encode_characters(const encoding *e, const unsigned char *text, size_t from,
+                                   size_t to)
 {
     const rt_vocabulary *v = e->v;
-    int32_t unit = 0;
+    int32_t character = 0;
     size_t size;
     for (size_t at = from; at < to; at += size) {
-        size = rt_token_read(v->level, text + at, to - at, &unit);
+        size = rt_token_read(v->level, text + at, to - at, &character);
         if (!size)
             return rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu is not UTF-8", text[at], at);
-        const int32_t id = v->ids[unit];
+        const int32_t id = v->ids[character];
         if (id == v->special.unknown && !e->unknown->count++) {
             e->unknown->at = at;
-            rt_token_name(v->level, unit, e->unknown->name);
+            rt_token_name(v->level, character, e->unknown->name);
         }
         e->take(e->context, id);
     }
@@ -71,9 +72,9 @@ static void encode_word(const encoding *e, const rt_word *word, size_t from)
 
 static rt_status encode_words(const encoding *e, const unsigned char *text, size_t from, size_t to)
 {
-    int32_t unit = 0;
+    int32_t character = 0;
     for (size_t at = from, size; at < to; at += size) {
-        size = rt_utf8_read(text + at, to - at, &unit);
+        size = rt_utf8_read(text + at, to - at, &character);
         if (!size)
             return rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu is not UTF-8", text[at], at);
     }
@@ -91,7 +92,7 @@ static rt_status encode_part(const encoding *e, const unsigned char *text, size_
         return rt_error(RT_ARGUMENT, "the vocabulary has no ids");
     if (e->v->bpe)
         return rt_bpe_encode(e->v, text, from, to, false, e->take, e->context, e->unknown);
-    return e->v->pieces ? encode_words(e, text, from, to) : encode_units(e, text, from, to);
+    return e->v->pieces ? encode_words(e, text, from, to) : encode_characters(e, text, from, to);
 }
 
 rt_status rt_vocabulary_encode_to(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
@@ -176,7 +177,7 @@ rt_status rt_vocabulary_encode_special(const rt_vocabulary *vocabulary, const ch
 const char *rt_vocabulary_decode(const rt_vocabulary *vocabulary, int32_t id, size_t *size)
 {
     *size = 0;
-    if (!rt_vocabulary_is_unit(vocabulary, id))
+    if (!rt_vocabulary_is_ordinary(vocabulary, id))
         return NULL;
     *size = vocabulary->starts[id + 1] - vocabulary->starts[id] - 1;
     return vocabulary->text + vocabulary->starts[id];
@@ -200,7 +201,7 @@ rt_spelling rt_vocabulary_spell(const rt_vocabulary *vocabulary, int32_t id)
 
 int rt_vocabulary_bytes(const rt_vocabulary *vocabulary, int32_t id)
 {
-    const bool known = !vocabulary->pieces && rt_vocabulary_is_unit(vocabulary, id);
+    const bool known = !vocabulary->pieces && rt_vocabulary_is_ordinary(vocabulary, id);
     return known ? (int)rt_vocabulary_spell(vocabulary, id).size : -1;
 }
 

@@ -40,7 +40,7 @@ static int by_text(const void *a, const void *b)
 
 static rt_status check_line(const char *name, int32_t line, const unsigned char *bytes, size_t size)
 {
-    int32_t unit;
+    int32_t character;
     if (!size)
         return rt_error(RT_DATA, "%s:%" PRId32 ": the line is empty", name, line);
     if (line == 1 && size >= 3 && !memcmp(bytes, "\xef\xbb\xbf", 3))
@@ -53,7 +53,7 @@ static rt_status check_line(const char *name, int32_t line, const unsigned char 
     for (size_t at = 0, step; at < size; at += step) {
         if (!bytes[at])
             return rt_error(RT_DATA, "%s:%" PRId32 ": holds a NUL, which is no text", name, line);
-        step = rt_utf8_read(bytes + at, size - at, &unit);
+        step = rt_utf8_read(bytes + at, size - at, &character);
         if (!step)
             return rt_error(RT_DATA, "%s:%" PRId32 ": byte 0x%02x is not UTF-8", name, line,
                             bytes[at]);

@@ -43,9 +43,9 @@
 #include "data/data.h"
 #include "data/labels.h"
 #include "data/tokenizers/vocabulary.h"
+#include "io/checkpoint/image.h"
 #include "models/transformer.h"
 #include "optim/rules.h"
-#include "io/checkpoint/image.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -85,7 +85,7 @@ typedef struct rt_checkpoint_model {
     const rt_data_options *data;  /* what it was trained on; only a save asks for it */
     const rt_update_rule *rule;   /* of the optimizer; NULL: its states are not wanted */
     real *states[RT_MOST_STATES]; /* of its rule */
-    double *theta_start; /* NULL: theta is fixed */
+    double *theta_start;          /* NULL: theta is fixed */
     rt_shape theta_shape;
 } rt_checkpoint_model;
 
@@ -134,8 +134,8 @@ rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *m
                                    rt_checkpoint_start *start,
                                    rt_checkpoint_info *info) RT_MUST_CHECK;
 
-/* RT_CHECKPOINT: a model that learns the logarithm of theta cannot start from this one. -1 stands for
- * all layers, or all heads of the layer. */
+/* RT_CHECKPOINT: a model that learns the logarithm of theta cannot start from this one. -1 stands
+ * for all layers, or all heads of the layer. */
 rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta) RT_MUST_CHECK;
 
 /* All learned theta of a checkpoint, in radians per position, laid out as rt_transformer_theta, and

@@ -104,8 +104,8 @@ static void expect_key(rt_image *image, const char *name, const rt_transformer_o
         const rt_key *key = &rt_model_keys.keys[i];
         if (rt_key_is_one_of(key, RT_OPTIONS(name)) &&
             strcmp(rt_key_value_write(key, there, one), rt_key_value_write(key, here, other)) != 0)
-            rt_image_fail(image, RT_CHECKPOINT, "%s is %s in the checkpoint, %s in the configuration",
-                          name, one, other);
+            rt_image_fail(image, RT_CHECKPOINT,
+                          "%s is %s in the checkpoint, %s in the configuration", name, one, other);
     }
 }
 
@@ -253,8 +253,7 @@ static size_t largest_of(const rt_parameters *p)
 
 /* The numbers of all blocks, one parameter at a time: a checkpoint may be most of the memory. */
 static void expect_all_values(rt_image *image, const rt_parameters *p,
-                              const rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS],
-                              bool saved)
+                              const rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS], bool saved)
 {
     if (rt_image_failed(image))
         return;

@@ -57,8 +57,8 @@ rt_labels *rt_checkpoint_get_labels(rt_image *image);
 void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info);
 
 /* All that a load asks of a checkpoint for this model: then it can be read into it. A save asks the
- * same of the file that it wrote, and that its numbers are those of the model. Of the numbers there is one parameter in memory at a time. Fills
- * info. */
+ * same of the file that it wrote, and that its numbers are those of the model. Of the numbers there
+ * is one parameter in memory at a time. Fills info. */
 void rt_checkpoint_expect(rt_image *image, const rt_checkpoint_model *model, bool saved,
                           rt_checkpoint_info *info);
 

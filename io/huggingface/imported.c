@@ -229,7 +229,8 @@ rt_status rt_imported_load(const rt_imported *m, rt_transformer *model, bool hea
 }
 
 /* Layers and widths need no look: with others, the weights do not fit. */
-const char *rt_imported_difference(const rt_imported *m, const rt_transformer_options *o, bool theta)
+const char *rt_imported_difference(const rt_imported *m, const rt_transformer_options *o,
+                                   bool theta)
 {
     const rt_transformer_options *there = &m->there->options;
     if (there->norm != o->norm)

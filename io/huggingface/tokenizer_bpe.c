@@ -286,7 +286,7 @@ static json_t *config_of(const rt_vocabulary *v, int length)
         const rt_spelling s = rt_vocabulary_spell(v, id);
         const char *bytes = added ? added->text : s.bytes;
         const size_t size = added ? added->size : s.size;
-        if (id != RT_NO_ID && !rt_vocabulary_is_unit(v, id))
+        if (id != RT_NO_ID && !rt_vocabulary_is_ordinary(v, id))
             failed |= json_object_set_new(config, roles[i].key, json_stringn(bytes, size)) != 0;
     }
     failed |= json_object_set_new(config, "model_max_length", json_integer(length)) != 0;

@@ -136,7 +136,7 @@ START_TEST(added_tokens_are_always_found)
     rt_vocabulary *v =
         with(TOKEN("8", "</s>", SPECIAL), TOKEN("8", "ca", PLAIN) "," TOKEN("9", "cab", PLAIN));
     has_ids(v, rt_vocabulary_encode, "acabca", "0 9 8");
-    ck_assert(rt_vocabulary_is_unit(v, 8) && !rt_vocabulary_is_unit(v, 7));
+    ck_assert(rt_vocabulary_is_ordinary(v, 8) && !rt_vocabulary_is_ordinary(v, 7));
     rt_vocabulary_free(v);
     v = with(SPECIAL "}," TOKEN("8", "</s>", SPECIAL),
              "\"lstrip\":true,\"rstrip\":true,\"normalized\":false,\"special\":true}");
@@ -207,16 +207,16 @@ END_TEST
 
 /* ---- ids ---- */
 
-START_TEST(ids_may_have_gaps_which_are_no_units)
+START_TEST(ids_may_have_gaps_which_are_no_tokens)
 {
-    static const int32_t units[] = {0, 1, 2, 3, 6, 14, 15};
+    static const int32_t ordinary[] = {0, 1, 2, 3, 6, 14, 15};
     rt_vocabulary *v = with("\"ab\":4,\"abc\":5", "\"ab\":14,\"abc\":15");
     size_t size;
     ck_assert_int_eq(v->count, 16);
-    ck_assert_int_eq(rt_vocabulary_units(v), 7);
+    ck_assert_int_eq(rt_vocabulary_ordinary_tokens(v), 7);
     for (int rank = 0; rank < 7; rank++)
-        ck_assert_int_eq(rt_vocabulary_unit(v, rank), units[rank]);
-    ck_assert(!rt_vocabulary_is_unit(v, 5) && !rt_vocabulary_decode(v, 5, &size));
+        ck_assert_int_eq(rt_vocabulary_ordinary_token(v, rank), ordinary[rank]);
+    ck_assert(!rt_vocabulary_is_ordinary(v, 5) && !rt_vocabulary_decode(v, 5, &size));
     ck_assert_uint_eq(rt_vocabulary_spell(v, 5).size, 0);
     has_ids(v, rt_vocabulary_encode, "abc", "15");
     rt_vocabulary_free(v);
@@ -280,7 +280,7 @@ START_TEST(special_ids_that_somebody_knows_hold)
                                .known = {RT_NO_ID, 8, 3, 7, RT_NO_ID}};
     rt_vocabulary *v;
     ck_assert(!rt_vocabulary_read(&v, kind, "t", (const unsigned char *)small, strlen(small)).code);
-    ck_assert(!rt_vocabulary_is_unit(v, 3));
+    ck_assert(!rt_vocabulary_is_ordinary(v, 3));
     kind = rt_vocabulary_kind_of(v);
     has_special(v, 7, 8, 3, 7);
     ck_assert(!rt_vocabulary_read(&v, kind, "t", (const unsigned char *)small, strlen(small)).code);
@@ -634,7 +634,7 @@ START_TEST(what_a_task_has_no_token_for_is_refused_by_key)
     rt_data_options o = text_options(small, "ab ab ab ab ab ab ab ab ab ab ab ab");
     o.objective = RT_OBJECTIVE_MLM;
     is_refused(&o, NULL, RT_CONFIG,
-               "data.objective = mlm needs a token that hides others, such as <mask>; the "
+               "data.objective = mlm needs a mask token, such as <mask>; the "
                "vocabulary has no such special token");
     o = text_options(none, "ab ab ab ab ab ab ab ab ab ab ab ab");
     is_refused(&o, NULL, RT_CONFIG,
@@ -736,7 +736,7 @@ int main(void)
     tcase_add_test(tests, a_byte_that_has_no_piece_is_left_out_and_counted);
     tcase_add_test(tests, a_byte_that_has_no_piece_may_have_a_token);
     tcase_add_test(tests, what_is_not_utf8_is_named_with_its_place);
-    tcase_add_test(tests, ids_may_have_gaps_which_are_no_units);
+    tcase_add_test(tests, ids_may_have_gaps_which_are_no_tokens);
     tcase_add_test(tests, ids_are_spelled_as_bytes);
     tcase_add_test(tests, special_ids_are_found_by_template_and_name);
     tcase_add_test(tests, special_ids_that_somebody_knows_hold);

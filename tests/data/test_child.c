@@ -87,7 +87,7 @@ START_TEST(an_answer_longer_than_allowed_is_refused)
     unsigned char *answer;
     size_t wanted = limits.answer + 1, size;
     rt_status status = run_within(limits, count_up, &wanted, &answer, &size);
-    ck_assert_str_eq(status.message, "what read it told nonsense of it");
+    ck_assert_str_eq(status.message, "the parser returned an invalid reply");
     ck_assert_int_eq(status.code, RT_CHECK);
 }
 END_TEST
@@ -112,7 +112,7 @@ static rt_status claim_success_of_a_check(void *context, unsigned char **answer_
 
 START_TEST(a_status_that_no_work_has_is_refused)
 {
-    expect(limits, claim_success_of_a_check, RT_CHECK, "what read it told nonsense of it");
+    expect(limits, claim_success_of_a_check, RT_CHECK, "the parser returned an invalid reply");
 }
 END_TEST
 
@@ -209,7 +209,7 @@ typedef struct lie {
     const char *message;
 } lie;
 
-#define NONSENSE "what read it told nonsense of it"
+#define NONSENSE "the parser returned an invalid reply"
 static const lie lies[] = {
     {RT_OK, UINT64_MAX, 0, NONSENSE}, {RT_OK, (8 << 20) + 1, 0, NONSENSE},
     {RT_OK, 10, 9, NONSENSE},         {RT_OK, 10, 11, NONSENSE},
@@ -264,7 +264,7 @@ static rt_status hang_up(void *context, unsigned char **answer_new, size_t *size
 
 START_TEST(a_child_that_says_nothing_is_told)
 {
-    expect(limits, say_nothing, RT_CHECK, "what read it told nothing of it");
+    expect(limits, say_nothing, RT_CHECK, "the parser returned no reply");
     expect(limits, hang_up, RT_CHECK, "reading it crashed (signal 9)");
 }
 END_TEST

@@ -218,7 +218,7 @@ START_TEST(without_a_text_there_is_no_vocabulary)
         int count = 7;
         rt_unknown unknown = {.count = 7};
         int32_t *ids = (int32_t *)&count;
-        const char *unit = "x";
+        const char *token = "x";
         char message[80];
         snprintf(message, sizeof message, "data.task = %s has no text whose tokens have ids",
                  rt_data_task_name(task));
@@ -227,10 +227,10 @@ START_TEST(without_a_text_there_is_no_vocabulary)
         ck_assert_int_eq(status.code, RT_ARGUMENT);
         ck_assert_str_eq(status.message, message);
         ck_assert(ids == NULL && count == 0 && unknown.count == 0);
-        status = rt_data_decode(data, 5, &unit, &size);
+        status = rt_data_decode(data, 5, &token, &size);
         ck_assert_int_eq(status.code, RT_ARGUMENT);
         ck_assert_str_eq(status.message, message);
-        ck_assert_ptr_null(unit);
+        ck_assert_ptr_null(token);
         rt_data_close(data);
     }
 }
@@ -395,7 +395,7 @@ START_TEST(what_no_sequence_of_that_length_can_repeat_is_refused)
     ck_assert_int_eq(rt_data_check(&o).code, RT_CONFIG);
     o.theta = 0.026;
     refused(&o, "data.theta must be at least 0.02618 for spin with data.length 32: below, the "
-                "circle turns by less than one of its 8 cells; got 0.026");
+                "circle rotates by less than one of its 8 cells; got 0.026");
     o.theta = 0.0262;
     accepted(&o);
     o.theta = 3.14159265358979;

@@ -2,11 +2,11 @@
 
 #include "samples.h"
 
-/* Units that are all different: unit i has the id RT_FIRST_SYMBOL + i, as a byte or as an id. */
+/* Tokens that are all different: token i has the id RT_FIRST_SYMBOL + i, as a byte or as an id. */
 enum { PLACES = 250, LENGTH = 8, WINDOW = LENGTH - 1 };
 enum { BYTES, TOKENS, KINDS };
 
-/* A run of units in a file; `place` is that of the first. */
+/* A run of tokens in a file; `place` is that of the first. */
 typedef struct piece {
     const char *name;
     int place, count;
@@ -272,7 +272,7 @@ START_TEST(evaluation_alone_draws_what_a_training_evaluates)
 }
 END_TEST
 
-/* Five units where a window has seven: [CLS], the five, and padding. */
+/* Five tokens where a window has seven: [CLS], the five, and padding. */
 static void is_short_row(const rt_batch *batch, int row, int place)
 {
     const int first = row * batch->length;

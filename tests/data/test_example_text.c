@@ -208,9 +208,9 @@ START_TEST(data_without_labels_has_no_rows_of_text)
 }
 END_TEST
 
-/* ---- unknown units ---- */
+/* ---- unknown characters ---- */
 
-START_TEST(unknown_units_are_counted_in_the_line)
+START_TEST(unknown_characters_are_counted_in_the_line)
 {
     rt_data *data =
         open_file("classify", RT_LEVEL_CHAR, 32, "text\ttext_b\tlabel\nab\tc\tx\nc\td\ty\n");
@@ -308,7 +308,7 @@ int main(void)
     tcase_add_loop_test(tests, a_line_is_cut_as_the_row_of_a_file, 0, 3);
     tcase_add_loop_test(tests, a_line_that_is_no_row_is_refused, 0, sizeof bad / sizeof *bad);
     tcase_add_test(tests, data_without_labels_has_no_rows_of_text);
-    tcase_add_test(tests, unknown_units_are_counted_in_the_line);
+    tcase_add_test(tests, unknown_characters_are_counted_in_the_line);
     tcase_add_test(tests, a_full_heap_is_an_error);
     tcase_add_test(tests, a_row_without_room_for_a_text_is_refused);
     tcase_add_test(tests, two_texts_are_the_row_of_their_line);

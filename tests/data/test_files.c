@@ -153,10 +153,10 @@ START_TEST(files_are_joined_in_their_order)
     char read[10] = "";
     rt_data_training(data, 1, 0, 0, &batch);
     for (int t = 1; t < 10; t++) {
-        const char *unit;
+        const char *token;
         size_t size;
-        ck_assert_int_eq(rt_data_decode(data, original(&batch, t), &unit, &size).code, RT_OK);
-        strcat(read, unit);
+        ck_assert_int_eq(rt_data_decode(data, original(&batch, t), &token, &size).code, RT_OK);
+        strcat(read, token);
     }
     ck_assert_str_eq(read, "cabbedcab");
     free_batch(batch);

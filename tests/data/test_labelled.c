@@ -37,15 +37,15 @@ static const char *shown(const rt_data *data, const rt_batch *b, int row)
     size_t used = 0;
     for (int t = 0; t < b->length; t++) {
         const int at = row * b->length + t;
-        const char *unit = "";
+        const char *token = "";
         size_t size;
         if (!b->mask[at])
-            unit = b->ids[at] == RT_ID_PAD ? "." : "!";
+            token = b->ids[at] == RT_ID_PAD ? "." : "!";
         else if (b->ids[at] == RT_ID_CLS || b->ids[at] == RT_ID_SEP)
-            unit = b->ids[at] == RT_ID_CLS ? "C" : "S";
-        else if (rt_data_decode(data, b->ids[at], &unit, &size).code)
-            unit = "?";
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", unit,
+            token = b->ids[at] == RT_ID_CLS ? "C" : "S";
+        else if (rt_data_decode(data, b->ids[at], &token, &size).code)
+            token = "?";
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", token,
                                  b->types[at] ? "'" : "");
         if (b->labels[at] != RT_NO_LABEL)
             used += (size_t)snprintf(text + used, sizeof text - used, "%d", (int)b->labels[at]);
@@ -219,11 +219,11 @@ static void write_rows(char *path, const char *name, int from, int count)
 static int number_of(const rt_data *data, const rt_batch *b, int row)
 {
     char digits[4] = "";
-    const char *unit;
+    const char *token;
     size_t size;
     for (int i = 0; i < 3; i++) {
-        ck_assert(!rt_data_decode(data, b->ids[row * b->length + 1 + i], &unit, &size).code);
-        digits[i] = *unit;
+        ck_assert(!rt_data_decode(data, b->ids[row * b->length + 1 + i], &token, &size).code);
+        digits[i] = *token;
     }
     return atoi(digits);
 }

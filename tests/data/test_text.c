@@ -1,4 +1,4 @@
-/* The units of a text and their ids, at both levels. */
+/* The tokens of a text and their ids, at both levels. */
 
 #include "data/tokenizers/simple_tokens.h"
 #include "data/tokenizers/vocabulary.h"
@@ -75,7 +75,7 @@ START_TEST(a_text_is_read_with_the_vocabulary_that_is_given)
 }
 END_TEST
 
-/* Over both files: the first unit that is not known is the 'x' of the second. */
+/* Over both files: the first character that is not known is the 'x' of the second. */
 START_TEST(what_is_unknown_is_counted_over_all_files)
 {
     rt_data *first = open_text(RT_LEVEL_CHAR, "ab\xc3\xa9", 4, 2), *second;
@@ -115,7 +115,7 @@ START_TEST(a_vocabulary_of_another_level_is_refused)
 }
 END_TEST
 
-/* Other than [UNK] and special tokens: what a masked unit is now and then replaced by. */
+/* Other than [UNK] and special tokens: what a masked token is now and then replaced by. */
 START_TEST(a_mask_is_never_replaced_by_a_special_token)
 {
     enum { LENGTH = 400, ROWS = 50 };
@@ -216,10 +216,10 @@ START_TEST(bytes_need_no_file)
 }
 END_TEST
 
-/* ---- units ---- */
+/* ---- tokens ---- */
 
 /* Code points of every size stand where they stood, with their rank as the id. */
-START_TEST(a_character_of_any_size_is_one_unit)
+START_TEST(a_character_of_any_size_is_one_token)
 {
     rt_data *data = open_text(RT_LEVEL_CHAR, mixed, sizeof mixed - 1, MIXED + 1);
     int32_t expected[MIXED];
@@ -235,14 +235,18 @@ END_TEST
 START_TEST(every_code_point_is_read_as_it_was_written)
 {
     char bytes[RT_UTF8_SIZE];
-    for (int32_t unit = 0; unit < 0x110000; unit++) {
+    for (int32_t character = 0; character < 0x110000; character++) {
         int32_t read = -1;
-        size_t size = rt_utf8_write(unit, bytes);
-        size_t expected = unit < 0x80 ? 1 : unit < 0x800 ? 2 : unit < 0x10000 ? 3 : 4;
+        size_t size = rt_utf8_write(character, bytes);
+        size_t expected = character < 0x80      ? 1
+                          : character < 0x800   ? 2
+                          : character < 0x10000 ? 3
+                                                : 4;
         size_t taken = rt_utf8_read((unsigned char *)bytes, size, &read);
-        bool surrogate = unit >= 0xd800 && unit < 0xe000;
-        if (size != expected || taken != (surrogate ? 0 : size) || (!surrogate && read != unit))
-            ck_abort_msg("U+%04X: wrote %zu bytes, read U+%04X of %zu", (unsigned)unit, size,
+        bool surrogate = character >= 0xd800 && character < 0xe000;
+        if (size != expected || taken != (surrogate ? 0 : size) ||
+            (!surrogate && read != character))
+            ck_abort_msg("U+%04X: wrote %zu bytes, read U+%04X of %zu", (unsigned)character, size,
                          (unsigned)read, taken);
     }
 }
@@ -253,16 +257,16 @@ static void check_round_trip(const rt_data *data, const char *text)
     int32_t *ids;
     int count;
     rt_unknown unknown;
-    const char *unit;
+    const char *token;
     char back[64] = "";
     rt_status status = rt_data_encode(data, text, &ids, &count, &unknown);
     ck_assert_msg(status.code == RT_OK, "%s", status.message);
     for (int i = 0; i < count; i++) {
         size_t size;
-        status = rt_data_decode(data, ids[i], &unit, &size);
+        status = rt_data_decode(data, ids[i], &token, &size);
         ck_assert_msg(status.code == RT_OK, "%s", status.message);
-        ck_assert_uint_eq(size, strlen(unit));
-        strcat(back, unit);
+        ck_assert_uint_eq(size, strlen(token));
+        strcat(back, token);
     }
     ck_assert_str_eq(back, text);
     ck_assert_uint_eq(unknown.count, 0);
@@ -280,36 +284,36 @@ START_TEST(decoding_gives_back_what_was_encoded)
 }
 END_TEST
 
-START_TEST(a_byte_0_is_a_unit)
+START_TEST(a_byte_0_is_a_token)
 {
     for (int level = RT_LEVEL_BYTE; level <= RT_LEVEL_CHAR; level++) {
         rt_data *data = open_text(level, "\0a", 2, 2);
-        const char *unit;
+        const char *token;
         size_t size;
         const int32_t id = level == RT_LEVEL_CHAR ? FIRST_CHARACTER : RT_FIRST_SYMBOL;
-        rt_status status = rt_data_decode(data, id, &unit, &size);
+        rt_status status = rt_data_decode(data, id, &token, &size);
         ck_assert_int_eq(status.code, RT_OK);
         ck_assert_uint_eq(size, 1);
-        ck_assert_int_eq(unit[0], 0);
+        ck_assert_int_eq(token[0], 0);
         rt_data_close(data);
     }
 }
 END_TEST
 
-START_TEST(what_is_no_id_of_a_unit_cannot_be_decoded)
+START_TEST(what_is_no_id_of_an_ordinary_token_cannot_be_decoded)
 {
     static const int32_t wrong[] = {RT_ID_PAD, RT_ID_SEP, RT_FIRST_SYMBOL, FIRST_CHARACTER + 3,
                                     -1,        INT32_MIN, INT32_MAX};
     rt_data *data = open_text(RT_LEVEL_CHAR, "abc", 3, 2);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        const char *unit = "x";
+        const char *token = "x";
         char message[64];
         size_t size = 1;
-        rt_status status = rt_data_decode(data, wrong[i], &unit, &size);
+        rt_status status = rt_data_decode(data, wrong[i], &token, &size);
         snprintf(message, sizeof message, "%d is not the id of a token", wrong[i]);
         ck_assert_int_eq(status.code, RT_ARGUMENT);
         ck_assert_str_eq(status.message, message);
-        ck_assert(size == 0 && unit == NULL);
+        ck_assert(size == 0 && token == NULL);
     }
     rt_data_close(data);
 }
@@ -397,11 +401,11 @@ int main(void)
     tcase_add_test(tests, a_file_must_be_there_and_be_a_vocabulary);
     tcase_add_test(tests, a_file_must_be_the_vocabulary_that_is_given);
     tcase_add_test(tests, bytes_need_no_file);
-    tcase_add_test(tests, a_character_of_any_size_is_one_unit);
+    tcase_add_test(tests, a_character_of_any_size_is_one_token);
     tcase_add_test(tests, every_code_point_is_read_as_it_was_written);
     tcase_add_test(tests, decoding_gives_back_what_was_encoded);
-    tcase_add_test(tests, a_byte_0_is_a_unit);
-    tcase_add_test(tests, what_is_no_id_of_a_unit_cannot_be_decoded);
+    tcase_add_test(tests, a_byte_0_is_a_token);
+    tcase_add_test(tests, what_is_no_id_of_an_ordinary_token_cannot_be_decoded);
     tcase_add_test(tests, a_character_that_is_not_known_is_encoded_as_one_that_is_unknown);
     tcase_add_test(tests, encoding_names_a_byte_that_is_not_utf8);
     tcase_add_test(tests, a_text_can_have_65000_different_characters);

@@ -73,32 +73,33 @@ START_TEST(byte_b_has_the_id_4_plus_b)
     for (int b = 0; b < 256; b++) {
         ck_assert_int_eq(v->ids[b], 4 + b);
         size_t size;
-        const char *unit = rt_vocabulary_decode(v, 4 + b, &size);
+        const char *token = rt_vocabulary_decode(v, 4 + b, &size);
         ck_assert_uint_eq(size, 1);
-        ck_assert_int_eq((unsigned char)unit[0], b);
+        ck_assert_int_eq((unsigned char)token[0], b);
     }
     rt_vocabulary_free(v);
 }
 END_TEST
 
-START_TEST(units_are_the_ids_that_are_no_special_token)
+START_TEST(ordinary_tokens_are_the_ids_that_are_no_special_token)
 {
     rt_vocabulary *all[] = {of_bytes(), of_text("cab", 3)};
-    static const int units[] = {256, 3}, first[] = {4, 5};
+    static const int counts[] = {256, 3}, first[] = {4, 5};
     for (int i = 0; i < 2; i++) {
         int count = 0;
         for (int32_t id = -2; id < all[i]->count + 2; id++)
-            if (rt_vocabulary_is_unit(all[i], id))
-                ck_assert_int_eq(rt_vocabulary_unit(all[i], count++), id);
-        ck_assert_int_eq(count, units[i]);
-        ck_assert_int_eq(rt_vocabulary_units(all[i]), units[i]);
-        ck_assert_int_eq(rt_vocabulary_unit(all[i], 0), first[i]);
+            if (rt_vocabulary_is_ordinary(all[i], id))
+                ck_assert_int_eq(rt_vocabulary_ordinary_token(all[i], count++), id);
+        ck_assert_int_eq(count, counts[i]);
+        ck_assert_int_eq(rt_vocabulary_ordinary_tokens(all[i]), counts[i]);
+        ck_assert_int_eq(rt_vocabulary_ordinary_token(all[i], 0), first[i]);
         rt_vocabulary_free(all[i]);
     }
 }
 END_TEST
 
-/* Units keep their logits, and so does what ends a text where it may; rows beyond are not its. */
+/* Ordinary tokens keep their logits, and so does what ends a text where it may; rows beyond are not
+ * its. */
 START_TEST(logits_of_what_is_no_text_are_masked)
 {
     rt_vocabulary *v = of_text("ab", 2); /* five special tokens before them */
@@ -158,13 +159,13 @@ END_TEST
 /* Every character that there is but the 2048 surrogates, in pieces of 65000. */
 START_TEST(what_was_written_is_read)
 {
-    static char text[4 * RT_UNITS_LIMIT + RT_UTF8_SIZE];
-    int32_t unit = 0;
-    while (unit < 0x110000) {
+    static char text[4 * RT_CHARACTERS_LIMIT + RT_UTF8_SIZE];
+    int32_t character = 0;
+    while (character < 0x110000) {
         size_t bytes = 0;
-        for (int n = 0; n < RT_UNITS_LIMIT && unit < 0x110000; unit++)
-            if (unit < 0xd800 || unit >= 0xe000) {
-                bytes += rt_utf8_write(unit, text + bytes);
+        for (int n = 0; n < RT_CHARACTERS_LIMIT && character < 0x110000; character++)
+            if (character < 0xd800 || character >= 0xe000) {
+                bytes += rt_utf8_write(character, text + bytes);
                 n++;
             }
         rt_vocabulary *v = of_text(text, bytes), *again;
@@ -173,7 +174,7 @@ START_TEST(what_was_written_is_read)
         is_ok(read_vocabulary(&again, RT_LEVEL_CHAR, file, strlen(file)));
         ck_assert(rt_vocabularies_equal(v, again));
         for (int32_t id = 5; id < again->count; id++)
-            ck_assert_int_eq(again->ids[again->units[id]], id);
+            ck_assert_int_eq(again->ids[again->characters[id]], id);
         rt_free(file);
         rt_vocabulary_free(v);
         rt_vocabulary_free(again);
@@ -267,17 +268,17 @@ START_TEST(what_is_no_vocabulary_is_named_by_its_line)
 }
 END_TEST
 
-START_TEST(a_file_can_have_65000_units)
+START_TEST(a_file_can_have_65000_characters)
 {
-    static char text[sizeof WITH_UNK + 5 * (RT_UNITS_LIMIT + 1) + RT_UTF8_SIZE];
+    static char text[sizeof WITH_UNK + 5 * (RT_CHARACTERS_LIMIT + 1) + RT_UTF8_SIZE];
     size_t size = (size_t)snprintf(text, sizeof text, WITH_UNK);
     rt_vocabulary *v;
-    for (int i = 0; i <= RT_UNITS_LIMIT; i++) {
+    for (int i = 0; i <= RT_CHARACTERS_LIMIT; i++) {
         size += rt_utf8_write(0x10000 + i, text + size);
         text[size++] = '\n';
     }
     is_ok(read_vocabulary(&v, RT_LEVEL_CHAR, text, size - 5));
-    ck_assert_int_eq(v->count, RT_UNITS_LIMIT + 5);
+    ck_assert_int_eq(v->count, RT_CHARACTERS_LIMIT + 5);
     rt_vocabulary_free(v);
     rt_status status = read_vocabulary(&v, RT_LEVEL_CHAR, text, size);
     ck_assert_int_eq(status.code, RT_DATA);
@@ -330,7 +331,7 @@ int main(void)
     TCase *tests = leak_checked_case(suite, "vocabulary");
     tcase_add_test(tests, special_tokens_have_the_ids_of_the_toy_tasks);
     tcase_add_test(tests, byte_b_has_the_id_4_plus_b);
-    tcase_add_test(tests, units_are_the_ids_that_are_no_special_token);
+    tcase_add_test(tests, ordinary_tokens_are_the_ids_that_are_no_special_token);
     tcase_add_test(tests, logits_of_what_is_no_text_are_masked);
     tcase_add_test(tests, equal_are_those_whose_every_id_means_the_same);
     tcase_add_test(tests, a_line_is_an_id);
@@ -340,7 +341,7 @@ int main(void)
     tcase_add_test(tests, the_order_is_that_of_the_file);
     tcase_add_loop_test(tests, what_is_no_vocabulary_is_named_by_its_line, 0,
                         sizeof wrong / sizeof *wrong);
-    tcase_add_test(tests, a_file_can_have_65000_units);
+    tcase_add_test(tests, a_file_can_have_65000_characters);
     tcase_add_test(tests, every_allocation_may_fail);
     return run_suite(suite);
 }

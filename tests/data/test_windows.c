@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Units that are all different, so that each tells its place: unit i has the id
+/* Tokens that are all different, so that each tells its place: token i has the id
  * first_id(kind) + i, whether it is a byte, a character (from U+00FA on, with two bytes
  * each) or a token id. */
 enum { PLACES = 250, LENGTH = 8, WINDOW = LENGTH - 1 };
@@ -24,11 +24,11 @@ static rt_data_options ruler(int kind, double eval_fraction)
     int64_t ids[PLACES];
     size_t size = 0;
     for (int i = 0; i < PLACES; i++) {
-        int unit = kind == CHARACTERS ? 250 + i : i;
+        int code = kind == CHARACTERS ? 250 + i : i;
         ids[i] = RT_FIRST_SYMBOL + i;
         if (kind == CHARACTERS)
-            bytes[size++] = (uint8_t)(0xc0 | unit >> 6);
-        bytes[size++] = (uint8_t)(kind == CHARACTERS ? 0x80 | (unit & 0x3f) : unit);
+            bytes[size++] = (uint8_t)(0xc0 | code >> 6);
+        bytes[size++] = (uint8_t)(kind == CHARACTERS ? 0x80 | (code & 0x3f) : code);
     }
     o.length = LENGTH;
     o.vocab = RT_FIRST_SYMBOL + PLACES;
@@ -131,7 +131,7 @@ START_TEST(a_window_that_begins_again_has_other_masks)
 END_TEST
 
 /* Of windows at every place that training can choose, and of all of evaluation. */
-START_TEST(training_and_evaluation_share_no_unit)
+START_TEST(training_and_evaluation_share_no_token)
 {
     static const double fractions[] = {0.05, 0.2, 0.5, 0.9};
     enum { ROWS = 2000 };
@@ -158,7 +158,7 @@ START_TEST(training_and_evaluation_share_no_unit)
 }
 END_TEST
 
-/* The row is [CLS] and units that follow each other; each place asks for the next. */
+/* The row is [CLS] and tokens that follow each other; each place asks for the next. */
 static void check_next(int kind, const rt_batch *batch, int row)
 {
     const int32_t *ids = batch->ids + row * batch->length;
@@ -172,7 +172,7 @@ static void check_next(int kind, const rt_batch *batch, int row)
     }
 }
 
-START_TEST(a_language_model_is_asked_for_the_next_unit_everywhere)
+START_TEST(a_language_model_is_asked_for_the_next_token_everywhere)
 {
     static const int lengths[] = {2, LENGTH, 31};
     enum { ROWS = 50 };
@@ -190,7 +190,7 @@ START_TEST(a_language_model_is_asked_for_the_next_unit_everywhere)
 }
 END_TEST
 
-START_TEST(evaluation_asks_a_language_model_for_every_unit_of_the_tail_once)
+START_TEST(evaluation_asks_a_language_model_for_every_token_of_the_tail_once)
 {
     rt_data_options o = ruler(_i, 0.2);
     o.objective = RT_OBJECTIVE_LM;
@@ -239,11 +239,11 @@ static void expect_share(const char *what, int count, int n, double p)
                   n * p, n, count);
 }
 
-/* One in twenty of the random units is what stood there; of bytes there are 256, whichever
+/* One in twenty of the random tokens is what stood there; of bytes there are 256, whichever
  * occur. */
-START_TEST(chosen_units_are_hidden_as_in_bert)
+START_TEST(chosen_tokens_are_masked_as_in_bert)
 {
-    const int units = _i == BYTES ? 256 : LETTERS;
+    const int choices = _i == BYTES ? 256 : LETTERS;
     rt_data *data = open_letters(_i, 0.15);
     rt_batch batch = new_batch(MANY, LONG_LENGTH);
     int chosen = 0, masked = 0, stayed = 0, other = 0, counts[256] = {0};
@@ -261,9 +261,9 @@ START_TEST(chosen_units_are_hidden_as_in_bert)
     }
     expect_share("chosen", chosen, MANY * (LONG_LENGTH - 1), 0.15);
     expect_share("[MASK]", masked, chosen, 0.8);
-    expect_share("stayed", stayed, chosen, 0.1 + 0.1 / units);
-    expect_share("other", other, chosen, 0.1 - 0.1 / units);
-    ck_assert_double_lt(chi_squared(counts, units, other), units - 1 + 5 * sqrt(2.0 * units));
+    expect_share("stayed", stayed, chosen, 0.1 + 0.1 / choices);
+    expect_share("other", other, chosen, 0.1 - 0.1 / choices);
+    ck_assert_double_lt(chi_squared(counts, choices, other), choices - 1 + 5 * sqrt(2.0 * choices));
     free_batch(batch);
     rt_data_close(data);
 }
@@ -280,7 +280,7 @@ static int labels_of(const rt_batch *batch, int row, int *last)
     return labels;
 }
 
-START_TEST(every_unit_is_chosen_when_the_probability_is_one)
+START_TEST(every_token_is_chosen_when_the_probability_is_one)
 {
     rt_data *data = open_letters(_i, 1);
     rt_batch batch = new_batch(10, LONG_LENGTH);
@@ -321,12 +321,12 @@ int main(void)
     tcase_add_loop_test(tests, a_file_without_a_tail_is_evaluated_on_all_of_it, 0, KINDS);
     tcase_add_loop_test(tests, a_tail_that_is_shorter_than_a_window_has_no_rows, 0, KINDS);
     tcase_add_loop_test(tests, a_window_that_begins_again_has_other_masks, 0, KINDS);
-    tcase_add_loop_test(tests, training_and_evaluation_share_no_unit, 0, KINDS);
-    tcase_add_loop_test(tests, a_language_model_is_asked_for_the_next_unit_everywhere, 0, KINDS);
-    tcase_add_loop_test(tests, evaluation_asks_a_language_model_for_every_unit_of_the_tail_once, 0,
+    tcase_add_loop_test(tests, training_and_evaluation_share_no_token, 0, KINDS);
+    tcase_add_loop_test(tests, a_language_model_is_asked_for_the_next_token_everywhere, 0, KINDS);
+    tcase_add_loop_test(tests, evaluation_asks_a_language_model_for_every_token_of_the_tail_once, 0,
                         KINDS);
-    tcase_add_loop_test(tests, chosen_units_are_hidden_as_in_bert, 0, KINDS);
-    tcase_add_loop_test(tests, every_unit_is_chosen_when_the_probability_is_one, 0, KINDS);
+    tcase_add_loop_test(tests, chosen_tokens_are_masked_as_in_bert, 0, KINDS);
+    tcase_add_loop_test(tests, every_token_is_chosen_when_the_probability_is_one, 0, KINDS);
     tcase_add_loop_test(tests, no_sequence_is_without_a_label, 0, KINDS);
     return run_suite(suite);
 }

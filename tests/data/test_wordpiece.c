@@ -323,11 +323,11 @@ START_TEST(special_tokens_stand_anywhere)
     ck_assert(v->special.mask == 1 && v->special.unknown == 3 && v->special.pad == 4);
     ck_assert(v->special.cls == 6 && v->special.sep == 7);
     ck_assert_int_eq(v->count, 9);
-    ck_assert_int_eq(rt_vocabulary_units(v), 4);
+    ck_assert_int_eq(rt_vocabulary_ordinary_tokens(v), 4);
     for (int rank = 0; rank < 4; rank++)
-        ck_assert_int_eq(rt_vocabulary_unit(v, rank), expected[rank]);
+        ck_assert_int_eq(rt_vocabulary_ordinary_token(v, rank), expected[rank]);
     for (int32_t id = -1, rank = 0; id <= 9; id++)
-        if (rt_vocabulary_is_unit(v, id))
+        if (rt_vocabulary_is_ordinary(v, id))
             ck_assert_int_eq(id, expected[rank++]);
     is_encoded(v, "ab c x", "0 2 5 3");
     rt_vocabulary_free(v);

@@ -65,7 +65,7 @@ static void expect_one_of_both(int source, const char *fault)
 }
 
 /* Nothing is left of the export before it. */
-static void expect_to_go_on(int source, const char *fault)
+static void expect_next_export(int source, const char *fault)
 {
     if (source && access("trial/out/config.json", F_OK))
         source = 0; /* there is nothing to export again */
@@ -124,7 +124,7 @@ START_TEST(a_failing_call_leaves_one_of_both_models)
         expect_one_of_both(r->source, fault);
         ck_assert_msg(code || is_like(name_of(r->source)), "%s: exit code 0", fault);
     }
-    expect_to_go_on(r->source, r->kind);
+    expect_next_export(r->source, r->kind);
 }
 END_TEST
 
@@ -146,7 +146,7 @@ START_TEST(a_kill_at_any_call_leaves_one_of_both_models)
         ck_assert_msg(code == 137 || in_child, "%s: exit code %d", fault, code);
         expect_one_of_both(r->source, fault);
         if (r->counter == SHIM_RENAME || r->counter == SHIM_MKDIR || n == calls / 2)
-            expect_to_go_on(r->source, fault);
+            expect_next_export(r->source, fault);
     }
 }
 END_TEST
@@ -160,7 +160,7 @@ START_TEST(a_file_that_may_not_grow_leaves_the_older_model)
         trial_limit(0);
         ck_assert_int_ne(code, 0);
         ck_assert_msg(is_like("older"), "%ld bytes", bytes);
-        expect_to_go_on(_i, "ulimit -f");
+        expect_next_export(_i, "ulimit -f");
     }
 }
 END_TEST
@@ -211,7 +211,7 @@ START_TEST(what_else_is_in_the_folder_stays_and_no_file_is_lost)
                       fault, calls, trial_errors());
         ck_assert(holds("grep -q mine trial/out/notes/a"));
     }
-    expect_to_go_on(r->source, r->kind);
+    expect_next_export(r->source, r->kind);
 }
 END_TEST
 

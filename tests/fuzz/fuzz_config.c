@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     rt_status status = rt_config_load(&config, &source, &errors);
     if ((status.code == RT_CONFIG) != (errors != NULL))
         abort();
-    if (!status.code && rt_sweep_asked(&sweep))
+    if (!status.code && rt_sweep_requested(&sweep))
         for (int run = 0; run < rt_sweep_count(&sweep) && run < 3; run++) {
             char name[RT_RUN_NAME_SIZE], *settings = rt_sweep_overrides(&sweep, run);
             rt_sweep_name(&sweep, run, name);

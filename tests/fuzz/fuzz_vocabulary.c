@@ -1,5 +1,5 @@
 /* A vocab.txt of any bytes is read, or refused with a line. What was read is written as a file that
- * is read as the same; each unit is encoded as its id, and pieces cut the file itself into words.
+ * is read as the same; each token is encoded as its id, and pieces cut the file itself into words.
  */
 
 #include "fuzz.h"
@@ -23,16 +23,16 @@ static void read_again(const rt_vocabulary *v)
     rt_free(text);
 }
 
-static void encode_units(const rt_vocabulary *v)
+static void encode_tokens(const rt_vocabulary *v)
 {
-    for (int rank = 0; rank < rt_vocabulary_units(v); rank++) {
-        const int32_t id = rt_vocabulary_unit(v, rank);
-        int32_t ids[4]; /* a unit has up to four bytes */
+    for (int rank = 0; rank < rt_vocabulary_ordinary_tokens(v); rank++) {
+        const int32_t id = rt_vocabulary_ordinary_token(v, rank);
+        int32_t ids[4]; /* a token has up to four bytes */
         int count;
         rt_unknown unknown;
         size_t size;
-        const char *unit = rt_vocabulary_decode(v, id, &size);
-        if (!unit || rt_vocabulary_encode(v, unit, size, ids, &count, &unknown).code ||
+        const char *token = rt_vocabulary_decode(v, id, &size);
+        if (!token || rt_vocabulary_encode(v, token, size, ids, &count, &unknown).code ||
             count != 1 || *ids != id || unknown.count)
             abort();
     }
@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
             encode_text(v, (const char *)bytes, size, false);
             encode_text(v, (const char *)bytes, size, true);
         } else {
-            encode_units(v);
+            encode_tokens(v);
         }
         rt_vocabulary_free(v);
     }

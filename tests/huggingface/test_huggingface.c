@@ -296,7 +296,10 @@ START_TEST(the_configuration_of_a_folder_is_one_of_rotor)
         ck_assert_msg(!status.code, "%s", status.message);
         char *ini = ini_of(there);
         ck_assert_ptr_nonnull(ini);
-        const rt_config_source source = {.path = "import.ini", .text = ini, .trained = true, .without_data = true};
+        const rt_config_source source = {.path = "import.ini",
+                                         .text = ini,
+                                         .trained = true,
+                                         .without_data = true};
         status = rt_config_load(&config, &source, &errors);
         ck_assert_msg(!status.code, "%s: %s\n%s", f.names[i], status.message, ini);
         const rt_transformer_options *o = &there->options, *read = &config.model;

@@ -298,31 +298,35 @@ static rt_status sampler_of_nothing(void)
     X(rt_parameters_find, ck_assert_ptr_null(rt_parameters_find(&parameters, "a")))                \
     X(rt_parameters_count, IS_NOTHING(rt_parameters_count(&parameters)))                           \
     X(rt_parameters_zero_grads, rt_parameters_zero_grads(&parameters))                             \
-    X(rt_transformer_rules, rt_transformer_rules(&options, ignore_rule, NULL))                           \
-    X(rt_transformer_new, refused(make(&options)))                                                    \
-    X(rt_transformer_new_blank, refused(rt_transformer_new_blank(&(rt_transformer *){NULL}, &options, 1)))  \
-    X(rt_transformer_new_dry, refused(rt_transformer_new_dry(&(rt_transformer *){NULL}, &options, NULL,     \
-                                                       &(rt_model_tally){.values = {0}})))         \
-    X(rt_transformer_new_of_nothing,                                                                  \
-      refused(rt_transformer_new(&(rt_transformer *){NULL}, &a_transformer()->options, 1, &transformer)))      \
-    X(rt_transformer_size, refused(rt_transformer_size(&options, &bytes)))                               \
-    X(rt_transformer_free, rt_transformer_free(&transformer))                                               \
-    X(rt_transformer_encode, failed(rt_transformer_encode(&transformer, g, &(rt_transformer_input){0})))       \
-    X(rt_transformer_encode_nothing,                                                                  \
-      failed(rt_transformer_encode(a_transformer(), g, &(rt_transformer_input){0})))                        \
-    X(rt_transformer_capacity, IS_NOTHING(rt_transformer_capacity(&options)))                            \
-    X(rt_transformer_logits, failed(rt_transformer_logits(&transformer, g, leaf)))                          \
-    X(rt_transformer_logits_of_nothing, failed(rt_transformer_logits(a_transformer(), g, x)))               \
-    X(rt_transformer_pairs, ck_assert_int_eq(rt_transformer_pairs(&options), 0))                         \
-    X(rt_transformer_theta_shape, IS_NOTHING(rt_transformer_theta_shape(&options)))                      \
-    X(rt_transformer_theta_layer, IS_NOTHING(rt_transformer_theta_layer(&options, 0)))                   \
-    X(rt_transformer_theta_count, IS_NOTHING(rt_transformer_theta_count(&options)))                      \
-    X(rt_transformer_theta, rt_transformer_theta(&transformer, doubles))                                    \
-    X(rt_transformer_set_theta, rt_transformer_set_theta(&transformer, doubles))                            \
-    X(rt_transformer_theta_geometric, rt_transformer_theta_geometric(&options, doubles))                 \
-    X(rt_transformer_theta_use, rt_transformer_theta_use(&transformer, doubles))                            \
+    X(rt_transformer_rules, rt_transformer_rules(&options, ignore_rule, NULL))                     \
+    X(rt_transformer_new, refused(make(&options)))                                                 \
+    X(rt_transformer_new_blank,                                                                    \
+      refused(rt_transformer_new_blank(&(rt_transformer *){NULL}, &options, 1)))                   \
+    X(rt_transformer_new_dry,                                                                      \
+      refused(rt_transformer_new_dry(&(rt_transformer *){NULL}, &options, NULL,                    \
+                                     &(rt_model_tally){.values = {0}})))                           \
+    X(rt_transformer_new_of_nothing,                                                               \
+      refused(rt_transformer_new(&(rt_transformer *){NULL}, &a_transformer()->options, 1,          \
+                                 &transformer)))                                                   \
+    X(rt_transformer_size, refused(rt_transformer_size(&options, &bytes)))                         \
+    X(rt_transformer_free, rt_transformer_free(&transformer))                                      \
+    X(rt_transformer_encode,                                                                       \
+      failed(rt_transformer_encode(&transformer, g, &(rt_transformer_input){0})))                  \
+    X(rt_transformer_encode_nothing,                                                               \
+      failed(rt_transformer_encode(a_transformer(), g, &(rt_transformer_input){0})))               \
+    X(rt_transformer_capacity, IS_NOTHING(rt_transformer_capacity(&options)))                      \
+    X(rt_transformer_logits, failed(rt_transformer_logits(&transformer, g, leaf)))                 \
+    X(rt_transformer_logits_of_nothing, failed(rt_transformer_logits(a_transformer(), g, x)))      \
+    X(rt_transformer_pairs, ck_assert_int_eq(rt_transformer_pairs(&options), 0))                   \
+    X(rt_transformer_theta_shape, IS_NOTHING(rt_transformer_theta_shape(&options)))                \
+    X(rt_transformer_theta_layer, IS_NOTHING(rt_transformer_theta_layer(&options, 0)))             \
+    X(rt_transformer_theta_count, IS_NOTHING(rt_transformer_theta_count(&options)))                \
+    X(rt_transformer_theta, rt_transformer_theta(&transformer, doubles))                           \
+    X(rt_transformer_set_theta, rt_transformer_set_theta(&transformer, doubles))                   \
+    X(rt_transformer_theta_geometric, rt_transformer_theta_geometric(&options, doubles))           \
+    X(rt_transformer_theta_use, rt_transformer_theta_use(&transformer, doubles))                   \
     X(rt_session_new, refused(session_of_nothing()))                                               \
-    X(rt_session_bytes, IS_NOTHING(rt_session_bytes(&transformer, SIZE)))                             \
+    X(rt_session_bytes, IS_NOTHING(rt_session_bytes(&transformer, SIZE)))                          \
     X(rt_sampler_new, refused(sampler_of_nothing()))                                               \
     X(rt_label_problem, ck_assert_ptr_nonnull(rt_label_problem((rt_label_name){NULL, 0})))         \
     X(rt_labels_of, refused(name_nothing()))                                                       \
@@ -339,9 +343,9 @@ static rt_status sampler_of_nothing(void)
     X(rt_vocabulary_kind_of, IS_NOTHING(rt_vocabulary_kind_of(v)))                                 \
     X(rt_vocabulary_file, ck_assert_str_eq(rt_vocabulary_file(v), "vocab.txt"))                    \
     X(rt_vocabularies_equal, ck_assert(rt_vocabularies_equal(v, &(rt_vocabulary){.count = 0})))    \
-    X(rt_vocabulary_units, IS_NOTHING(rt_vocabulary_units(v)))                                     \
-    X(rt_vocabulary_unit, IS_NOTHING(rt_vocabulary_unit(v, 0)))                                    \
-    X(rt_vocabulary_is_unit, ck_assert(!rt_vocabulary_is_unit(v, 0)))                              \
+    X(rt_vocabulary_ordinary_tokens, IS_NOTHING(rt_vocabulary_ordinary_tokens(v)))                 \
+    X(rt_vocabulary_ordinary_token, IS_NOTHING(rt_vocabulary_ordinary_token(v, 0)))                \
+    X(rt_vocabulary_is_ordinary, ck_assert(!rt_vocabulary_is_ordinary(v, 0)))                      \
     X(rt_vocabulary_is_end, ck_assert(!rt_vocabulary_is_end(v, 0)))                                \
     X(rt_vocabulary_mask_logits, rt_vocabulary_mask_logits(v, true, numbers))                      \
     X(rt_vocabulary_check, done(rt_vocabulary_check(v, "none", (const unsigned char *)"a", 1)))    \
@@ -357,8 +361,9 @@ static rt_status sampler_of_nothing(void)
     X(rt_vocabulary_spell, ck_assert_uint_eq(rt_vocabulary_spell(v, 0).size, 0))                   \
     X(rt_vocabulary_bytes, ck_assert_int_eq(rt_vocabulary_bytes(v, 0), -1))                        \
     X(rt_vocabulary_decode_all, done(rt_vocabulary_decode_all(v, ids, 1, &text, &bytes)))          \
-    X(rt_transformer_resolve, rt_transformer_resolve(&(rt_transformer_options){.dim = 0}))                  \
-    X(rt_transformer_resolve_lengths, rt_transformer_resolve_lengths(&(rt_transformer_options){.dim = 0}, 0, 0)) \
+    X(rt_transformer_resolve, rt_transformer_resolve(&(rt_transformer_options){.dim = 0}))         \
+    X(rt_transformer_resolve_lengths,                                                              \
+      rt_transformer_resolve_lengths(&(rt_transformer_options){.dim = 0}, 0, 0))                   \
     X(rt_model_new, refused(rt_model_new(&(rt_model *){NULL}, &options, NULL, NULL, SIZE, 1)))     \
     X(rt_model_new_with_nothing, refused(with_vocabulary()))                                       \
     X(rt_model_close, rt_model_close(&model))                                                      \
@@ -519,7 +524,7 @@ static const char *const without_structs[] = {
     "rt_special_token",
     "rt_vocabulary_of_bytes",
     "rt_vocabulary_of_text",
-    "rt_vocabulary_of_units",
+    "rt_vocabulary_of_characters",
     "rt_model_defaults",
     "rt_model_open",
     "rt_optimizer_defaults",

@@ -12,9 +12,9 @@
 #include "training/scratch.h"
 
 #include "core/memory.h"
-#include "train/config/config.h"
 #include "io/huggingface/family.h"
 #include "io/huggingface/huggingface.h"
+#include "train/config/config.h"
 
 #include <math.h>
 #include <string.h>
@@ -65,9 +65,9 @@ static decoder_case make_case(reference *r, const char *name)
     check_size(r, labels, ids.size, "inputs/labels");
     const int T = ids.axis[1];
     c.input = (rt_transformer_input){.B = ids.axis[0],
-                                  .T = T,
-                                  .ids = reference_ids(r, ids),
-                                  .padding_id = RT_NO_PADDING};
+                                     .T = T,
+                                     .ids = reference_ids(r, ids),
+                                     .padding_id = RT_NO_PADDING};
     c.labels = reference_ids(r, labels);
     for (int i = 0; i < (int)labels.size; i++) {
         c.labels[i] = i % T + 1 < T ? c.labels[i + 1] : RT_IGNORE;
@@ -82,7 +82,8 @@ static void check_case(decoder_case *c)
 {
     const rt_parameters *p = &c->model->parameters;
     rt_graph *g = c->r->graph;
-    rt_tensor *logits = rt_transformer_logits(c->model, g, rt_transformer_encode(c->model, g, &c->input));
+    rt_tensor *logits =
+        rt_transformer_logits(c->model, g, rt_transformer_encode(c->model, g, &c->input));
     rt_tensor *loss = rt_cross_entropy(g, logits, c->labels, 0, c->label_count);
     check_status(c->r, rt_graph_backward(g, loss), "backward");
     check_values(c->r, logits->data, rt_size(logits), reference_array(c->r, "logits"),
@@ -127,7 +128,10 @@ START_TEST(the_configuration_of_a_folder_is_one_of_rotor)
         char *errors;
         rt_huggingface *there = open_fixture(all.names[i]);
         char *ini = ini_of(there);
-        const rt_config_source source = {.path = "import.ini", .text = ini, .trained = true, .without_data = true};
+        const rt_config_source source = {.path = "import.ini",
+                                         .text = ini,
+                                         .trained = true,
+                                         .without_data = true};
         ck_assert_ptr_nonnull(ini);
         rt_status status = rt_config_load(&config, &source, &errors);
         ck_assert_msg(!status.code, "%s: %s\n%s", all.names[i], status.message, ini);

@@ -101,7 +101,7 @@ static bool is_good(const char *path, const char *text)
     rt_config_source source = {.path = path, .text = text, .sweep = &sweep};
     bool good = !rt_config_load(&config, &source, &errors).code;
     rt_free(errors);
-    const int count = good && rt_sweep_asked(&sweep) ? rt_sweep_count(&sweep) : 0;
+    const int count = good && rt_sweep_requested(&sweep) ? rt_sweep_count(&sweep) : 0;
     source.sweep = NULL;
     for (int run = 0; run < count && good; run++) {
         char *settings = rt_sweep_overrides(&sweep, run);
@@ -144,8 +144,8 @@ static int train_sweep(trial *t, bool reports, int signal, double after, const c
     return run_command(t, &c, codes);
 }
 
-static void go_on(trial *t, const drawn_config *d, drawn_sweep *s, const char *path, int code,
-                  bool reports, char *text, size_t size)
+static void resume_sweep(trial *t, const drawn_config *d, drawn_sweep *s, const char *path,
+                         int code, bool reports, char *text, size_t size)
 {
     char codes[16];
     snprintf(codes, sizeof codes, "%d", code);
@@ -195,5 +195,5 @@ void try_sweep(trial *t)
         return;
     const int code = train_sweep(t, reports, 0, 0, "0 5 7");
     if (code >= 0)
-        go_on(t, &d, &s, path, code, reports, text, sizeof text);
+        resume_sweep(t, &d, &s, path, code, reports, text, sizeof text);
 }

@@ -120,11 +120,11 @@ START_TEST(each_map_has_the_probabilities_of_its_layer_and_head)
     rt_data_evaluation(data, 0, &b.batch);
     rt_graph *g = rt_graph_new();
     const rt_transformer_input in = {.B = 1,
-                                  .T = T,
-                                  .ids = b.batch.ids,
-                                  .key_mask = b.batch.mask,
-                                  .padding_id = RT_NO_PADDING,
-                                  .attentions = maps};
+                                     .T = T,
+                                     .ids = b.batch.ids,
+                                     .key_mask = b.batch.mask,
+                                     .padding_id = RT_NO_PADDING,
+                                     .attentions = maps};
     rt_graph_record(g, false);
     ck_assert_ptr_nonnull(rt_transformer_encode(rt_trainer_state(trainer)->model, g, &in));
     const char *at = numbers;
@@ -182,9 +182,9 @@ START_TEST(maps_that_would_need_too_much_memory_are_left_out)
 }
 END_TEST
 
-/* The units stand where numbers do, in the first column and below the last row; the first 20 tokens
- * have room for them. */
-START_TEST(maps_of_a_text_have_its_units_at_their_axes)
+/* The tokens stand where numbers do, in the first column and below the last row; the first 20
+ * tokens have room for them. */
+START_TEST(maps_of_a_text_have_its_tokens_at_their_axes)
 {
     char file[RT_PATH_SIZE];
     write_bytes(in_scratch("a.txt"), "it's it's it's it's it's it's it's it's", 39);
@@ -220,7 +220,7 @@ int main(void)
     tcase_add_test(tests, each_map_has_the_probabilities_of_its_layer_and_head);
     tcase_add_loop_test(tests, a_figure_is_as_large_as_its_maps, 0, 5);
     tcase_add_test(tests, maps_that_would_need_too_much_memory_are_left_out);
-    tcase_add_test(tests, maps_of_a_text_have_its_units_at_their_axes);
+    tcase_add_test(tests, maps_of_a_text_have_its_tokens_at_their_axes);
     tcase_add_test(tests, linear_attention_has_no_maps);
     return run_suite(suite);
 }

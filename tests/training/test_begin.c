@@ -4,9 +4,9 @@
 #include "train_program.h"
 
 #include "core/memory.h"
-#include "data/tokenizers/bpe.h"
 #include "data/data.h"
 #include "data/masked_text.h"
+#include "data/tokenizers/bpe.h"
 #include "io/huggingface/imported.h"
 #include "io/huggingface/tokenizer_bpe.h"
 
@@ -63,24 +63,24 @@ static rows evaluation_row(const rt_data *data, uint32_t number)
     return r;
 }
 
-START_TEST(a_window_without_a_token_before_it_has_one_unit_more)
+START_TEST(a_window_without_a_token_before_it_has_one_token_more)
 {
     rt_data *data = open_ascending(RT_OBJECTIVE_LM, _i ? RT_BEGIN_NONE : RT_BEGIN_AUTO);
-    const int units = _i ? LENGTH : LENGTH - 1;
+    const int tokens = _i ? LENGTH : LENGTH - 1;
     ck_assert_int_eq(rt_data_begins(data), !_i);
-    ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), TEXT_BYTES / units);
+    ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), TEXT_BYTES / tokens);
     const rows r = evaluation_row(data, 1);
     for (int t = 0; t < LENGTH; t++) {
-        const int32_t unit = FIRST_BYTE + units + t - !_i;
-        ck_assert_int_eq(r.ids[t], t || _i ? unit : BEGIN_ID);
-        ck_assert_int_eq(r.labels[t], t + 1 < LENGTH ? unit + 1 : RT_NO_LABEL);
+        const int32_t token = FIRST_BYTE + tokens + t - !_i;
+        ck_assert_int_eq(r.ids[t], t || _i ? token : BEGIN_ID);
+        ck_assert_int_eq(r.labels[t], t + 1 < LENGTH ? token + 1 : RT_NO_LABEL);
     }
     rt_data_close(data);
 }
 END_TEST
 
-/* Without a token before it the first unit can be hidden, too; with one, never that. */
-START_TEST(the_first_unit_is_hidden_as_any_other)
+/* Without a token before it the first token can be masked, too; with one, never that. */
+START_TEST(the_first_token_is_masked_as_any_other)
 {
     rt_data *data = open_ascending(RT_OBJECTIVE_MLM, _i ? RT_BEGIN_NONE : RT_BEGIN_AUTO);
     int first = 0, rows_with_labels = 0;
@@ -312,8 +312,8 @@ int main(void)
 {
     Suite *suite = suite_create("begin");
     TCase *tests = program_case(suite);
-    tcase_add_loop_test(tests, a_window_without_a_token_before_it_has_one_unit_more, 0, 2);
-    tcase_add_loop_test(tests, the_first_unit_is_hidden_as_any_other, 0, 2);
+    tcase_add_loop_test(tests, a_window_without_a_token_before_it_has_one_token_more, 0, 2);
+    tcase_add_loop_test(tests, the_first_token_is_masked_as_any_other, 0, 2);
     tcase_add_loop_test(tests, a_text_is_asked_about_as_it_was_trained, 0, 2);
     tcase_add_loop_test(tests, a_tokenizer_puts_around_a_text_what_rotor_does, 0,
                         TOKENIZERS_COUNT * FRAMES);

@@ -22,7 +22,7 @@ static void load_with_sweep(rt_config *config, rt_sweep *sweep, const char *path
 
 static char *print(const rt_config *config, const rt_sweep *sweep)
 {
-    char *text = rt_sweep_asked(sweep) ? rt_sweep_ini(sweep, config) : rt_config_ini(config);
+    char *text = rt_sweep_requested(sweep) ? rt_sweep_ini(sweep, config) : rt_config_ini(config);
     ck_assert_ptr_nonnull(text);
     return text;
 }

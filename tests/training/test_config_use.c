@@ -167,7 +167,7 @@ START_TEST(a_key_of_the_model_can_be_repeated_only)
 }
 END_TEST
 
-/* A causal model that an earlier program has trained on masked units is used as it is; to ask one
+/* A causal model that an earlier program has trained on masked tokens is used as it is; to ask one
  * that continues texts for masks is refused. */
 START_TEST(what_a_causal_model_was_asked_stays)
 {

@@ -32,7 +32,7 @@ static const char introduction[] =
     "`train.shards`) is replaced by that when a file is read: `config.ini` of a run and its "
     "checkpoints hold\n"
     "what was trained. With `--eval`, `--predict` and `--export` the keys of `[data]` but for its "
-    "units, of\n"
+    "tokens, of\n"
     "`[train]` and `[run]`, and the checks of `[theta]` can be set for the use; what the model is "
     "made of\n"
     "cannot, and stays as it was trained whatever `data.length` is.\n"

@@ -1,5 +1,5 @@
-#include "suite.h"
 #include "folder_ini.h"
+#include "suite.h"
 #include "training/hf_folder.h"
 
 #include "io/huggingface/safetensors.h"

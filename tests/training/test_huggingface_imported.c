@@ -152,7 +152,7 @@ START_TEST(a_folder_without_a_vocabulary_is_of_ids)
 }
 END_TEST
 
-START_TEST(a_vocabulary_has_no_more_units_than_the_model_has_rows)
+START_TEST(a_vocabulary_has_no_more_tokens_than_the_model_has_rows)
 {
     copy_fixture("masked_lm", NULL, NULL);
     copy_changed("masked_lm", "vocab.txt", CHANGES("?\n", "?\nzz\n"));
@@ -255,7 +255,7 @@ int main(void)
     tcase_add_loop_test(tests, labels_that_cannot_be_told_apart_are_refused, 0, BAD_LABELS);
     tcase_add_loop_test(tests, a_head_that_is_not_wanted_stays_as_it_is, 0, 2);
     tcase_add_test(tests, a_folder_without_a_vocabulary_is_of_ids);
-    tcase_add_test(tests, a_vocabulary_has_no_more_units_than_the_model_has_rows);
+    tcase_add_test(tests, a_vocabulary_has_no_more_tokens_than_the_model_has_rows);
     tcase_add_loop_test(tests, the_task_is_that_of_the_head, 0, 3);
     tcase_add_test(tests, a_word_of_the_tokenizer_is_kept);
     tcase_add_test(tests, a_key_that_changes_what_is_computed_is_named);

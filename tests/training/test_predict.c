@@ -12,11 +12,11 @@
 #include <math.h>
 #include <unistd.h>
 
-enum { LENGTH = 32, FIRST_UNIT = 5, VOCAB = 100, ADDED = 20, SEED = 7 };
+enum { LENGTH = 32, FIRST_ORDINARY = 5, VOCAB = 100, ADDED = 20, SEED = 7 };
 
-/* The units are the characters of ASCII from the blank on. */
-#define ID_OF(character) (FIRST_UNIT + (character) - ' ')
-#define CHARACTER_OF(id) (' ' + (id)-FIRST_UNIT)
+/* The ordinary tokens are the characters of ASCII from the blank on. */
+#define ID_OF(character) (FIRST_ORDINARY + (character) - ' ')
+#define CHARACTER_OF(id) (' ' + (id)-FIRST_ORDINARY)
 
 static const char text_config[] = "[model]\nlayers = 1\ndim = 16\nheads = 2\ncausal = %s\n"
                                   "[data]\ntask = text\nlength = %d\nfile = %s\nobjective = %s\n%s";
@@ -51,7 +51,7 @@ static void make_model_of(const char *of, bool lm, int length, const char *more)
 /* A model of characters, which reads `length` of them. */
 static void make_model_of_length(bool lm, int length)
 {
-    char characters[VOCAB - FIRST_UNIT + 1] = "";
+    char characters[VOCAB - FIRST_ORDINARY + 1] = "";
     for (char c = ' '; c <= '~'; c++)
         characters[c - ' '] = c;
     make_model_of(characters, lm, length, "level = char\n");
@@ -79,9 +79,9 @@ static void probabilities_at(const int32_t *ids, int count, int place, double te
     const rt_tensor *logits = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &in));
     ck_assert_ptr_nonnull(logits);
     double sum = 0;
-    for (int id = FIRST_UNIT; id < VOCAB; id++)
+    for (int id = FIRST_ORDINARY; id < VOCAB; id++)
         sum += p[id] = exp((double)logits->data[place * VOCAB + id] / temperature);
-    for (int id = FIRST_UNIT; id < VOCAB; id++)
+    for (int id = FIRST_ORDINARY; id < VOCAB; id++)
         p[id] /= sum;
     rt_graph_free(g);
 }
@@ -92,7 +92,7 @@ static int32_t drawn(const double p[VOCAB], int number)
     const rt_random random = {SEED, (uint32_t)number, RT_STREAM_SAMPLE};
     const double u = rt_random_uniform(random, 0);
     double sum = 0;
-    for (int id = FIRST_UNIT; id < VOCAB; id++)
+    for (int id = FIRST_ORDINARY; id < VOCAB; id++)
         if ((sum += p[id]) > u)
             return id;
     return VOCAB - 1;
@@ -100,8 +100,8 @@ static int32_t drawn(const double p[VOCAB], int number)
 
 static int32_t largest(const double p[VOCAB])
 {
-    int32_t best = FIRST_UNIT;
-    for (int id = FIRST_UNIT; id < VOCAB; id++)
+    int32_t best = FIRST_ORDINARY;
+    for (int id = FIRST_ORDINARY; id < VOCAB; id++)
         best = p[id] > p[best] ? id : best;
     return best;
 }
@@ -205,13 +205,13 @@ END_TEST
 static void keep(double p[VOCAB], int top_k, double top_p)
 {
     double kept[VOCAB] = {0}, sum = 0;
-    for (int n = 0; (!top_k || n < top_k) && (top_p == 1 || sum < top_p) && n < VOCAB - FIRST_UNIT;
-         n++) {
+    for (int n = 0;
+         (!top_k || n < top_k) && (top_p == 1 || sum < top_p) && n < VOCAB - FIRST_ORDINARY; n++) {
         const int32_t id = largest(p);
         sum += kept[id] = p[id];
         p[id] = -1;
     }
-    for (int id = FIRST_UNIT; id < VOCAB; id++)
+    for (int id = FIRST_ORDINARY; id < VOCAB; id++)
         p[id] = kept[id] / sum;
 }
 
@@ -244,7 +244,7 @@ START_TEST(choices_are_among_the_most_likely)
 END_TEST
 
 /* The choices differ from place to place, or one draw would serve for all. */
-START_TEST(every_unit_has_a_draw_of_its_own)
+START_TEST(every_token_has_a_draw_of_its_own)
 {
     char printed[256] = "";
     int changes = 0;
@@ -259,7 +259,7 @@ END_TEST
 
 /* The token takes part with its probability, and nothing is printed for it; the other special ones
  * still have none. */
-START_TEST(a_token_that_ends_a_text_is_chosen_as_a_unit_is)
+START_TEST(a_token_that_ends_a_text_is_chosen_as_any_other)
 {
     enum { SEEDS = 200 };
     const int32_t ids[LENGTH] = {RT_ID_CLS, ID_OF('a'), ID_OF('b')};
@@ -272,7 +272,7 @@ START_TEST(a_token_that_ends_a_text_is_chosen_as_a_unit_is)
     const rt_tensor *logits = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &in));
     double p[VOCAB] = {0}, sum = 0;
     for (int id = 0; id < VOCAB; id++)
-        if (id == RT_ID_SEP || id >= FIRST_UNIT)
+        if (id == RT_ID_SEP || id >= FIRST_ORDINARY)
             sum += p[id] = exp((double)logits->data[2 * VOCAB + id] / 3);
     rt_graph_free(g);
     for (int seed = 0; seed < SEEDS; seed++) {
@@ -377,8 +377,8 @@ int main(void)
     tcase_add_loop_test(tests, a_text_that_has_grown_goes_on_from_its_newest_half, 0, 2);
     tcase_add_loop_test(tests, words_are_parted_by_blanks, 0, 3);
     tcase_add_loop_test(tests, choices_are_among_the_most_likely, 0, 6);
-    tcase_add_test(tests, every_unit_has_a_draw_of_its_own);
-    tcase_add_test(tests, a_token_that_ends_a_text_is_chosen_as_a_unit_is);
+    tcase_add_test(tests, every_token_has_a_draw_of_its_own);
+    tcase_add_test(tests, a_token_that_ends_a_text_is_chosen_as_any_other);
     tcase_add_test(tests, a_mask_is_drawn_by_its_place);
     tcase_add_loop_test(tests, a_model_of_nan_says_so, 0, 2);
     tcase_add_test(tests, a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals);

@@ -95,13 +95,13 @@ START_TEST(the_axis_of_the_loss_suits_what_is_drawn)
 }
 END_TEST
 
-/* 2^(bits of a unit) is e^(nats of a unit). */
+/* 2^(bits of a token) is e^(nats of a token). */
 START_TEST(a_language_model_has_a_perplexity)
 {
     static const char *const keys[] = {"data.level=byte", "data.level=char"};
-    static const char *const units[] = {"byte", "character"};
+    static const char *const tokens[] = {"byte", "character"};
     double loss, perplexity, bits;
-    char line[LINE_SIZE], unit[16];
+    char line[LINE_SIZE], token[16];
     expect_exit(w, 0,
                 "seq 500 >text.txt; " RUN
                 "theta.learn=no data.task=text data.vocab=32 data.file=text.txt %s",
@@ -111,9 +111,9 @@ START_TEST(a_language_model_has_a_perplexity)
     const char *at = strstr(page, "<p>perplexity ");
     ck_assert_ptr_nonnull(at);
     ck_assert_int_eq(sscanf(at, "<p>perplexity %lf, %lf bits per %15[a-z]", &perplexity, &bits,
-                            unit),
+                            token),
                      3);
-    ck_assert_str_eq(unit, units[_i]);
+    ck_assert_str_eq(token, tokens[_i]);
     ck_assert_double_eq_tol(log(perplexity), loss, 1e-3);
     ck_assert_double_eq_tol(bits * 0.6931471805599453, loss, 1e-3);
     rt_free(page);

@@ -47,12 +47,12 @@ static void end(void)
 }
 
 /* The most likely token at a place of a sequence. */
-static int32_t expected_unit(const int32_t *ids, int count, int place)
+static int32_t expected_token(const int32_t *ids, int count, int place)
 {
     rt_transformer *model = rt_trainer_state(trainer)->model;
     const rt_transformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
     const rt_vocabulary *vocabulary = rt_data_vocabulary(data);
-    const int first = rt_vocabulary_unit(vocabulary, 0), V = rt_data_vocab(data);
+    const int first = rt_vocabulary_ordinary_token(vocabulary, 0), V = rt_data_vocab(data);
     rt_graph *g = rt_graph_new();
     rt_graph_record(g, false);
     const rt_tensor *logits = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &in));
@@ -65,15 +65,15 @@ static int32_t expected_unit(const int32_t *ids, int count, int place)
     return best;
 }
 
-static void add_unit(rt_writer *w, const char *before, int32_t id, const char *after)
+static void add_token(rt_writer *w, const char *before, int32_t id, const char *after)
 {
     rt_writer_add(w, "%s", before);
     rt_token_text(w, data, &id, 1);
     rt_writer_add(w, "%s", after);
 }
 
-/* A table of words may have rows that no unit has. */
-START_TEST(masked_units_are_filled_in)
+/* A table of words may have rows that no token has. */
+START_TEST(masked_tokens_are_filled_in)
 {
     rt_labelled_batch b;
     rt_writer expected = {0};
@@ -86,14 +86,14 @@ START_TEST(masked_units_are_filled_in)
         rt_writer_add(&expected, "<p class=\"sample\">");
         for (int t = 1; t < LENGTH; t++) {
             const int32_t wanted = b.batch.labels[t];
-            const int32_t found = expected_unit(b.batch.ids, LENGTH, t);
+            const int32_t found = expected_token(b.batch.ids, LENGTH, t);
             if (wanted == RT_NO_LABEL) {
-                add_unit(&expected, "", b.batch.ids[t], "");
+                add_token(&expected, "", b.batch.ids[t], "");
             } else if (wanted == found) {
-                add_unit(&expected, "<ins>", wanted, "</ins>");
+                add_token(&expected, "<ins>", wanted, "</ins>");
             } else {
-                add_unit(&expected, "<del>", found, "</del>");
-                add_unit(&expected, "<b>", wanted, "</b>");
+                add_token(&expected, "<del>", found, "</del>");
+                add_token(&expected, "<b>", wanted, "</b>");
             }
         }
         rt_writer_add(&expected, "</p>\n");
@@ -116,7 +116,7 @@ START_TEST(a_text_is_continued_from_its_first_half)
     rt_writer_add(&expected, "<p class=\"sample\">");
     rt_token_text(&expected, data, b.batch.ids, LENGTH / 2);
     for (int t = LENGTH / 2; t < LENGTH; t++)
-        b.batch.ids[t] = expected_unit(b.batch.ids, t, t - 1);
+        b.batch.ids[t] = expected_token(b.batch.ids, t, t - 1);
     rt_writer_add(&expected, "<ins>");
     rt_token_text(&expected, data, b.batch.ids + LENGTH / 2, LENGTH / 2);
     rt_writer_add(&expected, "</ins></p>\n");
@@ -139,7 +139,7 @@ END_TEST
 /* ---- labels ---- */
 
 /* At level byte, an id is 4 more than its byte. */
-START_TEST(a_unit_is_shown_as_what_can_be_seen)
+START_TEST(a_token_is_shown_as_what_can_be_seen)
 {
     static const struct {
         int32_t id;
@@ -168,9 +168,9 @@ int main(void)
     Suite *suite = suite_create("samples");
     TCase *tests = leak_checked_case(suite, "samples");
     tcase_add_checked_fixture(tests, make_scratch, end);
-    tcase_add_loop_test(tests, masked_units_are_filled_in, 0, 2);
+    tcase_add_loop_test(tests, masked_tokens_are_filled_in, 0, 2);
     tcase_add_test(tests, a_text_is_continued_from_its_first_half);
     tcase_add_test(tests, a_toy_task_has_no_samples);
-    tcase_add_test(tests, a_unit_is_shown_as_what_can_be_seen);
+    tcase_add_test(tests, a_token_is_shown_as_what_can_be_seen);
     return run_suite(suite);
 }

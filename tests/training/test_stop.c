@@ -31,7 +31,7 @@ static int ending(int number, bool watched, bool moves)
             rt_stop_watch(&progress, PATIENCE);
         raise(number);
         busy_for(LIFE, moves ? &progress : NULL);
-        _exit(rt_stop_asked() == number ? SURVIVED : 1);
+        _exit(rt_stop_requested() == number ? SURVIVED : 1);
     }
     ck_assert_int_eq(waitpid(child, &how, 0), child);
     ck_assert_msg(WIFEXITED(how), "ended by signal %d", WTERMSIG(how));
@@ -104,7 +104,7 @@ START_TEST(an_alarm_that_nobody_here_has_set_asks_for_a_stop)
     if (child == 0) {
         rt_stop_on_signals();
         raise(SIGALRM);
-        _exit(rt_stop_asked() == SIGALRM ? SURVIVED : 1);
+        _exit(rt_stop_requested() == SIGALRM ? SURVIVED : 1);
     }
     ck_assert_int_eq(waitpid(child, &how, 0), child);
     ck_assert_int_eq(WEXITSTATUS(how), SURVIVED);

@@ -100,7 +100,7 @@ END_TEST
 START_TEST(shared_lines_are_not_judged_on_their_own)
 {
     expect_sweep("[data]\ntask = text\n[variant a]\ndata.file = x\n", NULL);
-    ck_assert(rt_sweep_asked(&sweep));
+    ck_assert(rt_sweep_requested(&sweep));
     ck_assert_int_eq(rt_sweep_count(&sweep), 1);
 }
 END_TEST

@@ -4,8 +4,8 @@
 #include "scratch.h"
 #include "suite.h"
 
-#include "train/report/sweep_table.h"
 #include "text/number.h"
+#include "train/report/sweep_table.h"
 
 #include <math.h>
 
@@ -47,7 +47,7 @@ static const char *verdict(const char *rows)
     rt_writer w = {0};
     read_runs(rows);
     const rt_sweep_verdict v = rt_sweep_judge(&runs);
-    rt_sweep_tell_theta(&w, &v);
+    rt_sweep_report_theta(&w, &v);
     snprintf(text, sizeof text, "%s", w.bytes ? w.bytes : "");
     rt_writer_free(&w);
     return text;
@@ -174,8 +174,8 @@ START_TEST(a_run_is_good_if_it_came_to_an_end_even_if_a_check_failed)
         read_runs(rows);
         const rt_endings endings = rt_sweep_endings(&runs, 0);
         ck_assert_int_eq(endings.runs, 1);
-        ck_assert_msg(endings.good == codes[i].good, "exit code %s", codes[i].code);
-        ck_assert_int_eq(rt_sweep_judge(&runs).endings.good, codes[i].good);
+        ck_assert_msg(endings.finished == codes[i].good, "exit code %s", codes[i].code);
+        ck_assert_int_eq(rt_sweep_judge(&runs).endings.finished, codes[i].good);
         rt_sweep_runs_free(&runs);
     }
 }

@@ -151,7 +151,7 @@ typedef struct refusal {
 
 static const refusal refusals[] = {
     {2, "gpt2", TEXT BPE,
-     "data.objective = mlm needs a token that hides others, such as <mask>; the vocabulary has no "
+     "data.objective = mlm needs a mask token, such as <mask>; the vocabulary has no "
      "such special token"},
     {2, "gpt2", TEXT, "data.vocab_file must name a tokenizer.json for data.level = bpe"},
     {2, "gpt2", LM BPE "data.lowercase=yes",

@@ -183,9 +183,9 @@ START_TEST(another_head_starts_anew)
                 "train.freeze=embeddings,layers.0 "
                 "train.init_from=runs/tiny/checkpoints/step-00000060.h5");
     expect_text(w->err, "step-00000060.h5, theta included");
-    expect_text(w->err, "parameters of the model start anew: 4, the first is "
+    expect_text(w->err, "newly initialized parameters of the model: 4, the first is "
                         "head.dense.weight");
-    expect_text(w->err, "parameters of the checkpoint have no place in the model: 5, the first is "
+    expect_text(w->err, "unexpected parameters of the checkpoint: 5, the first is "
                         "head.dense.bias");
 }
 END_TEST

@@ -39,7 +39,7 @@ static void evaluate(const char *arguments, char line[LINE_SIZE])
 
 /* ---- a folder as it is ---- */
 
-/* What transformers 5.23 gives, among the units that are not special. */
+/* What transformers 5.23 gives, among the tokens that are not special. */
 START_TEST(a_folder_answers_as_in_transformers)
 {
     expect_exit(w, 0, "$TRAIN --checkpoint $HF/masked_lm/hf --predict 'a b [MASK] d'");
@@ -111,7 +111,7 @@ START_TEST(a_start_from_a_folder_goes_on_to_the_same_bytes)
     static const char *const tasks[] = {CLASSIFY, TAG LEARNED, LM};
     expect_exit(w, 0, "$TRAIN %s run.name=a model.dropout=0.1", tasks[_i]);
     expect_text(w->err, ", theta included\n");
-    ck_assert_int_eq(count_of(w->err, "the head of the model starts anew"), _i < 2);
+    ck_assert_int_eq(count_of(w->err, "the head of the model is newly initialized"), _i < 2);
     expect_exit(w, 0, "$TRAIN %s run.name=b model.dropout=0.1 train.steps=20", tasks[_i]);
     expect_exit(w, 0, "$TRAIN %s run.name=b model.dropout=0.1 --resume", tasks[_i]);
     expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
@@ -133,7 +133,7 @@ START_TEST(what_is_frozen_is_what_the_folder_has)
 }
 END_TEST
 
-START_TEST(a_vocabulary_with_fewer_units_than_rows_is_trained_on)
+START_TEST(a_vocabulary_with_fewer_tokens_than_rows_is_trained_on)
 {
     char line[LINE_SIZE], again[LINE_SIZE];
     expect_exit(w, 0, "cp -r $HF/masked_lm/hf m; chmod -R u+w m; sed -i '$d' m/vocab.txt");
@@ -209,11 +209,11 @@ START_TEST(the_head_of_the_same_classes_goes_on)
     expect_exit(w, 0, "$TRAIN " CLASSIFY);
     expect_exit(w, 0, "$TRAIN --checkpoint runs/c --export out");
     expect_exit(w, 0, "$TRAIN " CLASSIFY "train.init_from=out run.name=b train.steps=1");
-    expect_no_text(w->err, "starts anew");
+    expect_no_text(w->err, "newly initialized");
     expect_exit(w, 0,
                 "sed -i s/none/znone/ c.tsv; $TRAIN " CLASSIFY
                 "train.init_from=out run.name=d train.steps=1");
-    expect_text(w->err, "train: the head of the model starts anew\n");
+    expect_text(w->err, "train: the head of the model is newly initialized\n");
 }
 END_TEST
 
@@ -283,7 +283,7 @@ int main(void)
     tcase_add_test(tests, what_is_not_quite_the_folders_is_a_warning);
     tcase_add_loop_test(tests, a_start_from_a_folder_goes_on_to_the_same_bytes, 0, 3);
     tcase_add_test(tests, what_is_frozen_is_what_the_folder_has);
-    tcase_add_test(tests, a_vocabulary_with_fewer_units_than_rows_is_trained_on);
+    tcase_add_test(tests, a_vocabulary_with_fewer_tokens_than_rows_is_trained_on);
     tcase_add_loop_test(tests, what_is_written_evaluates_as_the_run_does, 0, 4);
     tcase_add_test(tests, classes_keep_their_names_in_another_order);
     tcase_add_test(tests, the_head_of_the_same_classes_goes_on);

@@ -54,7 +54,7 @@ START_TEST(a_folder_of_an_encoder_trains_at_the_first_try)
     expect_exit(w, 0, "$TRAIN short.ini");
     expect_text(w->err, "/folder, theta included\n");
     expect_no_text(w->err, "warning");
-    expect_no_text(w->err, "starts anew");
+    expect_no_text(w->err, "newly initialized");
     expect_line("runs/short/config.ini", "\ndim = 24\n");
     expect_line("runs/short/config.ini", "\nlevel = wordpiece\n");
     expect_exit(w, 0, "$TRAIN short.ini --check --quiet train.init_from=$HF/causal_lm/hf");
@@ -81,7 +81,7 @@ START_TEST(a_checkpoint_and_a_folder_of_a_run_are_models_as_well)
     make_run();
     expect_exit(w, 0, "$TRAIN copy.ini run.name=a optimizer.lr=0 train.init_from=%s", names[_i]);
     expect_text(w->err, ", theta included\n");
-    expect_no_text(w->err, "start anew");
+    expect_no_text(w->err, "newly initialized");
     expect_line("runs/a/config.ini", "\nevery = 2\n");
     expect_line("runs/a/config.ini", "\nscope = head\n");
     expect_line("runs/a/config.ini", "\nvocab = 10\n");

@@ -103,17 +103,17 @@ START_TEST(a_run_starts_from_a_model_of_the_same_labels)
     expect_exit(w, 0,
                 "$TRAIN sub/c.ini run.name=more train.steps=5 "
                 "train.init_from=runs/c/checkpoints/step-00000060.h5");
-    expect_no_text(w->err, "start anew");
+    expect_no_text(w->err, "newly initialized");
     expect_exit(w, 0, "sed -i s/with/zwith/ sub/train.tsv sub/test.csv");
     expect_exit(w, 0,
                 "$TRAIN sub/c.ini run.name=other train.steps=5 optimizer.lr=0 "
                 "train.init_from=runs/c/checkpoints/step-00000060.h5");
-    expect_text(w->err, "parameters of the model start anew: 4, the first is head.");
+    expect_text(w->err, "newly initialized parameters of the model: 4, the first is head.");
     expect_exit(w, 0,
                 "$TRAIN sub/c.ini run.name=same train.steps=5 data.file=sub/train.tsv "
                 "data.eval_file=sub/train.tsv "
                 "train.init_from=runs/other/checkpoints/step-00000005.h5");
-    expect_no_text(w->err, "start anew");
+    expect_no_text(w->err, "newly initialized");
 }
 END_TEST
 

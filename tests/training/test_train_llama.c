@@ -74,7 +74,7 @@ START_TEST(training_goes_on_from_a_folder)
     expect_exit(w, 0, "$TRAIN d.ini run.name=a");
     expect_text(w->err, "starting from ");
     expect_no_text(w->err, "warning");
-    expect_no_text(w->err, "starts anew");
+    expect_no_text(w->err, "newly initialized");
     expect_exit(w, 0, "$TRAIN d.ini run.name=b train.steps=10");
     expect_exit(w, 0, "$TRAIN d.ini run.name=b --resume");
     expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");

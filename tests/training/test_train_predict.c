@@ -2,7 +2,7 @@
 
 #include "train_program.h"
 
-/* A text of which every unit follows from the one before. */
+/* A text of which every token follows from the one before. */
 #define ALPHABET "abcdefghijklmnop"
 
 static void make_text(void)
@@ -202,8 +202,8 @@ START_TEST(special_tokens_are_never_predicted)
 }
 END_TEST
 
-/* The alphabet shows that nothing was lost on the way: a unit follows from the one before, whatever
- * the model still has of the others. dynamic, which was trained on 8, may err beyond. */
+/* The alphabet shows that nothing was lost on the way: a token follows from the one before,
+ * whatever the model still has of the others. dynamic, which was trained on 8, may err beyond. */
 START_TEST(a_text_beyond_the_context_goes_on_and_says_so)
 {
     static const char *const scalings[] = {
@@ -233,7 +233,7 @@ START_TEST(a_text_beyond_the_context_goes_on_and_says_so)
 }
 END_TEST
 
-/* The first unit after a text that is too long from the start is that of its newest tokens. */
+/* The first token after a text that is too long from the start is that of its newest tokens. */
 START_TEST(of_a_text_that_is_too_long_the_newest_tokens_are_read)
 {
     make_text();
@@ -252,7 +252,7 @@ START_TEST(a_text_ends_where_the_model_has_no_more_positions)
     expect_exit(w, 0, "$TRAIN " LM "data.length=8 position.kind=learned train.steps=100");
     expect_exit(w, 0,
                 "$TRAIN " LM "data.length=8 position.kind=learned --predict abcd --tokens 99");
-    ck_assert_uint_eq(strlen(w->out), 4 + 4 + 1); /* [CLS] has a position, the last unit none */
+    ck_assert_uint_eq(strlen(w->out), 4 + 4 + 1); /* [CLS] has a position, the last token none */
     ck_assert_str_eq(w->err, "train: warning: 1 of 1 texts ended where the model has no more "
                              "positions, at 8 tokens\n");
     expect_exit(w, 0, "$TRAIN " LM "data.length=8 position.kind=learned --predict abcdefg");
@@ -286,7 +286,7 @@ END_TEST
     "model.dim=32 optimizer.lr=5e-3 optimizer.schedule_steps=200 train.batch_size=16 "             \
     "data.objective=lm model.causal=yes "
 
-/* At level byte the units are parts of characters. */
+/* At level byte the tokens are parts of characters. */
 START_TEST(characters_are_never_broken)
 {
     expect_exit(w, 0,
@@ -312,8 +312,8 @@ START_TEST(characters_are_never_broken)
 }
 END_TEST
 
-/* Who reads no further ends the program long before a million units. */
-START_TEST(units_are_shown_as_they_are_chosen)
+/* Who reads no further ends the program long before a million tokens. */
+START_TEST(tokens_are_shown_as_they_are_chosen)
 {
     make_text();
     expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
@@ -405,7 +405,7 @@ int main(void)
     tcase_add_test(tests, a_text_ends_where_the_model_has_no_more_positions);
     tcase_add_test(tests, a_text_ends_where_xpos_does);
     tcase_add_test(tests, characters_are_never_broken);
-    tcase_add_test(tests, units_are_shown_as_they_are_chosen);
+    tcase_add_test(tests, tokens_are_shown_as_they_are_chosen);
     tcase_add_loop_test(tests, lines_of_standard_input_are_answered_one_by_one, 0, 2);
     tcase_add_test(tests, a_line_that_cannot_be_read_is_exit_2_and_named);
     tcase_add_test(tests, answers_that_cannot_be_printed_are_a_failure);

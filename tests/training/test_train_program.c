@@ -173,7 +173,7 @@ END_TEST
 START_TEST(a_check_says_that_all_is_good)
 {
     expect_exit(w, 0, "$TRAIN --check tiny.ini");
-    expect_text(w->out, "tiny.ini: configuration and data are good\n");
+    expect_text(w->out, "tiny.ini: configuration and data are valid\n");
 }
 END_TEST
 

@@ -80,7 +80,7 @@ START_TEST(the_command_line_takes_the_place_of_the_file)
     expect_exit(w, 0,
                 "printf '[sweep]\\njobs = 2\\nrun.seed = 1,2\\n' >>tiny.ini; "
                 "$TRAIN --check tiny.ini sweep.jobs=1 sweep.run.seed=3,4,5");
-    expect_text(w->out, "the configurations of 3 runs are good");
+    expect_text(w->out, "the configurations of 3 runs are valid");
 }
 END_TEST
 

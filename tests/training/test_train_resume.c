@@ -33,8 +33,7 @@ static void read_run(trained *t, const char *run, int step)
     const rt_training_state *state = rt_trainer_state(t->trainer);
     const rt_checkpoint_model model =
         rt_checkpoint_model_of(state->model, &t->config.data,
-                               rt_update_rule_of(&t->config.optimizer.settings),
-                               state->states);
+                               rt_update_rule_of(&t->config.optimizer.settings), state->states);
     snprintf(path, sizeof path, "%s/checkpoints/step-%08d.h5", run, step);
     expect_ok(rt_checkpoint_load(rt_image_open(path, RT_PARSE_HERE), &model, &t->info));
 }
@@ -161,7 +160,7 @@ START_TEST(a_run_stopped_by_a_signal_goes_on_to_the_same_files)
                     "140", "runs/tiny/metrics.csv") "kill -%s $!; wait $!",
                 long_run, signals[_i]);
     ck_assert(!strncmp(w->err, "train: stopped by a signal after step ", 38));
-    expect_text(w->err, "; --resume goes on\n");
+    expect_text(w->err, "; --resume continues it\n");
     expect_exit(w, 0, "cd stopped; $TRAIN ../tiny.ini %s --resume", long_run);
     expect_same_folders();
 }

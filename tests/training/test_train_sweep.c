@@ -398,7 +398,7 @@ START_TEST(every_run_is_checked_before_the_first_begins)
     expect_text(w->err, "position.kind = t5 changes the scores");
     expect_exit(w, 1, "test -e runs");
     expect_exit(w, 0, "$TRAIN --check tiny.ini sweep.run.seed=1,2,3");
-    ck_assert_str_eq(w->out, "tiny.ini: the configurations of 3 runs are good\n");
+    ck_assert_str_eq(w->out, "tiny.ini: the configurations of 3 runs are valid\n");
 }
 END_TEST
 
@@ -424,9 +424,10 @@ START_TEST(a_key_counts_if_one_run_of_the_sweep_needs_it)
                 "$TRAIN %s sweep.position.scaling=none,yarn position.scale=2 "
                 "sweep.position.beta_fast=8,9",
                 base);
-    expect_exit(w, 0,
-                "cp tiny.ini v.ini; printf '[position]\\nscale = 4\\n[variant a]\\nposition.scaling = "
-                "linear\\n[variant b]\\nposition.base = 500\\n' >>v.ini");
+    expect_exit(
+        w, 0,
+        "cp tiny.ini v.ini; printf '[position]\\nscale = 4\\n[variant a]\\nposition.scaling = "
+        "linear\\n[variant b]\\nposition.base = 500\\n' >>v.ini");
     expect_exit(w, 0, "$TRAIN v.ini --quiet --check");
     expect_exit(w, 0, "$TRAIN v.ini --print-config");
     expect_exit(w, 0, "sed -i 's/position.scaling = linear/theta.init_sigma = 0.1/' v.ini");

@@ -184,7 +184,7 @@ START_TEST(a_stop_while_tolerances_are_measured_is_heard)
         "done; sleep 0.1; kill -TERM $!; wait $!",
         options);
     ck_assert(!exists("runs/tiny/result.csv"));
-    expect_exit(w, 0, "grep 'stopped by a signal after step 1; --resume goes on' err");
+    expect_exit(w, 0, "grep 'stopped by a signal after step 1; --resume continues it' err");
     expect_exit(w, 0, "$TRAIN %s --resume", options);
     expect_text(w->err, "looking how far");
     ck_assert(exists("runs/tiny/result.csv"));

@@ -326,7 +326,8 @@ static double count_predicted(const training *t, int *labels)
         .B = B, .T = T, .ids = ids, .key_mask = mask, .padding_id = RT_NO_PADDING};
     rt_graph *g = rt_graph_new();
     rt_transformer *model = t->state->model;
-    const rt_tensor *logits = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &input));
+    const rt_tensor *logits =
+        rt_transformer_logits(model, g, rt_transformer_encode(model, g, &input));
     expect_ok(rt_graph_status(g));
     int predicted = 0;
     for (int i = 0; i < B * T; i++) {

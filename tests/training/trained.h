@@ -79,9 +79,11 @@ static inline rt_image *opened(const char *path)
 
 static char some_config[] = "[run]\nname = copy\nseed = 7\n";
 
-/* Of the characters a, NUL and e with an acute accent. What is saved asks for units alone. */
-static int32_t some_units[] = {-1, -1, -1, -1, -1, 'a', 0, 0xe9};
-static rt_vocabulary some_vocabulary = {.level = RT_LEVEL_CHAR, .count = 8, .units = some_units};
+/* Of the characters a, NUL and e with an acute accent. What is saved asks for characters alone. */
+static int32_t some_characters[] = {-1, -1, -1, -1, -1, 'a', 0, 0xe9};
+static rt_vocabulary some_vocabulary = {.level = RT_LEVEL_CHAR,
+                                        .count = 8,
+                                        .characters = some_characters};
 
 static inline rt_checkpoint_info some_info(int64_t step)
 {

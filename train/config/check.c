@@ -1,9 +1,9 @@
 #include "data/rules.h"
-#include "models/transformer.h"
 #include "models/rules.h"
+#include "models/transformer.h"
+#include "text/quote.h"
 #include "train/config/errors.h"
 #include "train/config/freeze.h"
-#include "text/quote.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -98,7 +98,8 @@ static void check_model(checking c)
         contradict(c, KEYS("position.xpos", "data.length", "train.eval_lengths"),
                    "position.xpos = %g is for %d tokens at most, %d times as many; the longest "
                    "sequence has %d",
-                   model.position.xpos, rt_transformer_capacity(&model), (int)RT_XPOS_REACH, longest);
+                   model.position.xpos, rt_transformer_capacity(&model), (int)RT_XPOS_REACH,
+                   longest);
     if (model.position.kind == RT_POSITION_LEARNED && model.position.max_len < longest)
         contradict(c,
                    KEYS("position.max_len", "position.kind", "data.length", "train.eval_lengths"),

@@ -1,6 +1,8 @@
 #include "train/config/config.h"
 
 #include "core/memory.h"
+#include "text/quote.h"
+#include "text/text_file.h"
 #include "train/config/effect.h"
 #include "train/config/errors.h"
 #include "train/config/inherit.h"
@@ -9,8 +11,6 @@
 #include "train/config/own_place.h"
 #include "train/config/resolve.h"
 #include "train/config/sweep.h"
-#include "text/quote.h"
-#include "text/text_file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -350,7 +350,7 @@ static bool inherit(loading *l, rt_status *status)
 
 static bool sweeps(const rt_config_source *source)
 {
-    return source->sweep && rt_sweep_asked(source->sweep);
+    return source->sweep && rt_sweep_requested(source->sweep);
 }
 
 static void read_all(loading *l)
@@ -384,7 +384,7 @@ static void check_effects(loading *l, const rt_config *config)
         const int origin = l->written.keys.origin[i];
         if (!config->idle[i] || (trained && origin != RT_FROM_COMMAND_LINE))
             continue;
-        rt_key_tell_idle(&w, i, rt_key_write(rt_key_at(i), &l->written.keys, value));
+        rt_key_report_idle(&w, i, rt_key_write(rt_key_at(i), &l->written.keys, value));
         l->errors.lines.failed |= w.failed;
         rt_config_complain(&l->errors, origin, "%s", w.bytes ? w.bytes : "");
         rt_writer_free(&w);

@@ -133,7 +133,7 @@ static void tell(rt_writer *w, const comparison *c)
     tell_values(w, c->values);
 }
 
-void rt_key_tell_needs(rt_writer *w, int key)
+void rt_key_report_needs(rt_writer *w, int key)
 {
     for (const char *rest = rt_key_at(key)->needs; rest && *rest;) {
         comparison c;
@@ -144,7 +144,7 @@ void rt_key_tell_needs(rt_writer *w, int key)
     }
 }
 
-void rt_key_tell_idle(rt_writer *w, int key, const char *value)
+void rt_key_report_idle(rt_writer *w, int key, const char *value)
 {
     enum { SHOWN = 60 };
     char name[RT_KEY_NAME_SIZE];
@@ -152,7 +152,7 @@ void rt_key_tell_idle(rt_writer *w, int key, const char *value)
     if (rt_key_at(key)->type != RT_KEY_TEXT)
         rt_writer_add(w, " = %.*s%s", SHOWN, value, strlen(value) > SHOWN ? "..." : "");
     rt_writer_add(w, " has no effect: it needs ");
-    rt_key_tell_needs(w, key);
+    rt_key_report_needs(w, key);
 }
 
 /* ---- keys without effect ---- */

@@ -19,10 +19,10 @@
 bool rt_key_counts(int key, const rt_config *config);
 
 /* "theta.learn = yes", "position.kind = learned, t5 or shaw": what the key needs. */
-void rt_key_tell_needs(rt_writer *w, int key);
+void rt_key_report_needs(rt_writer *w, int key);
 
 /* "position.scale = 4 has no effect: it needs position.scaling other than none". */
-void rt_key_tell_idle(rt_writer *w, int key, const char *value);
+void rt_key_report_idle(rt_writer *w, int key, const char *value);
 
 /* Marks the keys that are written, not at their default, and do not count: config->idle.
  * `written` is what was written of them, `defaults` those of this configuration (resolve.h). */

@@ -196,7 +196,7 @@ char *rt_config_reference(void)
         rt_writer_add(&w, "| `%s` | %s%s%s | %s | %s | ", rt_key_full_name(key, name), key->initial,
                       of_decoder ? "; decoder: " : "", of_decoder ? of_decoder : "",
                       rt_key_values(key, values), key->help);
-        rt_key_tell_needs(&w, i);
+        rt_key_report_needs(&w, i);
         rt_writer_add(&w, "%s|\n", key->needs ? " " : "");
     }
     for (int i = 0; i < SWEEP_ROWS; i++)

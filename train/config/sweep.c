@@ -1,16 +1,16 @@
 #include "train/config/sweep.h"
 
 #include "core/memory.h"
-#include "train/config/renamed.h"
 #include "text/number.h"
 #include "text/quote.h"
+#include "train/config/renamed.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
-bool rt_sweep_asked(const rt_sweep *s)
+bool rt_sweep_requested(const rt_sweep *s)
 {
     return s->axis_count || s->variant_count;
 }
@@ -51,8 +51,10 @@ static int find_key(const char *name, int origin, const char *where, rt_config_e
         rt_config_complain(errors, origin, "%s: %s is chosen by the sweep for each run", where,
                            name);
     else if (!strcmp(name, "run.kernels"))
-        rt_config_complain(errors, origin, "%s: run.kernels is the same for all runs of a sweep: set "
-                                           "it in [run]", where);
+        rt_config_complain(errors, origin,
+                           "%s: run.kernels is the same for all runs of a sweep: set "
+                           "it in [run]",
+                           where);
     else
         return key;
     return -1;

@@ -41,7 +41,7 @@ typedef struct rt_sweep {
 } rt_sweep;
 
 /* Whether there is more than one run to make. */
-bool rt_sweep_asked(const rt_sweep *sweep);
+bool rt_sweep_requested(const rt_sweep *sweep);
 void rt_sweep_free(rt_sweep *sweep);
 
 /* ---- reading; complaints go to the errors ---- */

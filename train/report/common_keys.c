@@ -45,7 +45,7 @@ static bool sets_apart(const rt_sweep_runs *runs, const rt_key *key)
            (!strcmp(name, "optimizer.schedule_steps") && column_of(runs, "train.steps") >= 0);
 }
 
-void rt_sweep_tell_schedules(rt_writer *w, const char *folder, const rt_sweep_runs *runs)
+void rt_sweep_report_schedules(rt_writer *w, const char *folder, const rt_sweep_runs *runs)
 {
     char value[RT_VALUE_SIZE], other_value[RT_VALUE_SIZE], name[RT_KEY_NAME_SIZE];
     bool differs[RT_MAX_KEYS] = {false};

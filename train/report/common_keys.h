@@ -12,6 +12,6 @@ void rt_report_common_keys(rt_writer *w, const char *folder, const rt_sweep_runs
 /* Adds a line that names the keys of how long and at which learning rate the runs trained, if they
  * differ though nothing that sets the runs apart says so: a sweep that was given more steps can
  * have some that went on from fewer. */
-void rt_sweep_tell_schedules(rt_writer *w, const char *folder, const rt_sweep_runs *runs);
+void rt_sweep_report_schedules(rt_writer *w, const char *folder, const rt_sweep_runs *runs);
 
 #endif

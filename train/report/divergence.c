@@ -8,7 +8,7 @@ double rt_divergence_limit(const rt_transformer_options *model)
     return classes > 1 ? 2 * log(classes) : INFINITY;
 }
 
-void rt_divergence_tell(rt_writer *w, double loss, double limit)
+void rt_divergence_report(rt_writer *w, double loss, double limit)
 {
     rt_writer_add(
         w,

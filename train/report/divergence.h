@@ -11,6 +11,6 @@
 double rt_divergence_limit(const rt_transformer_options *model);
 
 /* Adds "diverged: ..." and a newline. */
-void rt_divergence_tell(rt_writer *w, double loss, double limit);
+void rt_divergence_report(rt_writer *w, double loss, double limit);
 
 #endif

@@ -1,6 +1,6 @@
 #include "train/report/early_stop.h"
 
-void rt_early_stop_tell(rt_writer *w, int step, const rt_train_options *o)
+void rt_early_stop_report(rt_writer *w, int step, const rt_train_options *o)
 {
     rt_writer_add(w, "stopped early at step %d of %d: the evaluation loss has not improved", step,
                   o->steps);

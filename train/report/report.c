@@ -1,6 +1,8 @@
 #include "train/report/report.h"
 
 #include "data/tokenizers/simple_tokens.h"
+#include "text/csv.h"
+#include "text/number.h"
 #include "train/folder/results.h"
 #include "train/report/class_table.h"
 #include "train/report/divergence.h"
@@ -11,8 +13,6 @@
 #include "train/report/theta_figures.h"
 #include "train/report/theta_report.h"
 #include "train/report/theta_table.h"
-#include "text/csv.h"
-#include "text/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -170,7 +170,7 @@ static bool is_language(const rt_config *c)
     return is_tokens(c) || !strcmp(rt_data_task_name(c->data.task), "text");
 }
 
-static const char *unit_of(const rt_config *c)
+static const char *token_word(const rt_config *c)
 {
     return is_tokens(c) ? "token" : rt_words_for_tokens(c->data.level).one;
 }
@@ -189,7 +189,7 @@ static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *
     if (is_language(c))
         rt_writer_add(w, "perplexity %.4g, %.4g bits per %s",
                       exp(rt_results_get(r, RT_RESULT_LOSS)),
-                      rt_results_get(r, RT_RESULT_LOSS) / log(2), unit_of(c));
+                      rt_results_get(r, RT_RESULT_LOSS) / log(2), token_word(c));
     if (is_language(c) && c->data.level != RT_LEVEL_BYTE &&
         !isnan(rt_results_get(r, RT_RESULT_BITS_PER_BYTE)))
         rt_writer_add(w, ", %.4g bits per byte", rt_results_get(r, RT_RESULT_BITS_PER_BYTE));
@@ -197,7 +197,7 @@ static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *
         rt_writer_add(w, "\n");
     if (rt_results_get(r, RT_RESULT_STOPPED_EARLY) == 1 &&
         rt_results_whole(r, RT_RESULT_STEPS, &last))
-        rt_early_stop_tell(w, last, &c->train);
+        rt_early_stop_report(w, last, &c->train);
     for (int i = 0; i < c->train.eval_lengths.count; i++) {
         const int length = c->train.eval_lengths.at[i];
         rt_writer_add(w, "eval at length %d: loss %.6g, accuracy %s\n", length,
@@ -206,8 +206,8 @@ static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *
                                      rt_results_get(r, RT_RESULT_ACCURACY_AT "%d", length)));
     }
     if (!isnan(rt_results_get(r, RT_RESULT_DIVERGED)))
-        rt_divergence_tell(w, rt_results_get(r, RT_RESULT_LOSS),
-                           rt_results_get(r, RT_RESULT_DIVERGED));
+        rt_divergence_report(w, rt_results_get(r, RT_RESULT_LOSS),
+                             rt_results_get(r, RT_RESULT_DIVERGED));
     if (rt_results_whole(r, RT_RESULT_FIRST_STEP, &first))
         rt_writer_add(w, "accuracy 0.99 was first reached at step %d\n", first);
 }
@@ -221,7 +221,7 @@ static void add_drift(rt_writer *w, const rt_results *r, const rt_config *c, rt_
     int steps;
     if (state && rt_results_whole(r, RT_RESULT_STEPS, &steps) && state->step == steps &&
         !rt_theta_judge(&verdict, state->model, c).code)
-        rt_theta_tell(w, &verdict, c);
+        rt_theta_report_verdict(w, &verdict, c);
     else
         rt_writer_add(
             w, "theta: max relative drift %.3g, max phase drift %.3g rad over %d positions: %s\n",
@@ -237,7 +237,7 @@ static void add_reset(rt_writer *w, const rt_results *r, const char *place, cons
                                   rt_results_get(r, RT_RESULT_ACCURACY),
                                   rt_results_get(r, "%s", loss), rt_results_get(r, "%s", accuracy)};
     if (!isnan(reset.reset_accuracy))
-        rt_theta_tell_reset(w, place, &reset);
+        rt_theta_report_reset(w, place, &reset);
 }
 
 static void add_theta(rt_writer *w, const rt_results *r, const rt_config *c, rt_trainer *trainer)

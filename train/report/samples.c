@@ -70,7 +70,7 @@ static rt_status fill(sampling *s)
 /* ---- continuation ---- */
 
 /* The second half of the sequence gives way to what the model makes of the first. */
-static rt_status go_on(sampling *s)
+static rt_status generate(sampling *s)
 {
     const int half = s->b.batch.length / 2, rest = s->b.batch.length - half;
     const int end = half + (rest < MOST_CONTINUED ? rest : MOST_CONTINUED);
@@ -121,7 +121,7 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
     rt_trainer_hold(trainer);
     for (int i = 0; i < SAMPLES && i < rows && !status.code; i++) {
         rt_draw_evaluation(&s.b, s.data, (uint32_t)i);
-        status = lm ? go_on(&s) : fill(&s);
+        status = lm ? generate(&s) : fill(&s);
     }
     rt_trainer_let_go();
     if (!status.code)

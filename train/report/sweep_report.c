@@ -1,6 +1,8 @@
 #include "train/report/sweep_report.h"
 
 #include "core/path.h"
+#include "text/csv.h"
+#include "text/number.h"
 #include "train/folder/results.h"
 #include "train/report/common_keys.h"
 #include "train/report/curves.h"
@@ -9,8 +11,6 @@
 #include "train/report/page.h"
 #include "train/report/ranking.h"
 #include "train/report/sweep_table.h"
-#include "text/csv.h"
-#include "text/number.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -27,14 +27,14 @@ static void add_verdict(rt_writer *w, const char *folder, const rt_sweep_runs *r
 {
     const rt_sweep_verdict v = rt_sweep_judge(runs);
     rt_writer lines = {0};
-    rt_writer_add(&lines, "%d of %d runs finished\n", v.endings.good, v.endings.runs);
-    rt_sweep_tell_theta(&lines, &v);
+    rt_writer_add(&lines, "%d of %d runs finished\n", v.endings.finished, v.endings.runs);
+    rt_sweep_report_theta(&lines, &v);
     if (!compared) /* whose columns are all that differs */
-        rt_sweep_tell_schedules(&lines, folder, runs);
+        rt_sweep_report_schedules(&lines, folder, runs);
     rt_page_verdict(w, &lines,
-                    v.endings.good < v.endings.runs ? RT_VERDICT_BAD
-                    : v.near < v.learned            ? RT_VERDICT_MOVED
-                                                    : RT_VERDICT_GOOD);
+                    v.endings.finished < v.endings.runs ? RT_VERDICT_BAD
+                    : v.near < v.learned                ? RT_VERDICT_MOVED
+                                                        : RT_VERDICT_GOOD);
 }
 
 /* ---- the table over all runs ---- */

@@ -155,7 +155,7 @@ static void count_run(rt_endings *count, const rt_sweep_runs *s, const rt_sweep_
 {
     const double code = rt_csv_value(run->cells[s->exit_column]);
     count->runs++;
-    count->good += code == RT_EXIT_DONE || code == RT_EXIT_CHECK;
+    count->finished += code == RT_EXIT_DONE || code == RT_EXIT_CHECK;
 }
 
 rt_endings rt_sweep_endings(const rt_sweep_runs *s, int row)
@@ -194,7 +194,7 @@ rt_sweep_verdict rt_sweep_judge(const rt_sweep_runs *s)
     return v;
 }
 
-void rt_sweep_tell_theta(rt_writer *w, const rt_sweep_verdict *v)
+void rt_sweep_report_theta(rt_writer *w, const rt_sweep_verdict *v)
 {
     if (!v->learned)
         return;

@@ -6,8 +6,8 @@
  * the exit code, and the results. Runs that differ in run.seed alone are one row of the tables.
  */
 
-#include "train/report/summary.h"
 #include "text/csv.h"
+#include "train/report/summary.h"
 
 typedef struct rt_sweep_run {
     char **cells; /* of all columns; the first is its name, which is that of its folder */
@@ -47,7 +47,7 @@ rt_summary rt_sweep_summary(const rt_sweep_runs *s, int row, int column);
 
 typedef struct rt_endings {
     int runs;
-    int good; /* came to an end, even if a check failed that was asked for */
+    int finished; /* came to an end, even if a check failed that was asked for */
 } rt_endings;
 
 rt_endings rt_sweep_endings(const rt_sweep_runs *s, int row);
@@ -64,6 +64,6 @@ typedef struct rt_sweep_verdict {
 rt_sweep_verdict rt_sweep_judge(const rt_sweep_runs *s);
 
 /* Adds a line on theta, if some runs learn it. */
-void rt_sweep_tell_theta(rt_writer *w, const rt_sweep_verdict *v);
+void rt_sweep_report_theta(rt_writer *w, const rt_sweep_verdict *v);
 
 #endif

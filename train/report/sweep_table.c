@@ -127,10 +127,10 @@ static void fill_row(filling *f, const rt_sweep_runs *s, int row, const shown *l
         fill_names(f, s, row);
     else
         fill_values(f, s, row);
-    if (runs.good == runs.runs)
+    if (runs.finished == runs.runs)
         snprintf(text, sizeof text, "%d", runs.runs);
     else
-        snprintf(text, sizeof text, "%d of %d", runs.good, runs.runs);
+        snprintf(text, sizeof text, "%d of %d", runs.finished, runs.runs);
     add_cell(f, text);
     for (int i = 0; i < count; i++) {
         const rt_summary summary = rt_sweep_summary(s, row, list[i].column);
@@ -261,7 +261,7 @@ void rt_sweep_table_csv(rt_writer *w, const rt_sweep_runs *s)
                 rt_csv_put(w, s->list[s->rows[row].first].cells[i]);
                 rt_writer_add(w, ",");
             }
-        rt_writer_add(w, "%d,%d", runs.runs, runs.good);
+        rt_writer_add(w, "%d,%d", runs.runs, runs.finished);
         for (int i = s->exit_column + 1; i < s->columns; i++) {
             const rt_summary m = rt_sweep_summary(s, row, i);
             add_number(w, m.mean);

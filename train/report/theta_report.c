@@ -115,7 +115,7 @@ static const char *number_or_all(char text[16], int number)
 }
 
 /* "layer 0, head 1, i 2; 0.09 grid steps" */
-static void tell_place(rt_writer *w, const rt_theta_worst *worst)
+static void report_place(rt_writer *w, const rt_theta_worst *worst)
 {
     char layer[16];
     rt_writer_add(w, "layer %s, ", number_or_all(layer, worst->layer));
@@ -130,7 +130,7 @@ static void tell_place(rt_writer *w, const rt_theta_worst *worst)
         rt_writer_add(w, "%.2g grid steps", worst->grid);
 }
 
-void rt_theta_tell(rt_writer *w, const rt_theta_verdict *v, const rt_config *c)
+void rt_theta_report_verdict(rt_writer *w, const rt_theta_verdict *v, const rt_config *c)
 {
     char tolerance[32];
     const double hundredths = 100 * c->theta.tolerance;
@@ -139,16 +139,16 @@ void rt_theta_tell(rt_writer *w, const rt_theta_verdict *v, const rt_config *c)
     if (v->elsewhere && !(v->from_start.value < 0)) {
         rt_writer_add(w, "theta started elsewhere: max relative drift from its start %.3g (",
                       v->from_start.value);
-        tell_place(w, &v->from_start);
+        report_place(w, &v->from_start);
         rt_writer_add(w, ")\n");
     }
     rt_writer_add(w, "theta: max relative drift %.3g (", v->drift.value);
-    tell_place(w, &v->drift);
+    report_place(w, &v->drift);
     rt_writer_add(w, "), max phase drift %.3g rad over %d positions: %s (tolerance %s)\n",
                   v->phase.value, c->data.length - 1, v->near ? "near" : "moved", tolerance);
 }
 
-void rt_theta_tell_reset(rt_writer *w, const char *place, const rt_theta_reset *r)
+void rt_theta_report_reset(rt_writer *w, const char *place, const rt_theta_reset *r)
 {
     char loss[RT_NUMBER_SIZE], accuracy[RT_NUMBER_SIZE], reset_accuracy[RT_NUMBER_SIZE];
     snprintf(loss, sizeof loss, isnan(r->reset_loss) ? "nan" : "%.6g", r->reset_loss);
@@ -215,8 +215,8 @@ static void print_notes(printing *p)
                       "; down, up: how far ln theta can go before that is noticed, at most %g",
                       RT_THETA_FARTHEST);
     if (p->mover)
-        rt_writer_add(&p->text, "; used: of the %.3g that %s could have moved %s", p->reach, p->mover,
-                      c->model.theta.form == RT_THETA_LOG ? "ln theta" : "theta");
+        rt_writer_add(&p->text, "; used: of the %.3g that %s could have moved %s", p->reach,
+                      p->mover, c->model.theta.form == RT_THETA_LOG ? "ln theta" : "theta");
     if (p->crossed)
         rt_writer_add(&p->text, "; -: theta <= 0 has no logarithm");
     rt_writer_add(&p->text, "\n");
@@ -228,7 +228,8 @@ rt_status rt_theta_print(FILE *to, const rt_transformer *model, const rt_config 
     printing p = {.config = config, .tolerances = tolerances};
     rt_theta_verdict verdict;
     for (int step = 1; step <= steps; step++)
-        p.reach += rt_learning_rate(&config->optimizer, step) * config->optimizer.settings.theta_lr_scale;
+        p.reach +=
+            rt_learning_rate(&config->optimizer, step) * config->optimizer.settings.theta_lr_scale;
     p.mover = p.reach > 0 ? rt_update_rule_of(&config->optimizer.settings)->bounded_by : NULL;
     rt_status status = rt_theta_judge(&verdict, model, config);
     if (status.code)
@@ -239,7 +240,7 @@ rt_status rt_theta_print(FILE *to, const rt_transformer *model, const rt_config 
                   tolerances ? "     down      up" : "", p.mover ? "    used" : "");
     status = rt_theta_visit(model, print_row, &p);
     print_notes(&p);
-    rt_theta_tell(&p.text, &verdict, config);
+    rt_theta_report_verdict(&p.text, &verdict, config);
     char *text = rt_writer_take(&p.text);
     if (!status.code && !text)
         status = rt_out_of_memory("a report on theta");

@@ -18,9 +18,9 @@
  */
 
 #include "models/transformer.h"
+#include "text/writer.h"
 #include "train/config/config.h"
 #include "train/step/theta_reset.h"
-#include "text/writer.h"
 
 #include <stdio.h>
 
@@ -47,12 +47,12 @@ rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_transformer *model,
                          const rt_config *config) RT_MUST_CHECK;
 
 /* Adds what train prints of a verdict: a line, and one before it if theta started elsewhere. */
-void rt_theta_tell(rt_writer *w, const rt_theta_verdict *v, const rt_config *config);
+void rt_theta_report_verdict(rt_writer *w, const rt_theta_verdict *v, const rt_config *config);
 
 /* Adds the line that train prints of a reset, to the initial theta or to base^(-2i/R). */
 #define RT_THETA_INIT_PLACE "init"
 #define RT_THETA_BASE_PLACE "base"
-void rt_theta_tell_reset(rt_writer *w, const char *place, const rt_theta_reset *reset);
+void rt_theta_report_reset(rt_writer *w, const char *place, const rt_theta_reset *reset);
 
 /* The table of all pairs after `steps` steps, and the verdict. `tolerances` are laid out as
  * rt_transformer_theta, or NULL if they were not measured. */

@@ -2,8 +2,8 @@
 
 #include "core/memory.h"
 #include "train/folder/run_folder.h"
+#include "train/run/broadcast.h"
 #include "train/run/found.h"
-#include "train/run/hand_over.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static rt_status look(rt_ancestry *a, const rt_config *config)
 rt_status rt_ancestry_find(void *context, const rt_config *config, rt_ancestor *found)
 {
     rt_ancestry *a = context;
-    const bool known = a->handed || (*a->path && !strcmp(a->path, config->train.init_from));
+    const bool known = a->received || (*a->path && !strcmp(a->path, config->train.init_from));
     const rt_status status = known ? rt_ok() : look(a, config);
     *found = a->found;
     return status;
@@ -81,11 +81,11 @@ rt_status rt_ancestry_find(void *context, const rt_config *config, rt_ancestor *
 
 /* ---- a world ---- */
 
-typedef struct handed {
+typedef struct findings {
     bool own, imported, wordless;
-} handed;
+} findings;
 
-/* A configuration is handed over as a text: programs of other versions have other structures. */
+/* A configuration is broadcast as a text: programs of other versions have other structures. */
 static rt_status parse(rt_ancestry *a, const char *text)
 {
     const rt_config_source source = {.path = "the configuration of process 0",
@@ -100,15 +100,15 @@ static rt_status parse(rt_ancestry *a, const char *text)
     return status;
 }
 
-rt_status rt_ancestry_hand_over(rt_ancestry *a, rt_world *world)
+rt_status rt_ancestry_broadcast(rt_ancestry *a, rt_world *world)
 {
     const bool first = rt_world_rank(world) == 0;
-    handed h = {a->found.own, a->found.imported, a->found.wordless};
+    findings h = {a->found.own, a->found.imported, a->found.wordless};
     char *text = first && a->found.config ? rt_config_ini(a->last) : NULL;
     rt_world_broadcast(world, &h, sizeof h);
     rt_status status = rt_pass_text(world, &text);
     if (!first) {
-        a->handed = true;
+        a->received = true;
         a->found = (rt_ancestor){.name = a->path,
                                  .own = h.own,
                                  .imported = h.imported,

@@ -15,7 +15,7 @@ typedef struct rt_ancestry {
     const rt_arguments *arguments;
     rt_config *last; /* NULL: none was found yet */
     rt_ancestor found;
-    bool handed; /* by process 0, the only one that looks */
+    bool received; /* by process 0, the only one that looks */
     char path[RT_PATH_SIZE];
 } rt_ancestry;
 
@@ -26,6 +26,6 @@ void rt_ancestry_free(rt_ancestry *a);
 rt_ancestor_finder rt_ancestry_find;
 
 /* Gives what process 0 has found to the other processes of a world, all of which call this once. */
-rt_status rt_ancestry_hand_over(rt_ancestry *a, rt_world *world) RT_MUST_CHECK;
+rt_status rt_ancestry_broadcast(rt_ancestry *a, rt_world *world) RT_MUST_CHECK;
 
 #endif

@@ -44,21 +44,19 @@ static const char usage[] =
     "run\n"
     "is that run, wherever the folder is.\n"
     "\n"
-    "  --resume           go on from the newest good checkpoint of the run\n"
+    "  --resume           resume from the latest valid checkpoint of the run\n"
     "  --overwrite        replace the run that is already there, or what --export finds\n"
     "  --eval             evaluate a run as it was configured and stop; a section.key=value\n"
     "                     changes what can be changed, such as data.file\n"
     "  --theta WHAT       for --eval: another theta in the place of the learned one: start (where\n"
     "                     the run began), base (base^(-2i/R)), or a CSV with columns layer, head,\n"
     "                     i and theta, as theta.csv and theta_final.csv of a run\n"
-    "  --predict TEXT     fill every [MASK] of a text (mlm), continue it (lm), or tell its label\n"
+    "  --predict TEXT     fill every [MASK] of a text (mlm), continue it (lm), or print its label\n"
     "                     (classify; a pair is text<TAB>text_b) or those of its words (tag), with\n"
     "                     their probability, and stop; - is every line of standard input,\n"
     "                     which are continued several at a time if it is a file.\n"
-    "                     A continuation is shown as it grows. Beyond data.length tokens it goes "
-    "on\n"
-    "                     from the newest half of them (position.scaling = dynamic: from all). "
-    "It\n"
+    "                     A continuation is streamed. When its data.length tokens are full,\n"
+    "                     the older half is dropped (position.scaling = dynamic: none is). It\n"
     "                     ends where the model chooses a token that ends a text, if it is from a\n"
     "                     folder of Hugging Face that names one, or has no more positions\n"
     "  --export DIR       write the model as a folder that transformers of Hugging Face\n"
@@ -76,11 +74,10 @@ static const char usage[] =
     "                     (default: 0 for mlm, 1 for lm)\n"
     "  --seed N           for --predict: seed of the choices (default: run.seed)\n"
     "  --top-k K          for --predict: choose among the K most likely tokens\n"
-    "  --top-p P          for --predict: choose among the most likely tokens that make up P of "
-    "the\n"
-    "                     probability\n"
+    "  --top-p P          for --predict: nucleus sampling: choose among the fewest tokens whose\n"
+    "                     probabilities sum to P\n"
     "  --tokens N         for --predict: how many tokens continue a text (default: 200)\n"
-    "  --stop TEXT        for --predict: end a continuation that has come to this text\n"
+    "  --stop TEXT        for --predict: stop sequence: a continuation ends at this text\n"
     "  --jsonl            for --predict: print each answer as a line of JSON, an object with text\n"
     "                     and, for mlm, filled and masks [{token, probability}]; for lm\n"
     "                     continuation, tokens (how many) and end (token, stop or length); for\n"
@@ -100,7 +97,7 @@ static const char more_usage[] =
     "                     Hugging Face. Without CONFIG.ini, its own configuration is used\n"
     "  --best             of a run the checkpoint of the best evaluation, not the newest\n"
     "  --threads N        as run.threads=N: changes the time, never the result\n"
-    "  --trap             stop where a number first is not finite, and name the op that made it\n"
+    "  --trap             anomaly detection: stop at the first NaN or Inf, and name its op\n"
     "  --profile          measure every op, and print a table at the end\n"
     "  --quiet            no progress\n"
     "  --no-color         no colours (nor with NO_COLOR set, nor off a terminal)\n"
@@ -276,14 +273,14 @@ static rt_status take_number(rt_arguments *a, int found, const char *text)
         a->top_k = (int)whole;
         return rt_ok();
     }
-    const bool good = rt_whole_read(text, &whole) && whole >= (found == OPTION_TOKENS);
-    if (found == OPTION_SEED && good) {
+    const bool valid = rt_whole_read(text, &whole) && whole >= (found == OPTION_TOKENS);
+    if (found == OPTION_SEED && valid) {
         a->seed = whole;
         return rt_ok();
     }
     if (found == OPTION_SEED)
         return rt_error(RT_CONFIG, "--seed must be a whole number >= 0; got '%s'", text);
-    if (!good || whole > MOST_TOKENS)
+    if (!valid || whole > MOST_TOKENS)
         return rt_error(RT_CONFIG, "--tokens must be a whole number from 1 to %d; got '%s'",
                         MOST_TOKENS, text);
     a->tokens = (int)whole;

@@ -44,7 +44,7 @@ static void add_name(rt_writer *w, const char *name, int width)
     rt_writer_add(w, "%s%*s", name, width - width_of(name), "");
 }
 
-void rt_class_outcome_tell(rt_writer *w, rt_class_outcome *o)
+void rt_class_outcome_report(rt_writer *w, rt_class_outcome *o)
 {
     static const char heading[] = "label";
     const int classes = o->labels->count;

@@ -5,8 +5,8 @@
 
 #include "data/data.h"
 #include "data/labels.h"
-#include "train/step/scores.h"
 #include "text/writer.h"
+#include "train/step/scores.h"
 
 /* Starts zeroed, and stays so where the data has no labels. */
 typedef struct rt_class_outcome {
@@ -22,7 +22,7 @@ void rt_class_outcome_free(rt_class_outcome *o);
 
 /* Finds the scores; adds the line of the macro F1 and the table of the classes that occur or are
  * predicted, or of those with the lowest F1. */
-void rt_class_outcome_tell(rt_writer *w, rt_class_outcome *o);
+void rt_class_outcome_report(rt_writer *w, rt_class_outcome *o);
 
 /* The table of all classes, and the matrix as a list of the pairs that occur. */
 void rt_class_outcome_classes(rt_writer *w, const rt_class_outcome *o);

@@ -3,9 +3,9 @@
 #include "core/memory.h"
 #include "core/row_kernels.h"
 #include "ops/engine.h"
+#include "text/writer.h"
 #include "train/folder/session.h"
 #include "train/run/state.h"
-#include "text/writer.h"
 
 #include <stdio.h>
 
@@ -28,12 +28,14 @@ static rt_status compare_programs(rt_world *world, const char *revision)
 
 static rt_status compare_processors(rt_world *world)
 {
-    rt_status status = rt_world_compare(
-        world, RT_CONFIG, "the kernels of matrix products are", rt_engine_kernels(),
-        "run.kernels = portable gives all processors with AVX2 the same");
-    return status.code ? status
-                       : rt_world_compare(world, RT_CONFIG, "the row kernels are", rt_row_kernels(),
-                                          "run.kernels = portable gives all processors with AVX2 the same");
+    rt_status status =
+        rt_world_compare(world, RT_CONFIG, "the kernels of matrix products are",
+                         rt_engine_kernels(),
+                         "run.kernels = portable gives all processors with AVX2 the same");
+    return status.code
+               ? status
+               : rt_world_compare(world, RT_CONFIG, "the row kernels are", rt_row_kernels(),
+                                  "run.kernels = portable gives all processors with AVX2 the same");
 }
 
 /* The settings of every run; "" of a single one. */
@@ -41,7 +43,7 @@ static char *write_sweep(const rt_sweep *sweep)
 {
     rt_writer text = {0};
     rt_writer_add(&text, "%s", "");
-    for (int run = 0; rt_sweep_asked(sweep) && run < rt_sweep_count(sweep); run++) {
+    for (int run = 0; rt_sweep_requested(sweep) && run < rt_sweep_count(sweep); run++) {
         char *settings = rt_sweep_overrides(sweep, run);
         text.failed |= !settings;
         rt_writer_add(&text, "%s\n", settings ? settings : "");

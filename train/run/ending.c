@@ -67,7 +67,7 @@ static void look_at_patience(rt_run *r)
     } else {
         r->finished = r->stopped_early = true;
         rt_writer_add(&w, "nothing is left to train: ");
-        rt_early_stop_tell(&w, r->state->step, o);
+        rt_early_stop_report(&w, r->state->step, o);
         say(r, &w);
         rt_writer_add(&w, "a larger train.patience or more train.steps continue the run");
     }

@@ -10,7 +10,7 @@
 enum { MOST_FACTS = 16 };
 
 /* What result.csv tells of the run that the checkpoint is of, if it is where the run ended. */
-static void tell_results(rt_writer *w, const rt_run *r, const char *checkpoint)
+static void report_results(rt_writer *w, const rt_run *r, const char *checkpoint)
 {
     char folder[RT_PATH_SIZE];
     rt_results results;
@@ -29,7 +29,7 @@ static void tell_results(rt_writer *w, const rt_run *r, const char *checkpoint)
     rt_results_free(&results);
 }
 
-static rt_status tell_theta(rt_writer *w, const rt_run *r)
+static rt_status report_theta(rt_writer *w, const rt_run *r)
 {
     rt_theta_verdict verdict;
     if (!r->config->model.theta.learn) {
@@ -38,7 +38,7 @@ static rt_status tell_theta(rt_writer *w, const rt_run *r)
     }
     rt_status status = rt_theta_judge(&verdict, r->state->model, r->config);
     if (!status.code)
-        rt_theta_tell(w, &verdict, r->config);
+        rt_theta_report_verdict(w, &verdict, r->config);
     return status;
 }
 
@@ -67,8 +67,8 @@ rt_status rt_run_export(const rt_run *r, const char *checkpoint)
     if (r->state->step)
         rt_writer_add(&w, "training: %d steps with seed %llu\n", r->state->step,
                       (unsigned long long)r->config->run.seed);
-    tell_results(&w, r, checkpoint);
-    rt_status status = tell_theta(&w, r);
+    report_results(&w, r, checkpoint);
+    rt_status status = report_theta(&w, r);
     char *facts = rt_writer_take(&w);
     if (!status.code && !facts)
         status = rt_out_of_memory("a model card");

@@ -3,9 +3,9 @@
 #include "core/memory.h"
 #include "core/row_kernels.h"
 #include "ops/engine.h"
-#include "train/config/sweep.h"
 #include "text/program_name.h"
 #include "text/quote.h"
+#include "train/config/sweep.h"
 #include "train/world/world.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 static const char portable_core[] = "Haswell";
 
 /* What OpenBLAS was told to take in place of its choice; or NULL. */
-static const char *asked_core(void)
+static const char *requested_core(void)
 {
     return getenv("OPENBLAS_CORETYPE");
 }
@@ -31,7 +31,7 @@ rt_status rt_kernels_of_environment(void)
 /* Returns only if that fails. */
 static rt_status start_again(const rt_arguments *arguments)
 {
-    const char *before = asked_core();
+    const char *before = requested_core();
     char quoted[RT_QUOTE_SIZE];
     if (before && !strcmp(before, portable_core))
         return rt_error(
@@ -123,10 +123,10 @@ static core best_core(void)
 bool rt_kernels_are_slower(const rt_config *config, char text[RT_SLOWER_SIZE])
 {
     const core here = core_of(rt_openblas_kernels()), best = best_core();
-    const bool asked_for = config->run.kernels == RT_KERNELS_PORTABLE;
-    if (asked_for || config->run.engine != RT_ENGINE_OPENBLAS || here.speed >= best.speed)
+    const bool requested = config->run.kernels == RT_KERNELS_PORTABLE;
+    if (requested || config->run.engine != RT_ENGINE_OPENBLAS || here.speed >= best.speed)
         return false;
-    const char *variable = asked_core();
+    const char *variable = requested_core();
     char quoted[RT_QUOTE_SIZE];
     snprintf(text, RT_SLOWER_SIZE,
              "OpenBLAS computes with its kernels for %s (%s%s%s): those for the %s of this "

@@ -1,12 +1,12 @@
 #include "train/run/outcome.h"
 
 #include "core/memory.h"
+#include "text/durable_file.h"
+#include "text/writer.h"
 #include "train/report/divergence.h"
 #include "train/report/theta_report.h"
 #include "train/run/metrics.h"
 #include "train/run/theta_outcome.h"
-#include "text/durable_file.h"
-#include "text/writer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -33,18 +33,18 @@ static rt_status print(rt_writer *w)
     return rt_ok();
 }
 
-static rt_status tell_divergence(rt_outcome *o, double limit)
+static rt_status report_divergence(rt_outcome *o, double limit)
 {
     rt_writer w = {0};
-    rt_divergence_tell(&w, o->evaluation.loss, limit);
+    rt_divergence_report(&w, o->evaluation.loss, limit);
     rt_results_put(&o->results, limit, RT_RESULT_DIVERGED);
     return print(&w);
 }
 
-static rt_status tell_classes(rt_outcome *o)
+static rt_status report_classes(rt_outcome *o)
 {
     rt_writer w = {0};
-    rt_class_outcome_tell(&w, &o->classes);
+    rt_class_outcome_report(&w, &o->classes);
     rt_results_put(&o->results, o->evaluation.accuracy, RT_RESULT_LABEL_ACCURACY);
     rt_results_put(&o->results, o->classes.macro.f1, RT_RESULT_MACRO_F1);
     return print(&w);
@@ -80,12 +80,12 @@ static rt_status evaluate(rt_outcome *o, const rt_config *c, rt_trainer *trainer
                        RT_RESULT_BITS_PER_BYTE);
     o->target_missed = e->accuracy < c->train.target_accuracy;
     if (o->classes.labels)
-        status = tell_classes(o);
+        status = report_classes(o);
     if (status.code)
         return status;
     const double limit = rt_divergence_limit(&rt_trainer_state(trainer)->model->options);
     const bool trained = rt_trainer_state(trainer)->step > 0; /* here, and not by somebody else */
-    return trained && e->loss > limit ? tell_divergence(o, limit) : rt_ok();
+    return trained && e->loss > limit ? report_divergence(o, limit) : rt_ok();
 }
 
 static rt_status evaluate_lengths(rt_outcome *o, const rt_config *c, rt_trainer *trainer)

@@ -25,11 +25,11 @@ static rt_answer *find_answer(const rt_data *data, const rt_config *config)
 
 /* Answers a text, which stands that many bytes behind the beginning of its stream. */
 static rt_status answer_text(rt_prediction *p, rt_answer *answer, const char *text, size_t size,
-                             size_t before, rt_predicted *told)
+                             size_t before, rt_predicted *total)
 {
     rt_prediction_next(p, text, size);
     rt_status status = answer(p);
-    rt_prediction_tell(p, before, told);
+    rt_prediction_count(p, before, total);
     return status;
 }
 
@@ -38,13 +38,13 @@ static rt_status answer_text(rt_prediction *p, rt_answer *answer, const char *te
 /* Each before the next one is read, for whoever waits for the answer. Ends early where nothing can
  * be printed, which the end of the program tells. */
 static rt_status answer_each(rt_prediction *p, rt_answer *answer, rt_lines *lines,
-                             rt_predicted *told)
+                             rt_predicted *total)
 {
     rt_status status = rt_ok();
     while (!status.code && rt_lines_next(lines)) {
         status = rt_prediction_check_line(lines);
         if (!status.code)
-            status = answer_text(p, answer, lines->bytes, lines->size, lines->start, told);
+            status = answer_text(p, answer, lines->bytes, lines->size, lines->start, total);
         if (!rt_prediction_flush(p->to))
             break;
     }
@@ -58,12 +58,12 @@ static bool is_file(FILE *stream)
     return !fstat(fileno(stream), &facts) && S_ISREG(facts.st_mode);
 }
 
-static rt_status answer_lines(rt_prediction *p, rt_answer *answer, rt_predicted *told)
+static rt_status answer_lines(rt_prediction *p, rt_answer *answer, rt_predicted *total)
 {
     rt_lines lines = {.from = p->o->from};
     rt_status status = answer == rt_predict_continuation && is_file(lines.from)
-                           ? rt_predict_together(p, &lines, told)
-                           : answer_each(p, answer, &lines, told);
+                           ? rt_predict_batch(p, &lines, total)
+                           : answer_each(p, answer, &lines, total);
     if (!status.code)
         status = lines.status;
     if (status.code)

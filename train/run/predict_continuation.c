@@ -215,9 +215,9 @@ static rt_status draw_token(rt_prediction *p, int n)
 static rt_status read_on(rt_prediction *p, int count, real *logits)
 {
     const size_t V = (size_t)p->model->options.vocab;
-    rt_session *sessions[RT_MOST_TOGETHER];
-    real *rows_of[RT_MOST_TOGETHER];
-    int32_t ids[RT_MOST_TOGETHER];
+    rt_session *sessions[RT_MOST_BATCHED];
+    real *rows_of[RT_MOST_BATCHED];
+    int32_t ids[RT_MOST_BATCHED];
     int rows = 0;
     rt_status status = rt_ok();
     for (int i = 0; i < count && !status.code; i++) {
@@ -241,7 +241,7 @@ static rt_status read_on(rt_prediction *p, int count, real *logits)
 
 /* Adds tokens to all texts; `front` is the one that is written as it comes, or once it is done if
  * it is an object of JSON. */
-static rt_status add_units(rt_prediction *p, int count, rt_capture *w, FILE *to, real *logits)
+static rt_status add_tokens(rt_prediction *p, int count, rt_capture *w, FILE *to, real *logits)
 {
     rt_status status = rt_ok();
     for (int n = 0, front = 0; front < count && !status.code; n++) {
@@ -260,11 +260,11 @@ static rt_status add_units(rt_prediction *p, int count, rt_capture *w, FILE *to,
     return status;
 }
 
-rt_status rt_continuation_go_on(rt_prediction *p, int count, FILE *to)
+rt_status rt_continuation_generate(rt_prediction *p, int count, FILE *to)
 {
     const size_t V = (size_t)p->model->options.vocab;
     const bool jsonl = p->o->jsonl;
-    rt_capture w[RT_MOST_TOGETHER] = {0};
+    rt_capture w[RT_MOST_BATCHED] = {0};
     real *logits = count > 1 ? rt_alloc_unset((size_t)count, V * sizeof *logits) : NULL;
     rt_status status = count > 1 && !logits ? rt_out_of_memory("continuations") : rt_ok();
     for (int i = jsonl ? 0 : 1; i < count && !status.code; i++)
@@ -274,7 +274,7 @@ rt_status rt_continuation_go_on(rt_prediction *p, int count, FILE *to)
         fflush(p[i].to);
     }
     if (!status.code)
-        status = add_units(p, count, w, to, logits);
+        status = add_tokens(p, count, w, to, logits);
     for (int i = 0; i < count; i++) { /* after a failure */
         if (w[i].file)
             p[i].to = to;
@@ -287,5 +287,5 @@ rt_status rt_continuation_go_on(rt_prediction *p, int count, FILE *to)
 rt_status rt_predict_continuation(rt_prediction *p)
 {
     const rt_status status = rt_continuation_begin(p);
-    return status.code ? status : rt_continuation_go_on(p, 1, p->to);
+    return status.code ? status : rt_continuation_generate(p, 1, p->to);
 }

@@ -28,7 +28,7 @@ static void print_likely(rt_prediction *p, int number)
 {
     const rt_tensor row = rt_tensor_of(p->logits, NULL, RT_SHAPE_OF(p->vocabulary->count));
     fprintf(p->to, "mask %d:", number);
-    for (int i = 0; i < SHOWN && i < rt_vocabulary_units(p->vocabulary); i++) {
+    for (int i = 0; i < SHOWN && i < rt_vocabulary_ordinary_tokens(p->vocabulary); i++) {
         const int32_t id = rt_largest(&row, 0);
         fprintf(p->to, "%s '", i ? "," : "");
         print_token(p, id);

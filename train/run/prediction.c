@@ -44,13 +44,13 @@ void rt_prediction_next(rt_prediction *p, const char *text, size_t size)
     p->cut = p->full = p->ended = false;
 }
 
-void rt_prediction_tell(const rt_prediction *p, size_t before, rt_predicted *told)
+void rt_prediction_count(const rt_prediction *p, size_t before, rt_predicted *total)
 {
-    told->texts++;
-    told->cut += p->cut;
-    told->full += p->full;
-    told->ended += p->ended;
-    rt_unknown_add(&told->unknown, &p->unknown, before);
+    total->texts++;
+    total->cut += p->cut;
+    total->full += p->full;
+    total->ended += p->ended;
+    rt_unknown_add(&total->unknown, &p->unknown, before);
 }
 
 rt_status rt_prediction_check_line(const rt_lines *line)

@@ -67,7 +67,7 @@ void rt_prediction_free(rt_prediction *p);
 /* The next text, and what there is to tell of it at its end; it stands that many bytes behind the
  * beginning of its stream. A line is refused if it has a zero. */
 void rt_prediction_next(rt_prediction *p, const char *text, size_t size);
-void rt_prediction_tell(const rt_prediction *p, size_t before, rt_predicted *told);
+void rt_prediction_count(const rt_prediction *p, size_t before, rt_predicted *total);
 rt_status rt_prediction_check_line(const rt_lines *line) RT_MUST_CHECK;
 
 /* Has what was printed written. False if it, or something before it, could not be. */
@@ -78,15 +78,15 @@ rt_status rt_continuation_begin(rt_prediction *p) RT_MUST_CHECK;
 
 /* Continues at most so many texts together, each as if it were alone; a text is written to `to`
  * once those before it are. */
-enum { RT_MOST_TOGETHER = 16 };
-rt_status rt_continuation_go_on(rt_prediction *p, int count, FILE *to) RT_MUST_CHECK;
+enum { RT_MOST_BATCHED = 16 };
+rt_status rt_continuation_generate(rt_prediction *p, int count, FILE *to) RT_MUST_CHECK;
 
 /* About the most memory that goes into what is kept of the text. */
 double rt_continuation_bytes(const rt_prediction *p);
 
 /* Answers the lines of a file, several together; `like` has what they share. */
-rt_status rt_predict_together(const rt_prediction *like, rt_lines *lines,
-                              rt_predicted *told) RT_MUST_CHECK;
+rt_status rt_predict_batch(const rt_prediction *like, rt_lines *lines,
+                           rt_predicted *total) RT_MUST_CHECK;
 
 /* ---- tokens of text, for masks and continuation ---- */
 

@@ -1,7 +1,7 @@
 #include "train/run/progress.h"
 
-#include "train/step/clock.h"
 #include "text/program_name.h"
+#include "train/step/clock.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -65,16 +65,16 @@ static void write_rate(char text[24], double tokens_per_second)
 static void write_numbers(char *text, const rt_progress *p, int step, const rt_step_result *r,
                           bool all)
 {
-    char gone[24], left[24], rate[24], eval[32] = "";
+    char elapsed[24], left[24], rate[24], eval[32] = "";
     const double seconds = rt_seconds() - p->start;
-    write_time(gone, seconds);
+    write_time(elapsed, seconds);
     write_time(left, seconds / (step - p->first_step) * (p->steps - step));
     write_rate(rate, (double)p->tokens / (seconds > 0 ? seconds : 1));
     if (p->eval_accuracy >= 0)
         snprintf(eval, sizeof eval, " (eval %.3f)", p->eval_accuracy);
     if (all)
         snprintf(text, LINE_SIZE, "loss %.4f  accuracy %.3f%s  lr %.1e  %s  %s, %s left",
-                 p->smooth_loss, r->accuracy, eval, r->lr, rate, gone, left);
+                 p->smooth_loss, r->accuracy, eval, r->lr, rate, elapsed, left);
     else
         snprintf(text, LINE_SIZE, "loss %.4f  accuracy %.3f%s  %s  %s left", p->smooth_loss,
                  r->accuracy, eval, rate, left);

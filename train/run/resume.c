@@ -1,8 +1,8 @@
 #include "train/run/resume.h"
 
 #include "core/memory.h"
-#include "train/config/past_schedules.h"
 #include "optim/schedule.h"
+#include "train/config/past_schedules.h"
 
 rt_status rt_run_compare(rt_run *r, rt_checkpoint_found *found)
 {
@@ -52,7 +52,7 @@ static rt_status extend(rt_run *r)
     if (!r->before)
         return rt_ok();
     if (r->state->step != r->extended)
-        return rt_error(RT_CONFIG, "%s has gone on meanwhile", r->folder.path);
+        return rt_error(RT_CONFIG, "%s has been continued meanwhile", r->folder.path);
     rt_status status = rt_past_schedules_add(&c->optimizer, &r->before->optimizer, r->extended);
     char *changes = rt_config_extension(r->before, c);
     if (!status.code && !changes)

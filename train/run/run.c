@@ -1,12 +1,15 @@
 #include "train/run/state.h"
 
 #include "core/memory.h"
+#include "text/durable_file.h"
+#include "text/program_name.h"
+#include "text/writer.h"
 #include "train/config/past_schedules.h"
 #include "train/report/early_stop.h"
 #include "train/report/figures.h"
 #include "train/report/report.h"
+#include "train/run/broadcast.h"
 #include "train/run/ending.h"
-#include "train/run/hand_over.h"
 #include "train/run/kernels.h"
 #include "train/run/outcome.h"
 #include "train/run/resume.h"
@@ -14,9 +17,6 @@
 #include "train/run/tables.h"
 #include "train/run/zero_rate.h"
 #include "train/step/clock.h"
-#include "text/durable_file.h"
-#include "text/program_name.h"
-#include "text/writer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,10 +36,11 @@ static rt_status refuse_used_folder(const rt_run *r)
                         r->folder.path);
     if (a->resume || a->overwrite || !rt_run_folder_used(&r->folder))
         return rt_ok();
-    return rt_error(RT_CONFIG,
-                    "%s already holds a run: give --resume to go on, --overwrite to replace it, or "
-                    "another run.name",
-                    r->folder.path);
+    return rt_error(
+        RT_CONFIG,
+        "%s already holds a run: give --resume to continue it, --overwrite to replace it, or "
+        "another run.name",
+        r->folder.path);
 }
 
 /* What a run needs, before anything is created. */
@@ -62,8 +63,8 @@ static rt_status open_run(rt_run *r)
 static rt_status begin(rt_run *r)
 {
     rt_status status = open_run(r);
-    if (r->world && !r->handed_over)
-        status = rt_run_hand_over(r, status);
+    if (r->world && !r->broadcast_done)
+        status = rt_run_broadcast(r, status);
     if (!status.code)
         status = rt_trainer_observe(r->trainer, r->arguments->trap, r->arguments->profile);
     if (!status.code)
@@ -76,7 +77,7 @@ static rt_status begin(rt_run *r)
     }
     if (status.code)
         return status;
-    rt_trainer_on_stop(r->trainer, rt_stop_ask);
+    rt_trainer_on_stop(r->trainer, rt_stop_request);
     rt_trainer_share(r->trainer);
     r->config_text = rt_config_ini(r->config);
     return r->config_text ? rt_ok() : rt_out_of_memory("a configuration");
@@ -176,7 +177,7 @@ static rt_status after_step(rt_run *r, const rt_step_result *result)
         rt_progress_say(&r->progress, "warning: %s/%s cannot be written", r->folder.path, lost);
     if (!status.code)
         rt_run_look_for_end(r, due ? &evaluation : NULL);
-    r->stopping = rt_stop_asked();
+    r->stopping = rt_stop_requested();
     rt_stop_watch(NULL, 0); /* a disk may take its time */
     if (!status.code)
         status = save_if_due(r, r->finished || r->stopping || best ||
@@ -235,7 +236,7 @@ static void report(rt_run *r)
 
 static rt_exit stopped(rt_run *r)
 {
-    rt_progress_say(&r->progress, "stopped by a signal after step %d; --resume goes on",
+    rt_progress_say(&r->progress, "stopped by a signal after step %d; --resume continues it",
                     r->state->step);
     return RT_EXIT_STOPPED;
 }
@@ -252,7 +253,7 @@ static void print_early_stop(const rt_run *r)
 {
     rt_writer w = {0};
     if (r->stopped_early)
-        rt_early_stop_tell(&w, r->state->step, &r->config->train);
+        rt_early_stop_report(&w, r->state->step, &r->config->train);
     printf("%s", w.bytes ? w.bytes : "");
     rt_writer_free(&w);
 }
@@ -371,7 +372,7 @@ rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments)
     rt_exit code = RT_EXIT_DONE;
     rt_stop_on_signals();
     r.world = arguments->world;
-    r.hand_over = rt_run_hand_over;
+    r.broadcast = rt_run_broadcast;
     if (rt_world_rank(r.world))
         rt_run_assist(&r);
     else

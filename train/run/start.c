@@ -3,9 +3,9 @@
 
 #include "train/run/state.h"
 
+#include "text/program_name.h"
 #include "train/run/found.h"
 #include "train/run/theta_file.h"
-#include "text/program_name.h"
 
 /* Opens the model of another run, if one is named: before the trainer has threads. */
 static rt_status open_start(rt_run *r)
@@ -22,14 +22,13 @@ static rt_status open_start(rt_run *r)
     return status;
 }
 
-static void tell_rest(rt_run *r, const rt_checkpoint_rest *rest, const char *what)
+static void report_rest(rt_run *r, const rt_checkpoint_rest *rest, const char *what)
 {
     if (rest->count && !r->arguments->quiet)
-        rt_progress_say(&r->progress, "parameters %s: %d, the first is %s", what, rest->count,
-                        rest->first);
+        rt_progress_say(&r->progress, "%s: %d, the first is %s", what, rest->count, rest->first);
 }
 
-static void tell_start(rt_run *r, bool theta)
+static void report_start(rt_run *r, bool theta)
 {
     rt_transformer *model = r->state->model;
     if (theta && model->options.theta.learn)
@@ -54,9 +53,9 @@ static rt_status start_from_folder(rt_run *r)
     rt_status status = rt_imported_load(r->imported, r->state->model, has_same_classes(r), &taken);
     if (status.code)
         return status;
-    tell_start(r, taken.theta);
+    report_start(r, taken.theta);
     if (!taken.head && !r->arguments->quiet)
-        rt_progress_say(&r->progress, "the head of the model starts anew");
+        rt_progress_say(&r->progress, "the head of the model is newly initialized");
     const char *other = rt_imported_difference(r->imported, &r->state->model->options, taken.theta);
     if (other)
         rt_progress_say(&r->progress,
@@ -83,9 +82,9 @@ static rt_status start_from(rt_run *r)
     rt_checkpoint_info_free(&info);
     if (status.code)
         return status;
-    tell_start(r, start.theta);
-    tell_rest(r, &start.fresh, "of the model start anew");
-    tell_rest(r, &start.left, "of the checkpoint have no place in the model");
+    report_start(r, start.theta);
+    report_rest(r, &start.fresh, "newly initialized parameters of the model");
+    report_rest(r, &start.left, "unexpected parameters of the checkpoint");
     return rt_ok();
 }
 

@@ -107,9 +107,9 @@ static rt_status read_meaning(rt_run *r)
 }
 
 /* A run that starts afresh has the labels of its own file. */
-static rt_data_meaning meaning_of(const rt_run *r, bool goes_on)
+static rt_data_meaning meaning_of(const rt_run *r, bool continues)
 {
-    return (rt_data_meaning){r->vocabulary, goes_on ? r->labels : NULL, r->words, r->types};
+    return (rt_data_meaning){r->vocabulary, continues ? r->labels : NULL, r->words, r->types};
 }
 
 /* What the data has that cannot be read as it is. */
@@ -198,7 +198,7 @@ static rt_status make_trainer(rt_run *r, bool blank)
         status = rt_memory_check(&r->memory, r->config, r->data, world, use_of(r->arguments),
                                  (double)rt_image_size(r->image));
     if (world)
-        status = r->hand_over(r, status);
+        status = r->broadcast(r, status);
     const bool takes = r->image || r->imported || *r->config->theta.init_from;
     if (r->checks && !takes)
         return status;
@@ -310,8 +310,8 @@ static void warn_of_other_digits(rt_run *r, const rt_checkpoint_info *info, cons
     char here[RT_KERNELS_SIZE];
     if (r->arguments->resume && strcmp(info->precision, RT_PRECISION) != 0)
         rt_progress_say(&r->progress,
-                        "warning: %s was computed in %s, this program computes in %s: what follows "
-                        "is not what the run would have come to",
+                        "warning: %s was computed in %s, this program computes in %s: the "
+                        "continuation will not be bitwise identical",
                         path, info->precision, RT_PRECISION);
     if (strcmp(info->blas, rt_kernels_describe(here)) != 0)
         rt_progress_say(&r->progress,

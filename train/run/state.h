@@ -5,8 +5,8 @@
  * consists of, and how they are opened, saved and loaded. */
 
 #include "io/checkpoint/checkpoint.h"
-#include "train/folder/run_folder.h"
 #include "io/huggingface/imported.h"
+#include "train/folder/run_folder.h"
 #include "train/run/arguments.h"
 #include "train/run/evaluations.h"
 #include "train/run/metrics.h"
@@ -36,15 +36,15 @@ typedef struct rt_run {
     rt_evaluations evaluations;
     rt_config *before; /* of the run that is extended, at the step `extended`; or NULL */
     int extended;
-    int steps_before; /* that a run which is resumed was to take */
+    int steps_before;          /* that a run which is resumed was to take */
     int log_every, eval_every; /* as the run had them that is resumed */
-    rt_status (*hand_over)(struct rt_run *r, rt_status status); /* in a world: see hand_over.h */
-    bool handed_over;   /* the other processes know what becomes of the run */
-    bool unsaved;       /* the newest checkpoint that was due could not be written */
-    bool stopping;      /* a signal has asked for it */
-    bool finished;      /* see ending.h */
-    bool stopped_early; /* finished because train.patience has run out */
-    bool ended_before;  /* it was so when the run was opened */
+    rt_status (*broadcast)(struct rt_run *r, rt_status status); /* in a world: see broadcast.h */
+    bool broadcast_done; /* the other processes know what becomes of the run */
+    bool unsaved;        /* the newest checkpoint that was due could not be written */
+    bool stopping;       /* a signal has asked for it */
+    bool finished;       /* see ending.h */
+    bool stopped_early;  /* finished because train.patience has run out */
+    bool ended_before;   /* it was so when the run was opened */
 } rt_run;
 
 /* Nothing is open yet; the configuration and the arguments are kept, not copied. */

@@ -9,7 +9,7 @@
 
 enum { EXIT_SECOND_INTERRUPT = 130 };
 
-static volatile sig_atomic_t asked;
+static volatile sig_atomic_t requested;
 static volatile sig_atomic_t interrupted;
 
 /* What the handlers read; the thread that trains writes it, and is the one that they interrupt. */
@@ -23,9 +23,9 @@ static void ask(int number)
     if (number == SIGINT && interrupted)
         _exit(EXIT_SECOND_INTERRUPT);
     interrupted |= number == SIGINT;
-    if (!asked) /* later signals must not put the alarm off */
+    if (!requested) /* later signals must not put the alarm off */
         alarm(1);
-    asked = number;
+    requested = number;
 }
 
 /* Every second since the signal. An alarm before it was set by whoever started this program, and
@@ -34,7 +34,7 @@ static void look(int number)
 {
     static const char message[] = ": the step does not end: stopped without a checkpoint\n";
     const char *name = rt_program_name();
-    if (!asked) {
+    if (!requested) {
         ask(number);
         return;
     }
@@ -80,12 +80,12 @@ void rt_stop_on_signals(void)
     sigaction(SIGPIPE, &action, NULL);
 }
 
-int rt_stop_asked(void)
+int rt_stop_requested(void)
 {
-    return asked;
+    return requested;
 }
 
-void rt_stop_ask(void)
+void rt_stop_request(void)
 {
-    asked = asked ? asked : SIGTERM;
+    requested = requested ? requested : SIGTERM;
 }

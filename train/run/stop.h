@@ -11,10 +11,10 @@
 void rt_stop_on_signals(void);
 
 /* The signal that asked for a stop, or 0. */
-int rt_stop_asked(void);
+int rt_stop_requested(void);
 
 /* As a signal does, for one that another process had. */
-void rt_stop_ask(void);
+void rt_stop_request(void);
 
 /* The seconds that one part of a step may take once a stop has been asked for: 20 and five times
  * the longest step so far with what follows it, at most a day. */

@@ -19,7 +19,7 @@ typedef struct reading {
 
 static rt_status open_table(rt_csv *csv, const char *path)
 {
-    static const char *const needed[] = {"layer", "head", "i", "theta"};
+    static const char *const required[] = {"layer", "head", "i", "theta"};
     char folder[RT_PATH_SIZE];
     const char *name = rt_path_name(path);
     const int length = (int)(name - path) - 1;
@@ -28,9 +28,9 @@ static rt_status open_table(rt_csv *csv, const char *path)
     const bool open = fits && *path && rt_csv_open(csv, folder, name);
     if (!open && (!fits || !csv->status.code))
         return rt_error(RT_CONFIG, "%.1000s: there is no table of theta", path);
-    for (size_t i = 0; open && i < sizeof needed / sizeof *needed; i++)
-        if (rt_csv_column(csv, needed[i]) == csv->columns)
-            return rt_error(RT_CONFIG, "%.1000s has no column '%s'", path, needed[i]);
+    for (size_t i = 0; open && i < sizeof required / sizeof *required; i++)
+        if (rt_csv_column(csv, required[i]) == csv->columns)
+            return rt_error(RT_CONFIG, "%.1000s has no column '%s'", path, required[i]);
     return open ? rt_ok() : csv->status;
 }
 

@@ -1,9 +1,9 @@
 #include "train/run/theta_outcome.h"
 
 #include "core/memory.h"
+#include "text/csv.h"
 #include "train/report/theta_report.h"
 #include "train/run/stop.h"
-#include "text/csv.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,17 +25,17 @@ static bool read_tolerances(rt_theta_tolerance *tolerances, size_t count, const 
 {
     rt_csv csv;
     size_t n = 0;
-    bool good = true;
+    bool valid = true;
     if (rt_csv_open(&csv, folder, "theta_final.csv"))
-        for (; good && rt_csv_row(&csv); n++) {
+        for (; valid && rt_csv_row(&csv); n++) {
             const double down = rt_csv_number(&csv, RT_TOLERANCE_DOWN);
             const double up = rt_csv_number(&csv, RT_TOLERANCE_UP);
-            good = n < count && down >= 0 && up >= 0;
-            if (good)
+            valid = n < count && down >= 0 && up >= 0;
+            if (valid)
                 tolerances[n] = (rt_theta_tolerance){down, up};
         }
     rt_csv_close(&csv);
-    return good && n == count;
+    return valid && n == count;
 }
 
 static rt_status find_tolerances(rt_outcome *o, const rt_config *c, rt_trainer *trainer,
@@ -50,7 +50,8 @@ static rt_status find_tolerances(rt_outcome *o, const rt_config *c, rt_trainer *
         return rt_out_of_memory("the tolerances of theta");
     if (folder && read_tolerances(o->tolerances, count, folder))
         return rt_ok();
-    return rt_theta_tolerances(trainer, c->data.length, o->tolerances, rt_stop_asked, &o->stopped);
+    return rt_theta_tolerances(trainer, c->data.length, o->tolerances, rt_stop_requested,
+                               &o->stopped);
 }
 
 /* Resets theta to `theta`, prints what that does to the model, and keeps it as results. */
@@ -69,7 +70,7 @@ static rt_status reset_to(rt_outcome *o, const rt_results *before, const rt_conf
             return status;
     }
     const rt_theta_reset reset = {o->evaluation.loss, o->evaluation.accuracy, e.loss, e.accuracy};
-    rt_theta_tell_reset(&w, base ? RT_THETA_BASE_PLACE : RT_THETA_INIT_PLACE, &reset);
+    rt_theta_report_reset(&w, base ? RT_THETA_BASE_PLACE : RT_THETA_INIT_PLACE, &reset);
     char *line = rt_writer_take(&w);
     if (!line)
         return rt_out_of_memory("a report on theta");

@@ -1,6 +1,7 @@
 #include "train/run/state.h"
 
 #include "core/memory.h"
+#include "text/program_name.h"
 #include "train/config/keys.h"
 #include "train/report/report.h"
 #include "train/report/sweep_report.h"
@@ -9,13 +10,12 @@
 #include "train/run/outcome.h"
 #include "train/run/predict_arguments.h"
 #include "train/run/theta_file.h"
-#include "text/program_name.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* What the file that was given says otherwise does not count: the run is as it was trained. */
-static rt_status tell_differences(rt_run *r, const rt_config *run)
+static rt_status report_differences(rt_run *r, const rt_config *run)
 {
     rt_config given = *r->config;
     given.optimizer = run->optimizer; /* how it was trained is of no account here */
@@ -50,7 +50,7 @@ static rt_status configure(rt_run *r, const rt_found *found)
         return rt_ok();
     }
     if (!status.code)
-        status = tell_differences(r, &own);
+        status = report_differences(r, &own);
     if (!status.code)
         *r->config = own;
     return status;
@@ -175,7 +175,7 @@ static rt_status replace_theta(rt_run *r, const char *what)
 }
 
 /* A text of the user's own is evaluated in part, as that of the training was. */
-static void tell_part(rt_run *r)
+static void report_part(rt_run *r)
 {
     const rt_config *c = r->config;
     if (on_command_line(c, "file") && rt_data_task_has_objective(c->data.task) &&
@@ -188,7 +188,7 @@ static void tell_part(rt_run *r)
 
 static rt_status evaluate(rt_run *r, rt_outcome *outcome)
 {
-    tell_part(r);
+    report_part(r);
     if (!r->arguments->theta) {
         rt_run_announce_tolerances(r);
         return rt_outcome_print(outcome, r->config, r->trainer, NULL);

@@ -30,7 +30,7 @@ void rt_sweep_effects_add(rt_sweep_effects *effects, const rt_sweep *sweep, int 
 }
 
 /* "file:line", "command line" or, of a variant, the file alone. */
-static void tell_place(rt_writer *w, const char *file, int origin)
+static void report_place(rt_writer *w, const char *file, int origin)
 {
     if (origin == RT_FROM_COMMAND_LINE)
         rt_writer_add(w, "command line");
@@ -40,38 +40,38 @@ static void tell_place(rt_writer *w, const char *file, int origin)
         rt_writer_add(w, "%s", file);
 }
 
-static int tell(FILE *to, const rt_sweep_effect *at, const char *file, int origin,
-                const char *where, int key)
+static int report(FILE *to, const rt_sweep_effect *at, const char *file, int origin,
+                  const char *where, int key)
 {
     char name[RT_KEY_NAME_SIZE];
     rt_writer w = {0};
     if (!at->idle || at->counts)
         return 0;
-    tell_place(&w, file, origin);
+    report_place(&w, file, origin);
     rt_writer_add(&w, ": %s%s has no effect in any run%s: it needs ", where,
                   rt_key_full_name(rt_key_at(key), name), *where ? "" : " of the sweep");
-    rt_key_tell_needs(&w, key);
+    rt_key_report_needs(&w, key);
     fprintf(to, "%s\n", w.bytes ? w.bytes : "");
     rt_writer_free(&w);
     return 1;
 }
 
-int rt_sweep_effects_tell(FILE *to, const rt_sweep_effects *effects, const rt_sweep *sweep,
-                          const char *file)
+int rt_sweep_effects_report(FILE *to, const rt_sweep_effects *effects, const rt_sweep *sweep,
+                            const char *file)
 {
     char where[RT_KEY_NAME_SIZE + 16];
     int count = 0;
     for (int i = 0; rt_key_at(i); i++)
-        count += tell(to, &effects->of_file[i], file, effects->of_file[i].origin, "", i);
+        count += report(to, &effects->of_file[i], file, effects->of_file[i].origin, "", i);
     for (int i = 0; i < sweep->axis_count; i++)
-        count += tell(to, &effects->of_axes[i], file, sweep->axes[i].origin, "[sweep] ",
-                      sweep->axes[i].key);
+        count += report(to, &effects->of_axes[i], file, sweep->axes[i].origin, "[sweep] ",
+                        sweep->axes[i].key);
     for (int v = 0; v < sweep->variant_count; v++) {
         const rt_variant *variant = sweep->variants[v];
         snprintf(where, sizeof where, "[variant %s] ", variant->name);
         for (int i = 0; i < variant->count; i++)
-            count += tell(to, &effects->of_variants[v][i], file, RT_FROM_DEFAULT, where,
-                          variant->keys[i]);
+            count += report(to, &effects->of_variants[v][i], file, RT_FROM_DEFAULT, where,
+                            variant->keys[i]);
     }
     return count;
 }

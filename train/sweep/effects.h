@@ -27,7 +27,7 @@ void rt_sweep_effects_add(rt_sweep_effects *effects, const rt_sweep *sweep, int 
                           const rt_config *config);
 
 /* Prints a line for each key without effect; returns how many there are. */
-int rt_sweep_effects_tell(FILE *to, const rt_sweep_effects *effects, const rt_sweep *sweep,
-                          const char *file);
+int rt_sweep_effects_report(FILE *to, const rt_sweep_effects *effects, const rt_sweep *sweep,
+                            const char *file);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "text/process.h"
+#include "text/program_name.h"
 #include "train/folder/run_folder.h"
 #include "train/report/report.h"
 #include "train/report/sweep_report.h"
@@ -15,7 +16,6 @@
 #include "train/sweep/sweep_workers.h"
 #include "train/sweep/table.h"
 #include "train/sweep/zero_rates.h"
-#include "text/program_name.h"
 #include "train/world/processors.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ typedef struct sweep_run {
     run_state *states;
     pid_t *processes;         /* in a world of processes, none of them */
     rt_sweep_workers workers; /* of a world */
-    bool asked;               /* another process of the world was asked to stop */
+    bool requested;           /* another process of the world was asked to stop */
     int count, running, ended;
     int jobs, threads; /* threads of each job */
     double start;
@@ -293,7 +293,7 @@ static const char *ending_of(const rt_sweep_result *result)
 }
 
 /* A line about a run that has ended: the `number`-th. */
-static void tell_end(sweep_run *r, int run, int number, const char *how)
+static void report_end(sweep_run *r, int run, int number, const char *how)
 {
     char name[RT_RUN_NAME_SIZE];
     const rt_sweep_result *result = &r->results[run];
@@ -308,11 +308,11 @@ static void tell_end(sweep_run *r, int run, int number, const char *how)
 }
 
 /* The runs that are not trained again. */
-static void tell_taken(sweep_run *r)
+static void report_taken(sweep_run *r)
 {
     for (int run = 0, number = 0; run < r->count && !r->arguments->quiet; run++)
         if (r->states[run] == ENDED)
-            tell_end(r, run, ++number, "taken as it was");
+            report_end(r, run, ++number, "taken as it was");
 }
 
 static void end_run(void *context, int run, int how)
@@ -329,18 +329,18 @@ static void end_run(void *context, int run, int how)
     r->running--;
     r->ended++;
     if (!r->arguments->quiet)
-        tell_end(r, run, r->ended, ending_of(result));
+        report_end(r, run, r->ended, ending_of(result));
 }
 
 static bool must_stop(const sweep_run *r)
 {
-    return rt_stop_asked() || r->asked;
+    return rt_stop_requested() || r->requested;
 }
 
 static void collect(sweep_run *r)
 {
     if (r->arguments->world) {
-        r->asked |= rt_sweep_workers_look(&r->workers, must_stop(r), end_run, r);
+        r->requested |= rt_sweep_workers_look(&r->workers, must_stop(r), end_run, r);
         r->jobs = rt_sweep_workers_count(&r->workers);
         return;
     }
@@ -354,7 +354,7 @@ static void collect(sweep_run *r)
 /* A signal for this process alone is for the runs as well. */
 static void pass_signal_on(sweep_run *r)
 {
-    if (r->arguments->world || !rt_stop_asked() || r->signalled)
+    if (r->arguments->world || !rt_stop_requested() || r->signalled)
         return;
     r->signalled = true;
     for (int run = 0; run < r->count; run++)
@@ -449,7 +449,7 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
         status = note_growth(r);
     if (!status.code) {
         rt_zero_rates_warn(&r->zero_rates, r->sweep, &r->progress);
-        tell_taken(r);
+        report_taken(r);
         status = make_runs(r);
     }
     rt_sweep_workers_free(&r->workers);
@@ -472,7 +472,7 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
     }
     if (!must_stop(r))
         return first_failure(r);
-    rt_progress_say(&r->progress, "stopped by a signal; the same command goes on");
+    rt_progress_say(&r->progress, "stopped by a signal; the same command continues it");
     return RT_EXIT_STOPPED;
 }
 
@@ -498,7 +498,7 @@ rt_exit rt_sweep_validate(const rt_sweep *sweep, const rt_arguments *arguments)
                     errors ? "" : "\n");
         rt_free(errors);
     }
-    if (loaded && rt_sweep_effects_tell(stderr, &effects, sweep, arguments->config))
+    if (loaded && rt_sweep_effects_report(stderr, &effects, sweep, arguments->config))
         code = RT_EXIT_CONFIG;
     return code;
 }
@@ -536,7 +536,7 @@ static rt_exit train_in_world(sweep_run *r, const rt_config *base)
     } else if (first) {
         code = train_validated(r, base);
     } else {
-        rt_sweep_workers_serve(&r->workers, rt_stop_asked);
+        rt_sweep_workers_serve(&r->workers, rt_stop_requested);
     }
     rt_sweep_workers_free(&r->workers);
     return code;

@@ -15,7 +15,7 @@ typedef struct report {
 } report;
 
 enum { WAIT_MS = 30 };
-enum { GO_ON, STOP, END }; /* what process 0 says beside who begins what */
+enum { CONTINUE, STOP, END }; /* what process 0 says beside who begins what */
 
 rt_status rt_sweep_workers_new(rt_sweep_workers *h, rt_world *world, rt_helper *helper,
                                const rt_sweep *sweep, int threads)
@@ -99,24 +99,24 @@ bool rt_sweep_workers_look(rt_sweep_workers *h, bool stop,
 {
     const int size = rt_world_size(h->world);
     report reports[size];
-    bool asked = false;
-    round_of_all(h, stop ? STOP : GO_ON, false, reports);
+    bool requested = false;
+    round_of_all(h, stop ? STOP : CONTINUE, false, reports);
     for (int i = 0; i < size; i++) {
         h->next[i] = RT_NO_RUN;
-        asked |= reports[i].stop != 0;
+        requested |= reports[i].stop != 0;
         if (reports[i].ended != RT_NO_RUN) {
             h->runs[i] = reports[i].broken ? RT_NO_WORKER : RT_NO_RUN;
             ended(context, reports[i].ended, reports[i].how);
         }
     }
-    return asked;
+    return requested;
 }
 
 void rt_sweep_workers_serve(rt_sweep_workers *h, int (*stop)(void))
 {
     const struct timespec moment = {0, WAIT_MS * 1000000L};
     report reports[rt_world_size(h->world)];
-    while (round_of_all(h, GO_ON, stop(), reports))
+    while (round_of_all(h, CONTINUE, stop(), reports))
         nanosleep(&moment, NULL); /* who waits for a message keeps a processor busy */
 }
 

@@ -1,9 +1,9 @@
 #include "train/sweep/table.h"
 
 #include "core/memory.h"
+#include "text/durable_file.h"
 #include "train/report/common_keys.h"
 #include "train/report/sweep_table.h"
-#include "text/durable_file.h"
 
 #include <string.h>
 
@@ -121,8 +121,8 @@ rt_status rt_sweep_print(FILE *to, const char *folder)
     if (!status.code) {
         const rt_sweep_verdict verdict = rt_sweep_judge(&runs);
         rt_sweep_table_print(to, &table);
-        rt_sweep_tell_theta(&w, &verdict);
-        rt_sweep_tell_schedules(&w, folder, &runs);
+        rt_sweep_report_theta(&w, &verdict);
+        rt_sweep_report_schedules(&w, folder, &runs);
         char *line = rt_writer_take(&w);
         if (line)
             fputs(line, to);

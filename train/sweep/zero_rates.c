@@ -23,13 +23,13 @@ void rt_zero_rates_add(rt_zero_rates *z, int run, const rt_config *config, const
 {
     rt_config own = *config, before;
     int steps = 0;
-    bool told = !arguments->quiet;
+    bool warned = !arguments->quiet;
     if (!arguments->overwrite && !rt_config_load_folder(&before, folder).code) {
         steps = steps_taken(folder);
-        told |= rt_config_extends(&before, steps, &own);
+        warned |= rt_config_extends(&before, steps, &own);
         rt_config_continue(&own, &before);
     }
-    const int from = told ? rt_zero_rate_from(&own, steps) : 0;
+    const int from = warned ? rt_zero_rate_from(&own, steps) : 0;
     if (!from)
         return;
     if (!z->count++) {

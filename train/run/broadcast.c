@@ -1,4 +1,4 @@
-#include "train/run/hand_over.h"
+#include "train/run/broadcast.h"
 
 #include "core/memory.h"
 #include "train/run/stop.h"
@@ -64,11 +64,11 @@ static void free_meaning(meaning *m)
 
 /* ---- process 0 ---- */
 
-rt_status rt_run_hand_over(rt_run *r, rt_status status)
+rt_status rt_run_broadcast(rt_run *r, rt_status status)
 {
     rt_world *world = r->world;
     meaning m = {.words = 0};
-    r->handed_over = true;
+    r->broadcast_done = true;
     if (!status.code)
         status = meaning_of(r, &m);
     status = rt_world_agree(world, status);
@@ -95,7 +95,7 @@ static rt_status read_meaning(rt_run *r, const meaning *m)
     return status;
 }
 
-static rt_status open_as_told(rt_run *r, const meaning *m)
+static rt_status open_same(rt_run *r, const meaning *m)
 {
     rt_config_begin_as(r->config, m->begin);
     rt_data_options o = r->config->data;
@@ -116,7 +116,7 @@ static rt_status open_run(rt_run *r)
     if (!status.code)
         status = pass_meaning(world, &m);
     if (!status.code)
-        status = rt_world_agree(world, open_as_told(r, &m));
+        status = rt_world_agree(world, open_same(r, &m));
     free_meaning(&m);
     if (!status.code)
         status = rt_trainer_new_in(&r->trainer, r->config, r->data, world);
@@ -129,5 +129,5 @@ void rt_run_assist(rt_run *r)
     if (status.code)
         return;
     status = rt_trainer_observe(r->trainer, r->arguments->trap, false);
-    rt_trainer_serve(r->trainer, rt_stop_asked);
+    rt_trainer_serve(r->trainer, rt_stop_requested);
 }
