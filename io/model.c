@@ -179,7 +179,7 @@ static rt_status take_values(rt_model *m, const rt_imported *imported)
     if (status.code)
         return status;
     if (m->transformer->options.theta.learn)
-        rt_transformer_theta(m->transformer, m->transformer->theta_start);
+        rt_transformer_theta(m->transformer, rt_transformer_theta_start(m->transformer));
     m->has_head = taken.head;
     m->warnings = m->origin->warnings;
     return rt_ok();

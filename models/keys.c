@@ -14,7 +14,6 @@ RT_KEY_WORDS(ffn_word, RT_FFNS)
 RT_KEY_WORDS(bias_word, RT_BIASES)
 RT_KEY_WORDS(activation_word, RT_ACTIVATIONS)
 RT_KEY_WORDS(attention_word, RT_ATTENTIONS)
-RT_KEY_WORDS(position_word, RT_POSITION_KINDS)
 RT_KEY_WORDS(frequencies_word, RT_FREQUENCIES)
 RT_KEY_WORDS(scaling_word, RT_SCALINGS)
 RT_KEY_WORDS(pairing_word, RT_PAIRINGS)
@@ -74,7 +73,7 @@ static const rt_key keys[] = {
      "the output layer uses the table of the embeddings", RT_FIXED,
      "data.task != order, classify, tag"},
 
-    {"position", "kind", CHOICE(position.kind, position_word), "rope",
+    {"position", "kind", CHOICE(position.kind, rt_encoding_word), "rope",
      "positional encoding", RT_FIXED, ALWAYS},
     {"position", "pairing", CHOICE(position.pairing, pairing_word), "interleaved",
      "RoPE layout: interleaved (GPT-J) or half (NeoX, LLaMA)", RT_FIXED, ROTATED},

@@ -33,19 +33,20 @@ typedef enum rt_bias { RT_BIASES(RT_CHOICE_VALUE) } rt_bias;
     X(RT_ATTENTION_LINEAR_COSINE, "linear_cosine")
 typedef enum rt_attention_kind { RT_ATTENTIONS(RT_CHOICE_VALUE) } rt_attention_kind;
 
-/* Where a model learns of positions from: queries and keys that turn (Su et al. 2021); a table
- * added to the embeddings, of sines (Vaswani et al. 2017) or learned; a slope over the distance
- * added to the scores (ALiBi; Press et al. 2022), a learned bias of the distance (T5; Raffel et
- * al. 2020), or a learned key of the distance (Shaw et al. 2018); nowhere. */
+/* Where a model learns of positions from: a constant, and the name of the encoding that it stands
+ * for, which a file of models/encodings/ defines. None is the last. */
 #define RT_POSITION_KINDS(X)                                                                       \
-    X(RT_POSITION_ROPE, "rope")                                                                    \
-    X(RT_POSITION_SINUSOIDAL, "sinusoidal")                                                        \
-    X(RT_POSITION_LEARNED, "learned")                                                              \
-    X(RT_POSITION_ALIBI, "alibi")                                                                  \
-    X(RT_POSITION_T5, "t5")                                                                        \
-    X(RT_POSITION_SHAW, "shaw")                                                                    \
-    X(RT_POSITION_NONE, "none")
+    X(RT_POSITION_ROPE, rt_encoding_rope)                                                          \
+    X(RT_POSITION_SINUSOIDAL, rt_encoding_sinusoidal)                                              \
+    X(RT_POSITION_LEARNED, rt_encoding_learned)                                                    \
+    X(RT_POSITION_ALIBI, rt_encoding_alibi)                                                        \
+    X(RT_POSITION_T5, rt_encoding_t5)                                                              \
+    X(RT_POSITION_SHAW, rt_encoding_shaw)                                                          \
+    X(RT_POSITION_NONE, rt_encoding_none)
 typedef enum rt_position_kind { RT_POSITION_KINDS(RT_CHOICE_VALUE) } rt_position_kind;
+
+/* The word of a kind of position; NULL past the last. */
+const char *rt_encoding_word(int kind);
 
 /* How many share a learnable theta: the model; the heads of a layer; those that share a head of
  * keys (kv_heads), which are turned with it. */

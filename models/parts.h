@@ -10,7 +10,7 @@ typedef struct rt_token_span {
     int first, count, length;
 } rt_token_span;
 
-/* encodings.c: whether layer l, from 0 on, learns of positions by itself; of the kinds of position
+/* encodings/encoding.c: whether layer l, from 0 on, learns of positions by itself; of the encodings
  * that are added to the embeddings, all or none do. */
 bool rt_layer_has_positions(const rt_transformer_options *o, int l);
 
@@ -25,19 +25,12 @@ typedef struct rt_layer_rotation {
     const rt_rotation *query, *key, *value;
 } rt_layer_rotation;
 
-/* theta.c: learnable theta and its start, and the rotation that layer l applies to a span:
- * nothing when the graph has failed. Layer -1 stands for all. */
+/* theta.c, for encodings/rope.c: learnable theta and its start, the state of the encoding, and the
+ * rotation that layer l applies to a span: nothing when the graph has failed. Layer -1 stands for
+ * all. */
 rt_tensor *rt_add_theta(rt_transformer *m, int layer);
-rt_status rt_theta_start(rt_transformer *m, uint64_t seed, bool own_values) RT_MUST_CHECK;
+rt_status rt_theta_start(rt_transformer *m) RT_MUST_CHECK;
+void rt_theta_free(void *state);
 rt_layer_rotation rt_rotation_of_layer(rt_transformer *m, rt_graph *g, int l, rt_token_span at);
-
-/* encodings.c: what kinds of position other than rope need, what they do to the embeddings
- * (B, T, E), and what they tell attention. */
-void rt_add_encoding(rt_transformer *m);
-rt_tensor *rt_add_layer_encoding(rt_transformer *m, int layer);
-rt_status rt_encoding_start(rt_transformer *m) RT_MUST_CHECK;
-void rt_encoding_free(rt_transformer *m);
-rt_tensor *rt_encode_embeddings(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_token_span at);
-void rt_encode_scores(const rt_transformer *m, int l, rt_attention_options *options);
 
 #endif

@@ -1,6 +1,6 @@
 #include "models/rules.h"
 
-#include "models/transformer.h"
+#include "models/encodings/encoding.h"
 
 #include <math.h>
 
@@ -113,12 +113,6 @@ static void check_start(rules r)
 
 /* ---- positions ---- */
 
-static const char *kind_of(rules r)
-{
-    static const char *const words[] = {RT_POSITION_KINDS(RT_CHOICE_WORD)};
-    return words[r.o->position.kind];
-}
-
 static const char *attention_of(rules r)
 {
     static const char *const words[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
@@ -128,118 +122,43 @@ static const char *attention_of(rules r)
 /* What only goes with some kinds of position and forms of attention. */
 static void check_position(rules r)
 {
-    const rt_position_options *position = &r.o->position;
+    const rt_encoding *encoding = rt_encoding_of(r.o);
     const bool linear = r.o->attention != RT_ATTENTION_SOFTMAX;
-    const bool changes_scores = position->kind == RT_POSITION_ALIBI ||
-                                position->kind == RT_POSITION_T5 ||
-                                position->kind == RT_POSITION_SHAW;
-    if (linear && changes_scores)
+    if (linear && encoding->of_scores)
         rt_rule_broken(
             r.to, RT_OPTIONS("position.kind", "model.attention"),
             "position.kind = %s changes the scores of softmax attention; model.attention = %s "
             "has none",
-            kind_of(r), attention_of(r));
+            encoding->word, attention_of(r));
     if (linear && r.o->attention_dropout > 0)
         rt_rule_broken(
             r.to, RT_OPTIONS("model.attention_dropout", "model.attention"),
             "model.attention_dropout > 0 needs model.attention = softmax: linear attention has "
             "no weights to drop");
-    if (position->frequencies.scaling != RT_SCALING_NONE && position->kind != RT_POSITION_ROPE)
-        rt_rule_broken(r.to, RT_OPTIONS("position.scaling", "position.kind"),
-                       "position.scaling needs position.kind = rope; got %s", kind_of(r));
-    if (position->kind == RT_POSITION_LEARNED && position->max_len < 1)
-        rt_rule_broken(
-            r.to, RT_OPTIONS("position.kind", "position.max_len"),
-            "position.kind = learned needs position.max_len, the size of its table; got %d",
-            position->max_len);
-}
-
-/* Towards keys ahead of a query the decay of xPos would be growth; a score is what decays. */
-static void check_xpos(rules r)
-{
-    const double xpos = r.o->position.xpos;
-    if (xpos == 0)
-        return;
-    if (!(xpos >= 1 && isfinite(xpos)))
-        rt_rule_broken(r.to, RT_OPTIONS("position.xpos"),
-                       "position.xpos must be 0 or at least 1; got %g", xpos);
-    else if (r.o->position.kind != RT_POSITION_ROPE)
-        rt_rule_broken(r.to, RT_OPTIONS("position.xpos", "position.kind"),
-                       "position.xpos needs position.kind = rope; got %s", kind_of(r));
-    else if (r.o->attention != RT_ATTENTION_SOFTMAX)
-        rt_rule_broken(r.to, RT_OPTIONS("position.xpos", "model.attention"),
-                       "position.xpos needs model.attention = softmax; got %s", attention_of(r));
-    else if (!r.o->causal)
-        rt_rule_broken(r.to, RT_OPTIONS("position.xpos", "model.causal"),
-                       "position.xpos needs model.causal = yes: scores decay towards keys behind a "
-                       "query and would grow towards those ahead");
-}
-
-/* A fraction rotates whole pairs, and the frequencies suit their number. */
-static void check_fraction(rules r, int pairs)
-{
-    const rt_position_options *position = &r.o->position;
-    const double rotated = position->fraction * pairs, below = floor(rotated);
-    if (!(position->fraction >= 0 && position->fraction <= 1)) {
-        rt_rule_broken(r.to, RT_OPTIONS("position.fraction"),
-                       "position.fraction must be from 0 to 1; got %g", position->fraction);
-        return;
-    }
-    if (fabs(rotated - round(rotated)) > 1e-9) {
-        rt_rule_broken(
-            r.to, RT_OPTIONS("position.kind", "position.fraction", "model.dim", "model.heads"),
-            "position.fraction = %g is %g of the %d pairs of a head; the nearest that fit are "
-            "%.15g and %.15g",
-            position->fraction, rotated, pairs, below / pairs, (below + 1) / pairs);
-        return;
-    }
-    if (r.o->theta.learn && rt_transformer_pairs(r.o) < 1) {
-        rt_rule_broken(r.to, RT_OPTIONS("position.kind", "position.fraction", "theta.learn"),
-                       "theta.learn = yes needs rotated pairs; position.fraction = %g leaves none",
-                       position->fraction);
-        return;
-    }
-    if (position->xpos > 0 && rt_transformer_pairs(r.o) < 1) {
-        rt_rule_broken(r.to, RT_OPTIONS("position.xpos", "position.fraction"),
-                       "position.xpos needs rotated pairs; position.fraction = %g leaves none",
-                       position->fraction);
-        return;
-    }
-    const rt_scaling scaling = position->frequencies.scaling;
-    if (r.o->theta.learn && (scaling == RT_SCALING_DYNAMIC || scaling == RT_SCALING_LONGROPE)) {
-        rt_rule_broken(r.to, RT_OPTIONS("position.scaling", "theta.learn"),
-                       "position.scaling = %s has a theta for each length; theta.learn = yes "
-                       "learns one for all",
-                       scaling == RT_SCALING_DYNAMIC ? "dynamic" : "longrope");
-        return;
-    }
-    rt_status status = rt_frequencies_check(&position->frequencies, rt_transformer_pairs(r.o));
-    if (status.code)
-        rt_rule_broken(r.to,
-                       RT_OPTIONS("position.scaling", "position.scale", "position.frequencies",
-                                  "position.fraction"),
-                       "position.scaling: %s", status.message);
+    if (encoding->check)
+        encoding->check(r.o, r.to);
 }
 
 /* Layers without positions are for what is known of positions inside the layers. */
 static void check_every(rules r)
 {
-    const rt_position_options *position = &r.o->position;
-    const rt_position_kind kind = position->kind;
-    if (position->every < 2)
-        return;
-    if (kind == RT_POSITION_SINUSOIDAL || kind == RT_POSITION_LEARNED || kind == RT_POSITION_NONE)
+    const rt_encoding *encoding = rt_encoding_of(r.o);
+    const int every = r.o->position.every;
+    if (every > 1 && !encoding->in_layers)
         rt_rule_broken(r.to, RT_OPTIONS("position.every", "position.kind"),
                        "position.every = %d takes positions from layers: position.kind = %s gives "
                        "them none",
-                       position->every, kind_of(r));
+                       every, encoding->word);
 }
 
-/* Some queries share their keys, and not all keys are visible. */
-static void check_sharing(rules r)
+/* Heads share the width; some share their keys, and not all keys are visible. */
+static void check_heads(rules r)
 {
     const int kv_heads = r.o->kv_heads;
     const bool linear = r.o->attention != RT_ATTENTION_SOFTMAX;
+    if (r.o->dim % r.o->heads)
+        rt_rule_broken(r.to, RT_OPTIONS("model.dim", "model.heads"),
+                       "model.dim = %d is not divisible by model.heads = %d", r.o->dim, r.o->heads);
     if (r.o->heads % kv_heads)
         rt_rule_broken(r.to, RT_OPTIONS("model.kv_heads", "model.heads"),
                        "model.kv_heads = %d does not divide model.heads = %d", kv_heads,
@@ -253,26 +172,18 @@ static void check_sharing(rules r)
                        "model.window needs model.attention = softmax; got %s", attention_of(r));
 }
 
-static void check_heads(rules r)
+/* What turns, and how, is nothing to an encoding that turns nothing. */
+static void check_rotation(rules r)
 {
-    const int size = r.o->dim / r.o->heads;
-    const bool rope = r.o->position.kind == RT_POSITION_ROPE;
-    if (r.o->dim % r.o->heads)
-        rt_rule_broken(r.to, RT_OPTIONS("model.dim", "model.heads"),
-                       "model.dim = %d is not divisible by model.heads = %d", r.o->dim, r.o->heads);
-    else if (rope && size % 2)
-        rt_rule_broken(
-            r.to, RT_OPTIONS("position.kind", "model.dim", "model.heads"),
-            "position.kind = rope needs heads of even size; model.dim = %d and model.heads = "
-            "%d make it %d",
-            r.o->dim, r.o->heads, size);
-    else if (rope)
-        check_fraction(r, size / 2);
-}
-
-static void check_theta(rules r)
-{
-    if (r.o->theta.learn && r.o->position.kind != RT_POSITION_ROPE)
+    const rt_encoding *encoding = rt_encoding_of(r.o);
+    const rt_position_options *position = &r.o->position;
+    if (!encoding->rotation && position->frequencies.scaling != RT_SCALING_NONE)
+        rt_rule_broken(r.to, RT_OPTIONS("position.scaling", "position.kind"),
+                       "position.scaling needs position.kind = rope; got %s", encoding->word);
+    if (!encoding->rotation && position->xpos != 0)
+        rt_rule_broken(r.to, RT_OPTIONS("position.xpos", "position.kind"),
+                       "position.xpos needs position.kind = rope; got %s", encoding->word);
+    if (!encoding->rotation && r.o->theta.learn)
         rt_rule_broken(r.to, RT_OPTIONS("theta.learn", "position.kind"),
                        "theta.learn = yes needs position.kind = rope");
     if (r.o->theta.init != RT_THETA_FREQUENCIES && !r.o->theta.learn)
@@ -290,10 +201,8 @@ void rt_transformer_rules(const rt_transformer_options *o, rt_rule_listener *tel
     check_start(r);
     rt_transformer_resolve(&resolved);
     check_head(r);
-    check_position(r);
-    check_xpos(r);
-    check_every(r);
-    check_sharing(r);
     check_heads(r);
-    check_theta(r);
+    check_position(r);
+    check_rotation(r);
+    check_every(r);
 }

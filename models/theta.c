@@ -6,6 +6,13 @@
 #include <math.h>
 #include <stdio.h>
 
+/* The state of the encoding. */
+typedef struct theta_state {
+    rt_rotation_table rotation; /* of a fixed theta */
+    int regime;                 /* rt_frequencies_regime that it is of */
+    double *start;              /* of a learnable one, as rt_transformer_theta */
+} theta_state;
+
 int rt_transformer_pairs(const rt_transformer_options *o)
 {
     if (o->position.kind != RT_POSITION_ROPE || o->heads < 1)
@@ -40,7 +47,7 @@ rt_tensor *rt_add_theta(rt_transformer *m, int layer)
 
 static rt_tensor *parameter_of(const rt_transformer *m, int layer)
 {
-    return m->theta ? m->theta : m->layers[layer].theta;
+    return m->encoding.weight ? m->encoding.weight : m->layers[layer].encoding;
 }
 
 /* The last of every `every` layers has none (rt_layer_has_positions), so layer 0 always has one. */
@@ -88,6 +95,12 @@ void rt_transformer_set_theta(rt_transformer *m, const double *theta)
         for (size_t i = 0; i < rt_size(t); i++, theta++)
             t->data[i] = (real)(m->options.theta.form == RT_THETA_LOG ? log(*theta) : *theta);
     }
+}
+
+double *rt_transformer_theta_start(const rt_transformer *m)
+{
+    const theta_state *state = m->encoding.state;
+    return m->options.theta.learn && state ? state->start : NULL;
 }
 
 void rt_transformer_theta_geometric(const rt_transformer_options *o, double *theta)
@@ -148,7 +161,7 @@ void rt_transformer_theta_use(const rt_transformer *m, double *use)
 /* ---- the start ---- */
 
 /* A start for each layer and head, from frequencies that all of them share. */
-static void draw_start(const rt_transformer *m, uint64_t seed, const double *frequencies)
+static void draw_start(const rt_transformer *m, double *start, const double *frequencies)
 {
     const rt_theta_options *o = &m->options.theta;
     const rt_shape shape = rt_transformer_theta_shape(&m->options);
@@ -161,11 +174,11 @@ static void draw_start(const rt_transformer *m, uint64_t seed, const double *fre
     for (int n = 0; n < shape.axis[0]; n++)
         for (int i = 0; i < rows * pairs; i++) {
             const uint32_t layer = (uint32_t)rt_transformer_theta_layer(&m->options, n);
-            const rt_random random = {seed, layer, RT_STREAM_THETA};
+            const rt_random random = {m->parameters.seed, layer, RT_STREAM_THETA};
             const double u = rt_random_uniform(random, (uint64_t)i);
             const double z = rt_random_normal(random, (uint64_t)i);
             const double at_first = frequencies[i % pairs];
-            m->theta_start[n * rows * pairs + i] =
+            start[n * rows * pairs + i] =
                 o->init == RT_THETA_PERTURBED ? at_first * exp(o->init_sigma * z)
                 : o->init == RT_THETA_UNIFORM ? low * exp(u * log(high / low))
                                               : at_first;
@@ -183,40 +196,50 @@ static rt_status init_table(const rt_transformer *m, rt_rotation_table *table,
     return status;
 }
 
-rt_status rt_theta_start(rt_transformer *m, uint64_t seed, bool own_values)
+static rt_status start_learning(rt_transformer *m, theta_state *state, const double *frequencies)
+{
+    const rt_parameters *p = &m->parameters;
+    state->start = rt_alloc(rt_transformer_theta_count(&m->options), sizeof *state->start);
+    if (!state->start)
+        return rt_out_of_memory("theta");
+    draw_start(m, state->start, frequencies);
+    if (!p->borrows_values && !p->tally)
+        rt_transformer_set_theta(m, state->start);
+    return rt_ok();
+}
+
+rt_status rt_theta_start(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
     const int pairs = rt_transformer_pairs(o);
+    theta_state *state = m->encoding.state = rt_alloc(1, sizeof *state);
     double *frequencies = rt_alloc((size_t)pairs, sizeof *frequencies);
-    if (!frequencies)
-        return rt_out_of_memory("theta");
-    rt_status status = rt_ok();
-    rt_frequencies(frequencies, pairs, &o->position.frequencies);
-    if (!o->theta.learn) {
-        status = init_table(m, &m->rotation, frequencies);
-    } else {
-        const rt_shape shape = rt_transformer_theta_shape(o);
-        m->theta_start = rt_alloc(rt_shape_size(shape), sizeof *m->theta_start);
-        if (m->theta_start)
-            draw_start(m, seed, frequencies);
-        else
-            status = rt_out_of_memory("theta");
+    rt_status status = rt_out_of_memory("theta");
+    if (state && frequencies) {
+        rt_frequencies(frequencies, pairs, &o->position.frequencies);
+        status = o->theta.learn ? start_learning(m, state, frequencies)
+                                : init_table(m, &state->rotation, frequencies);
     }
-    if (m->theta_start && own_values)
-        rt_transformer_set_theta(m, m->theta_start);
     rt_free(frequencies);
     return status;
+}
+
+void rt_theta_free(void *of)
+{
+    theta_state *state = of;
+    rt_rotation_table_free(&state->rotation);
+    rt_free(state->start);
 }
 
 /* ---- rotation ---- */
 
 /* The fixed theta of sequences of T tokens. */
-static rt_status rotate_for(rt_transformer *m, int T)
+static rt_status rotate_for(const rt_transformer *m, theta_state *state, int T)
 {
     const rt_frequency_options *o = &m->options.position.frequencies;
     const int regime = rt_frequencies_regime(o, T), pairs = rt_transformer_pairs(&m->options);
-    if (regime == m->regime)
-        return rt_rotation_reserve(&m->rotation, T);
+    if (regime == state->regime)
+        return rt_rotation_reserve(&state->rotation, T);
     double *frequencies = rt_alloc((size_t)pairs, sizeof *frequencies);
     if (!frequencies)
         return rt_out_of_memory("theta");
@@ -226,10 +249,10 @@ static rt_status rotate_for(rt_transformer *m, int T)
     rt_free(frequencies);
     if (status.code)
         return status;
-    rt_rotation_table_free(&m->rotation);
-    m->rotation = table;
-    m->regime = regime;
-    return rt_rotation_reserve(&m->rotation, T);
+    rt_rotation_table_free(&state->rotation);
+    state->rotation = table;
+    state->regime = regime;
+    return rt_rotation_reserve(&state->rotation, T);
 }
 
 /* Of some tokens of a text, which need no rows of a table for those before them. */
@@ -246,8 +269,9 @@ static const rt_rotation *rotate_part(const rt_transformer *m, rt_graph *g, rt_t
 }
 
 /* By position times theta, without a decay. */
-static const rt_rotation *rotate_span(rt_transformer *m, rt_graph *g, int l, rt_token_span at)
+static const rt_rotation *rotate_span(const rt_transformer *m, rt_graph *g, int l, rt_token_span at)
 {
+    theta_state *state = m->encoding.state;
     const rt_transformer_options *o = &m->options;
     if (o->theta.learn)
         return rt_rotation_learned(g, parameter_of(m, l), o->theta.form, o->position.pairing,
@@ -255,24 +279,18 @@ static const rt_rotation *rotate_span(rt_transformer *m, rt_graph *g, int l, rt_
                                    (rt_positions){.offset = at.first});
     if (at.count < at.length)
         return rotate_part(m, g, at);
-    rt_status status = rotate_for(m, at.length);
+    rt_status status = rotate_for(m, state, at.length);
     if (status.code)
         return rt_graph_fail(g, status.code, "%s", status.message);
-    return &m->rotation.rotation;
+    return &state->rotation.rotation;
 }
 
 rt_layer_rotation rt_rotation_of_layer(rt_transformer *m, rt_graph *g, int l, rt_token_span at)
 {
-    const rt_position_options *o = &m->options.position;
-    const int end = at.first + at.count, most = rt_transformer_capacity(&m->options);
-    if (most && end > most) {
-        rt_graph_fail(g, RT_ARGUMENT, "[positions] %d tokens do not fit position.xpos = %g: %d do",
-                      end, o->xpos, most);
-        return (rt_layer_rotation){NULL, NULL, NULL};
-    }
+    const double xpos = m->options.position.xpos;
     const rt_rotation *plain = rotate_span(m, g, l, at);
-    if (!plain || !(o->xpos > 0))
+    if (!plain || !(xpos > 0))
         return (rt_layer_rotation){plain, plain, plain};
-    return (rt_layer_rotation){rt_rotation_decayed(g, plain, at.count, o->xpos),
-                               rt_rotation_decayed(g, plain, at.count, -o->xpos), plain};
+    return (rt_layer_rotation){rt_rotation_decayed(g, plain, at.count, xpos),
+                               rt_rotation_decayed(g, plain, at.count, -xpos), plain};
 }

@@ -1,4 +1,4 @@
-#include "models/parts.h"
+#include "models/encodings/encoding.h"
 
 #include "core/memory.h"
 #include "models/kv_cache.h"
@@ -43,16 +43,15 @@ static rt_affine add_layer_norm(rt_transformer *m, int l, const char *rest)
 static void add_layer(rt_transformer *m, int l)
 {
     const rt_transformer_options *o = &m->options;
+    const rt_encoding *encoding = rt_encoding_of(o);
     rt_transformer_layer *layer = m->layers + l;
     const int kv_dim = o->kv_heads * (o->dim / o->heads);
     rt_begin_part(m, RT_PART_LAYER, l);
     layer->query = add_matrix(m, l, "attention.query", o->dim, o->dim);
     layer->key = add_matrix(m, l, "attention.key", kv_dim, o->dim);
     layer->value = add_matrix(m, l, "attention.value", kv_dim, o->dim);
-    if (o->theta.learn && o->theta.scope != RT_THETA_MODEL && rt_layer_has_positions(o, l))
-        layer->theta = rt_add_theta(m, l);
-    if (rt_layer_has_positions(o, l))
-        layer->distance_keys = rt_add_layer_encoding(m, l);
+    if (encoding->add_layer && rt_layer_has_positions(o, l))
+        layer->encoding = encoding->add_layer(m, l);
     layer->output = add_matrix(m, l, "attention.output", o->dim, o->dim);
     layer->attention_norm = add_layer_norm(m, l, "attention_norm");
     if (o->ffn != RT_FFN_PLAIN)
@@ -81,11 +80,10 @@ static void add_embeddings(rt_transformer *m)
 static void add_encoder(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
+    const rt_encoding *encoding = rt_encoding_of(o);
     add_embeddings(m);
     rt_begin_part(m, RT_PART_POSITIONS, -1);
-    if (o->theta.learn && o->theta.scope == RT_THETA_MODEL)
-        m->theta = rt_add_theta(m, -1);
-    rt_add_encoding(m);
+    m->encoding.weight = encoding->add ? encoding->add(m) : NULL;
     for (int l = 0; l < o->layers; l++)
         add_layer(m, l);
     if (o->norm != RT_NORM_PRE)
@@ -134,6 +132,20 @@ static bool caches_fit(const rt_transformer *m, rt_graph *g, const rt_transforme
     return !rt_graph_failed(g);
 }
 
+/* There are positions for all tokens. */
+static bool spans_fit(const rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
+{
+    const int most = rt_transformer_capacity(&m->options);
+    for (int i = 0; most && i < turns_of(in); i++) {
+        const rt_token_span at = span_of(in, i);
+        if (at.count > most - at.first)
+            rt_graph_fail(g, RT_ARGUMENT,
+                          "[roformer] the model has positions for %d tokens; got %d", most,
+                          at.first + at.count);
+    }
+    return !rt_graph_failed(g);
+}
+
 static bool begin_caches(rt_graph *g, const rt_transformer_input *in)
 {
     for (int b = 0; in->caches && b < in->B; b++)
@@ -165,11 +177,15 @@ static rt_tensor *onto(const rt_transformer *m, rt_graph *g, rt_tensor *residual
 static rt_tensor *add_positions(rt_transformer *m, rt_graph *g, rt_tensor *x,
                                 const rt_transformer_input *in)
 {
+    const rt_encoding *encoding = rt_encoding_of(&m->options);
     const int turns = turns_of(in);
     rt_tensor *all = NULL;
+    if (!encoding->embeddings)
+        return x;
     for (int i = 0; i < turns; i++) {
         rt_tensor *part = rt_kv_part(g, x, i, turns);
-        all = rt_kv_put(g, all, rt_encode_embeddings(m, g, part, span_of(in, i)), i, turns);
+        part = part ? encoding->embeddings(m, g, part, span_of(in, i)) : NULL;
+        all = rt_kv_put(g, all, part, i, turns);
     }
     return all;
 }
@@ -200,6 +216,7 @@ static rt_tensor *softmax_context(rt_transformer *m, rt_graph *g, rt_tensor *q, 
                                   const rt_transformer_input *in, rt_kv_cache *cache)
 {
     const rt_transformer_options *o = &m->options;
+    const rt_encoding *encoding = rt_encoding_of(o);
     rt_attention_options options = {.causal = o->causal,
                                     .window = o->window,
                                     .key_mask = in->key_mask,
@@ -209,7 +226,8 @@ static rt_tensor *softmax_context(rt_transformer *m, rt_graph *g, rt_tensor *q, 
         q = rt_rope(g, q, rotation.query);
         k = rt_rope(g, k, rotation.key);
     }
-    rt_encode_scores(m, l, &options);
+    if (encoding->scores && rt_layer_has_positions(o, l))
+        encoding->scores(m, g, l, &options);
     if (cache) {
         if (!rt_kv_cache_append(cache, g, l, &k, &v))
             return NULL;
@@ -305,25 +323,26 @@ static void find_rotations(rt_transformer *m, rt_graph *g, int l, const rt_trans
                            rt_layer_rotation *rotations)
 {
     for (int i = 0; i < turns_of(in); i++)
-        rotations[i] = rt_rotation_of_layer(m, g, l, span_of(in, i));
+        rotations[i] = rt_encoding_of(&m->options)->rotation(m, g, l, span_of(in, i));
 }
 
 rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
 {
     const rt_transformer_options *o = &m->options;
-    if (!rt_graph_given(g, "roformer", "input", in) || !is_made(m, g) || !caches_fit(m, g, in))
+    if (!rt_graph_given(g, "roformer", "input", in) || !is_made(m, g) || !caches_fit(m, g, in) ||
+        !spans_fit(m, g, in))
         return NULL;
-    const bool rope = o->position.kind == RT_POSITION_ROPE;
-    const bool shared = !o->theta.learn || o->theta.scope == RT_THETA_MODEL;
+    const bool rotates = rt_encoding_of(o)->rotation;
+    const bool shared = !m->layers[0].encoding;
     rt_tensor *x = embed(m, g, in);
     rt_layer_rotation *rotations = rt_graph_memory(g, (size_t)turns_of(in), sizeof *rotations);
     if (!rotations || (x && !begin_caches(g, in)))
         return NULL;
-    if (rope && shared)
+    if (rotates && shared)
         find_rotations(m, g, 0, in, rotations);
     const rt_arena_mark before = rt_graph_here(g);
     for (int l = 0; l < o->layers; l++) {
-        const bool turns = rope && rt_layer_has_positions(o, l);
+        const bool turns = rotates && rt_layer_has_positions(o, l);
         if (turns && !shared)
             find_rotations(m, g, l, in, rotations);
         rt_tensor *y = apply_layer(m, g, x, l, turns ? rotations : NULL, in);
@@ -384,10 +403,8 @@ static rt_status make(rt_transformer **model_new, const rt_transformer_options *
         status =
             rt_parameters_allocate(&m->parameters, seed, values_of ? &values_of->parameters : NULL);
     }
-    if (!status.code)
-        status = rt_theta_start(m, seed, !values_of && !how.tally);
-    if (!status.code)
-        status = rt_encoding_start(m);
+    if (!status.code && rt_encoding_of(options)->start)
+        status = rt_encoding_of(options)->start(m);
     *model_new = status.code ? NULL : m;
     if (status.code)
         rt_transformer_free(m);
@@ -425,9 +442,10 @@ void rt_transformer_free(rt_transformer *m)
 {
     if (!m || !m->options.vocab)
         return;
-    rt_rotation_table_free(&m->rotation);
-    rt_encoding_free(m);
-    rt_free(m->theta_start);
+    const rt_encoding *encoding = rt_encoding_of(&m->options);
+    if (encoding->free && m->encoding.state)
+        encoding->free(m->encoding.state);
+    rt_free(m->encoding.state);
     rt_parameters_free(&m->parameters);
     rt_free(m->layers);
     rt_free(m);

@@ -26,14 +26,14 @@
  * The parameters, with .weight or .bias behind the names of tables, linear maps and norms; what has
  * no bias has no parameter for it:
  *
- *     embeddings   tokens, types, positions (learned); norm; project, E -> C
- *     layers.N     attention.{query, key, value, output}; attention.distance_keys (shaw);
- *                  attention.theta (scopes layer and head); attention_norm and ffn_norm, of the
+ *     embeddings   tokens, types; norm; project, E -> C
+ *     layers.N     attention.{query, key, value, output}; attention_norm and ffn_norm, of the
  *                  block that they stand before or behind; ffn.{gate, up, down}: W3, W1, W2
- *     theta        of scope model
- *     positions    bias (t5)
  *     norm         behind the last layer (pre-LN)
  *     head         lm: dense, norm, output; sequence: dense, classifier; token: classifier
+ *
+ * and what the encoding of positions learns, which the files of models/encodings/ name: a learnable
+ * theta is "theta", or layers.N.attention.theta (scopes layer and head).
  *
  * A model belongs to one thread. Workers each make one of the same options that reads the
  * values of the first and keeps its own gradients.
@@ -54,33 +54,25 @@ void rt_transformer_theta_name(char name[RT_NAME_SIZE], int layer);
 typedef struct rt_transformer_layer {
     rt_affine query, key, value, output, attention_norm;
     rt_affine gate, up, down, ffn_norm;
-    rt_tensor *theta;         /* NULL if fixed, shared, or of a layer without positions */
-    rt_tensor *distance_keys; /* of shaw */
+    rt_tensor *encoding; /* what this layer learns of positions, such as a theta of its own; or NULL */
 } rt_transformer_layer;
 
 typedef struct rt_transformer {
     rt_transformer_options options; /* zeros of kv_heads, embedding_dim, ffn_dim replaced */
     rt_parameters parameters;
     struct {
-        rt_tensor *tokens, *types, *positions;
+        rt_tensor *tokens, *types;
         rt_affine norm, project;
     } embeddings;
-    rt_tensor *theta; /* of scope model */
+    struct {
+        rt_tensor *weight; /* what the model learns of positions, such as a shared theta; or NULL */
+        void *state;       /* its tables, which only its encoding knows */
+    } encoding;
     rt_transformer_layer *layers;
     rt_affine norm;
     struct {
         rt_affine dense, norm, output, classifier;
     } head;
-    rt_rotation_table rotation; /* of a fixed theta */
-    int regime;                 /* rt_frequencies_regime that it is of */
-    double *theta_start;        /* of a learnable one, as rt_transformer_theta */
-
-    rt_tensor *position_bias; /* of t5 */
-    real *sines;              /* of sinusoidal, (sine_rows, E) */
-    int sine_rows;
-    double *slopes;         /* of alibi */
-    rt_distances distances; /* of t5 and shaw */
-    int16_t *class_of;
 } rt_transformer;
 
 typedef struct rt_transformer_input {
@@ -123,8 +115,7 @@ rt_status rt_transformer_size(const rt_transformer_options *options, size_t *siz
 rt_tensor *rt_transformer_encode(rt_transformer *model, rt_graph *g,
                                  const rt_transformer_input *input);
 
-/* The most tokens that a text can have: those that `learned` or `xpos` of the positions reach;
- * 0 = no limit. */
+/* The most tokens that a text can have, for which there are positions; 0 = no limit. */
 int rt_transformer_capacity(const rt_transformer_options *options);
 
 /* Logits of the model's head.
@@ -152,6 +143,10 @@ size_t rt_transformer_theta_count(const rt_transformer_options *options);
 /* All learnable theta, in radians per position; of a fixed theta nothing. */
 void rt_transformer_theta(const rt_transformer *model, double *theta);
 void rt_transformer_set_theta(rt_transformer *model, const double *theta);
+
+/* Where a learnable theta started, likewise: numbers of the model, which may be set. NULL if theta
+ * is fixed. */
+double *rt_transformer_theta_start(const rt_transformer *model);
 
 /* base^(-2i/R) for each of them, laid out as rt_transformer_theta, whatever scaling and start are.
  */

@@ -5,6 +5,7 @@
 #include "data/keys.h"
 #include "io/checkpoint/fields.h"
 #include "io/checkpoint/options.h"
+#include "models/encodings/encoding.h"
 #include "models/keys.h"
 #include "text/key_value.h"
 
@@ -114,7 +115,7 @@ void rt_checkpoint_expect_heads(rt_image *image, const rt_transformer_options *t
 {
     if (rt_image_failed(image))
         return;
-    if (here->position.kind == RT_POSITION_ROPE)
+    if (rt_encoding_of(here)->rotation)
         expect_key(image, "position.pairing", there, here);
     if (there->dim / there->heads != here->dim / here->heads)
         rt_image_fail(image, RT_CHECKPOINT,
@@ -134,10 +135,9 @@ static void expect_theta(rt_image *image, const rt_transformer_options *there,
                          const rt_checkpoint_model *model)
 {
     const rt_transformer_options *here = model->options;
-    const rt_position_kind kind = here->position.kind;
     if (rt_image_failed(image))
         return;
-    if (kind == RT_POSITION_ROPE || kind == RT_POSITION_SINUSOIDAL)
+    if (rt_encoding_of(here)->has_base)
         expect_key(image, "position.base", there, here);
     if (!learns_theta(model->parameters))
         return;

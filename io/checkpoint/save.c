@@ -17,7 +17,7 @@ rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt
                              .options = &model->options,
                              .data = data,
                              .rule = rule,
-                             .theta_start = model->theta_start,
+                             .theta_start = rt_transformer_theta_start(model),
                              .theta_shape = rt_transformer_theta_shape(&model->options)};
     for (int i = 0; rule && i < rule->state_count; i++)
         m.states[i] = states[i];

@@ -30,10 +30,9 @@ static rt_status cannot_number(const char *key, int value, const char *wish)
 
 static rt_status check_positions(const rt_transformer_options *o)
 {
-    static const char *const kinds[] = {RT_POSITION_KINDS(RT_CHOICE_WORD)};
     const int pairs = o->dim / o->heads / 2;
     if (o->position.kind != RT_POSITION_ROPE)
-        return cannot("position.kind", kinds[o->position.kind], "rotary positions");
+        return cannot("position.kind", rt_encoding_word(o->position.kind), "rotary positions");
     if (o->position.rotate_value)
         return cannot("position.rotate_value", "yes", "values that are not rotated");
     if (o->position.xpos > 0)

@@ -310,7 +310,7 @@ rt_status rt_huggingface_model(const rt_huggingface *there, rt_transformer **mod
     if (!status.code)
         status = rt_huggingface_load(there, *model_new, &taken);
     if (!status.code && there->theta) /* a report counts from here, as from any start */
-        rt_transformer_theta(*model_new, (*model_new)->theta_start);
+        rt_transformer_theta(*model_new, rt_transformer_theta_start(*model_new));
     if (status.code) {
         rt_transformer_free(*model_new);
         *model_new = NULL;

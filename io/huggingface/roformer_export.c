@@ -21,7 +21,6 @@ static const char *whole_text(char text[16], int value)
 
 rt_status rt_roformer_expressible(const rt_transformer *model)
 {
-    static const char *const kinds[] = {RT_POSITION_KINDS(RT_CHOICE_WORD)};
     static const char *const attentions[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
     static const char *const scalings[] = {RT_SCALINGS(RT_CHOICE_WORD)};
     static const char *const ffns[] = {RT_FFNS(RT_CHOICE_WORD)};
@@ -47,7 +46,7 @@ rt_status rt_roformer_expressible(const rt_transformer *model)
     if (o->attention != RT_ATTENTION_SOFTMAX)
         return cannot("model.attention", attentions[o->attention], "softmax attention");
     if (o->position.kind != RT_POSITION_ROPE)
-        return cannot("position.kind", kinds[o->position.kind], "rotary positions");
+        return cannot("position.kind", rt_encoding_word(o->position.kind), "rotary positions");
     if (o->position.frequencies.scaling != RT_SCALING_NONE)
         return cannot("position.scaling", scalings[o->position.frequencies.scaling],
                       "no scaling of its frequencies");

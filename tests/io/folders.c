@@ -143,8 +143,8 @@ START_TEST(theta_starts_where_the_folder_has_it)
     ck_assert(model->transformer->options.theta.learn && count > 0 && count <= 64);
     rt_transformer_theta(model->transformer, theta);
     for (size_t i = 0; i < count; i++) {
-        ck_assert(model->transformer->theta_start[i] == theta[i]);
-        ck_assert(again->transformer->theta_start[i] == theta[i]);
+        ck_assert(rt_transformer_theta_start(model->transformer)[i] == theta[i]);
+        ck_assert(rt_transformer_theta_start(again->transformer)[i] == theta[i]);
     }
     rt_model_close(model);
     rt_model_close(again);

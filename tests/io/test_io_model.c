@@ -332,12 +332,12 @@ START_TEST(a_theta_that_began_below_0_is_saved_and_opened)
     rt_model *model = open_model("runs/raw/checkpoints/step-00000002.h5");
     double theta[] = {-0.5, 0, 0.25, -1e-3}, again[4];
     rt_transformer_set_theta(model->transformer, theta);
-    memcpy(model->transformer->theta_start, theta, sizeof theta);
+    memcpy(rt_transformer_theta_start(model->transformer), theta, sizeof theta);
     expect_ok(rt_model_save(model, "saved.h5"));
     expect_ok(rt_model_export(model, "folder"));
     rt_model_close(model);
     model = open_model("saved.h5");
-    ck_assert_mem_eq(model->transformer->theta_start, theta, sizeof theta);
+    ck_assert_mem_eq(rt_transformer_theta_start(model->transformer), theta, sizeof theta);
     rt_model_close(model);
     model = open_model("folder");
     expect_ok(rt_model_save(model, "saved.h5"));
@@ -345,7 +345,7 @@ START_TEST(a_theta_that_began_below_0_is_saved_and_opened)
     model = open_model("saved.h5");
     rt_transformer_theta(model->transformer, again);
     ck_assert_mem_eq(again, theta, sizeof theta);
-    ck_assert_mem_eq(model->transformer->theta_start, theta, sizeof theta);
+    ck_assert_mem_eq(rt_transformer_theta_start(model->transformer), theta, sizeof theta);
     rt_model_close(model);
 }
 END_TEST

@@ -322,6 +322,7 @@ static rt_status sampler_of_nothing(void)
     X(rt_transformer_theta_layer, IS_NOTHING(rt_transformer_theta_layer(&options, 0)))             \
     X(rt_transformer_theta_count, IS_NOTHING(rt_transformer_theta_count(&options)))                \
     X(rt_transformer_theta, rt_transformer_theta(&transformer, doubles))                           \
+    X(rt_transformer_theta_start, ck_assert_ptr_null(rt_transformer_theta_start(&transformer)))    \
     X(rt_transformer_set_theta, rt_transformer_set_theta(&transformer, doubles))                   \
     X(rt_transformer_theta_geometric, rt_transformer_theta_geometric(&options, doubles))           \
     X(rt_transformer_theta_use, rt_transformer_theta_use(&transformer, doubles))                   \
@@ -530,6 +531,7 @@ static const char *const without_structs[] = {
     "rt_optimizer_defaults",
     "rt_optimizer_free",
     "rt_optimizer_rule_word",
+    "rt_encoding_word",
 };
 
 static bool is_known(const char *name)

@@ -5,11 +5,11 @@
 
 #include "laws.h"
 
-#include "models/transformer.h"
+#include "models/encodings/encoding.h"
 
 enum { VOCAB = 50, DIM = 16, BLOCK = 40, MOST_PADDING = 100, OUTPUT = BLOCK * DIM };
 
-static const char *const kinds[] = {RT_POSITION_KINDS(RT_CHOICE_WORD) NULL};
+enum { KINDS = RT_POSITION_NONE + 1 };
 static const char *const attentions[] = {RT_ATTENTIONS(RT_CHOICE_WORD) NULL};
 enum { ATTENTIONS = sizeof attentions / sizeof *attentions - 1 };
 

@@ -6,6 +6,7 @@
 #include "laws.h"
 
 #include "core/memory.h"
+#include "models/encodings/encoding.h"
 #include "models/session.h"
 
 enum { V = 41, T = 270 };
@@ -32,17 +33,10 @@ typedef struct row {
 
 /* clang-format off */
 static const row rows[] = {
-    {"rope", {.position = {ROPE}}},
     {"rope, half", {.position = {ROPE, .pairing = RT_HALF}}},
     {"part of rope", {.position = {ROPE_OF(0.5)}}},
     {"nothing of rope", {.position = {ROPE_OF(0)}}},
     {"values that turn", {.position = {ROPE, .rotate_value = true}}},
-    {"sinusoidal", {.position = {.kind = RT_POSITION_SINUSOIDAL}}},
-    {"learned", {.position = {.kind = RT_POSITION_LEARNED}}},
-    {"alibi", {.position = {.kind = RT_POSITION_ALIBI}}},
-    {"t5", {.position = {.kind = RT_POSITION_T5}}},
-    {"shaw", {.position = {.kind = RT_POSITION_SHAW}}},
-    {"none", {.position = {.kind = RT_POSITION_NONE}}},
     {"theta of the model", {LEARNED(.scope = RT_THETA_MODEL)}},
     {"theta of layers", {LEARNED(.scope = RT_THETA_LAYER, .init = RT_THETA_PERTURBED,
                                  .init_sigma = 0.5)}},
@@ -83,7 +77,17 @@ static const row rows[] = {
     {"embeddings of their own width", {.embedding_dim = 12, .position = {ROPE}}},
 };
 /* clang-format on */
-enum { ROWS = sizeof rows / sizeof *rows };
+enum { ROWS = sizeof rows / sizeof *rows, KINDS = RT_POSITION_NONE + 1 };
+
+/* Rows 0 ... ROWS + KINDS - 1: those above, and every kind of position by itself. */
+static inline row row_at(int i)
+{
+    if (i < ROWS)
+        return rows[i];
+    const rt_position_kind kind = (rt_position_kind)(i - ROWS);
+    return (row){rt_encoding_word(i - ROWS),
+                 {.position = {.kind = kind, .fraction = kind == RT_POSITION_ROPE}}};
+}
 
 static inline rt_transformer_options options_of(const row *r, rt_model_kind kind,
                                              rt_attention_kind attention)
@@ -107,11 +111,8 @@ static inline rt_transformer_options options_of(const row *r, rt_model_kind kind
 /* Whether the options have such a model; linear attention has no scores to change. */
 static inline bool exists(const rt_transformer_options *o)
 {
-    const rt_position_kind kind = o->position.kind;
-    const bool scores =
-        kind == RT_POSITION_ALIBI || kind == RT_POSITION_T5 || kind == RT_POSITION_SHAW;
     return o->attention == RT_ATTENTION_SOFTMAX ||
-           !(scores || o->window || o->kv_heads || o->position.xpos > 0);
+           !(rt_encoding_of(o)->of_scores || o->window || o->kv_heads || o->position.xpos > 0);
 }
 
 /* A law of every model that the row has, of both kinds and with every attention. */

@@ -1,8 +1,56 @@
-/* Sinusoidal encoding and ALiBi: what their numbers do, and what they do to attention. */
+/* The encodings of positions, each row of RT_POSITION_KINDS: that it is whole. Sinusoidal encoding
+ * and ALiBi: what their numbers do, and what they do to attention. */
 
 #include "laws.h"
 
+#include "models/encodings/encoding.h"
 #include "models/positions.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+/* ---- rows ---- */
+
+/* What each row's numbers were held against, or the test that does it: a file of tests/. */
+static const char *const references[] = {
+    [RT_POSITION_ROPE] = "vectors/rope_vectors.h5",
+    [RT_POSITION_SINUSOIDAL] = "vectors/pos_vectors.h5",
+    [RT_POSITION_LEARNED] = "models/test_encodings.c",
+    [RT_POSITION_ALIBI] = "vectors/pos_vectors.h5",
+    [RT_POSITION_T5] = "laws/test_distance_laws.c",
+    [RT_POSITION_SHAW] = "laws/test_distance_laws.c",
+    [RT_POSITION_NONE] = "laws/test_order_laws.c",
+};
+
+static int row_count(void)
+{
+    int count = 0;
+    while (rt_encoding_word(count))
+        count++;
+    return count;
+}
+
+START_TEST(every_row_is_whole)
+{
+    ck_assert_int_eq((int)(sizeof references / sizeof *references), row_count());
+    for (int i = 0; i < row_count(); i++) {
+        const rt_transformer_options o = {.position.kind = (rt_position_kind)i};
+        const rt_encoding *row = rt_encoding_of(&o);
+        char path[4096];
+        ck_assert_str_eq(row->word, rt_encoding_word(i));
+        ck_assert_msg(references[i], "%s has no reference", row->word);
+        snprintf(path, sizeof path, TEST_SOURCES "/%s", references[i]);
+        ck_assert_msg(!access(path, R_OK), "%s: there is no %s", row->word, path);
+        ck_assert(row->of_scores == (row->scores != NULL));
+        ck_assert(row->in_layers == (row->scores || row->rotation));
+        ck_assert(!row->add_layer || row->in_layers);
+        ck_assert(!row->capacity == !row->capacity_key);
+        ck_assert(!row->free || row->start);
+        for (int k = 0; k < i; k++)
+            ck_assert_str_ne(row->word, rt_encoding_word(k));
+    }
+}
+END_TEST
 
 /* ---- sinusoidal (Vaswani et al. 2017) ---- */
 
@@ -210,6 +258,7 @@ int main(void)
 {
     Suite *suite = suite_create("encoding laws");
     TCase *tests = leak_checked_case(suite, "encodings");
+    tcase_add_test(tests, every_row_is_whole);
     tcase_add_test(tests, products_of_sines_depend_on_distance_only);
     tcase_add_test(tests, rows_of_sines_have_the_same_length);
     tcase_add_test(tests, behind_a_projection_products_of_sines_depend_on_the_place);

@@ -1,6 +1,7 @@
 /* What the kinds of position and the starts of theta put into a model, in double. */
 
-#include "models/parts.h"
+#include "models/encodings/encoding.h"
+#include "models/keys.h"
 #include "suite.h"
 
 #include <math.h>
@@ -49,30 +50,50 @@ START_TEST(learnable_positions_have_public_names_and_shapes)
 }
 END_TEST
 
+/* Whether position.init_std is said to have an effect with a kind. */
+static bool names_deviation(const char *kind)
+{
+    for (int i = 0; i < rt_model_keys.count; i++) {
+        const rt_key *key = &rt_model_keys.keys[i];
+        if (!strcmp(key->section, "position") && !strcmp(key->name, "init_std"))
+            return strstr(key->needs, kind);
+    }
+    return false;
+}
+
+/* The factor between two starts of a parameter, which are the same draws; 0 if it is not drawn. */
+static double factor_of(const rt_parameter *p, const rt_parameter *before)
+{
+    if (p->init != RT_INIT_NORMAL || !(before->init_std > 0))
+        return 0;
+    for (size_t k = 0; k < rt_size(&p->tensor); k++)
+        ck_assert_double_eq_tol(p->tensor.data[k],
+                                before->tensor.data[k] * p->init_std / before->init_std, 1e-14);
+    return p->init_std / before->init_std;
+}
+
 /* The same draws by another factor: 0.02 in all if nothing is said, and what is learned of
- * positions as the model unless it has a deviation of its own. */
+ * positions as the model unless it has a deviation of its own, which the key says. */
 START_TEST(the_deviation_of_the_start_is_that_of_the_options)
 {
-    static const rt_position_kind kinds[] = {RT_POSITION_LEARNED, RT_POSITION_T5, RT_POSITION_SHAW};
     static const double of_model[] = {0.02, 0.1, 0.1, 0}, of_positions[] = {0, 0, 0.5, 0.5};
-    rt_transformer_options o = small(kinds[_i]);
+    rt_transformer_options o = small((rt_position_kind)_i);
     rt_transformer *unsaid = make(&o, 1);
     for (int row = 0; row < 4; row++) {
+        const double model_std = of_model[row] > 0 ? of_model[row] : 0.02;
+        bool has_own = false;
         o.init_std = of_model[row];
         o.position.init_std = of_positions[row];
         rt_transformer *m = make(&o, 1);
         for (int i = 0; i < m->parameters.count; i++) {
-            const rt_parameter *p = m->parameters.list[i];
-            const bool position = strstr(p->name, "positions") || strstr(p->name, "distance_keys");
-            const double model_std = of_model[row] > 0 ? of_model[row] : 0.02;
-            const double std = position && of_positions[row] > 0 ? of_positions[row] : model_std;
-            const real *before = unsaid->parameters.list[i]->tensor.data;
-            for (size_t k = 0; k < rt_size(&p->tensor); k++)
-                ck_assert_double_eq_tol(p->tensor.data[k],
-                                        p->init == RT_INIT_NORMAL ? before[k] * std / 0.02
-                                                                  : before[k],
-                                        1e-14);
+            const double factor =
+                factor_of(m->parameters.list[i], unsaid->parameters.list[i]) * 0.02 / model_std;
+            if (factor == 0 || fabs(factor - 1) < 1e-12)
+                continue;
+            ck_assert_double_eq_tol(factor, of_positions[row] / model_std, 1e-12);
+            has_own = true;
         }
+        ck_assert_int_eq(has_own, of_positions[row] > 0 && names_deviation(rt_encoding_word(_i)));
         rt_transformer_free(m);
     }
     rt_transformer_free(unsaid);
@@ -89,31 +110,35 @@ START_TEST(a_sequence_beyond_the_learned_table_is_refused)
     const rt_transformer_input longer = {.B = 1, .T = 7, .ids = ids, .padding_id = RT_NO_PADDING};
     ck_assert_ptr_nonnull(rt_transformer_encode(m, g, &fits));
     ck_assert_ptr_null(rt_transformer_encode(m, g, &longer));
-    ck_assert_str_eq(rt_graph_status(g).message, "[positions] 7 tokens do not fit 6 learned ones");
+    ck_assert_str_eq(rt_graph_status(g).message,
+                     "[roformer] the model has positions for 6 tokens; got 7");
     rt_graph_free(g);
     rt_transformer_free(m);
 }
 END_TEST
 
-/* A longer sequence makes the table grow; the rows that were there stay. */
+/* Embeddings of zeros, of which the table is left. A longer sequence makes it grow; the rows that
+ * were there stay. */
 START_TEST(the_sinusoidal_table_grows_on_demand)
 {
-    static const int32_t ids[9] = {1, 2, 3, 4, 5, 6, 1, 2, 3};
+    enum { E = 16, MOST = 9 };
+    real zeros[MOST * E] = {0}, first[E];
     const rt_transformer_options o = small(RT_POSITION_SINUSOIDAL);
     rt_transformer *m = make(&o, 1);
-    real first[16];
-    for (int T = 3; T <= 9; T += 3) {
+    for (int T = 3; T <= MOST; T += 3) {
         rt_graph *g = rt_graph_new();
-        const rt_transformer_input in = {.B = 1, .T = T, .ids = ids, .padding_id = RT_NO_PADDING};
-        ck_assert_ptr_nonnull(rt_transformer_encode(m, g, &in));
-        ck_assert_int_ge(m->sine_rows, T);
+        rt_tensor x = rt_tensor_of(zeros, NULL, RT_SHAPE_OF(1, T, E));
+        const rt_token_span all = {0, T, T};
+        const rt_tensor *y = rt_encoding_of(&o)->embeddings(m, g, &x, all);
+        ck_assert_ptr_nonnull(y);
         if (T == 3)
-            memcpy(first, m->sines + 16, sizeof first);
-        ck_assert(!memcmp(first, m->sines + 16, sizeof first));
+            memcpy(first, y->data + E, sizeof first);
+        ck_assert(!memcmp(first, y->data + E, sizeof first));
+        ck_assert_double_eq_tol((double)y->data[(T - 1) * E], sin(T - 1), 1e-15);
         rt_graph_free(g);
     }
-    ck_assert_double_eq_tol(m->sines[16], sin(1), 1e-15);
-    ck_assert_double_eq_tol(m->sines[17], cos(1), 1e-15);
+    ck_assert_double_eq_tol(first[0], sin(1), 1e-15);
+    ck_assert_double_eq_tol(first[1], cos(1), 1e-15);
     rt_transformer_free(m);
 }
 END_TEST
@@ -157,7 +182,7 @@ START_TEST(a_perturbed_start_differs_by_layer_and_head_and_seed_and_is_remembere
     rt_transformer_theta(seeded, other);
     for (int i = 0; i < THETAS; i++) {
         const double z = log(theta[i] / pow(10000, -(i % 4) / 4.0)) / 0.5;
-        ck_assert_double_eq_tol(theta[i] / m->theta_start[i], 1, 1e-14);
+        ck_assert_double_eq_tol(theta[i] / rt_transformer_theta_start(m)[i], 1, 1e-14);
         ck_assert_double_gt(fabs(theta[i] - other[i]), 0);
         for (int k = 0; k < i; k++) /* not only neighbours: no layer or head repeats another */
             ck_assert_double_gt(fabs(log(theta[k] / pow(10000, -(k % 4) / 4.0)) / 0.5 - z), 1e-9);
@@ -246,7 +271,7 @@ END_TEST
 
 START_TEST(every_allocation_may_fail)
 {
-    for (int kind = RT_POSITION_ROPE; kind <= RT_POSITION_NONE; kind++) {
+    for (int kind = RT_POSITION_ROPE; rt_encoding_word(kind); kind++) {
         const rt_transformer_options o = small((rt_position_kind)kind);
         rt_transformer *m = NULL;
         for (size_t n = 1; !m; n++) {
@@ -266,7 +291,8 @@ int main(void)
     Suite *suite = suite_create("encodings");
     TCase *tests = leak_checked_case(suite, "encodings");
     tcase_add_test(tests, learnable_positions_have_public_names_and_shapes);
-    tcase_add_loop_test(tests, the_deviation_of_the_start_is_that_of_the_options, 0, 3);
+    tcase_add_loop_test(tests, the_deviation_of_the_start_is_that_of_the_options, 0,
+                        RT_POSITION_NONE + 1);
     tcase_add_test(tests, a_sequence_beyond_the_learned_table_is_refused);
     tcase_add_test(tests, the_sinusoidal_table_grows_on_demand);
     tcase_add_test(tests, scaling_changes_where_theta_starts);

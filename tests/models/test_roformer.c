@@ -280,8 +280,8 @@ START_TEST(layers_without_positions_have_no_keys_of_distances)
     o.position.kind = RT_POSITION_SHAW;
     o.position.every = 2;
     rt_transformer *m = make(&o);
-    ck_assert_ptr_nonnull(m->layers[0].distance_keys);
-    ck_assert_ptr_null(m->layers[1].distance_keys);
+    ck_assert_ptr_nonnull(m->layers[0].encoding);
+    ck_assert_ptr_null(m->layers[1].encoding);
     rt_transformer_free(m);
 }
 END_TEST
@@ -328,7 +328,7 @@ START_TEST(a_blank_model_becomes_the_one_that_is_drawn)
             rt_parameter_draw(b, b->list[i]);
     }
     ck_assert(!memcmp(a->values, b->values, a->block_size * sizeof *a->values));
-    ck_assert(!memcmp(drawn->theta_start, blank->theta_start,
+    ck_assert(!memcmp(rt_transformer_theta_start(drawn), rt_transformer_theta_start(blank),
                       rt_transformer_theta_count(&o) * sizeof(double)));
     rt_transformer_free(drawn);
     rt_transformer_free(blank);

@@ -2,7 +2,7 @@
 
 #include "models/rules.h"
 
-#include "models/transformer.h"
+#include "models/encodings/encoding.h"
 #include "suite.h"
 
 #include <math.h>
@@ -255,19 +255,17 @@ END_TEST
 
 START_TEST(what_changes_scores_does_not_go_with_linear_attention)
 {
-    static const struct {
-        rt_position_kind kind;
-        const char *word;
-    } kinds[] = {{RT_POSITION_ALIBI, "alibi"}, {RT_POSITION_T5, "t5"}, {RT_POSITION_SHAW, "shaw"}};
-    for (int i = 0; i < 3; i++) {
+    for (int kind = 0; rt_encoding_word(kind); kind++) {
         char message[128];
         rt_transformer_options o = good();
-        o.position.kind = kinds[i].kind;
+        o.position.kind = (rt_position_kind)kind;
+        if (!rt_encoding_of(&o)->of_scores)
+            continue;
         o.attention = RT_ATTENTION_LINEAR_COSINE;
         snprintf(message, sizeof message,
                  "position.kind = %s changes the scores of softmax attention; model.attention = "
                  "linear_cosine has none",
-                 kinds[i].word);
+                 rt_encoding_word(kind));
         expect(&o, "position.kind model.attention", message);
     }
 }

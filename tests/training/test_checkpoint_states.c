@@ -146,7 +146,7 @@ static bool start_from(training *t, const char *path)
     rt_checkpoint_info_free(&info);
     ck_assert_int_eq(status.code == RT_OK || status.code == RT_CHECKPOINT, true);
     if (!status.code && start.theta)
-        rt_transformer_theta(t->state->model, t->state->model->theta_start);
+        rt_transformer_theta(t->state->model, rt_transformer_theta_start(t->state->model));
     return !status.code;
 }
 
@@ -158,9 +158,9 @@ static void draw_theta(dice *d, training *t)
     for (size_t i = 0; i < count; i++) {
         const double size = below(d, 1000) / 500.0 + 1e-4;
         const bool minus = model->options.theta.form == RT_THETA_RAW && below(d, 2);
-        model->theta_start[i] = minus ? -size : size;
+        rt_transformer_theta_start(model)[i] = minus ? -size : size;
     }
-    rt_transformer_set_theta(model, model->theta_start);
+    rt_transformer_set_theta(model, rt_transformer_theta_start(model));
 }
 
 /* Takes some steps; false if one was not finite, after which nothing is saved. */
@@ -243,19 +243,21 @@ static void load_and_compare(const training *t, const char *path)
     expect_block(t, &read, t->state->states[0], read.state->states[0]);
     expect_block(t, &read, t->state->states[1], read.state->states[1]);
     const rt_transformer *one = t->state->model, *other = read.state->model;
-    ck_assert(!one->theta_start == !other->theta_start);
-    if (one->theta_start)
-        ck_assert_mem_eq(one->theta_start, other->theta_start,
-                         rt_transformer_theta_count(&one->options) * sizeof *one->theta_start);
+    ck_assert(!rt_transformer_theta_start(one) == !rt_transformer_theta_start(other));
+    if (rt_transformer_theta_start(one))
+        ck_assert_mem_eq(rt_transformer_theta_start(one), rt_transformer_theta_start(other),
+                         rt_transformer_theta_count(&one->options) *
+                             sizeof *rt_transformer_theta_start(one));
     close_training(&read);
 }
 
 static bool starts_below_0(const training *t)
 {
     const rt_transformer *model = t->state->model;
-    const size_t count = model->theta_start ? rt_transformer_theta_count(&model->options) : 0;
+    const size_t count =
+        rt_transformer_theta_start(model) ? rt_transformer_theta_count(&model->options) : 0;
     for (size_t i = 0; i < count; i++)
-        if (model->theta_start[i] < 0)
+        if (rt_transformer_theta_start(model)[i] < 0)
             return true;
     return false;
 }

@@ -158,9 +158,9 @@ static const example contradictions[] = {
      "theta.ini:5: data.task = classify is answered at the first token, which sees nothing else "
      "with model.causal = yes\n"},
     {"[position]\nkind = learned\nmax_len = 31\n",
-     "theta.ini:3: position.max_len = 31 is shorter than the longest sequence, 32 tokens\n"},
+     "theta.ini:3: position.max_len = 31 is for 31 tokens at most; the longest sequence has 32\n"},
     {"[position]\nkind = learned\nmax_len = 32\n[train]\neval_lengths = 16,64\n",
-     "theta.ini:5: position.max_len = 32 is shorter than the longest sequence, 64 tokens\n"},
+     "theta.ini:5: position.max_len = 32 is for 32 tokens at most; the longest sequence has 64\n"},
     {"[position]\nscale = 2\nkind = alibi\nscaling = ntk\n",
      "theta.ini:4: position.scaling needs position.kind = rope; got alibi\n"},
     {"[position]\nscale = 2\nfrequencies = linear\nscaling = yarn\n",
@@ -236,11 +236,9 @@ static const example contradictions[] = {
     {"[position]\nxpos = 512\n[model]\nattention = linear_elu\n",
      "theta.ini:4: position.xpos needs model.attention = softmax; got linear_elu\n"},
     {"[position]\nxpos = 2.5\n[model]\ncausal = yes\n[data]\nlength = 81\n",
-     "theta.ini:6: position.xpos = 2.5 is for 80 tokens at most, 32 times as many; the longest "
-     "sequence has 81\n"},
+     "theta.ini:6: position.xpos = 2.5 is for 80 tokens at most; the longest sequence has 81\n"},
     {"[position]\nxpos = 1\n[model]\ncausal = yes\n[train]\neval_lengths = 33\n",
-     "theta.ini:6: position.xpos = 1 is for 32 tokens at most, 32 times as many; the longest "
-     "sequence has 33\n"},
+     "theta.ini:6: position.xpos = 1 is for 32 tokens at most; the longest sequence has 33\n"},
     {"[position]\nxpos = -1\n", "theta.ini:2: position.xpos must be a number >= 0; got '-1'\n"},
     {"[position]\nxpos = inf\n", "theta.ini:2: position.xpos must be a number >= 0; got 'inf'\n"},
     {"[position]\nxpos = nan\n", "theta.ini:2: position.xpos must be a number >= 0; got 'nan'\n"},

@@ -91,13 +91,15 @@ static void expect_same_theta(const rt_transformer_options *a, const rt_transfor
 static void expect_same_model(const rt_transformer *a, const rt_config *used, const char *override)
 {
     rt_transformer *b = model_of(used);
-    const size_t count = a->theta_start ? rt_transformer_theta_count(&a->options) : 0;
+    const size_t count =
+        rt_transformer_theta_start(a) ? rt_transformer_theta_count(&a->options) : 0;
     expect_same_theta(&a->options, &b->options, override);
     ck_assert_msg(a->parameters.block_size == b->parameters.block_size &&
                       !memcmp(a->parameters.values, b->parameters.values,
                               a->parameters.block_size * sizeof(real)),
                   "%s: other tables", override);
-    ck_assert_msg(!count || !memcmp(a->theta_start, b->theta_start, count * sizeof(double)),
+    ck_assert_msg(!count || !memcmp(rt_transformer_theta_start(a), rt_transformer_theta_start(b),
+                                    count * sizeof(double)),
                   "%s: theta starts elsewhere", override);
     ck_assert_msg(rt_transformer_capacity(&a->options) == rt_transformer_capacity(&b->options),
                   "%s: room for %d positions, trained with %d", override,

@@ -108,9 +108,9 @@ END_TEST
 static const struct {
     const char *text, *errors;
 } bad[] = {
-    {"[sweep]\nposition.kind = rope, rop\n",
-     "theta.ini:2: position.kind must be one of rope, sinusoidal, learned, alibi, t5, shaw, none; "
-     "got 'rop'; did you mean 'rope'?\n"},
+    {"[sweep]\nposition.pairing = half, hal\n",
+     "theta.ini:2: position.pairing must be one of interleaved, half; got 'hal'; did you mean "
+     "'half'?\n"},
     {"[sweep]\nrun.seed = 1,,2\n", "theta.ini:2: run.seed has an empty value\n"},
     {"[sweep]\nrun.seed = 1,2,\n", "theta.ini:2: run.seed has an empty value\n"},
     {"[sweep]\nrun.seed = 1,2,1\n", "theta.ini:2: sweep.run.seed has '1' twice\n"},

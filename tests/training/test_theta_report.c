@@ -29,7 +29,7 @@ static void make_model(const char *scope, const char *form)
 
 static void set_theta(int layer, int head, int pair, double theta)
 {
-    rt_tensor *t = model->theta ? model->theta : model->layers[layer].theta;
+    rt_tensor *t = model->encoding.weight ? model->encoding.weight : model->layers[layer].encoding;
     t->data[head * rt_columns(t) + pair] =
         (real)(config.model.theta.form == RT_THETA_LOG ? log(theta) : theta);
 }
@@ -339,8 +339,8 @@ START_TEST(a_number_that_does_not_exist_is_an_empty_cell)
     make_model("model", "raw");
     even_out_projections();
     set_theta(0, 0, 3, -0.0001);
-    model->theta_start[2] = 0;
-    model->theta_start[1] = -0.1;
+    rt_transformer_theta_start(model)[2] = 0;
+    rt_transformer_theta_start(model)[1] = -0.1;
     char *csv = rt_theta_csv(model, &config, NULL);
     ck_assert_ptr_nonnull(strstr(csv, "\nall,all,3,-0.0001,0.001,0.001,1.1,1.1,,0.0121,0.25\n"));
     ck_assert_ptr_nonnull(strstr(csv, "\nall,all,2,0.01,0,0.01,0,,,0.11,0.25\n"));

@@ -145,7 +145,7 @@ START_TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
     ck_assert_double_gt(evaluate(1).accuracy, 0.9);
     const size_t count = rt_transformer_theta_count(&model->options);
     const long before = atomic_load(rt_trainer_progress(trainer));
-    evaluate_with(model->theta_start, 1);
+    evaluate_with(rt_transformer_theta_start(model), 1);
     const long one = atomic_load(rt_trainer_progress(trainer)) - before;
     expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, NULL, &stopped));
     const long all = atomic_load(rt_trainer_progress(trainer)) - before - one;

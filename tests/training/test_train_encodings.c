@@ -1,5 +1,6 @@
 /* Runs of `train` that compare encodings: decay, other lengths, a start from another run. */
 
+#include "models/options.h"
 #include "train_program.h"
 
 static double after(const char *text, const char *beginning)
@@ -93,15 +94,14 @@ START_TEST(decay_needs_something_that_turns)
 }
 END_TEST
 
-static const char *const kinds[] = {"rope", "sinusoidal", "learned", "alibi", "t5", "shaw", "none"};
-enum { KINDS = sizeof kinds / sizeof *kinds };
+enum { KINDS = RT_POSITION_NONE + 1 };
 
 START_TEST(every_kind_is_evaluated_at_other_lengths_and_resumes)
 {
     expect_exit(w, 0,
                 "$TRAIN tiny.ini --quiet theta.learn=no position.kind=%s "
                 "train.eval_lengths=24,48 train.steps=30",
-                kinds[_i]);
+                rt_encoding_word(_i));
     after(w->out, "eval at length 24: loss ");
     after(w->out, "eval at length 48: loss ");
     char *lengths = read_file("runs/tiny/lengths.csv");
@@ -111,10 +111,10 @@ START_TEST(every_kind_is_evaluated_at_other_lengths_and_resumes)
     expect_exit(w, 0,
                 "$TRAIN tiny.ini --quiet --resume theta.learn=no position.kind=%s "
                 "train.eval_lengths=24,48 train.steps=31",
-                kinds[_i]);
+                rt_encoding_word(_i));
     expect_exit(w, 0,
                 "$TRAIN --eval tiny.ini theta.learn=no position.kind=%s train.eval_lengths=24,48",
-                kinds[_i]);
+                rt_encoding_word(_i));
     after(w->out, "eval at length 48: loss ");
 }
 END_TEST

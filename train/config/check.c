@@ -1,6 +1,6 @@
 #include "data/rules.h"
+#include "models/encodings/encoding.h"
 #include "models/rules.h"
-#include "models/transformer.h"
 #include "text/quote.h"
 #include "train/config/errors.h"
 #include "train/config/freeze.h"
@@ -85,26 +85,26 @@ static void contradict_rule(void *context, const char *const *options, const cha
     contradict(*(const checking *)context, options, "%s", message);
 }
 
+/* There are positions for the longest sequence. */
+static void check_capacity(checking c, const rt_transformer_options *model)
+{
+    char value[RT_VALUE_SIZE];
+    const char *name = rt_encoding_of(model)->capacity_key;
+    const int most = rt_transformer_capacity(model), longest = rt_config_longest(c.config);
+    if (most && most < longest)
+        contradict(c, KEYS(name, "position.kind", "data.length", "train.eval_lengths"),
+                   "%s = %s is for %d tokens at most; the longest sequence has %d", name,
+                   rt_key_write(rt_key_at(rt_key_find_full(name)), c.config, value), most, longest);
+}
+
 /* What the model makes of its options; those that only the data knows are taken to be right. */
 static void check_model(checking c)
 {
     rt_transformer_options model = c.config->model;
-    const int longest = rt_config_longest(c.config);
     model.vocab = 1;
     model.head = RT_HEAD_LM;
     rt_transformer_rules(&model, contradict_rule, &c);
-    if (model.position.xpos >= 1 && rt_transformer_capacity(&model) &&
-        rt_transformer_capacity(&model) < longest)
-        contradict(c, KEYS("position.xpos", "data.length", "train.eval_lengths"),
-                   "position.xpos = %g is for %d tokens at most, %d times as many; the longest "
-                   "sequence has %d",
-                   model.position.xpos, rt_transformer_capacity(&model), (int)RT_XPOS_REACH,
-                   longest);
-    if (model.position.kind == RT_POSITION_LEARNED && model.position.max_len < longest)
-        contradict(c,
-                   KEYS("position.max_len", "position.kind", "data.length", "train.eval_lengths"),
-                   "position.max_len = %d is shorter than the longest sequence, %d tokens",
-                   model.position.max_len, longest);
+    check_capacity(c, &model);
 }
 
 static void check_theta(checking c)

@@ -1,6 +1,7 @@
 #include "train/config/inherit.h"
 
 #include "core/rules.h"
+#include "models/encodings/encoding.h"
 #include "train/config/effect.h"
 
 #include <stdio.h>
@@ -99,17 +100,12 @@ static int or_else(int size, int otherwise)
     return size ? size : otherwise;
 }
 
-static bool has_parameters(rt_position_kind kind)
-{
-    return kind == RT_POSITION_LEARNED || kind == RT_POSITION_T5 || kind == RT_POSITION_SHAW;
-}
-
 static bool kind_fits(const inheritance *h)
 {
-    const rt_position_kind here = h->config->model.position.kind;
-    const rt_position_kind there = h->from->model.position.kind;
-    return here == there ||
-           !(h->ancestor->imported || has_parameters(here) || has_parameters(there));
+    const rt_transformer_options *here = &h->config->model, *there = &h->from->model;
+    return here->position.kind == there->position.kind ||
+           !(h->ancestor->imported || rt_encoding_has_weights(here) ||
+             rt_encoding_has_weights(there));
 }
 
 static bool max_len_fits(const inheritance *h)

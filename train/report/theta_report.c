@@ -32,7 +32,7 @@ rt_status rt_theta_visit(const rt_transformer *model, rt_theta_visitor visit, vo
                                           .pair = n % pairs,
                                           .index = n,
                                           .theta = theta[n],
-                                          .start = model->theta_start[n],
+                                          .start = rt_transformer_theta_start(model)[n],
                                           .geometric = geometric[n],
                                           .use = use[n]};
             visit(context, &entry);

@@ -32,7 +32,7 @@ static void report_start(rt_run *r, bool theta)
 {
     rt_transformer *model = r->state->model;
     if (theta && model->options.theta.learn)
-        rt_transformer_theta(model, model->theta_start);
+        rt_transformer_theta(model, rt_transformer_theta_start(model));
     if (!r->arguments->quiet)
         rt_progress_say(&r->progress, "starting from %s%s", r->config->train.init_from,
                         theta                        ? ", theta included"
@@ -95,9 +95,9 @@ static rt_status start_theta(rt_run *r)
     if (!*path)
         return rt_ok();
     rt_transformer *model = r->state->model;
-    rt_status status = rt_theta_file_read(path, model, model->theta_start);
+    rt_status status = rt_theta_file_read(path, model, rt_transformer_theta_start(model));
     if (!status.code)
-        rt_transformer_set_theta(model, model->theta_start);
+        rt_transformer_set_theta(model, rt_transformer_theta_start(model));
     if (!status.code && !r->arguments->quiet)
         rt_progress_say(&r->progress, "theta from %s", path);
     return status;

@@ -354,7 +354,7 @@ static rt_status load_imported(rt_run *r)
         rt_progress_say(&r->progress, "warning: the folder has no head for this model: it is drawn "
                                       "at random, and so are its answers");
     if (!status.code && model->options.theta.learn)
-        rt_transformer_theta(model, model->theta_start);
+        rt_transformer_theta(model, rt_transformer_theta_start(model));
     return status;
 }
 

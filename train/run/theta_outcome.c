@@ -90,7 +90,8 @@ static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_c
     const size_t count = rt_transformer_theta_count(&model->options);
     double *geometric;
     bool needed = false, base_hurts;
-    rt_status status = reset_to(o, before, c, trainer, model->theta_start, false, &needed);
+    rt_status status =
+        reset_to(o, before, c, trainer, rt_transformer_theta_start(model), false, &needed);
     if (status.code)
         return status;
     o->theta_needed = c->theta.check == RT_THETA_CHECK_UNNEEDED && needed;

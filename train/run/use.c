@@ -161,7 +161,7 @@ static rt_status replace_theta(rt_run *r, const char *what)
     double *theta = rt_alloc(count, sizeof *theta);
     rt_status status = theta ? rt_ok() : rt_out_of_memory("theta");
     if (!status.code && !strcmp(what, "start"))
-        memcpy(theta, model->theta_start, count * sizeof *theta);
+        memcpy(theta, rt_transformer_theta_start(model), count * sizeof *theta);
     else if (!status.code && !strcmp(what, "base"))
         rt_transformer_theta_geometric(&model->options, theta);
     else if (!status.code)

@@ -1,0 +1,50 @@
+#ifndef ROTOR_MODELS_ENCODINGS_ENCODING_H
+#define ROTOR_MODELS_ENCODINGS_ENCODING_H
+
+/* What an encoding of positions is: each row of RT_POSITION_KINDS (models/options.h) names one,
+ * which a file of models/encodings/ defines. Model, rules, configuration and checkpoint walk the
+ * rows. A function that is NULL has nothing to do. */
+
+#include "core/rules.h"
+#include "models/parts.h"
+
+typedef struct rt_encoding {
+    const char *word; /* of position.kind */
+    bool in_layers;   /* each layer learns of positions by itself, or not (position.every) */
+    bool of_scores;   /* changes the scores of attention; linear attention has none */
+    bool has_base;    /* what parameters mean depends on position.base */
+    const char *capacity_key; /* the key that says the capacity */
+
+    /* What else the options must be. */
+    void (*check)(const rt_transformer_options *o, rt_rule_sink to);
+    /* The most tokens that a text can have; 0 = no limit. */
+    int (*capacity)(const rt_transformer_options *o);
+
+    /* Parameters: of the model, and of a layer that has positions; NULL if there are none. */
+    rt_tensor *(*add)(rt_transformer *m);
+    rt_tensor *(*add_layer)(rt_transformer *m, int layer);
+    /* Makes encoding.state of a model whose parameters are there. `free` frees what the state
+     * points to, and the model the state. */
+    rt_status (*start)(rt_transformer *m);
+    void (*free)(void *state);
+
+    /* What becomes of embeddings (B, T, E); what layer l turns by (nothing when the graph has
+     * failed); what its attention is told. */
+    rt_tensor *(*embeddings)(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_token_span at);
+    rt_layer_rotation (*rotation)(rt_transformer *m, rt_graph *g, int l, rt_token_span at);
+    void (*scores)(const rt_transformer *m, rt_graph *g, int l, rt_attention_options *options);
+} rt_encoding;
+
+#define RT_ENCODING_DECLARATION(constant, row) extern const rt_encoding row;
+RT_POSITION_KINDS(RT_ENCODING_DECLARATION)
+#undef RT_ENCODING_DECLARATION
+
+const rt_encoding *rt_encoding_of(const rt_transformer_options *o);
+
+/* Whether there are parameters but theta, which a model may have fixed as well as learned. */
+bool rt_encoding_has_weights(const rt_transformer_options *o);
+
+/* A weight that is drawn with position.init_std. */
+rt_tensor *rt_add_encoding_weight(rt_transformer *m, const char *name, int count, int size);
+
+#endif

@@ -1,0 +1,45 @@
+/* A learned table that is added to the embeddings, a row for each position (Gehring et al. 2017).
+ *
+ *     embeddings.positions.weight   (position.max_len, embedding_dim) */
+
+#include "models/encodings/encoding.h"
+
+static void check(const rt_transformer_options *o, rt_rule_sink to)
+{
+    if (o->position.max_len < 1)
+        rt_rule_broken(
+            to, RT_OPTIONS("position.kind", "position.max_len"),
+            "position.kind = learned needs position.max_len, the size of its table; got %d",
+            o->position.max_len);
+}
+
+static int capacity(const rt_transformer_options *o)
+{
+    return o->position.max_len;
+}
+
+static rt_tensor *add(rt_transformer *m)
+{
+    const rt_transformer_options *o = &m->options;
+    rt_begin_part(m, RT_PART_EMBEDDINGS, -1);
+    return rt_add_encoding_weight(m, "embeddings.positions.weight", o->position.max_len,
+                                  o->embedding_dim);
+}
+
+static rt_tensor *embeddings(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_token_span at)
+{
+    const int T = at.count;
+    int32_t *rows = rt_graph_numbers(g, (size_t)T, sizeof *rows);
+    for (int t = 0; rows && t < T && !rt_graph_is_dry(g); t++)
+        rows[t] = at.first + t;
+    return rows ? rt_add(g, x,
+                         rt_embedding(g, m->encoding.weight, rows, RT_SHAPE_OF(T), RT_NO_PADDING))
+                : NULL;
+}
+
+const rt_encoding rt_encoding_learned = {.word = "learned",
+                                         .capacity_key = "position.max_len",
+                                         .check = check,
+                                         .capacity = capacity,
+                                         .add = add,
+                                         .embeddings = embeddings};

@@ -1,0 +1,132 @@
+/* RoPE (Su et al. 2021): queries and keys that turn by their position times theta, which
+ * models/theta.c has. */
+
+#include "models/encodings/encoding.h"
+
+#include <limits.h>
+#include <math.h>
+
+/* ---- rules ---- */
+
+/* Towards keys ahead of a query the decay of xPos would be growth; a score is what decays. */
+static void check_xpos(const rt_transformer_options *o, rt_rule_sink to)
+{
+    static const char *const attentions[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
+    const double xpos = o->position.xpos;
+    if (xpos == 0)
+        return;
+    if (!(xpos >= 1 && isfinite(xpos)))
+        rt_rule_broken(to, RT_OPTIONS("position.xpos"),
+                       "position.xpos must be 0 or at least 1; got %g", xpos);
+    else if (o->attention != RT_ATTENTION_SOFTMAX)
+        rt_rule_broken(to, RT_OPTIONS("position.xpos", "model.attention"),
+                       "position.xpos needs model.attention = softmax; got %s",
+                       attentions[o->attention]);
+    else if (!o->causal)
+        rt_rule_broken(to, RT_OPTIONS("position.xpos", "model.causal"),
+                       "position.xpos needs model.causal = yes: scores decay towards keys behind a "
+                       "query and would grow towards those ahead");
+}
+
+/* What needs pairs that turn. */
+static bool has_pairs(const rt_transformer_options *o, rt_rule_sink to)
+{
+    const bool learns = o->theta.learn;
+    if (rt_transformer_pairs(o) > 0 || !(learns || o->position.xpos > 0))
+        return true;
+    rt_rule_broken(to,
+                   learns ? RT_OPTIONS("position.kind", "position.fraction", "theta.learn")
+                          : RT_OPTIONS("position.xpos", "position.fraction"),
+                   "%s needs rotated pairs; position.fraction = %g leaves none",
+                   learns ? "theta.learn = yes" : "position.xpos", o->position.fraction);
+    return false;
+}
+
+/* The frequencies suit the number of pairs. */
+static void check_frequencies(const rt_transformer_options *o, rt_rule_sink to)
+{
+    const rt_frequency_options *frequencies = &o->position.frequencies;
+    const rt_scaling scaling = frequencies->scaling;
+    if (o->theta.learn && (scaling == RT_SCALING_DYNAMIC || scaling == RT_SCALING_LONGROPE)) {
+        rt_rule_broken(to, RT_OPTIONS("position.scaling", "theta.learn"),
+                       "position.scaling = %s has a theta for each length; theta.learn = yes "
+                       "learns one for all",
+                       scaling == RT_SCALING_DYNAMIC ? "dynamic" : "longrope");
+        return;
+    }
+    rt_status status = rt_frequencies_check(frequencies, rt_transformer_pairs(o));
+    if (status.code)
+        rt_rule_broken(to,
+                       RT_OPTIONS("position.scaling", "position.scale", "position.frequencies",
+                                  "position.fraction"),
+                       "position.scaling: %s", status.message);
+}
+
+/* A fraction rotates whole pairs. */
+static bool is_fraction(const rt_transformer_options *o, rt_rule_sink to, int pairs)
+{
+    const double fraction = o->position.fraction, rotated = fraction * pairs;
+    const double below = floor(rotated);
+    if (!(fraction >= 0 && fraction <= 1)) {
+        rt_rule_broken(to, RT_OPTIONS("position.fraction"),
+                       "position.fraction must be from 0 to 1; got %g", fraction);
+        return false;
+    }
+    if (fabs(rotated - round(rotated)) > 1e-9) {
+        rt_rule_broken(
+            to, RT_OPTIONS("position.kind", "position.fraction", "model.dim", "model.heads"),
+            "position.fraction = %g is %g of the %d pairs of a head; the nearest that fit are "
+            "%.15g and %.15g",
+            fraction, rotated, pairs, below / pairs, (below + 1) / pairs);
+        return false;
+    }
+    return true;
+}
+
+static void check(const rt_transformer_options *o, rt_rule_sink to)
+{
+    const int size = o->dim / o->heads;
+    check_xpos(o, to);
+    if (o->dim % o->heads)
+        return; /* a rule of all encodings */
+    if (size % 2)
+        rt_rule_broken(
+            to, RT_OPTIONS("position.kind", "model.dim", "model.heads"),
+            "position.kind = rope needs heads of even size; model.dim = %d and model.heads = "
+            "%d make it %d",
+            o->dim, o->heads, size);
+    else if (is_fraction(o, to, size / 2) && has_pairs(o, to))
+        check_frequencies(o, to);
+}
+
+/* ---- the row ---- */
+
+static int capacity(const rt_transformer_options *o)
+{
+    const double most = RT_XPOS_REACH * o->position.xpos;
+    return most >= RT_XPOS_REACH && most < INT_MAX ? (int)most : 0;
+}
+
+static rt_tensor *add(rt_transformer *m)
+{
+    const rt_theta_options *theta = &m->options.theta;
+    return theta->learn && theta->scope == RT_THETA_MODEL ? rt_add_theta(m, -1) : NULL;
+}
+
+static rt_tensor *add_layer(rt_transformer *m, int layer)
+{
+    const rt_theta_options *theta = &m->options.theta;
+    return theta->learn && theta->scope != RT_THETA_MODEL ? rt_add_theta(m, layer) : NULL;
+}
+
+const rt_encoding rt_encoding_rope = {.word = "rope",
+                                      .in_layers = true,
+                                      .has_base = true,
+                                      .capacity_key = "position.xpos",
+                                      .check = check,
+                                      .capacity = capacity,
+                                      .add = add,
+                                      .add_layer = add_layer,
+                                      .start = rt_theta_start,
+                                      .free = rt_theta_free,
+                                      .rotation = rt_rotation_of_layer};
