@@ -206,7 +206,7 @@ rt_shape rt_tensor_map_shape(const rt_tensor_map *map, const rt_parameter *param
 
 bool rt_tensor_map_is_plain(const rt_tensor_map *map)
 {
-    return map->width == map->rows && !map->transposed && !map->features;
+    return map->width * map->groups == map->rows && !map->transposed && !map->features;
 }
 
 static size_t place_here(const rt_tensor_map *map, size_t feature)
