@@ -28,51 +28,51 @@ static void read_family(rt_reading *r, rt_huggingface *there)
 {
     const char *type = rt_reading_word(r, "model_type");
     rt_writer w = {0};
-    there->files->family = rt_family_of_type(type);
+    there->files->family = rt_family_of_type(there->files->families, type);
     if (there->files->family || r->status.code)
         return;
-    rt_family_tell_types(&w);
+    rt_family_tell_types(&w, there->files->families);
     refuse_word(r, "model_type", &w, type);
 }
 
 static void read_class(rt_reading *r, rt_huggingface *there)
 {
     const rt_family *family = there->files->family;
-    const char *type = rt_reading_word(r, "model_type");
     const json_t *list = rt_reading_find(r, "architectures");
     const char *name = json_string_value(json_array_get(list, 0));
     rt_writer w = {0};
     for (const rt_family_class *c = family->classes; name && c->name; c++)
-        if (!strcmp(c->type, type) && !strcmp(c->name, name)) {
+        if (!strcmp(c->name, name)) {
             there->architecture = c->name;
             there->has_head = c->has_head;
             there->options.head = c->head;
             return;
         }
-    rt_family_tell_classes(&w, family, type);
+    rt_family_tell_classes(&w, family);
     refuse_word(r, "architectures", &w, name ? name : "");
 }
 
-/* What changes what the model computes, and rotor has not. */
-static void refuse_others(rt_reading *r)
+/* What changes what a model of any family computes, and rotor has not. */
+static const rt_config_word problems[] = {{"single_label_classification", 0}, {0}};
+static const rt_config_row all[] = {
+    {"add_cross_attention", RT_MUST_BE("false"), .reason = RT_NO_CROSS_ATTENTION},
+    {"is_encoder_decoder", RT_MUST_BE("false"), .reason = RT_NO_CROSS_ATTENTION},
+    {"problem_type", RT_ONE_WORD(problems), .reason = "rotor learns no other"},
+    {"pruned_heads", RT_MUST_BE("{}"), .reason = "every layer of rotor has all of its heads"},
+    {"quantization_config", RT_ABSENT, .reason = "rotor reads no quantized weights"},
+    {0},
+};
+
+/* What no key says, and what no key can change. */
+static void start_options(const rt_family *family, rt_transformer_options *o)
 {
-    char quoted[RT_QUOTE_SIZE];
-    const char *problem = rt_reading_word(r, "problem_type");
-    if (rt_reading_flag(r, "add_cross_attention", false))
-        rt_reading_refuse(r, "add_cross_attention = true: rotor has no encoder and decoder in one "
-                             "model");
-    if (rt_reading_flag(r, "is_encoder_decoder", false))
-        rt_reading_refuse(r, "is_encoder_decoder = true: rotor has no encoder and decoder in one "
-                             "model");
-    if (*problem && strcmp(problem, "single_label_classification"))
-        rt_reading_refuse(r,
-                          "problem_type must be single_label_classification: rotor learns no "
-                          "other; got %s",
-                          rt_quote(quoted, problem));
-    if (json_object_size(rt_reading_find(r, "pruned_heads")))
-        rt_reading_refuse(r, "pruned_heads: every layer of rotor has all of its heads");
-    if (rt_reading_find(r, "quantization_config"))
-        rt_reading_refuse(r, "quantization_config: rotor reads no quantized weights");
+    *o = (rt_transformer_options){
+        .init_std = RT_INIT_STD,
+        .position = {.frequencies = {RT_FREQUENCY_DEFAULTS}, .fraction = 1, .every = 1},
+        .theta = {.scope = RT_THETA_MODEL},
+    };
+    rt_option_rows_set(family->alike, o);
+    rt_option_rows_set(family->options, o);
 }
 
 static void check_heads(rt_reading *r, const rt_transformer_options *o)
@@ -131,11 +131,11 @@ static void read_all(rt_reading *r, rt_huggingface *there)
     read_family(r, there);
     if (r->status.code)
         return;
-    refuse_others(r);
+    start_options(there->files->family, &there->options);
+    rt_config_rows_read(all, r, there);
     read_class(r, there);
+    rt_config_rows_read(there->files->family->config, r, there);
     const rt_head head = there->options.head;
-    there->files->family->read(r, there);
-    there->options.head = head;
     check_heads(r, &there->options);
     rt_transformer_resolve(&there->options);
     there->own = rt_reading_find(r, RT_HF_LENGTH) != NULL;

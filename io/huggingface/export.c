@@ -80,37 +80,45 @@ static rt_status write_vocabulary(const char *folder, const rt_transformer *mode
     return put_text(folder, RT_HF_TOKENIZER, made, text);
 }
 
-static rt_status write_files(const char *folder, const rt_transformer *model,
-                             const rt_huggingface_export *export)
+static rt_status write_files(const char *folder, const rt_family *family,
+                             const rt_transformer *model, const rt_huggingface_export *export)
 {
     char path[RT_PATH_SIZE], *text = NULL;
     rt_status status = rt_path_join(path, folder, RT_WEIGHTS_FILE);
     if (!status.code)
-        status = rt_huggingface_write_weights(path, model, export);
+        status = rt_huggingface_write_weights(path, family, model, export);
     if (!status.code)
         status = write_vocabulary(folder, model, export);
     if (status.code)
         return status;
-    rt_status made = rt_huggingface_card_text(&text, model, export);
+    rt_status made = rt_huggingface_card_text(&text, family, model, export);
     status = put_text(folder, RT_HF_CARD, made, text);
     if (status.code)
         return status;
     text = NULL;
-    made = rt_huggingface_config_text(&text, model, export);
+    made = rt_huggingface_config_text(&text, family, model, export);
     return put_text(folder, RT_HF_CONFIG, made, text);
 }
 
-rt_status rt_huggingface_write(const char *folder, const rt_transformer *model,
-                               const rt_huggingface_export *export)
+rt_status rt_huggingface_write_as(const char *folder, const rt_transformer *model,
+                                  const rt_huggingface_export *export,
+                                  const rt_family *const *families)
 {
     rt_durable_folder to;
-    rt_status status = rt_family_of(&model->options)->expressible(model);
+    const rt_family *family;
+    rt_status status = rt_family_find(&family, families, &model->options);
     if (!status.code)
         status = check_folder(folder, export->overwrite);
     if (status.code)
         return status;
     status = rt_durable_folder_open(&to, folder, files);
     if (!status.code)
-        status = write_files(to.staging, model, export);
+        status = write_files(to.staging, family, model, export);
     return rt_durable_folder_close(&to, status);
+}
+
+rt_status rt_huggingface_write(const char *folder, const rt_transformer *model,
+                               const rt_huggingface_export *export)
+{
+    return rt_huggingface_write_as(folder, model, export, rt_families);
 }

@@ -7,84 +7,22 @@
 #include <stdio.h>
 #include <string.h>
 
-static rt_status taken(rt_writer *w, char **text_new, const char *what)
-{
-    *text_new = rt_writer_take(w);
-    return *text_new ? rt_ok() : rt_out_of_memory(what);
-}
-
-/* ---- config.json ---- */
-
-static void put_label(rt_writer *w, const rt_huggingface_export *export, int i)
-{
-    char made[24];
-    snprintf(made, sizeof made, "LABEL_%d", i);
-    rt_put_string(w, export->labels ? export->labels[i] : made);
-}
-
-static void put_labels(rt_writer *w, const rt_transformer_options *o,
-                       const rt_huggingface_export *export)
-{
-    if (o->head == RT_HEAD_LM)
-        return;
-    rt_writer_add(w, "  \"id2label\": {");
-    for (int i = 0; i < o->labels; i++) {
-        rt_writer_add(w, "%s\n    \"%d\": ", i ? "," : "", i);
-        put_label(w, export, i);
-    }
-    rt_writer_add(w, "\n  },\n  \"label2id\": {");
-    for (int i = 0; i < o->labels; i++) {
-        rt_writer_add(w, "%s\n    ", i ? "," : "");
-        put_label(w, export, i);
-        rt_writer_add(w, ": %d", i);
-    }
-    rt_writer_add(w, "\n  },\n");
-    if (o->head == RT_HEAD_SEQUENCE)
-        rt_writer_add(w, "  \"problem_type\": \"single_label_classification\",\n");
-}
-
-rt_status rt_huggingface_config_text(char **text_new, const rt_transformer *model,
-                                     const rt_huggingface_export *export)
-{
-    static const char *const levels[] = {RT_LEVELS(RT_CHOICE_WORD)};
-    const rt_transformer_options *o = &model->options;
-    const rt_family *family = rt_family_of(o);
-    const rt_family_class *class = family->class_of(o);
-    rt_writer w = {0};
-    rt_export_theta theta;
-    rt_status status = rt_export_theta_of(model, &theta);
-    if (!status.code) {
-        rt_writer_add(&w, "{\n  \"architectures\": [\n    \"%s\"\n  ],\n", class->name);
-        rt_put_word(&w, "model_type", class->type);
-        family->put_config(&w, model, export, &theta);
-        put_labels(&w, o, export);
-        if (o->theta.learn)
-            rt_put_theta(&w, o, &theta);
-        if (export->vocabulary)
-            rt_put_word(&w, RT_HF_LEVEL, levels[export->vocabulary->level]);
-        if (export->bare)
-            rt_put_word(&w, RT_HF_BEGIN, "none");
-        if (export->length)
-            rt_put_whole(&w, RT_HF_LENGTH, export->length);
-        rt_writer_add(&w, "  \"dtype\": \"float32\"\n}\n");
-        status = taken(&w, text_new, RT_HF_CONFIG);
-    }
-    rt_export_theta_free(&theta);
-    return status;
-}
+/* ---- tokenizer_config.json ---- */
 
 /* With the class named, transformers does not take RoFormerTokenizer, which needs other packages.
  */
 rt_status rt_huggingface_tokenizer_text(char **text_new, const rt_huggingface_export *export)
 {
     const int length = rt_huggingface_positions(export);
-    rt_writer w = {0};
     if (export->vocabulary->level == RT_LEVEL_BPE)
         return rt_tokenizer_bpe_text(text_new, export->vocabulary, length);
-    rt_writer_add(&w, "{\n  \"tokenizer_class\": \"BertTokenizer\",\n");
-    rt_put_flag(&w, "do_lower_case", export->lowercase);
-    rt_writer_add(&w, "  \"model_max_length\": %d\n}\n", length);
-    return taken(&w, text_new, RT_HF_TOKENIZER);
+    rt_json_object made = rt_json_object_new();
+    rt_json_put(&made, "tokenizer_class", json_string("BertTokenizer"));
+    rt_json_put(&made, "do_lower_case", json_boolean(export->lowercase));
+    rt_json_put(&made, "model_max_length", json_integer(length));
+    rt_status status = rt_json_text(text_new, &made, RT_HF_TOKENIZER);
+    rt_json_object_free(&made);
+    return status;
 }
 
 /* ---- the model card ---- */
@@ -124,9 +62,9 @@ static void put_fixed_theta(rt_writer *w, const rt_transformer_options *o)
     rt_writer_add(w, ".\n");
 }
 
-static void put_theta_sentence(rt_writer *w, const rt_transformer_options *o)
+static void put_theta_sentence(rt_writer *w, const rt_family *family,
+                               const rt_transformer_options *o)
 {
-    const rt_family *family = rt_family_of(o);
     if (!o->theta.learn)
         put_fixed_theta(w, o);
     else if (o->theta.scope == RT_THETA_MODEL)
@@ -210,19 +148,19 @@ static void put_begin_sentence(rt_writer *w, const rt_transformer_options *o,
     rt_writer_add(w, ".\n");
 }
 
-rt_status rt_huggingface_card_text(char **text_new, const rt_transformer *model,
-                                   const rt_huggingface_export *export)
+rt_status rt_huggingface_card_text(char **text_new, const rt_family *family,
+                                   const rt_transformer *model, const rt_huggingface_export *export)
 {
     const rt_transformer_options *o = &model->options;
-    const rt_family_class *class = rt_family_of(o)->class_of(o);
+    const rt_family_class *class = rt_family_class_of(family, o);
     rt_writer w = {0};
-    rt_writer_add(&w, "---\nlibrary_name: transformers\ntags:\n- %s\n---\n\n# ", class->type);
+    rt_writer_add(&w, "---\nlibrary_name: transformers\ntags:\n- %s\n---\n\n# ", family->type);
     if (!export->title)
         rt_writer_add(&w, "A ");
-    put_plain(&w, export->title ? export->title : rt_family_of(o)->name);
+    put_plain(&w, export->title ? export->title : family->name);
     rt_writer_add(&w, "\n\nA %s with %d layers of width %d and %d heads, trained with rotor. ",
                   class->name, o->layers, o->dim, o->heads);
-    put_theta_sentence(&w, o);
+    put_theta_sentence(&w, family, o);
     put_vocabulary_sentence(&w, export);
     put_begin_sentence(&w, o, export);
     for (int i = 0; i < export->fact_count; i++) {
@@ -230,5 +168,6 @@ rt_status rt_huggingface_card_text(char **text_new, const rt_transformer *model,
         put_plain(&w, export->facts[i]);
         rt_writer_add(&w, "\n");
     }
-    return taken(&w, text_new, RT_HF_CARD);
+    *text_new = rt_writer_take(&w);
+    return *text_new ? rt_ok() : rt_out_of_memory(RT_HF_CARD);
 }

@@ -1,110 +1,144 @@
+/* model.safetensors as it is written: the rows of the family's tensors. */
+
 #include "io/huggingface/private.h"
 
 #include "core/memory.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- where numbers come from ---- */
 
-/* A parameter whose rows, or columns, are the features of heads in another order: those that turn
- * together stand there as the family has them. */
+/* The parts of a tensor. */
 typedef struct source {
     char name[RT_NAME_SIZE]; /* there */
-    const real *values;
-    int columns;
-    const rt_family *family;
-    const rt_transformer_options *options; /* NULL: nothing changes its place */
-    bool by_column;
+    int parts, columns;      /* of the tensor */
+    rt_tensor_map maps[RT_MOST_PARTS];
+    const real *values[RT_MOST_PARTS];
 } source;
-
-static size_t place_here(const source *s, size_t feature)
-{
-    const size_t size = (size_t)(s->options->dim / s->options->heads);
-    return feature / size * size +
-           (size_t)rt_feature_here(s->family, s->options, (int)(feature % size));
-}
 
 static void fill_values(const void *context, size_t first, size_t count, float *values)
 {
     const source *s = context;
     const size_t columns = (size_t)s->columns;
     for (size_t n = 0; n < count; n++) {
-        size_t row = (first + n) / columns, column = (first + n) % columns;
-        if (s->options && s->by_column)
-            column = place_here(s, column);
-        else if (s->options)
-            row = place_here(s, row);
-        values[n] = (float)s->values[row * columns + column];
+        const size_t row = (first + n) / columns, column = (first + n) % columns;
+        size_t index = 0;
+        int part = 0;
+        while (part + 1 < s->parts && !rt_tensor_map_index(s->maps + part, row, column, &index))
+            part++;
+        if (part + 1 == s->parts)
+            rt_tensor_map_index(s->maps + part, row, column, &index);
+        values[n] = (float)s->values[part][index];
     }
 }
 
 /* ---- the list ---- */
 
-static rt_status make_source(source *s, const rt_transformer *model, const rt_parameter *p)
+/* Entries and what they are made of; with `at` NULL they are only counted. */
+typedef struct listing {
+    const rt_family *family;
+    const rt_transformer *model;
+    rt_beside beside;
+    rt_safetensors_entry *at;
+    source *sources;
+    int count;
+} listing;
+
+static rt_status refuse(const listing *l, const char *parameter)
 {
-    const rt_transformer_options *o = &model->options;
-    const rt_family *family = rt_family_of(o);
-    const rt_features features = rt_rotated_features(family, o, p->name);
-    *s = (source){.values = p->tensor.data,
-                  .columns = p->tensor.ndim > 1 ? rt_columns(&p->tensor) : 1,
-                  .family = family,
-                  .by_column = features == RT_VALUE_COLUMNS};
-    if (features && rt_features_differ(family, o))
-        s->options = o;
-    if (!rt_name_there(family, o->head, p->name, s->name))
-        return rt_error(RT_CONFIG, "%s cannot be exported: a %s of Hugging Face has no such tensor",
-                        p->name, family->name);
-    return rt_ok();
+    return rt_error(RT_CONFIG, "%s cannot be exported: a %s of Hugging Face has no such tensor",
+                    parameter, l->family->name);
 }
 
-static void add(rt_entry_list *list, const char *name, rt_shape shape, const source *s)
+static rt_status add_tensor(listing *l, const rt_tensor_place *place, const rt_parameter *p)
 {
-    rt_safetensors_entry *e = list->at + list->count++;
-    *e =
-        (rt_safetensors_entry){.name = name, .axes = shape.ndim, .fill = fill_values, .context = s};
-    memcpy(e->shape, shape.axis, sizeof e->shape);
-}
-
-static rt_status list_entries(const rt_transformer *model, source *sources, rt_entry_list *list)
-{
-    const rt_family *family = rt_family_of(&model->options);
-    const rt_parameters *p = &model->parameters;
-    for (int i = 0; i < p->count; i++) {
-        const rt_parameter *parameter = p->list[i];
-        const rt_shape shape = rt_tensor_shape(&parameter->tensor);
-        if (parameter->role == RT_ROLE_THETA)
-            continue;
-        rt_status status = make_source(sources + i, model, parameter);
-        if (status.code)
-            return status;
-        add(list, sources[i].name, shape, sources + i);
-        if (family->decoder_bias && !strcmp(parameter->name, RT_OUTPUT_BIAS_NAME) &&
-            !model->options.tie_embeddings)
-            add(list, family->decoder_bias, shape, sources + i);
+    const int i = l->count++;
+    if (!l->at)
+        return rt_ok();
+    source *s = l->sources + i;
+    rt_tensor_place part = *place;
+    memcpy(s->name, place->name, sizeof s->name);
+    for (; part.part < RT_MOST_PARTS && part.row->here[part.part]; part.part++) {
+        const rt_parameter *sibling = rt_tensor_part(place, l->model, p, part.part);
+        if (!sibling)
+            return refuse(l, p->name);
+        s->maps[s->parts] =
+            rt_tensor_map_of(&part, l->family, &l->model->options, l->model, sibling);
+        s->values[s->parts++] = sibling->tensor.data;
     }
+    const rt_shape shape = rt_tensor_map_shape(s->maps, p);
+    s->columns = shape.ndim > 1 ? shape.axis[1] : 1;
+    l->at[i] = (rt_safetensors_entry){.name = s->name,
+                                      .axes = shape.ndim,
+                                      .fill = fill_values,
+                                      .context = s};
+    memcpy(l->at[i].shape, shape.axis, sizeof l->at[i].shape);
     return rt_ok();
 }
 
-rt_status rt_huggingface_write_weights(const char *path, const rt_transformer *model,
+/* The tensors that begin with a parameter; it is in one that is written. */
+static rt_status add_tensors(listing *l, const rt_parameter *p)
+{
+    const rt_transformer_options *o = &l->model->options;
+    rt_tensor_place place;
+    rt_status status = rt_ok();
+    bool found = false;
+    for (int n = 0; !status.code && rt_tensor_place_of(&place, l->family, o, p->name, n); n++) {
+        const bool written = !place.row->written || place.row->written(o);
+        found |= written;
+        if (written && place.part == 0)
+            status = add_tensor(l, &place, p);
+    }
+    return status.code || found ? status : refuse(l, p->name);
+}
+
+/* What is no parameter of this model. */
+static void add_beside(listing *l)
+{
+    const rt_parameters *p = &l->model->parameters;
+    for (const rt_tensor_row *row = l->family->tensors; row->there; row++) {
+        if (!row->make || (row->here[0] && rt_parameters_find(p, row->here[0])))
+            continue;
+        const int i = l->count++;
+        if (!l->at)
+            continue;
+        l->at[i] = (rt_safetensors_entry){.name = row->there};
+        row->make(l->at + i, &l->beside);
+    }
+}
+
+static rt_status list_all(listing *l)
+{
+    const rt_parameters *p = &l->model->parameters;
+    rt_status status = rt_ok();
+    l->count = 0;
+    for (int i = 0; i < p->count && !status.code; i++)
+        if (p->list[i]->role != RT_ROLE_THETA)
+            status = add_tensors(l, p->list[i]);
+    if (!status.code)
+        add_beside(l);
+    return status;
+}
+
+rt_status rt_huggingface_write_weights(const char *path, const rt_family *family,
+                                       const rt_transformer *model,
                                        const rt_huggingface_export *export)
 {
-    const rt_family *family = rt_family_of(&model->options);
-    const size_t most = (size_t)model->parameters.count + RT_MOST_BESIDE;
     rt_export_theta theta;
-    source *sources = rt_alloc(most, sizeof *sources);
-    rt_entry_list list = {rt_alloc(most, sizeof *list.at), 0};
+    listing l = {family, model, {&model->options, rt_huggingface_positions(export), &theta},
+                 NULL,   NULL,  0};
     rt_status status = rt_export_theta_of(model, &theta);
-    if (!status.code && (!sources || !list.at))
-        status = rt_out_of_memory("a list of tensors");
     if (!status.code)
-        status = list_entries(model, sources, &list);
-    if (!status.code && family->add_beside)
-        family->add_beside(&list, model, export, &theta);
+        status = list_all(&l);
+    if (!status.code) {
+        l.sources = rt_alloc((size_t)l.count + 1, sizeof *l.sources);
+        l.at = rt_alloc((size_t)l.count + 1, sizeof *l.at);
+        status = l.sources && l.at ? list_all(&l) : rt_out_of_memory("a list of tensors");
+    }
     if (!status.code)
-        status = rt_safetensors_write(path, list.at, list.count);
+        status = rt_safetensors_write(path, l.at, l.count);
     rt_export_theta_free(&theta);
-    rt_free(sources);
-    rt_free(list.at);
+    rt_free(l.sources);
+    rt_free(l.at);
     return status;
 }

@@ -1,65 +1,96 @@
 /* The families that rotor reads and writes, and what holds for all of them. */
 
-#include "io/huggingface/family.h"
+#include "io/huggingface/llama.h"
+#include "io/huggingface/roformer.h"
 
-#include <stdio.h>
 #include <string.h>
 
-static const rt_family *const families[] = {&rt_family_roformer, &rt_family_llama};
-enum { FAMILIES = sizeof families / sizeof *families };
+const rt_family *const rt_families[] = {
+    &rt_family_roformer,
+    &rt_family_llama,
+    &rt_family_mistral,
+    NULL,
+};
 
-const rt_family *rt_family_of_type(const char *model_type)
+const rt_family *rt_family_of_type(const rt_family *const *families, const char *model_type)
 {
-    for (int i = 0; i < FAMILIES; i++)
-        for (const rt_family_class *c = families[i]->classes; c->name; c++)
-            if (!strcmp(c->type, model_type))
-                return families[i];
-    return NULL;
+    while (*families && strcmp((*families)->type, model_type) != 0)
+        families++;
+    return *families;
 }
 
-/* The parameters of a decoder are Llama's, whatever its other options are. */
-const rt_family *rt_family_of(const rt_transformer_options *o)
+/* ---- which family writes a model ---- */
+
+static rt_status express(const rt_family *family, const rt_transformer_options *o, int *passed)
 {
-    return o->kind == RT_KIND_DECODER ? &rt_family_llama : &rt_family_roformer;
+    rt_status status = rt_rows_express(family, o, passed);
+    return status.code || !family->check ? status : family->check(family, o);
+}
+
+rt_status rt_family_find(const rt_family **found, const rt_family *const *families,
+                         const rt_transformer_options *o)
+{
+    rt_status nearest = rt_ok();
+    int most = -1;
+    for (; *families; families++) {
+        int passed;
+        const rt_status status = express(*families, o, &passed);
+        if (passed > most || !status.code) {
+            most = passed;
+            nearest = status;
+            *found = *families;
+        }
+        if (!status.code)
+            break;
+    }
+    return nearest;
+}
+
+const rt_family_class *rt_family_class_of(const rt_family *family, const rt_transformer_options *o)
+{
+    const rt_family_class *c = family->classes;
+    while (c->name && (!c->has_head || c->head != o->head || (c->when && !c->when(o))))
+        c++;
+    return c;
 }
 
 /* ---- lists for messages ---- */
 
-static void add_word(rt_writer *w, const char *word, int i, int count)
+void rt_family_tell_words(rt_writer *w, const char *const *words, int count)
 {
-    rt_writer_add(w, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", word);
-}
-
-void rt_family_tell_classes(rt_writer *w, const rt_family *family, const char *model_type)
-{
-    int count = 0, told = 0;
-    for (const rt_family_class *c = family->classes; c->name; c++)
-        count += !strcmp(c->type, model_type);
-    for (const rt_family_class *c = family->classes; c->name; c++)
-        if (!strcmp(c->type, model_type))
-            add_word(w, c->name, told++, count);
-}
-
-/* The classes of one type stand together. */
-void rt_family_tell_types(rt_writer *w)
-{
-    enum { MOST_TYPES = 16 };
-    const char *types[MOST_TYPES];
-    int count = 0;
-    for (int i = 0; i < FAMILIES; i++)
-        for (const rt_family_class *c = families[i]->classes; c->name; c++)
-            if (count < MOST_TYPES && (!count || strcmp(types[count - 1], c->type)))
-                types[count++] = c->type;
     for (int i = 0; i < count; i++)
-        add_word(w, types[i], i, count);
+        rt_writer_add(w, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", words[i]);
+}
+
+enum { MOST_WORDS = 32 };
+
+void rt_family_tell_classes(rt_writer *w, const rt_family *family)
+{
+    const char *names[MOST_WORDS];
+    int count = 0;
+    for (const rt_family_class *c = family->classes; c->name && count < MOST_WORDS; c++)
+        names[count++] = c->name;
+    rt_family_tell_words(w, names, count);
+}
+
+void rt_family_tell_types(rt_writer *w, const rt_family *const *families)
+{
+    const char *types[MOST_WORDS];
+    int count = 0;
+    for (; *families && count < MOST_WORDS; families++)
+        types[count++] = (*families)->type;
+    rt_family_tell_words(w, types, count);
 }
 
 /* ---- the order of features ---- */
 
 int rt_feature_here(const rt_family *family, const rt_transformer_options *o, int feature)
 {
-    const int half = o->dim / o->heads / 2, pairs = rt_transformer_pairs(o);
+    const int pairs = rt_transformer_pairs(o);
+    const int half = family->pairs_rotated ? pairs : o->dim / o->heads / 2;
     const bool halves = family->pairing == RT_HALF;
+    if (feature >= 2 * half)
+        return feature;
     const int pair = halves ? feature % half : feature / 2;
     const int second = halves ? feature / half : feature % 2;
     if (pair < pairs && o->position.pairing == RT_HALF)
@@ -88,11 +119,4 @@ rt_status rt_cannot_export(const rt_family *family, const char *key, const char 
 {
     return rt_error(RT_CONFIG, "%s = %s cannot be exported: a %s of Hugging Face has %s", key,
                     value, family->name, wish);
-}
-
-rt_status rt_cannot_export_xpos(const rt_family *family, double xpos)
-{
-    char value[32];
-    snprintf(value, sizeof value, "%g", xpos);
-    return rt_cannot_export(family, "position.xpos", value, "no decay of its scores");
 }

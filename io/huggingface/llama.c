@@ -1,108 +1,109 @@
-/* The family of Llama (Touvron et al. 2023) and Mistral (Jiang et al. 2023), and its config.json as
- * it is read. */
+/* The family of Llama (Touvron et al. 2023), and that of Mistral (Jiang et al. 2023), which has a
+ * window and other defaults. */
 
 #include "io/huggingface/llama.h"
 
+#include "io/huggingface/rope_parameters.h"
 #include "text/quote.h"
 
 #include <string.h>
 
-const rt_family_class rt_llama_classes[] = {
-    {"LlamaForCausalLM", "llama", RT_HEAD_LM, true},
-    {"LlamaModel", "llama", RT_HEAD_LM, false},
-    {"MistralForCausalLM", "mistral", RT_HEAD_LM, true},
-    {"MistralModel", "mistral", RT_HEAD_LM, false},
+static const rt_family_class llama_classes[] = {
+    {"LlamaForCausalLM", RT_HEAD_LM, true, NULL},
+    {"LlamaModel", RT_HEAD_LM, false, NULL},
     {0},
 };
 
-/* ---- names ---- */
+static const rt_family_class mistral_classes[] = {
+    {"MistralForCausalLM", RT_HEAD_LM, true, NULL},
+    {"MistralModel", RT_HEAD_LM, false, NULL},
+    {0},
+};
+
+/* ---- tensors ---- */
 
 #define LAYER "model.layers.N."
-static const rt_tensor_names names[] = {
-    {"model.embed_tokens.weight", RT_TOKENS_NAME, RT_PLAIN, RT_ANY_HEAD},
-    {LAYER "self_attn.q_proj", "layers.N.attention.query", RT_ROWS, RT_ANY_HEAD},
-    {LAYER "self_attn.k_proj", "layers.N.attention.key", RT_ROWS, RT_ANY_HEAD},
-    {LAYER "self_attn.v_proj", "layers.N.attention.value", RT_VALUE_ROWS, RT_ANY_HEAD},
-    {LAYER "self_attn.o_proj", "layers.N.attention.output", RT_VALUE_COLUMNS, RT_ANY_HEAD},
-    {LAYER "input_layernorm", "layers.N.attention_norm", RT_PLAIN, RT_ANY_HEAD},
-    {LAYER "mlp.gate_proj", "layers.N.ffn.gate", RT_PLAIN, RT_ANY_HEAD},
-    {LAYER "mlp.up_proj", "layers.N.ffn.up", RT_PLAIN, RT_ANY_HEAD},
-    {LAYER "mlp.down_proj", "layers.N.ffn.down", RT_PLAIN, RT_ANY_HEAD},
-    {LAYER "post_attention_layernorm", "layers.N.ffn_norm", RT_PLAIN, RT_ANY_HEAD},
-    {"model.norm", "norm", RT_PLAIN, RT_ANY_HEAD},
-    {"lm_head.weight", RT_OUTPUT_NAME, RT_PLAIN, RT_ANY_HEAD},
+const rt_tensor_row rt_llama_tensors[] = {
+    {"model.embed_tokens.weight", .here = {RT_TOKENS_NAME}},
+    {LAYER "self_attn.q_proj", .here = {"layers.N.attention.query"}},
+    {LAYER "self_attn.k_proj", .here = {"layers.N.attention.key"}},
+    {LAYER "self_attn.v_proj", .here = {"layers.N.attention.value"}},
+    {LAYER "self_attn.o_proj", .here = {"layers.N.attention.output"}},
+    {LAYER "input_layernorm", .here = {"layers.N.attention_norm"}},
+    {LAYER "mlp.gate_proj", .here = {"layers.N.ffn.gate"}},
+    {LAYER "mlp.up_proj", .here = {"layers.N.ffn.up"}},
+    {LAYER "mlp.down_proj", .here = {"layers.N.ffn.down"}},
+    {LAYER "post_attention_layernorm", .here = {"layers.N.ffn_norm"}},
+    {"model.norm", .here = {"norm"}},
+    {"lm_head.weight", .here = {RT_OUTPUT_NAME}, .spare = true},
+    /* saved by older versions, which computed them from config.json all the same */
+    {LAYER "self_attn.rotary_emb.inv_freq", .spare = true},
     {0},
 };
 #undef LAYER
-static const char *const head_prefixes[] = {"lm_head.", NULL};
+const char *const rt_llama_head_prefixes[] = {"lm_head.", NULL};
 
-/* Older versions saved the frequencies with the weights, but computed them from config.json all the
- * same; a tied decoder may be there as well. */
-static bool is_beside(const rt_huggingface *there, const char *name)
+/* ---- what both are ---- */
+
+const rt_option_row rt_decoder_options[] = {
+    {"model.kind", RT_IS, "decoder", "the layers of a decoder"},
+    {"model.head", RT_IS, "lm", "a head for the next token"},
+    {"model.norm", RT_IS, "pre", "its norms before the blocks"},
+    {"model.norm_kind", RT_IS, "rms", "RMS norms"},
+    {"model.attention", RT_IS, "softmax", "softmax attention"},
+    {"model.causal", RT_IS, "yes", "causal attention"},
+    {"model.embedding_dim", RT_SAME_AS, "model.dim", "embeddings as wide as its layers"},
+    {"token types", RT_IS, "0", "none"},
+    {"position.kind", RT_IS, "rope", "rotary positions"},
+    {"position.rotate_value", RT_IS, "no", "values that are not rotated"},
+    {"position.xpos", RT_IS, "0", "no decay of its scores"},
+    {"position.every", RT_IS, "1", "positions in every layer"},
+    {"model.activation", RT_IS, "silu", NULL},
+    {"position.pairing", RT_IS, "half", NULL},
+    {0},
+};
+
+static const rt_option_row llama_options[] = {
+    {"model.window", RT_IS, "0", "attention to all tokens"},
+    {0},
+};
+
+static const rt_option_row mistral_options[] = {
+    {"model.window", RT_ABOVE_0, NULL, "a window"},
+    {"model.bias", RT_IS, "no", NULL}, /* see check_mistral */
+    {0},
+};
+
+static rt_status check_mistral(const rt_family *family, const rt_transformer_options *o)
 {
-    static const char end[] = ".rotary_emb.inv_freq";
-    const size_t length = strlen(name), size = sizeof end - 1;
-    const bool frequencies = length > size && !strcmp(name + length - size, end);
-    return (frequencies && !strncmp(name, "model.layers.", 13)) ||
-           (there->options.head == RT_HEAD_LM && !strcmp(name, "lm_head.weight"));
+    if (o->bias == RT_BIAS_YES)
+        return rt_error(RT_CONFIG,
+                        "model.bias = yes cannot be exported with model.window = %d: a "
+                        "Mistral of Hugging Face has no biases",
+                        o->window);
+    return rt_rope_parameters_check(family, o);
 }
 
-/* ---- config.json ---- */
+/* ---- config.json: what both have ---- */
 
-static rt_ffn read_ffn(rt_reading *r)
+static const rt_config_word gates[] = {
+    {"silu", RT_FFN_SWIGLU},
+    {"gelu", RT_FFN_GEGLU},
+    {"gelu_python", RT_FFN_GEGLU},
+    {"swish", RT_FFN_SWIGLU},
+    {0},
+};
+
+/* Old files have -1 for none. */
+static void read_padding(rt_reading *r, rt_huggingface *there)
 {
-    const char *name = rt_reading_find(r, "hidden_act") ? rt_reading_word(r, "hidden_act") : "silu";
-    char quoted[RT_QUOTE_SIZE];
-    if (!strcmp(name, "gelu") || !strcmp(name, "gelu_python"))
-        return RT_FFN_GEGLU;
-    if (strcmp(name, "silu") && strcmp(name, "swish"))
-        rt_reading_refuse(r, "hidden_act must be silu or gelu: rotor has no other gates; got %s",
-                          rt_quote(quoted, name));
-    return RT_FFN_SWIGLU;
+    const int id = rt_reading_whole(r, "pad_token_id", -1, -1, there->options.vocab - 1);
+    there->padding_id = id < 0 ? RT_NO_PADDING : id;
 }
 
-/* Mistral has no biases, and no keys for them. */
-static rt_bias read_bias(rt_reading *r, bool mistral)
+static void read_head_dim(rt_reading *r, rt_huggingface *there)
 {
-    const bool attention = !mistral && rt_reading_flag(r, "attention_bias", false);
-    const bool mlp = !mistral && rt_reading_flag(r, "mlp_bias", false);
-    if (attention != mlp)
-        rt_reading_refuse(r,
-                          "attention_bias = %s and mlp_bias = %s: rotor has biases in all linear "
-                          "maps of a model or in none",
-                          attention ? "true" : "false", mlp ? "true" : "false");
-    return attention ? RT_BIAS_YES : RT_BIAS_NO;
-}
-
-/* All layers of a class see as far; what tells them apart is of other classes. */
-static void check_layer_types(rt_reading *r, bool window)
-{
-    const json_t *types = rt_reading_find(r, "layer_types");
-    const char *wanted = window ? "sliding_attention" : "full_attention";
-    char quoted[RT_QUOTE_SIZE];
-    for (size_t i = 0; i < json_array_size(types); i++) {
-        const char *type = json_string_value(json_array_get(types, i));
-        if (!type || strcmp(type, wanted))
-            rt_reading_refuse(r, "layer_types must all be %s; got %s", wanted,
-                              rt_quote(quoted, type ? type : "something else"));
-    }
-    if (window && !rt_reading_flag(r, "use_sliding_window", true))
-        rt_reading_refuse(r, "use_sliding_window = false, but sliding_window gives a window");
-}
-
-static int read_window(rt_reading *r, bool mistral)
-{
-    const bool given = json_object_get(r->json, "sliding_window") != NULL;
-    const int window = rt_reading_size(r, "sliding_window", 4096);
-    const bool has_window = mistral && (!given || rt_reading_find(r, "sliding_window"));
-    if (!mistral && rt_reading_find(r, "sliding_window"))
-        rt_reading_refuse(r, "sliding_window: a window is for model_type mistral");
-    check_layer_types(r, has_window);
-    return has_window ? window : 0;
-}
-
-static void check_head_dim(rt_reading *r, const rt_transformer_options *o)
-{
+    const rt_transformer_options *o = &there->options;
     const int size = o->dim / o->heads, head_dim = rt_reading_size(r, "head_dim", size);
     if (head_dim != size && o->dim % o->heads == 0)
         rt_reading_refuse(r,
@@ -114,77 +115,194 @@ static void check_head_dim(rt_reading *r, const rt_transformer_options *o)
                           o->kv_heads, o->heads);
 }
 
-/* Old files have -1 for none. */
-static int read_padding(rt_reading *r, int vocab)
+static void put_head_dim(rt_config_writing *w)
 {
-    const int id = rt_reading_whole(r, "pad_token_id", -1, -1, vocab - 1);
-    return id < 0 ? RT_NO_PADDING : id;
+    rt_json_put(&w->object, "head_dim", json_integer(w->options->dim / w->options->heads));
 }
 
-static rt_transformer_options read_options(rt_reading *r, bool mistral)
+/* All layers of a class see as far; what tells them apart is of other classes. */
+static void check_layer_types(rt_reading *r, const char *wanted)
 {
-    const int dim = rt_reading_size(r, "hidden_size", 4096);
-    const int heads = rt_reading_size(r, "num_attention_heads", 32);
-    const bool given = json_object_get(r->json, "num_key_value_heads") != NULL;
-    const double std = rt_reading_below(r, "initializer_range", RT_INIT_STD, 0, 1e6);
-    return (rt_transformer_options){
-        .kind = RT_KIND_DECODER,
-        .vocab = rt_reading_size(r, "vocab_size", 32000),
-        .layers = rt_reading_whole(r, "num_hidden_layers", 32, 1, RT_MOST_HF_LAYERS),
-        .dim = dim,
-        .heads = heads,
-        .kv_heads = rt_reading_size(r, "num_key_value_heads", mistral && !given ? 8 : heads),
-        .embedding_dim = dim,
-        .ffn_dim = rt_reading_size(r, "intermediate_size", mistral ? 14336 : 11008),
-        .norm = RT_NORM_PRE,
-        .norm_kind = RT_NORM_RMS,
-        .ffn = read_ffn(r),
-        .bias = read_bias(r, mistral),
-        .norm_eps = rt_reading_eps(r, "rms_norm_eps", 1e-6),
-        .init_std = std > 0 ? std : RT_INIT_STD,
-        .activation = RT_SILU,
-        .attention_dropout = rt_reading_below(r, "attention_dropout", 0, 0, 1),
-        .causal = true,
-        .window = read_window(r, mistral),
-        .tie_embeddings = rt_reading_flag(r, "tie_word_embeddings", false),
-        .position = {.pairing = RT_HALF, .fraction = 1, .every = 1},
-        .theta = {.scope = RT_THETA_MODEL},
-    };
+    const json_t *types = rt_reading_find(r, "layer_types");
+    char quoted[RT_QUOTE_SIZE];
+    for (size_t i = 0; i < json_array_size(types); i++) {
+        const char *type = json_string_value(json_array_get(types, i));
+        if (!type || strcmp(type, wanted))
+            rt_reading_refuse(r, "layer_types must all be %s; got %s", wanted,
+                              rt_quote(quoted, type ? type : "something else"));
+    }
 }
 
 /* For most models the number means nothing but a length to begin with. */
 enum { MOST_POSITIONS = 1 << 30 };
 
-static void read(rt_reading *r, rt_huggingface *there)
+static void read_rope(rt_reading *r, rt_huggingface *there, int positions)
 {
-    const bool mistral = !strcmp(rt_reading_word(r, "model_type"), "mistral");
-    rt_transformer_options *o = &there->options;
-    *o = read_options(r, mistral);
-    check_head_dim(r, o);
-    there->max_positions = rt_reading_whole(r, "max_position_embeddings",
-                                            mistral ? 4096 * 32 : 2048, 1, MOST_POSITIONS);
-    there->padding_id = read_padding(r, o->vocab);
-    o->position.frequencies =
-        rt_llama_read_frequencies(r, o->dim / o->heads / 2, there->max_positions);
+    there->max_positions =
+        rt_reading_whole(r, "max_position_embeddings", positions, 1, MOST_POSITIONS);
+    rt_rope_parameters_read(r, there);
 }
 
+/* ---- of Llama ---- */
+
+static void read_bias(rt_reading *r, rt_huggingface *there)
+{
+    const bool attention = rt_reading_flag(r, "attention_bias", false);
+    const bool mlp = rt_reading_flag(r, "mlp_bias", false);
+    if (attention != mlp)
+        rt_reading_refuse(r,
+                          "attention_bias = %s and mlp_bias = %s: rotor has biases in all linear "
+                          "maps of a model or in none",
+                          attention ? "true" : "false", mlp ? "true" : "false");
+    there->options.bias = attention ? RT_BIAS_YES : RT_BIAS_NO;
+}
+
+static void put_bias(rt_config_writing *w)
+{
+    const bool bias = w->options->bias == RT_BIAS_YES;
+    rt_json_put(&w->object, "attention_bias", json_boolean(bias));
+    rt_json_put(&w->object, "mlp_bias", json_boolean(bias));
+}
+
+static void read_full_attention(rt_reading *r, rt_huggingface *there)
+{
+    (void)there;
+    check_layer_types(r, "full_attention");
+}
+
+static void read_llama_rope(rt_reading *r, rt_huggingface *there)
+{
+    read_rope(r, there, 2048);
+}
+
+static const rt_config_row llama_config[] = {
+    {"vocab_size", RT_SIZE(vocab), .initial = 32000},
+    {"hidden_size", RT_SIZE(dim), .initial = 4096},
+    {"intermediate_size", RT_SIZE(ffn_dim), .initial = 11008},
+    {"num_hidden_layers", RT_LAYERS, .initial = 32},
+    {"num_attention_heads", RT_SIZE(heads), .initial = 32},
+    {"num_key_value_heads", RT_SIZE(kv_heads), .same_as = RT_MEMBER_OF(int, heads)},
+    {"head_dim", .read = read_head_dim, .put = put_head_dim},
+    {"hidden_act", RT_WORD(ffn, gates), .reason = "rotor has no other gates", .wish = "gates"},
+    {"rms_norm_eps", RT_EPS(norm_eps), .initial = 1e-6},
+    {"attention_dropout", RT_SHARE(attention_dropout)},
+    {"initializer_range", RT_DEVIATION(init_std), .initial = RT_INIT_STD},
+    {"sliding_window", RT_ABSENT, .reason = "a window is for model_type mistral"},
+    {"layer_types", .read = read_full_attention},
+    {"attention_bias", .read = read_bias, .put = put_bias},
+    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
+    {"pad_token_id", .read = read_padding, .put = rt_config_put_special_ids},
+    {"rope_parameters", .read = read_llama_rope, .put = rt_rope_parameters_put},
+    {0},
+};
+
+/* ---- of Mistral ---- */
+
+static void read_window(rt_reading *r, rt_huggingface *there)
+{
+    const bool given = json_object_get(r->json, "sliding_window") != NULL;
+    const bool has_window = !given || rt_reading_find(r, "sliding_window");
+    const int window = rt_reading_size(r, "sliding_window", 4096);
+    there->options.window = has_window ? window : 0;
+    check_layer_types(r, has_window ? "sliding_attention" : "full_attention");
+    if (has_window && !rt_reading_flag(r, "use_sliding_window", true))
+        rt_reading_refuse(r, "use_sliding_window = false, but sliding_window gives a window");
+}
+
+static void put_window(rt_config_writing *w)
+{
+    rt_json_put(&w->object, "sliding_window", json_integer(w->options->window));
+}
+
+static void read_mistral_rope(rt_reading *r, rt_huggingface *there)
+{
+    read_rope(r, there, 4096 * 32);
+}
+
+static const rt_config_row mistral_config[] = {
+    {"vocab_size", RT_SIZE(vocab), .initial = 32000},
+    {"hidden_size", RT_SIZE(dim), .initial = 4096},
+    {"intermediate_size", RT_SIZE(ffn_dim), .initial = 14336},
+    {"num_hidden_layers", RT_LAYERS, .initial = 32},
+    {"num_attention_heads", RT_SIZE(heads), .initial = 32},
+    {"num_key_value_heads", RT_SIZE(kv_heads), .initial = 8, .same_as = RT_MEMBER_OF(int, heads)},
+    {"head_dim", .read = read_head_dim, .put = put_head_dim},
+    {"hidden_act", RT_WORD(ffn, gates), .reason = "rotor has no other gates", .wish = "gates"},
+    {"rms_norm_eps", RT_EPS(norm_eps), .initial = 1e-6},
+    {"attention_dropout", RT_SHARE(attention_dropout)},
+    {"initializer_range", RT_DEVIATION(init_std), .initial = RT_INIT_STD},
+    {"sliding_window", .read = read_window, .put = put_window},
+    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
+    {"pad_token_id", .read = read_padding, .put = rt_config_put_special_ids},
+    {"rope_parameters", .read = read_mistral_rope, .put = rt_rope_parameters_put},
+    {0},
+};
+
+/* ---- the model card ---- */
+
+/* The model's own rotation is put out by a cosine of 1 and a sine of 0; queries and keys are
+ * rotated as they come out of their projections. */
+static const char own_theta[] =
+    "```python\n"
+    "import torch\n"
+    "\n"
+    "def use_own_theta(model):\n"
+    "    theta = torch.tensor(model.config.rotor_theta[\"theta\"], dtype=torch.float64)\n"
+    "    size = model.config.hidden_size // model.config.num_attention_heads\n"
+    "    theta = torch.nn.functional.pad(theta, (0, size // 2 - theta.shape[-1]))\n"
+    "    scale = model.base_model.rotary_emb.attention_scaling\n"
+    "\n"
+    "    def own_rotation(layer, theta):\n"
+    "        place = {}\n"
+    "\n"
+    "        def before(module, args, kwargs):\n"
+    "            cos, sin = kwargs[\"position_embeddings\"]\n"
+    "            angles = kwargs[\"position_ids\"][:, :, None, None].double().cpu() * theta\n"
+    "            angles = torch.cat([angles, angles], -1)\n"
+    "            place[\"cos\"] = (angles.cos() * scale).to(cos)\n"
+    "            place[\"sin\"] = (angles.sin() * scale).to(sin)\n"
+    "            none = torch.ones_like(cos), torch.zeros_like(sin)\n"
+    "            return args, {**kwargs, \"position_embeddings\": none}\n"
+    "\n"
+    "        def rotate(module, args, x):\n"
+    "            heads = x.unflatten(-1, (-1, size))\n"
+    "            first, second = heads.chunk(2, -1)\n"
+    "            turned = torch.cat([-second, first], -1)\n"
+    "            group = heads.shape[-2] // place[\"cos\"].shape[-2]\n"
+    "            cos, sin = (place[key].repeat_interleave(group, -2) for key in (\"cos\", "
+    "\"sin\"))\n"
+    "            return (heads * cos + turned * sin).flatten(-2)\n"
+    "\n"
+    "        layer.self_attn.register_forward_pre_hook(before, with_kwargs=True)\n"
+    "        layer.self_attn.q_proj.register_forward_hook(rotate)\n"
+    "        layer.self_attn.k_proj.register_forward_hook(rotate)\n"
+    "\n"
+    "    for layer, own in zip(model.base_model.layers, theta):\n"
+    "        own_rotation(layer, own)\n"
+    "```\n";
+
+/* ---- the families ---- */
+
+#define ALIKE                                                                                      \
+    .name = "Llama", .alike = rt_decoder_options, .prefix = "model.", .tensors = rt_llama_tensors, \
+    .head_prefixes = rt_llama_head_prefixes, .layer_tensors = 9, .pairing = RT_HALF,               \
+    .settle_theta = rt_rope_parameters_settle, .shared_theta = rt_rope_parameters_shared,          \
+    .mean_theta = rt_rope_parameters_mean, .own_theta = own_theta
+
 const rt_family rt_family_llama = {
-    .name = "Llama",
-    .classes = rt_llama_classes,
-    .prefix = "model.",
-    .names = names,
-    .head_prefixes = head_prefixes,
-    .layer_tensors = 9,
-    .pairing = RT_HALF,
-    .is_beside = is_beside,
-    .read = read,
-    .settle_theta = rt_llama_settle_theta,
-    .expressible = rt_llama_expressible,
-    .class_of = rt_llama_class_of,
-    .put_config = rt_llama_put_config,
-    .shared_theta = "`rope_parameters` in config.json has it as factors of longrope, so "
-                    "transformers rotates by it, to the precision of a float, without any code.",
-    .mean_theta = "transformers has one theta for all: `rope_parameters` in config.json is made of "
-                  "the mean, and is not what the model was trained with.",
-    .own_theta = rt_llama_own_theta,
+    .type = "llama",
+    .classes = llama_classes,
+    .options = llama_options,
+    .config = llama_config,
+    .check = rt_rope_parameters_check,
+    ALIKE,
+};
+
+const rt_family rt_family_mistral = {
+    .type = "mistral",
+    .classes = mistral_classes,
+    .options = mistral_options,
+    .config = mistral_config,
+    .check = check_mistral,
+    ALIKE,
 };

@@ -52,30 +52,38 @@ static bool is_wanted(const loading *l, const rt_parameter *p)
     return p->role != RT_ROLE_THETA && (l->head || p->part != RT_PART_HEAD);
 }
 
-static bool has_shape(const rt_safetensor *t, const rt_tensor *wanted)
+static bool has_shape(const rt_safetensor *t, rt_shape wanted)
 {
-    if (t->axes != wanted->ndim)
+    if (t->axes != wanted.ndim)
         return false;
     for (int i = 0; i < t->axes; i++)
-        if (t->shape[i] != (uint64_t)wanted->shape[i])
+        if (t->shape[i] != (uint64_t)wanted.axis[i])
             return false;
     return true;
 }
 
+static rt_tensor_map map_of(const loading *l, const rt_tensor_place *place, const rt_parameter *p)
+{
+    return rt_tensor_map_of(place, l->there->files->family, &l->there->options, l->model, p);
+}
+
 static rt_status check_tensor(const loading *l, const rt_parameter *p)
 {
-    char shape[RT_SHAPE_OF_FILE_SIZE], name[RT_NAME_SIZE];
-    const rt_weight w = rt_huggingface_find(l->there, p->name);
+    char shape[RT_SHAPE_OF_FILE_SIZE], wanted_text[RT_SHAPE_TEXT_SIZE], name[RT_NAME_SIZE];
+    rt_tensor_place place;
+    const rt_weight w = rt_huggingface_find(l->there, p->name, &place);
     const rt_weights *weights = &l->there->files->weights;
     if (!w.tensor)
         return rt_error(RT_CHECKPOINT, "%s: lacks %s %s",
                         weights->count == 1 ? rt_safetensors_name(weights->files[0])
                                             : RT_WEIGHTS_INDEX,
                         rt_huggingface_name(l->there, p->name, name), rt_shape_text(&p->tensor));
-    if (!has_shape(w.tensor, &p->tensor))
+    const rt_tensor_map map = map_of(l, &place, p);
+    const rt_shape wanted = rt_tensor_map_shape(&map, p);
+    if (!has_shape(w.tensor, wanted))
         return rt_error(RT_CHECKPOINT, "%s: %s is %s, %s expected", rt_safetensors_name(w.file),
                         w.tensor->name, rt_safetensor_shape(w.tensor, shape),
-                        rt_shape_text(&p->tensor));
+                        rt_shape_write(wanted_text, wanted));
     return rt_ok();
 }
 
@@ -84,14 +92,11 @@ static bool is_known(const loading *l, const char *name)
 {
     const rt_family *f = l->there->files->family;
     const bool bare = !l->there->files->prefixed && !rt_huggingface_of_head(f, name);
-    char whole[RT_NAME_SIZE], here[RT_NAME_SIZE];
+    char whole[RT_NAME_SIZE];
     const int length = snprintf(whole, sizeof whole, "%s%s", bare ? f->prefix : "", name);
     if (length >= RT_NAME_SIZE)
         return false;
-    if (f->is_beside(l->there, whole) || (rt_huggingface_of_head(f, whole) && !l->head))
-        return true;
-    return rt_name_here(f, l->model->options.head, whole, here) &&
-           rt_parameters_find(&l->model->parameters, here);
+    return (rt_huggingface_of_head(f, whole) && !l->head) || rt_tensor_is_known(f, l->model, whole);
 }
 
 /* A name as a message has it: whole, unless it could do something to a terminal. */
@@ -129,43 +134,47 @@ static rt_status check_all(const loading *l)
 
 /* ---- values ---- */
 
-/* Whether the rows of a parameter are features that stand in the folder as in the model. */
-static bool is_in_order(const loading *l, const rt_parameter *p)
+static rt_status check_finite(rt_weight w, const real *values, size_t count)
 {
-    const rt_family *f = l->there->files->family;
-    const rt_transformer_options *o = &l->model->options;
-    return rt_rotated_features(f, o, p->name) != RT_ROWS || !rt_features_differ(f, o);
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(values[i]))
+            return rt_error(RT_CHECKPOINT, "%s: %s is not finite in " RT_PRECISION " precision",
+                            rt_safetensors_name(w.file), w.tensor->name);
+    return rt_ok();
 }
 
-/* Puts the rows of queries or keys, as they are in the folder, to where the model has them. */
-static rt_status order_rows(const loading *l, const rt_parameter *p, real *values)
+/* Puts the numbers of a tensor, of which a parameter is a part or stands in another order, to where
+ * the model has them. */
+static rt_status read_mapped(rt_weight w, const rt_tensor_map *map, real *values)
 {
-    const rt_transformer_options *o = &l->model->options;
-    const size_t size = (size_t)(o->dim / o->heads), count = rt_size(&p->tensor);
-    const size_t columns = p->tensor.ndim > 1 ? (size_t)rt_columns(&p->tensor) : 1;
-    real *there = rt_alloc_unset(count, sizeof *there);
-    if (!there)
-        return rt_out_of_memory(p->name);
-    memcpy(there, values, count * sizeof *there);
-    for (size_t row = 0; row < count / columns; row++) {
-        const int place = rt_feature_here(l->there->files->family, o, (int)(row % size));
-        memcpy(values + (row / size * size + (size_t)place) * columns, there + row * columns,
-               columns * sizeof *there);
+    const size_t columns = (size_t)w.tensor->shape[w.tensor->axes - 1];
+    const size_t row_size = w.tensor->axes > 1 ? columns : 1;
+    const size_t rows = (size_t)w.tensor->count / row_size;
+    size_t index;
+    real *row = rt_alloc_unset(row_size, sizeof *row);
+    rt_status status = row ? rt_ok() : rt_out_of_memory(w.tensor->name);
+    for (size_t r = 0; r < rows && !status.code; r++) {
+        if (!map->transposed && !rt_tensor_map_index(map, r, 0, &index))
+            continue;
+        status = rt_safetensors_reals(w.file, w.tensor, r * row_size, row_size, row);
+        for (size_t c = 0; c < row_size && !status.code; c++)
+            if (rt_tensor_map_index(map, r, c, &index))
+                values[index] = row[c];
     }
-    rt_free(there);
-    return rt_ok();
+    rt_free(row);
+    return status;
 }
 
 static rt_status read_values(const loading *l, const rt_parameter *p, real *values)
 {
+    rt_tensor_place place;
     const size_t count = rt_size(&p->tensor);
-    const rt_weight w = rt_huggingface_find(l->there, p->name);
-    rt_status status = rt_safetensors_reals(w.file, w.tensor, 0, count, values);
-    for (size_t i = 0; i < count && !status.code; i++)
-        if (!isfinite(values[i]))
-            status = rt_error(RT_CHECKPOINT, "%s: %s is not finite in " RT_PRECISION " precision",
-                              rt_safetensors_name(w.file), w.tensor->name);
-    return status.code || is_in_order(l, p) ? status : order_rows(l, p, values);
+    const rt_weight w = rt_huggingface_find(l->there, p->name, &place);
+    const rt_tensor_map map = map_of(l, &place, p);
+    rt_status status = rt_tensor_map_is_plain(&map)
+                           ? rt_safetensors_reals(w.file, w.tensor, 0, count, values)
+                           : read_mapped(w, &map, values);
+    return status.code ? status : check_finite(w, values, count);
 }
 
 static rt_status read_all(const loading *l)

@@ -52,14 +52,16 @@ static rt_status check_size(const rt_huggingface *there)
 static rt_status read_folder(rt_huggingface *there, const char *folder)
 {
     struct rt_huggingface_files *files = there->files;
-    char words[RT_NAME_SIZE];
+    rt_tensor_place words;
     rt_status status = rt_huggingface_read_config(there, folder);
     if (!status.code)
         status = rt_weights_open(&files->weights, folder);
     if (status.code)
         return status;
-    files->prefixed = rt_name_there(files->family, there->options.head, RT_TOKENS_NAME, words) &&
-                      rt_weights_find(&files->weights, words).tensor;
+    for (int n = 0; !files->prefixed &&
+                    rt_tensor_place_of(&words, files->family, &there->options, RT_TOKENS_NAME, n);
+         n++)
+        files->prefixed = rt_weights_find(&files->weights, words.name).tensor != NULL;
     status = files->family->settle_theta(there);
     if (!status.code)
         status = rt_huggingface_settle_decoder(there);
@@ -70,7 +72,8 @@ static rt_status read_folder(rt_huggingface *there, const char *folder)
     return status;
 }
 
-rt_status rt_huggingface_open(rt_huggingface **there_new, const char *folder)
+rt_status rt_huggingface_open_of(rt_huggingface **there_new, const char *folder,
+                                 const rt_family *const *families)
 {
     *there_new = NULL;
     rt_huggingface *there = rt_alloc(1, sizeof *there);
@@ -80,12 +83,18 @@ rt_status rt_huggingface_open(rt_huggingface **there_new, const char *folder)
         rt_free(there);
         return rt_out_of_memory("a folder of Hugging Face");
     }
+    there->files->families = families;
     rt_status status = read_folder(there, folder);
     if (status.code)
         rt_huggingface_close(there);
     else
         *there_new = there;
     return status;
+}
+
+rt_status rt_huggingface_open(rt_huggingface **there_new, const char *folder)
+{
+    return rt_huggingface_open_of(there_new, folder, rt_families);
 }
 
 void rt_huggingface_close(rt_huggingface *there)

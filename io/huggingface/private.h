@@ -4,7 +4,6 @@
 /* What the files that read and write Hugging Face folders share. */
 
 #include "io/huggingface/family.h"
-#include "io/huggingface/put.h"
 #include "io/huggingface/weights.h"
 
 #define RT_HF_CONFIG    "config.json"
@@ -35,6 +34,7 @@ typedef struct rt_written_theta {
 } rt_written_theta;
 
 struct rt_huggingface_files {
+    const rt_family *const *families; /* that are read */
     const rt_family *family;
     rt_weights weights;
     bool prefixed; /* the names of the base model begin with the family's prefix */
@@ -43,6 +43,10 @@ struct rt_huggingface_files {
 };
 
 /* ---- reading ---- */
+
+/* rt_huggingface_open with a list of families of the caller's. */
+rt_status rt_huggingface_open_of(rt_huggingface **there_new, const char *folder,
+                                 const rt_family *const *families) RT_MUST_CHECK;
 
 /* Fills what config.json says. */
 rt_status rt_huggingface_read_config(rt_huggingface *there, const char *folder) RT_MUST_CHECK;
@@ -67,9 +71,11 @@ const char *rt_huggingface_name(const rt_huggingface *there, const char *paramet
 /* The tensor of that name there, which may lack its prefix in the folder. */
 rt_weight rt_huggingface_tensor(const rt_huggingface *there, const char *name);
 
-/* The tensor that holds a parameter of rotor's; none for theta and for what the folder lacks. A
- * decoder that is tied is the words, and its bias, where there are two, that which is used. */
-rt_weight rt_huggingface_find(const rt_huggingface *there, const char *parameter);
+/* The tensor that holds a parameter of rotor's, and where in it; none for theta and for what the
+ * folder lacks. A decoder that is tied is the words, and its bias, where there are two, that which
+ * is used. */
+rt_weight rt_huggingface_find(const rt_huggingface *there, const char *parameter,
+                              rt_tensor_place *place);
 
 /* Takes rotor_theta, which is then that of the model: learned, without a scaling. */
 void rt_huggingface_take_theta(rt_huggingface *there);
@@ -83,24 +89,43 @@ void rt_mean_theta(const double *theta, rt_shape shape, int pairs, double *mean)
 
 /* ---- writing ---- */
 
+/* rt_huggingface_write of the first of the families that can. */
+rt_status rt_huggingface_write_as(const char *folder, const rt_transformer *model,
+                                  const rt_huggingface_export *export,
+                                  const rt_family *const *families) RT_MUST_CHECK;
+
 /* What a model turns by; to be freed in any case. The shape of a theta that is fixed is that of
  * scope model. */
 rt_status rt_export_theta_of(const rt_transformer *model, rt_export_theta *theta) RT_MUST_CHECK;
 void rt_export_theta_free(rt_export_theta *theta);
 
 /* The parameters and what the family has beside them, to a file. */
-rt_status rt_huggingface_write_weights(const char *path, const rt_transformer *model,
+rt_status rt_huggingface_write_weights(const char *path, const rt_family *family,
+                                       const rt_transformer *model,
                                        const rt_huggingface_export *export) RT_MUST_CHECK;
 
 /* Texts that the caller frees. */
-rt_status rt_huggingface_config_text(char **text_new, const rt_transformer *model,
+rt_status rt_huggingface_config_text(char **text_new, const rt_family *family,
+                                     const rt_transformer *model,
                                      const rt_huggingface_export *export) RT_MUST_CHECK;
 rt_status rt_huggingface_tokenizer_text(char **text_new,
                                         const rt_huggingface_export *export) RT_MUST_CHECK;
-rt_status rt_huggingface_card_text(char **text_new, const rt_transformer *model,
+rt_status rt_huggingface_card_text(char **text_new, const rt_family *family,
+                                   const rt_transformer *model,
                                    const rt_huggingface_export *export) RT_MUST_CHECK;
 
 /* The key rotor_theta. */
-void rt_put_theta(rt_writer *w, const rt_transformer_options *o, const rt_export_theta *theta);
+void rt_put_theta(rt_json_object *to, const rt_transformer_options *o,
+                  const rt_export_theta *theta);
+
+/* ---- for rows of config.json ---- */
+
+/* tie_word_embeddings of a family with heads that have no decoder. */
+void rt_config_put_tied(rt_config_writing *w);
+
+/* bos_token_id, eos_token_id and pad_token_id, where the vocabulary has them. */
+void rt_config_put_special_ids(rt_config_writing *w);
+
+#define RT_NO_CROSS_ATTENTION "rotor has no encoder and decoder in one model"
 
 #endif

@@ -5,6 +5,7 @@
  * `status`, RT_CHECKPOINT with the key's name; what is asked for afterwards is of no use. A key
  * that is absent and one that is null both mean the default. */
 
+#include "core/key.h"
 #include "core/status.h"
 
 #include <jansson.h>
@@ -37,7 +38,7 @@ bool rt_reading_flag(rt_reading *r, const char *key, bool initial);
 const char *rt_reading_word(rt_reading *r, const char *key);
 
 /* A whole number from 1 on. Sizes and layers go as far as those of rotor's keys. */
-enum { RT_MOST_SIZE = 1000000, RT_MOST_HF_LAYERS = 1000 };
+enum { RT_MOST_HF_LAYERS = 1000 };
 int rt_reading_size(rt_reading *r, const char *key, int initial);
 
 #endif

@@ -1,135 +1,202 @@
-/* The family of the RoFormer, and its config.json as it is read. */
+/* The family of the RoFormer (Su et al. 2021). */
 
 #include "io/huggingface/roformer.h"
 
-#include "text/quote.h"
-
 #include <string.h>
 
-const rt_activation_word rt_activation_words[] = {
-    {"gelu", RT_GELU},           {"gelu_new", RT_GELU_TANH},
-    {"relu", RT_RELU},           {"tanh", RT_TANH},
-    {"sigmoid", RT_SIGMOID},     {"silu", RT_SILU},
-    {"gelu_python", RT_GELU},    {"gelu_pytorch_tanh", RT_GELU_TANH},
-    {"gelu_fast", RT_GELU_TANH}, {"swish", RT_SILU},
-};
-const int rt_activation_word_count = sizeof rt_activation_words / sizeof *rt_activation_words;
-
-#define TYPE "roformer"
-const rt_family_class rt_roformer_classes[] = {
-    {"RoFormerForMaskedLM", TYPE, RT_HEAD_LM, true},
-    {"RoFormerForCausalLM", TYPE, RT_HEAD_LM, true},
-    {"RoFormerForSequenceClassification", TYPE, RT_HEAD_SEQUENCE, true},
-    {"RoFormerForTokenClassification", TYPE, RT_HEAD_TOKEN, true},
-    {"RoFormerModel", TYPE, RT_HEAD_LM, false},
+static const rt_family_class classes[] = {
+    {"RoFormerForMaskedLM", RT_HEAD_LM, true, rt_when_all_see_all},
+    {"RoFormerForCausalLM", RT_HEAD_LM, true, rt_when_causal},
+    {"RoFormerForSequenceClassification", RT_HEAD_SEQUENCE, true, NULL},
+    {"RoFormerForTokenClassification", RT_HEAD_TOKEN, true, NULL},
+    {"RoFormerModel", RT_HEAD_LM, false, NULL},
     {0},
 };
 
+/* ---- tensors ---- */
+
+static void fill_zeros(const void *context, size_t first, size_t count, float *values)
+{
+    (void)context, (void)first;
+    memset(values, 0, count * sizeof *values);
+}
+
+/* A row of zeros, as transformers cannot be without token types. */
+static void make_types(rt_safetensors_entry *e, const rt_beside *from)
+{
+    e->axes = 2;
+    e->shape[0] = 1;
+    e->shape[1] = from->options->embedding_dim;
+    e->fill = fill_zeros;
+}
+
 #define LAYER "roformer.encoder.layer.N."
-static const rt_tensor_names names[] = {
-    {"roformer.embeddings.word_embeddings.weight", RT_TOKENS_NAME, RT_PLAIN, RT_ANY_HEAD},
-    {RT_HF_TYPES, RT_TYPES_NAME, RT_PLAIN, RT_ANY_HEAD},
-    {"roformer.embeddings.LayerNorm", "embeddings.norm", RT_PLAIN, RT_ANY_HEAD},
-    {"roformer.embeddings_project", "embeddings.project", RT_PLAIN, RT_ANY_HEAD},
-    {LAYER "attention.self.query", "layers.N.attention.query", RT_ROWS, RT_ANY_HEAD},
-    {LAYER "attention.self.key", "layers.N.attention.key", RT_ROWS, RT_ANY_HEAD},
-    {LAYER "attention.self.value", "layers.N.attention.value", RT_VALUE_ROWS, RT_ANY_HEAD},
-    {LAYER "attention.output.dense", "layers.N.attention.output", RT_VALUE_COLUMNS, RT_ANY_HEAD},
-    {LAYER "attention.output.LayerNorm", "layers.N.attention_norm", RT_PLAIN, RT_ANY_HEAD},
-    {LAYER "intermediate.dense", "layers.N.ffn.up", RT_PLAIN, RT_ANY_HEAD},
-    {LAYER "output.dense", "layers.N.ffn.down", RT_PLAIN, RT_ANY_HEAD},
-    {LAYER "output.LayerNorm", "layers.N.ffn_norm", RT_PLAIN, RT_ANY_HEAD},
-    {"cls.predictions.transform.dense", "head.dense", RT_PLAIN, RT_HEAD_LM},
-    {"cls.predictions.transform.LayerNorm", "head.norm", RT_PLAIN, RT_ANY_HEAD},
-    {RT_HF_DECODER, RT_OUTPUT_NAME, RT_PLAIN, RT_ANY_HEAD},
-    {RT_HF_BIAS, RT_OUTPUT_BIAS_NAME, RT_PLAIN, RT_ANY_HEAD},
-    {"classifier.dense", "head.dense", RT_PLAIN, RT_HEAD_SEQUENCE},
-    {"classifier.out_proj", "head.classifier", RT_PLAIN, RT_HEAD_SEQUENCE},
-    {"classifier", "head.classifier", RT_PLAIN, RT_HEAD_TOKEN},
+#define LM    "cls.predictions."
+static const rt_tensor_row tensors[] = {
+    {"roformer.embeddings.word_embeddings.weight", .here = {RT_TOKENS_NAME}},
+    {"roformer.embeddings.token_type_embeddings.weight", .here = {RT_TYPES_NAME},
+     .make = make_types},
+    {"roformer.embeddings.LayerNorm", .here = {"embeddings.norm"}},
+    {"roformer.embeddings_project", .here = {"embeddings.project"}},
+    {RT_HF_TABLE, .spare = true, .make = rt_roformer_make_table},
+    {LAYER "attention.self.query", .here = {"layers.N.attention.query"}},
+    {LAYER "attention.self.key", .here = {"layers.N.attention.key"}},
+    {LAYER "attention.self.value", .here = {"layers.N.attention.value"}},
+    {LAYER "attention.output.dense", .here = {"layers.N.attention.output"}},
+    {LAYER "attention.output.LayerNorm", .here = {"layers.N.attention_norm"}},
+    {LAYER "intermediate.dense", .here = {"layers.N.ffn.up"}},
+    {LAYER "output.dense", .here = {"layers.N.ffn.down"}},
+    {LAYER "output.LayerNorm", .here = {"layers.N.ffn_norm"}},
+    {LM "transform.dense", .here = {"head.dense"}, .when = rt_when_lm},
+    {LM "transform.LayerNorm", .here = {"head.norm"}},
+    {LM "decoder.weight", .here = {RT_OUTPUT_NAME}, .when = rt_when_lm, .spare = true},
+    /* of two biases, this is the one that is used */
+    {LM "decoder.bias", .here = {RT_OUTPUT_BIAS_NAME}, .when = rt_when_lm,
+     .written = rt_when_untied, .spare = true},
+    {LM "bias", .here = {RT_OUTPUT_BIAS_NAME}, .when = rt_when_lm, .spare = true},
+    {"classifier.dense", .here = {"head.dense"}, .when = rt_when_sequence},
+    {"classifier.out_proj", .here = {"head.classifier"}, .when = rt_when_sequence},
+    {"classifier", .here = {"head.classifier"}, .when = rt_when_token},
     {0},
 };
 #undef LAYER
+#undef LM
 
-static rt_activation read_activation(rt_reading *r)
+/* ---- what it is ---- */
+
+static const rt_option_row options[] = {
+    {"model.kind", RT_IS, "roformer", "the layers of one"},
+    {"model.norm_kind", RT_IS, "layer", "LayerNorm"},
+    {"model.ffn", RT_IS, "plain", "no gates"},
+    {"model.bias", RT_IS, "yes", "biases"},
+    {"model.kv_heads", RT_SAME_AS, "model.heads", "keys for every head"},
+    {"model.window", RT_IS, "0", "attention to all tokens"},
+    {"position.xpos", RT_IS, "0", "no decay of its scores"},
+    {"position.every", RT_IS, "1", "positions in every layer"},
+    {"model.norm", RT_IS, "post", "its norms behind the blocks"},
+    {"model.attention", RT_IS, "softmax", "softmax attention"},
+    {"position.kind", RT_IS, "rope", "rotary positions"},
+    {"position.scaling", RT_IS, "none", "no scaling of its frequencies"},
+    {0},
+};
+
+static const rt_config_word activations[] = {
+    {"gelu", RT_GELU},
+    {"gelu_new", RT_GELU_TANH},
+    {"relu", RT_RELU},
+    {"tanh", RT_TANH},
+    {"sigmoid", RT_SIGMOID},
+    {"silu", RT_SILU},
+    {"gelu_python", RT_GELU},
+    {"gelu_pytorch_tanh", RT_GELU_TANH},
+    {"gelu_fast", RT_GELU_TANH},
+    {"swish", RT_SILU},
+    {0},
+};
+
+static void put_types(rt_config_writing *w)
 {
-    const char *name = rt_reading_find(r, "hidden_act") ? rt_reading_word(r, "hidden_act") : "gelu";
-    char quoted[RT_QUOTE_SIZE];
-    for (int i = 0; i < rt_activation_word_count; i++)
-        if (!strcmp(name, rt_activation_words[i].word))
-            return rt_activation_words[i].kind;
-    rt_reading_refuse(r,
-                      "hidden_act must be gelu, gelu_new, relu, tanh, sigmoid or silu: rotor has "
-                      "no other; got %s",
-                      rt_quote(quoted, name));
-    return RT_GELU;
+    const int types = w->options->token_types;
+    rt_json_put(&w->object, "type_vocab_size", json_integer(types ? types : 1));
 }
 
-static rt_transformer_options read_options(rt_reading *r)
+static void read_positions(rt_reading *r, rt_huggingface *there)
 {
-    const int dim = rt_reading_size(r, "hidden_size", 768);
-    return (rt_transformer_options){
-        .vocab = rt_reading_size(r, "vocab_size", 50000),
-        .token_types = rt_reading_size(r, "type_vocab_size", 2),
-        .layers = rt_reading_whole(r, "num_hidden_layers", 12, 1, RT_MOST_HF_LAYERS),
-        .dim = dim,
-        .heads = rt_reading_size(r, "num_attention_heads", 12),
-        .embedding_dim = rt_reading_size(r, "embedding_size", dim),
-        .ffn_dim = rt_reading_size(r, "intermediate_size", 3072),
-        .norm_eps = rt_reading_eps(r, "layer_norm_eps", 1e-12),
-        .init_std = RT_INIT_STD,
-        .activation = read_activation(r),
-        .dropout = rt_reading_below(r, "hidden_dropout_prob", 0.1, 0, 1),
-        .attention_dropout = rt_reading_below(r, "attention_probs_dropout_prob", 0.1, 0, 1),
-        .causal = rt_reading_flag(r, "is_decoder", false),
-        .tie_embeddings = rt_reading_flag(r, "tie_word_embeddings", true),
-        .position = {.frequencies = {RT_FREQUENCY_DEFAULTS},
-                     .fraction = 1,
-                     .rotate_value = rt_reading_flag(r, "rotary_value", false),
-                     .every = 1},
-        .theta = {.scope = RT_THETA_MODEL},
-    };
-}
-
-static void read(rt_reading *r, rt_huggingface *there)
-{
-    there->options = read_options(r);
     there->max_positions = rt_reading_size(r, "max_position_embeddings", 1536);
+}
+
+static void put_positions(rt_config_writing *w)
+{
+    rt_json_put(&w->object, "max_position_embeddings",
+                json_integer(rt_huggingface_positions(w->export)));
+}
+
+static void read_padding(rt_reading *r, rt_huggingface *there)
+{
     const bool given = json_object_get(r->json, "pad_token_id") != NULL;
     const bool none = given && !rt_reading_find(r, "pad_token_id");
     there->padding_id =
         none ? RT_NO_PADDING : rt_reading_whole(r, "pad_token_id", 0, 0, there->options.vocab - 1);
 }
 
-static bool is_beside(const rt_huggingface *there, const char *name)
+static void put_padding(rt_config_writing *w)
 {
-    static const char *const of_lm[] = {RT_HF_DECODER, RT_HF_DECODER_BIAS, RT_HF_BIAS};
-    for (size_t i = 0; i < sizeof of_lm / sizeof *of_lm; i++)
-        if (there->options.head == RT_HEAD_LM && !strcmp(name, of_lm[i]))
-            return true;
-    return !strcmp(name, RT_HF_TABLE);
+    const rt_vocabulary *v = w->export->vocabulary;
+    rt_json_put(&w->object, "pad_token_id",
+                json_integer(v ? v->special.pad : rt_default_special_ids.pad));
 }
+
+static const rt_config_row config[] = {
+    {"vocab_size", RT_SIZE(vocab), .initial = 50000},
+    {"hidden_size", RT_SIZE(dim), .initial = 768},
+    {"embedding_size", RT_SIZE(embedding_dim), .same_as = RT_MEMBER_OF(int, dim)},
+    {"intermediate_size", RT_SIZE(ffn_dim), .initial = 3072},
+    {"num_hidden_layers", RT_LAYERS, .initial = 12},
+    {"num_attention_heads", RT_SIZE(heads), .initial = 12},
+    {"type_vocab_size", RT_SIZE(token_types), .initial = 2, .put = put_types},
+    {"max_position_embeddings", .read = read_positions, .put = put_positions},
+    {"hidden_act", RT_WORD(activation, activations), .reason = "rotor has no other",
+     .wish = "no such function"},
+    {"layer_norm_eps", RT_EPS(norm_eps), .initial = 1e-12},
+    {"hidden_dropout_prob", RT_SHARE(dropout), .initial = 0.1},
+    {"attention_probs_dropout_prob", RT_SHARE(attention_dropout), .initial = 0.1},
+    {"initializer_range", RT_DEVIATION(init_std), .initial = RT_INIT_STD},
+    {"rotary_value", RT_YES_OR_NO(position.rotate_value)},
+    {"is_decoder", RT_YES_OR_NO(causal)},
+    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings), .initial = true,
+     .put = rt_config_put_tied},
+    {"add_cross_attention", RT_MUST_BE("false"), .reason = RT_NO_CROSS_ATTENTION,
+     .when = rt_always},
+    {"pad_token_id", .read = read_padding, .put = put_padding},
+    {0},
+};
+
+/* ---- the model card ---- */
+
+/* How a model of transformers is made to turn by theta of layers or heads. */
+static const char own_theta[] =
+    "```python\n"
+    "import torch\n"
+    "\n"
+    "def use_own_theta(model):\n"
+    "    theta = torch.tensor(model.config.rotor_theta[\"theta\"], dtype=torch.float64)\n"
+    "    pairs = model.config.hidden_size // model.config.num_attention_heads // 2\n"
+    "    theta = torch.nn.functional.pad(theta, (0, pairs - theta.shape[-1]))\n"
+    "\n"
+    "    def turn_by(theta):\n"
+    "        def hook(module, args, kwargs):\n"
+    "            table = args[2] if len(args) > 2 else kwargs[\"sinusoidal_pos\"]\n"
+    "            positions = torch.arange(table.shape[-2], dtype=torch.float64)\n"
+    "            angles = positions[None, :, None] * theta[:, None, :]\n"
+    "            own = torch.cat([angles.sin(), angles.cos()], -1)[None].to(table)\n"
+    "            if len(args) > 2:\n"
+    "                return (*args[:2], own, *args[3:]), kwargs\n"
+    "            return args, {**kwargs, \"sinusoidal_pos\": own}\n"
+    "        return hook\n"
+    "\n"
+    "    for layer, own in zip(model.base_model.encoder.layer, theta):\n"
+    "        layer.attention.register_forward_pre_hook(turn_by(own), with_kwargs=True)\n"
+    "```\n";
+
+/* ---- the family ---- */
 
 static const char *const head_prefixes[] = {"cls.", "classifier.", NULL};
 
 const rt_family rt_family_roformer = {
     .name = "RoFormer",
-    .classes = rt_roformer_classes,
+    .type = "roformer",
+    .classes = classes,
     .prefix = "roformer.",
-    .names = names,
+    .tensors = tensors,
     .head_prefixes = head_prefixes,
-    .decoder_bias = RT_HF_DECODER_BIAS,
     .layer_tensors = 16,
     .pairing = RT_INTERLEAVED,
-    .is_beside = is_beside,
-    .read = read,
+    .options = options,
+    .config = config,
     .settle_theta = rt_roformer_settle_theta,
-    .expressible = rt_roformer_expressible,
-    .class_of = rt_roformer_class_of,
-    .put_config = rt_roformer_put_config,
-    .add_beside = rt_roformer_add_beside,
     .shared_theta = "`encoder.embed_positions.weight` is its table, so transformers rotates by it "
                     "without any code.",
     .mean_theta = "transformers has one table for all: `encoder.embed_positions.weight` is made of "
                   "the mean, and is not what the model was trained with.",
-    .own_theta = rt_roformer_own_theta,
+    .own_theta = own_theta,
 };

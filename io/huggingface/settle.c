@@ -44,16 +44,17 @@ static rt_status warn_of(rt_huggingface *there, const char *used, const char *ti
 rt_status rt_huggingface_settle_decoder(rt_huggingface *there)
 {
     const rt_family *f = there->files->family;
-    char decoder[RT_NAME_SIZE], words[RT_NAME_SIZE], bias[RT_NAME_SIZE];
-    bool weights_differ, biases_differ;
     rt_transformer_options *o = &there->options;
+    rt_tensor_place first, second;
+    bool weights_differ, biases_differ;
     if (o->head != RT_HEAD_LM || !there->has_head || !o->tie_embeddings ||
-        !rt_name_there(f, o->head, RT_OUTPUT_NAME, decoder) ||
-        !rt_name_there(f, o->head, RT_TOKENS_NAME, words))
+        !rt_tensor_place_of(&first, f, o, RT_OUTPUT_NAME, 0) ||
+        !rt_tensor_place_of(&second, f, o, RT_TOKENS_NAME, 0))
         return rt_ok();
-    rt_status status = warn_of(there, decoder, words, &weights_differ);
-    if (!status.code && f->decoder_bias && rt_name_there(f, o->head, RT_OUTPUT_BIAS_NAME, bias))
-        status = warn_of(there, f->decoder_bias, bias, &biases_differ);
+    rt_status status = warn_of(there, first.name, second.name, &weights_differ);
+    if (!status.code && rt_tensor_place_of(&first, f, o, RT_OUTPUT_BIAS_NAME, 0) &&
+        rt_tensor_place_of(&second, f, o, RT_OUTPUT_BIAS_NAME, 1))
+        status = warn_of(there, first.name, second.name, &biases_differ);
     if (!status.code && weights_differ)
         o->tie_embeddings = false;
     return status;

@@ -3,7 +3,6 @@
 #include "io/huggingface/private.h"
 
 #include "core/memory.h"
-#include "text/number.h"
 
 #include <string.h>
 
@@ -118,7 +117,8 @@ rt_status rt_export_theta_of(const rt_transformer *model, rt_export_theta *theta
 {
     const rt_transformer_options *o = &model->options;
     const int rotated = rt_transformer_pairs(o), pairs = o->dim / o->heads / 2;
-    const rt_shape shape = o->theta.learn ? rt_transformer_theta_shape(o) : RT_SHAPE_OF(1, 1, rotated);
+    const rt_shape shape =
+        o->theta.learn ? rt_transformer_theta_shape(o) : RT_SHAPE_OF(1, 1, rotated);
     *theta = (rt_export_theta){.shape = shape, .pairs = pairs};
     theta->own = rt_alloc(rt_shape_size(shape) + 1, sizeof *theta->own);
     theta->mean = rt_alloc((size_t)pairs, sizeof *theta->mean);
@@ -139,24 +139,32 @@ void rt_export_theta_free(rt_export_theta *theta)
     *theta = (rt_export_theta){0};
 }
 
-void rt_put_theta(rt_writer *w, const rt_transformer_options *o, const rt_export_theta *theta)
+/* By layer and head. */
+static json_t *list_theta(const rt_export_theta *theta)
 {
     const int *axis = theta->shape.axis;
-    const double *value = theta->own;
-    char text[RT_NUMBER_SIZE];
-    rt_writer_add(w, "  \"" RT_HF_THETA "\": {\n  ");
-    rt_put_number(w, "base", o->position.frequencies.base);
-    rt_writer_add(w, "    \"form\": \"%s\",\n    \"scope\": \"%s\",\n    \"theta\": [",
-                  form_words[o->theta.form], scope_words[o->theta.scope]);
-    for (int l = 0; l < axis[0]; l++) {
-        rt_writer_add(w, "%s\n      [", l ? "," : "");
-        for (int h = 0; h < axis[1]; h++) {
-            rt_writer_add(w, "%s[", h ? ", " : "");
-            for (int i = 0; i < axis[2]; i++)
-                rt_writer_add(w, "%s%s", i ? ", " : "", rt_number_write(text, *value++));
-            rt_writer_add(w, "]");
-        }
-        rt_writer_add(w, "]");
+    json_t *layers = json_array();
+    bool failed = !layers;
+    for (int l = 0; l < axis[0] && !failed; l++) {
+        json_t *heads = json_array();
+        for (int h = 0; h < axis[1] && !failed; h++)
+            failed = json_array_append_new(heads,
+                                           rt_json_numbers(theta->own + (l * axis[1] + h) * axis[2],
+                                                           axis[2])) != 0;
+        failed |= json_array_append_new(layers, heads) != 0;
     }
-    rt_writer_add(w, "\n    ]\n  },\n");
+    if (!failed)
+        return layers;
+    json_decref(layers);
+    return NULL;
+}
+
+void rt_put_theta(rt_json_object *to, const rt_transformer_options *o, const rt_export_theta *theta)
+{
+    rt_json_object made = rt_json_object_new();
+    rt_json_put(&made, "base", rt_json_number(o->position.frequencies.base));
+    rt_json_put(&made, "form", json_string(form_words[o->theta.form]));
+    rt_json_put(&made, "scope", json_string(scope_words[o->theta.scope]));
+    rt_json_put(&made, "theta", list_theta(theta));
+    rt_json_put_object(to, RT_HF_THETA, &made);
 }

@@ -8,7 +8,7 @@
 #include "suite.h"
 #include "training/scratch.h"
 
-#include "io/huggingface/family.h"
+#include "io/huggingface/roformer.h"
 #include "io/huggingface/weights.h"
 #include "models/transformer.h"
 #include "text/csv.h"
@@ -123,15 +123,15 @@ static rt_tensor *check_loss(hf_case *c, const char *group, double tolerance)
 static const rt_parameter *parameter_of(const hf_case *c, const char *name)
 {
     const rt_family *f = &rt_family_roformer;
-    const rt_head head = c->model->options.head;
-    char prefixed[RT_NAME_SIZE], own[RT_NAME_SIZE];
-    snprintf(prefixed, sizeof prefixed, "%s%.80s", f->prefix, name);
-    if (!strcmp(name, f->decoder_bias))
-        name = "cls.predictions.bias";
-    const char *found = rt_name_here(f, head, name, own);
-    if (!found)
-        found = rt_name_here(f, head, prefixed, own);
-    return found ? rt_parameters_find(&c->model->parameters, own) : NULL;
+    const rt_parameters *p = &c->model->parameters;
+    const size_t prefix = strlen(f->prefix);
+    rt_tensor_place place;
+    for (int i = 0; i < p->count; i++)
+        for (int n = 0; rt_tensor_place_of(&place, f, &c->model->options, p->list[i]->name, n); n++)
+            if (!strcmp(place.name, name) ||
+                (!strncmp(place.name, f->prefix, prefix) && !strcmp(place.name + prefix, name)))
+                return p->list[i];
+    return NULL;
 }
 
 static void check_gradients(hf_case *c)

@@ -12,8 +12,8 @@
 #include "training/scratch.h"
 
 #include "core/memory.h"
-#include "io/huggingface/family.h"
 #include "io/huggingface/huggingface.h"
+#include "io/huggingface/llama.h"
 #include "train/config/config.h"
 
 #include <math.h>
@@ -92,11 +92,13 @@ static void check_case(decoder_case *c)
                  1e-5, "file_table/logits");
     check_values(c->r, loss->data, 1, reference_array(c->r, "loss"), VALUE_TOLERANCE, "loss");
     for (int i = 0; i < p->count && sizeof(real) == sizeof(double); i++) {
-        char name[RT_NAME_SIZE];
-        const char *there = rt_name_there(&rt_family_llama, RT_HEAD_LM, p->list[i]->name, name);
-        ck_assert_msg(there != NULL, "%s has no name in transformers", p->list[i]->name);
+        rt_tensor_place place;
+        ck_assert_msg(rt_tensor_place_of(&place, &rt_family_llama, &c->model->options,
+                                         p->list[i]->name, 0),
+                      "%s has no name in transformers", p->list[i]->name);
         check_gradient(c->r, p->list[i]->tensor.grad, rt_size(&p->list[i]->tensor),
-                       reference_array(c->r, "grads/%s", there), "gradient of %s", there);
+                       reference_array(c->r, "grads/%s", place.name), "gradient of %s",
+                       place.name);
     }
     ck_assert_int_eq(reference_members(c->r, "grads").count, p->count);
     c->r->cases++;

@@ -1,7 +1,7 @@
 #include "reference.h"
 
 #include "core/memory.h"
-#include "io/huggingface/family.h"
+#include "io/huggingface/roformer.h"
 #include "models/transformer.h"
 #include "optim/clip.h"
 #include "optim/rules.h"
@@ -21,19 +21,27 @@ typedef struct model_case {
 } model_case;
 
 /* The files name parameters as the RoFormer's family does. */
+static bool find_name(const model_case *c, const rt_parameter *p, rt_tensor_place *place)
+{
+    return rt_tensor_main_place(place, &rt_family_roformer, &c->model->options, p->name);
+}
+
 static const char *name_of(const model_case *c, const rt_parameter *p, char name[RT_NAME_SIZE])
 {
-    ck_assert_msg(rt_name_there(&rt_family_roformer, c->model->options.head, p->name, name) != NULL,
-                  "%s has no name there", p->name);
+    rt_tensor_place place;
+    ck_assert_msg(find_name(c, p, &place), "%s has no name there", p->name);
+    memcpy(name, place.name, RT_NAME_SIZE);
     return name;
 }
 
 static const rt_parameter *find_named(const model_case *c, const char *name)
 {
-    char own[RT_NAME_SIZE];
-    return rt_name_here(&rt_family_roformer, c->model->options.head, name, own)
-               ? rt_parameters_find(&c->model->parameters, own)
-               : NULL;
+    rt_tensor_place place;
+    const rt_parameters *p = &c->model->parameters;
+    for (int i = 0; i < p->count; i++)
+        if (find_name(c, p->list[i], &place) && !strcmp(place.name, name))
+            return p->list[i];
+    return NULL;
 }
 
 /* ---- making it ---- */

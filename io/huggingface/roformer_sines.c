@@ -1,9 +1,14 @@
-/* The theta of a RoFormer's folder: what its table of sines was made of, or rotor_theta. */
+/* The table of sines of a RoFormer's folder: read, for the theta that it was made of, unless
+ * rotor_theta has them, and written. */
 
 #include "io/huggingface/roformer.h"
 
 #include "core/memory.h"
 #include "io/huggingface/sine_table.h"
+
+#include <math.h>
+
+/* ---- reading ---- */
 
 static rt_status read_table(const rt_huggingface *there, rt_sine_table *table)
 {
@@ -84,4 +89,28 @@ rt_status rt_roformer_settle_theta(rt_huggingface *there)
         status = take_table(there, &table);
     rt_free(table.values);
     return status;
+}
+
+/* ---- writing ---- */
+
+/* The table of sines, (positions, 2 pairs). */
+static void fill_sines(const void *context, size_t first, size_t count, float *values)
+{
+    const rt_export_theta *s = context;
+    const size_t pairs = (size_t)s->pairs;
+    for (size_t n = 0; n < count; n++) {
+        const size_t column = (first + n) % (2 * pairs);
+        const double position = (double)((first + n) / (2 * pairs));
+        const double angle = position * s->mean[column % pairs];
+        values[n] = (float)(column < pairs ? sin(angle) : cos(angle));
+    }
+}
+
+void rt_roformer_make_table(rt_safetensors_entry *e, const rt_beside *from)
+{
+    e->axes = 2;
+    e->shape[0] = from->positions;
+    e->shape[1] = 2 * from->theta->pairs;
+    e->fill = fill_sines;
+    e->context = from->theta;
 }

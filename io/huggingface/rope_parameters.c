@@ -1,9 +1,9 @@
-/* The theta of a Llama's folder: rope_parameters, read and written, and rotor_theta. */
+/* The theta of a folder whose config.json has them: rope_parameters, read and written, and
+ * rotor_theta. */
 
-#include "io/huggingface/llama.h"
+#include "io/huggingface/rope_parameters.h"
 
 #include "core/memory.h"
-#include "text/number.h"
 #include "text/quote.h"
 
 #include <math.h>
@@ -126,8 +126,9 @@ static double read_base(rt_reading *r, rt_reading *p)
     return base;
 }
 
-rt_frequency_options rt_llama_read_frequencies(rt_reading *r, int pairs, int max_positions)
+void rt_rope_parameters_read(rt_reading *r, rt_huggingface *there)
 {
+    const int pairs = there->options.dim / there->options.heads / 2;
     rt_frequency_options o = {RT_FREQUENCY_DEFAULTS};
     const char *key;
     char within[32];
@@ -139,10 +140,10 @@ rt_frequency_options rt_llama_read_frequencies(rt_reading *r, int pairs, int max
     o.scaling = read_type(&p);
     o.base = read_base(r, &p);
     if (o.scaling != RT_SCALING_NONE && !p.status.code)
-        read_scaling(r, &p, &o, pairs, max_positions);
+        read_scaling(r, &p, &o, pairs, there->max_positions);
     if (!r->status.code)
         r->status = p.status;
-    return o;
+    there->options.position.frequencies = o;
 }
 
 /* Whether theta is what transformers rotates by, to the precision of its floats. */
@@ -169,7 +170,7 @@ static void take_written(rt_huggingface *there)
     rt_huggingface_take_theta(there);
 }
 
-rt_status rt_llama_settle_theta(rt_huggingface *there)
+rt_status rt_rope_parameters_settle(rt_huggingface *there)
 {
     const rt_written_theta *t = &there->files->written;
     const rt_transformer_options *o = &there->options;
@@ -193,112 +194,117 @@ rt_status rt_llama_settle_theta(rt_huggingface *there)
 
 /* ---- writing ---- */
 
-bool rt_llama_lists_theta(const rt_transformer_options *o)
+/* Whether theta must be written number by number: it is learned, or no scaling has it. */
+static bool lists_theta(const rt_transformer_options *o)
 {
     return o->theta.learn || o->position.fraction < 1 ||
            o->position.frequencies.family != RT_FREQUENCIES_GEOMETRIC;
 }
 
-/* A factor for each pair of base^(-2i/D) / factor = theta. There is none for a theta of 0, which
- * is taken for one that turns by nothing a float can hold. */
-static void put_own_factors(rt_writer *w, const char *key, double base,
-                            const rt_export_theta *theta)
+rt_status rt_rope_parameters_check(const rt_family *family, const rt_transformer_options *o)
 {
-    const double nothing = 1e38;
-    char text[RT_NUMBER_SIZE];
-    rt_writer_add(w, "    \"%s\": [", key);
-    for (int i = 0; i < theta->pairs; i++) {
-        const double geometric = pow(base, -(double)i / theta->pairs);
-        const double factor =
-            fabs(theta->mean[i]) * nothing > geometric ? geometric / theta->mean[i] : nothing;
-        rt_writer_add(w, "%s%s", i ? ", " : "", rt_number_write(text, factor));
-    }
-    rt_writer_add(w, "],\n");
+    static const char *const scalings[] = {RT_SCALINGS(RT_CHOICE_WORD)};
+    const rt_scaling scaling = o->position.frequencies.scaling;
+    const int pairs = o->dim / o->heads / 2;
+    if (!lists_theta(o))
+        return rt_ok();
+    if (scaling == RT_SCALING_DYNAMIC || scaling == RT_SCALING_LONGROPE)
+        return rt_cannot_export(family, "position.scaling", scalings[scaling],
+                                "it for all of a head and frequencies that are geometric");
+    if (pairs > RT_MOST_FACTORS)
+        return rt_error(RT_CONFIG,
+                        "theta of heads of %d cannot be exported: they must be listed, which "
+                        "rotor does for %d at most",
+                        2 * pairs, 2 * RT_MOST_FACTORS);
+    return rt_ok();
 }
 
-static void put_factors(rt_writer *w, const char *key, const rt_factors *factors)
+/* A factor for each pair of base^(-2i/D) / factor = theta. There is none for a theta of 0, which
+ * is taken for one that turns by nothing a float can hold. */
+static json_t *own_factors(double base, const rt_export_theta *theta)
 {
-    char text[RT_NUMBER_SIZE];
-    rt_writer_add(w, "    \"%s\": [", key);
-    for (int i = 0; i < factors->count; i++)
-        rt_writer_add(w, "%s%s", i ? ", " : "", rt_number_write(text, factors->at[i]));
-    rt_writer_add(w, "],\n");
+    const double nothing = 1e38;
+    double factors[RT_MOST_FACTORS];
+    for (int i = 0; i < theta->pairs; i++) {
+        const double geometric = pow(base, -(double)i / theta->pairs);
+        factors[i] =
+            fabs(theta->mean[i]) * nothing > geometric ? geometric / theta->mean[i] : nothing;
+    }
+    return rt_json_numbers(factors, theta->pairs);
 }
 
 /* A number that Python reads as a float. */
-static void put_inner(rt_writer *w, const char *key, double value)
+static void put_float(rt_json_object *p, const char *key, double value)
 {
-    char text[RT_NUMBER_SIZE];
-    rt_number_write(text, value);
-    rt_writer_add(w, "    \"%s\": %s%s,\n", key, text, strpbrk(text, ".e") ? "" : ".0");
+    rt_json_put(p, key, json_real(value));
 }
 
-static void put_original(rt_writer *w, int length)
+static void put_original(rt_json_object *p, int length)
 {
-    rt_writer_add(w, "    \"original_max_position_embeddings\": %d,\n", length);
+    rt_json_put(p, "original_max_position_embeddings", json_integer(length));
 }
 
 /* All theta in one list, for texts of any length. */
-static int put_list(rt_writer *w, const rt_frequency_options *f, const rt_export_theta *theta,
+static int put_list(rt_json_object *p, const rt_frequency_options *f, const rt_export_theta *theta,
                     int positions)
 {
     const double magnitude = rt_frequencies_magnitude(f);
-    put_inner(w, "factor", 1);
-    put_original(w, positions);
-    put_own_factors(w, "short_factor", f->base, theta);
-    put_own_factors(w, "long_factor", f->base, theta);
+    put_float(p, "factor", 1);
+    put_original(p, positions);
+    rt_json_put(p, "short_factor", own_factors(f->base, theta));
+    rt_json_put(p, "long_factor", own_factors(f->base, theta));
     if (magnitude != 1)
-        put_inner(w, "attention_factor", magnitude);
+        put_float(p, "attention_factor", magnitude);
     return positions;
 }
 
-static int put_yarn(rt_writer *w, const rt_frequency_options *f)
+static int put_yarn(rt_json_object *p, const rt_frequency_options *f)
 {
     const double stretched = f->scale * f->original_len;
-    put_inner(w, "factor", f->scale);
-    put_original(w, f->original_len);
-    put_inner(w, "beta_fast", f->beta_fast > 0 ? f->beta_fast : 32);
-    put_inner(w, "beta_slow", f->beta_slow > 0 ? f->beta_slow : 1);
-    put_inner(w, "attention_factor", rt_frequencies_magnitude(f));
+    put_float(p, "factor", f->scale);
+    put_original(p, f->original_len);
+    put_float(p, "beta_fast", f->beta_fast > 0 ? f->beta_fast : 32);
+    put_float(p, "beta_slow", f->beta_slow > 0 ? f->beta_slow : 1);
+    put_float(p, "attention_factor", rt_frequencies_magnitude(f));
     /* transformers warn of any other length that the original times the factor */
     return stretched < RT_MOST_SIZE && stretched == floor(stretched) ? (int)stretched
                                                                      : f->original_len;
 }
 
-static int put_longrope(rt_writer *w, const rt_frequency_options *f, int positions)
+static int put_longrope(rt_json_object *p, const rt_frequency_options *f, int positions)
 {
-    put_inner(w, "factor", f->scale);
-    put_original(w, f->original_len);
-    put_factors(w, "short_factor", &f->short_factors);
-    put_factors(w, "long_factor", &f->long_factors);
-    put_inner(w, "attention_factor", rt_frequencies_magnitude(f));
+    put_float(p, "factor", f->scale);
+    put_original(p, f->original_len);
+    rt_json_put(p, "short_factor", rt_json_numbers(f->short_factors.at, f->short_factors.count));
+    rt_json_put(p, "long_factor", rt_json_numbers(f->long_factors.at, f->long_factors.count));
+    put_float(p, "attention_factor", rt_frequencies_magnitude(f));
     return positions;
 }
 
-static int put_llama3(rt_writer *w, const rt_frequency_options *f, int positions)
+static int put_llama3(rt_json_object *p, const rt_frequency_options *f, int positions)
 {
-    put_inner(w, "factor", f->scale);
-    put_original(w, f->original_len);
-    put_inner(w, "low_freq_factor", f->low_freq_factor > 0 ? f->low_freq_factor : 1);
-    put_inner(w, "high_freq_factor", f->high_freq_factor > 0 ? f->high_freq_factor : 4);
+    put_float(p, "factor", f->scale);
+    put_original(p, f->original_len);
+    put_float(p, "low_freq_factor", f->low_freq_factor > 0 ? f->low_freq_factor : 1);
+    put_float(p, "high_freq_factor", f->high_freq_factor > 0 ? f->high_freq_factor : 4);
     return positions > f->original_len ? positions : f->original_len + 1;
 }
 
 /* All but the last members, type and base. */
-static int put_scaling(rt_writer *w, const rt_frequency_options *f, int positions)
+static int put_scaling(rt_json_object *p, const rt_frequency_options *f, int positions)
 {
     switch (f->scaling) {
     case RT_SCALING_YARN:
-        return put_yarn(w, f);
+        return put_yarn(p, f);
     case RT_SCALING_LONGROPE:
-        return put_longrope(w, f, positions);
+        return put_longrope(p, f, positions);
     case RT_SCALING_LLAMA3:
-        return put_llama3(w, f, positions);
+        return put_llama3(p, f, positions);
     case RT_SCALING_LINEAR:
-        put_inner(w, "factor", f->scale);
+        put_float(p, "factor", f->scale);
         return positions;
     case RT_SCALING_DYNAMIC:
-        put_inner(w, "factor", f->scale);
+        put_float(p, "factor", f->scale);
         return f->original_len;
     default:
         return positions;
@@ -309,34 +315,44 @@ static int put_scaling(rt_writer *w, const rt_frequency_options *f, int position
 static double base_there(const rt_transformer_options *o, int pairs)
 {
     const rt_frequency_options *f = &o->position.frequencies;
-    if (rt_llama_lists_theta(o) || f->scaling != RT_SCALING_NTK)
+    if (lists_theta(o) || f->scaling != RT_SCALING_NTK)
         return f->base;
     return f->base * pow(f->scale, pairs / (pairs - 1.0));
 }
 
-static int put_parameters(rt_writer *w, const char *key, const rt_transformer_options *o,
-                          const rt_export_theta *theta, int positions)
+static int put_parameters(rt_config_writing *w, const char *key)
 {
     static const char *const types[] = {"default", "linear",   "default", "yarn",
                                         "dynamic", "longrope", "llama3"};
+    const rt_transformer_options *o = w->options;
     const rt_frequency_options *f = &o->position.frequencies;
-    const bool lists = rt_llama_lists_theta(o);
-    char text[RT_NUMBER_SIZE];
-    rt_writer_add(w, "  \"%s\": {\n", key);
-    const int length = lists ? put_list(w, f, theta, positions) : put_scaling(w, f, positions);
-    rt_writer_add(w, "    \"rope_type\": \"%s\",\n    \"rope_theta\": %s\n  },\n",
-                  lists ? "longrope" : types[f->scaling],
-                  rt_number_write(text, base_there(o, theta->pairs)));
+    const bool lists = lists_theta(o);
+    const int positions = rt_huggingface_positions(w->export);
+    rt_json_object p = rt_json_object_new();
+    const int length = lists ? put_list(&p, f, w->theta, positions) : put_scaling(&p, f, positions);
+    rt_json_put(&p, "rope_type", json_string(lists ? "longrope" : types[f->scaling]));
+    rt_json_put(&p, "rope_theta", rt_json_number(base_there(o, w->theta->pairs)));
+    rt_json_put_object(&w->object, key, &p);
     return length;
 }
 
 /* Before version 5, transformers looked for rope_theta and rope_scaling. */
-int rt_llama_put_frequencies(rt_writer *w, const rt_transformer_options *o,
-                             const rt_export_theta *theta, int positions)
+void rt_rope_parameters_put(rt_config_writing *w)
 {
+    const rt_transformer_options *o = w->options;
     const rt_scaling scaling = o->position.frequencies.scaling;
-    rt_put_number(w, "rope_theta", base_there(o, theta->pairs));
-    if (rt_llama_lists_theta(o) || (scaling != RT_SCALING_NONE && scaling != RT_SCALING_NTK))
-        put_parameters(w, "rope_scaling", o, theta, positions);
-    return put_parameters(w, "rope_parameters", o, theta, positions);
+    rt_json_put(&w->object, "rope_theta", rt_json_number(base_there(o, w->theta->pairs)));
+    if (lists_theta(o) || (scaling != RT_SCALING_NONE && scaling != RT_SCALING_NTK))
+        put_parameters(w, "rope_scaling");
+    const int positions = put_parameters(w, "rope_parameters");
+    rt_json_put(&w->object, "max_position_embeddings", json_integer(positions));
 }
+
+/* ---- the model card ---- */
+
+const char rt_rope_parameters_shared[] =
+    "`rope_parameters` in config.json has it as factors of longrope, so transformers rotates by "
+    "it, to the precision of a float, without any code.";
+const char rt_rope_parameters_mean[] =
+    "transformers has one theta for all: `rope_parameters` in config.json is made of the mean, and "
+    "is not what the model was trained with.";

@@ -1,0 +1,287 @@
+/* The tables of config.json and of options, read in both directions. */
+
+#include "io/huggingface/config_rows.h"
+
+#include "core/memory.h"
+#include "io/huggingface/family.h"
+#include "models/keys.h"
+#include "text/key_value.h"
+#include "text/quote.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- options by their keys ---- */
+
+#define OPTIONS rt_transformer_options
+RT_KEY_WORDS(head_word, RT_HEADS)
+
+/* What follows from other sections of a configuration. */
+static const rt_key others[] = {
+    {"model", "head", CHOICE(head, head_word), "lm", "", RT_FIXED, ALWAYS},
+    {"", "token types", WHOLE(token_types, 0, RT_MOST_SIZE), "0", "", RT_FIXED, ALWAYS},
+};
+static const rt_key_table other_keys = {others, sizeof others / sizeof *others};
+static const rt_key_table *const tables[] = {&rt_model_keys, &other_keys};
+enum { TABLES = sizeof tables / sizeof *tables };
+
+static const char *name_of(const rt_key *key, char text[RT_KEY_NAME_SIZE])
+{
+    return *key->section ? rt_key_full_name(key, text) : key->name;
+}
+
+static const rt_key *key_of(const char *name)
+{
+    char text[RT_KEY_NAME_SIZE];
+    for (int t = 0; t < TABLES; t++)
+        for (int i = 0; i < tables[t]->count; i++)
+            if (!strcmp(name, name_of(tables[t]->keys + i, text)))
+                return tables[t]->keys + i;
+    return NULL;
+}
+
+static const rt_key *key_at(int member)
+{
+    for (int t = 0; t < TABLES; t++)
+        for (int i = 0; i < tables[t]->count; i++)
+            if (tables[t]->keys[i].offset == (size_t)member)
+                return tables[t]->keys + i;
+    return NULL;
+}
+
+static double number_of(const rt_key *key, const rt_transformer_options *o)
+{
+    const char *at = (const char *)o + key->offset;
+    if (key->type == RT_KEY_NUMBER)
+        return *(const double *)at;
+    return key->type == RT_KEY_YES_NO ? *(const bool *)at : *(const int *)at;
+}
+
+static rt_status refuse_option(const rt_family *family, const rt_key *key, const char *wish,
+                               const rt_transformer_options *o)
+{
+    char name[RT_KEY_NAME_SIZE], value[RT_VALUE_SIZE];
+    return rt_cannot_export(family, name_of(key, name), rt_key_value_write(key, o, value), wish);
+}
+
+/* ---- what all models of a family have ---- */
+
+static void set_option(const rt_option_row *row, rt_transformer_options *o)
+{
+    rt_writer problem = {0};
+    rt_key_value_read(key_of(row->key), row->value, o, &problem);
+    rt_writer_free(&problem);
+}
+
+void rt_option_rows_set(const rt_option_row *rows, rt_transformer_options *o)
+{
+    for (const rt_option_row *row = rows; row && row->key; row++)
+        if (row->rule == RT_IS)
+            set_option(row, o);
+}
+
+static bool has_option(const rt_option_row *row, const rt_transformer_options *o)
+{
+    const rt_key *key = key_of(row->key);
+    const double value = number_of(key, o);
+    rt_transformer_options wanted = {0};
+    if (row->rule == RT_ABOVE_0)
+        return value > 0;
+    if (row->rule == RT_SAME_AS)
+        return value == number_of(key_of(row->value), o);
+    set_option(row, &wanted);
+    return key->type == RT_KEY_WHOLE || key->type == RT_KEY_NUMBER
+               ? value <= number_of(key, &wanted)
+               : value == number_of(key, &wanted);
+}
+
+/* ---- reading ---- */
+
+static int *whole_at(rt_huggingface *there, int member)
+{
+    return (int *)((char *)&there->options + member);
+}
+
+static double *number_at(rt_huggingface *there, int member)
+{
+    return (double *)((char *)&there->options + member);
+}
+
+static void read_whole(const rt_config_row *row, rt_reading *r, rt_huggingface *there)
+{
+    const bool given = json_object_get(r->json, row->key) != NULL;
+    const int same = row->same_as ? *whole_at(there, row->same_as) : 0;
+    const int initial = same && (given || !(row->initial > 0)) ? same : (int)row->initial;
+    *whole_at(there, row->member) = rt_reading_whole(r, row->key, initial, 1, (int)row->high);
+}
+
+/* "silu or gelu": the first word of each value. */
+static void list_words(const rt_config_word *words, rt_writer *w)
+{
+    const char *list[16];
+    int count = 0;
+    for (const rt_config_word *at = words; at->word; at++) {
+        const rt_config_word *first = words;
+        while (first->value != at->value)
+            first++;
+        if (first == at && count < (int)(sizeof list / sizeof *list))
+            list[count++] = at->word;
+    }
+    rt_family_tell_words(w, list, count);
+}
+
+static void refuse_word(const rt_config_row *row, rt_reading *r, const char *word)
+{
+    char quoted[RT_QUOTE_SIZE];
+    rt_writer w = {0};
+    list_words(row->words, &w);
+    char *words = rt_writer_take(&w);
+    if (words)
+        rt_reading_refuse(r, "%s must be %s: %s; got %s", row->key, words, row->reason,
+                          rt_quote(quoted, word));
+    else
+        r->status = rt_out_of_memory("a message");
+    rt_free(words);
+}
+
+static void read_word(const rt_config_row *row, rt_reading *r, rt_huggingface *there)
+{
+    const char *word =
+        rt_reading_find(r, row->key) ? rt_reading_word(r, row->key) : row->words->word;
+    const rt_config_word *at = row->words;
+    while (at->word && strcmp(at->word, word))
+        at++;
+    if (!at->word)
+        refuse_word(row, r, word);
+    else if (row->member != RT_NO_MEMBER)
+        *whole_at(there, row->member) = at->value;
+}
+
+/* A value is shown unless it has members of its own. */
+static void check_fixed(const rt_config_row *row, rt_reading *r)
+{
+    json_t *wanted = json_loads(row->fixed, JSON_DECODE_ANY, NULL);
+    const json_t *value = rt_reading_find(r, row->key);
+    char *shown = NULL;
+    if (value && !json_equal(value, wanted)) {
+        if (!json_is_object(value) && !json_is_array(value))
+            shown = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+        rt_reading_refuse(r, "%s%s%.64s: %s", row->key, shown ? " = " : "", shown ? shown : "",
+                          row->reason);
+    }
+    free(shown); /* Jansson's */
+    json_decref(wanted);
+}
+
+static void read_row(const rt_config_row *row, rt_reading *r, rt_huggingface *there)
+{
+    switch (row->type) {
+    case RT_CONFIG_WHOLE:
+        read_whole(row, r, there);
+        break;
+    case RT_CONFIG_NUMBER:
+        *number_at(there, row->member) = rt_reading_below(r, row->key, row->initial, 0, row->high);
+        break;
+    case RT_CONFIG_EPS:
+        *number_at(there, row->member) = rt_reading_eps(r, row->key, row->initial);
+        break;
+    case RT_CONFIG_FLAG:
+        *(bool *)whole_at(there, row->member) = rt_reading_flag(r, row->key, row->initial > 0);
+        break;
+    case RT_CONFIG_WORD:
+        read_word(row, r, there);
+        break;
+    case RT_CONFIG_FIXED:
+        check_fixed(row, r);
+        break;
+    case RT_CONFIG_ABSENT:
+        if (rt_reading_find(r, row->key))
+            rt_reading_refuse(r, "%s: %s", row->key, row->reason);
+        break;
+    default:
+        break;
+    }
+}
+
+void rt_config_rows_read(const rt_config_row *rows, rt_reading *r, rt_huggingface *there)
+{
+    for (const rt_config_row *row = rows; row->key; row++)
+        if (row->read)
+            row->read(r, there);
+        else
+            read_row(row, r, there);
+}
+
+/* ---- writing ---- */
+
+static const char *word_of(const rt_config_row *row, const rt_transformer_options *o)
+{
+    const rt_config_word *at = row->words;
+    const int value =
+        row->member == RT_NO_MEMBER ? at->value : *(const int *)((const char *)o + row->member);
+    while (at->word && at->value != value)
+        at++;
+    return at->word;
+}
+
+/* NULL: nothing, which is an error of memory where a value is due. */
+static json_t *value_of(const rt_config_row *row, const rt_transformer_options *o)
+{
+    const char *at = (const char *)o + (row->member > 0 ? row->member : 0);
+    switch (row->type) {
+    case RT_CONFIG_WHOLE:
+        return json_integer(*(const int *)at);
+    case RT_CONFIG_NUMBER:
+    case RT_CONFIG_EPS:
+        return rt_json_number(*(const double *)at);
+    case RT_CONFIG_FLAG:
+        return json_boolean(*(const bool *)at);
+    case RT_CONFIG_WORD:
+        return json_string(word_of(row, o));
+    case RT_CONFIG_FIXED:
+        return json_loads(row->fixed, JSON_DECODE_ANY, NULL);
+    default:
+        return NULL;
+    }
+}
+
+static bool is_written(const rt_config_row *row, const rt_transformer_options *o)
+{
+    if (row->when)
+        return row->when(o);
+    return row->type != RT_CONFIG_SPECIAL && row->type != RT_CONFIG_FIXED &&
+           row->type != RT_CONFIG_ABSENT;
+}
+
+void rt_config_rows_put(const rt_config_row *rows, rt_config_writing *w)
+{
+    for (const rt_config_row *row = rows; row->key; row++)
+        if (row->put)
+            row->put(w);
+        else if (is_written(row, w->options))
+            rt_json_put(&w->object, row->key, value_of(row, w->options));
+}
+
+/* ---- whether a model can be written ---- */
+
+static rt_status check_options(const rt_family *family, const rt_option_row *rows,
+                               const rt_transformer_options *o, int *passed)
+{
+    for (const rt_option_row *row = rows; row && row->key; row++, ++*passed)
+        if (row->wish && !has_option(row, o))
+            return refuse_option(family, key_of(row->key), row->wish, o);
+    return rt_ok();
+}
+
+rt_status rt_rows_express(const rt_family *family, const rt_transformer_options *o, int *passed)
+{
+    *passed = 0;
+    rt_status status = check_options(family, family->alike, o, passed);
+    if (!status.code)
+        status = check_options(family, family->options, o, passed);
+    for (const rt_config_row *row = family->config; row->key && !status.code; row++, ++*passed)
+        if (row->wish && !word_of(row, o))
+            status = refuse_option(family, key_at(row->member), row->wish, o);
+    return status;
+}

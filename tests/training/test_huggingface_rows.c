@@ -1,0 +1,404 @@
+/* What the tables of a family can say, by families that are made up: tensors that join parameters
+ * or turn them over, other names that are read, keys with one value. */
+
+#include "suite.h"
+#include "training/hf_export.h"
+
+#include "core/memory.h"
+#include "io/huggingface/llama.h"
+#include "io/huggingface/rope_parameters.h"
+
+/* ---- the families ---- */
+
+static const rt_family_class classes[] = {
+    {"MadeUpForCausalLM", RT_HEAD_LM, true, NULL},
+    {"MadeUpModel", RT_HEAD_LM, false, NULL},
+    {0},
+};
+
+#define LAYER "base.layers.N."
+#define JOINED                                                                                     \
+    .here = {"layers.N.attention.query", "layers.N.attention.key", "layers.N.attention.value"}
+#define OTHERS                                                                                     \
+    {"base.words.weight", .here = {RT_TOKENS_NAME}},                                               \
+        {LAYER "dense", .here = {"layers.N.attention.output"}},                                    \
+        {LAYER "norm_1.gammas", .here = {"layers.N.attention_norm.weight"}, .written = rt_never},  \
+        {LAYER "norm_1", .here = {"layers.N.attention_norm"}},                                     \
+        {LAYER "norm_2", .here = {"layers.N.ffn_norm"}},                                           \
+        {LAYER "gate.weight", .here = {"layers.N.ffn.gate.weight"}, .form = RT_TRANSPOSED},        \
+        {LAYER "gate.bias", .here = {"layers.N.ffn.gate.bias"}},                                   \
+        {LAYER "up", .here = {"layers.N.ffn.up"}}, {LAYER "down", .here = {"layers.N.ffn.down"}},  \
+        {"base.norm", .here = {"norm"}}, {"decoder.weight", .here = {RT_OUTPUT_NAME}},             \
+        {LAYER "inv_freq", .spare = true},                                                         \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+static const rt_tensor_row in_blocks[] = {{LAYER "qkv", JOINED}, OTHERS};
+static const rt_tensor_row by_head[] = {{LAYER "qkv", JOINED, .form = RT_BY_HEAD}, OTHERS};
+static const rt_tensor_row lacking[] = {{LAYER "qkv", .here = {"layers.N.attention.query",
+                                                               "layers.N.attention.key",
+                                                               "layers.N.attention.distances"}},
+                                        {LAYER "value", .here = {"layers.N.attention.value"}},
+                                        OTHERS};
+
+static const rt_option_row options[] = {
+    {"model.window", RT_IS, "0", "attention to all tokens"},
+    {"model.ffn", RT_IS, "swiglu", "silu"},
+    {0},
+};
+
+static void read_share(rt_reading *r, rt_huggingface *there)
+{
+    there->options.position.fraction = rt_reading_above_0(r, "rotary_pct", 1);
+}
+
+static void put_share(rt_config_writing *w)
+{
+    rt_json_put(&w->object, "rotary_pct", json_real(w->options->position.fraction));
+}
+
+static void read_bias(rt_reading *r, rt_huggingface *there)
+{
+    there->options.bias = rt_reading_flag(r, "biases", false) ? RT_BIAS_YES : RT_BIAS_NO;
+}
+
+static void put_bias(rt_config_writing *w)
+{
+    rt_json_put(&w->object, "biases", json_boolean(w->options->bias == RT_BIAS_YES));
+}
+
+static void read_length(rt_reading *r, rt_huggingface *there)
+{
+    there->max_positions = rt_reading_size(r, "n_positions", 64);
+    there->padding_id = RT_NO_PADDING;
+}
+
+static const rt_config_row config[] = {
+    {"n_vocab", RT_SIZE(vocab), .initial = 7},
+    {"n_embd", RT_SIZE(dim), .initial = 16},
+    {"n_layer", RT_LAYERS, .initial = 2},
+    {"n_head", RT_SIZE(heads), .initial = 4},
+    {"n_kv", RT_SIZE(kv_heads), .initial = 2, .same_as = RT_MEMBER_OF(int, heads)},
+    {"n_inner", RT_SIZE(ffn_dim), .initial = 20},
+    {"eps", RT_EPS(norm_eps), .initial = 1e-5},
+    {"biases", .read = read_bias, .put = put_bias},
+    {"rotary_pct", .read = read_share, .put = put_share},
+    {"theta", .type = RT_CONFIG_NUMBER, .member = RT_MEMBER_OF(double, position.frequencies.base),
+     .initial = 10000, .high = 1e9},
+    {"tied", RT_YES_OR_NO(tie_embeddings)},
+    {"rope_interleaved", RT_MUST_BE("false"), .reason = "pairs are halves of a head",
+     .when = rt_always},
+    {"position_type", RT_MUST_BE("\"rotary\""), .reason = "it turns", .when = rt_when_causal},
+    {"n_positions", .read = read_length},
+    {"unwanted", RT_ABSENT, .reason = "rotor has none"},
+    {0},
+};
+
+static const char *const head_prefixes[] = {"decoder.", NULL};
+
+#define MADE_UP(word, rows)                                                                        \
+    {                                                                                              \
+        .name = "Made Up", .type = word, .classes = classes, .prefix = "base.", .tensors = rows,   \
+        .head_prefixes = head_prefixes, .layer_tensors = 7, .pairing = RT_HALF,                    \
+        .pairs_rotated = true, .alike = rt_decoder_options, .options = options, .config = config,  \
+        .settle_theta = rt_rope_parameters_settle, .shared_theta = "", .mean_theta = "",           \
+        .own_theta = ""                                                                            \
+    }
+static const rt_family blocks_family = MADE_UP("blocks", in_blocks);
+static const rt_family heads_family = MADE_UP("heads", by_head);
+static const rt_family lacking_family = MADE_UP("lacking", lacking);
+
+/* ---- models ---- */
+
+static rt_transformer_options usual(int kv_heads, rt_bias bias)
+{
+    return (rt_transformer_options){
+        .kind = RT_KIND_DECODER,
+        .vocab = 7,
+        .layers = 2,
+        .dim = 32,
+        .heads = 4,
+        .kv_heads = kv_heads,
+        .ffn_dim = 20,
+        .norm = RT_NORM_PRE,
+        .norm_kind = RT_NORM_RMS,
+        .ffn = RT_FFN_SWIGLU,
+        .bias = bias,
+        .norm_eps = 1e-5,
+        .causal = true,
+        .activation = RT_SILU,
+        .position = {.pairing = RT_HALF, .frequencies = {RT_FREQUENCY_DEFAULTS}, .fraction = 0.5},
+    };
+}
+
+/* No two numbers of a parameter are the same, those of biases and norms neither; all are floats. */
+static rt_transformer *numbered_model(const rt_transformer_options *o)
+{
+    rt_transformer *model = new_model(o);
+    for (size_t i = 0; i < model->parameters.block_size; i++)
+        model->parameters.values[i] = (real)i / 1024;
+    return model;
+}
+
+static const rt_family *const families[] = {&rt_family_llama, &blocks_family, &heads_family,
+                                            &lacking_family, NULL};
+
+/* As the family alone writes it. */
+static rt_status write_as(const rt_family *family, const rt_transformer *model)
+{
+    const rt_family *const one[] = {family, NULL};
+    return rt_huggingface_write_as(in_scratch("out"), model,
+                                   &(rt_huggingface_export){.length = 8, .overwrite = true}, one);
+}
+
+static rt_status open_folder(rt_huggingface **there)
+{
+    return rt_huggingface_open_of(there, in_scratch("out"), families);
+}
+
+static void expect_same_values(const rt_transformer *a, const rt_transformer *b)
+{
+    ck_assert_int_eq(a->parameters.count, b->parameters.count);
+    for (int i = 0; i < a->parameters.count; i++) {
+        const rt_parameter *p = a->parameters.list[i];
+        const rt_parameter *q = rt_parameters_find(&b->parameters, p->name);
+        ck_assert_msg(q && !memcmp(p->tensor.data, q->tensor.data,
+                                   rt_size(&p->tensor) * sizeof *p->tensor.data),
+                      "%s has other values", p->name);
+    }
+}
+
+static void expect_same_bytes(const char *name, const unsigned char *before, size_t size)
+{
+    char path[64];
+    size_t now;
+    snprintf(path, sizeof path, "out/%.40s", name);
+    unsigned char *again = file_bytes(in_scratch(path), &now);
+    ck_assert_uint_eq(size, now);
+    ck_assert_int_eq(memcmp(before, again, size), 0);
+    free(again);
+}
+
+/* ---- there and back ---- */
+
+START_TEST(what_was_written_is_read_and_written_again)
+{
+    const rt_family *family = _i & 1 ? &heads_family : &blocks_family;
+    rt_transformer_options o = usual(_i & 2 ? 2 : 4, _i & 4 ? RT_BIAS_YES : RT_BIAS_NO);
+    size_t size, config_size;
+    rt_huggingface *there;
+    rt_transformer *again;
+    o.position.pairing = _i & 8 ? RT_INTERLEAVED : RT_HALF;
+    o.position.fraction = _i & 16 ? 1 : 0.5;
+    rt_transformer *model = numbered_model(&o);
+    assert_status(write_as(family, model), RT_OK, "");
+    unsigned char *weights = file_bytes(in_scratch("out/model.safetensors"), &size);
+    unsigned char *text = file_bytes(in_scratch("out/config.json"), &config_size);
+    assert_status(open_folder(&there), RT_OK, "");
+    assert_status(rt_huggingface_model(there, &again), RT_OK, "");
+    if (o.position.pairing == RT_HALF)
+        expect_same_values(model, again);
+    assert_status(write_as(family, again), RT_OK, "");
+    expect_same_bytes("model.safetensors", weights, size);
+    expect_same_bytes("config.json", text, config_size);
+    free(weights);
+    free(text);
+    rt_transformer_free(model);
+    rt_transformer_free(again);
+    rt_huggingface_close(there);
+    remove_out();
+}
+END_TEST
+
+static double number_in(const char *tensor, uint64_t first)
+{
+    rt_safetensors *file;
+    double number;
+    assert_status(rt_safetensors_open(&file, in_scratch("out/model.safetensors")), RT_OK, "");
+    const rt_safetensor *t = rt_safetensors_find(file, tensor);
+    ck_assert_ptr_nonnull(t);
+    assert_status(rt_safetensors_doubles(file, t, first, 1, &number), RT_OK, "");
+    rt_safetensors_close(file);
+    return number;
+}
+
+static double number_of(const rt_transformer *model, const char *parameter, size_t first)
+{
+    return (double)rt_parameters_find(&model->parameters, parameter)->tensor.data[first];
+}
+
+/* Of 4 heads of 8 features over 32, with 2 heads of keys: 32 rows of queries, 16 of keys and of
+ * values. By head, a group has the rows of 2 heads of queries, then a key's, then a value's. */
+START_TEST(rows_stand_where_the_form_says)
+{
+    static const struct {
+        const char *parameter;
+        int row, in_blocks, by_head;
+    } rows[] = {
+        {"layers.1.attention.query", 0, 0, 0},    {"layers.1.attention.query", 15, 15, 15},
+        {"layers.1.attention.query", 16, 16, 32}, {"layers.1.attention.query", 31, 31, 47},
+        {"layers.1.attention.key", 0, 32, 16},    {"layers.1.attention.key", 9, 41, 49},
+        {"layers.1.attention.value", 7, 55, 31},  {"layers.1.attention.value", 15, 63, 63},
+    };
+    rt_transformer_options o = usual(2, RT_BIAS_YES);
+    rt_transformer *model = numbered_model(&o);
+    assert_status(write_as(_i ? &heads_family : &blocks_family, model), RT_OK, "");
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+        char name[RT_NAME_SIZE];
+        const int there = _i ? rows[n].by_head : rows[n].in_blocks;
+        snprintf(name, sizeof name, "%s.weight", rows[n].parameter);
+        ck_assert_double_eq(number_in("base.layers.1.qkv.weight", (uint64_t)there * 32 + 5),
+                            number_of(model, name, (size_t)rows[n].row * 32 + 5));
+        snprintf(name, sizeof name, "%s.bias", rows[n].parameter);
+        ck_assert_double_eq(number_in("base.layers.1.qkv.bias", (uint64_t)there),
+                            number_of(model, name, (size_t)rows[n].row));
+    }
+    ck_assert_double_eq(number_in("base.layers.0.gate.weight", 3 * 20 + 7),
+                        number_of(model, "layers.0.ffn.gate.weight", 7 * 32 + 3));
+    rt_transformer_free(model);
+    remove_out();
+}
+END_TEST
+
+START_TEST(a_part_that_a_model_lacks_is_refused)
+{
+    rt_transformer_options o = usual(4, RT_BIAS_NO);
+    rt_transformer *model = numbered_model(&o);
+    assert_status(write_as(&lacking_family, model), RT_CONFIG,
+                  "layers.0.attention.query.weight cannot be exported: a Made Up of Hugging Face "
+                  "has no such tensor");
+    rt_transformer_free(model);
+    remove_out();
+}
+END_TEST
+
+/* ---- what a folder can have ---- */
+
+static const struct {
+    const char *from, *to, *message;
+} changed[] = {
+    {"\"rope_interleaved\": false", "\"rope_interleaved\": true",
+     "config.json: rope_interleaved = true: pairs are halves of a head"},
+    {"\"position_type\": \"rotary\"", "\"position_type\": \"absolute\"",
+     "config.json: position_type = \"absolute\": it turns"},
+    {"\"position_type\": \"rotary\"", "\"position_type\": {\"a\": 1}",
+     "config.json: position_type: it turns"},
+    {"\"tied\": false", "\"tied\": false, \"unwanted\": 0",
+     "config.json: unwanted: rotor has none"},
+    {"\"n_kv\": 2", "\"n_kv\": 1",
+     "model.safetensors: base.layers.0.qkv.weight is (64, 32), (48, 32) expected"},
+    {"\"n_kv\": 2", "\"n_kv\": null",
+     "model.safetensors: base.layers.0.qkv.weight is (64, 32), (96, 32) expected"},
+    {"\"biases\": true", "\"biases\": false",
+     "model.safetensors: has base.layers.0.dense.bias, which is no part of the model"},
+    {"\"model_type\": \"blocks\"", "\"model_type\": \"block\"",
+     "config.json: model_type must be llama, blocks, heads or lacking: rotor reads no other; got "
+     "'block'"},
+};
+enum { CHANGED = sizeof changed / sizeof *changed };
+
+START_TEST(what_no_row_takes_is_refused_by_its_key)
+{
+    rt_transformer_options o = usual(2, RT_BIAS_YES);
+    rt_transformer *model = numbered_model(&o), *again = NULL;
+    rt_huggingface *there;
+    assert_status(write_as(&blocks_family, model), RT_OK, "");
+    change_file("out/config.json", changed[_i].from, changed[_i].to);
+    rt_status status = open_folder(&there);
+    if (there)
+        status = rt_huggingface_model(there, &again);
+    assert_status(status, RT_CHECKPOINT, changed[_i].message);
+    rt_huggingface_close(there);
+    rt_transformer_free(model);
+    remove_out();
+}
+END_TEST
+
+/* A key that is absent has the default, also where null stands for something else. */
+START_TEST(keys_that_are_absent_have_their_default)
+{
+    rt_transformer_options o = usual(2, RT_BIAS_NO);
+    rt_transformer *model = numbered_model(&o), *again;
+    rt_huggingface *there;
+    assert_status(write_as(&heads_family, model), RT_OK, "");
+    change_file("out/config.json", "\"n_kv\"", "\"other\"");
+    change_file("out/config.json", "\"rope_interleaved\": false", "\"rope_interleaved\": null");
+    assert_status(open_folder(&there), RT_OK, "");
+    assert_status(rt_huggingface_model(there, &again), RT_OK, "");
+    expect_same_values(model, again);
+    rt_huggingface_close(there);
+    rt_transformer_free(model);
+    rt_transformer_free(again);
+    remove_out();
+}
+END_TEST
+
+/* Both names have the same length. */
+static void rename_tensor(const char *from, const char *to)
+{
+    size_t size;
+    unsigned char *bytes = file_bytes(in_scratch("out/model.safetensors"), &size);
+    size_t at = 0;
+    while (at + strlen(from) < size && memcmp(bytes + at, from, strlen(from)) != 0)
+        at++;
+    memcpy(bytes + at, to, strlen(to));
+    write_bytes(in_scratch("out/model.safetensors"), bytes, size);
+    free(bytes);
+}
+
+START_TEST(another_name_is_read)
+{
+    rt_transformer_options o = usual(4, RT_BIAS_NO);
+    rt_transformer *model = numbered_model(&o), *again;
+    rt_huggingface *there;
+    assert_status(write_as(&blocks_family, model), RT_OK, "");
+    rename_tensor("base.layers.1.norm_1.weight", "base.layers.1.norm_1.gammas");
+    assert_status(open_folder(&there), RT_OK, "");
+    assert_status(rt_huggingface_model(there, &again), RT_OK, "");
+    expect_same_values(model, again);
+    rt_huggingface_close(there);
+    rt_transformer_free(model);
+    rt_transformer_free(again);
+    remove_out();
+}
+END_TEST
+
+/* ---- which family ---- */
+
+START_TEST(the_first_that_can_say_what_a_model_is_writes_it)
+{
+    const rt_family *const both[] = {&rt_family_mistral, &heads_family, &rt_family_llama, NULL};
+    const rt_family *found;
+    rt_transformer_options o = usual(4, RT_BIAS_NO);
+    rt_transformer_resolve(&o);
+    assert_status(rt_family_find(&found, both, &o), RT_OK, "");
+    ck_assert_ptr_eq(found, &heads_family);
+    o.ffn = RT_FFN_GEGLU;
+    o.position.fraction = 1;
+    assert_status(rt_family_find(&found, both, &o), RT_OK, "");
+    ck_assert_ptr_eq(found, &rt_family_llama);
+    o.window = 5;
+    assert_status(rt_family_find(&found, both, &o), RT_OK, "");
+    ck_assert_ptr_eq(found, &rt_family_mistral);
+    o.norm = RT_NORM_POST;
+    assert_status(rt_family_find(&found, both, &o), RT_CONFIG,
+                  "model.norm = post cannot be exported: a Llama of Hugging Face has its norms "
+                  "before the blocks");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("huggingface rows");
+    TCase *tests = leak_checked_case(suite, "rows");
+    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
+    tcase_add_loop_test(tests, what_was_written_is_read_and_written_again, 0, 32);
+    tcase_add_loop_test(tests, rows_stand_where_the_form_says, 0, 2);
+    tcase_add_test(tests, a_part_that_a_model_lacks_is_refused);
+    tcase_add_loop_test(tests, what_no_row_takes_is_refused_by_its_key, 0, CHANGED);
+    tcase_add_test(tests, keys_that_are_absent_have_their_default);
+    tcase_add_test(tests, another_name_is_read);
+    tcase_add_test(tests, the_first_that_can_say_what_a_model_is_writes_it);
+    return run_suite(suite);
+}
