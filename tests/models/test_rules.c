@@ -273,6 +273,7 @@ END_TEST
 
 START_TEST(a_choice_that_there_is_not_is_refused)
 {
+    char message[64];
     rt_transformer_options o = good();
     o.head = (rt_head)3;
     expect(&o, "model.head", "model.head must be from 0 to 2; got 3");
@@ -293,7 +294,9 @@ START_TEST(a_choice_that_there_is_not_is_refused)
     expect(&o, "model.bias", "model.bias must be from 0 to 1; got -1");
     o = good();
     o.position.kind = (rt_position_kind)-1;
-    expect(&o, "position.kind", "position.kind must be from 0 to 6; got -1");
+    snprintf(message, sizeof message, "position.kind must be from 0 to %d; got -1",
+             RT_POSITION_NONE);
+    expect(&o, "position.kind", message);
     o = good();
     o.attention = (rt_attention_kind)4;
     expect(&o, "model.attention", "model.attention must be from 0 to 3; got 4");
