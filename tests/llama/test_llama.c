@@ -13,8 +13,8 @@
 
 #include "core/memory.h"
 #include "train/config/config.h"
+#include "io/huggingface/family.h"
 #include "io/huggingface/huggingface.h"
-#include "io/huggingface/llama.h"
 
 #include <math.h>
 #include <string.h>
