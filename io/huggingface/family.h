@@ -54,7 +54,8 @@ typedef struct rt_family {
     rt_status (*settle_theta)(rt_huggingface *there);
 
     /* For the model card: why transformers rotate by a theta that all layers share without any
-     * code; what they do instead with a theta of each layer or head; and code that mends it. */
+     * code; what they do instead with a theta of each layer or head; and code that mends it, or
+     * NULL. */
     const char *shared_theta, *mean_theta, *own_theta;
 } rt_family;
 

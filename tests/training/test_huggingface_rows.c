@@ -102,8 +102,7 @@ static const char *const head_prefixes[] = {"decoder.", NULL};
         .name = "Made Up", .type = word, .classes = classes, .prefix = "base.", .tensors = rows,   \
         .head_prefixes = head_prefixes, .layer_tensors = 7, .pairing = RT_HALF,                    \
         .pairs_rotated = true, .alike = rt_decoder_options, .options = options, .config = config,  \
-        .settle_theta = rt_rope_parameters_settle, .shared_theta = "", .mean_theta = "",           \
-        .own_theta = ""                                                                            \
+        .settle_theta = rt_rope_parameters_settle, .shared_theta = "", .mean_theta = ""                                                                            \
     }
 static const rt_family blocks_family = MADE_UP("blocks", in_blocks);
 static const rt_family heads_family = MADE_UP("heads", by_head);
