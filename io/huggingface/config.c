@@ -88,6 +88,14 @@ static void check_heads(rt_reading *r, const rt_transformer_options *o)
                           o->dim, o->heads, size);
 }
 
+/* ---- for rows of families ---- */
+
+void rt_config_read_padding(rt_reading *r, rt_huggingface *there)
+{
+    const int id = rt_reading_whole(r, "pad_token_id", -1, -1, there->options.vocab - 1);
+    there->padding_id = id < 0 ? RT_NO_PADDING : id;
+}
+
 /* ---- labels ---- */
 
 /* id2label has a name for each of the numbers from 0 on, as strings. */

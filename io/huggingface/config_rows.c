@@ -186,6 +186,9 @@ static void read_row(const rt_config_row *row, rt_reading *r, rt_huggingface *th
     case RT_CONFIG_EPS:
         *number_at(there, row->member) = rt_reading_eps(r, row->key, row->initial);
         break;
+    case RT_CONFIG_POSITIONS:
+        there->max_positions = rt_reading_whole(r, row->key, (int)row->initial, 1, (int)row->high);
+        break;
     case RT_CONFIG_FLAG:
         *(bool *)whole_at(there, row->member) = rt_reading_flag(r, row->key, row->initial > 0);
         break;
@@ -226,8 +229,9 @@ static const char *word_of(const rt_config_row *row, const rt_transformer_option
 }
 
 /* NULL: nothing, which is an error of memory where a value is due. */
-static json_t *value_of(const rt_config_row *row, const rt_transformer_options *o)
+static json_t *value_of(const rt_config_row *row, const rt_config_writing *w)
 {
+    const rt_transformer_options *o = w->options;
     const char *at = (const char *)o + (row->member > 0 ? row->member : 0);
     switch (row->type) {
     case RT_CONFIG_WHOLE:
@@ -235,6 +239,8 @@ static json_t *value_of(const rt_config_row *row, const rt_transformer_options *
     case RT_CONFIG_NUMBER:
     case RT_CONFIG_EPS:
         return rt_json_number(*(const double *)at);
+    case RT_CONFIG_POSITIONS:
+        return json_integer(rt_huggingface_positions(w->export));
     case RT_CONFIG_FLAG:
         return json_boolean(*(const bool *)at);
     case RT_CONFIG_WORD:
@@ -260,28 +266,33 @@ void rt_config_rows_put(const rt_config_row *rows, rt_config_writing *w)
         if (row->put)
             row->put(w);
         else if (is_written(row, w->options))
-            rt_json_put(&w->object, row->key, value_of(row, w->options));
+            rt_json_put(&w->object, row->key, value_of(row, w));
 }
 
 /* ---- whether a model can be written ---- */
 
-static rt_status check_options(const rt_family *family, const rt_option_row *rows,
-                               const rt_transformer_options *o, int *passed)
+enum { KIND_MISSED = 1000 };
+
+/* Counts one that cannot be said; the first of them is the status. */
+static void miss(rt_status *status, int *missed, const rt_family *family, const rt_key *key,
+                 const char *wish, const rt_transformer_options *o)
 {
-    for (const rt_option_row *row = rows; row && row->key; row++, ++*passed)
-        if (row->wish && !has_option(row, o))
-            return refuse_option(family, key_of(row->key), row->wish, o);
-    return rt_ok();
+    if (!status->code)
+        *status = refuse_option(family, key, wish, o);
+    *missed += strcmp(key->name, "kind") || strcmp(key->section, "model") ? 1 : KIND_MISSED;
 }
 
-rt_status rt_rows_express(const rt_family *family, const rt_transformer_options *o, int *passed)
+rt_status rt_rows_express(const rt_family *family, const rt_transformer_options *o, int *missed)
 {
-    *passed = 0;
-    rt_status status = check_options(family, family->alike, o, passed);
-    if (!status.code)
-        status = check_options(family, family->options, o, passed);
-    for (const rt_config_row *row = family->config; row->key && !status.code; row++, ++*passed)
+    const rt_option_row *const both[] = {family->alike, family->options};
+    rt_status status = rt_ok();
+    *missed = 0;
+    for (int i = 0; i < 2; i++)
+        for (const rt_option_row *row = both[i]; row && row->key; row++)
+            if (row->wish && !has_option(row, o))
+                miss(&status, missed, family, key_of(row->key), row->wish, o);
+    for (const rt_config_row *row = family->config; row->key; row++)
         if (row->wish && !word_of(row, o))
-            status = refuse_option(family, key_at(row->member), row->wish, o);
+            miss(&status, missed, family, key_at(row->member), row->wish, o);
     return status;
 }

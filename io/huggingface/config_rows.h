@@ -37,10 +37,11 @@ typedef struct rt_option_row {
 /* ---- keys of config.json ---- */
 
 typedef enum rt_config_type {
-    RT_CONFIG_SPECIAL, /* read and put alone */
-    RT_CONFIG_WHOLE,   /* from 1 to `high` */
-    RT_CONFIG_NUMBER,  /* from 0 to less than `high` */
-    RT_CONFIG_EPS,     /* what norms add to a variance */
+    RT_CONFIG_SPECIAL,   /* read and put alone */
+    RT_CONFIG_WHOLE,     /* from 1 to `high` */
+    RT_CONFIG_NUMBER,    /* from 0 to less than `high` */
+    RT_CONFIG_EPS,       /* what norms add to a variance */
+    RT_CONFIG_POSITIONS, /* max_positions, from 1 to `high` */
     RT_CONFIG_FLAG,
     RT_CONFIG_WORD,
     RT_CONFIG_FIXED, /* a value that rotor has no other of */
@@ -97,9 +98,10 @@ typedef struct rt_config_row {
 #define RT_YES_OR_NO(name) .type = RT_CONFIG_FLAG, .member = RT_MEMBER_OF(bool, name)
 #define RT_WORD(name, list)                                                                        \
     .type = RT_CONFIG_WORD, .member = (int)offsetof(rt_transformer_options, name), .words = list
-#define RT_ONE_WORD(list) .type = RT_CONFIG_WORD, .member = RT_NO_MEMBER, .words = list
-#define RT_MUST_BE(json)  .type = RT_CONFIG_FIXED, .fixed = json
-#define RT_ABSENT         .type = RT_CONFIG_ABSENT
+#define RT_ONE_WORD(list)  .type = RT_CONFIG_WORD, .member = RT_NO_MEMBER, .words = list
+#define RT_MUST_BE(json)   .type = RT_CONFIG_FIXED, .fixed = json
+#define RT_POSITIONS(most) .type = RT_CONFIG_POSITIONS, .high = most
+#define RT_ABSENT          .type = RT_CONFIG_ABSENT
 
 /* ---- both tables ---- */
 
@@ -110,8 +112,9 @@ void rt_config_rows_read(const rt_config_row *rows, rt_reading *r, rt_huggingfac
 
 void rt_config_rows_put(const rt_config_row *rows, rt_config_writing *w);
 
-/* Whether both tables can say what a model is. `passed` gets how many rows have been asked. */
+/* Whether both tables can say what a model is. `missed` gets how many rows cannot; one of
+ * model.kind counts for more than all others. */
 rt_status rt_rows_express(const struct rt_family *family, const rt_transformer_options *o,
-                          int *passed) RT_MUST_CHECK;
+                          int *missed) RT_MUST_CHECK;
 
 #endif

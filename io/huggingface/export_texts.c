@@ -76,11 +76,13 @@ static void put_theta_sentence(rt_writer *w, const rt_family *family,
         rt_writer_add(w,
                       "Its queries and keys are rotated by position times theta, which every %s "
                       "has learned for itself. %s `" RT_HF_THETA
-                      "` in config.json has all of them; this makes a loaded model use them:\n\n%s",
+                      "` in config.json has all of them%s%s",
                       o->theta.scope != RT_THETA_HEAD ? "layer"
                       : o->kv_heads < o->heads        ? "head of keys"
                                                       : "head",
-                      family->mean_theta, family->own_theta);
+                      family->mean_theta,
+                      family->own_theta ? "; this makes a loaded model use them:\n\n" : ".\n",
+                      family->own_theta ? family->own_theta : "");
 }
 
 static void put_vocabulary_sentence(rt_writer *w, const rt_huggingface_export *export)

@@ -20,7 +20,10 @@ static void fill_values(const void *context, size_t first, size_t count, float *
 {
     const source *s = context;
     const size_t columns = (size_t)s->columns;
-    for (size_t n = 0; n < count; n++) {
+    const bool plain = s->parts == 1 && rt_tensor_map_is_plain(s->maps);
+    for (size_t n = 0; n < count && plain; n++)
+        values[n] = (float)s->values[0][first + n];
+    for (size_t n = 0; n < count && !plain; n++) {
         const size_t row = (first + n) / columns, column = (first + n) % columns;
         size_t index = 0;
         int part = 0;

@@ -1,16 +1,12 @@
 /* The families that rotor reads and writes, and what holds for all of them. */
 
-#include "io/huggingface/llama.h"
-#include "io/huggingface/roformer.h"
+#include "io/huggingface/family.h"
 
+#include <limits.h>
 #include <string.h>
 
-const rt_family *const rt_families[] = {
-    &rt_family_roformer,
-    &rt_family_llama,
-    &rt_family_mistral,
-    NULL,
-};
+#define ITEM(family) &family,
+const rt_family *const rt_families[] = {RT_FAMILIES(ITEM) NULL};
 
 const rt_family *rt_family_of_type(const rt_family *const *families, const char *model_type)
 {
@@ -21,27 +17,21 @@ const rt_family *rt_family_of_type(const rt_family *const *families, const char 
 
 /* ---- which family writes a model ---- */
 
-static rt_status express(const rt_family *family, const rt_transformer_options *o, int *passed)
-{
-    rt_status status = rt_rows_express(family, o, passed);
-    return status.code || !family->check ? status : family->check(family, o);
-}
-
 rt_status rt_family_find(const rt_family **found, const rt_family *const *families,
                          const rt_transformer_options *o)
 {
     rt_status nearest = rt_ok();
-    int most = -1;
-    for (; *families; families++) {
-        int passed;
-        const rt_status status = express(*families, o, &passed);
-        if (passed > most || !status.code) {
-            most = passed;
+    int least = INT_MAX;
+    for (*found = NULL; *families && !(*found && !nearest.code); families++) {
+        int missed;
+        rt_status status = rt_rows_express(*families, o, &missed);
+        if (!status.code && (*families)->check)
+            status = (*families)->check(*families, o);
+        if (missed < least || !status.code) {
+            least = missed;
             nearest = status;
             *found = *families;
         }
-        if (!status.code)
-            break;
     }
     return nearest;
 }

@@ -54,20 +54,29 @@ typedef struct rt_family {
     rt_status (*settle_theta)(rt_huggingface *there);
 
     /* For the model card: why transformers rotate by a theta that all layers share without any
-     * code; what they do instead with a theta of each layer or head; and code that mends it. */
+     * code; what they do instead with a theta of each layer or head; and code that mends it, or
+     * NULL. */
     const char *shared_theta, *mean_theta, *own_theta;
 } rt_family;
 
 /* ---- the list ---- */
 
-/* All families; NULL ends the list. */
+/* All families. A model is written by the first that can say what it is. */
+#define RT_FAMILIES(X)                                                                             \
+    X(rt_family_roformer)                                                                          \
+    X(rt_family_llama)                                                                             \
+    X(rt_family_mistral)
+#define RT_FAMILY_DECLARED(family) extern const rt_family family;
+RT_FAMILIES(RT_FAMILY_DECLARED)
+
+/* The same; NULL ends it. */
 extern const rt_family *const rt_families[];
 
 /* The family of a model_type; NULL if there is none. */
 const rt_family *rt_family_of_type(const rt_family *const *families, const char *model_type);
 
-/* The first family that can say what a model is. RT_CONFIG is the refusal of the one that can say
- * most of it. */
+/* The first family that can say what a model is. RT_CONFIG is the refusal of the one that misses
+ * least of it. */
 rt_status rt_family_find(const rt_family **found, const rt_family *const *families,
                          const rt_transformer_options *o) RT_MUST_CHECK;
 

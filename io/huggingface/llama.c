@@ -94,13 +94,6 @@ static const rt_config_word gates[] = {
     {0},
 };
 
-/* Old files have -1 for none. */
-static void read_padding(rt_reading *r, rt_huggingface *there)
-{
-    const int id = rt_reading_whole(r, "pad_token_id", -1, -1, there->options.vocab - 1);
-    there->padding_id = id < 0 ? RT_NO_PADDING : id;
-}
-
 static void read_head_dim(rt_reading *r, rt_huggingface *there)
 {
     const rt_transformer_options *o = &there->options;
@@ -133,16 +126,6 @@ static void check_layer_types(rt_reading *r, const char *wanted)
     }
 }
 
-/* For most models the number means nothing but a length to begin with. */
-enum { MOST_POSITIONS = 1 << 30 };
-
-static void read_rope(rt_reading *r, rt_huggingface *there, int positions)
-{
-    there->max_positions =
-        rt_reading_whole(r, "max_position_embeddings", positions, 1, MOST_POSITIONS);
-    rt_rope_parameters_read(r, there);
-}
-
 /* ---- of Llama ---- */
 
 static void read_bias(rt_reading *r, rt_huggingface *there)
@@ -170,11 +153,6 @@ static void read_full_attention(rt_reading *r, rt_huggingface *there)
     check_layer_types(r, "full_attention");
 }
 
-static void read_llama_rope(rt_reading *r, rt_huggingface *there)
-{
-    read_rope(r, there, 2048);
-}
-
 static const rt_config_row llama_config[] = {
     {"vocab_size", RT_SIZE(vocab), .initial = 32000},
     {"hidden_size", RT_SIZE(dim), .initial = 4096},
@@ -191,8 +169,8 @@ static const rt_config_row llama_config[] = {
     {"layer_types", .read = read_full_attention},
     {"attention_bias", .read = read_bias, .put = put_bias},
     {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
-    {"pad_token_id", .read = read_padding, .put = rt_config_put_special_ids},
-    {"rope_parameters", .read = read_llama_rope, .put = rt_rope_parameters_put},
+    {"pad_token_id", .read = rt_config_read_padding, .put = rt_config_put_special_ids},
+    RT_ROPE_PARAMETERS(2048),
     {0},
 };
 
@@ -214,11 +192,6 @@ static void put_window(rt_config_writing *w)
     rt_json_put(&w->object, "sliding_window", json_integer(w->options->window));
 }
 
-static void read_mistral_rope(rt_reading *r, rt_huggingface *there)
-{
-    read_rope(r, there, 4096 * 32);
-}
-
 static const rt_config_row mistral_config[] = {
     {"vocab_size", RT_SIZE(vocab), .initial = 32000},
     {"hidden_size", RT_SIZE(dim), .initial = 4096},
@@ -233,8 +206,8 @@ static const rt_config_row mistral_config[] = {
     {"initializer_range", RT_DEVIATION(init_std), .initial = RT_INIT_STD},
     {"sliding_window", .read = read_window, .put = put_window},
     {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
-    {"pad_token_id", .read = read_padding, .put = rt_config_put_special_ids},
-    {"rope_parameters", .read = read_mistral_rope, .put = rt_rope_parameters_put},
+    {"pad_token_id", .read = rt_config_read_padding, .put = rt_config_put_special_ids},
+    RT_ROPE_PARAMETERS(4096 * 32),
     {0},
 };
 

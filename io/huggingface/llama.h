@@ -1,11 +1,9 @@
 #ifndef ROTOR_IO_HUGGINGFACE_LLAMA_H
 #define ROTOR_IO_HUGGINGFACE_LLAMA_H
 
-/* The families of Llama and Mistral, and what families that are built alike take over. */
+/* What families that are built as Llama take over. */
 
 #include "io/huggingface/private.h"
-
-extern const rt_family rt_family_llama, rt_family_mistral;
 
 extern const rt_option_row rt_decoder_options[];
 extern const rt_tensor_row rt_llama_tensors[];

@@ -123,6 +123,9 @@ void rt_put_theta(rt_json_object *to, const rt_transformer_options *o,
 /* tie_word_embeddings of a family with heads that have no decoder. */
 void rt_config_put_tied(rt_config_writing *w);
 
+/* pad_token_id, or -1, as old files have it, for none. */
+void rt_config_read_padding(rt_reading *r, rt_huggingface *there);
+
 /* bos_token_id, eos_token_id and pad_token_id, where the vocabulary has them. */
 void rt_config_put_special_ids(rt_config_writing *w);
 

@@ -100,17 +100,6 @@ static void put_types(rt_config_writing *w)
     rt_json_put(&w->object, "type_vocab_size", json_integer(types ? types : 1));
 }
 
-static void read_positions(rt_reading *r, rt_huggingface *there)
-{
-    there->max_positions = rt_reading_size(r, "max_position_embeddings", 1536);
-}
-
-static void put_positions(rt_config_writing *w)
-{
-    rt_json_put(&w->object, "max_position_embeddings",
-                json_integer(rt_huggingface_positions(w->export)));
-}
-
 static void read_padding(rt_reading *r, rt_huggingface *there)
 {
     const bool given = json_object_get(r->json, "pad_token_id") != NULL;
@@ -134,7 +123,7 @@ static const rt_config_row config[] = {
     {"num_hidden_layers", RT_LAYERS, .initial = 12},
     {"num_attention_heads", RT_SIZE(heads), .initial = 12},
     {"type_vocab_size", RT_SIZE(token_types), .initial = 2, .put = put_types},
-    {"max_position_embeddings", .read = read_positions, .put = put_positions},
+    {"max_position_embeddings", RT_POSITIONS(RT_MOST_SIZE), .initial = 1536},
     {"hidden_act", RT_WORD(activation, activations), .reason = "rotor has no other",
      .wish = "no such function"},
     {"layer_norm_eps", RT_EPS(norm_eps), .initial = 1e-12},

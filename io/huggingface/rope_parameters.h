@@ -6,6 +6,16 @@
 
 #include "io/huggingface/private.h"
 
+/* The rows of config.json, behind those of sizes; for most models the number of positions, which
+ * is that of a folder that has none, means nothing but a length to begin with. */
+enum { RT_MOST_POSITIONS = 1 << 30 };
+#define RT_ROPE_PARAMETERS(positions)                                                              \
+    {"max_position_embeddings", RT_POSITIONS(RT_MOST_POSITIONS), .initial = positions,             \
+     .when = rt_never},                                                                            \
+    {                                                                                              \
+        "rope_parameters", .read = rt_rope_parameters_read, .put = rt_rope_parameters_put          \
+    }
+
 /* Reads the frequencies. RT_CHECKPOINT in r names the key of what rotor has not. */
 void rt_rope_parameters_read(rt_reading *r, rt_huggingface *there);
 

@@ -8,7 +8,7 @@
 #include "suite.h"
 #include "training/scratch.h"
 
-#include "io/huggingface/roformer.h"
+#include "io/huggingface/family.h"
 #include "io/huggingface/weights.h"
 #include "models/transformer.h"
 #include "text/csv.h"

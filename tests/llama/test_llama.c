@@ -12,9 +12,9 @@
 #include "training/scratch.h"
 
 #include "core/memory.h"
-#include "io/huggingface/huggingface.h"
-#include "io/huggingface/llama.h"
 #include "train/config/config.h"
+#include "io/huggingface/family.h"
+#include "io/huggingface/huggingface.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "reference.h"
 
 #include "core/memory.h"
-#include "io/huggingface/roformer.h"
+#include "io/huggingface/family.h"
 #include "models/transformer.h"
 #include "optim/clip.h"
 #include "optim/rules.h"

@@ -102,8 +102,7 @@ static const char *const head_prefixes[] = {"decoder.", NULL};
         .name = "Made Up", .type = word, .classes = classes, .prefix = "base.", .tensors = rows,   \
         .head_prefixes = head_prefixes, .layer_tensors = 7, .pairing = RT_HALF,                    \
         .pairs_rotated = true, .alike = rt_decoder_options, .options = options, .config = config,  \
-        .settle_theta = rt_rope_parameters_settle, .shared_theta = "", .mean_theta = "",           \
-        .own_theta = ""                                                                            \
+        .settle_theta = rt_rope_parameters_settle, .shared_theta = "", .mean_theta = ""            \
     }
 static const rt_family blocks_family = MADE_UP("blocks", in_blocks);
 static const rt_family heads_family = MADE_UP("heads", by_head);
@@ -388,6 +387,32 @@ START_TEST(the_first_that_can_say_what_a_model_is_writes_it)
 }
 END_TEST
 
+/* ---- JSON ---- */
+
+/* Every double is read as what it was; what is whole has no point, unless a float is wanted. */
+START_TEST(numbers_are_short_and_exact)
+{
+    static const double numbers[] = {0.1, 1e-12, -0.0, 10000, 1.0 / 3, 1e-300, -3, 1.5e300};
+    enum { COUNT = sizeof numbers / sizeof *numbers };
+    rt_json_object object = rt_json_object_new();
+    char *text;
+    rt_json_put(&object, "list", rt_json_numbers(numbers, COUNT));
+    rt_json_put(&object, "whole", json_real(3));
+    assert_status(rt_json_text(&text, &object, "a text"), RT_OK, "");
+    ck_assert_str_eq(text,
+                     "{\n  \"list\": [0.1, 1e-12, -0.0, 10000, 0.3333333333333333, 1e-300, -3, "
+                     "1.5e+300],\n  \"whole\": 3.0\n}\n");
+    json_t *again = json_loads(text, 0, NULL);
+    for (size_t i = 0; i < COUNT; i++) {
+        const double value = json_number_value(json_array_get(json_object_get(again, "list"), i));
+        ck_assert_int_eq(memcmp(&value, numbers + i, sizeof value), 0);
+    }
+    json_decref(again);
+    rt_free(text);
+    rt_json_object_free(&object);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("huggingface rows");
@@ -400,5 +425,6 @@ int main(void)
     tcase_add_test(tests, keys_that_are_absent_have_their_default);
     tcase_add_test(tests, another_name_is_read);
     tcase_add_test(tests, the_first_that_can_say_what_a_model_is_writes_it);
+    tcase_add_test(tests, numbers_are_short_and_exact);
     return run_suite(suite);
 }
