@@ -1,6 +1,6 @@
 # What `cmake --install` gives: the programs with their manual, and the libraries in both precisions,
-# static and shared, with their headers, for CMake and for pkg-config. rotor is core, ops and models,
-# which need OpenBLAS alone, or with oneDNN; rotor-io is what opens and saves models.
+# static and shared, with their headers, for CMake and for pkg-config. rotor is core, ops, optim and
+# models, which need OpenBLAS alone, or with oneDNN; rotor-io is text, data and io.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)

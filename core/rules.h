@@ -18,6 +18,15 @@ typedef struct rt_rule_sink {
     void *context;
 } rt_rule_sink;
 
+/* What a listener keeps of the rules that are broken: the first, as an error of this code. */
+typedef struct rt_first_rule {
+    rt_code code;
+    rt_status status; /* begins as rt_ok() */
+} rt_first_rule;
+
+/* The listener; its context is an rt_first_rule. */
+void rt_keep_first_rule(void *context, const char *const *options, const char *message);
+
 /* The names of options as a listener hears them. */
 #define RT_OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
 

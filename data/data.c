@@ -82,20 +82,11 @@ bool rt_data_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE])
     return source && source->file_at(o, n, path);
 }
 
-/* Keeps the first rule that the options break. */
-static void keep_first(void *context, const char *const *options, const char *message)
-{
-    rt_status *status = context;
-    (void)options;
-    if (!status->code)
-        *status = rt_error(RT_CONFIG, "%s", message);
-}
-
 rt_status rt_data_check(const rt_data_options *o)
 {
-    rt_status status = rt_ok();
-    rt_data_rules(o, keep_first, &status);
-    return status;
+    rt_first_rule first = {RT_CONFIG, rt_ok()};
+    rt_data_rules(o, rt_keep_first_rule, &first);
+    return first.status;
 }
 
 rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,

@@ -52,22 +52,6 @@ static rt_status as_checkpoint(rt_status status, const char *path)
     }
 }
 
-/* Keeps the first rule that the options break. */
-static void keep_first(void *context, const char *const *options, const char *message)
-{
-    rt_status *status = context;
-    (void)options;
-    if (!status->code)
-        *status = rt_error(RT_ARGUMENT, "%s", message);
-}
-
-static rt_status check_rules(const rt_transformer_options *options)
-{
-    rt_status status = rt_ok();
-    rt_transformer_rules(options, keep_first, &status);
-    return status;
-}
-
 /* Opens what the model needs of data: ids of so many words and types of tokens. The data decides of
  * the options what rt_model_options says. */
 static rt_status configure(rt_model *m, rt_transformer_options *options, int words, int types)
@@ -78,11 +62,12 @@ static rt_status configure(rt_model *m, rt_transformer_options *options, int wor
     if (status.code)
         return status;
     *options = rt_model_options(options, o->data);
+    rt_transformer_resolve_lengths(options, o->data_options.length, o->data_options.length);
     m->vocabulary = o->info.vocabulary;
     m->labels = o->info.labels;
     m->length = o->data_options.length;
     m->step = o->info.step;
-    return check_rules(options);
+    return rt_transformer_check(options);
 }
 
 /* ---- a checkpoint ---- */
@@ -136,8 +121,9 @@ static rt_status prepare(rt_model *m, rt_image *image, const char *path)
     if (!status.code)
         status = check_size(&options, image, path);
     if (!status.code)
-        status = as_checkpoint(
-            rt_transformer_new_blank(&m->transformer, &options, m->origin->info.seed), path);
+        status =
+            as_checkpoint(rt_transformer_new_blank(&m->transformer, &options, m->origin->info.seed),
+                          path);
     return status;
 }
 
@@ -267,7 +253,7 @@ static rt_status check_parts(const rt_transformer_options *o, const rt_vocabular
             o->labels);
     if (o->head != RT_HEAD_LM && !vocabulary)
         return rt_error(RT_ARGUMENT, "a sequence or token head needs a vocabulary");
-    return check_rules(o);
+    return rt_transformer_check(o);
 }
 
 /* Copies: what was given may go before the model. */
@@ -298,7 +284,6 @@ static rt_status make_new(rt_model *m, rt_transformer_options *options,
         status = copy_meaning(&m->origin->info, vocabulary, labels);
     if (status.code)
         return status;
-    rt_transformer_resolve_lengths(options, length, length);
     m->origin->data_options = rt_data_options_of(options, vocabulary, length, RT_BEGIN_AUTO);
     status = check_data(&m->origin->data_options);
     return status.code ? status : configure(m, options, options->vocab, options->token_types);

@@ -4,23 +4,18 @@
 #include "models/keys.h"
 #include "text/key_value.h"
 
-#include <assert.h>
 #include <string.h>
 
 rt_transformer_options rt_model_options_of_kind(rt_model_kind kind)
 {
     rt_transformer_options options = {.kind = kind};
-    rt_writer problem = {0};
-    bool taken = true;
     rt_keys_set_defaults(&rt_model_keys, &options);
     options.kind = kind;
     for (int i = 0; i < rt_model_keys.count && kind == RT_KIND_DECODER; i++) {
         const char *value = rt_model_decoder_default(&rt_model_keys.keys[i]);
-        taken &= !value || rt_key_value_read(&rt_model_keys.keys[i], value, &options, &problem);
+        if (value)
+            rt_key_value_set(&rt_model_keys.keys[i], value, &options);
     }
-    assert(taken);
-    (void)taken;
-    rt_writer_free(&problem);
     return options;
 }
 

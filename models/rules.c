@@ -206,3 +206,10 @@ void rt_transformer_rules(const rt_transformer_options *o, rt_rule_listener *tel
     check_rotation(r);
     check_every(r);
 }
+
+rt_status rt_transformer_check(const rt_transformer_options *o)
+{
+    rt_first_rule first = {RT_ARGUMENT, rt_ok()};
+    rt_transformer_rules(o, rt_keep_first_rule, &first);
+    return first.status;
+}

@@ -264,7 +264,8 @@ static rt_status read_rows(rt_session *const *sessions, int count, const int32_t
     const rt_transformer_input in = {
         .B = rows, .T = 1, .ids = row_ids, .padding_id = RT_NO_PADDING, .caches = caches};
     const rt_tensor *found =
-        rt_transformer_logits(sessions[0]->model, g, rt_transformer_encode(sessions[0]->model, g, &in));
+        rt_transformer_logits(sessions[0]->model, g,
+                              rt_transformer_encode(sessions[0]->model, g, &in));
     const real *row = found ? found->data : NULL;
     for (int i = 0; row && i < count; i++)
         if (!sessions[i]->again) {

@@ -20,9 +20,10 @@
 typedef struct rt_session rt_session;
 
 /* `capacity` is the most tokens that the text can have; 0 = as many as the model has positions for,
- * rt_transformer_capacity. RT_ARGUMENT if the model is not causal or has no lm head, or positions for
- * fewer. */
-rt_status rt_session_new(rt_session **session_new, rt_transformer *model, int capacity) RT_MUST_CHECK;
+ * rt_transformer_capacity. RT_ARGUMENT if the model is not causal or has no lm head, or positions
+ * for fewer. */
+rt_status rt_session_new(rt_session **session_new, rt_transformer *model,
+                         int capacity) RT_MUST_CHECK;
 void rt_session_free(rt_session *session);
 
 /* Who multiplies by the weights, from now on; NULL: the calling thread. Bits do not depend on it.

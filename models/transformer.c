@@ -10,15 +10,6 @@
 
 /* ---- construction ---- */
 
-/* Keeps the first rule that the options break. */
-static void keep_first(void *context, const char *const *options, const char *message)
-{
-    rt_status *status = context;
-    (void)options;
-    if (!status->code)
-        *status = rt_error(RT_ARGUMENT, "%s", message);
-}
-
 void rt_begin_part(rt_transformer *m, rt_model_part part, int layer)
 {
     m->parameters.part = part;
@@ -365,8 +356,7 @@ rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transf
 static rt_status list_parameters(rt_transformer **model_new, const rt_transformer_options *options)
 {
     *model_new = NULL;
-    rt_status status = rt_ok();
-    rt_transformer_rules(options, keep_first, &status);
+    const rt_status status = rt_transformer_check(options);
     if (status.code)
         return status;
     rt_transformer *m = rt_alloc(1, sizeof *m);

@@ -54,7 +54,8 @@ void rt_transformer_theta_name(char name[RT_NAME_SIZE], int layer);
 typedef struct rt_transformer_layer {
     rt_affine query, key, value, output, attention_norm;
     rt_affine gate, up, down, ffn_norm;
-    rt_tensor *encoding; /* what this layer learns of positions, such as a theta of its own; or NULL */
+    rt_tensor
+        *encoding; /* what this layer learns of positions, such as a theta of its own; or NULL */
 } rt_transformer_layer;
 
 typedef struct rt_transformer {

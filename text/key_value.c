@@ -25,8 +25,17 @@ static const char *(*words_of(const rt_key *key))(int)
 
 const char *rt_key_full_name(const rt_key *key, char text[RT_KEY_NAME_SIZE])
 {
-    snprintf(text, RT_KEY_NAME_SIZE, "%s.%s", key->section, key->name);
+    snprintf(text, RT_KEY_NAME_SIZE, "%s%s%s", key->section, *key->section ? "." : "", key->name);
     return text;
+}
+
+const rt_key *rt_keys_find(const rt_key_table *table, const char *full_name)
+{
+    char name[RT_KEY_NAME_SIZE];
+    for (int i = 0; i < table->count; i++)
+        if (!strcmp(rt_key_full_name(&table->keys[i], name), full_name))
+            return &table->keys[i];
+    return NULL;
 }
 
 bool rt_key_is_one_of(const rt_key *key, const char *const *names)
@@ -329,10 +338,10 @@ const char *rt_key_value_write(const rt_key *key, const void *options, char text
     return text;
 }
 
-static void set_default(const rt_key *key, void *options)
+void rt_key_value_set(const rt_key *key, const char *value, void *options)
 {
     rt_writer problem = {0};
-    const bool accepted = rt_key_value_read(key, key->initial, options, &problem);
+    const bool accepted = rt_key_value_read(key, value, options, &problem);
     assert(accepted);
     (void)accepted;
     rt_writer_free(&problem);
@@ -341,5 +350,5 @@ static void set_default(const rt_key *key, void *options)
 void rt_keys_set_defaults(const rt_key_table *table, void *options)
 {
     for (int i = 0; i < table->count; i++)
-        set_default(&table->keys[i], options);
+        rt_key_value_set(&table->keys[i], table->keys[i].initial, options);
 }

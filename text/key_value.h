@@ -1,14 +1,17 @@
 #ifndef ROTOR_TEXT_KEY_VALUE_H
 #define ROTOR_TEXT_KEY_VALUE_H
 
-/* Values of keys as text, by a row of a table of keys (core/key.h). `options` is the struct that the
- * table is of. */
+/* Values of keys as text, by a row of a table of keys (core/key.h). `options` is the struct that
+ * the table is of. */
 
 #include "core/key.h"
 #include "text/writer.h"
 
-/* "section.name" in `text`; returns it. */
+/* "section.name" in `text`, or the name alone of what is in no section; returns it. */
 const char *rt_key_full_name(const rt_key *key, char text[RT_KEY_NAME_SIZE]);
+
+/* The row of that full name; NULL if the table has none. */
+const rt_key *rt_keys_find(const rt_key_table *table, const char *full_name);
 
 /* Whether the key is one of those names, "section.name"; NULL ends them. */
 bool rt_key_is_one_of(const rt_key *key, const char *const *names);
@@ -19,6 +22,9 @@ const char *rt_key_values(const rt_key *key, char text[RT_VALUES_SIZE]);
 /* Sets the key. False, with the reason in `problem` and the options unchanged, if it does not
  * accept the value: "must be a number > 0; got 'x'". */
 bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_writer *problem);
+
+/* The same for a value of the program's own, which the key accepts. */
+void rt_key_value_set(const rt_key *key, const char *value, void *options);
 
 /* The key's value as it is read; returns `text`. */
 const char *rt_key_value_write(const rt_key *key, const void *options, char text[RT_VALUE_SIZE]);

@@ -65,17 +65,26 @@ static rt_status failure(const char *path)
     return rt_error(RT_IO, "%s: %s", path, strerror(errno));
 }
 
-rt_status rt_write_text(const char *folder, const char *name, const char *text)
+rt_status rt_open_temporary(FILE **file_new, const char *folder, const char *name,
+                            char path[RT_PATH_SIZE], char temporary[RT_TEMPORARY_SIZE])
 {
-    char path[RT_PATH_SIZE], temporary[RT_PATH_SIZE + 4];
-    rt_status status = rt_path_join(path, folder, name);
+    *file_new = NULL;
+    const rt_status status = rt_path_join(path, folder, name);
     if (status.code)
         return status;
-    snprintf(temporary, sizeof temporary, "%s.tmp", path);
+    snprintf(temporary, RT_TEMPORARY_SIZE, "%s.tmp", path);
     remove(temporary); /* of a crash; or a link of a stranger's, which must not be followed */
-    FILE *to = fopen(temporary, "wx");
-    if (!to)
-        return failure(temporary);
+    *file_new = fopen(temporary, "wx");
+    return *file_new ? status : failure(temporary);
+}
+
+rt_status rt_write_text(const char *folder, const char *name, const char *text)
+{
+    char path[RT_PATH_SIZE], temporary[RT_TEMPORARY_SIZE];
+    FILE *to;
+    rt_status status = rt_open_temporary(&to, folder, name, path, temporary);
+    if (status.code)
+        return status;
     const bool written = fputs(text, to) >= 0 && !fflush(to);
     if (!written)
         status = failure(temporary);

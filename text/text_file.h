@@ -4,6 +4,7 @@
 /* Small text files, read and written as a whole; what must survive a power cut is written by
  * rt_durable_text. */
 
+#include "core/path.h"
 #include "core/status.h"
 
 #include <stdbool.h>
@@ -24,6 +25,13 @@ char *rt_read_text(const char *path);
 
 /* The same of at most `most` bytes, with their number; there may be zeros among them. */
 char *rt_read_bytes(const char *path, long most, size_t *count);
+
+/* Opens folder/name.tmp, a new file that is to become folder/name by a rename; both paths are
+ * told. Errors as rt_write_text. */
+enum { RT_TEMPORARY_SIZE = RT_PATH_SIZE + 4 };
+rt_status rt_open_temporary(FILE **file_new, const char *folder, const char *name,
+                            char path[RT_PATH_SIZE],
+                            char temporary[RT_TEMPORARY_SIZE]) RT_MUST_CHECK;
 
 /* Writes folder/name, of what can be drawn again, under a temporary name first, so that an older
  * file of that name stays until the new one is complete. RT_IO; RT_CONFIG if the path is too

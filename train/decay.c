@@ -1,9 +1,9 @@
 #include "train/decay.h"
 
 #include "core/memory.h"
+#include "io/checkpoint/checkpoint.h"
 #include "models/positions.h"
 #include "models/transformer.h"
-#include "io/checkpoint/checkpoint.h"
 
 enum { FARTHEST = 256 };
 

@@ -1,10 +1,10 @@
 #include "train/report_command.h"
 
+#include "text/program_name.h"
 #include "train/folder/run_folder.h"
 #include "train/report/compare.h"
 #include "train/report/sweep_report.h"
 #include "train/report/sweep_runs.h"
-#include "text/program_name.h"
 
 #include <stdio.h>
 #include <string.h>

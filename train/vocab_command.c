@@ -1,8 +1,8 @@
 #include "train/vocab_command.h"
 
 #include "core/memory.h"
-#include "text/files.h"
 #include "data/tokenizers/wordpiece_build.h"
+#include "text/files.h"
 #include "text/program_name.h"
 
 static rt_status count_words(rt_word_counts *counts, const char *path)

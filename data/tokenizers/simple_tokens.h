@@ -36,6 +36,6 @@ rt_token_words rt_words_for_tokens(rt_level level);
 
 /* rt_utf8_check for data.level, at a level that needs it. */
 rt_status rt_level_check(rt_level level, const char *path, const unsigned char *text,
-                          size_t bytes) RT_MUST_CHECK;
+                         size_t bytes) RT_MUST_CHECK;
 
 #endif

@@ -100,8 +100,8 @@ static void get_integer(rt_image *image, const rt_checkpoint_field *f,
     *value = rt_image_integer(image, f->group, f->name);
     const int64_t most = rt_image_failed(image) ? 0 : f->most(info);
     if (*value < 0 || *value > most)
-        rt_image_fail(image, RT_CHECKPOINT, "%s is %" PRId64 ", 0 to %" PRId64 " expected",
-                      f->name, *value, most);
+        rt_image_fail(image, RT_CHECKPOINT, "%s is %" PRId64 ", 0 to %" PRId64 " expected", f->name,
+                      *value, most);
 }
 
 static void get_loss(rt_image *image, const rt_checkpoint_field *f, double *loss)

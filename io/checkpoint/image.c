@@ -42,6 +42,13 @@ void rt_image_fail(rt_image *image, rt_code code, const char *format, ...)
     image->status = rt_error(code, "%s%s%s", image->name, image->name[0] ? ": " : "", message);
 }
 
+void rt_image_fail_as(rt_image *image, rt_status status)
+{
+    if (status.code)
+        rt_image_fail(image, status.code == RT_MEMORY ? RT_MEMORY : RT_CHECKPOINT, "%s",
+                      status.message);
+}
+
 /* An ordinary file of HDF5 1.8: superblock 2. Of a newer one the bytes in memory are
  * not a file that opens. Nothing that needs an extension of the superblock is set (a
  * smaller chunk index would): that would hold the time. */

@@ -56,6 +56,10 @@ bool rt_image_failed(const rt_image *image);
 /* Fails the image, with the file's name before the message. */
 void rt_image_fail(rt_image *image, rt_code code, const char *format, ...) RT_PRINTF(3, 4);
 
+/* The same with what is wrong with its content, unless that is RT_OK: RT_MEMORY, and RT_CHECKPOINT
+ * for everything else. */
+void rt_image_fail_as(rt_image *image, rt_status status);
+
 /* ---- attributes ---- */
 
 void rt_image_put_integer(rt_image *image, const char *group, const char *name, int64_t value);

@@ -1,8 +1,8 @@
 #include "core/memory.h"
 #include "core/path.h"
-#include "text/child.h"
 #include "io/checkpoint/image_private.h"
 #include "io/checkpoint/sealed.h"
+#include "text/child.h"
 
 /* What it may take to read a file: its bytes, a list, and a chunk as it is and decoded, beside what
  * HDF5 takes for itself. */

@@ -6,20 +6,13 @@
 
 static const char path[] = "/labels";
 
-static void fail(rt_image *image, rt_status status)
-{
-    if (status.code)
-        rt_image_fail(image, status.code == RT_MEMORY ? RT_MEMORY : RT_CHECKPOINT, "%s",
-                      status.message);
-}
-
 void rt_checkpoint_put_labels(rt_image *image, const rt_labels *labels)
 {
     char *text;
     rt_status status = rt_labels_write(labels, &text);
     if (!status.code)
         rt_image_put_bytes(image, path, text, strlen(text));
-    fail(image, status);
+    rt_image_fail_as(image, status);
     rt_free(text);
 }
 
@@ -32,7 +25,7 @@ rt_labels *rt_checkpoint_get_labels(rt_image *image)
         return NULL;
     unsigned char *bytes = rt_image_bytes(image, path, &size);
     if (!rt_image_failed(image))
-        fail(image, rt_labels_read(&labels, path, (const char *)bytes, size));
+        rt_image_fail_as(image, rt_labels_read(&labels, path, (const char *)bytes, size));
     rt_free(bytes);
     return labels;
 }

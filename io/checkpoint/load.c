@@ -1,7 +1,6 @@
 #include "io/checkpoint/private.h"
 
 #include "core/memory.h"
-#include "core/rules.h"
 #include "data/keys.h"
 #include "io/checkpoint/fields.h"
 #include "io/checkpoint/options.h"
@@ -101,13 +100,12 @@ static void expect_key(rt_image *image, const char *name, const rt_transformer_o
                        const rt_transformer_options *here)
 {
     char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
-    for (int i = 0; i < rt_model_keys.count; i++) {
-        const rt_key *key = &rt_model_keys.keys[i];
-        if (rt_key_is_one_of(key, RT_OPTIONS(name)) &&
-            strcmp(rt_key_value_write(key, there, one), rt_key_value_write(key, here, other)) != 0)
-            rt_image_fail(image, RT_CHECKPOINT,
-                          "%s is %s in the checkpoint, %s in the configuration", name, one, other);
-    }
+    const rt_key *key = rt_keys_find(&rt_model_keys, name);
+    rt_key_value_write(key, there, one);
+    rt_key_value_write(key, here, other);
+    if (strcmp(one, other) != 0)
+        rt_image_fail(image, RT_CHECKPOINT, "%s is %s in the checkpoint, %s in the configuration",
+                      name, one, other);
 }
 
 void rt_checkpoint_expect_heads(rt_image *image, const rt_transformer_options *there,

@@ -24,10 +24,9 @@ rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta
 static void refuse_theta(rt_image *image, const rt_parameter *theta, int at, double value)
 {
     const int pairs = rt_columns(&theta->tensor);
-    const rt_status status =
-        rt_checkpoint_no_logarithm(theta->layer, theta->tensor.ndim > 1 ? at / pairs : -1,
-                                   at % pairs, value);
-    rt_image_fail(image, status.code, "%s", status.message);
+    rt_image_fail_as(image, rt_checkpoint_no_logarithm(theta->layer,
+                                                       theta->tensor.ndim > 1 ? at / pairs : -1,
+                                                       at % pairs, value));
 }
 
 /* Reads a theta in the form of the file and turns it into that of the model. */

@@ -112,9 +112,7 @@ rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image)
     rt_status status = rt_ok();
     if (!rt_image_failed(image))
         status = rt_vocabulary_read(&vocabulary, kind, path, bytes, size);
-    if (status.code)
-        rt_image_fail(image, status.code == RT_MEMORY ? RT_MEMORY : RT_CHECKPOINT, "%s",
-                      status.message);
+    rt_image_fail_as(image, status);
     rt_free(bytes);
     return vocabulary;
 }

@@ -26,19 +26,12 @@ static const rt_key_table other_keys = {others, sizeof others / sizeof *others};
 static const rt_key_table *const tables[] = {&rt_model_keys, &other_keys};
 enum { TABLES = sizeof tables / sizeof *tables };
 
-static const char *name_of(const rt_key *key, char text[RT_KEY_NAME_SIZE])
-{
-    return *key->section ? rt_key_full_name(key, text) : key->name;
-}
-
 static const rt_key *key_of(const char *name)
 {
-    char text[RT_KEY_NAME_SIZE];
-    for (int t = 0; t < TABLES; t++)
-        for (int i = 0; i < tables[t]->count; i++)
-            if (!strcmp(name, name_of(tables[t]->keys + i, text)))
-                return tables[t]->keys + i;
-    return NULL;
+    const rt_key *key = NULL;
+    for (int t = 0; t < TABLES && !key; t++)
+        key = rt_keys_find(tables[t], name);
+    return key;
 }
 
 static const rt_key *key_at(int member)
@@ -62,23 +55,17 @@ static rt_status refuse_option(const rt_family *family, const rt_key *key, const
                                const rt_transformer_options *o)
 {
     char name[RT_KEY_NAME_SIZE], value[RT_VALUE_SIZE];
-    return rt_cannot_export(family, name_of(key, name), rt_key_value_write(key, o, value), wish);
+    return rt_cannot_export(family, rt_key_full_name(key, name), rt_key_value_write(key, o, value),
+                            wish);
 }
 
 /* ---- what all models of a family have ---- */
-
-static void set_option(const rt_option_row *row, rt_transformer_options *o)
-{
-    rt_writer problem = {0};
-    rt_key_value_read(key_of(row->key), row->value, o, &problem);
-    rt_writer_free(&problem);
-}
 
 void rt_option_rows_set(const rt_option_row *rows, rt_transformer_options *o)
 {
     for (const rt_option_row *row = rows; row && row->key; row++)
         if (row->rule == RT_IS)
-            set_option(row, o);
+            rt_key_value_set(key_of(row->key), row->value, o);
 }
 
 static bool has_option(const rt_option_row *row, const rt_transformer_options *o)
@@ -90,7 +77,7 @@ static bool has_option(const rt_option_row *row, const rt_transformer_options *o
         return value > 0;
     if (row->rule == RT_SAME_AS)
         return value == number_of(key_of(row->value), o);
-    set_option(row, &wanted);
+    rt_key_value_set(key, row->value, &wanted);
     return key->type == RT_KEY_WHOLE || key->type == RT_KEY_NUMBER
                ? value <= number_of(key, &wanted)
                : value == number_of(key, &wanted);

@@ -36,7 +36,7 @@ enum { RT_LEVEL_WORD_SIZE = 16 };
 typedef struct rt_huggingface {
     const char *architecture;       /* its class, such as RoFormerForMaskedLM */
     bool has_head;                  /* false: of a RoFormerModel, LlamaModel or MistralModel */
-    rt_transformer_options options;    /* the whole model; of one without a head, with the lm head */
+    rt_transformer_options options; /* the whole model; of one without a head, with the lm head */
     int max_positions;              /* max_position_embeddings; of a RoFormer, rows of its table of
                                        sines */
     int length;                     /* tokens that it was trained on, if rotor wrote it; otherwise
@@ -64,7 +64,8 @@ void rt_huggingface_close(rt_huggingface *there);
 
 /* A model of the options with the values of the folder. The head of a RoFormerModel is drawn from
  * a seed. */
-rt_status rt_huggingface_model(const rt_huggingface *there, rt_transformer **model_new) RT_MUST_CHECK;
+rt_status rt_huggingface_model(const rt_huggingface *there,
+                               rt_transformer **model_new) RT_MUST_CHECK;
 
 /* Fills the values of a model that somebody has made, for train.init_from. The encoder must be of
  * the same shape, with the same heads and pairing. The head is taken if both have the same one; an

@@ -113,6 +113,23 @@ static void put_head_dim(rt_config_writing *w)
     rt_json_put(&w->object, "head_dim", json_integer(w->options->dim / w->options->heads));
 }
 
+#define LLAMA_SIZES(ffn_width, key_heads)                                                          \
+    {"vocab_size", RT_SIZE(vocab), .initial = 32000},                                              \
+        {"hidden_size", RT_SIZE(dim), .initial = 4096},                                            \
+        {"intermediate_size", RT_SIZE(ffn_dim), .initial = ffn_width},                             \
+        {"num_hidden_layers", RT_LAYERS, .initial = 32},                                           \
+        {"num_attention_heads", RT_SIZE(heads), .initial = 32},                                    \
+        {"num_key_value_heads", RT_SIZE(kv_heads), .initial = key_heads,                           \
+         .same_as = RT_MEMBER_OF(int, heads)},                                                     \
+        {"head_dim", .read = read_head_dim, .put = put_head_dim},                                  \
+        {"hidden_act", RT_WORD(ffn, gates), .reason = "rotor has no other gates",                  \
+         .wish = "gates"},                                                                         \
+        {"rms_norm_eps", RT_EPS(norm_eps), .initial = 1e-6},                                       \
+        {"attention_dropout", RT_SHARE(attention_dropout)},                                        \
+    {                                                                                              \
+        "initializer_range", RT_DEVIATION(init_std), .initial = RT_INIT_STD                        \
+    }
+
 /* All layers of a class see as far; what tells them apart is of other classes. */
 static void check_layer_types(rt_reading *r, const char *wanted)
 {
@@ -154,17 +171,7 @@ static void read_full_attention(rt_reading *r, rt_huggingface *there)
 }
 
 static const rt_config_row llama_config[] = {
-    {"vocab_size", RT_SIZE(vocab), .initial = 32000},
-    {"hidden_size", RT_SIZE(dim), .initial = 4096},
-    {"intermediate_size", RT_SIZE(ffn_dim), .initial = 11008},
-    {"num_hidden_layers", RT_LAYERS, .initial = 32},
-    {"num_attention_heads", RT_SIZE(heads), .initial = 32},
-    {"num_key_value_heads", RT_SIZE(kv_heads), .same_as = RT_MEMBER_OF(int, heads)},
-    {"head_dim", .read = read_head_dim, .put = put_head_dim},
-    {"hidden_act", RT_WORD(ffn, gates), .reason = "rotor has no other gates", .wish = "gates"},
-    {"rms_norm_eps", RT_EPS(norm_eps), .initial = 1e-6},
-    {"attention_dropout", RT_SHARE(attention_dropout)},
-    {"initializer_range", RT_DEVIATION(init_std), .initial = RT_INIT_STD},
+    LLAMA_SIZES(11008, 0),
     {"sliding_window", RT_ABSENT, .reason = "a window is for model_type mistral"},
     {"layer_types", .read = read_full_attention},
     {"attention_bias", .read = read_bias, .put = put_bias},
@@ -193,17 +200,7 @@ static void put_window(rt_config_writing *w)
 }
 
 static const rt_config_row mistral_config[] = {
-    {"vocab_size", RT_SIZE(vocab), .initial = 32000},
-    {"hidden_size", RT_SIZE(dim), .initial = 4096},
-    {"intermediate_size", RT_SIZE(ffn_dim), .initial = 14336},
-    {"num_hidden_layers", RT_LAYERS, .initial = 32},
-    {"num_attention_heads", RT_SIZE(heads), .initial = 32},
-    {"num_key_value_heads", RT_SIZE(kv_heads), .initial = 8, .same_as = RT_MEMBER_OF(int, heads)},
-    {"head_dim", .read = read_head_dim, .put = put_head_dim},
-    {"hidden_act", RT_WORD(ffn, gates), .reason = "rotor has no other gates", .wish = "gates"},
-    {"rms_norm_eps", RT_EPS(norm_eps), .initial = 1e-6},
-    {"attention_dropout", RT_SHARE(attention_dropout)},
-    {"initializer_range", RT_DEVIATION(init_std), .initial = RT_INIT_STD},
+    LLAMA_SIZES(14336, 8),
     {"sliding_window", .read = read_window, .put = put_window},
     {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
     {"pad_token_id", .read = rt_config_read_padding, .put = rt_config_put_special_ids},

@@ -147,18 +147,18 @@ static rt_status check_finite(rt_weight w, const real *values, size_t count)
  * the model has them. */
 static rt_status read_mapped(rt_weight w, const rt_tensor_map *map, real *values)
 {
-    const size_t columns = (size_t)w.tensor->shape[w.tensor->axes - 1];
-    const size_t row_size = w.tensor->axes > 1 ? columns : 1;
+    const bool is_matrix = w.tensor->axes > 1; /* a vector, which is a column, is read at once */
+    const size_t row_size = (size_t)w.tensor->shape[w.tensor->axes - 1];
     const size_t rows = (size_t)w.tensor->count / row_size;
     size_t index;
     real *row = rt_alloc_unset(row_size, sizeof *row);
     rt_status status = row ? rt_ok() : rt_out_of_memory(w.tensor->name);
     for (size_t r = 0; r < rows && !status.code; r++) {
-        if (!map->transposed && !rt_tensor_map_index(map, r, 0, &index))
+        if (is_matrix && !map->transposed && !rt_tensor_map_index(map, r, 0, &index))
             continue;
         status = rt_safetensors_reals(w.file, w.tensor, r * row_size, row_size, row);
         for (size_t c = 0; c < row_size && !status.code; c++)
-            if (rt_tensor_map_index(map, r, c, &index))
+            if (rt_tensor_map_index(map, is_matrix ? r : c, is_matrix ? c : 0, &index))
                 values[index] = row[c];
     }
     rt_free(row);

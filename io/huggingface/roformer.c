@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const rt_family_class classes[] = {
-    {"RoFormerForMaskedLM", RT_HEAD_LM, true, rt_when_all_see_all},
+    {"RoFormerForMaskedLM", RT_HEAD_LM, true, rt_when_bidirectional},
     {"RoFormerForCausalLM", RT_HEAD_LM, true, rt_when_causal},
     {"RoFormerForSequenceClassification", RT_HEAD_SEQUENCE, true, NULL},
     {"RoFormerForTokenClassification", RT_HEAD_TOKEN, true, NULL},

@@ -29,7 +29,7 @@ bool rt_when_causal(const rt_transformer_options *o)
     return o->causal;
 }
 
-bool rt_when_all_see_all(const rt_transformer_options *o)
+bool rt_when_bidirectional(const rt_transformer_options *o)
 {
     return !o->causal;
 }

@@ -28,7 +28,7 @@ typedef enum rt_tensor_form {
 
 /* What a row, or a key, holds for. */
 typedef bool rt_options_test(const rt_transformer_options *o);
-rt_options_test rt_when_lm, rt_when_sequence, rt_when_token, rt_when_causal, rt_when_all_see_all,
+rt_options_test rt_when_lm, rt_when_sequence, rt_when_token, rt_when_causal, rt_when_bidirectional,
     rt_when_untied, rt_always, rt_never;
 
 struct rt_family;

@@ -4,6 +4,7 @@
 
 #include "core/memory.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char *const scope_words[] = {RT_THETA_SCOPES(RT_CHOICE_WORD) NULL};
@@ -129,6 +130,10 @@ rt_status rt_export_theta_of(const rt_transformer *model, rt_export_theta *theta
     else
         rt_frequencies(theta->own, rotated, &o->position.frequencies);
     rt_mean_theta(theta->own, shape, pairs, theta->mean);
+    for (size_t i = 0; i < rt_shape_size(shape); i++)
+        if (!isfinite(theta->own[i]))
+            return rt_error(RT_NONFINITE, "theta is %g at %zu: it is not exported", theta->own[i],
+                            i);
     return rt_ok();
 }
 

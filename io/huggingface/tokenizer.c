@@ -77,7 +77,8 @@ static rt_status read_class(const json_t *object, settings *s)
 {
     static const char *const of_bert[] = {"", "BertTokenizer", "BertTokenizerFast", NULL};
     static const char *const general[] = {"PreTrainedTokenizerFast", "TokenizersBackend", NULL};
-    static const char *const of_transformer[] = {"RoFormerTokenizer", "RoFormerTokenizerFast", NULL};
+    static const char *const of_transformer[] = {"RoFormerTokenizer", "RoFormerTokenizerFast",
+                                                 NULL};
     char quoted[RT_QUOTE_SIZE];
     const json_t *found = json_object_get(object, "tokenizer_class");
     const char *word = json_is_string(found) ? json_string_value(found) : "";

@@ -5,9 +5,9 @@
  * names: wordpiece/ has vocab-KIND.txt and KIND.jsonl for the kinds cased and uncased, and
  * texts.jsonl. */
 
-#include "text/files.h"
 #include "json_lines.h"
 #include "samples.h"
+#include "text/files.h"
 
 static inline unsigned char *read_fixture(const char *name, size_t *size)
 {

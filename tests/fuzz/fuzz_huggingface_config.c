@@ -2,12 +2,12 @@
  * folder is opened, its configuration is one that rotor loads, and its model is made; or it is
  * refused. */
 
-#include "fuzz.h"
 #include "folder_ini.h"
+#include "fuzz.h"
 
 #include "core/memory.h"
-#include "train/config/config.h"
 #include "io/huggingface/huggingface.h"
+#include "train/config/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,15 +49,15 @@ static void make_folder(int n, const rt_transformer_options *o)
 static void make_folders(void)
 {
     rt_transformer_options o = {.vocab = 5,
-                             .layers = 1,
-                             .dim = 4,
-                             .heads = 1,
-                             .ffn_dim = 4,
-                             .norm_eps = 1e-12,
-                             .tie_embeddings = true,
-                             .position = {.frequencies = {.base = 10000, .scale = 1},
-                                          .fraction = 1},
-                             .theta = {.learn = true, .scope = RT_THETA_LAYER}};
+                                .layers = 1,
+                                .dim = 4,
+                                .heads = 1,
+                                .ffn_dim = 4,
+                                .norm_eps = 1e-12,
+                                .tie_embeddings = true,
+                                .position = {.frequencies = {.base = 10000, .scale = 1},
+                                             .fraction = 1},
+                                .theta = {.learn = true, .scope = RT_THETA_LAYER}};
     make_folder(0, &o);
     o.kind = RT_KIND_DECODER;
     o.norm = RT_NORM_PRE;
@@ -94,7 +94,10 @@ static void try_folder(const char *folder, const uint8_t *bytes, size_t size)
         abort();
     char *ini = ini_of(there), *errors;
     rt_config loaded;
-    const rt_config_source source = {.path = "import.ini", .text = ini, .trained = true, .without_data = true};
+    const rt_config_source source = {.path = "import.ini",
+                                     .text = ini,
+                                     .trained = true,
+                                     .without_data = true};
     if (!ini || rt_config_load(&loaded, &source, &errors).code)
         abort();
     rt_free(ini);

@@ -214,11 +214,11 @@ static void make_decoders(example list[DECODERS])
 static rt_tensor *compute(rt_transformer *model, rt_graph *g, const inputs *in)
 {
     const rt_transformer_input input = {.B = B,
-                                     .T = T,
-                                     .ids = in->ids,
-                                     .token_types = in->types,
-                                     .key_mask = in->mask,
-                                     .padding_id = RT_NO_PADDING};
+                                        .T = T,
+                                        .ids = in->ids,
+                                        .token_types = in->types,
+                                        .key_mask = in->mask,
+                                        .padding_id = RT_NO_PADDING};
     rt_tensor *logits = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &input));
     check(rt_graph_status(g), "forward");
     return logits;

@@ -159,7 +159,10 @@ START_TEST(a_folder_saved_as_a_checkpoint_opens_to_the_same_bits)
     rt_model *model = open_fixture(names[_i]);
     expect_ok(rt_model_save(model, path));
     rt_model *again = open_model(path);
+    const rt_position_options *position = &model->transformer->options.position;
     expect_same(model, again, 0);
+    ck_assert_int_eq(position->max_len, model->length);
+    ck_assert_int_gt(position->frequencies.original_len, 0);
     ck_assert_int_eq(model->length, again->length);
     rt_model_close(model);
     rt_model_close(again);

@@ -4,8 +4,8 @@
 #include "training/forged_attribute.h"
 #include "training/train_program.h"
 
-#include "io/rotor-io.h"
 #include "io/checkpoint/checkpoint.h"
+#include "io/rotor-io.h"
 
 #include <math.h>
 
@@ -491,8 +491,8 @@ static rt_status make_new(void *context)
 {
     const rt_model *like = context;
     rt_model *made;
-    rt_status status = rt_model_new(&made, &like->transformer->options, like->vocabulary, like->labels,
-                                    like->length, 1);
+    rt_status status = rt_model_new(&made, &like->transformer->options, like->vocabulary,
+                                    like->labels, like->length, 1);
     ck_assert((status.code == RT_OK) == (made != NULL));
     rt_model_close(made);
     return status;

@@ -212,11 +212,12 @@ START_TEST(a_model_that_puts_nothing_before_a_text_encodes_it_so)
     rt_model *model;
     rt_row row;
     write_file("abc.txt", taught);
-    expect_exit(w, 0,
-                "yes \"$(cat abc.txt)\" | head -c 2000 >t; "
-                "$TRAIN64 tiny.ini --quiet data.task=text data.vocab=32 data.file=t data.objective=lm "
-                "model.causal=yes data.begin=none train.steps=2 train.checkpoint_every=2; "
-                "$TRAIN64 --checkpoint runs/tiny --export folder");
+    expect_exit(
+        w, 0,
+        "yes \"$(cat abc.txt)\" | head -c 2000 >t; "
+        "$TRAIN64 tiny.ini --quiet data.task=text data.vocab=32 data.file=t data.objective=lm "
+        "model.causal=yes data.begin=none train.steps=2 train.checkpoint_every=2; "
+        "$TRAIN64 --checkpoint runs/tiny --export folder");
     for (int i = 0; i < 2; i++) {
         expect_ok(rt_model_open(&model, paths[i]));
         expect_ok(rt_model_encode(model, "ab", NULL, &row));

@@ -298,7 +298,9 @@ static rt_status sampler_of_nothing(void)
     X(rt_parameters_find, ck_assert_ptr_null(rt_parameters_find(&parameters, "a")))                \
     X(rt_parameters_count, IS_NOTHING(rt_parameters_count(&parameters)))                           \
     X(rt_parameters_zero_grads, rt_parameters_zero_grads(&parameters))                             \
+    X(rt_keep_first_rule, rt_keep_first_rule(&(rt_first_rule){.code = RT_OK}, NULL, "a rule"))     \
     X(rt_transformer_rules, rt_transformer_rules(&options, ignore_rule, NULL))                     \
+    X(rt_transformer_check, refused(rt_transformer_check(&options)))                               \
     X(rt_transformer_new, refused(make(&options)))                                                 \
     X(rt_transformer_new_blank,                                                                    \
       refused(rt_transformer_new_blank(&(rt_transformer *){NULL}, &options, 1)))                   \

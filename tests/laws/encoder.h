@@ -14,20 +14,20 @@ static const char *const attentions[] = {RT_ATTENTIONS(RT_CHOICE_WORD) NULL};
 enum { ATTENTIONS = sizeof attentions / sizeof *attentions - 1 };
 
 static inline rt_transformer_options with(rt_position_kind kind, rt_attention_kind attention,
-                                       bool causal)
+                                          bool causal)
 {
     return (rt_transformer_options){.vocab = VOCAB,
-                                 .layers = 2,
-                                 .dim = DIM,
-                                 .heads = 2,
-                                 .norm_eps = 1e-12,
-                                 .tie_embeddings = true,
-                                 .attention = attention,
-                                 .causal = causal,
-                                 .position = {.kind = kind,
-                                              .frequencies = {.base = 10000},
-                                              .fraction = 1,
-                                              .max_len = BLOCK + MOST_PADDING}};
+                                    .layers = 2,
+                                    .dim = DIM,
+                                    .heads = 2,
+                                    .norm_eps = 1e-12,
+                                    .tie_embeddings = true,
+                                    .attention = attention,
+                                    .causal = causal,
+                                    .position = {.kind = kind,
+                                                 .frequencies = {.base = 10000},
+                                                 .fraction = 1,
+                                                 .max_len = BLOCK + MOST_PADDING}};
 }
 
 /* Weights large enough that attention is far from uniform. */

@@ -90,7 +90,7 @@ static inline row row_at(int i)
 }
 
 static inline rt_transformer_options options_of(const row *r, rt_model_kind kind,
-                                             rt_attention_kind attention)
+                                                rt_attention_kind attention)
 {
     rt_transformer_options o = r->o;
     o.kind = kind;

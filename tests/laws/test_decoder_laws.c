@@ -27,8 +27,8 @@ START_TEST(a_window_of_all_tokens_is_none)
 {
     for (int n = 0; n < 4; n++) {
         rt_transformer_options o = with(n / 2 ? RT_POSITION_ALIBI : RT_POSITION_ROPE,
-                                     RT_ATTENTION_SOFTMAX, n % 2),
-                            windowed = o;
+                                        RT_ATTENTION_SOFTMAX, n % 2),
+                               windowed = o;
         windowed.window = BLOCK;
         ck_assert(same_bits(&o, &windowed));
         windowed.window = BLOCK - 1;
@@ -233,7 +233,8 @@ START_TEST(layers_without_positions_have_no_theta)
     rt_transformer_theta(own, read);
     for (int n = 0; n < 4 * rows * 4; n++)
         expect_near(read[n], theta[n], 1e-15, "theta %d", n);
-    expect_near((double)own->layers[3].encoding->data[0], log(theta[2 * rows * 4]), 1e-15, "layer 3");
+    expect_near((double)own->layers[3].encoding->data[0], log(theta[2 * rows * 4]), 1e-15,
+                "layer 3");
     for (int n = 0; n < 4 * rows * 4; n++)
         theta[n] = shared[n % 4] = 1.0 / (1 + n % 4);
     rt_transformer_set_theta(own, theta);

@@ -57,7 +57,8 @@ static double change_by_order(const rt_transformer_options *o, places p, int tok
 START_TEST(without_positions_the_order_of_tokens_does_not_matter)
 {
     for (int attention = 0; attention < ATTENTIONS; attention++) {
-        const rt_transformer_options o = with(RT_POSITION_NONE, (rt_attention_kind)attention, false);
+        const rt_transformer_options o =
+            with(RT_POSITION_NONE, (rt_attention_kind)attention, false);
         expect_near(change_by_order(&o, mixed(), ALL), 0, 1e-12, "change by another order, %s",
                     attentions[attention]);
     }
@@ -72,7 +73,8 @@ START_TEST(with_positions_the_order_of_tokens_matters)
                      rt_encoding_word(kind));
     }
     for (int attention = 0; attention < ATTENTIONS; attention++) {
-        const rt_transformer_options o = with(RT_POSITION_ROPE, (rt_attention_kind)attention, false);
+        const rt_transformer_options o =
+            with(RT_POSITION_ROPE, (rt_attention_kind)attention, false);
         expect_above(change_by_order(&o, mixed(), ALL), 1e-3, "change by another order, rope, %s",
                      attentions[attention]);
     }
@@ -117,7 +119,8 @@ START_TEST(symmetric_encodings_alone_do_not_tell_ahead_from_behind)
             expect_near(change, 0, 1e-12, "change by the order in reverse, %s",
                         rt_encoding_word(kind));
         else
-            expect_above(change, 1e-3, "change by the order in reverse, %s", rt_encoding_word(kind));
+            expect_above(change, 1e-3, "change by the order in reverse, %s",
+                         rt_encoding_word(kind));
     }
 }
 END_TEST

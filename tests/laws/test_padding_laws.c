@@ -61,11 +61,11 @@ static void compute(outcome *o, rt_transformer *m, const sequences *s)
     uint64_t next = 1000;
     rt_graph *g = rt_graph_new();
     const rt_transformer_input in = {.B = ROWS,
-                                  .T = s->T,
-                                  .ids = s->ids,
-                                  .token_types = s->types,
-                                  .key_mask = s->mask,
-                                  .padding_id = RT_NO_PADDING};
+                                     .T = s->T,
+                                     .ids = s->ids,
+                                     .token_types = s->types,
+                                     .key_mask = s->mask,
+                                     .padding_id = RT_NO_PADDING};
     rt_graph_record(g, true);
     rt_parameters_zero_grads(&m->parameters);
     rt_tensor *hidden = rt_transformer_encode(m, g, &in);
@@ -143,8 +143,8 @@ static int each_model(rt_head head, void (*check)(rt_transformer *, const char *
                 if (rt_transformer_new(&m, &o, 1, NULL).code)
                     continue; /* what adds to scores has none to add to */
                 grow(m);
-                snprintf(name, sizeof name, "%s, %s%s, %s", rt_encoding_word(kind), attentions[attention],
-                         causal ? ", causal" : "", heads[head]);
+                snprintf(name, sizeof name, "%s, %s%s, %s", rt_encoding_word(kind),
+                         attentions[attention], causal ? ", causal" : "", heads[head]);
                 check(m, name);
                 rt_transformer_free(m);
                 count++;

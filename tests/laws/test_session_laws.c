@@ -270,7 +270,7 @@ START_TEST(a_cache_holds_at_most_the_bytes_that_are_foreseen)
     const int at_once = most_at_once[_i / MODELS];
     const bool linear = _i % MODELS == MODELS - 1;
     rt_transformer_options o = options_of(models + _i % MODELS, RT_KIND_DECODER,
-                                       linear ? RT_ATTENTION_LINEAR_ELU : RT_ATTENTION_SOFTMAX);
+                                          linear ? RT_ATTENTION_LINEAR_ELU : RT_ATTENTION_SOFTMAX);
     rt_transformer_resolve(&o);
     int32_t ids[T];
     rt_kv_cache cache, *const caches[] = {&cache};
@@ -282,10 +282,10 @@ START_TEST(a_cache_holds_at_most_the_bytes_that_are_foreseen)
     while (cache.count < T) {
         const int left = T - cache.count, count = left < at_once ? left : at_once;
         const rt_transformer_input in = {.B = 1,
-                                      .T = count,
-                                      .ids = ids + cache.count,
-                                      .padding_id = RT_NO_PADDING,
-                                      .caches = caches};
+                                         .T = count,
+                                         .ids = ids + cache.count,
+                                         .padding_id = RT_NO_PADDING,
+                                         .caches = caches};
         rt_graph_clear(g);
         cache.length = cache.count + count;
         ck_assert(rt_transformer_encode(m, g, &in) != NULL);
@@ -438,11 +438,11 @@ START_TEST(keys_are_kept_where_nothing_is_recorded)
     for (int fault = 0; fault < 4; fault++) {
         rt_kv_cache *const caches[] = {&cache};
         const rt_transformer_input in = {.B = 1,
-                                      .T = 3,
-                                      .ids = ids,
-                                      .key_mask = fault == 2 ? mask : NULL,
-                                      .padding_id = RT_NO_PADDING,
-                                      .caches = caches};
+                                         .T = 3,
+                                         .ids = ids,
+                                         .key_mask = fault == 2 ? mask : NULL,
+                                         .padding_id = RT_NO_PADDING,
+                                         .caches = caches};
         cache.layer_count = o.layers + (fault == 1);
         rt_graph_clear(g);
         rt_graph_record(g, fault == 0);

@@ -12,9 +12,9 @@
 #include "training/scratch.h"
 
 #include "core/memory.h"
-#include "train/config/config.h"
 #include "io/huggingface/family.h"
 #include "io/huggingface/huggingface.h"
+#include "train/config/config.h"
 
 #include <math.h>
 #include <string.h>
@@ -97,8 +97,7 @@ static void check_case(decoder_case *c)
                                          p->list[i]->name, 0),
                       "%s has no name in transformers", p->list[i]->name);
         check_gradient(c->r, p->list[i]->tensor.grad, rt_size(&p->list[i]->tensor),
-                       reference_array(c->r, "grads/%s", place.name), "gradient of %s",
-                       place.name);
+                       reference_array(c->r, "grads/%s", place.name), "gradient of %s", place.name);
     }
     ck_assert_int_eq(reference_members(c->r, "grads").count, p->count);
     c->r->cases++;

@@ -29,13 +29,13 @@ static void listen(void *context, const char *const *options, const char *messag
 static rt_transformer_options good(void)
 {
     return (rt_transformer_options){.vocab = 7,
-                                 .layers = 2,
-                                 .dim = 32,
-                                 .heads = 2,
-                                 .norm_eps = 1e-12,
-                                 .position = {.frequencies = {.base = 10000, .scale = 1},
-                                              .fraction = 1,
-                                              .max_len = 9}};
+                                    .layers = 2,
+                                    .dim = 32,
+                                    .heads = 2,
+                                    .norm_eps = 1e-12,
+                                    .position = {.frequencies = {.base = 10000, .scale = 1},
+                                                 .fraction = 1,
+                                                 .max_len = 9}};
 }
 
 static void expect(const rt_transformer_options *o, const char *options, const char *message)

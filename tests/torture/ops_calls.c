@@ -223,8 +223,7 @@ static rt_tensor *call_rope(program *p, arrays *a)
                                     .per_sequence = chance(p, 30),
                                     .offset = number(p)};
     const rt_theta_form form = (rt_theta_form)whole(p, RT_THETA_LOG, RT_THETA_RAW);
-    rt_rotation *r =
-        rt_rotation_learned(p->g, theta, form, pairing, magnitude, B, T, positions);
+    rt_rotation *r = rt_rotation_learned(p->g, theta, form, pairing, magnitude, B, T, positions);
     return rt_rope(p->g, x, chance(p, 30) ? decayed(p, x, r) : r);
 }
 

@@ -15,8 +15,8 @@
 
 #include "core/random.h"
 #include "core/status.h"
-#include "train/config/config.h"
 #include "text/writer.h"
+#include "train/config/config.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -64,8 +64,7 @@ static inline void forge_integer(const char *path, const char *group, const char
     forge_attribute(path, group, name, H5T_NATIVE_INT64, &value);
 }
 
-static inline void forge_number(const char *path, const char *group, const char *name,
-                                double value)
+static inline void forge_number(const char *path, const char *group, const char *name, double value)
 {
     forge_attribute(path, group, name, H5T_NATIVE_DOUBLE, &value);
 }

@@ -147,7 +147,10 @@ static void compute(rt_transformer *model, double logits[COUNT])
     rt_graph *g = rt_graph_new();
     for (int n = 0; n < ROWS * TOKENS; n++)
         ids[n] = 1 + n * 3 % 10;
-    const rt_transformer_input in = {.B = ROWS, .T = TOKENS, .ids = ids, .padding_id = RT_NO_PADDING};
+    const rt_transformer_input in = {.B = ROWS,
+                                     .T = TOKENS,
+                                     .ids = ids,
+                                     .padding_id = RT_NO_PADDING};
     const rt_tensor *out = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &in));
     assert_status(rt_graph_status(g), RT_OK, "");
     ck_assert_uint_eq(rt_size(out), COUNT);
@@ -236,6 +239,18 @@ static rt_transformer_options learning(int scope, rt_theta_form form)
     o.position.frequencies.base = 700;
     return o;
 }
+
+START_TEST(a_theta_that_is_not_finite_is_not_exported)
+{
+    const rt_transformer_options o = learning(RT_THETA_LAYER, RT_THETA_LOG);
+    rt_transformer *model = shaken_model(&o);
+    model->layers[0].encoding->data[1] = (real)NAN;
+    assert_status(write_model(model), RT_NONFINITE, "theta is nan at 1: it is not exported");
+    ck_assert(!exists(in_scratch("out")));
+    rt_transformer_free(model);
+    remove_out();
+}
+END_TEST
 
 START_TEST(learned_theta_are_read_again)
 {
@@ -473,6 +488,7 @@ int main(void)
     tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
     tcase_add_loop_test(tests, what_transformers_cannot_express_is_refused_by_its_key, 0, RULES);
     tcase_add_loop_test(tests, what_is_exported_computes_the_same, 0, VARIANTS);
+    tcase_add_test(tests, a_theta_that_is_not_finite_is_not_exported);
     tcase_add_loop_test(tests, learned_theta_are_read_again, 0, 24);
     tcase_add_test(tests, rope_parameters_have_a_learned_theta);
     tcase_add_test(tests, theta_that_do_not_make_the_parameters_are_left);

@@ -3,9 +3,9 @@
 
 #include "config_loading.h"
 
+#include "io/model_options.h"
 #include "ops/engine.h"
 #include "scratch.h"
-#include "io/model_options.h"
 #include "train/run/predict.h"
 
 #include <math.h>
@@ -59,7 +59,8 @@ static void add_answer(const asking *a, const int32_t *ids, const int32_t *types
         .B = 1, .T = count, .ids = ids, .token_types = types, .padding_id = RT_NO_PADDING};
     rt_graph *g = rt_graph_new();
     rt_graph_record(g, false);
-    const rt_tensor *logits = rt_transformer_logits(a->model, g, rt_transformer_encode(a->model, g, &in));
+    const rt_tensor *logits =
+        rt_transformer_logits(a->model, g, rt_transformer_encode(a->model, g, &in));
     ck_assert_ptr_nonnull(logits);
     const real *x = logits->data + (place < 0 ? 0 : place * CLASSES);
     int best = 0;

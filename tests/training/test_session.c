@@ -5,8 +5,8 @@
 #include "training/scratch.h"
 
 #include "core/memory.h"
-#include "train/folder/session.h"
 #include "text/csv.h"
+#include "train/folder/session.h"
 
 #include <time.h>
 

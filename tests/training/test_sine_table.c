@@ -1,8 +1,8 @@
 #include "suite.h"
 #include "training/scratch.h"
 
-#include "ops/ops.h"
 #include "io/huggingface/sine_table.h"
+#include "ops/ops.h"
 
 #include <math.h>
 

@@ -134,11 +134,12 @@ END_TEST
 /* HDF5 itself crashes on these two; and a checksum can be forged. */
 START_TEST(a_file_that_hdf5_crashes_on_ends_like_any_damaged_one)
 {
-    static const char *const commands[] = {"$TRAIN --eval tiny.ini --checkpoint crash.h5",
-                                           "$TRAIN --decay tiny.ini --checkpoint crash.h5",
-                                           ("$TRAIN --predict x tiny.ini data.task=text "
-                                            "data.vocab=32 data.file=tiny.ini --checkpoint crash.h5"),
-                                           "$TRAIN tiny.ini --quiet train.init_from=crash.h5"};
+    static const char *const commands[] = {
+        "$TRAIN --eval tiny.ini --checkpoint crash.h5",
+        "$TRAIN --decay tiny.ini --checkpoint crash.h5",
+        ("$TRAIN --predict x tiny.ini data.task=text "
+         "data.vocab=32 data.file=tiny.ini --checkpoint crash.h5"),
+        "$TRAIN tiny.ini --quiet train.init_from=crash.h5"};
     static unsigned char bytes[1 << 16];
     FILE *file = fopen(TEST_SOURCES "/fuzz/corpus/checkpoint/crash", "rb");
     const size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;

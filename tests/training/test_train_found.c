@@ -205,7 +205,8 @@ START_TEST(a_model_stays_as_it_was_trained_at_any_length)
     expect_exit(w, 0, "$TRAIN runs/l/config.ini --eval data.length=8");
     line_of(w->out, "eval: ", trained);
     expect_exit(w, 2, "$TRAIN runs/l/config.ini --eval data.length=13");
-    expect_text(w->err, "position.max_len = 12 is for 12 tokens at most; the longest sequence has 13\n");
+    expect_text(w->err,
+                "position.max_len = 12 is for 12 tokens at most; the longest sequence has 13\n");
     expect_exit(w, 0, "$TRAIN runs/l/config.ini --checkpoint runs/l --eval data.length=8");
     ck_assert_str_eq(line_of(w->out, "eval: ", again), trained);
     expect_exit(w, 2, "%s --resume run.name=l position.kind=learned data.length=8", run);

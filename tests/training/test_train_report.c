@@ -2,8 +2,8 @@
 
 #include "train_program.h"
 
-#include "train/folder/results.h"
 #include "text/csv.h"
+#include "train/folder/results.h"
 
 #include <math.h>
 

@@ -83,7 +83,7 @@ typedef struct rt_theta_run_options {
 typedef struct rt_config {
     rt_run_options run;
     rt_transformer_options model; /* vocab stays 0: the data tells it */
-    rt_data_options data;      /* paths are absolute */
+    rt_data_options data;         /* paths are absolute */
     rt_optimizer_options optimizer;
     rt_train_options train;
     rt_theta_run_options theta;

@@ -1,8 +1,8 @@
 #include "train/config/errors.h"
 
-#include "train/config/renamed.h"
 #include "text/quote.h"
 #include "text/suggest.h"
+#include "train/config/renamed.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -210,6 +210,11 @@ bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_wri
     return false;
 }
 
+void rt_key_set(const rt_key *key, const char *value, rt_config *config)
+{
+    rt_key_value_set(key, value, options_of(key, config));
+}
+
 void rt_key_copy(const rt_key *key, rt_config *to, const rt_config *from)
 {
     const size_t offset = all.offsets[number_of(key)] + key->offset;

@@ -30,6 +30,9 @@ bool rt_key_decides(const rt_key *key);
  * it does not accept the value: "must be a number > 0; got 'x'". */
 bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_writer *problem);
 
+/* The same for a value of the program's own, which the key accepts. */
+void rt_key_set(const rt_key *key, const char *value, rt_config *config);
+
 /* Gives the key the value that it has in another configuration. */
 void rt_key_copy(const rt_key *key, rt_config *to, const rt_config *from);
 

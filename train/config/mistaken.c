@@ -1,9 +1,9 @@
 #include "train/config/mistaken.h"
 
 #include "core/memory.h"
-#include "train/config/ini_lines.h"
 #include "text/program_name.h"
 #include "text/text_file.h"
+#include "train/config/ini_lines.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -6,27 +6,15 @@
 
 #include <string.h>
 
-static bool takes(const rt_key *key, const char *value, rt_config *scratch)
-{
-    rt_writer problem = {0};
-    const bool taken = rt_key_read(key, value, scratch, &problem);
-    rt_writer_free(&problem);
-    return taken;
-}
-
-/* A zero that the key does not take stands for its default. */
-static void add_section(rt_writer *w, const char *section, const rt_config *config,
-                        rt_config *scratch)
+/* An empty list is no line. */
+static void add_section(rt_writer *w, const char *section, const rt_config *config)
 {
     char value[RT_VALUE_SIZE];
     const rt_key *key;
     rt_writer_add(w, "%s[%s]\n", w->length ? "\n" : "", section);
-    for (int i = 0; (key = rt_key_at(i)); i++) {
-        if (strcmp(key->section, section) != 0 || !*rt_key_write(key, config, value))
-            continue;
-        if (strcmp(value, "0") != 0 || takes(key, value, scratch))
+    for (int i = 0; (key = rt_key_at(i)); i++)
+        if (!strcmp(key->section, section) && *rt_key_write(key, config, value))
             rt_writer_add(w, "%s = %s\n", key->name, value);
-    }
 }
 
 /* Of the data what belongs to the model: without a vocabulary also the number of ids, which another
@@ -54,7 +42,7 @@ char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *d
 {
     static const char *const sections[] = {"model", "position", "theta"};
     rt_writer w = {0};
-    rt_written_config *written = rt_alloc(3, sizeof *written);
+    rt_written_config *written = rt_alloc(2, sizeof *written);
     w.failed |= !written;
     if (!w.failed) {
         rt_config *config = &written[0].keys;
@@ -63,7 +51,7 @@ char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *d
         config->model = *model;
         config->data = *data;
         for (size_t s = 0; s < sizeof sections / sizeof *sections; s++)
-            add_section(&w, sections[s], config, &written[2].keys);
+            add_section(&w, sections[s], config);
         add_data(&w, config, &written[1].keys);
     }
     rt_free(written);

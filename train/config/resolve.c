@@ -2,7 +2,6 @@
 
 #include "train/config/effect.h"
 
-#include <assert.h>
 #include <string.h>
 
 int rt_config_longest(const rt_config *config)
@@ -16,21 +15,12 @@ int rt_config_longest(const rt_config *config)
 
 /* ---- defaults ---- */
 
-static void set_key(rt_config *config, const rt_key *key, const char *value)
-{
-    rt_writer problem = {0};
-    const bool accepted = rt_key_read(key, value, config, &problem);
-    assert(accepted);
-    (void)accepted;
-    rt_writer_free(&problem);
-}
-
 void rt_written_defaults(rt_written_config *written)
 {
     const rt_key *key;
     *written = (rt_written_config){.keys = {.origin = {0}}};
     for (int i = 0; (key = rt_key_at(i)); i++)
-        set_key(&written->keys, key, key->initial);
+        rt_key_set(key, key->initial, &written->keys);
 }
 
 /* What nobody has said of a decoder. */
@@ -39,7 +29,7 @@ static void resolve_kind(rt_config *config)
     const rt_key *key;
     for (int i = 0; config->model.kind == RT_KIND_DECODER && (key = rt_key_at(i)); i++)
         if (rt_key_decoder_default(key) && config->origin[i] == RT_FROM_DEFAULT)
-            set_key(config, key, rt_key_decoder_default(key));
+            rt_key_set(key, rt_key_decoder_default(key), config);
 }
 
 /* What nobody has said of an optimizer. */

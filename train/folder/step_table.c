@@ -1,17 +1,13 @@
 #include "train/folder/step_table.h"
 
 #include "core/path.h"
+#include "text/text_file.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
 enum { COLUMN_NAME_SIZE = 64 };
-
-static rt_status failure(const char *path)
-{
-    return rt_error(RT_IO, "%s: %s", path, strerror(errno));
-}
 
 /* The cells below the names of the header, which need not be that of the file. */
 static rt_status copy_row(const rt_csv *row, FILE *to, const char *header)
@@ -51,16 +47,12 @@ static rt_status copy_kept(rt_csv *csv, FILE *to, const char *header, rt_row_fil
 rt_status rt_step_table_open(rt_step_table *table, const char *folder, const char *name,
                              const char *header, rt_row_filter keep, const void *context)
 {
-    char path[RT_PATH_SIZE], temporary[RT_PATH_SIZE + 4];
+    char path[RT_PATH_SIZE], temporary[RT_TEMPORARY_SIZE];
+    FILE *new_file;
     *table = (rt_step_table){.name = name, .last = -1};
-    rt_status status = rt_path_join(path, folder, name);
+    rt_status status = rt_open_temporary(&new_file, folder, name, path, temporary);
     if (status.code)
         return status;
-    snprintf(temporary, sizeof temporary, "%s.tmp", path);
-    remove(temporary); /* of a crash; or a link of a stranger's, which must not be followed */
-    FILE *new_file = fopen(temporary, "wx");
-    if (!new_file)
-        return failure(temporary);
     fprintf(new_file, "%s\n", header);
     if (keep) {
         rt_csv csv;
@@ -69,7 +61,7 @@ rt_status rt_step_table_open(rt_step_table *table, const char *folder, const cha
         rt_csv_close(&csv);
     }
     if (!status.code && (fflush(new_file) || ferror(new_file) || rename(temporary, path)))
-        status = failure(path);
+        status = rt_error(RT_IO, "%s: %s", path, strerror(errno));
     if (status.code) {
         fclose(new_file);
         remove(temporary);

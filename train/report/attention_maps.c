@@ -139,12 +139,12 @@ static rt_status compute(real **probabilities, rt_transformer *model, const rt_b
 {
     rt_graph *g = rt_graph_new();
     const rt_transformer_input in = {.B = 1,
-                                  .T = b->length,
-                                  .ids = b->ids,
-                                  .token_types = b->types,
-                                  .key_mask = b->mask,
-                                  .padding_id = RT_NO_PADDING,
-                                  .attentions = probabilities};
+                                     .T = b->length,
+                                     .ids = b->ids,
+                                     .token_types = b->types,
+                                     .key_mask = b->mask,
+                                     .padding_id = RT_NO_PADDING,
+                                     .attentions = probabilities};
     if (!g)
         return rt_out_of_memory("a figure");
     rt_graph_record(g, false);

@@ -2,11 +2,11 @@
 
 #include "core/memory.h"
 #include "data/labels.h"
+#include "text/csv.h"
+#include "text/number.h"
 #include "train/report/html.h"
 #include "train/report/page.h"
 #include "train/step/scores.h"
-#include "text/csv.h"
-#include "text/number.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,14 +4,14 @@
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "text/csv.h"
+#include "text/text_file.h"
 #include "train/config/keys.h"
 #include "train/folder/results.h"
 #include "train/report/figures.h"
 #include "train/report/page.h"
 #include "train/report/sweep_report.h"
 #include "train/report/sweep_runs.h"
-#include "text/csv.h"
-#include "text/text_file.h"
 
 #include <limits.h>
 #include <stdio.h>

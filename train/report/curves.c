@@ -1,8 +1,8 @@
 #include "train/report/curves.h"
 
 #include "core/memory.h"
-#include "train/folder/results.h"
 #include "text/number.h"
+#include "train/folder/results.h"
 
 #include <limits.h>
 #include <math.h>

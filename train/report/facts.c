@@ -1,10 +1,10 @@
 #include "train/report/facts.h"
 
+#include "text/csv.h"
+#include "text/number.h"
 #include "train/config/keys.h"
 #include "train/report/html.h"
 #include "train/report/page.h"
-#include "text/csv.h"
-#include "text/number.h"
 #include "train/world/processors.h"
 
 #include <math.h>

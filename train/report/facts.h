@@ -3,10 +3,10 @@
 
 /* The tables at the end of a run's page. */
 
+#include "text/writer.h"
 #include "train/config/config.h"
 #include "train/report/sweep_runs.h"
 #include "train/step/trainer.h"
-#include "text/writer.h"
 
 /* The keys that are shown, all if that is NULL, and not at their defaults; nothing if there are
  * none. */

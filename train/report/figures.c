@@ -3,8 +3,8 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "text/process.h"
-#include "train/step/clock.h"
 #include "text/text_file.h"
+#include "train/step/clock.h"
 
 #include <ctype.h>
 #include <dirent.h>

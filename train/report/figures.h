@@ -9,8 +9,8 @@
  * files than those that rt_figures_write has written beside it, from numbers as well. */
 
 #include "models/transformer.h"
-#include "train/config/config.h"
 #include "text/writer.h"
+#include "train/config/config.h"
 
 /* The size of a figure that takes half of the page, in points of its SVG: on a wide screen and on
  * a phone the letters come out nearly as large as the text. */

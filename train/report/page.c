@@ -1,8 +1,8 @@
 #include "train/report/page.h"
 
 #include "core/memory.h"
-#include "train/report/html.h"
 #include "text/text_file.h"
+#include "train/report/html.h"
 
 #include <errno.h>
 #include <stdio.h>

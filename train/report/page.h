@@ -4,8 +4,8 @@
 /* What the pages of runs and of sweeps have in common: one file without scripts that needs
  * nothing from elsewhere, for a wide screen, a phone and paper. */
 
-#include "train/report/figures.h"
 #include "text/writer.h"
+#include "train/report/figures.h"
 
 /* The beginning, up to the headline. */
 void rt_page_begin(rt_writer *w, const char *title);

@@ -2,9 +2,9 @@
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "text/text_file.h"
 #include "train/config/config.h"
 #include "train/folder/results.h"
-#include "text/text_file.h"
 
 #include <math.h>
 #include <string.h>

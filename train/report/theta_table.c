@@ -1,9 +1,9 @@
 #include "train/report/theta_table.h"
 
-#include "train/report/page.h"
-#include "train/report/theta_report.h"
 #include "text/csv.h"
 #include "text/number.h"
+#include "train/report/page.h"
+#include "train/report/theta_report.h"
 
 #include <math.h>
 #include <stdio.h>

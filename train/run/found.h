@@ -4,8 +4,8 @@
 /* The checkpoint that a command other than training is about, and its configuration. */
 
 #include "io/checkpoint/checkpoint.h"
-#include "train/config/config.h"
 #include "io/huggingface/imported.h"
+#include "train/config/config.h"
 #include "train/run/arguments.h"
 
 /* One of the two is there: the image of a checkpoint, or a folder of Hugging Face. */

@@ -1,8 +1,8 @@
 #include "train/run/tables.h"
 
 #include "core/memory.h"
-#include "train/folder/session.h"
 #include "text/csv.h"
+#include "train/folder/session.h"
 
 /* ---- the data ---- */
 

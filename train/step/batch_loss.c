@@ -13,11 +13,11 @@ static void count_pairs(int64_t *confusion, const rt_tensor *logits, const int32
 rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b)
 {
     const rt_transformer_input input = {.B = b->batch.rows,
-                                     .T = b->batch.length,
-                                     .ids = b->batch.ids,
-                                     .token_types = b->batch.types,
-                                     .key_mask = b->batch.mask,
-                                     .padding_id = RT_NO_PADDING};
+                                        .T = b->batch.length,
+                                        .ids = b->batch.ids,
+                                        .token_types = b->batch.types,
+                                        .key_mask = b->batch.mask,
+                                        .padding_id = RT_NO_PADDING};
     rt_tensor *hidden = rt_transformer_encode(model, g, &input);
     if (model->options.head == RT_HEAD_SEQUENCE)
         assert(b->labels == input.B);

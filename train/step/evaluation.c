@@ -38,9 +38,8 @@ static long count_bytes(const rt_data *data, const rt_labelled_batch *b)
     const rt_vocabulary *v = rt_data_vocabulary(data);
     long bytes = 0;
     for (int i = 0; i < b->labels; i++) {
-        const int more = v && rt_data_target(data) == RT_TARGET_IDS
-                             ? rt_vocabulary_bytes(v, b->wanted[i])
-                             : -1;
+        const int more =
+            v && rt_data_target(data) == RT_TARGET_IDS ? rt_vocabulary_bytes(v, b->wanted[i]) : -1;
         if (more < 0)
             return -1;
         bytes += more;

@@ -61,7 +61,8 @@ static double piece_of(const rt_dry_run *r)
 static double trainer_of(const rt_dry_run *r)
 {
     return (double)r->values + (double)r->rounded + (double)r->moments + (double)r->gradients +
-           (double)r->received + (double)r->batches + (double)r->rooms + (double)r->blocks * (double)r->tables;
+           (double)r->received + (double)r->batches + (double)r->rooms +
+           (double)r->blocks * (double)r->tables;
 }
 
 /* ... and of that, what an evaluation alone touches. */

@@ -18,8 +18,8 @@ typedef struct rt_theta_reset {
 /* Whether the model depends on its own theta. */
 bool rt_theta_reset_hurts(const rt_theta_reset *reset);
 
-/* As rt_trainer_evaluate, with `theta`, laid out as rt_transformer_theta, in the place of the learned
- * one, which the model has to the bit afterwards. */
+/* As rt_trainer_evaluate, with `theta`, laid out as rt_transformer_theta, in the place of the
+ * learned one, which the model has to the bit afterwards. */
 rt_status rt_theta_evaluate(rt_trainer *trainer, int length, int batches, const double *theta,
                             rt_evaluation *result) RT_MUST_CHECK;
 
@@ -35,8 +35,8 @@ typedef struct rt_theta_tolerance {
     double down, up; /* towards smaller and larger |theta| */
 } rt_theta_tolerance;
 
-/* Of every theta, laid out as rt_transformer_theta. Between two evaluations `stop` is asked, unless it
- * is NULL, whether to end; then they are not all there, and *stopped is set. */
+/* Of every theta, laid out as rt_transformer_theta. Between two evaluations `stop` is asked, unless
+ * it is NULL, whether to end; then they are not all there, and *stopped is set. */
 rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_tolerance *tolerances,
                               int (*stop)(void), bool *stopped) RT_MUST_CHECK;
 

@@ -30,8 +30,8 @@ typedef struct rt_training_state {
     int step; /* finished steps */
     int64_t sequences;
     rt_transformer *model;
-    real *states[RT_MOST_STATES]; /* of the optimizer, laid out as the parameters: as many as its rule
-                                     has, else NULL; see rt_trainer_collect */
+    real *states[RT_MOST_STATES]; /* of the optimizer, laid out as the parameters: as many as its
+                                     rule has, else NULL; see rt_trainer_collect */
 } rt_training_state;
 
 typedef struct rt_step_result {
