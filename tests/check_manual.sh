@@ -27,7 +27,7 @@ part() { # part NAME: the section of the page
 
 "$build/train" --help >"$work/help"
 
-sed -n 's/^ *\(-h, \)*--\([a-z-]*\).*/\2/p' "$work/help" >"$work/program"
+sed -n 's/^  \(-h, \)*--\([a-z-]*\).*/\2/p' "$work/help" >"$work/program"
 part DESCRIPTION | sed -n 's/^\.It Fl \(h , \)*-\([a-z-]*\).*/\2/p' >"$work/page"
 compare options
 

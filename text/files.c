@@ -1,6 +1,7 @@
 #include "text/files.h"
 
 #include "core/memory.h"
+#include "text/list.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,49 +14,26 @@
 
 static const char data_file[] = "data.file";
 
-/* One entry of a list, not terminated: rest is what follows it, NULL after the last. */
-typedef struct entry {
-    const char *start;
-    int length;
-    const char *rest;
-} entry;
-
-static entry first_entry(const char *list)
-{
-    entry e;
-    size_t length = strcspn(list, ",");
-    e.rest = list[length] ? list + length + 1 : NULL;
-    while (length && list[0] == ' ') {
-        list++;
-        length--;
-    }
-    while (length && list[length - 1] == ' ')
-        length--;
-    e.start = list;
-    e.length = (int)length;
-    return e;
-}
-
 rt_status rt_files_check(const char *key, const char *list)
 {
     while (list) {
-        entry e = first_entry(list);
-        if (e.length == 0)
+        rt_list_item name;
+        list = rt_list_take(list, &name);
+        if (name.length == 0)
             return rt_error(RT_CONFIG, "%s must name a file; got an empty name", key);
-        if (e.length >= RT_PATH_SIZE)
-            return rt_error(RT_CONFIG, "%s must name files with less than %d bytes; got %d", key,
-                            RT_PATH_SIZE, e.length);
-        list = e.rest;
+        if (name.length >= RT_PATH_SIZE)
+            return rt_error(RT_CONFIG, "%s must name files with less than %d bytes; got %zu", key,
+                            RT_PATH_SIZE, name.length);
     }
     return rt_ok();
 }
 
 const char *rt_files_take(const char *list, char path[RT_PATH_SIZE])
 {
-    entry e = first_entry(list);
-    memcpy(path, e.start, (size_t)e.length);
-    path[e.length] = '\0';
-    return e.rest;
+    rt_list_item name;
+    const char *rest = rt_list_take(list, &name);
+    rt_list_item_copy(name, path, RT_PATH_SIZE);
+    return rest;
 }
 
 static rt_status file_error(const char *key, const char *path, int number)

@@ -2,6 +2,7 @@
 
 #include "core/lists.h"
 #include "core/real.h"
+#include "text/list.h"
 #include "text/number.h"
 #include "text/quote.h"
 #include "text/suggest.h"
@@ -180,29 +181,12 @@ static bool read_text(const rt_key *key, const char *value, void *options)
     return true;
 }
 
-/* One number of a list; *rest is what follows its comma, NULL after the last. */
-static bool take_item(const char *list, char text[RT_NUMBER_SIZE], const char **rest)
+/* Takes one number of a list; false if it is too long for one. */
+static bool take_number(const char **list, char text[RT_NUMBER_SIZE])
 {
-    const size_t length = strcspn(list, ",");
-    const char *start = list + strspn(list, " ");
-    const int written = snprintf(text, RT_NUMBER_SIZE, "%.*s", (int)(list + length - start), start);
-    if (written >= RT_NUMBER_SIZE)
-        return false;
-    for (int end = written; end > 0 && text[end - 1] == ' '; end--)
-        text[end - 1] = '\0';
-    *rest = list[length] ? list + length + 1 : NULL;
-    return true;
-}
-
-static bool read_item(const rt_key *key, const char *list, int *item, const char **rest)
-{
-    char text[RT_NUMBER_SIZE];
-    int64_t whole;
-    if (!take_item(list, text, rest) || !rt_whole_read(text, &whole) ||
-        !in_range(&key->range, (double)whole))
-        return false;
-    *item = (int)whole;
-    return true;
+    rt_list_item item;
+    *list = rt_list_take(*list, &item);
+    return rt_list_item_copy(item, text, RT_NUMBER_SIZE);
 }
 
 static bool read_factors(const rt_key *key, const char *value, void *options)
@@ -210,7 +194,7 @@ static bool read_factors(const rt_key *key, const char *value, void *options)
     rt_factors factors = {0};
     char text[RT_NUMBER_SIZE];
     for (const char *rest = *value ? value : NULL; rest; factors.count++)
-        if (factors.count == RT_MOST_FACTORS || !take_item(rest, text, &rest) ||
+        if (factors.count == RT_MOST_FACTORS || !take_number(&rest, text) ||
             !rt_number_read(text, &factors.at[factors.count]) ||
             !in_range(&key->range, factors.at[factors.count]))
             return false;
@@ -221,10 +205,13 @@ static bool read_factors(const rt_key *key, const char *value, void *options)
 static bool read_lengths(const rt_key *key, const char *value, void *options)
 {
     rt_lengths lengths = {0};
-    for (const char *rest = *value ? value : NULL; rest;) {
-        if (lengths.count == RT_MOST_LENGTHS ||
-            !read_item(key, rest, &lengths.at[lengths.count++], &rest))
+    char text[RT_NUMBER_SIZE];
+    int64_t whole;
+    for (const char *rest = *value ? value : NULL; rest; lengths.count++) {
+        if (lengths.count == RT_MOST_LENGTHS || !take_number(&rest, text) ||
+            !rt_whole_read(text, &whole) || !in_range(&key->range, (double)whole))
             return false;
+        lengths.at[lengths.count] = (int)whole;
     }
     memcpy(place_of(key, options), &lengths, sizeof lengths);
     return true;

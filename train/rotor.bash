@@ -4,7 +4,7 @@
 # The keys, with "=" behind each, or the options, of the program $1.
 _rotor_list() { # _rotor_list PROGRAM options|keys
     local pattern='s/^  \([a-z_]*\.[a-z_0-9]*=\).*/\1/p'
-    [ "$2" = keys ] || pattern='s/^ *\(-h, \)*\(--[a-z-]*\).*/\2/p'
+    [ "$2" = keys ] || pattern='s/^  \(-h, \)*\(--[a-z-]*\).*/\2/p'
     "$1" --help 2>/dev/null | sed -n "$pattern"
 }
 

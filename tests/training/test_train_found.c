@@ -241,7 +241,8 @@ START_TEST(what_is_not_there_is_refused)
         {4, "--checkpoint . --eval", ". has no checkpoint"},
         {4, "tiny.ini --eval", "runs/tiny has no checkpoint"},
         {2, "--eval", "a CONFIG.ini is expected"},
-        {2, "--checkpoint runs", "--checkpoint goes with --eval, --predict, --export and --decay"},
+        {2, "--checkpoint runs", "--checkpoint goes with --eval, --predict, --export, --print-config "
+             "and --decay"},
         {2, "--checkpoint runs tiny.ini --print-config", "--checkpoint goes with"},
         {2, "--checkpoint runs --check", "--checkpoint goes with"},
         {2, "--checkpoint none.h5 --eval --best", "--best chooses from a folder: none.h5 is none"},

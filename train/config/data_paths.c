@@ -1,5 +1,6 @@
 #define _XOPEN_SOURCE 700 /* realpath */
 
+#include "text/list.h"
 #include "train/config/errors.h"
 
 #include <errno.h>
@@ -41,16 +42,13 @@ static void add_path(rt_writer *list, const char *folder, const char *path)
     rt_writer_add(list, "%.*s/%s", (int)length, folder, path);
 }
 
-/* One name of the list, without the blanks around it; what follows it, or NULL. What is no
- * list is one name, commas and all. */
+/* The first name of a list; what follows it, or NULL. What is no list is one name, commas and
+ * all. */
 static const char *take_name(const char *names, bool list, char name[RT_FILE_LIST_SIZE])
 {
-    names += strspn(names, " ");
-    size_t length = strcspn(names, list ? "," : "");
-    const char *rest = names[length] ? names + length + 1 : NULL;
-    while (length && names[length - 1] == ' ')
-        length--;
-    snprintf(name, RT_FILE_LIST_SIZE, "%.*s", (int)length, names);
+    rt_list_item item = {.start = names, .length = strlen(names)};
+    const char *rest = list ? rt_list_take(names, &item) : NULL;
+    rt_list_item_copy(item, name, RT_FILE_LIST_SIZE);
     return rest;
 }
 

@@ -1,5 +1,6 @@
 #include "train/config/effect.h"
 
+#include "text/list.h"
 #include "text/number.h"
 
 #include <assert.h>
@@ -37,19 +38,6 @@ static const char *read_comparison(const char *text, comparison *c)
     return rest;
 }
 
-/* Whether the value is one of a list. */
-static bool is_among(const char *value, const char *list)
-{
-    do {
-        list += strspn(list, ", ");
-        const size_t length = strcspn(list, ",");
-        if (strlen(value) == length && !strncmp(value, list, length))
-            return true;
-        list += length;
-    } while (*list);
-    return false;
-}
-
 static bool is_above(const char *value, const char *bound)
 {
     double number, least;
@@ -78,7 +66,7 @@ static bool holds(const comparison *c, const question *q, const rt_config *confi
     char value[RT_VALUE_SIZE];
     rt_key_write(rt_key_at(c->key), config, value);
     const bool is = *c->relation == '>' ? is_above(value, c->values)
-                                        : is_among(value, c->values) == (*c->relation == '=');
+                                        : rt_list_has(c->values, value) == (*c->relation == '=');
     const bool unset = !*c->values;
     return is && (unset || is_asked(q, c->key) || counts((question){c->key, q}, config));
 }

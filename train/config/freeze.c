@@ -1,5 +1,6 @@
 #include "train/config/freeze.h"
 
+#include "text/list.h"
 #include "text/number.h"
 #include "text/quote.h"
 
@@ -9,17 +10,13 @@
 
 enum { PART_SIZE = 32 };
 
-/* The first part of a list, without the blanks around it; returns what follows it, NULL behind the
- * last. What is too long is no part. */
+/* The first part of a list; returns what follows it. What is too long is no part. */
 static const char *take_part(const char *list, char part[PART_SIZE])
 {
-    list += strspn(list, " ");
-    size_t length = strcspn(list, ",");
-    const char *rest = list[length] ? list + length + 1 : NULL;
-    while (length && list[length - 1] == ' ')
-        length--;
-    snprintf(part, PART_SIZE, "%.*s", (int)length, list);
-    return rest;
+    rt_list_item item;
+    list = rt_list_take(list, &item);
+    rt_list_item_copy(item, part, PART_SIZE);
+    return list;
 }
 
 /* The N of "layers.N", `word` being what stands before it; false if the part is something else. */

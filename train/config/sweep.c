@@ -1,6 +1,7 @@
 #include "train/config/sweep.h"
 
 #include "core/memory.h"
+#include "text/list.h"
 #include "text/number.h"
 #include "text/quote.h"
 #include "train/config/renamed.h"
@@ -109,15 +110,11 @@ static void add_value(rt_axis *axis, const char *value, rt_config_errors *errors
 static void add_values(rt_axis *axis, const char *values, rt_config_errors *errors)
 {
     char value[RT_VALUE_SIZE];
-    for (const char *rest = values; rest;) {
-        rest += strspn(rest, " ");
-        size_t length = strcspn(rest, ",");
-        const char *next = rest[length] ? rest + length + 1 : NULL;
-        while (length && rest[length - 1] == ' ')
-            length--;
-        snprintf(value, sizeof value, "%.*s", (int)length, rest);
+    rt_list_item item;
+    while (values) {
+        values = rt_list_take(values, &item);
+        rt_list_item_copy(item, value, sizeof value);
         add_value(axis, value, errors);
-        rest = next;
     }
 }
 

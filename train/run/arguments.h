@@ -4,25 +4,11 @@
 /* The command line: train [options] CONFIG.ini [section.key=value ...]. */
 
 #include "core/status.h"
+#include "train/run/options.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-
-typedef enum rt_command {
-    RT_COMMAND_TRAIN,
-    RT_COMMAND_EVAL,
-    RT_COMMAND_PREDICT,
-    RT_COMMAND_EXPORT,
-    RT_COMMAND_CHECK,
-    RT_COMMAND_PRINT_CONFIG,
-    RT_COMMAND_GRADCHECK,
-    RT_COMMAND_DECAY,
-    RT_COMMAND_REPORT,
-    RT_COMMAND_VOCAB,
-    RT_COMMAND_HELP,
-    RT_COMMAND_VERSION
-} rt_command;
 
 enum { RT_MOST_OVERRIDES = 128, RT_MOST_OTHERS = 127 };
 
@@ -40,7 +26,7 @@ typedef struct rt_arguments {
     int other_count;
     int vocab;           /* lines of the vocabulary that --vocab makes; 0: not given */
     bool lowercase;      /* of its texts */
-    bool watch;          /* the report is drawn again until the run ends */
+    const char *watch;   /* the folder of --watch, whose report is drawn until the run ends */
     const char *output;  /* the file of a comparison, or NULL */
     const char *predict; /* the text of --predict, or NULL */
     const char *export;  /* the folder of --export, or NULL */
@@ -68,7 +54,7 @@ typedef struct rt_arguments {
 /* Points into argv and into itself. RT_CONFIG says what is wrong. */
 rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv) RT_MUST_CHECK;
 
-/* How the program is called and its options, a line each, for --help. */
+/* How the program is called and its options, for --help. */
 void rt_arguments_print_usage(FILE *to);
 
 #endif

@@ -1,5 +1,7 @@
 #include "train/step/memory_limits.h"
 
+#include "text/list.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -50,17 +52,6 @@ static void ask_groups(rt_memory_limits *limits, const char *root, hierarchy h, 
     }
 }
 
-/* Whether "memory" is among the names that commas separate. */
-static bool has_memory(const char *controllers)
-{
-    for (const char *name = controllers; name; name = strchr(name, ',')) {
-        name += *name == ',';
-        if (!strncmp(name, "memory", 6) && (!name[6] || name[6] == ','))
-            return true;
-    }
-    return false;
-}
-
 /* A line "5:cpu,memory:/a/b" or, of version 2, "0::/a/b". */
 static void ask_line(rt_memory_limits *limits, const char *root, char *line)
 {
@@ -74,7 +65,7 @@ static void ask_line(rt_memory_limits *limits, const char *root, char *line)
     if (!*controllers) {
         ask_groups(limits, root, version_2[0], group);
         ask_groups(limits, root, version_2[1], group);
-    } else if (has_memory(controllers)) {
+    } else if (rt_list_has(controllers, "memory")) {
         ask_groups(limits, root, version_1, group);
     }
 }

@@ -1,0 +1,56 @@
+/* Lists with commas between their items. */
+
+#include "text/list.h"
+
+#include "suite.h"
+
+#include <string.h>
+
+START_TEST(spaces_around_an_item_do_not_belong_to_it)
+{
+    static const char *const items[] = {"a", "", "b c", ""};
+    rt_list_item item;
+    const char *rest = " a ,  , b c,";
+    for (size_t i = 0; i < ROWS(items); i++) {
+        ck_assert_ptr_nonnull(rest);
+        rest = rt_list_take(rest, &item);
+        ck_assert(rt_list_item_is(item, items[i]));
+        ck_assert(!rt_list_item_is(item, "a c"));
+    }
+    ck_assert_ptr_null(rest);
+}
+END_TEST
+
+START_TEST(an_item_that_does_not_fit_is_cut)
+{
+    char text[4];
+    rt_list_item item;
+    ck_assert_ptr_null(rt_list_take("abcd", &item));
+    ck_assert(!rt_list_item_copy(item, text, sizeof text));
+    ck_assert_str_eq(text, "abc");
+    ck_assert_ptr_nonnull(rt_list_take("abc,d", &item));
+    ck_assert(rt_list_item_copy(item, text, sizeof text));
+    ck_assert_str_eq(text, "abc");
+}
+END_TEST
+
+START_TEST(a_list_has_its_items_and_no_parts_of_them)
+{
+    ck_assert(rt_list_has("cpu,memory", "memory"));
+    ck_assert(rt_list_has("memory", "memory"));
+    ck_assert(!rt_list_has("cpu,memory", "mem"));
+    ck_assert(!rt_list_has("memory2,cpu", "memory"));
+    ck_assert(rt_list_has("", ""));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("lists");
+    TCase *tests = tcase_create("lists");
+    suite_add_tcase(suite, tests);
+    tcase_add_test(tests, spaces_around_an_item_do_not_belong_to_it);
+    tcase_add_test(tests, an_item_that_does_not_fit_is_cut);
+    tcase_add_test(tests, a_list_has_its_items_and_no_parts_of_them);
+    return run_suite(suite);
+}
