@@ -11,7 +11,7 @@ START_TEST(spaces_around_an_item_do_not_belong_to_it)
     static const char *const items[] = {"a", "", "b c", ""};
     rt_list_item item;
     const char *rest = " a ,  , b c,";
-    for (size_t i = 0; i < ROWS(items); i++) {
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
         ck_assert_ptr_nonnull(rest);
         rest = rt_list_take(rest, &item);
         ck_assert(rt_list_item_is(item, items[i]));
