@@ -57,6 +57,7 @@ typedef struct rt_parameter {
     rt_init init;
     double init_std; /* of RT_INIT_NORMAL */
     size_t offset;   /* of the tensor in the blocks, in elements */
+    int64_t since;   /* steps that the training had taken when the parameter joined it */
 } rt_parameter;
 
 /* What the models of a dry run would take; see rt_transformer_new_dry. */

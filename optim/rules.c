@@ -50,7 +50,7 @@ rt_update rt_update_of(const rt_optimizer_settings *settings, const rt_parameter
                        .lr = is_matrix ? rates.matrix_lr : rates.lr * scale,
                        .decay = decays(parameter) ? settings->weight_decay : 0,
                        .gradient_scale = gradient_scale,
-                       .step = step};
+                       .step = step - parameter->since};
 }
 
 size_t rt_stretch_count(const rt_update_rule *rule, const rt_parameter *parameter)

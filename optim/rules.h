@@ -64,7 +64,7 @@ bool rt_moves_as_matrix(const rt_update_rule *rule, const rt_parameter *paramete
 int rt_states_of(const rt_update_rule *rule, const rt_parameter *parameter);
 
 /* The update of a parameter: only weights decay, and theta has a learning rate of its own. `step`
- * counts from 1. */
+ * counts from 1, for a parameter from where it joined the training. */
 rt_update rt_update_of(const rt_optimizer_settings *settings, const rt_parameter *parameter,
                        rt_rates rates, double gradient_scale, int64_t step);
 

@@ -18,6 +18,8 @@
  *   /config                    the configuration, an INI text
  *   /past_schedules            of a run that was extended with another schedule: a table in CSV
  *                              (train/config/past_schedules.h)
+ *   /joined                    of a branch: parameters that the trunk did not have, a line each: the
+ *                              name, a space, the steps that the training had taken by then
  *   /model/a/b/c               the parameter a.b.c; the attributes of /model are the keys of
  *                              the model (io/checkpoint/options.h): position.base, theta.scope, ...
  *   /theta_start               of a learned theta: where it started, laid out as
@@ -133,6 +135,27 @@ typedef struct rt_checkpoint_start {
 rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *model, bool head,
                                    rt_checkpoint_start *start,
                                    rt_checkpoint_info *info) RT_MUST_CHECK;
+
+/* What becomes of theta in a branch. */
+typedef enum rt_branch_theta {
+    RT_BRANCH_FRESH,     /* it stays as it is in the model: that of the trunk is fixed, or not wanted */
+    RT_BRANCH_CARRIED,   /* with its states and its start, in the same scope and form */
+    RT_BRANCH_CONVERTED, /* its values, in another scope or form: it starts from there */
+} rt_branch_theta;
+
+typedef struct rt_checkpoint_branched {
+    rt_branch_theta theta;
+    rt_checkpoint_rest fresh, left; /* parameters that joined, and those that the branch lacks */
+} rt_checkpoint_branched;
+
+/* Fills the blocks of a model that continues the training of another with a theta, or positions, of
+ * its own: all parameters but theta, head_scale and tables of positions must be there in their
+ * shapes. Those that the trunk lacks stay as they are, with states of 0, and join the training at
+ * its step (rt_parameter.since). With `theta_stays` theta does so whatever the trunk has. info as
+ * for rt_checkpoint_load. Closes the image. */
+rt_status rt_checkpoint_branch(rt_image *image, const rt_checkpoint_model *model, bool theta_stays,
+                               rt_checkpoint_branched *branched,
+                               rt_checkpoint_info *info) RT_MUST_CHECK;
 
 /* RT_CHECKPOINT: a model that learns the logarithm of theta cannot start from this one. -1 stands
  * for all layers, or all heads of the layer. */

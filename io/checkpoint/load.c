@@ -294,12 +294,13 @@ void rt_checkpoint_expect(rt_image *image, const rt_checkpoint_model *model, boo
     for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++)
         if (blocks[i].values)
             expect_block(image, model->parameters, &blocks[i]);
+    rt_checkpoint_get_joined(image, info->step, model->parameters, RT_JOINED_EXPECT);
     expect_all_values(image, model->parameters, blocks, saved);
     expect_theta_start(image, model);
 }
 
 /* Reads again what was found to fit, to where it belongs. */
-static void take_values(rt_image *image, const rt_checkpoint_model *model)
+static void take_values(rt_image *image, const rt_checkpoint_model *model, int64_t step)
 {
     const rt_parameters *p = model->parameters;
     rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
@@ -310,6 +311,7 @@ static void take_values(rt_image *image, const rt_checkpoint_model *model)
                 get_values(image, &blocks[i], p->list[k], blocks[i].values + p->list[k]->offset);
     if (model->theta_start)
         rt_image_doubles(image, RT_THETA_START, model->theta_start, model->theta_shape);
+    rt_checkpoint_get_joined(image, step, p, RT_JOINED_TAKE);
 }
 
 rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
@@ -318,7 +320,7 @@ rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
     rt_checkpoint_info read = {0};
     rt_checkpoint_expect(image, model, false, &read);
     if (!rt_image_failed(image))
-        take_values(image, model);
+        take_values(image, model, read.step);
     rt_status status = rt_image_status(image);
     rt_image_close(image);
     if (status.code == RT_OK)

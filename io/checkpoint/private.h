@@ -62,6 +62,22 @@ void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info);
 void rt_checkpoint_expect(rt_image *image, const rt_checkpoint_model *model, bool saved,
                           rt_checkpoint_info *info);
 
+/* The parameters that joined the training after its first step. */
+void rt_checkpoint_put_joined(rt_image *image, const rt_parameters *p);
+
+/* The same of a file whose run has taken `step` steps, by name. A name that is not in the list
+ * fails the image, but for a branch, which may lack it. */
+typedef enum rt_joined_use {
+    RT_JOINED_EXPECT, /* the parameters stay as they are */
+    RT_JOINED_TAKE,
+    RT_JOINED_TAKE_KNOWN
+} rt_joined_use;
+void rt_checkpoint_get_joined(rt_image *image, int64_t step, const rt_parameters *p,
+                              rt_joined_use use);
+
+/* rt_checkpoint_read_theta of an image that stays open. */
+void rt_checkpoint_get_theta(rt_image *image, rt_checkpoint_theta *theta);
+
 /* The options of the model in the file. */
 rt_transformer_options rt_checkpoint_get_options(rt_image *image);
 

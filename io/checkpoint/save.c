@@ -118,6 +118,7 @@ static rt_image *build(const rt_checkpoint_model *model, const rt_checkpoint_inf
     rt_image_put_options(image, "/data", &rt_data_keys, model->data);
     if (model->theta_start)
         rt_image_put_doubles(image, RT_THETA_START, model->theta_start, model->theta_shape);
+    rt_checkpoint_put_joined(image, model->parameters);
     for (const rt_checkpoint_block *b = blocks; b < blocks + RT_CHECKPOINT_BLOCKS; b++)
         if (b->values)
             put_block(image, model->parameters, b);

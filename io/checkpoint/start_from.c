@@ -266,7 +266,7 @@ static void read_all(rt_image *image, int first, rt_checkpoint_theta *theta)
     }
 }
 
-rt_status rt_checkpoint_read_theta(rt_image *image, rt_checkpoint_theta *theta)
+void rt_checkpoint_get_theta(rt_image *image, rt_checkpoint_theta *theta)
 {
     *theta = (rt_checkpoint_theta){.values = NULL};
     rt_checkpoint_expect_version(image);
@@ -286,7 +286,12 @@ rt_status rt_checkpoint_read_theta(rt_image *image, rt_checkpoint_theta *theta)
     if (there.form == RT_THETA_LOG)
         for (size_t i = 0; theta->values && i < size; i++)
             theta->values[i] = exp(theta->values[i]);
-    rt_status status = rt_image_status(image);
+}
+
+rt_status rt_checkpoint_read_theta(rt_image *image, rt_checkpoint_theta *theta)
+{
+    rt_checkpoint_get_theta(image, theta);
+    const rt_status status = rt_image_status(image);
     rt_image_close(image);
     return status;
 }

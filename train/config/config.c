@@ -350,7 +350,7 @@ static bool inherit(loading *l, rt_status *status)
 
 static bool sweeps(const rt_config_source *source)
 {
-    return source->sweep && rt_sweep_requested(source->sweep);
+    return source->sweep && (rt_sweep_requested(source->sweep) || source->sweep->trunk_origin);
 }
 
 static void read_all(loading *l)
@@ -411,6 +411,7 @@ static rt_status judge(loading *l, rt_config *config)
     rt_config_find_idle(config, &l->written.keys, &defaults);
     if (sweeps(source)) {
         keep_zeros(l, config);
+        status = rt_sweep_settle(source->sweep, config);
         rt_sweep_check(source->sweep, config, &l->errors);
     } else if (whole) {
         rt_config_check(config, source, was_trained(l), &l->errors);

@@ -61,6 +61,7 @@ typedef struct rt_train_options {
     int patience;                 /* evaluations in a row; 0 = none */
     double min_delta;             /* of the loss, to be an improvement */
     char init_from[RT_PATH_SIZE]; /* a checkpoint; "" = none */
+    char trunk[RT_PATH_SIZE];     /* likewise, whose training is continued */
     char freeze[RT_FREEZE_SIZE];  /* parts of the model, see train/config/freeze.h */
 } rt_train_options;
 
@@ -135,7 +136,7 @@ typedef struct rt_config_source {
  * (train/config/inherit.h). An error of the finder is that of the call, unless every key of the
  * model is written.
  *
- * A path in data.file, data.vocab_file or train.init_from is relative to the folder of the file
+ * A path in data.file, data.vocab_file, train.init_from or train.trunk is relative to the folder of the file
  * that names it, on the command line to the working directory. */
 rt_status rt_config_load(rt_config *config, const rt_config_source *source,
                          char **errors) RT_MUST_CHECK;
@@ -164,9 +165,13 @@ char *rt_config_overrides(const rt_config *config);
 /* Whether a run that has taken so many steps, all of its own, is to take more. */
 bool rt_config_extends(const rt_config *run, int step, const rt_config *now);
 
-/* Every key that keeps the run from being resumed under another configuration, a line each
- * with both values; "" if there is none. The schedule is none of them if the run is extended. */
-char *rt_config_differences(const rt_config *run, const rt_config *now, bool extended);
+/* How a configuration continues a run: a run that is extended may have another schedule of the
+ * learning rate, a branch another theta as well. */
+typedef enum rt_continuation { RT_RESUMED, RT_EXTENDED, RT_BRANCHED } rt_continuation;
+
+/* Every key that keeps the run from being continued under another configuration, a line each
+ * with both values; "" if there is none. */
+char *rt_config_differences(const rt_config *run, const rt_config *now, rt_continuation how);
 
 /* RT_CONFIG, with those keys, if there are any; `folder` is that of the run. */
 rt_status rt_config_compare(const rt_config *run, int step, const rt_config *now,

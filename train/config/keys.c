@@ -92,6 +92,11 @@ static const rt_key keys[] = {
      "a checkpoint, the folder of a run, or one of Hugging Face, whose parameters this run starts from; "
      "what the configuration does not say of the model and its vocabulary is as there",
      RT_FIXED, ALWAYS},
+    {"train", "trunk", TEXT(train.trunk), "",
+     "a checkpoint whose training this run continues as a branch: with its parameters, the states of "
+     "the optimizer, its step and its batches; theta.*, the learning rate and its schedule, "
+     "train.freeze and position.kind = none may differ",
+     RT_FIXED, ALWAYS},
     {"train", "freeze", TEXT(train.freeze), "",
      "parts that are not trained, with commas between: embeddings, layers.N, head, theta", RT_FIXED,
      ALWAYS},

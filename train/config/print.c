@@ -84,14 +84,35 @@ static bool is_implied(const rt_key *key, const rt_config *config, const rt_conf
     return !strcmp(rt_key_write(key, config, value), rt_key_write(key, implied, other));
 }
 
-static bool differs(const comparison *c, int i, bool extended)
+/* What a branch may have otherwise than its trunk, beside what an extended run may. */
+static bool is_of_branches(const rt_key *key, const rt_config *now)
+{
+    static const char *const keys[] = {"train.trunk", "train.init_from", "train.freeze", NULL};
+    const bool without_positions = now->model.position.kind == RT_POSITION_NONE;
+    return !strcmp(key->section, "theta") || rt_key_is_one_of(key, keys) ||
+           (!strcmp(key->section, "position") && without_positions);
+}
+
+static bool is_free(const rt_key *key, const rt_config *now, rt_continuation how)
+{
+    switch (key->change) {
+    case RT_MAY_DIFFER:
+    case RT_HOW_LONG:
+        return true;
+    case RT_WHEN_EXTENDED:
+        return how != RT_RESUMED;
+    case RT_FIXED:
+        break;
+    }
+    return how == RT_BRANCHED && is_of_branches(key, now);
+}
+
+static bool differs(const comparison *c, int i, rt_continuation how)
 {
     char before[RT_VALUE_SIZE], after[RT_VALUE_SIZE];
     const rt_key *key = rt_key_at(i);
-    const bool free = key->change == RT_MAY_DIFFER || key->change == RT_HOW_LONG ||
-                      (extended && key->change == RT_WHEN_EXTENDED);
     const bool counts = rt_key_counts(i, c->run) || rt_key_counts(i, c->now);
-    if (free || !counts ||
+    if (is_free(key, c->now, how) || !counts ||
         !strcmp(rt_key_write(key, c->run, before), rt_key_write(key, c->now, after)))
         return false;
     return key->change == RT_WHEN_EXTENDED || !rt_key_follows(i) ||
@@ -99,7 +120,7 @@ static bool differs(const comparison *c, int i, bool extended)
            !is_implied(key, c->now, &c->implied_by_now);
 }
 
-char *rt_config_differences(const rt_config *run, const rt_config *now, bool extended)
+char *rt_config_differences(const rt_config *run, const rt_config *now, rt_continuation how)
 {
     char name[RT_KEY_NAME_SIZE];
     char before[RT_VALUE_SIZE];
@@ -112,7 +133,7 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, bool ext
     rt_config_implied(&c.implied_by_now, &continued);
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++)
-        if (differs(&c, i, extended))
+        if (differs(&c, i, how))
             rt_writer_add(&w, "%s: the run has '%s', now it is '%s'\n", rt_key_full_name(key, name),
                           rt_key_write(key, run, before), rt_key_write(key, &continued, after));
     return rt_writer_take(&w);
@@ -139,7 +160,9 @@ char *rt_config_extension(const rt_config *run, const rt_config *now)
 rt_status rt_config_compare(const rt_config *run, int step, const rt_config *now,
                             const char *folder)
 {
-    char *differences = rt_config_differences(run, now, rt_config_extends(run, step, now));
+    char *differences =
+        rt_config_differences(run, now,
+                              rt_config_extends(run, step, now) ? RT_EXTENDED : RT_RESUMED);
     rt_status status = rt_ok();
     if (!differences)
         status = rt_out_of_memory("a comparison");
@@ -155,6 +178,9 @@ static const char *const sweep_rows[][4] = {
     {"sweep.SECTION.KEY", "", "values with commas between",
      "every combination of the values of all such keys is a run"},
     {"sweep.jobs", "1", "from 1 to 1024", "runs at a time, each with its share of the threads"},
+    {"sweep.trunk", "", "a number of steps, or a checkpoint",
+     "the runs continue one training as branches: a trunk of so many steps, made for each run.seed "
+     "with what the runs share, or a checkpoint (train.trunk)"},
     {"[variant NAME]", "", "a section of SECTION.KEY = VALUE lines",
      "a sweep makes every run with the settings of every variant"},
 };

@@ -1,14 +1,17 @@
 #include "train/config/sweep.h"
 
 #include "core/memory.h"
+#include "core/path.h"
 #include "text/list.h"
 #include "text/number.h"
 #include "text/quote.h"
 #include "train/config/renamed.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 bool rt_sweep_requested(const rt_sweep *s)
@@ -32,6 +35,7 @@ void rt_sweep_free(rt_sweep *s)
             rt_free(s->variants[v]->values[i]);
         rt_free(s->variants[v]);
     }
+    rt_free(s->trunk);
     *s = (rt_sweep){0};
 }
 
@@ -146,11 +150,37 @@ static void set_jobs(rt_sweep *s, int origin, const char *value, rt_config_error
                            MOST_JOBS, rt_quote(quoted, value));
 }
 
+/* A number of steps, or a checkpoint. */
+static void set_trunk(rt_sweep *s, int origin, const char *value, rt_config_errors *errors)
+{
+    int64_t steps;
+    if (s->trunk_origin && !may_replace(s->trunk_origin, origin, "trunk", errors))
+        return;
+    s->trunk_origin = origin;
+    s->trunk_steps = 0;
+    rt_free(s->trunk);
+    s->trunk = NULL;
+    if (!rt_whole_read(value, &steps)) {
+        s->trunk = accept(rt_key_find("train", "trunk"), origin, value, errors);
+        return;
+    }
+    if (steps >= 1 && steps <= RT_MOST_STEPS)
+        s->trunk_steps = (int)steps;
+    else
+        rt_config_complain(errors, origin,
+                           "sweep.trunk must be a number of steps from 1 to %d, or a checkpoint",
+                           RT_MOST_STEPS);
+}
+
 void rt_sweep_set(rt_sweep *s, int origin, const char *name, const char *values,
                   rt_config_errors *errors)
 {
     if (!strcmp(name, "jobs")) {
         set_jobs(s, origin, values, errors);
+        return;
+    }
+    if (!strcmp(name, "trunk")) {
+        set_trunk(s, origin, values, errors);
         return;
     }
     const int key = find_key(name, origin, "[sweep]", errors);
@@ -245,6 +275,45 @@ static void check_key(const rt_sweep *s, const rt_config *config, int key, const
                                where);
 }
 
+static void check_trunk(const rt_sweep *s, const rt_config *config, rt_config_errors *errors)
+{
+    if (!s->trunk_origin || errors->count)
+        return;
+    if (!rt_sweep_requested(s))
+        rt_config_complain(errors, s->trunk_origin,
+                           "sweep.trunk has no branches: it needs keys of [sweep] or variants");
+    if (*config->train.trunk)
+        rt_config_complain(errors, s->trunk_origin,
+                           "sweep.trunk and train.trunk contradict "
+                           "each other");
+    if (s->trunk_steps && s->trunk_steps >= config->train.steps)
+        rt_config_complain(errors, s->trunk_origin,
+                           "sweep.trunk = %d: branches need more steps than train.steps = %d",
+                           s->trunk_steps, config->train.steps);
+    if (s->trunk_steps && config->train.target_accuracy > 0)
+        rt_config_complain(errors, s->trunk_origin,
+                           "sweep.trunk = %d: a trunk takes all its steps, and "
+                           "train.target_accuracy may end it before",
+                           s->trunk_steps);
+}
+
+/* An absolute path: that of a trunk is read beside the configuration's file. */
+static rt_status find_folder(rt_sweep *s, const rt_run_options *o)
+{
+    char here[RT_PATH_SIZE] = "", place[RT_PATH_SIZE];
+    if (*o->dir != '/' && !getcwd(here, sizeof here))
+        return rt_error(RT_CONFIG, "sweep.trunk needs the working directory: %s", strerror(errno));
+    rt_status status = *here ? rt_path_join(place, here, o->dir) : rt_ok();
+    return status.code ? status : rt_path_join(s->folder, *here ? place : o->dir, o->name);
+}
+
+rt_status rt_sweep_settle(rt_sweep *s, const rt_config *config)
+{
+    const int end = config->optimizer.schedule_steps;
+    s->horizon = end ? end : config->train.steps;
+    return s->trunk_steps ? find_folder(s, &config->run) : rt_ok();
+}
+
 void rt_sweep_check(const rt_sweep *s, const rt_config *config, rt_config_errors *errors)
 {
     char where[RT_KEY_NAME_SIZE + 16];
@@ -255,6 +324,7 @@ void rt_sweep_check(const rt_sweep *s, const rt_config *config, rt_config_errors
         for (int i = 0; i < s->variants[v]->count; i++)
             check_key(s, config, s->variants[v]->keys[i], where, errors);
     }
+    check_trunk(s, config, errors);
     if (!errors->count && rt_sweep_count(s) > RT_MOST_SWEEP_RUNS)
         rt_config_complain(errors, RT_FROM_DEFAULT, "a sweep can have at most %d runs",
                            RT_MOST_SWEEP_RUNS);
@@ -288,6 +358,84 @@ const char *rt_sweep_value(const rt_sweep *s, int run, int axis)
     return s->axes[axis].values[run / combinations(s, axis + 1) % s->axes[axis].count];
 }
 
+/* ---- trunks ---- */
+
+static const rt_axis *seed_axis(const rt_sweep *s)
+{
+    const int seed = rt_key_find("run", "seed");
+    for (int i = 0; i < s->axis_count; i++)
+        if (s->axes[i].key == seed)
+            return &s->axes[i];
+    return NULL;
+}
+
+/* The seed of a variant; "" if it has the one that all share. */
+static const char *seed_of_variant(const rt_variant *variant)
+{
+    const int seed = rt_key_find("run", "seed");
+    for (int i = 0; variant && i < variant->count; i++)
+        if (variant->keys[i] == seed)
+            return variant->values[i];
+    return "";
+}
+
+/* Seeds in the order of their trunks, where variants may repeat one; NULL past the last. */
+static const char *seed_at(const rt_sweep *s, int i)
+{
+    const rt_axis *axis = seed_axis(s);
+    if (axis)
+        return i < axis->count ? axis->values[i] : NULL;
+    if (s->variant_count)
+        return i < s->variant_count ? seed_of_variant(s->variants[i]) : NULL;
+    return i ? NULL : "";
+}
+
+static bool is_first(const rt_sweep *s, int i)
+{
+    int first = 0;
+    while (strcmp(seed_at(s, first), seed_at(s, i)) != 0)
+        first++;
+    return first == i;
+}
+
+int rt_sweep_trunks(const rt_sweep *s)
+{
+    int count = 0;
+    for (int i = 0; s->trunk_steps && seed_at(s, i); i++)
+        count += is_first(s, i);
+    return count;
+}
+
+int rt_sweep_trunk_of(const rt_sweep *s, int run)
+{
+    const rt_axis *axis = seed_axis(s);
+    const char *seed = axis ? rt_sweep_value(s, run, (int)(axis - s->axes))
+                            : seed_of_variant(rt_sweep_variant(s, run));
+    int trunk = rt_sweep_count(s);
+    for (int i = 0; strcmp(seed_at(s, i), seed) != 0; i++)
+        trunk += is_first(s, i);
+    return trunk;
+}
+
+static const char *seed_of_trunk(const rt_sweep *s, int trunk)
+{
+    int i = 0;
+    for (int left = trunk - rt_sweep_count(s); left || !is_first(s, i); i++)
+        left -= is_first(s, i);
+    return seed_at(s, i);
+}
+
+static char *trunk_overrides(const rt_sweep *s, int trunk)
+{
+    const char *seed = seed_of_trunk(s, trunk);
+    rt_writer w = {0};
+    if (*seed)
+        rt_writer_add(&w, "run.seed=%s\n", seed);
+    rt_writer_add(&w, "train.steps=%d\noptimizer.schedule_steps=%d\ntrain.patience=0\n",
+                  s->trunk_steps, s->horizon);
+    return rt_writer_take(&w);
+}
+
 /* Whether another axis has a key of the same name in another section. */
 static bool is_ambiguous(const rt_sweep *s, int axis)
 {
@@ -298,11 +446,25 @@ static bool is_ambiguous(const rt_sweep *s, int axis)
     return false;
 }
 
+static void add_settings(rt_writer *w, const rt_sweep *s, int run)
+{
+    const rt_variant *variant = rt_sweep_variant(s, run);
+    char name[RT_KEY_NAME_SIZE];
+    for (int i = 0; variant && i < variant->count; i++)
+        rt_writer_add(w, "%s=%s\n", rt_key_full_name(rt_key_at(variant->keys[i]), name),
+                      variant->values[i]);
+    for (int i = 0; i < s->axis_count; i++)
+        rt_writer_add(w, "%s=%s\n", rt_key_full_name(rt_key_at(s->axes[i].key), name),
+                      rt_sweep_value(s, run, i));
+}
+
 /* Tells runs apart whose names would look the same, or be too long: of what the run is, not of its
  * number, which changes when the sweep grows. */
 static unsigned digest(const rt_sweep *s, int run)
 {
-    char *settings = rt_sweep_overrides(s, run);
+    rt_writer w = {0};
+    add_settings(&w, s, run);
+    char *settings = rt_writer_take(&w);
     const unsigned sum = settings ? (unsigned)XXH3_64bits(settings, strlen(settings)) : 0;
     rt_free(settings);
     return sum;
@@ -310,6 +472,11 @@ static unsigned digest(const rt_sweep *s, int run)
 
 void rt_sweep_name(const rt_sweep *s, int run, char name[RT_RUN_NAME_SIZE])
 {
+    if (run >= rt_sweep_count(s)) {
+        const char *seed = seed_of_trunk(s, run);
+        snprintf(name, RT_RUN_NAME_SIZE, "trunk%s%s", *seed ? "_seed=" : "", seed);
+        return;
+    }
     const rt_variant *variant = rt_sweep_variant(s, run);
     rt_writer w = {0};
     char full[RT_KEY_NAME_SIZE];
@@ -336,16 +503,24 @@ void rt_sweep_name(const rt_sweep *s, int run, char name[RT_RUN_NAME_SIZE])
     rt_writer_free(&w);
 }
 
+/* The last checkpoint of a trunk of the sweep. */
+static void add_trunk(rt_writer *w, const rt_sweep *s, int trunk)
+{
+    char name[RT_RUN_NAME_SIZE];
+    rt_sweep_name(s, trunk, name);
+    rt_writer_add(w, "train.trunk=%s/%s/checkpoints/step-%08d.h5\n", s->folder, name,
+                  s->trunk_steps);
+}
+
 char *rt_sweep_overrides(const rt_sweep *s, int run)
 {
-    const rt_variant *variant = rt_sweep_variant(s, run);
-    char name[RT_KEY_NAME_SIZE];
     rt_writer w = {0};
-    for (int i = 0; variant && i < variant->count; i++)
-        rt_writer_add(&w, "%s=%s\n", rt_key_full_name(rt_key_at(variant->keys[i]), name),
-                      variant->values[i]);
-    for (int i = 0; i < s->axis_count; i++)
-        rt_writer_add(&w, "%s=%s\n", rt_key_full_name(rt_key_at(s->axes[i].key), name),
-                      rt_sweep_value(s, run, i));
+    if (run >= rt_sweep_count(s))
+        return trunk_overrides(s, run);
+    add_settings(&w, s, run);
+    if (s->trunk)
+        rt_writer_add(&w, "train.trunk=%s\n", s->trunk);
+    if (s->trunk_steps)
+        add_trunk(&w, s, rt_sweep_trunk_of(s, run));
     return rt_writer_take(&w);
 }

@@ -75,12 +75,27 @@ static void add_variant(rt_writer *w, const rt_variant *v, const rt_config *conf
     }
 }
 
+static void add_trunk(rt_writer *w, const char *trunk, const rt_config *config)
+{
+    const int key = rt_key_find("train", "trunk");
+    rt_config own = *config;
+    set(&own, key, trunk);
+    find_files(w, &own);
+    rt_writer_add(w, "trunk = ");
+    add_value(w, key, trunk, &own);
+    rt_writer_add(w, "\n");
+}
+
 char *rt_sweep_ini(const rt_sweep *s, const rt_config *config)
 {
     rt_writer w = {0};
     add_shared(&w, config);
-    if (s->axis_count || s->jobs)
+    if (s->axis_count || s->jobs || s->trunk_origin)
         rt_writer_add(&w, "\n[sweep]\n");
+    if (s->trunk_steps)
+        rt_writer_add(&w, "trunk = %d\n", s->trunk_steps);
+    if (s->trunk)
+        add_trunk(&w, s->trunk, config);
     if (s->jobs)
         rt_writer_add(&w, "jobs = %d\n", s->jobs);
     for (int i = 0; i < s->axis_count; i++)

@@ -316,7 +316,8 @@ static rt_status take_steps(rt_run *r)
         status = write_vocabulary(r);
     if (!status.code)
         status = rt_run_open_tables(r);
-    if (!status.code && r->state->step == 0)
+    const bool starts = r->state->step == 0 || (r->branches && r->theta != RT_BRANCH_CARRIED);
+    if (!status.code && starts)
         status = rt_metrics_theta(&r->metrics, r->state);
     rt_progress_begin(&r->progress, r->config, r->state->step, r->arguments->quiet,
                       r->arguments->no_color);

@@ -103,8 +103,17 @@ static rt_status start_theta(rt_run *r)
     return status;
 }
 
+/* A branch takes theta from a file unless it has that of its trunk. */
+static rt_status branch(rt_run *r)
+{
+    const rt_status status = rt_run_branch(r);
+    return status.code || r->theta != RT_BRANCH_FRESH ? status : start_theta(r);
+}
+
 rt_status rt_run_prepare(rt_run *r)
 {
+    if (*r->config->train.trunk)
+        return branch(r);
     rt_status status = open_start(r);
     if (!status.code)
         status = rt_run_open(r, NULL);

@@ -215,7 +215,8 @@ rt_status rt_run_open(rt_run *r, const char *checkpoint)
     rt_status status = open_data(r, checkpoint);
     if (!status.code)
         status = check_lengths(r);
-    const bool loads = checkpoint && !r->arguments->resume; /* which starts afresh if it is gone */
+    /* A run that is resumed starts afresh if its checkpoint is gone, a branch has more to learn. */
+    const bool loads = checkpoint && !r->arguments->resume && !r->branches;
     return status.code ? status : make_trainer(r, loads);
 }
 
@@ -305,10 +306,11 @@ static rt_status check_history(const rt_run *r, const rt_checkpoint_info *info, 
 }
 
 /* The precision matters to a run that goes on; an evaluation is told in every precision. */
-static void warn_of_other_digits(rt_run *r, const rt_checkpoint_info *info, const char *path)
+static void warn_of_other_digits(rt_run *r, const rt_checkpoint_info *info, bool continues,
+                                 const char *path)
 {
     char here[RT_KERNELS_SIZE];
-    if (r->arguments->resume && strcmp(info->precision, RT_PRECISION) != 0)
+    if (continues && strcmp(info->precision, RT_PRECISION) != 0)
         rt_progress_say(&r->progress,
                         "warning: %s was computed in %s, this program computes in %s: the "
                         "continuation will not be bitwise identical",
@@ -317,8 +319,8 @@ static void warn_of_other_digits(rt_run *r, const rt_checkpoint_info *info, cons
         rt_progress_say(&r->progress,
                         "warning: %s was computed with %s, this process computes with %s: %s", path,
                         info->blas, here,
-                        r->arguments->resume ? "the continuation will not be bitwise identical"
-                                             : "the last digits will differ");
+                        continues ? "the continuation will not be bitwise identical"
+                                  : "the last digits will differ");
 }
 
 /* The learning rates that the run has had. */
@@ -358,6 +360,20 @@ static rt_status load_imported(rt_run *r)
     return status;
 }
 
+rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool continues,
+                              const char *path)
+{
+    rt_status status = continues ? check_history(r, info, path) : rt_ok();
+    if (!status.code)
+        status = take_past(r, info, path);
+    if (status.code)
+        return status;
+    warn_of_other_digits(r, info, continues, path);
+    r->state->step = (int)info->step;
+    r->state->sequences = info->position;
+    return status;
+}
+
 rt_status rt_run_load(rt_run *r, const char *path)
 {
     if (r->imported)
@@ -372,17 +388,10 @@ rt_status rt_run_load(rt_run *r, const char *path)
         status = check_vocabulary(r, info.vocabulary, path);
     if (!status.code)
         status = check_labels(r, info.labels, path);
-    if (!status.code && r->arguments->resume)
-        status = check_history(r, &info, path);
     if (!status.code)
-        status = take_past(r, &info, path);
+        status = rt_run_take_history(r, &info, r->arguments->resume, path);
     if (!status.code)
-        warn_of_other_digits(r, &info, path);
-    if (!status.code) {
-        r->state->step = (int)info.step;
-        r->state->sequences = info.position;
         r->evaluations = rt_evaluations_of(&info);
-    }
     rt_checkpoint_info_free(&info);
     return status;
 }

@@ -34,7 +34,10 @@ typedef struct rt_run {
     char *config_text;
     char *session; /* cells of timing.csv */
     rt_evaluations evaluations;
-    rt_config *before; /* of the run that is extended, at the step `extended`; or NULL */
+    bool branches;            /* from train.trunk, and has taken no step of its own */
+    rt_branch_theta theta;    /* what has become of the trunk's, then */
+    char trunk[RT_PATH_SIZE]; /* the folder of the trunk's run, then; "": not known */
+    rt_config *before;        /* of the run that is extended, at the step `extended`; or NULL */
     int extended;
     int steps_before;          /* that a run which is resumed was to take */
     int log_every, eval_every; /* as the run had them that is resumed */
@@ -57,6 +60,9 @@ void rt_run_free(rt_run *r);
  * is to be parsed in a child process must be there before. A check makes a trainer only if it takes
  * values from elsewhere: the dry run has refused what a trainer would. */
 rt_status rt_run_open(rt_run *r, const char *checkpoint) RT_MUST_CHECK;
+
+/* The same for a branch, which it fills with what its trunk has. */
+rt_status rt_run_branch(rt_run *r) RT_MUST_CHECK;
 
 /* The same for a model that is only used, without its data. */
 rt_status rt_run_open_model(rt_run *r) RT_MUST_CHECK;
@@ -85,5 +91,10 @@ rt_checkpoint_model rt_run_checkpoint_model(const rt_run *r);
 /* Saves where the run stands; loads its image, the checkpoint at `path`. */
 rt_status rt_run_save(rt_run *r) RT_MUST_CHECK;
 rt_status rt_run_load(rt_run *r, const char *path) RT_MUST_CHECK;
+
+/* Stands where the checkpoint at `path` does: its step, the sequences that were drawn, its past
+ * schedules. Who continues its training is refused if the configuration has drawn others. */
+rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool continues,
+                              const char *path) RT_MUST_CHECK;
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "text/csv.h"
+#include "text/text_file.h"
 #include "train/folder/session.h"
 
 /* ---- the data ---- */
@@ -86,12 +87,41 @@ static void warn_of_tables(rt_run *r)
     warn_of_rows(r, &r->metrics.theta, evaluated);
 }
 
-/* ---- both ---- */
+/* ---- of a trunk ---- */
+
+/* The table of the trunk as that of the branch, of which the rows until here are kept; none if it
+ * has none. */
+static rt_status copy_table(rt_run *r, const char *name, bool wanted)
+{
+    char path[RT_PATH_SIZE];
+    rt_status status = rt_path_join(path, *r->trunk ? r->trunk : ".", name);
+    char *text = !status.code && wanted && *r->trunk ? rt_read_text(path) : NULL;
+    if (!status.code && wanted && !text)
+        rt_progress_say(&r->progress, "warning: the rows of %s until step %d are not known", name,
+                        r->state->step);
+    if (!status.code)
+        status = rt_write_text(r->folder.path, name, text ? text : "");
+    rt_free(text);
+    return status;
+}
+
+static rt_status copy_tables(rt_run *r)
+{
+    rt_status status = copy_table(r, "metrics.csv", true);
+    if (!status.code && r->config->model.theta.learn)
+        status = copy_table(r, "theta.csv", r->theta == RT_BRANCH_CARRIED);
+    return status;
+}
+
+/* ---- all ---- */
 
 rt_status rt_run_open_tables(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
-    const bool resumed = r->state->step > 0;
+    const bool resumed = r->state->step > 0 && !r->branches;
+    rt_status status = r->branches ? copy_tables(r) : rt_ok();
+    if (status.code)
+        return status;
     char *data = rt_session_data(&r->config->data);
     r->session = data ? rt_session_cells(data, a->revision, a->argc, a->argv) : NULL;
     if (resumed && data)
@@ -99,8 +129,7 @@ rt_status rt_run_open_tables(rt_run *r)
     rt_free(data);
     if (!r->session)
         return rt_out_of_memory("a table");
-    rt_status status =
-        rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step, r->session);
+    status = rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step, r->session);
     if (resumed && !status.code)
         warn_of_tables(r);
     return status;

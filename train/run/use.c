@@ -20,7 +20,7 @@ static rt_status report_differences(rt_run *r, const rt_config *run)
     rt_config given = *r->config;
     given.optimizer = run->optimizer; /* how it was trained is of no account here */
     given.train.steps = run->train.steps;
-    char *differences = rt_config_differences(run, &given, false);
+    char *differences = rt_config_differences(run, &given, RT_RESUMED);
     if (!differences)
         return rt_out_of_memory("a comparison");
     if (*differences && !r->arguments->quiet)

@@ -37,6 +37,8 @@ static void share_state(rt_trainer *t)
     t->state.step = (int)counts[0];
     t->state.sequences = counts[1];
     rt_world_broadcast(t->world, p->values, p->block_size * sizeof(real));
+    for (int i = 0; i < p->count; i++)
+        rt_world_broadcast(t->world, &p->list[i]->since, sizeof p->list[i]->since);
     move_states(t, false);
 }
 

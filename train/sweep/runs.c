@@ -7,6 +7,7 @@
 #include "train/report/report.h"
 #include "train/report/sweep_report.h"
 #include "train/run/ancestry.h"
+#include "train/run/branch.h"
 #include "train/run/progress.h"
 #include "train/run/stop.h"
 #include "train/step/clock.h"
@@ -41,7 +42,8 @@ typedef struct sweep_run {
     pid_t *processes;         /* in a world of processes, none of them */
     rt_sweep_workers workers; /* of a world */
     bool requested;           /* another process of the world was asked to stop */
-    int count, running, ended;
+    int count, trunks;        /* numbers of the trunks follow those of the runs */
+    int running, ended;
     int jobs, threads; /* threads of each job */
     double start;
     rt_progress progress;
@@ -127,7 +129,7 @@ static rt_status look_for_results(sweep_run *r, int run)
         result->ended = true;
         result->exit_code = code;
         r->states[run] = ENDED;
-        r->ended++;
+        r->ended += run < r->count;
     } else {
         rt_results_free(&result->results);
     }
@@ -141,6 +143,33 @@ static rt_arguments member_arguments(const rt_arguments *arguments)
     own.quiet = true;
     own.resume = !own.overwrite;
     return own;
+}
+
+/* What a branch is refused for, whose trunk is still to be trained. */
+static rt_status check_branch(const rt_sweep *sweep, const rt_arguments *arguments, int run,
+                              const rt_config *branch)
+{
+    rt_config trunk;
+    char *errors;
+    rt_status status =
+        load_member(sweep, arguments, rt_sweep_trunk_of(sweep, run), &trunk, &errors);
+    rt_free(errors);
+    return status.code ? status : rt_branch_check(&trunk, branch, sweep->trunk_steps);
+}
+
+/* Whether a run could be trained. */
+static rt_status check_run(const rt_sweep *sweep, const rt_arguments *arguments, int run,
+                           const rt_config *config)
+{
+    const bool follows = sweep->trunk_steps && run < rt_sweep_count(sweep);
+    rt_config own = *config;
+    rt_arguments silent = *arguments;
+    silent.command = RT_COMMAND_CHECK;
+    silent.resume = false;
+    rt_status status = follows ? check_branch(sweep, arguments, run, config) : rt_ok();
+    if (follows)
+        *own.train.trunk = '\0';
+    return status.code ? status : rt_run_check(&own, &silent, NULL);
 }
 
 /* Whether a run that has not begun could begin, and nobody else trains one that has. One that has
@@ -161,7 +190,7 @@ static rt_status check_member(sweep_run *r, int run)
         rt_zero_rates_add(&r->zero_rates, run, &config, folder.path, &arguments);
     if (status.code || (!arguments.overwrite && rt_run_folder_used(&folder)))
         return status;
-    status = rt_run_check(&config, &arguments, NULL);
+    status = check_run(r->sweep, r->arguments, run, &config);
     return status.code ? rt_error(status.code, "%s: %s", config.run.name, status.message) : status;
 }
 
@@ -292,19 +321,21 @@ static const char *ending_of(const rt_sweep_result *result)
     }
 }
 
-/* A line about a run that has ended: the `number`-th. */
+/* A line about a run that has ended: the `number`-th, or a trunk. */
 static void report_end(sweep_run *r, int run, int number, const char *how)
 {
-    char name[RT_RUN_NAME_SIZE];
+    char name[RT_RUN_NAME_SIZE], place[32] = "trunk";
+    if (run < r->count)
+        snprintf(place, sizeof place, "%d/%d", number, r->count);
     const rt_sweep_result *result = &r->results[run];
     rt_sweep_name(r->sweep, run, name);
     if (result->exit_code == RT_EXIT_DONE || result->exit_code == RT_EXIT_CHECK)
-        rt_progress_say(&r->progress, "[%d/%d] %s: %s, loss %.4f, accuracy %.4f", number, r->count,
-                        name, how, rt_results_get(&result->results, RT_RESULT_LOSS),
+        rt_progress_say(&r->progress, "[%s] %s: %s, loss %.4f, accuracy %.4f", place, name, how,
+                        rt_results_get(&result->results, RT_RESULT_LOSS),
                         rt_results_get(&result->results, RT_RESULT_ACCURACY));
     else
-        rt_progress_say(&r->progress, "[%d/%d] %s: %s (exit code %d, see %s/%s/output.log)", number,
-                        r->count, name, how, result->exit_code, r->folder.path, name);
+        rt_progress_say(&r->progress, "[%s] %s: %s (exit code %d, see %s/%s/output.log)", place,
+                        name, how, result->exit_code, r->folder.path, name);
 }
 
 /* The runs that are not trained again. */
@@ -327,7 +358,7 @@ static void end_run(void *context, int run, int how)
         rt_results_read(&result->results, path);
     r->states[run] = ENDED;
     r->running--;
-    r->ended++;
+    r->ended += run < r->count;
     if (!r->arguments->quiet)
         report_end(r, run, r->ended, ending_of(result));
 }
@@ -344,7 +375,7 @@ static void collect(sweep_run *r)
         r->jobs = rt_sweep_workers_count(&r->workers);
         return;
     }
-    for (int run = 0; run < r->count; run++) {
+    for (int run = 0; run < r->count + r->trunks; run++) {
         int how;
         if (r->states[run] == RUNNING && rt_process_ended(r->processes[run], &how))
             end_run(r, run, how);
@@ -357,18 +388,18 @@ static void pass_signal_on(sweep_run *r)
     if (r->arguments->world || !rt_stop_requested() || r->signalled)
         return;
     r->signalled = true;
-    for (int run = 0; run < r->count; run++)
+    for (int run = 0; run < r->count + r->trunks; run++)
         if (r->states[run] == RUNNING)
             kill(r->processes[run], SIGTERM);
 }
 
-static rt_status make_runs(sweep_run *r)
+/* Those of them that are pending. */
+static rt_status make_runs(sweep_run *r, int next, int end)
 {
     const struct timespec moment = {0, WAIT_MS * 1000000L};
     rt_status status = rt_ok();
-    int next = 0;
     do {
-        while (next < r->count && r->running < r->jobs && !must_stop(r) && !status.code) {
+        while (next < end && r->running < r->jobs && !must_stop(r) && !status.code) {
             if (r->states[next] == PENDING)
                 status = start_run(r, next);
             next++;
@@ -379,9 +410,37 @@ static rt_status make_runs(sweep_run *r)
         collect(r);
         if (!r->jobs)
             return rt_error(RT_IO, "no process can start a run");
-    } while (r->running || (next < r->count && !must_stop(r) && !status.code));
+    } while (r->running || (next < end && !must_stop(r) && !status.code));
     rt_progress_clear(&r->progress);
     return status;
+}
+
+/* The trunks that runs wait for, before these. */
+static rt_status make_trunks(sweep_run *r)
+{
+    char name[RT_RUN_NAME_SIZE];
+    rt_status status = make_runs(r, r->count, r->count + r->trunks);
+    for (int run = r->count; run < r->count + r->trunks && !status.code && !must_stop(r); run++) {
+        const int code = r->results[run].exit_code;
+        if (r->states[run] != ENDED || code == RT_EXIT_DONE || code == RT_EXIT_CHECK)
+            continue;
+        rt_sweep_name(r->sweep, run, name);
+        status = rt_error(RT_IO, "%s has failed, and its branches have nothing to continue", name);
+    }
+    return status;
+}
+
+/* A trunk that no pending run needs is not made again. */
+static void choose_trunks(sweep_run *r)
+{
+    bool wanted[RT_MOST_AXIS_VALUES > RT_MOST_VARIANTS ? RT_MOST_AXIS_VALUES : RT_MOST_VARIANTS] = {
+        false};
+    for (int run = 0; run < r->count && r->trunks; run++)
+        if (r->states[run] == PENDING)
+            wanted[rt_sweep_trunk_of(r->sweep, run) - r->count] = true;
+    for (int trunk = 0; trunk < r->trunks; trunk++)
+        if (!wanted[trunk])
+            r->states[r->count + trunk] = ENDED;
 }
 
 /* ---- beginning and end ---- */
@@ -391,9 +450,11 @@ static rt_status prepare(sweep_run *r, const rt_config *base)
     r->count = rt_sweep_count(r->sweep);
     r->jobs = jobs_of(r->sweep, r->arguments->world);
     r->threads = r->arguments->world ? r->workers.threads : threads_of(r->sweep, base);
-    r->results = rt_alloc((size_t)r->count, sizeof *r->results);
-    r->states = rt_alloc((size_t)r->count, sizeof *r->states);
-    r->processes = rt_alloc((size_t)r->count, sizeof *r->processes);
+    r->trunks = rt_sweep_trunks(r->sweep);
+    const size_t all = (size_t)r->count + (size_t)r->trunks;
+    r->results = rt_alloc(all, sizeof *r->results);
+    r->states = rt_alloc(all, sizeof *r->states);
+    r->processes = rt_alloc(all, sizeof *r->processes);
     if (!r->results || !r->states || !r->processes)
         return rt_out_of_memory("a sweep");
     rt_status status = rt_run_folder_name(&r->folder, base->run.dir, base->run.name);
@@ -402,9 +463,10 @@ static rt_status prepare(sweep_run *r, const rt_config *base)
             rt_error(RT_CONFIG, "%s holds a single run: choose another run.name", r->folder.path);
     if (!status.code)
         status = rt_run_folder_idle(&r->folder); /* before its runs: who stops it, stops them */
-    for (int run = 0; run < r->count && !status.code && !r->arguments->overwrite; run++)
+    for (int run = 0; run < (int)all && !status.code && !r->arguments->overwrite; run++)
         status = look_for_results(r, run);
-    for (int run = 0; run < r->count && !status.code; run++)
+    choose_trunks(r);
+    for (int run = 0; run < (int)all && !status.code; run++)
         if (r->states[run] != ENDED)
             status = check_member(r, run);
     return status.code ? status : rt_run_folder_open(&r->folder, false);
@@ -450,8 +512,10 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
     if (!status.code) {
         rt_zero_rates_warn(&r->zero_rates, r->sweep, &r->progress);
         report_taken(r);
-        status = make_runs(r);
+        status = make_trunks(r);
     }
+    if (!status.code && !must_stop(r))
+        status = make_runs(r, 0, r->count);
     rt_sweep_workers_free(&r->workers);
     rt_world_leave(r->arguments->world);
     if (!status.code)
@@ -489,7 +553,7 @@ rt_exit rt_sweep_validate(const rt_sweep *sweep, const rt_arguments *arguments)
         if (!status.code)
             rt_sweep_effects_add(&effects, sweep, run, &config);
         if (!status.code && arguments->command == RT_COMMAND_CHECK)
-            status = rt_run_check(&config, arguments, NULL);
+            status = check_run(sweep, arguments, run, &config);
         rt_sweep_name(sweep, run, name);
         if (status.code && !code)
             code = rt_exit_of(status.code);
@@ -550,7 +614,7 @@ rt_exit rt_sweep_train(const rt_config *base, const rt_sweep *sweep, const rt_ar
     rt_stop_on_signals();
     const rt_exit code = arguments->world ? train_in_world(&r, base) : train_validated(&r, base);
     rt_run_folder_close(&r.folder);
-    for (int run = 0; r.results && run < r.count; run++)
+    for (int run = 0; r.results && run < r.count + r.trunks; run++)
         rt_results_free(&r.results[run].results);
     rt_free(r.results);
     rt_free(r.states);
