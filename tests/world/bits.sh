@@ -47,6 +47,16 @@ train_as large-1 1 $large || fail "$(cat "$work/large-1.err")"
 train_as large-3 3 $large || fail "$(cat "$work/large-3.err")"
 expect_same large-1 large-3 "a text on 3 processes"
 
+# A branch, whose theta joins the training; and a sweep that makes its trunk.
+train_as trunk 1 "$work/small.ini" theta.learn=no train.steps=6 || fail "$(cat "$work/trunk.err")"
+branch="$work/small.ini theta.learn=yes theta.scope=head
+    train.trunk=$(find "$work" -path '*trunk/checkpoints/step-00000006.h5')"
+# shellcheck disable=SC2086
+train_as branch-1 1 $branch || fail "$(cat "$work/branch-1.err")"
+# shellcheck disable=SC2086
+train_as branch-3 3 $branch || fail "$(head -3 "$work/branch-3.err")"
+expect_same branch-1 branch-3 "a branch on 3 processes"
+
 # A run that stops early, by the loss on files of its own.
 early="$work/small.ini data.task=text data.vocab=32 data.file=$work/text.txt data.level=char run.threads=1
     data.eval_file=$root/LICENSE,$work/text.txt train.patience=1 train.min_delta=1000"
