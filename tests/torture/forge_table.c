@@ -128,9 +128,9 @@ void forge_table(trial *t, const forgery *f)
     static const char *const of_run[] = {"metrics.csv",     "theta.csv",  "theta.csv",
                                          "theta_final.csv", "result.csv", "timing.csv",
                                          "lengths.csv",     "config.ini", "theta_final.csv"};
-    static const char *const of_sweep[] = {"sweep.csv",         "runs.csv",
-                                           "runs.csv",          "seed=1/theta_final.csv",
-                                           "seed=2/result.csv", "seed=1/metrics.csv"};
+    static const char *const of_sweep[] = {
+        "sweep.csv",         "paired.csv",        "runs.csv", "runs.csv", "seed=1/theta_final.csv",
+        "seed=2/result.csv", "seed=1/metrics.csv"};
     char path[TORTURE_PATH_SIZE];
     size_t size = 0;
     path_in(t, path, "runs/%s/%s", f->name,

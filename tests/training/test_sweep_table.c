@@ -5,6 +5,8 @@
 #include "suite.h"
 
 #include "text/number.h"
+#include "train/report/paired.h"
+#include "train/report/student.h"
 #include "train/report/sweep_table.h"
 
 #include <math.h>
@@ -126,6 +128,91 @@ START_TEST(no_number_is_longer_than_its_room)
                               RT_NUMBER_SIZE - 1);
     ck_assert_str_eq(rt_number_show(number, 4, 0.12344), "0.1234");
     ck_assert_str_eq(rt_number_show(number, 4, 123456.5), "123456.5000");
+}
+END_TEST
+
+/* ---- paired differences ---- */
+
+/* Quantiles of t, and of the noncentral t: those of SciPy, by stats.t and an integral over stats.chi2. */
+static const rt_student students[] = {{3, 2.4841377117503303, 3.9234485080857855},
+                                      {8, 0.8360209216297112, 1.3418023751992108},
+                                      {30, 0.3734061367580999, 0.6124454953270811},
+                                      {100, 0.19842169515864175, 0.32734314038322987}};
+
+START_TEST(intervals_are_those_of_students_t)
+{
+    const rt_student s = rt_student_of(students[_i].count);
+    ck_assert_double_eq_tol(s.interval, students[_i].interval, 1e-9);
+    ck_assert_double_eq_tol(s.detectable, students[_i].detectable, 1e-9);
+    ck_assert(isnan(rt_student_of(1).interval) && isnan(rt_student_of(0).detectable));
+}
+END_TEST
+
+static rt_paired paired;
+
+static const rt_paired_difference *difference(const char *key, const char *value)
+{
+    for (int i = 0; i < paired.count; i++)
+        if (!strcmp(paired.list[i].key, key) && !strcmp(paired.list[i].value, value))
+            return &paired.list[i];
+    ck_abort_msg("no %s = %s", key, value);
+    return NULL;
+}
+
+static void pair(const char *rows)
+{
+    read_runs(rows);
+    assert_status(rt_paired_make(&paired, &runs), RT_OK, "");
+}
+
+/* Differences of one seed and one dim: 1, 2, 3 for b; c lacks a seed, and one of its runs failed.
+ */
+START_TEST(runs_are_paired_that_differ_in_one_key)
+{
+    pair("run,model.kind,run.seed,train.steps,exit_code,eval_loss\n"
+         "1,a,1,100,0,10\n2,a,2,100,0,20\n3,a,3,100,0,30\n"
+         "4,b,1,100,0,11\n5,b,2,100,0,22\n6,b,3,100,0,33\n"
+         "7,c,2,100,0,19\n8,c,3,100,5,\n9,b,1,200,0,7\n");
+    const rt_paired_difference *b = difference("model.kind", "b");
+    ck_assert_int_eq(b->count, 3);
+    ck_assert_str_eq(b->against, "a");
+    ck_assert_double_eq(b->mean, 2);
+    ck_assert_double_eq_tol(b->high - b->mean, 2.4841377117503303, 1e-9);
+    ck_assert_double_eq_tol(b->mean - b->low, 2.4841377117503303, 1e-9);
+    ck_assert_double_eq_tol(b->detectable, 3.923448508085805, 1e-9);
+    const rt_paired_difference *c = difference("model.kind", "c");
+    ck_assert_int_eq(c->count, 1);
+    ck_assert_double_eq(c->mean, -1);
+    ck_assert(isnan(c->low) && isnan(c->high) && isnan(c->detectable));
+    /* twice the steps lower the loss by 4: half of that is worth a factor of sqrt(2) */
+    ck_assert_double_eq(paired.doubling, -4);
+    ck_assert_double_eq_tol(rt_paired_compute(&paired, -2), 0.4142135623730951, 1e-12);
+    rt_writer w = {0};
+    rt_paired_csv(&w, &paired);
+    ck_assert_ptr_nonnull(strstr(w.bytes, "key,value,against,n,mean,low,high,detectable_90\n"
+                                          "model.kind,b,a,3,2,-0.484137712,4.48413771,3.92344851\n"
+                                          "model.kind,c,a,1,-1,,,\n"
+                                          "train.steps,200,100,1,-4,,,\n"));
+    rt_writer_free(&w);
+    rt_paired_report(&w, &paired);
+    ck_assert_ptr_nonnull(strstr(w.bytes,
+                                 "model.kind = b against a: +2 [-0.484, +4.48], "
+                                 "detectable 3.92, worth -29.3 % of compute"));
+    rt_writer_free(&w);
+    rt_paired_free(&paired);
+}
+END_TEST
+
+START_TEST(a_seed_alone_makes_no_pairs)
+{
+    pair("run,run.seed,exit_code,eval_loss\n1,1,0,10\n2,2,0,20\n");
+    ck_assert_int_eq(paired.count, 0);
+    ck_assert(isnan(paired.doubling) && isnan(rt_paired_compute(&paired, 1)));
+    rt_writer w = {0};
+    rt_paired_report(&w, &paired);
+    rt_paired_page(&w, &paired);
+    ck_assert_uint_eq(w.length, 0);
+    rt_paired_free(&paired);
 }
 END_TEST
 
@@ -394,6 +481,10 @@ int main(void)
     tcase_add_test(tests, one_value_has_no_deviation_and_none_has_no_mean);
     tcase_add_loop_test(tests, a_summary_has_a_bounded_form, 0, sizeof texts / sizeof *texts);
     tcase_add_test(tests, no_number_is_longer_than_its_room);
+    tcase_add_loop_test(tests, intervals_are_those_of_students_t, 0,
+                        sizeof students / sizeof *students);
+    tcase_add_test(tests, runs_are_paired_that_differ_in_one_key);
+    tcase_add_test(tests, a_seed_alone_makes_no_pairs);
     tcase_add_test(tests, the_table_has_the_means_and_deviations_of_its_rows);
     tcase_add_test(tests, a_run_is_good_if_it_came_to_an_end_even_if_a_check_failed);
     tcase_add_test(tests, the_file_has_every_result_of_every_row);

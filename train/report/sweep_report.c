@@ -9,6 +9,7 @@
 #include "train/report/facts.h"
 #include "train/report/html.h"
 #include "train/report/page.h"
+#include "train/report/paired.h"
 #include "train/report/ranking.h"
 #include "train/report/sweep_table.h"
 
@@ -203,6 +204,16 @@ static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs
                       : "");
 }
 
+static rt_status add_differences(rt_writer *w, const rt_sweep_runs *runs)
+{
+    rt_paired paired;
+    const rt_status status = rt_paired_make(&paired, runs);
+    if (!status.code)
+        rt_paired_page(w, &paired);
+    rt_paired_free(&paired);
+    return status;
+}
+
 rt_status rt_sweep_page_write(const char *folder, const char *title, const char *file)
 {
     rt_figures figures;
@@ -222,12 +233,15 @@ rt_status rt_sweep_page_write(const char *folder, const char *title, const char 
         add_table(&w, &table, &ranking, rt_ranking_best(&ranking, &runs));
         explain_bits(&w, &runs);
         explain_theta(&w, &runs);
+        if (!ranking.differ)
+            status = add_differences(&w, &runs);
         rt_page_figures(&w, &figures);
         rt_report_common_keys(&w, folder, &runs);
         add_runs(&w, folder, &runs, !file);
         if (!file)
             rt_report_sweep_machine(&w, folder, &runs);
-        status = file ? rt_page_end_as(&w, file) : rt_page_end(&w, folder);
+        const rt_status ended = file ? rt_page_end_as(&w, file) : rt_page_end(&w, folder);
+        status = status.code ? status : ended;
         status = status.code ? status : drawn;
     }
     rt_sweep_table_free(&table);

@@ -3,6 +3,8 @@
 #include "core/memory.h"
 #include "text/durable_file.h"
 #include "train/report/common_keys.h"
+#include "train/report/paired.h"
+#include "train/report/ranking.h"
 #include "train/report/sweep_table.h"
 
 #include <string.h>
@@ -94,6 +96,19 @@ static rt_status write_runs(const char *folder, const rt_sweep *s, const rt_swee
     return write_file(folder, "runs.csv", &w);
 }
 
+static rt_status write_paired(const char *folder, const rt_sweep_runs *runs)
+{
+    rt_paired paired;
+    rt_writer w = {0};
+    rt_status status = rt_paired_make(&paired, runs);
+    if (!status.code) {
+        rt_paired_csv(&w, &paired);
+        status = write_file(folder, "paired.csv", &w);
+    }
+    rt_paired_free(&paired);
+    return status;
+}
+
 rt_status rt_sweep_record(const char *folder, const rt_sweep *s, const rt_sweep_result *results)
 {
     rt_sweep_runs runs;
@@ -106,6 +121,8 @@ rt_status rt_sweep_record(const char *folder, const rt_sweep *s, const rt_sweep_
         rt_sweep_table_csv(&w, &runs);
         status = write_file(folder, "sweep.csv", &w);
     }
+    if (!status.code)
+        status = write_paired(folder, &runs);
     rt_sweep_runs_free(&runs);
     return status;
 }
@@ -114,13 +131,18 @@ rt_status rt_sweep_print(FILE *to, const char *folder)
 {
     rt_sweep_runs runs;
     rt_sweep_table table = {0};
+    rt_paired paired = {.list = NULL};
     rt_writer w = {0};
     rt_status status = rt_sweep_runs_read(&runs, folder);
+    if (!status.code)
+        status = rt_paired_make(&paired, &runs);
     if (!status.code)
         status = rt_sweep_table_make(&table, &runs, RT_SETTINGS_FIRST);
     if (!status.code) {
         const rt_sweep_verdict verdict = rt_sweep_judge(&runs);
         rt_sweep_table_print(to, &table);
+        if (!rt_report_rank(folder, &runs).differ)
+            rt_paired_report(&w, &paired);
         rt_sweep_report_theta(&w, &verdict);
         rt_sweep_report_schedules(&w, folder, &runs);
         char *line = rt_writer_take(&w);
@@ -131,6 +153,7 @@ rt_status rt_sweep_print(FILE *to, const char *folder)
         rt_free(line);
     }
     rt_sweep_table_free(&table);
+    rt_paired_free(&paired);
     rt_sweep_runs_free(&runs);
     return status;
 }

@@ -16,7 +16,7 @@ typedef struct rt_sweep_result {
 } rt_sweep_result;
 
 /* Writes runs.csv, a row for each run, and from it sweep.csv, a row for those that differ in the
- * seed alone. `results` has one entry for each run. */
+ * seed alone, and paired.csv. `results` has one entry for each run. */
 rt_status rt_sweep_record(const char *folder, const rt_sweep *sweep,
                           const rt_sweep_result *results) RT_MUST_CHECK;
 
