@@ -336,8 +336,7 @@ static rt_status need_vocabulary(const rt_data *data)
 {
     return data->vocabulary
                ? rt_ok()
-               : rt_error(RT_ARGUMENT, "data.task = %s has no text whose tokens have ids",
-                          data->task->name);
+               : rt_error(RT_ARGUMENT, "data.task = %s has no text to tokenize", data->task->name);
 }
 
 rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,

@@ -82,7 +82,7 @@ rt_status rt_model_encode(const rt_model *m, const char *text, const char *secon
 {
     *row = (rt_row){.length = 0};
     if (!m->vocabulary)
-        return rt_error(RT_ARGUMENT, "the model has no vocabulary: it knows ids, not texts");
+        return rt_error(RT_ARGUMENT, "the model has no vocabulary: it reads token ids, not texts");
     if (m->labels && !m->origin)
         return rt_error(RT_ARGUMENT, "the model was made by hand: rt_model_new makes one that "
                                      "knows its labels");
@@ -95,7 +95,7 @@ static bool check_rows(rt_graph *g, const rt_row *rows, int count, int *longest)
 {
     *longest = 0;
     if (count < 1)
-        rt_graph_fail(g, RT_ARGUMENT, "[model] needs one row at least; got %d", count);
+        rt_graph_fail(g, RT_ARGUMENT, "[model] needs at least one row; got %d", count);
     for (int i = 0; i < count && !rt_graph_failed(g); i++) {
         if (rows[i].length < 1 || !rows[i].ids)
             rt_graph_fail(g, RT_ARGUMENT, "[model] row %d has no ids", i);
@@ -152,7 +152,7 @@ rt_status rt_model_classify(rt_model *m, const char *text, const char *second,
 {
     rt_row row;
     if (!m->labels || !m->transformer || m->transformer->options.head != RT_HEAD_SEQUENCE)
-        return rt_error(RT_ARGUMENT, "the model knows no classes of texts");
+        return rt_error(RT_ARGUMENT, "the model has no classes of texts");
     rt_status status = rt_model_encode(m, text, second, &row);
     rt_graph *g = status.code ? NULL : rt_graph_new();
     if (!status.code && !g)

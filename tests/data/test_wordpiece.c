@@ -576,8 +576,9 @@ START_TEST(a_text_needs_a_vocabulary_that_fits)
     ck_assert(!rt_data_open(&data, &o, lower).code);
     rt_data_close(data);
     o.level = RT_LEVEL_CHAR;
-    is_refused(&o, lower, RT_CONFIG,
-               "data.level makes tokens of characters; the model has a vocabulary of word pieces");
+    is_refused(
+        &o, lower, RT_CONFIG,
+        "data.level cuts a text into characters, but the vocabulary of the model has word pieces");
     o.lowercase = true;
     is_refused(&o, NULL, RT_CONFIG, "data.lowercase is for data.level = wordpiece");
     rt_vocabulary_free(cased);

@@ -362,10 +362,11 @@ START_TEST(the_notes_tell_the_units)
 {
     make_model("layer", "log");
     verdict_after(10);
-    ck_assert_ptr_nonnull(
-        strstr(report, "\ngrid: in steps between neighbouring theta; phase: radians over 11 "
-                       "positions; use: share of the query and key weights that it turns; used: "
-                       "of the 0.1 that Adam could have moved ln theta\n"));
+    ck_assert_ptr_nonnull(strstr(
+        report,
+        "\ngrid: drift in steps between neighbouring theta; phase: extra rotation in radians over "
+        "11 positions; use: share of the query and key weights that the pair rotates; used: "
+        "movement as a share of 0.1, the most Adam could have moved ln theta\n"));
 }
 END_TEST
 

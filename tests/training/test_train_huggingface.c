@@ -75,8 +75,8 @@ START_TEST(without_a_vocabulary_ids_are_read_and_texts_refused)
     expect_text(w->out, "eval: loss 7.");
     expect_no_text(w->out, "diverged");
     expect_exit(w, 4, "$TRAIN --checkpoint $HF/model/hf --predict 'a [MASK]'");
-    expect_text(w->err, "/model/hf has no vocab.txt and no tokenizer.json that rotor reads: it "
-                        "reads ids, not texts\n");
+    expect_text(w->err, "/model/hf has no vocab.txt and no tokenizer.json that rotor reads: the "
+                        "model reads token ids, not texts\n");
     expect_exit(w, 4, "$TRAIN --checkpoint $HF/model/hf --eval data.task=text data.file=text.txt");
     expect_text(w->err, "the model was trained without a vocabulary of text");
     expect_exit(w, 0, "$TRAIN --checkpoint $HF/model/hf --print-config");
@@ -258,7 +258,7 @@ START_TEST(what_cannot_be_written_is_exit_2)
     expect_exit(w, 2, "$TRAIN tiny.ini --export out");
     expect_exit(w, 0, "mkdir out && echo mine >out/notes");
     expect_exit(w, 2, "$TRAIN --checkpoint $HF/masked_lm/hf --export out");
-    expect_text(w->err, "out: the folder is not empty; --overwrite writes into it\n");
+    expect_text(w->err, "out: the folder is not empty; give --overwrite to write into it\n");
     expect_exit(w, 0, "$TRAIN --checkpoint $HF/masked_lm/hf --export out --overwrite");
     expect_exit(w, 0, "cat out/notes");
     ck_assert_str_eq(w->out, "mine\n");

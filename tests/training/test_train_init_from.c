@@ -125,7 +125,7 @@ START_TEST(all_that_cannot_be_is_one_message)
     for (int i = 0; i < 4; i++) {
         expect_exit(w, 2, "$TRAIN short.ini --quiet %s data.level=char", commands[i]);
         ck_assert(!strncmp(w->err, "short.ini:6: train.init_from: ", 30));
-        expect_text(w->err, "/folder, whose values hold where these lines are left out:\n"
+        expect_text(w->err, "/folder; leave these lines out to use its values:\n"
                             "  model.dim = 32 (short.ini:8); the model has 24\n"
                             "  model.norm = pre (short.ini:10); the model has post\n"
                             "  data.level = char (command line); the model has wordpiece\n");
@@ -175,9 +175,8 @@ END_TEST
 START_TEST(a_contradiction_with_an_inherited_value_is_told_at_a_line)
 {
     expect_exit(w, 2, "printf '[data]\\nobjective = lm\\n' >>short.ini; $TRAIN short.ini --quiet");
-    ck_assert_str_eq(w->err,
-                     "short.ini:8: data.objective = lm needs model.causal = yes: otherwise a "
-                     "token sees the one that it is asked for\n");
+    ck_assert_str_eq(w->err, "short.ini:8: data.objective = lm needs model.causal = yes: otherwise "
+                             "a token sees the next one, which it must predict\n");
 }
 END_TEST
 

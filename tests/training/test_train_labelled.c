@@ -150,7 +150,7 @@ START_TEST(contradictions_are_exit_2)
     expect_exit(w, 2, "$TRAIN " CLASSIFY "data.file=sub/a.txt --check");
     expect_text(w->err, "data.file must name a table for classify, FILE.tsv or FILE.csv; got '");
     expect_exit(w, 2, "$TRAIN tiny.ini train.eval_batches=0 --check");
-    expect_text(w->err, "train.eval_batches = 0 is for data in files: data.task = copy has no end");
+    expect_text(w->err, "train.eval_batches = 0 needs data in files: data.task = copy never ends");
     expect_exit(w, 0, "$TRAIN " CLASSIFY);
     expect_exit(w, 2, "$TRAIN " CLASSIFY "data.eval_file=sub/train.tsv train.steps=70 --resume");
     expect_text(w->err, "data.eval_file");

@@ -11,8 +11,8 @@ START_TEST(options_of_a_prediction_need_one)
                                         "--stop x",        "--jsonl"};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
         expect_exit(w, 2, "$TRAIN tiny.ini %s", given[i]);
-        ck_assert_str_eq(w->err, "train: --temperature, --top-k, --top-p, --seed, --tokens, "
-                                 "--stop and --jsonl go with --predict\n");
+        ck_assert_str_eq(w->err, "train: --temperature, --top-k, --top-p, --seed, --tokens, --stop "
+                                 "and --jsonl need --predict\n");
     }
     ck_assert(!exists("runs"));
 }

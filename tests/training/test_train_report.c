@@ -102,7 +102,7 @@ START_TEST(a_report_of_no_run_is_refused)
     expect_exit(w, 2, "$TRAIN --report nowhere");
     expect_text(w->err, "nowhere is not the folder of a run");
     expect_exit(w, 2, "$TRAIN tiny.ini --report runs");
-    expect_text(w->err, "--report takes a run's folder and no configuration");
+    expect_text(w->err, "--report takes folders of runs, and no configuration");
 }
 END_TEST
 

@@ -191,7 +191,7 @@ START_TEST(a_run_falls_back_behind_broken_checkpoints_and_ends_the_same)
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=broken --resume");
     expect_text(w->err, "step-00000060.h5");
     expect_text(w->err, "step-00000040.h5");
-    expect_text(w->err, "going on from runs/broken/checkpoints/step-00000020.h5\n");
+    expect_text(w->err, "resuming from runs/broken/checkpoints/step-00000020.h5\n");
     expect_same_training("runs/straight", "runs/broken", 60);
 }
 END_TEST
@@ -215,10 +215,11 @@ START_TEST(a_run_that_has_taken_more_steps_says_so)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20");
     expect_exit(w, 0, "$TRAIN tiny.ini --resume train.steps=20");
-    expect_text(w->err, "nothing is left to train: 20 steps are taken\n");
+    expect_text(w->err, "nothing is left to train: the run has taken 20 steps\n");
     expect_exit(w, 0, "$TRAIN tiny.ini --resume train.steps=10");
-    expect_text(w->err,
-                "nothing is left to train: 20 steps are taken, more than train.steps = 10\n");
+    expect_text(
+        w->err,
+        "nothing is left to train: the run has taken 20 steps, more than train.steps = 10\n");
     expect_text(w->out, "steps: 20, ");
     char *page = read_file("runs/tiny/report.html");
     expect_text(page, "<th>train.steps</th><td><span>20</span>");

@@ -98,8 +98,7 @@ static void add_loss(rt_figures *f, const drawable *there)
             "'#444444'\n",
             there->best_step, there->best_step);
         snprintf(caption, sizeof caption,
-                 "Loss of the training steps and of the evaluations; the best of those, %.4g, at "
-                 "step %.9g",
+                 "Training and evaluation loss; the lowest evaluation loss, %.4g, at step %.9g",
                  there->best, there->best_step);
     }
     rt_writer_add(
@@ -108,7 +107,7 @@ static void add_loss(rt_figures *f, const drawable *there)
             "7 pointsize 0.5 title 'evaluation'\n");
     rt_figures_add_sized(f, "loss", caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
     rt_figures_add(
-        f, "accuracy", "Fraction of the labels predicted correctly",
+        f, "accuracy", "Accuracy: the fraction of labels that were predicted correctly",
         "set xlabel 'step'\nset ylabel 'accuracy'\nset xrange [0:*]\n"
         "set yrange [0:1.02]\n"
         "plot 'training.csv' using 1:7 with lines linetype 6 dashtype 2 title 'training', "
@@ -127,8 +126,7 @@ static void add_norm(rt_figures *f, bool theta)
         "set format y '10^{%L}'\n"
         "plot 'training.csv' using 1:6 with lines linetype 1 title 'all parameters', "
         "\\\n     'training.csv' using 1:8 with lines linetype 2 dashtype 2 title 'theta'\n";
-    rt_figures_add(f, "gradient", "Norm of the gradient, before clipping",
-                   theta ? all_and_theta : all);
+    rt_figures_add(f, "gradient", "Gradient norm before clipping", theta ? all_and_theta : all);
 }
 
 static void add_rate(rt_figures *f)

@@ -191,7 +191,7 @@ static rt_status set_command(rt_arguments *a, rt_command command, const char *na
     if (a->command == RT_COMMAND_HELP || a->command == RT_COMMAND_VERSION)
         return rt_ok();
     if (a->command != RT_COMMAND_TRAIN && a->command != command && command < RT_COMMAND_HELP)
-        return rt_error(RT_CONFIG, "--%s does not go with another command", name);
+        return rt_error(RT_CONFIG, "--%s cannot be combined with another command", name);
     a->command = command;
     return rt_ok();
 }
@@ -242,7 +242,7 @@ static rt_status refuse(const char *written, bool known, bool lacks_value)
 static rt_status add_override(rt_arguments *a, const char *text)
 {
     if (a->override_count == RT_MOST_OVERRIDES)
-        return rt_error(RT_CONFIG, "more than %d section.key=value", RT_MOST_OVERRIDES);
+        return rt_error(RT_CONFIG, "more than %d arguments section.key=value", RT_MOST_OVERRIDES);
     a->overrides[a->override_count++] = text;
     return rt_ok();
 }
@@ -262,7 +262,7 @@ static rt_status take_operand(rt_arguments *a, const char *text)
 {
     const bool takes_all = a->report || a->vocab;
     if (!*text)
-        return rt_error(RT_CONFIG, "an argument is empty; %s --help tells more", rt_program_name());
+        return rt_error(RT_CONFIG, "an argument is empty; see %s --help", rt_program_name());
     if (takes_all && a->other_count == RT_MOST_OTHERS)
         return a->report
                    ? rt_error(RT_CONFIG, "more than %d folders to compare", RT_MOST_OTHERS + 1)
@@ -357,8 +357,8 @@ static rt_status take_option(rt_arguments *a, int found, int index, const char *
     }
     if (found == OPTION_REPORT || found == OPTION_WATCH) {
         if (a->report)
-            return rt_error(RT_CONFIG, "--report and --watch are given once; what follows --report "
-                                       "is compared with it");
+            return rt_error(RT_CONFIG, "give --report or --watch only once; list further runs "
+                                       "after --report to compare them");
         a->report = optarg;
         a->watch = found == OPTION_WATCH;
         return set_command(a, RT_COMMAND_REPORT, "report");
@@ -382,41 +382,38 @@ static rt_status take_option(rt_arguments *a, int found, int index, const char *
 static rt_status check_together(const rt_arguments *a)
 {
     if (a->report && (a->config || a->override_count))
-        return rt_error(RT_CONFIG, "--report takes a run's folder and no configuration");
+        return rt_error(RT_CONFIG, "--report takes folders of runs, and no configuration");
     if (a->vocab && (a->config || a->override_count || !a->other_count))
-        return rt_error(RT_CONFIG,
-                        "--vocab N is followed by the texts, and takes no configuration");
+        return rt_error(RT_CONFIG, "--vocab N takes text files, and no configuration");
     if (a->lowercase && !a->vocab)
-        return rt_error(RT_CONFIG, "--lowercase goes with --vocab; a configuration has "
-                                   "data.lowercase");
+        return rt_error(RT_CONFIG,
+                        "--lowercase needs --vocab; in a configuration, set data.lowercase");
     const bool uses_checkpoint = a->command == RT_COMMAND_EVAL ||
                                  a->command == RT_COMMAND_PREDICT ||
                                  a->command == RT_COMMAND_EXPORT || a->command == RT_COMMAND_DECAY;
     if (!a->config && !a->report && !a->checkpoint && !a->vocab)
-        return rt_error(RT_CONFIG, "a CONFIG.ini is expected; %s --help tells more",
-                        rt_program_name());
+        return rt_error(RT_CONFIG, "a CONFIG.ini is required; see %s --help", rt_program_name());
     if (a->resume && a->overwrite)
-        return rt_error(RT_CONFIG, "--resume and --overwrite contradict each other");
+        return rt_error(RT_CONFIG, "give --resume or --overwrite, not both");
     if (a->checkpoint && !uses_checkpoint && (a->config || a->command != RT_COMMAND_PRINT_CONFIG))
-        return rt_error(RT_CONFIG,
-                        "--checkpoint goes with --eval, --predict, --export and --decay, "
-                        "and without a CONFIG.ini with --print-config");
+        return rt_error(RT_CONFIG, "--checkpoint needs --eval, --predict, --export or --decay, or "
+                                   "--print-config without a CONFIG.ini");
     if (a->watch && a->other_count)
-        return rt_error(RT_CONFIG, "--watch takes one run");
+        return rt_error(RT_CONFIG, "--watch takes only one run");
     if (a->output && (!a->report || !a->other_count))
-        return rt_error(RT_CONFIG, "--output goes with --report and several runs");
+        return rt_error(RT_CONFIG, "--output needs --report with several runs");
     if (a->best && !uses_checkpoint)
-        return rt_error(RT_CONFIG, "--best goes with --eval, --predict, --export and --decay");
+        return rt_error(RT_CONFIG, "--best needs --eval, --predict, --export or --decay");
     if ((a->temperature >= 0 || a->seed >= 0 || a->tokens || a->top_k || a->top_p > 0 || a->stop ||
          a->jsonl) &&
         !a->predict)
-        return rt_error(RT_CONFIG,
-                        "--temperature, --top-k, --top-p, --seed, --tokens, --stop and --jsonl go "
-                        "with --predict");
+        return rt_error(
+            RT_CONFIG,
+            "--temperature, --top-k, --top-p, --seed, --tokens, --stop and --jsonl need --predict");
     if (a->theta && a->command != RT_COMMAND_EVAL)
-        return rt_error(RT_CONFIG, "--theta goes with --eval");
+        return rt_error(RT_CONFIG, "--theta needs --eval");
     if (a->trap && a->profile)
-        return rt_error(RT_CONFIG, "--trap and --profile contradict each other");
+        return rt_error(RT_CONFIG, "give --trap or --profile, not both");
     if ((a->trap || a->profile) && a->command != RT_COMMAND_TRAIN)
         return rt_error(RT_CONFIG, "--%s goes with training only", a->trap ? "trap" : "profile");
     const bool exports = a->overwrite && a->command == RT_COMMAND_EXPORT;

@@ -130,8 +130,8 @@ static rt_status make_stretches(rt_trainer *t)
                         t->config->train.freeze);
     if (t->rule->matrix && !matrices)
         return rt_error(RT_CONFIG,
-                        "optimizer.kind = %s moves the matrices of layers, of which train.freeze = "
-                        "%s leaves none: take adamw",
+                        "optimizer.kind = %s updates the matrices of layers, but train.freeze = %s "
+                        "freezes all of them; set optimizer.kind = adamw",
                         t->rule->word, t->config->train.freeze);
     t->stretches = rt_alloc((size_t)count, sizeof *t->stretches);
     t->squares = rt_alloc((size_t)count, sizeof *t->squares);
