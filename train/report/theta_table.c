@@ -69,9 +69,8 @@ static void begin(rt_writer *w, bool tolerances)
 
 static void end(rt_writer *w, bool tolerances, int rows)
 {
-    rt_writer_add(w,
-                  "</table></div>\n<p>Start and end: the initial and the learned θ, in radians per "
-                  "position. Use: the share of the query and key weights that a pair rotates.");
+    rt_writer_add(w, "</table></div>\n<p>Start and end: the initial and the learned θ, in radians "
+                     "per position. Phase and use are defined at the top of the page.");
     if (tolerances)
         rt_writer_add(
             w,
