@@ -58,8 +58,7 @@ rt_status rt_session_feed_each(rt_session *const *sessions, int count, const int
  * window can go back only as far as it still sees. */
 rt_status rt_session_keep(rt_session *session, int count) RT_MUST_CHECK;
 
-/* The most bytes of keys and values, or of the sums of linear attention, that a session keeps of a
- * text of so many tokens. */
+/* The most bytes that the KV cache of a session takes for a text of `tokens` tokens. */
 double rt_session_bytes(const rt_transformer *model, int tokens);
 
 /* Tokens read, and the most that there can be. */
