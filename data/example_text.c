@@ -23,7 +23,7 @@ static rt_status check_bytes(const char *line, size_t size)
         step = rt_utf8_read(bytes + at, size - at, &character);
         if (!step || !character)
             return rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu is %s", (unsigned)bytes[at], at,
-                            step ? "no text" : "not UTF-8");
+                            step ? "not text" : "not UTF-8");
     }
     return rt_ok();
 }

@@ -40,7 +40,7 @@ static rt_status check_bytes(const rt_labelled_file *f)
         if (!size)
             return refuse_byte(f, at, "is not UTF-8");
         if (!character)
-            return refuse_byte(f, at, "is no text");
+            return refuse_byte(f, at, "is not text");
     }
     return rt_ok();
 }

@@ -81,8 +81,7 @@ static const rt_key keys[] = {
     {"position", "pairing", CHOICE(position.pairing, pairing_word), "interleaved",
      "RoPE layout: interleaved (GPT-J) or half (NeoX, LLaMA)", RT_FIXED, ROTATED},
     {"position", "base", NUMBER(position.frequencies.base, ABOVE(1)), "10000",
-     "base of the frequencies: theta_i = base^(-2i/R) radians per position, R = rotated features "
-     "of a head",
+     "theta_i = base^(-2i/R) radians per position, R the number of rotated features of a head",
      RT_FIXED, "position.kind = sinusoidal | position.kind = rope & position.frequencies = geometric, linear | theta.learn = yes"},
     {"position", "fraction", NUMBER(position.fraction, FROM_TO(0, 1)), "1.0",
      "fraction of each head's pairs that is rotated", RT_FIXED, ROTATED},

@@ -462,7 +462,7 @@ static const struct {
     {"a.tsv", "text\tlabel\na\tx\nb\xff\ty\n", 0,
      ":3: byte 0xff at offset 16 of the file is not UTF-8"},
     {"a.tsv", "text\tlabel\na\tx\nb\0\ty\n", 19,
-     ":3: byte 0x00 at offset 16 of the file is no text"},
+     ":3: byte 0x00 at offset 16 of the file is not text"},
     {"a.tsv", "text\tlabel\na\tx\nb\tx\n", 0, ": every label is 'x'; a task needs at least two"},
 };
 

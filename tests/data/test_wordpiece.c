@@ -405,7 +405,7 @@ START_TEST(a_NUL_in_a_line_is_refused)
 {
     rt_vocabulary *v;
     is_data_error(read_pieces(&v, false, SPECIAL "a\0b\n", sizeof SPECIAL + 3), "v",
-                  ":6: holds a NUL, which is no text");
+                  ":6: holds a NUL, which is not text");
 }
 END_TEST
 
