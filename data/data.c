@@ -71,7 +71,7 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
                        o->vocab);
     if (o->begin != RT_BEGIN_AUTO && !rt_data_task_begins(o->task))
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.begin"),
-                       "data.begin = none is for the tasks text and tokens; got %s", task->name);
+                       "data.begin = none needs data.task = text or tokens; got %s", task->name);
     if (!too_short && !too_few && task->check)
         task->check(o, to);
 }

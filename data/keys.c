@@ -19,12 +19,12 @@ _Static_assert((int)RT_FILE_LIST_SIZE <= (int)RT_VALUE_SIZE, "a value holds a li
 /* clang-format off */
 static const rt_key keys[] = {
     {"data", "task", CHOICE(task, rt_data_task_name), "copy",
-     "what to train on: a toy task (copy ... spin), text, token ids (tokens), or labelled texts "
-     "(classify) or words (tag)", RT_FIXED, ALWAYS},
+     "what to train on; text, tokens: files; classify, tag: labelled files; the others: toy "
+     "tasks, whose sequences are generated", RT_FIXED, ALWAYS},
     {"data", "length", WHOLE(length, 2, RT_MOST_SIZE), "32",
      "tokens of a sequence (the context window), special ones included", RT_FIXED, ALWAYS},
     {"data", "vocab", WHOLE(vocab, 6, RT_MOST_SIZE), "32",
-     "number of token ids, special ones included; that of a text is its vocabulary's",
+     "number of token ids, special ones included; a text has the size of its vocabulary",
      RT_FIXED, "data.task != text, classify, tag"},
     {"data", "distance", WHOLE(distance, 1, RT_MOST_SIZE), "3",
      "for shift: how many tokens back the answer stands", RT_FIXED, "data.task = shift"},
@@ -51,9 +51,9 @@ static const rt_key keys[] = {
      "for level wordpiece: read texts in lower case and without accents",
      RT_FIXED, OF_TEXT " & data.level = wordpiece"},
     {"data", "begin", CHOICE(begin, begin_word), "auto",
-     "for text and tokens: the token that begins a text stands before each sequence; auto: if "
-     "the model of --checkpoint, --resume or train.init_from was trained with it, and for a new "
-     "model; none: never", RT_FIXED, "data.task = text, tokens"},
+     "for text and tokens: whether each sequence starts with the token that begins a text; auto: "
+     "as the model of --checkpoint, --resume or train.init_from was trained, yes for a new "
+     "model; none: no", RT_FIXED, "data.task = text, tokens"},
     {"data", "objective", CHOICE(objective, objective_word), "mlm",
      "training objective: mlm: predict masked tokens; lm: predict the next token; for period, "
      "spin, text and tokens", RT_FIXED, "data.task = period, spin, text, tokens"},

@@ -45,7 +45,7 @@ static rt_status encode_example(const rt_model *m, const char *text, const char 
     const bool tokens = rt_data_target(data) == RT_TARGET_TOKENS;
     rt_example_text x;
     if (tokens && second)
-        return rt_error(RT_ARGUMENT, "the model knows no pairs of texts");
+        return rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
     rt_status status = tokens ? rt_data_encode_example(&x, data, text, strlen(text), batch)
                               : rt_data_encode_texts(&x, data, text, second, batch);
     if (!status.code) {
@@ -72,7 +72,7 @@ static rt_status encode_plain(const rt_model *m, const char *text, const char *s
 {
     int masks;
     if (second)
-        return rt_error(RT_ARGUMENT, "the model knows no pairs of texts");
+        return rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
     const bool begins = !m->origin || rt_data_begins(m->origin->data);
     return rt_masked_text_encode(m->vocabulary, begins, text, &row->ids, &row->length, &masks,
                                  &row->unknown);

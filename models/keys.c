@@ -44,17 +44,16 @@ static const rt_key keys[] = {
     {"model", "ffn_dim", WHOLE(ffn_dim, 0, RT_MOST_SIZE), "0",
      "hidden width of the feed-forward blocks; 0 = 4 dim", RT_FIXED, ALWAYS},
     {"model", "norm", CHOICE(norm, norm_word), "post",
-     "normalize after each block and its residual (post) or before each block (pre)",
-     RT_FIXED, ALWAYS},
+     "post: normalize after each block and its residual; pre: before each block", RT_FIXED, ALWAYS},
     {"model", "norm_kind", CHOICE(norm_kind, norm_kind_word), "layer",
-     "LayerNorm (layer) or RMSNorm (rms)", RT_FIXED, ALWAYS},
+     "layer: LayerNorm; rms: RMSNorm", RT_FIXED, ALWAYS},
     {"model", "norm_eps", NUMBER(norm_eps, ABOVE_UP_TO(0, 1)), "1e-12",
      "epsilon of the norms, added to the variance or mean square", RT_FIXED, ALWAYS},
     {"model", "init_std", NUMBER(init_std, ABOVE(0)), "0.02",
      "standard deviation of the initial weights and embeddings", RT_FIXED, ALWAYS},
     {"model", "ffn", CHOICE(ffn, ffn_word), "plain",
-     "feed-forward blocks: two linear layers with an activation between them (plain), or gated "
-     "with silu (swiglu) or gelu (geglu)", RT_FIXED, ALWAYS},
+     "feed-forward blocks; plain: two linear layers with an activation between them; swiglu, "
+     "geglu: gated, with silu or gelu", RT_FIXED, ALWAYS},
     {"model", "bias", CHOICE(bias, bias_word), "yes",
      "linear layers have a bias; LayerNorm has one in any case", RT_FIXED, ALWAYS},
     {"model", "activation", CHOICE(activation, activation_word), "gelu",
@@ -88,13 +87,13 @@ static const rt_key keys[] = {
     {"position", "rotate_value", YES_NO(position.rotate_value), "no",
      "rotate values as well as queries and keys", RT_FIXED, ROTATED},
     {"position", "xpos", NUMBER(position.xpos, AT_LEAST(0)), "0",
-     "xPos: distance scale, in tokens, over which causal attention scores decay, at least 1 "
-     "(published: 512); the longest sequence is 32 times this; 0 = no decay", RT_FIXED, ALWAYS},
+     "xPos: scale, in tokens, of the decay of causal attention scores with distance, at least 1 "
+     "(published: 512); a sequence can be 32 times as long; 0 = no decay", RT_FIXED, ALWAYS},
     {"position", "every", WHOLE(position.every, 1, RT_MOST_SIZE), "1",
      "omit the positional encoding in every N-th layer; 1 = in none", RT_FIXED, ALWAYS},
     {"position", "frequencies", CHOICE(position.frequencies.family, frequencies_word), "geometric",
-     "fixed or initial theta: base^(-2i/R) (geometric), evenly spaced between the same extremes "
-     "(linear), or 1/(1+i) (reciprocal)", RT_FIXED, ROTATED},
+     "fixed or initial theta; geometric: base^(-2i/R); linear: evenly spaced between the same "
+     "extremes; reciprocal: 1/(1+i)", RT_FIXED, ROTATED},
     {"position", "scaling", CHOICE(position.frequencies.scaling, scaling_word), "none",
      "rescale theta for sequences longer than those of training (context extension)",
      RT_FIXED, "position.scale > 1 | position.scaling = dynamic, longrope | position.attention_factor > 0"},
@@ -120,11 +119,10 @@ static const rt_key keys[] = {
      "0", "for yarn and longrope: factor of cosines and sines; 0 = as published",
      RT_FIXED, "position.scaling = yarn, longrope"},
     {"position", "short_factors", FACTORS(position.frequencies.short_factors), "",
-     "for longrope: what to divide the theta of each pair by, up to original_len tokens; "
+     "for longrope: divisors of theta, one per pair, for up to original_len tokens; "
      "comma-separated", RT_FIXED, "position.scaling = longrope"},
     {"position", "long_factors", FACTORS(position.frequencies.long_factors), "",
-     "for longrope: the same for more than original_len tokens",
-     RT_FIXED, "position.scaling = longrope"},
+     "for longrope: the same for longer sequences", RT_FIXED, "position.scaling = longrope"},
     {"position", "init_std", NUMBER(position.init_std, AT_LEAST(0)), "0",
      "for learned, t5 and shaw: standard deviation of their initial parameters; 0 = "
      "model.init_std", RT_FIXED, "position.kind = learned, t5, shaw"},
@@ -135,13 +133,12 @@ static const rt_key keys[] = {
     {"theta", "learn", YES_NO(theta.learn), "no",
      "learn theta: train the rotation frequencies with the weights", RT_FIXED, ALWAYS},
     {"theta", "scope", CHOICE(theta.scope, scope_word), "layer",
-     "what has a theta of its own: the model, each layer, or each head (with kv_heads, each key "
-     "head)", RT_FIXED, LEARNED},
+     "what has a theta of its own; with kv_heads, head means each key head", RT_FIXED, LEARNED},
     {"theta", "form", CHOICE(theta.form, form_word), "log",
-     "train ln theta (log) or theta itself (raw)", RT_FIXED, LEARNED},
+     "log: train ln theta; raw: train theta itself", RT_FIXED, LEARNED},
     {"theta", "init", CHOICE(theta.init, init_word), "frequencies",
-     "initial theta: as position.* says (frequencies), that times e^(init_sigma z), z normal "
-     "(perturbed), or log-uniform between its extremes (uniform)", RT_FIXED, LEARNED},
+     "initial theta; frequencies: as position.* says; perturbed: that times e^(init_sigma z), z "
+     "normal; uniform: log-uniform between its extremes", RT_FIXED, LEARNED},
     {"theta", "init_sigma", NUMBER(theta.init_sigma, AT_LEAST(0)), "0.5",
      "for perturbed: standard deviation of ln theta", RT_FIXED, "theta.init = perturbed"},
 };

@@ -153,8 +153,8 @@ static const example contradictions[] = {
      "theta.ini:4: model.kind = decoder with model.tie_embeddings = yes needs embeddings as wide "
      "as the model; model.embedding_dim = 32, model.dim = 64\n"},
     {"[data]\ntask = classify\nfile = /a.tsv\n[model]\nkind = decoder\n",
-     "theta.ini:5: data.task = classify is answered at the first token, which sees nothing else "
-     "with model.causal = yes\n"},
+     "theta.ini:5: data.task = classify needs model.causal = no: the first token, which gives the "
+     "answer, must see the others\n"},
     {"[position]\nkind = learned\nmax_len = 31\n",
      "theta.ini:3: position.max_len = 31 is for 31 tokens at most; the longest sequence has 32\n"},
     {"[position]\nkind = learned\nmax_len = 32\n[train]\neval_lengths = 16,64\n",
@@ -192,8 +192,8 @@ static const example contradictions[] = {
      "theta.ini:4: data.objective = mlm needs model.causal = no: a causal model sees only what "
      "stands before a mask; set data.objective = lm for it\n"},
     {"[data]\ntask = order\n[model]\ncausal = yes\n",
-     "theta.ini:4: data.task = order is answered at the first token, which sees nothing else with "
-     "model.causal = yes\n"},
+     "theta.ini:4: data.task = order needs model.causal = no: the first token, which gives the "
+     "answer, must see the others\n"},
     {"[data]\ntask = text\nobjective = lm\nfile = x\n",
      "theta.ini:3: data.objective = lm needs model.causal = yes: otherwise a token sees the next "
      "one, which it must predict\n"},

@@ -156,7 +156,7 @@ typedef struct refusal {
 
 /* None of these creates anything. */
 static const refusal refusals[] = {
-    {2, "$TRAIN", "a CONFIG.ini is expected"},
+    {2, "$TRAIN", "a CONFIG.ini is required"},
     {2, "$TRAIN --resme tiny.ini", "unknown option '--resme'; did you mean '--resume'?"},
     {2, "$TRAIN --threads", "needs a value"},
     {2, "$TRAIN --threads ''", "option '--threads' needs a value"},
@@ -172,8 +172,8 @@ static const refusal refusals[] = {
     {2, "$TRAIN ''", "an argument is empty"},
     {2, "$TRAIN tiny.ini run.dir=", "run.dir has no value"},
     {2, "$TRAIN tiny.ini other.ini", "one CONFIG.ini is expected"},
-    {2, "$TRAIN tiny.ini --resume --overwrite", "contradict"},
-    {2, "$TRAIN tiny.ini --checkpoint x", "--checkpoint goes with --eval"},
+    {2, "$TRAIN tiny.ini --resume --overwrite", "give --resume or --overwrite, not both"},
+    {2, "$TRAIN tiny.ini --checkpoint x", "--checkpoint needs --eval"},
     {2, "$TRAIN tiny.ini --eval --check", "cannot be combined with another command"},
     {2, "$TRAIN none.ini", "none.ini: cannot read the configuration: No such file or directory"},
     {2, "$TRAIN tiny.ini optimizer.learnig_rate=1", "did you mean 'lr'?"},

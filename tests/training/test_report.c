@@ -52,7 +52,7 @@ START_TEST(the_words_of_the_verdict_are_explained)
 {
     expect_exit(w, 0, RUN "theta.tolerance=0.35");
     expect_page("runs/tiny/report.html", "theta.tolerance = 0.35, a convention: ");
-    expect_page("runs/tiny/report.html", "between two tokens 11 positions apart");
+    expect_page("runs/tiny/report.html", "gives two tokens 11 positions apart");
     expect_exit(w, 0, RUN "theta.learn=no --overwrite");
     char *page = read_file("runs/tiny/report.html");
     expect_no_text(page, "theta.tolerance = ");

@@ -167,7 +167,7 @@ START_TEST(the_objective_comes_with_a_model_that_stays_causal)
     expect_exit(w, 0,
                 "$TRAIN short.ini --quiet train.init_from=$HF/causal_lm/hf model.causal=no "
                 "--overwrite");
-    expect_text(w->err, "warning: model.causal is not that of the folder's model");
+    expect_text(w->err, "warning: model.causal differs from the folder's model");
     expect_line("runs/short/config.ini", "\nobjective = mlm\n");
 }
 END_TEST
@@ -192,7 +192,7 @@ START_TEST(a_run_goes_on_and_is_used_without_the_folder)
     expect_exit(w, 0, "$TRAIN %s --quiet --resume train.steps=4", configs[_i]);
     expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
     expect_exit(w, 0, "$TRAIN %s --eval train.steps=4", configs[_i]);
-    expect_no_text(w->err, "the configuration of the run holds");
+    expect_no_text(w->err, "using the configuration of the run");
     expect_exit(w, 0, "$TRAIN %s --predict 'a [MASK]' --quiet", configs[_i]);
     expect_exit(w, 4, "$TRAIN short.ini --quiet run.name=c");
     expect_text(w->err, "/folder: No such file or directory\n");

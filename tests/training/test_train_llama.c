@@ -48,7 +48,8 @@ START_TEST(a_tokenizer_that_is_not_known_leaves_the_ids)
     expect_text(w->err, "train: warning: tokenizer.json: ");
     expect_text(w->err, "; the model reads token ids, but no texts\n");
     expect_exit(w, 4, "$TRAIN --checkpoint m --predict 'a b'");
-    expect_text(w->err, "m has no vocab.txt and no tokenizer.json that rotor reads: it reads ids");
+    expect_text(w->err, "m has no vocab.txt and no tokenizer.json that rotor reads: the model "
+                        "reads token ids");
 }
 END_TEST
 
@@ -80,7 +81,7 @@ START_TEST(training_goes_on_from_a_folder)
     expect_exit(w, 0, "$TRAIN d.ini run.name=c train.steps=1 theta.learn=yes");
     expect_text(w->err, ", theta included\n");
     expect_exit(w, 0, "$TRAIN d.ini run.name=e train.steps=1 model.window=4");
-    expect_text(w->err, "train: warning: model.window is not that of the folder's model");
+    expect_text(w->err, "train: warning: model.window differs from the folder's model");
     expect_exit(w, 2, "$TRAIN d.ini run.name=f model.kind=roformer model.causal=yes");
     expect_text(w->err, "  model.kind = roformer (command line); the model has decoder\n");
 }

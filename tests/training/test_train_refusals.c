@@ -255,7 +255,7 @@ END_TEST
 START_TEST(an_engine_that_is_not_there_is_refused)
 {
     expect_exit(w, 2, "$TRAIN tiny.ini --quiet run.math=bf16");
-    expect_text(w->err, "tiny.ini: run.engine, run.math: OpenBLAS has no products in bf16");
+    expect_text(w->err, "tiny.ini: run.engine, run.math: OpenBLAS has no matrix products in bf16");
     expect_exit(w, 2, "$TRAIN tiny.ini --quiet --check run.math=bf16");
     expect_exit(w, 2, "$TRAIN64 tiny.ini --quiet run.engine=onednn");
     expect_text(w->err, "oneDNN computes in float; this program computes in double");

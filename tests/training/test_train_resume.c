@@ -297,11 +297,11 @@ START_TEST(an_extended_run_remembers_the_rates_of_its_past)
                 "$TRAIN tiny.ini --quiet --resume optimizer.schedule=constant "
                 "optimizer.schedule_steps=0 train.steps=50 "
                 "optimizer.lr=0.001");
-    expect_text(w->out, "used: of the 0.32 that Adam");
+    expect_text(w->out, "used: movement as a share of 0.32, the most Adam");
     expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval");
-    expect_text(w->out, "used: of the 0.32 that Adam");
+    expect_text(w->out, "used: movement as a share of 0.32, the most Adam");
     expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --resume train.steps=60 --quiet");
-    expect_text(w->out, "used: of the 0.33 that Adam");
+    expect_text(w->out, "used: movement as a share of 0.33, the most Adam");
     expect_exit(w, 0, "tail -n 1 runs/tiny/schedules.csv");
     ck_assert_str_eq(w->out, "60,0.001,constant,0,60\n");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite");

@@ -394,7 +394,7 @@ START_TEST(every_run_is_checked_before_the_first_begins)
                 "$TRAIN tiny.ini theta.learn=no sweep.position.kind=rope,t5 "
                 "sweep.model.attention=softmax,linear_elu");
     expect_text(w->err, "kind=t5_attention=linear_elu:\n");
-    expect_text(w->err, "position.kind = t5 changes the scores");
+    expect_text(w->err, "position.kind = t5 changes attention scores");
     expect_exit(w, 1, "test -e runs");
     expect_exit(w, 0, "$TRAIN --check tiny.ini sweep.run.seed=1,2,3");
     ck_assert_str_eq(w->out, "tiny.ini: the configurations of 3 runs are valid\n");

@@ -182,16 +182,16 @@ START_TEST(a_stop_while_tolerances_are_measured_is_heard)
         "train.steps=1 train.batch_size=64";
     expect_exit(
         w, 75,
-        "$TRAIN %s 2>err & until grep -q looking err; do kill -0 $! || exit 99; sleep 0.01; "
+        "$TRAIN %s 2>err & until grep -q measuring err; do kill -0 $! || exit 99; sleep 0.01; "
         "done; sleep 0.1; kill -TERM $!; wait $!",
         options);
     ck_assert(!exists("runs/tiny/result.csv"));
     expect_exit(w, 0, "grep 'stopped by a signal after step 1; --resume continues it' err");
     expect_exit(w, 0, "$TRAIN %s --resume", options);
-    expect_text(w->err, "looking how far");
+    expect_text(w->err, "measuring how far");
     ck_assert(exists("runs/tiny/result.csv"));
     expect_exit(w, 0, "$TRAIN %s --resume", options);
-    expect_no_text(w->err, "looking how far");
+    expect_no_text(w->err, "measuring how far");
     expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval");
     expect_no_text(w->out, "down");
     expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval theta.tolerances=yes");

@@ -65,8 +65,8 @@ typedef struct refusal {
 static const refusal refusals[] = {
     {2, "$TRAIN --vocab", "option '--vocab' needs a value"},
     {2, "$TRAIN --vocab 100", "--vocab N takes text files, and no configuration"},
-    {2, "$TRAIN --vocab 100 --threads 2 tiny.ini", "--vocab N is followed by the texts"},
-    {2, "$TRAIN tiny.ini --vocab 100", "--vocab N is followed by the texts"},
+    {2, "$TRAIN --vocab 100 --threads 2 tiny.ini", "--vocab N takes text files"},
+    {2, "$TRAIN tiny.ini --vocab 100", "--vocab N takes text files"},
     {2, "$TRAIN --vocab 0 tiny.ini", "--vocab must be a whole number from 1 to 1000000; got '0'"},
     {2, "$TRAIN --vocab x tiny.ini", "--vocab must be a whole number from 1 to 1000000; got 'x'"},
     {2, "$TRAIN --vocab 1000001 tiny.ini", "from 1 to 1000000; got '1000001'"},
@@ -74,7 +74,7 @@ static const refusal refusals[] = {
     {2, "$TRAIN --vocab 100 --eval tiny.ini", "--eval cannot be combined with another command"},
     {2, "$TRAIN --report x --vocab 100", "--vocab cannot be combined with another command"},
     {2, "$TRAIN --vocab 100 --resume tiny.ini", "--resume goes with training only"},
-    {2, "$TRAIN --vocab 100 --output x tiny.ini", "--output goes with --report"},
+    {2, "$TRAIN --vocab 100 --output x tiny.ini", "--output needs --report"},
     {2, "$TRAIN --lowercase tiny.ini",
      "--lowercase needs --vocab; in a configuration, set data.lowercase"},
     {3, "$TRAIN --vocab 100 tiny.ini none.txt", "none.txt: No such file or directory (--vocab)"},
@@ -86,7 +86,7 @@ static const refusal refusals[] = {
     {3, "echo >.err2; $TRAIN --vocab 100 .err2",
      "the texts have no word of up to 100 characters to build a vocabulary from"},
     {2, "$TRAIN tiny.ini data.task=text data.vocab=32 data.file=tiny.ini data.level=wordpiece",
-     "data.vocab_file must name a vocab.txt for data.level = wordpiece; train --vocab makes one"},
+     "data.vocab_file must name a vocab.txt for data.level = wordpiece; train --vocab builds one"},
     {2,
      "$TRAIN tiny.ini data.task=text data.vocab=32 data.file=tiny.ini data.lowercase=yes --check",
      "data.lowercase = yes has no effect: it needs data.task = text, classify or tag and "

@@ -143,8 +143,8 @@ static void check_causal(checking c)
                    "stands before a mask; set data.objective = lm for it");
     if (rt_data_task_target(data->task) == RT_TARGET_SEQUENCE && causal)
         contradict(c, KEYS("data.task", "model.causal", "model.kind"),
-                   "data.task = %s is answered at the first token, which sees nothing else with "
-                   "model.causal = yes",
+                   "data.task = %s needs model.causal = no: the first token, which gives the "
+                   "answer, must see the others",
                    rt_data_task_name(data->task));
 }
 

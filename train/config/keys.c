@@ -42,8 +42,8 @@ static const rt_key keys[] = {
      "library that computes matrix products; onednn only if the program was built with it",
      RT_MAY_DIFFER, ALWAYS},
     {"run", "math", CHOICE(run.math, math_word), "float",
-     "number format that matrix products multiply in; bf16 needs run.engine = onednn and a "
-     "processor with bf16 products", RT_FIXED, ALWAYS},
+     "number format of matrix products; bf16 needs run.engine = onednn and a processor with bf16 "
+     "products", RT_FIXED, ALWAYS},
     {"run", "kernels", CHOICE(run.kernels, kernels_word), "native",
      "portable: bitwise identical results on every x86-64 processor with AVX2; native: the "
      "fastest kernels for this processor", RT_MAY_DIFFER, ALWAYS},
@@ -55,8 +55,9 @@ static const rt_key keys[] = {
      "theta is called near if its largest relative drift, |theta_i / base^(-2i/R) - 1|, is at "
      "most this", RT_FIXED, LEARNED},
     {"theta", "check", CHOICE(theta.check, check_word), "no",
-     "exit with 7 if a learned theta has moved beyond the tolerance (unmoved), or if the model "
-     "depends on it: is worse with theta reset to its initial value (unneeded)", RT_FIXED, LEARNED},
+     "unmoved: exit with 7 if a learned theta has moved beyond the tolerance; unneeded: exit "
+     "with 7 if the model depends on theta, that is, gets worse when theta is reset to its "
+     "initial value", RT_FIXED, LEARNED},
     {"theta", "tolerances", YES_NO(theta.tolerances), "no",
      "measure how far each learned theta can change before the model gets worse, in up to 16 "
      "evaluations of one batch each", RT_FIXED, LEARNED},

@@ -206,11 +206,11 @@ static void print_row(void *context, const rt_theta_entry *e)
 static void print_notes(printing *p)
 {
     const rt_config *c = p->config;
-    rt_writer_add(
-        &p->text,
-        "grid: drift in steps between neighbouring theta; phase: extra rotation in radians over %d "
-        "positions; use: share of the query and key weights that the pair rotates",
-        c->data.length - 1);
+    rt_writer_add(&p->text,
+                  "drift: change of theta as a share of theta0; grid: the same in steps between "
+                  "neighbouring theta; phase: extra rotation in radians over %d "
+                  "positions; use: share of the query and key weights that the pair rotates",
+                  c->data.length - 1);
     if (p->tolerances)
         rt_writer_add(
             &p->text,

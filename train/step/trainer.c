@@ -46,12 +46,11 @@ rt_status rt_world_check(const rt_config *c, const rt_world *world)
 {
     if (rt_world_size(world) <= c->train.shards)
         return rt_ok();
-    return rt_error(
-        RT_CONFIG,
-        "%d processes have nothing to share: a batch of %d sequences (train.batch_size) "
-        "is cut into %d shards (train.shards = %d); start %d processes at most",
-        rt_world_size(world), c->train.batch_size, c->train.shards, c->train.shards,
-        c->train.shards);
+    return rt_error(RT_CONFIG,
+                    "%d processes are too many: a batch of %d sequences (train.batch_size) is cut "
+                    "into %d shards (train.shards = %d); start %d processes at most",
+                    rt_world_size(world), c->train.batch_size, c->train.shards, c->train.shards,
+                    c->train.shards);
 }
 
 /* ---- parameters in bf16 ---- */
