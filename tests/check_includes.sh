@@ -1,5 +1,5 @@
 #!/bin/sh
-# The rooms of the house: what each may include, which is the table of docs/README.md; and what
+# The rooms of the house: what each may include, which is the table of docs/source-layout.md; and what
 # the libraries do not do: they neither print, nor exit, nor read the environment.
 set -eu
 cd "$(dirname "$0")/.."

@@ -147,7 +147,7 @@ for page in README.md docs/*.md experiments/*/README.md; do
     check_commands "$page"
     check_links "$page"
 done
-for page in performance reliability many-machines; do
+for page in performance performance-bf16 performance-generation reliability many-machines; do
     check_tables docs/$page.md
 done
 exit $failed
