@@ -85,7 +85,7 @@ rt_status bench_yardstick_new(bench_yardstick *y, const bench_options *o, int th
     y->memory = rt_alloc((size_t)threads * size, sizeof *y->memory);
     for (size_t i = 0; y->memory && i < (size_t)threads * size; i++)
         y->memory[i] = (real)(1e-3 * (double)(i % 1000) - 0.5);
-    return y->memory ? rt_ok() : rt_out_of_memory("a yardstick");
+    return y->memory ? rt_ok() : rt_out_of_memory("a reference");
 }
 
 void bench_yardstick_free(bench_yardstick *y)

@@ -77,8 +77,7 @@ rt_status bench_options_take(bench_options *o, int *argc, char **argv)
     }
     *argc = left;
     if (o->cpu && o->threads > 1)
-        return rt_error(RT_CONFIG, "--cpu tells the time of one thread; got --threads %d",
-                        o->threads);
+        return rt_error(RT_CONFIG, "--cpu measures one thread; got --threads %d", o->threads);
     return rt_ok();
 }
 

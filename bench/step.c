@@ -183,7 +183,7 @@ rt_status bench_step(const bench_options *o, int argc, char **argv)
     if (!status.code)
         status = bench_training_new(&t, o, argc, argv);
     if (!status.code && o->cpu && rt_trainer_threads(t.trainer) > 1)
-        status = rt_error(RT_CONFIG, "--cpu tells the time of one thread; got %d threads",
+        status = rt_error(RT_CONFIG, "--cpu measures one thread; got %d threads",
                           rt_trainer_threads(t.trainer));
     if (!status.code)
         status = measure(o, t.trainer, r);

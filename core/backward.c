@@ -92,9 +92,9 @@ static rt_status check_backward(const rt_graph *g, const rt_tensor *output, cons
     if (!output || !upstream)
         return rt_error(RT_ARGUMENT, "[backward] %s is NULL", output ? "upstream" : "the output");
     if (output->borrowed || !output->wants_grad)
-        return rt_error(RT_ARGUMENT, "[backward] nothing that was recorded leads to the output");
+        return rt_error(RT_ARGUMENT, "[backward] the output depends on no recorded op");
     if (g->used_up)
-        return rt_error(RT_ARGUMENT, "[backward] an earlier backward has used up the tape: clear "
+        return rt_error(RT_ARGUMENT, "[backward] an earlier backward has consumed the tape: clear "
                                      "the graph and compute the output again");
     return rt_ok();
 }

@@ -1,16 +1,18 @@
 #ifndef ROTOR_CORE_CREW_H
 #define ROTOR_CORE_CREW_H
 
-/* Who runs the parts of something large. The parts are the same whoever runs them, so the result
- * has the same bits for any number of threads; those are the caller's, the library makes none. */
+/* Parallel-for over the threads of the caller; the library itself makes no threads. How the work is
+ * cut into parts does not depend on the threads, so results are bitwise identical for any number
+ * of them. */
 
-/* Part 0 ... parts - 1 of what `context` describes. Parts do not touch each other's results. */
+/* Computes part 0 ... parts - 1 of the work that `context` describes. Parts write to separate
+ * memory. */
 typedef void rt_part(void *context, int part);
 
 typedef struct rt_crew {
-    /* Runs all parts, in any order and some at the same time, and returns when they are done. */
+    /* Runs all parts, in any order and in parallel, and returns when all are done. */
     void (*run)(void *threads, rt_part *part, void *context, int parts);
-    void *threads; /* what `run` is given */
+    void *threads; /* passed to `run` */
 } rt_crew;
 
 #endif

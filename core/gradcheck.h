@@ -1,7 +1,7 @@
 #ifndef ROTOR_CORE_GRADCHECK_H
 #define ROTOR_CORE_GRADCHECK_H
 
-/* Holds the gradients that backward computes against central differences of fourth order.
+/* Compares the gradients that backward computes with central finite differences of fourth order.
  *
  * Of a function with many outputs it checks one of: the gradient of their sum weighted
  * by random numbers, element by element; the whole Jacobian, entry by entry; or the
@@ -10,8 +10,8 @@
  * softmax is.)
  *
  * The error of an input is max |analytic - numeric| / max(max |analytic|, floor). An element
- * with a kink of the function within the step, of relu for one, is held against differences
- * that the kink has not spoilt, or against the slopes on its two sides (core/slope.h).
+ * with a kink of the function within the step, of relu for one, is compared with differences
+ * that the kink has not spoilt, or with the slopes on its two sides (core/slope.h).
  * Meant for the double build; in float the differences drown in rounding.
  */
 
@@ -35,7 +35,7 @@ typedef struct rt_gradcheck_options {
     uint64_t seed;    /* of the weights and directions */
 } rt_gradcheck_options;
 
-/* From good to bad, once there is one. */
+/* Sorted from right to wrong, after UNCHECKED. */
 typedef enum rt_gradient_verdict {
     RT_GRADIENT_UNCHECKED, /* wants no gradient, or the check broke off */
     RT_GRADIENT_RIGHT,
@@ -52,9 +52,9 @@ typedef struct rt_gradcheck_result {
     size_t output;            /* its output, of a Jacobian */
     double analytic, numeric; /* there */
     double largest;           /* max |analytic| over the input */
-    size_t judged;            /* elements, or directions, that were held against differences */
+    size_t judged;            /* elements, or directions, that were compared with differences */
     size_t kinks;             /* of these, those with a kink within the step */
-    size_t unjudged;          /* and those that were passed over: kinks on both sides */
+    size_t unjudged;          /* and those that were skipped: kinks on both sides */
 } rt_gradcheck_result;
 
 /* Checks every input that wants a gradient. `results` has `count` entries, or is NULL.

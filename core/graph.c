@@ -174,7 +174,7 @@ static const char *flaw_of(const rt_tensor *x)
     if (!x->data)
         return "and no memory";
     if (x->borrowed && x->wants_grad && !x->grad)
-        return "and no memory for the gradient that it wants";
+        return "and there is no memory for its gradient";
     return NULL;
 }
 

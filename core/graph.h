@@ -48,21 +48,21 @@ void rt_graph_rest(rt_graph *g);
 void rt_graph_record(rt_graph *g, bool on);
 bool rt_graph_records(const rt_graph *g);
 
-/* Who runs the parts of large products of weights; borrowed. NULL, as at the start: they are not
- * cut, which is rounded otherwise. */
+/* The threads that run the parts of large products of weights; borrowed. NULL, the default: the
+ * calling thread computes them whole, which rounds differently. */
 void rt_graph_set_crew(rt_graph *g, const rt_crew *crew);
 const rt_crew *rt_graph_crew(const rt_graph *g);
 
-/* Turns dropout on until the next clear, and says what it draws from; `shard` tells apart
+/* Turns dropout on until the next clear, and says what it draws from; `shard` distinguishes
  * graphs that share a step. Without this, as evaluation wants, dropout does nothing. */
 void rt_graph_set_random(rt_graph *g, uint64_t seed, uint32_t step, uint32_t shard);
 
 /* Where the memory of the graph stands. */
 rt_arena_mark rt_graph_here(const rt_graph *g);
 
-/* Gives back the memory of what was computed since the mark, but x, which was, too: so a chain of
- * layers takes that of one. Returns x, which has moved; the old one must not be used. In a graph
- * that records, or has failed, nothing happens. */
+/* Frees the memory of everything that was computed since the mark except x, so that a chain of
+ * layers needs the memory of one. Returns x, which has moved: do not use the old pointer. In a
+ * graph that records, or has failed, nothing happens. */
 rt_tensor *rt_graph_keep(rt_graph *g, rt_arena_mark mark, rt_tensor *x);
 
 /* Called around the forward and the backward of every op; either may be NULL. An observer may
@@ -81,7 +81,7 @@ rt_status rt_graph_status(const rt_graph *g) RT_MUST_CHECK;
 
 /* Adds d(loss)/d(leaf) to the gradient of every leaf. `loss` has one element.
  *
- * Backward uses up the tape: gradients of results are overwritten, handed on and lent again, and an
+ * Backward uses up the tape: gradients of results are overwritten, passed on and lent again, and an
  * op may overwrite what it saved. So a graph goes backward once; RT_ARGUMENT if it is asked again
  * before rt_graph_clear. */
 rt_status rt_graph_backward(rt_graph *g, rt_tensor *loss) RT_MUST_CHECK;
@@ -118,7 +118,7 @@ typedef struct rt_op {
     /* Bytes that products of a pass take in the engine's own memory; NULL: none. For dry runs. */
     size_t (*library)(const rt_node *n, rt_pass pass);
 
-    /* The input that backward hands its gradient on to by rt_grad_pass, counted from 1; 0: none. */
+    /* The input that backward passes its gradient to by rt_grad_pass, counted from 1; 0: none. */
     int passes;
 } rt_op;
 

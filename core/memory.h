@@ -1,7 +1,7 @@
 #ifndef ROTOR_CORE_MEMORY_H
 #define ROTOR_CORE_MEMORY_H
 
-/* The one door to the heap. Counting what goes through it lets a test say that
+/* All heap memory of the library is allocated here. Counting it lets a test say that
  * nothing leaked, and refusing the n-th request lets it try every failure.
  */
 
@@ -24,13 +24,13 @@ void rt_free(void *memory);
  * stood there is lost, and what stands there then is arbitrary. */
 void rt_memory_rest(void *memory, size_t bytes);
 
-/* ---- a dry run: memory that is counted in place of being had ---- */
+/* ---- a dry run: memory that is counted, not allocated ---- */
 
 typedef struct rt_tally {
     size_t bytes;
 } rt_tally;
 
-/* What a dry run has in place of memory: not NULL, and never to be read or written. */
+/* The pointer that a dry run has instead of memory: not NULL, and never to be read or written. */
 #define RT_NOWHERE ((void *)64)
 
 /* rt_alloc if there is no tally. With one, nothing is allocated: the bytes are added to it, and the

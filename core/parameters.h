@@ -74,8 +74,8 @@ typedef struct rt_parameters {
     real *values;
     real *grads;
     bool borrows_values;
-    bool blank;            /* set before the allocation: values are 0, for who fills them in */
-    rt_model_tally *tally; /* likewise, of a dry run: blocks are counted there, not had */
+    bool blank; /* set before the allocation: values are 0, for a caller that sets them */
+    rt_model_tally *tally; /* likewise, of a dry run: blocks are counted there, not allocated */
     uint64_t seed;         /* that they are drawn from, or would be */
     double init_std;       /* of those that are added from now on; 0 = RT_INIT_STD */
     rt_model_part part;    /* likewise */

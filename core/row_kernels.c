@@ -34,7 +34,7 @@ __attribute__((constructor)) static void choose_best(void)
 rt_status rt_row_set_use(rt_row_set set)
 {
     if (!rt_row_set_works(set))
-        return rt_error(RT_CONFIG, "this processor has no %s, which row kernels are asked for",
+        return rt_error(RT_CONFIG, "these row kernels need %s, which this processor lacks",
                         rt_row_set_name(set));
     rt_row_set_in_use = set;
     return rt_ok();
@@ -47,7 +47,7 @@ rt_status rt_row_set_use_named(const char *name)
     for (int set = RT_ROWS_BASELINE; set <= RT_ROWS_AVX512; set++)
         if (!strcmp(name, rt_row_set_name(set)))
             return rt_row_set_use(set);
-    return rt_error(RT_CONFIG, "there are no row kernels of that name: there are %s, %s and %s",
+    return rt_error(RT_CONFIG, "unknown row kernels; the names are %s, %s and %s",
                     rt_row_set_name(RT_ROWS_BASELINE), rt_row_set_name(RT_ROWS_AVX2),
                     rt_row_set_name(RT_ROWS_AVX512));
 }

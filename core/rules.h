@@ -1,24 +1,24 @@
 #ifndef ROTOR_CORE_RULES_H
 #define ROTOR_CORE_RULES_H
 
-/* How a layer tells which rules its options break: what is wrong, and between which options. */
+/* How a layer reports which rules its options break: what is wrong, and between which options. */
 
 #include "core/status.h"
 
 #include <stddef.h>
 
-/* Hears of a rule that is broken. `options` are those that it is between, by the names that a
+/* Receives a rule that is broken. `options` are those that it is between, by the names that a
  * configuration gives them ("model.dim"; NULL ends the list); they last as long as the call.
  * The message is for people. */
 typedef void rt_rule_listener(void *context, const char *const *options, const char *message);
 
-/* A listener and its context, as the checks of a layer hand them on. */
+/* A listener and its context, as the checks of a layer pass them on. */
 typedef struct rt_rule_sink {
     rt_rule_listener *tell;
     void *context;
 } rt_rule_sink;
 
-/* What a listener keeps of the rules that are broken: the first, as an error of this code. */
+/* The first rule that was broken, as an error of this code. */
 typedef struct rt_first_rule {
     rt_code code;
     rt_status status; /* begins as rt_ok() */
@@ -27,10 +27,10 @@ typedef struct rt_first_rule {
 /* The listener; its context is an rt_first_rule. */
 void rt_keep_first_rule(void *context, const char *const *options, const char *message);
 
-/* The names of options as a listener hears them. */
+/* The names of options as a listener receives them. */
 #define RT_OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* Tells of one broken rule. */
+/* Reports one broken rule. */
 void rt_rule_broken(rt_rule_sink to, const char *const *options, const char *format, ...)
     RT_PRINTF(3, 4);
 

@@ -7,7 +7,7 @@
  * Central differences of fourth order decide wherever the function is smooth. A kink of the
  * function, or of its derivative, within a few steps spoils them: then one-sided differences
  * of fourth order and smaller steps are tried, and only those count that no kink has spoilt.
- * Which these are, their third differences tell: they vanish with the square of the step where
+ * Their third differences show which these are: they vanish with the square of the step where
  * the function is smooth, and are as large as the error where it has a kink. At the kink itself
  * both sides count, and so does everything between their slopes.
  */

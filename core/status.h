@@ -1,8 +1,8 @@
 #ifndef ROTOR_CORE_STATUS_H
 #define ROTOR_CORE_STATUS_H
 
-/* What a function that can fail returns: a code to decide by, and one sentence
- * that names the place, the wish and the fact. Returned by value; there is
+/* What a function that can fail returns: a code to decide by, and a message that
+ * says where, what was expected and what was found. Returned by value; there is
  * nothing to free.
  */
 

@@ -71,7 +71,7 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
                        o->vocab);
     if (o->begin != RT_BEGIN_AUTO && !rt_data_task_begins(o->task))
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.begin"),
-                       "data.begin = none is for the tasks text and tokens; got %s", task->name);
+                       "data.begin = none needs data.task = text or tokens; got %s", task->name);
     if (!too_short && !too_few && task->check)
         task->check(o, to);
 }
@@ -336,8 +336,7 @@ static rt_status need_vocabulary(const rt_data *data)
 {
     return data->vocabulary
                ? rt_ok()
-               : rt_error(RT_ARGUMENT, "data.task = %s has no text whose tokens have ids",
-                          data->task->name);
+               : rt_error(RT_ARGUMENT, "data.task = %s has no text to tokenize", data->task->name);
 }
 
 rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,

@@ -23,7 +23,7 @@ static rt_status check_bytes(const char *line, size_t size)
         step = rt_utf8_read(bytes + at, size - at, &character);
         if (!step || !character)
             return rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu is %s", (unsigned)bytes[at], at,
-                            step ? "no text" : "not UTF-8");
+                            step ? "not text" : "not UTF-8");
     }
     return rt_ok();
 }
@@ -61,9 +61,7 @@ static rt_status split_pair(const char *line, size_t size, rt_text_span texts[2]
 {
     const char *tab = memchr(line, '\t', size), *end = line + size;
     if (!tab || tab == line || tab + 1 == end || memchr(tab + 1, '\t', (size_t)(end - tab - 1)))
-        return rt_error(RT_ARGUMENT,
-                        "a pair is a text, a tab and a text, none of them empty; has "
-                        "%s",
+        return rt_error(RT_ARGUMENT, "a pair must be TEXT<TAB>TEXT, neither empty; got %s",
                         !tab                            ? "no tab"
                         : tab == line || tab + 1 == end ? "an empty text"
                                                         : "more than one tab");
@@ -112,7 +110,7 @@ static rt_status encode(rt_example_text *x, const rt_data *data, const char *lin
     if (status.code)
         return status;
     if (!*count)
-        return name_text(x, data, i, "holds nothing that the vocabulary has");
+        return name_text(x, data, i, "has no token of the vocabulary");
     rt_unknown_add(&x->unknown, &unknown, line ? (size_t)(text.bytes - line) : 0);
     return rt_ok();
 }
@@ -189,7 +187,7 @@ static rt_status check_text(const char *name, rt_text_span text)
 static rt_status check_pair(const rt_data *data, const rt_batch *row)
 {
     if (rt_data_types(data) < 2)
-        return rt_error(RT_ARGUMENT, "the model knows no pairs of texts");
+        return rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
     if (row->length < RT_AROUND_PAIR + 2)
         return rt_error(RT_ARGUMENT, "a pair of texts needs %d tokens; there are %d",
                         RT_AROUND_PAIR + 2, row->length);

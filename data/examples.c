@@ -112,8 +112,8 @@ static rt_status encode(rt_data *data, const rt_labelled_file *f, const rt_label
     if (status.code)
         return status;
     if (!got)
-        return rt_error(RT_DATA, "%.800s:%d: column %s holds nothing that the vocabulary has",
-                        f->path, t->line, column);
+        return rt_error(RT_DATA, "%.800s:%d: column %s has no token of the vocabulary", f->path,
+                        t->line, column);
     rt_unknown_add(all_unknown, &unknown, (size_t)(text.bytes - f->bytes));
     x->used += (size_t)got;
     *count = got;
@@ -275,12 +275,12 @@ static rt_status make_order(rt_data *data)
         return rt_ok();
     if (data->evaluation_only)
         return rt_error(RT_DATA,
-                        "%.600s: of its %zu rows none is for evaluation (data.eval_fraction %g); "
-                        "data.eval_fraction=0 evaluates all of them",
+                        "%.600s: none of its %zu rows is for evaluation (data.eval_fraction %g); "
+                        "set data.eval_fraction=0 to evaluate all of them",
                         o->file, x->count, o->eval_fraction);
     return rt_error(RT_DATA,
                     "%.600s: has %zu rows, of which %u are for training and %u for evaluation "
-                    "(data.eval_fraction %g); both need one at least",
+                    "(data.eval_fraction %g); both need at least one",
                     o->file, x->count, (unsigned)x->order[RT_PART_TRAINING].rows,
                     (unsigned)x->order[RT_PART_EVALUATION].rows, o->eval_fraction);
 }

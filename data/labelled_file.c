@@ -40,7 +40,7 @@ static rt_status check_bytes(const rt_labelled_file *f)
         if (!size)
             return refuse_byte(f, at, "is not UTF-8");
         if (!character)
-            return refuse_byte(f, at, "is no text");
+            return refuse_byte(f, at, "is not text");
     }
     return rt_ok();
 }
@@ -158,8 +158,8 @@ static rt_status read_heading(reading *r, rt_separator separator, heading *h)
     for (int c = 0; c < COLUMNS; c += LABEL - TEXT)
         if (h->place[c] < 0)
             return rt_error(RT_DATA,
-                            PLACE "has no column '%s'; a heading names text, label and, of pairs, "
-                                  "text_b, with %s between",
+                            PLACE "has no column '%s'; the heading must name text, label and, for "
+                                  "pairs, text_b, separated by %s",
                             path, r->line, columns[c], separator == RT_TAB ? "tabs" : "commas");
     r->line += newlines;
     end_row(r);
@@ -223,8 +223,8 @@ static rt_status read_token(reading *r, bool begins)
     if (two)
         stop = r->at = rt_cell_take(r->at, r->end, RT_TAB, &label);
     if (!two || (stop < r->end && *stop == '\t'))
-        return rt_error(RT_DATA, PLACE "must be a token, a tab and a label; has %s", f->path,
-                        r->line, two ? "more columns" : "one column");
+        return rt_error(RT_DATA, PLACE "must be TOKEN<TAB>LABEL; got %s", f->path, r->line,
+                        two ? "more columns" : "one column");
     rt_labelled_text *t = add_text(f);
     if (!t)
         return rt_out_of_memory("the tokens of a file");

@@ -79,7 +79,7 @@ rt_status rt_labels_of(rt_labels **labels_new, const char *file, rt_label_name *
         return rt_error(RT_DATA, "%.800s: there can be up to %d different labels; it has %zu", file,
                         RT_LABELS_LIMIT, different);
     if (different == 1)
-        return rt_error(RT_DATA, "%.600s: every label is '%.*s'; a task needs two at least", file,
+        return rt_error(RT_DATA, "%.600s: every label is '%.*s'; a task needs at least two", file,
                         (int)names[0].size, names[0].bytes);
     return keep(labels_new, names, different);
 }
@@ -125,7 +125,7 @@ rt_status rt_labels_read(rt_labels **labels_new, const char *file, const char *b
         status =
             rt_error(RT_DATA, "%.800s:%d: must be a label, after the one before it", file, -count);
     else if (count < 2)
-        status = rt_error(RT_DATA, "%.800s: must hold two labels at least", file);
+        status = rt_error(RT_DATA, "%.800s: must hold at least two labels", file);
     else
         status = keep(labels_new, names, (size_t)count);
     rt_free(names);

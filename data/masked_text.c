@@ -65,8 +65,8 @@ rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, bool begins, co
         ids[(*count)++] = vocabulary->special.cls;
     rt_status status = encode(vocabulary, text, ids, count, masks, unknown);
     if (!status.code && !*count)
-        status = rt_error(RT_ARGUMENT, "the text is empty, and the model begins a text without a "
-                                       "token before it");
+        status = rt_error(RT_ARGUMENT,
+                          "the text is empty, and the model has no token that begins a text");
     if (status.code)
         rt_free(ids);
     else

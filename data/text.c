@@ -66,7 +66,7 @@ static rt_status check_given(const rt_data *data)
         return rt_ok();
     if (given->level != o->level)
         return rt_error(RT_CONFIG,
-                        "data.level makes tokens of %s; the model has a vocabulary of %s",
+                        "data.level cuts a text into %s, but the vocabulary of the model has %s",
                         rt_words_for_tokens(o->level).many, rt_words_for_tokens(given->level).many);
     if (o->lowercase && !given->lowercase)
         return rt_error(RT_CONFIG,
@@ -91,13 +91,13 @@ rt_status rt_text_find_vocabulary(rt_data *data, const unsigned char *text, size
                                      "bpe");
     else if (!given && o->level == RT_LEVEL_WORDPIECE)
         status = rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt for data.level = "
-                                     "wordpiece; train --vocab makes one of a text");
+                                     "wordpiece; train --vocab builds one from texts");
     else if (!given)
         status = rt_vocabulary_of_text(&data->own, o->file, text, bytes);
     if (!status.code && given && data->own && !rt_vocabularies_equal(given, data->own))
         status = rt_error(RT_CONFIG,
                           "data.vocab_file: %s%s is not the vocabulary that the model was trained "
-                          "with; without the key that one is used",
+                          "with; leave the key out to use that one",
                           o->vocab_file,
                           o->level != RT_LEVEL_WORDPIECE ? ""
                           : o->lowercase                 ? ", in lower case,"
@@ -245,8 +245,7 @@ static rt_status keep_evaluation(rt_data *data, storing *s, const char *path, si
     if (status.code)
         return status;
     if (unknown.count && unknown.count >= s->count - first)
-        return rt_error(RT_DATA, "%.600s: data.eval_file holds nothing that the vocabulary has",
-                        path);
+        return rt_error(RT_DATA, "%.600s: data.eval_file has no token of the vocabulary", path);
     rt_unknown_add(&data->unknown[RT_PART_EVALUATION], &unknown, *before);
     *before += size;
     return rt_windows_add(data, path, s->count - first, name_of_tokens(data));

@@ -135,10 +135,9 @@ static rt_status check_filters(const set *d, hid_t creation)
                                              sizeof word, word, &configuration);
         bool own = filter >= H5Z_FILTER_DEFLATE && filter <= H5Z_FILTER_SCALEOFFSET;
         if (!own || H5Zfilter_avail(filter) <= 0)
-            return refuse(d,
-                          "the data set is stored with filter %d (%.60s), which HDF5 itself does "
-                          "not have here",
-                          filter, word);
+            return refuse(
+                d, "the data set is stored with filter %d (%.60s), which this HDF5 library lacks",
+                filter, word);
     }
     return rt_ok();
 }
@@ -154,7 +153,7 @@ static rt_status check_chunks(const set *d, hid_t creation)
     hsize_t chunk = 0, chunks = 0;
     const size_t size = d->width;
     if (H5Pget_chunk(creation, 1, &chunk) != 1 || !chunk)
-        return refuse(d, "HDF5 cannot tell how the data set is cut into chunks");
+        return refuse(d, "HDF5 does not report the chunks of the data set");
     if (chunk > CACHE_SIZE / size)
         return refuse(d, "the data set can have chunks of up to %zu ids; they have %llu",
                       CACHE_SIZE / size, (unsigned long long)chunk);
@@ -180,7 +179,9 @@ static rt_status check_layout(const set *d, hid_t creation)
             return not_written(d);
         return rt_ok();
     default:
-        return refuse(d, "the data set must lie in the file itself; it is put together of others");
+        return refuse(
+            d,
+            "the data set must lie in the file itself; it is a virtual data set, made of others");
     }
 }
 
@@ -188,7 +189,7 @@ static rt_status check_storage(const set *d)
 {
     hid_t creation = H5Dget_create_plist(d->ids);
     if (creation < 0)
-        return refuse(d, "HDF5 cannot tell how the data set is stored");
+        return refuse(d, "HDF5 does not report how the data set is stored");
     return check_layout(d, creation);
 }
 

@@ -131,9 +131,9 @@ static rt_status parse(const rt_token_file *f, rt_child_work *work, rt_token_sou
     if (status.code == RT_IO)
         status = rt_error(RT_IO, "%s: %s", f->name, status.message);
     else if (status.code == RT_CHECK || (!status.code && size != limits.answer))
-        status =
-            rt_error(RT_DATA, "%s: the file is damaged: %s (%s)", f->name,
-                     status.code ? status.message : "HDF5 cannot tell where the ids are", f->key);
+        status = rt_error(RT_DATA, "%s: the file is damaged: %s (%s)", f->name,
+                          status.code ? status.message : "HDF5 does not report where the ids are",
+                          f->key);
     if (!status.code)
         memcpy(answer, reply, size);
     rt_free(reply);

@@ -57,7 +57,7 @@ static rt_status split(rt_data *data, size_t count, const char *many)
     if (data->evaluation_only && kept < least_window(data))
         return rt_error(RT_DATA,
                         "%.600s: data.eval_fraction %g leaves none of its %zu %s for evaluation; "
-                        "data.eval_fraction=0 evaluates all of them",
+                        "set data.eval_fraction=0 to evaluate all of them",
                         o->file, o->eval_fraction, count, many);
     if (!data->evaluation_only && (count - tail < window || kept < window))
         return rt_error(RT_DATA,
@@ -93,10 +93,10 @@ rt_status rt_windows_add(rt_data *data, const char *path, size_t count, const ch
     const int length = data->options.length;
     const size_t least = data->evaluation_only ? least_window(data) : window_size(data, length);
     if (count < least)
-        return rt_error(RT_DATA,
-                        "%.600s: data.eval_file must hold %zu %s at least (data.length %d); there "
-                        "are %zu",
-                        path, least, many, length, count);
+        return rt_error(
+            RT_DATA,
+            "%.600s: data.eval_file must hold at least %zu %s (data.length %d); it holds %zu", path,
+            least, many, length, count);
     add_text(w, last ? last->first + last->count : w->training, count);
     return rt_ok();
 }

@@ -45,7 +45,7 @@ static rt_status encode_example(const rt_model *m, const char *text, const char 
     const bool tokens = rt_data_target(data) == RT_TARGET_TOKENS;
     rt_example_text x;
     if (tokens && second)
-        return rt_error(RT_ARGUMENT, "the model knows no pairs of texts");
+        return rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
     rt_status status = tokens ? rt_data_encode_example(&x, data, text, strlen(text), batch)
                               : rt_data_encode_texts(&x, data, text, second, batch);
     if (!status.code) {
@@ -72,7 +72,7 @@ static rt_status encode_plain(const rt_model *m, const char *text, const char *s
 {
     int masks;
     if (second)
-        return rt_error(RT_ARGUMENT, "the model knows no pairs of texts");
+        return rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
     const bool begins = !m->origin || rt_data_begins(m->origin->data);
     return rt_masked_text_encode(m->vocabulary, begins, text, &row->ids, &row->length, &masks,
                                  &row->unknown);
@@ -82,7 +82,7 @@ rt_status rt_model_encode(const rt_model *m, const char *text, const char *secon
 {
     *row = (rt_row){.length = 0};
     if (!m->vocabulary)
-        return rt_error(RT_ARGUMENT, "the model has no vocabulary: it knows ids, not texts");
+        return rt_error(RT_ARGUMENT, "the model has no vocabulary: it reads token ids, not texts");
     if (m->labels && !m->origin)
         return rt_error(RT_ARGUMENT, "the model was made by hand: rt_model_new makes one that "
                                      "knows its labels");
@@ -95,7 +95,7 @@ static bool check_rows(rt_graph *g, const rt_row *rows, int count, int *longest)
 {
     *longest = 0;
     if (count < 1)
-        rt_graph_fail(g, RT_ARGUMENT, "[model] needs one row at least; got %d", count);
+        rt_graph_fail(g, RT_ARGUMENT, "[model] needs at least one row; got %d", count);
     for (int i = 0; i < count && !rt_graph_failed(g); i++) {
         if (rows[i].length < 1 || !rows[i].ids)
             rt_graph_fail(g, RT_ARGUMENT, "[model] row %d has no ids", i);
@@ -152,7 +152,7 @@ rt_status rt_model_classify(rt_model *m, const char *text, const char *second,
 {
     rt_row row;
     if (!m->labels || !m->transformer || m->transformer->options.head != RT_HEAD_SEQUENCE)
-        return rt_error(RT_ARGUMENT, "the model knows no classes of texts");
+        return rt_error(RT_ARGUMENT, "the model has no classes of texts");
     rt_status status = rt_model_encode(m, text, second, &row);
     rt_graph *g = status.code ? NULL : rt_graph_new();
     if (!status.code && !g)

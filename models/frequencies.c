@@ -29,16 +29,19 @@ static rt_status check_longrope(const rt_frequency_options *o, int pairs)
     if (!status.code)
         status = check_factors(&o->long_factors, "long_factors", pairs);
     if (!status.code && o->scale > 1 && o->original_len < 2)
-        status = rt_error(RT_ARGUMENT, "longrope needs an original length of 2 at least");
+        status = rt_error(RT_ARGUMENT, "longrope needs an original length of at least 2");
     return status;
 }
 
 /* Turns within the original length: the many must be more than the few. */
 static rt_status check_turns(const char *name, double few, double many)
 {
-    return few < many ? rt_ok()
-                      : rt_error(RT_ARGUMENT, "%s goes from fewer turns to more; got %g and %g",
-                                 name, few, many);
+    return few < many
+               ? rt_ok()
+               : rt_error(
+                     RT_ARGUMENT,
+                     "%s needs a lower bound of rotations below its upper bound; got %g and %g",
+                     name, few, many);
 }
 
 static bool needs_geometric(rt_scaling scaling)

@@ -20,15 +20,15 @@ typedef enum rt_frequency_family { RT_FREQUENCIES(RT_CHOICE_VALUE) } rt_frequenc
  *
  *     linear  theta_i / s, which is position / s (Chen et al. 2023)
  *     ntk     base * s^(R/(R-2)) for the base: theta_0 stays, the last theta is divided by s
- *     yarn    theta_i for pairs that turn more than beta_fast = 32 times within L, theta_i / s for
- *             those that turn less than beta_slow = 1 times, a linear ramp between; cosines and
+ *     yarn    theta_i for pairs with more than beta_fast = 32 rotations within L, theta_i / s for
+ *             those with less than beta_slow = 1, a linear ramp between; cosines and
  *             sines times 0.1 ln s + 1 (Peng et al. 2023)
  *     dynamic for T > L, base * (s T/L - (s - 1))^(R/(R-2)) for the base
  *     longrope  theta_i over a short factor of its own, for T > L over a long one; cosines and
  *             sines times sqrt(1 + ln s / ln L), 1 for s = 1 (Ding et al. 2024)
- *     llama3  theta_i for pairs that turn more than high_freq_factor = 4 times within L,
- *             theta_i / s for those that turn less than low_freq_factor = 1 times, between
- *             them a share of both that is linear in the turns (Llama 3, 2024)
+ *     llama3  theta_i for pairs with more than high_freq_factor = 4 rotations within L,
+ *             theta_i / s for those with less than low_freq_factor = 1; between them a mix
+ *             of both that is linear in the number of rotations (Llama 3, 2024)
  *
  * as transformers 5 computes them. */
 #define RT_SCALINGS(X)                                                                             \
@@ -41,7 +41,7 @@ typedef enum rt_frequency_family { RT_FREQUENCIES(RT_CHOICE_VALUE) } rt_frequenc
     X(RT_SCALING_LLAMA3, "llama3")
 typedef enum rt_scaling { RT_SCALINGS(RT_CHOICE_VALUE) } rt_scaling;
 
-/* What is not given of a scaling, as the keys of position.* have it. */
+/* The defaults of a scaling, as those of the keys of position.*. */
 #define RT_FREQUENCY_DEFAULTS                                                                      \
     .base = 10000, .scale = 1, .beta_fast = 32, .beta_slow = 1, .low_freq_factor = 1,              \
     .high_freq_factor = 4

@@ -1,10 +1,10 @@
 #ifndef ROTOR_MODELS_KV_CACHE_H
 #define ROTOR_MODELS_KV_CACHE_H
 
-/* What a causal model keeps of the tokens that it has read, so that a new one costs one row: keys
- * and values as attention takes them, rotated; of those that no window of tokens to come can see,
- * none; with linear attention their sums, whose size is constant. Of one text; rt_session is what
- * feeds it.
+/* The KV cache of one text: the keys and values of the tokens that a causal model has read, so that
+ * a new token costs one row. Keys are stored rotated. With a window, keys that no later token
+ * can see are dropped. With linear attention the cache holds sums of constant size instead.
+ * rt_session fills it.
  */
 
 #include "models/options.h"
@@ -24,38 +24,38 @@ typedef struct rt_kv_cache {
     size_t state_size; /* numbers in the state of a layer; 0 with softmax */
     size_t levels;     /* H, likewise */
     rt_kv_layer *layers;
-    const double
-        *positions; /* of the tokens that those at hand can see; until the graph is cleared */
+    const double *positions; /* of all keys that the tokens being read can see; valid until the
+                                graph is cleared */
 } rt_kv_cache;
 
-/* Zeroed at first, to be freed in any case. Keys and values find memory as they come. */
+/* Starts from a zeroed struct; free it even if this fails. Memory grows with the tokens. */
 rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_transformer_options *options) RT_MUST_CHECK;
 void rt_kv_cache_free(rt_kv_cache *c);
 
-/* The most bytes that are kept of a text of so many tokens, of which at most `at_once` are read at
- * once. */
+/* The most bytes that the cache of a text of `tokens` tokens takes, if at most `at_once` are read
+ * at a time. */
 double rt_kv_cache_bytes(const rt_transformer_options *options, int tokens, int at_once);
 
-/* As if nothing had been read. */
+/* Forgets all tokens. */
 void rt_kv_cache_clear(rt_kv_cache *c);
 
 /* The same, and gives memory back: after a failure layers may have had room for different tokens.
  */
 void rt_kv_cache_drop(rt_kv_cache *c);
 
-/* Whether all is there that the token after the first `count` can see. */
+/* Whether the cache still holds every key that the token after the first `count` can see. */
 bool rt_kv_cache_reaches(const rt_kv_cache *c, int count);
 
 /* Before the first layer reads T tokens: finds c->positions, (Tk). False if the graph has failed.
  */
 bool rt_kv_cache_begin(rt_kv_cache *c, rt_graph *g, int T);
 
-/* Puts the keys and values of T tokens, (1, T, G, D), behind those of layer l, and makes them all
- * that these tokens can see, (1, Tk, G, D): they live until the graph is cleared. The tokens count
- * as read when c->count says so. False if the graph has failed. */
+/* Appends the keys and values of T tokens, *k and *v (1, T, G, D), to those of layer l, and
+ * replaces *k and *v by all that these tokens can see, (1, Tk, G, D), valid until the graph is
+ * cleared. The caller adds T to c->count after the last layer. False if the graph has failed. */
 bool rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v);
 
-/* ---- several texts, each with its own ---- */
+/* ---- several texts, each with a cache of its own ---- */
 
 /* The rows of one of `count` texts among x (count, ...), as (1, ...); of a single one x itself. */
 rt_tensor *rt_kv_part(rt_graph *g, rt_tensor *x, int i, int count);

@@ -11,7 +11,7 @@
  *     linear_cosine   1 + R_m q/|q| . R_n k/|k|, above and below: weights from 0 to 2 that
  *                     sum to 1
  *
- * In the first two forms weights can be negative, and need not sum to 1, once R turns. */
+ * With rotation, weights of the first two forms can be negative and need not sum to 1. */
 
 #include "models/options.h"
 

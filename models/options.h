@@ -1,14 +1,14 @@
 #ifndef ROTOR_MODELS_OPTIONS_H
 #define ROTOR_MODELS_OPTIONS_H
 
-/* What a RoFormer is made of. */
+/* The options of a model. */
 
 #include "models/frequencies.h"
 #include "ops/ops.h"
 
-/* What the options below do not say: an encoder with a norm over the embeddings and an lm head of
- * two layers (Su et al. 2021), or a decoder as LLaMA is built, without either (Touvron et al.
- * 2023). */
+/* The architecture, as far as the options below do not set it: an encoder with a norm over the
+ * embeddings and an lm head of two layers (Su et al. 2021), or a decoder as LLaMA is built, without
+ * either (Touvron et al. 2023). */
 #define RT_MODEL_KINDS(X) X(RT_KIND_ROFORMER, "roformer") X(RT_KIND_DECODER, "decoder")
 typedef enum rt_model_kind { RT_MODEL_KINDS(RT_CHOICE_VALUE) } rt_model_kind;
 
@@ -33,8 +33,8 @@ typedef enum rt_bias { RT_BIASES(RT_CHOICE_VALUE) } rt_bias;
     X(RT_ATTENTION_LINEAR_COSINE, "linear_cosine")
 typedef enum rt_attention_kind { RT_ATTENTIONS(RT_CHOICE_VALUE) } rt_attention_kind;
 
-/* Where a model learns of positions from: a constant, and the name of the encoding that it stands
- * for, which a file of models/encodings/ defines. None is the last. */
+/* The positional encodings: a constant, and the name of the encoding that it stands for, which a
+ * file of models/encodings/ defines. None is the last. */
 #define RT_POSITION_KINDS(X)                                                                       \
     X(RT_POSITION_ROPE, rt_encoding_rope)                                                          \
     X(RT_POSITION_SINUSOIDAL, rt_encoding_sinusoidal)                                              \
@@ -48,8 +48,8 @@ typedef enum rt_position_kind { RT_POSITION_KINDS(RT_CHOICE_VALUE) } rt_position
 /* The word of a kind of position; NULL past the last. */
 const char *rt_encoding_word(int kind);
 
-/* How many share a learnable theta: the model; the heads of a layer; those that share a head of
- * keys (kv_heads), which are turned with it. */
+/* What has a learnable theta of its own: the model; each layer; each key head, which is rotated
+ * together with the query heads that share it (kv_heads). */
 #define RT_THETA_SCOPES(X)                                                                         \
     X(RT_THETA_MODEL, "model") X(RT_THETA_LAYER, "layer") X(RT_THETA_HEAD, "head")
 typedef enum rt_theta_scope { RT_THETA_SCOPES(RT_CHOICE_VALUE) } rt_theta_scope;
@@ -62,7 +62,7 @@ typedef enum rt_theta_scope { RT_THETA_SCOPES(RT_CHOICE_VALUE) } rt_theta_scope;
     X(RT_THETA_UNIFORM, "uniform")
 typedef enum rt_theta_init { RT_THETA_INITS(RT_CHOICE_VALUE) } rt_theta_init;
 
-/* What the hidden states are turned into. */
+/* The output of a model. */
 #define RT_HEADS(X)                                                                                \
     X(RT_HEAD_LM, "lm")             /* logits over the vocabulary for every token */               \
     X(RT_HEAD_SEQUENCE, "sequence") /* logits over the labels for every sequence */                \
@@ -80,7 +80,7 @@ typedef struct rt_position_options {
                         (rt_rotation_decayed); 0 = none */
     int every;       /* N > 1: every N-th layer has no positions, N - 1 being the first of them */
     int max_len;     /* of learned: the size of its table, the most tokens a sequence can have */
-    double init_std; /* of what is learned of positions at the start; 0 = that of the model */
+    double init_std; /* of the initial parameters of the encoding; 0 = that of the model */
 } rt_position_options;
 
 typedef struct rt_theta_options {
@@ -120,9 +120,9 @@ typedef struct rt_transformer_options {
     rt_theta_options theta;
 } rt_transformer_options;
 
-/* Puts what follows from the other options in the place of the zeros that stand for it: afterwards
- * kv_heads, embedding_dim, ffn_dim and both init_std are what the model is built with. A model
- * resolves the options it is made of; whoever asks something about options resolves them first. */
+/* Replaces zeros that stand for a value which follows from other options: afterwards kv_heads,
+ * embedding_dim, ffn_dim and both init_std are what the model is built with. A model resolves its
+ * own options; resolve options before you pass them to a function that computes from them. */
 void rt_transformer_resolve(rt_transformer_options *o);
 
 /* The same for what follows from the lengths that a model is used with: original_len from that of

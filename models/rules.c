@@ -94,8 +94,8 @@ static void check_head(rules r)
         rt_rule_broken(r.to,
                        RT_OPTIONS("model.kind", "model.tie_embeddings", "model.embedding_dim",
                                   "model.dim"),
-                       "model.kind = decoder reads its logits off the hidden states: embeddings of "
-                       "width %d cannot be tied to a model of width %d",
+                       "model.kind = decoder with model.tie_embeddings = yes needs embeddings as "
+                       "wide as the model; model.embedding_dim = %d, model.dim = %d",
                        r.o->embedding_dim, r.o->dim);
 }
 
@@ -125,11 +125,10 @@ static void check_position(rules r)
     const rt_encoding *encoding = rt_encoding_of(r.o);
     const bool linear = r.o->attention != RT_ATTENTION_SOFTMAX;
     if (linear && encoding->of_scores)
-        rt_rule_broken(
-            r.to, RT_OPTIONS("position.kind", "model.attention"),
-            "position.kind = %s changes the scores of softmax attention; model.attention = %s "
-            "has none",
-            encoding->word, attention_of(r));
+        rt_rule_broken(r.to, RT_OPTIONS("position.kind", "model.attention"),
+                       "position.kind = %s changes attention scores and needs model.attention = "
+                       "softmax; got %s",
+                       encoding->word, attention_of(r));
     if (linear && r.o->attention_dropout > 0)
         rt_rule_broken(
             r.to, RT_OPTIONS("model.attention_dropout", "model.attention"),
@@ -145,10 +144,10 @@ static void check_every(rules r)
     const rt_encoding *encoding = rt_encoding_of(r.o);
     const int every = r.o->position.every;
     if (every > 1 && !encoding->in_layers)
-        rt_rule_broken(r.to, RT_OPTIONS("position.every", "position.kind"),
-                       "position.every = %d takes positions from layers: position.kind = %s gives "
-                       "them none",
-                       every, encoding->word);
+        rt_rule_broken(
+            r.to, RT_OPTIONS("position.every", "position.kind"),
+            "position.every = %d omits positions in layers, but position.kind = %s adds none there",
+            every, encoding->word);
 }
 
 /* Heads share the width; some share their keys, and not all keys are visible. */
@@ -188,7 +187,7 @@ static void check_rotation(rules r)
                        "theta.learn = yes needs position.kind = rope");
     if (r.o->theta.init != RT_THETA_FREQUENCIES && !r.o->theta.learn)
         rt_rule_broken(r.to, RT_OPTIONS("theta.init", "theta.learn"),
-                       "theta.init is for a theta that is learned: theta.learn = yes");
+                       "theta.init needs theta.learn = yes");
 }
 
 void rt_transformer_rules(const rt_transformer_options *o, rt_rule_listener *tell, void *context)

@@ -18,7 +18,7 @@ struct rt_sampler {
 static rt_status check_options(const rt_sampling *o, int count)
 {
     if (count < 1)
-        return rt_error(RT_ARGUMENT, "[sampler] needs a token at least; got %d", count);
+        return rt_error(RT_ARGUMENT, "[sampler] needs at least one token; got %d", count);
     if (!(isfinite(o->temperature) && o->temperature >= 0))
         return rt_error(RT_ARGUMENT, "[sampler] temperature must be a number >= 0; got %g",
                         o->temperature);
@@ -72,7 +72,7 @@ static rt_status find_largest(const real *logits, int count, int *largest)
             *largest = i;
     }
     if (count < 1 || isinf(logits[*largest]))
-        return rt_error(RT_ARGUMENT, "a row of %d logits has none that is finite", count);
+        return rt_error(RT_ARGUMENT, "none of the %d logits of a row is finite", count);
     return rt_ok();
 }
 

@@ -182,8 +182,8 @@ static rt_status check_tokens(const rt_session *s, const int32_t *ids, int count
     const int V = s->model->options.vocab, left = s->capacity - s->cache.count;
     if (count < 1 || wanted < 0 || wanted > count)
         return rt_error(RT_ARGUMENT,
-                        "a session is fed at least one token, and asked for the logits of some; "
-                        "got %d, and %d",
+                        "a session reads at least one token, and returns logits of at most as "
+                        "many; got %d and %d",
                         count, wanted);
     if (count > left)
         return rt_error(RT_ARGUMENT, "the text would have %lld tokens; there is room for %d",
@@ -230,13 +230,13 @@ rt_status rt_session_feed(rt_session *s, const int32_t *ids, int count, int want
 static rt_status check_sessions(rt_session *const *sessions, int count, const int32_t *ids)
 {
     if (count < 1)
-        return rt_error(RT_ARGUMENT, "at least one session is fed; got %d", count);
+        return rt_error(RT_ARGUMENT, "at least one session is needed; got %d", count);
     for (int i = 0; i < count; i++) {
         for (int k = 0; k < i; k++)
             if (sessions[k] == sessions[i])
                 return rt_error(RT_ARGUMENT, "sessions %d and %d are the same", k, i);
         if (sessions[i]->model != sessions[0]->model)
-            return rt_error(RT_ARGUMENT, "session %d is of another model than session 0", i);
+            return rt_error(RT_ARGUMENT, "session %d has another model than session 0", i);
         rt_status status = check_tokens(sessions[i], ids + i, 1, 1);
         if (status.code)
             return rt_error(status.code, "session %d: %.900s", i, status.message);
@@ -318,9 +318,11 @@ rt_status rt_session_keep(rt_session *s, int count)
         return rt_ok();
     }
     if (s->cache.state_size)
-        return rt_error(RT_ARGUMENT, "linear attention keeps sums: all tokens are kept, or none");
+        return rt_error(RT_ARGUMENT, "linear attention stores only sums: keep all tokens or none");
     if (!rt_kv_cache_reaches(&s->cache, count))
-        return rt_error(RT_ARGUMENT, "what the first %d tokens see is outside the window by now",
+        return rt_error(RT_ARGUMENT,
+                        "cannot go back to %d tokens: the cache has dropped tokens that the next "
+                        "one attends to",
                         count);
     s->cache.count = count;
     return rt_ok();

@@ -1,18 +1,18 @@
 #ifndef ROTOR_MODELS_SESSION_H
 #define ROTOR_MODELS_SESSION_H
 
-/* A session: a causal language model that is fed the tokens of one text as they come, and gives
- * the logits of what follows. What it has computed for the tokens before is kept (kv_cache.h), so
- * that a token more costs one row; many tokens at once cost products of matrices, in pieces, so
- * that memory grows with the text by its keys and values alone.
+/* A session: a causal language model reads the tokens of one text as they come, and returns the
+ * logits of the next token. A KV cache (kv_cache.h) holds the keys and values of earlier tokens,
+ * so that one more token costs one row. Many tokens at once are read in pieces, so that only the
+ * KV cache grows with the text.
  *
  * The logits are those of rt_transformer_encode over the whole text, to rounding (1e-12 in double),
- * however the text was cut. One scaling is outside of this law: with `dynamic`, whose theta depends
- * on the length, what was kept stays as it was rotated when it was read, as in transformers. With
+ * however the text was cut. One scaling is an exception: with `dynamic`, whose theta depends on
+ * the length, cached keys stay rotated as they were when read, as in transformers. With
  * longrope a text that grows beyond the original length is read once more, by the session.
  *
- * The model is borrowed, and its parameters must not change while something is kept. Both belong
- * to one thread at a time; a model can have several sessions.
+ * The model is borrowed, and its parameters must not change while the cache holds tokens. Both
+ * belong to one thread at a time; a model can have several sessions.
  */
 
 #include "models/transformer.h"
@@ -26,8 +26,8 @@ rt_status rt_session_new(rt_session **session_new, rt_transformer *model,
                          int capacity) RT_MUST_CHECK;
 void rt_session_free(rt_session *session);
 
-/* Who multiplies by the weights, from now on; NULL: the calling thread. Bits do not depend on it.
- */
+/* The threads that multiply by the weights from now on; NULL: the calling thread. Results are
+ * bitwise identical either way. */
 void rt_session_set_crew(rt_session *session, const rt_crew *crew);
 
 /* Reads tokens behind those read before, and leaves the logits of the last `wanted` of them:
@@ -53,13 +53,12 @@ rt_status rt_session_feed(rt_session *session, const int32_t *ids, int count, in
 rt_status rt_session_feed_each(rt_session *const *sessions, int count, const int32_t *ids,
                                real *logits) RT_MUST_CHECK;
 
-/* Forgets all tokens but the first `count`. RT_ARGUMENT if there are fewer, or if they are not
- * known any more: linear attention can forget all tokens or none, a window only as far as it still
- * sees. */
+/* Forgets all tokens but the first `count`. RT_ARGUMENT if there are fewer, or if the cache
+ * has dropped what the next token would see: linear attention can forget all tokens or none, a
+ * window can go back only as far as it still sees. */
 rt_status rt_session_keep(rt_session *session, int count) RT_MUST_CHECK;
 
-/* The most bytes of keys and values, or of the sums of linear attention, that a session keeps of a
- * text of so many tokens. */
+/* The most bytes that the KV cache of a session takes for a text of `tokens` tokens. */
 double rt_session_bytes(const rt_transformer *model, int tokens);
 
 /* Tokens read, and the most that there can be. */

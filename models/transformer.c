@@ -118,8 +118,8 @@ static bool caches_fit(const rt_transformer *m, rt_graph *g, const rt_transforme
         fit = in->caches[b]->layer_count == m->options.layers;
     if (!fit)
         rt_graph_fail(g, RT_ARGUMENT,
-                      "[roformer] keys and values are kept of texts without padding, of a causal "
-                      "model, in a graph that does not record");
+                      "[roformer] a KV cache needs a causal model, texts without padding, and a "
+                      "graph that does not record");
     return !rt_graph_failed(g);
 }
 

@@ -19,7 +19,7 @@
  *     ffn          swiglu, geglu: W2 (f(W3 x) * W1 x), f silu or gelu
  *     kv_heads     H / G query heads in a row share a head of keys and values, Wk and Wv (G D, C)
  *     window       a token sees those less than that many places away
- *     every        N: layers N, 2N, ... see no positions; rope does not turn there
+ *     every        N: layers N, 2N, ... have no positional encoding; rope does not rotate there
  *     xpos         rotated queries and keys times zeta^(m / xpos) and zeta^(-n / xpos), so that
  *                  scores decay with the distance (Sun et al. 2022)
  *
@@ -32,8 +32,8 @@
  *     norm         behind the last layer (pre-LN)
  *     head         lm: dense, norm, output; sequence: dense, classifier; token: classifier
  *
- * and what the encoding of positions learns, which the files of models/encodings/ name: a learnable
- * theta is "theta", or layers.N.attention.theta (scopes layer and head).
+ * and the parameters of the positional encoding, which the files of models/encodings/ name: a
+ * learnable theta is "theta", or layers.N.attention.theta (scopes layer and head).
  *
  * A model belongs to one thread. Workers each make one of the same options that reads the
  * values of the first and keeps its own gradients.
@@ -55,7 +55,7 @@ typedef struct rt_transformer_layer {
     rt_affine query, key, value, output, attention_norm;
     rt_affine gate, up, down, ffn_norm;
     rt_tensor
-        *encoding; /* what this layer learns of positions, such as a theta of its own; or NULL */
+        *encoding; /* of this layer's positional encoding, such as a theta of its own; or NULL */
 } rt_transformer_layer;
 
 typedef struct rt_transformer {
@@ -66,7 +66,7 @@ typedef struct rt_transformer {
         rt_affine norm, project;
     } embeddings;
     struct {
-        rt_tensor *weight; /* what the model learns of positions, such as a shared theta; or NULL */
+        rt_tensor *weight; /* of the positional encoding, such as a shared theta; or NULL */
         void *state;       /* its tables, which only its encoding knows */
     } encoding;
     rt_transformer_layer *layers;
@@ -85,9 +85,9 @@ typedef struct rt_transformer_input {
     rt_tensor **hidden_states;  /* gets the input of the first layer and the output of each,
                                    layers + 1 tensors; or NULL */
     real **attentions;          /* gets the probabilities of each layer, (B, H, T, T); or NULL */
-    struct rt_kv_cache *const *caches; /* (B), no two the same: what a causal model keeps of each
-                                   text's tokens before these, and then of these; no padding,
-                                   nothing is recorded (see session.h); or NULL */
+    struct rt_kv_cache *const *caches; /* (B), no two the same: the KV cache of each text, which
+                                   its new tokens are appended to; no padding, in a graph that
+                                   does not record (see session.h); or NULL */
 } rt_transformer_input;
 
 /* Draws the parameters from the seed; `values_of` as for rt_parameters_allocate.
@@ -95,8 +95,8 @@ typedef struct rt_transformer_input {
 rt_status rt_transformer_new(rt_transformer **model_new, const rt_transformer_options *options,
                              uint64_t seed, const rt_transformer *values_of) RT_MUST_CHECK;
 
-/* The same for who fills the parameters in, as reading a file does: they are 0 but for theta, which
- * has its start. Drawing the numbers of a large model takes as long as reading them. */
+/* The same for a caller that sets the parameters, as from a file: they are 0, except theta, which
+ * has its initial value. Drawing the numbers of a large model takes as long as reading them. */
 rt_status rt_transformer_new_blank(rt_transformer **model_new,
                                    const rt_transformer_options *options,
                                    uint64_t seed) RT_MUST_CHECK;
@@ -109,7 +109,7 @@ rt_status rt_transformer_new_dry(rt_transformer **model_new, const rt_transforme
                                  rt_model_tally *tally) RT_MUST_CHECK;
 void rt_transformer_free(rt_transformer *model);
 
-/* How many numbers the parameters take, without making the model. RT_ARGUMENT as above. */
+/* The number of values in the parameters, without making the model. RT_ARGUMENT as above. */
 rt_status rt_transformer_size(const rt_transformer_options *options, size_t *size) RT_MUST_CHECK;
 
 /* The hidden states of the last layer, (B, T, C). */
@@ -130,7 +130,7 @@ rt_tensor *rt_transformer_logits(rt_transformer *model, rt_graph *g, rt_tensor *
 /* Features of a head that are rotated, R, and the pairs they make. */
 int rt_transformer_pairs(const rt_transformer_options *options);
 
-/* The shape of all learnable theta together: layers that rope turns in (1 if they share), rows
+/* The shape of all learnable theta together: layers that rope rotates in (1 if they share), rows
  * (heads of keys, or 1), R/2. */
 rt_shape rt_transformer_theta_shape(const rt_transformer_options *options);
 
@@ -141,20 +141,20 @@ int rt_transformer_theta_layer(const rt_transformer_options *options, int n);
 /* How many numbers these are. */
 size_t rt_transformer_theta_count(const rt_transformer_options *options);
 
-/* All learnable theta, in radians per position; of a fixed theta nothing. */
+/* All learnable theta, in radians per position; nothing for a fixed theta. */
 void rt_transformer_theta(const rt_transformer *model, double *theta);
 void rt_transformer_set_theta(rt_transformer *model, const double *theta);
 
-/* Where a learnable theta started, likewise: numbers of the model, which may be set. NULL if theta
- * is fixed. */
+/* The initial values of a learnable theta, laid out likewise: memory of the model, which may be
+ * set. NULL if theta is fixed. */
 double *rt_transformer_theta_start(const rt_transformer *model);
 
-/* base^(-2i/R) for each of them, laid out as rt_transformer_theta, whatever scaling and start are.
- */
+/* base^(-2i/R) for each of them, laid out as rt_transformer_theta, whatever the scaling and the
+ * initial values. */
 void rt_transformer_theta_geometric(const rt_transformer_options *options, double *theta);
 
 /* How much of the query and key projections goes through each theta: |W_q rows| |W_k rows| of
- * the pairs that it turns, as a share of what all theta of the same layer and head turn.
+ * the pairs that it rotates, as a share of what all theta of the same layer and head rotate.
  * Laid out as rt_transformer_theta. */
 void rt_transformer_theta_use(const rt_transformer *model, double *use);
 

@@ -44,8 +44,8 @@ rt_tensor *rt_embedding(rt_graph *g, rt_tensor *table, const int32_t *ids, rt_sh
                              rt_shape_text(table));
     if (!count || shape.ndim == RT_MAX_AXES)
         return rt_graph_fail(g, RT_SHAPE,
-                             "[embedding] the shape of the ids must have up to %d axes and an "
-                             "element at least; got %s",
+                             "[embedding] the shape of the ids must have up to %d axes and at "
+                             "least one element; got %s",
                              RT_MAX_AXES - 1, rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape));
     for (size_t i = 0; i < count && !rt_graph_is_dry(g); i++)
         if (ids[i] < 0 || ids[i] >= table->shape[0])

@@ -19,7 +19,7 @@ rt_status rt_engine_use(rt_engine other_engine, rt_math other_math)
     if (other_engine == RT_ENGINE_ONEDNN)
         status = rt_onednn_begin(other_math);
     else if (other_math != RT_MATH_FLOAT)
-        status = rt_error(RT_CONFIG, "OpenBLAS has no products in bf16: oneDNN has");
+        status = rt_error(RT_CONFIG, "OpenBLAS has no matrix products in bf16; oneDNN has");
     if (status.code)
         return status;
     engine = other_engine;

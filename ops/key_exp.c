@@ -68,7 +68,7 @@ rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool c
         return rt_graph_fail(g, RT_SHAPE, "[key_exp] x must be (B, T, H, D); got %s",
                              rt_shape_text(x));
     if (before && !causal)
-        return rt_graph_fail(g, RT_ARGUMENT, "[key_exp] a level before is for causal attention");
+        return rt_graph_fail(g, RT_ARGUMENT, "[key_exp] before needs causal attention");
     key_exp_args args = {key_mask, causal, before, rt_graph_numbers(g, rt_rows(x), sizeof(real))};
     if (causal)
         *level = args.level;

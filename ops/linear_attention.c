@@ -544,13 +544,13 @@ static bool state_fits(rt_graph *g, const rt_linear_attention_options *o)
     if (!state)
         return true;
     if (!o->causal || rt_graph_records(g))
-        rt_graph_fail(g, RT_ARGUMENT,
-                      "[linear_attention] a state is for causal attention in a graph that does not "
-                      "record");
+        rt_graph_fail(
+            g, RT_ARGUMENT,
+            "[linear_attention] a state needs causal attention and a graph that does not record");
     else if (!state->sum || !state->below || (o->level && !state->level))
-        rt_graph_fail(g, RT_ARGUMENT,
-                      "[linear_attention] a state has sums above and below, and levels if the keys "
-                      "have");
+        rt_graph_fail(
+            g, RT_ARGUMENT,
+            "[linear_attention] a state needs sum and below, and level if the keys have levels");
     return !rt_graph_failed(g);
 }
 
@@ -572,7 +572,7 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
                              rt_shape_text(k), rt_shape_text(v), rt_shape_text(denominator_q),
                              rt_shape_text(denominator_k));
     if (options->level && !options->causal)
-        return rt_graph_fail(g, RT_ARGUMENT, "[linear_attention] levels are for causal attention");
+        return rt_graph_fail(g, RT_ARGUMENT, "[linear_attention] levels need causal attention");
     if (!state_fits(g, options))
         return NULL;
     if (!(options->eps >= 0 && options->eps < INFINITY))

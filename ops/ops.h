@@ -14,7 +14,7 @@
  *
  * Backward uses up what it has no further need of, so a graph goes backward once
  * (rt_graph_backward). Gradients of results are computed in place by activations, norms
- * and rt_glu, and handed on by rt_add, rt_reshape and rt_linear_onto. In bf16 the
+ * and rt_glu, and passed on by rt_add, rt_reshape and rt_linear_onto. In bf16 the
  * backward of rt_linear_activate overwrites the derivative that it saved. Values of
  * results, and what the other ops save, stay until the graph is cleared.
  */
@@ -182,7 +182,7 @@ typedef struct rt_positions {
 typedef struct rt_rotation {
     int sequences; /* 1, or B when every sequence has positions of its own */
     int length;    /* T; a shorter x uses the first ones */
-    int heads;     /* G, a divisor of H: head h is turned by theta h / (H/G), rounded down */
+    int heads;     /* G, a divisor of H: head h is rotated by theta h / (H/G), rounded down */
     int pairs;     /* R/2 */
     rt_pairing pairing;
     const double *position; /* (sequences, T) */
@@ -287,7 +287,7 @@ typedef struct rt_attention_options {
  *   result  (B, Tq, H, E)
  *
  * Works tile by tile and keeps one number per row, the logarithm of the softmax's sum;
- * backward computes the probabilities anew. Tiles that a window hides are left out, so that its
+ * backward computes the probabilities again. Tiles that a window hides are left out, so that its
  * cost is that of T window scores. A query that sees no key gets zeros. The arrays of the options
  * must live until the graph is cleared, unchanged. (Tiling: Dao et al. 2022.) */
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
@@ -296,10 +296,10 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
 /* Below every feature, and far enough from the end of the range that differences stay in it. */
 #define RT_NO_LEVEL (-RT_REAL_MAX / 4)
 
-/* What causal linear attention knows of the tokens before those at hand, whatever their number:
- * zeros before the first, `level` apart. An op that is given one reads it and leaves it as it is
- * after its own tokens, so that a text can be read piece by piece. It is for graphs that do not
- * record: nothing goes back into what was read before. */
+/* The recurrent state of causal linear attention: sums over all earlier tokens, of constant size.
+ * Zero it before the first token, except `level`. An op reads the state and advances it by its own
+ * tokens, so that a text can be read piece by piece. Only for graphs that do not record: no
+ * gradient flows through it. */
 typedef struct rt_linear_state {
     real *sum; /* (B, H, D + 1, E): sums of k v^T, and in the last row constant times those of v */
     real *below; /* (B, H, D + 1): sums of k', and at the end the number of keys */

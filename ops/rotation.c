@@ -127,10 +127,10 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
                              "large; got %d, %d and %d numbers of theta",
                              B, T, columns);
     if (!are_choices(form, pairing) || !isfinite(magnitude))
-        return rt_graph_fail(g, RT_ARGUMENT,
-                             "[rope] form and pairing must be of those that there are, and the "
-                             "magnitude finite; got %d, %d and %g",
-                             (int)form, (int)pairing, magnitude);
+        return rt_graph_fail(
+            g, RT_ARGUMENT,
+            "[rope] form and pairing must be valid, and the magnitude finite; got %d, %d and %g",
+            (int)form, (int)pairing, magnitude);
     if (!are_finite(g, positions, rows))
         return NULL;
     rt_rotation *r = rt_graph_memory(g, 1, sizeof *r);
@@ -175,8 +175,7 @@ bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r)
     if (!known || r->sequences < 1 || r->length < 1 || r->heads < 1 || r->pairs < 0 ||
         !r->position || !r->cosine || !r->sine)
         rt_graph_fail(g, RT_ARGUMENT,
-                      "[rope] the rotation has no table, or a pairing or form "
-                      "that there is not");
+                      "[rope] the rotation has no table, or an invalid pairing or form");
     else if (theta && rt_size(theta) != (size_t)r->heads * (size_t)r->pairs)
         rt_graph_fail(g, RT_SHAPE, "[rope] theta must have %d numbers for %d heads; got %s",
                       r->pairs, r->heads, rt_shape_text(theta));

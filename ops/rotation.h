@@ -1,7 +1,7 @@
 #ifndef ROTOR_OPS_ROTATION_H
 #define ROTOR_OPS_ROTATION_H
 
-/* What is asked of a rotation before its table is read. */
+/* The check of a rotation before its table is read. */
 
 #include "ops/ops.h"
 

@@ -16,7 +16,7 @@ FIRST, CLS, MASK, SEP = 4, 1, 2, 3
 
 
 class Layer(nn.Module):
-    """Post-LN, as BERT: queries and keys are turned by position times theta."""
+    """Post-LN, as BERT: queries and keys are rotated by position times theta."""
 
     def __init__(self, dim, heads):
         super().__init__()

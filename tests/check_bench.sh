@@ -31,7 +31,7 @@ small="layers=2 dim=16 heads=4 kv_heads=2 ffn=24 vocab=50 prompt=8 tokens=2"
     expect 2 '--engine needs openblas or onednn; got' generate $small --engine mkl
     expect 2 '--engine needs openblas or onednn; got' generate $small --engine
     expect 2 '--math needs float or bf16; got' generate $small --math half
-    expect 2 'OpenBLAS has no products in bf16' generate $small --math bf16
+    expect 2 'OpenBLAS has no matrix products in bf16' generate $small --math bf16
     expect 2 'must be at least 1, texts from 1 to 64' generate $small texts=65
 }
 expect 0 '--engine E' --help

@@ -1,7 +1,9 @@
 #!/bin/sh
-# No home-made word of tests/words.txt stands in the pages, the manual, --help, the configurations
-# in experiments/, or a string of the sources; and none with an underscore in a name of the sources,
-# of the tests or of their files. docs/changes.md, which lists old names, may have them.
+# No home-made word of tests/words.txt stands in the pages, the manual, --help of the programs, the
+# configurations in experiments/, the comments of installed headers, or a string of the sources and
+# scripts, such as a message or a caption; and none with an underscore in a name of the sources, of
+# the tests or of their files. docs/changes.md, which lists old names, may have them. Each place is
+# reported as FILE:LINE with the term to write.
 #
 #     tests/check_words.sh BUILD_FOLDER
 set -eu
@@ -74,14 +76,20 @@ find_words() { # find_words BETWEEN [names]
 }
 
 failed=0
-"$build/train" --help >"$work/--help"
-lines_of README.md train/rotor.1 experiments/*.ini experiments/*/*.ini >"$work/lines"
+"$build/train" --help >"$work/train --help"
+"$build/bench" --help >"$work/bench --help"
+installed="io/rotor-io.h data/labels.h data/tokenizers/level.h data/tokenizers/vocabulary.h
+    $(sed -n 's/^#include "\(.*\)"$/\1/p' "$build/rotor.h")"
+# shellcheck disable=SC2086
+lines_of $installed >"$work/lines"
+lines_of README.md train/rotor.1 experiments/*.ini experiments/*/*.ini >>"$work/lines"
 for page in docs/*.md experiments/*/README.md; do
     [ $page = docs/changes.md ] || lines_of $page >>"$work/lines"
 done
-(cd "$work" && awk '{ print FILENAME ":" FNR ":" $0 }' ./--help) >>"$work/lines"
+(cd "$work" && lines_of *--help) >>"$work/lines"
 find_words " " >&2 || failed=1
-strings_of $(find bench core data io models ops optim text train -name '*.[ch]' | sort) >"$work/lines"
+strings_of $(find bench core data io models ops optim text train -name '*.[ch]' | sort) \
+    scripts/* >"$work/lines"
 find_words "" >&2 || failed=1
 sources=$(find bench core data io models ops optim text train tests -name '*.[ch]' | sort)
 names_of $sources >"$work/lines"

@@ -79,7 +79,7 @@ rt_status rt_durable_close(rt_durable_file *file, rt_status status)
     status = rt_durable_settle(file, status);
     file->made = false;
     if (!status.code && rename(file->temporary, file->path))
-        status = cannot("give its name to", file->path);
+        status = cannot("rename a temporary file to", file->path);
     if (status.code) {
         unlink(file->temporary);
         return status;

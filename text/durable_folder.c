@@ -106,7 +106,7 @@ static rt_status make_staging(rt_durable_folder *f)
         return cannot("make the folder", f->staging);
     if (stat(f->path, &older) || stat(f->staging, &newer) ||
         (older.st_mode != newer.st_mode && chmod(f->staging, older.st_mode & 07777)))
-        return cannot("give its rights to", f->staging);
+        return cannot("set the permissions of", f->staging);
     return rt_ok();
 }
 

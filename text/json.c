@@ -98,8 +98,8 @@ static rt_status scan(scanning *s, char *at, const char *end)
         }
         if (c == '[' || c == '{') {
             if (++s->depth > RT_JSON_DEPTH)
-                return rt_error(RT_DATA, "%s:%d: has more than %d brackets within brackets",
-                                s->name, s->line, RT_JSON_DEPTH);
+                return rt_error(RT_DATA, "%s:%d: nests brackets more than %d deep", s->name,
+                                s->line, RT_JSON_DEPTH);
             status = count_value(s);
         }
         s->depth -= c == ']' || c == '}';
@@ -118,7 +118,7 @@ static rt_status refuse_zero(const char *name, const char *bytes, size_t size)
     int line = 1;
     for (const char *at = bytes; zero && at < zero; at++)
         line += *at == '\n';
-    return zero ? rt_error(RT_DATA, "%s:%d: byte 0x00 is no JSON", name, line) : rt_ok();
+    return zero ? rt_error(RT_DATA, "%s:%d: byte 0x00 is not valid in JSON", name, line) : rt_ok();
 }
 
 /* ---- Jansson ---- */
@@ -128,8 +128,7 @@ static rt_status cannot_parse(const char *name, const json_error_t *error)
     char word[RT_WORD_NAME_SIZE];
     if (json_error_code(error) == json_error_out_of_memory)
         return rt_out_of_memory(name);
-    return rt_error(RT_DATA, "%s:%d: it is not as JSON must be: %s", name,
-                    error->line > 0 ? error->line : 1,
+    return rt_error(RT_DATA, "%s:%d: invalid JSON: %s", name, error->line > 0 ? error->line : 1,
                     rt_word_name(error->text, strlen(error->text), word));
 }
 

@@ -75,10 +75,10 @@ const char *rt_key_values(const rt_key *key, char text[RT_VALUES_SIZE])
         snprintf(text, RT_VALUES_SIZE, "text");
     else if (key->type == RT_KEY_LENGTHS) {
         write_range(&key->range, range, sizeof range);
-        snprintf(text, RT_VALUES_SIZE, "up to %d whole numbers %s with commas between",
-                 RT_MOST_LENGTHS, range);
+        snprintf(text, RT_VALUES_SIZE, "up to %d comma-separated whole numbers %s", RT_MOST_LENGTHS,
+                 range);
     } else if (key->type == RT_KEY_FACTORS)
-        snprintf(text, RT_VALUES_SIZE, "up to %d numbers > 0 with commas between", RT_MOST_FACTORS);
+        snprintf(text, RT_VALUES_SIZE, "up to %d comma-separated numbers > 0", RT_MOST_FACTORS);
     else if (!word)
         write_range(&key->range, text, RT_VALUES_SIZE);
     else

@@ -241,7 +241,7 @@ static rt_status set_ends(rt_vocabulary *v, const char *name, const rt_end_ids *
 {
     for (int i = 0; i < ends->count; i++)
         if (ends->ids[i] < 0 || ends->ids[i] >= v->count)
-            return rt_error(RT_DATA, "%s: has no id %d, which is to end a text", name,
+            return rt_error(RT_DATA, "%s: has no id %d, which is said to end a text", name,
                             (int)ends->ids[i]);
     v->ends = *ends;
     return rt_ok();

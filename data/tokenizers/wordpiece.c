@@ -52,7 +52,7 @@ static rt_status check_line(const char *name, int32_t line, const unsigned char 
                         line);
     for (size_t at = 0, step; at < size; at += step) {
         if (!bytes[at])
-            return rt_error(RT_DATA, "%s:%" PRId32 ": holds a NUL, which is no text", name, line);
+            return rt_error(RT_DATA, "%s:%" PRId32 ": holds a NUL, which is not text", name, line);
         step = rt_utf8_read(bytes + at, size - at, &character);
         if (!step)
             return rt_error(RT_DATA, "%s:%" PRId32 ": byte 0x%02x is not UTF-8", name, line,

@@ -370,8 +370,8 @@ rt_status rt_wordpiece_build(const rt_word_counts *counts, int size, char **text
     *text_new = NULL;
     *lines = 0;
     if (!counts->words.count)
-        return rt_error(RT_DATA,
-                        "there is no word of up to 100 characters to make a vocabulary of");
+        return rt_error(
+            RT_DATA, "the texts have no word of up to 100 characters to build a vocabulary from");
     rt_status status = build(&b, size);
     if (!status.code)
         status = write(&b, text_new);

@@ -59,7 +59,7 @@ static bool count_items(rt_image *image)
 void rt_image_index(rt_image *image)
 {
     if (!count_items(image)) {
-        rt_image_fail(image, RT_CHECKPOINT, "it is damaged: what read it told nonsense of it");
+        rt_image_fail(image, RT_CHECKPOINT, "it is damaged: the parser returned an invalid reply");
         return;
     }
     image->items = rt_alloc(image->count, sizeof *image->items);

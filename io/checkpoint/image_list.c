@@ -72,7 +72,7 @@ static void *add_item(list *l, const char *name, rt_item_header h)
     const size_t path = rt_item_padded(h.path_size), value = rt_item_padded(h.value_size);
     if (h.value_size > l->limit || l->limit - l->size < sizeof h + path + value ||
         l->items++ == MOST_ITEMS) {
-        fail(l, RT_CHECKPOINT, "holds more than such a file can");
+        fail(l, RT_CHECKPOINT, "holds more than a checkpoint can");
         return NULL;
     }
     if (!make_room(l, sizeof h + path + value)) {

@@ -133,7 +133,8 @@ static rt_status check_finite(const rt_checkpoint_model *model)
         const rt_parameter *bad =
             b->values ? rt_first_nonfinite(model->parameters, b->values) : NULL;
         if (bad)
-            return rt_error(RT_NONFINITE, "%s%s is not finite: it is not saved", b->of, bad->name);
+            return rt_error(RT_NONFINITE, "%s%s is not finite: no checkpoint was saved", b->of,
+                            bad->name);
     }
     return rt_ok();
 }

@@ -277,7 +277,7 @@ void rt_checkpoint_get_theta(rt_image *image, rt_checkpoint_theta *theta)
                    : first == SHARED            ? RT_THETA_MODEL
                                                 : RT_THETA_LAYER;
     if (!size)
-        rt_image_fail(image, RT_CHECKPOINT, "its theta is fixed: there is none in it");
+        rt_image_fail(image, RT_CHECKPOINT, "its theta is fixed: it stores no learned theta");
     theta->values = rt_alloc(size, sizeof *theta->values);
     theta->layers = rt_alloc((size_t)theta->shape.axis[0], sizeof *theta->layers);
     if (!theta->values || !theta->layers)

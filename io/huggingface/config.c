@@ -57,7 +57,7 @@ static const rt_config_word problems[] = {{"single_label_classification", 0}, {0
 static const rt_config_row all[] = {
     {"add_cross_attention", RT_MUST_BE("false"), .reason = RT_NO_CROSS_ATTENTION},
     {"is_encoder_decoder", RT_MUST_BE("false"), .reason = RT_NO_CROSS_ATTENTION},
-    {"problem_type", RT_ONE_WORD(problems), .reason = "rotor learns no other"},
+    {"problem_type", RT_ONE_WORD(problems), .reason = "rotor has no other"},
     {"pruned_heads", RT_MUST_BE("{}"), .reason = "every layer of rotor has all of its heads"},
     {"quantization_config", RT_ABSENT, .reason = "rotor reads no quantized weights"},
     {0},
@@ -84,7 +84,7 @@ static void check_heads(rt_reading *r, const rt_transformer_options *o)
     else if (size % 2)
         rt_reading_refuse(r,
                           "hidden_size = %d and num_attention_heads = %d make heads of %d; a head "
-                          "must have pairs to turn",
+                          "must have pairs to rotate",
                           o->dim, o->heads, size);
 }
 
@@ -108,8 +108,7 @@ static void read_labels(rt_reading *r, rt_huggingface *there)
     if (count < 1 || count > MOST_LABELS)
         rt_reading_refuse(r, "id2label must name from 1 to %d labels; got %d", MOST_LABELS, count);
     if (there->options.head == RT_HEAD_SEQUENCE && count == 1)
-        rt_reading_refuse(r,
-                          "id2label has one label, which makes it a regression: rotor learns none");
+        rt_reading_refuse(r, "id2label has one label, which makes it a regression: rotor has none");
     if (r->status.code)
         return;
     there->labels = rt_alloc((size_t)count, sizeof *there->labels);

@@ -32,7 +32,7 @@ static void take_ends(rt_huggingface *there, const char *name, const json_t *val
     there->ends.count = 0;
     rt_writer_add(&there->files->warnings,
                   "%s: " KEY " must be a whole number from 0 to %d, or a list of at most %d of "
-                  "them; no token ends a text\n",
+                  "them; it is ignored: no token ends a text\n",
                   name, there->options.vocab - 1, RT_MOST_ENDS);
 }
 

@@ -46,10 +46,11 @@ static rt_status check_folder(const char *folder, bool overwrite)
         return errno == ENOENT ? rt_ok()
                                : rt_error(RT_IO, "cannot write %s: %s", folder, strerror(errno));
     if (!S_ISDIR(facts.st_mode))
-        return rt_error(RT_CONFIG, "%s: it is no folder", folder);
+        return rt_error(RT_CONFIG, "%s: not a folder", folder);
     if (overwrite || rt_folder_holds_only(folder, none))
         return rt_ok();
-    return rt_error(RT_CONFIG, "%s: the folder is not empty; --overwrite writes into it", folder);
+    return rt_error(RT_CONFIG, "%s: the folder is not empty; give --overwrite to write into it",
+                    folder);
 }
 
 /* ---- files ---- */

@@ -74,8 +74,8 @@ static void put_theta_sentence(rt_writer *w, const rt_family *family,
                       family->shared_theta);
     else
         rt_writer_add(w,
-                      "Its queries and keys are rotated by position times theta, which every %s "
-                      "has learned for itself. %s `" RT_HF_THETA
+                      "Its queries and keys are rotated by position times theta, which was learned "
+                      "separately for every %s. %s `" RT_HF_THETA
                       "` in config.json has all of them%s%s",
                       o->theta.scope != RT_THETA_HEAD ? "layer"
                       : o->kv_heads < o->heads        ? "head of keys"
@@ -126,11 +126,11 @@ static void put_begin_remedy(rt_writer *w, const rt_huggingface_export *export)
 {
     const rt_level level = export->vocabulary ? export->vocabulary->level : RT_LEVEL_BYTE;
     if (level == RT_LEVEL_BPE)
-        rt_writer_add(w, export->bare ? "; its tokenizer puts nothing there either"
-                                      : "; its tokenizer puts it there");
+        rt_writer_add(w, export->bare ? "; its tokenizer adds none either"
+                                      : "; its tokenizer adds it");
     else if (level == RT_LEVEL_WORDPIECE)
         rt_writer_add(w,
-                      "; its tokenizer puts %s[SEP] behind it, which rotor does not: "
+                      "; its tokenizer adds %s[SEP] after it, which rotor does not: "
                       "`tokenizer(text)[\"input_ids\"][%s:-1]`",
                       export->bare ? "[CLS] before it and " : "", export->bare ? "1" : "");
 }
@@ -143,7 +143,7 @@ static void put_begin_sentence(rt_writer *w, const rt_transformer_options *o,
         return;
     rt_writer_add(w, "\nA text begins with ");
     if (export->bare)
-        rt_writer_add(w, "its own first token: nothing is put before it");
+        rt_writer_add(w, "its own first token: rotor adds none before it");
     else
         put_begin_token(w, export);
     put_begin_remedy(w, export);

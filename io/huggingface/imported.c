@@ -112,7 +112,7 @@ static rt_status read_vocabulary(rt_imported *m, const char *folder)
     }
     if (status.code != RT_CHECKPOINT || m->there->options.kind != RT_KIND_DECODER)
         return status;
-    snprintf(line, sizeof line, "%s; texts cannot be read, ids can", status.message);
+    snprintf(line, sizeof line, "%s; the model reads token ids, but no texts", status.message);
     return add_warning(m->there, line);
 }
 
@@ -134,8 +134,8 @@ static rt_status take_ends(rt_imported *m)
         if (ends->ids[i] < m->vocabulary->count)
             m->vocabulary->ends.ids[m->vocabulary->ends.count++] = ends->ids[i];
         else
-            status = add_warning(m->there, "eos_token_id names a token that the vocabulary has "
-                                           "not: it ends no text");
+            status = add_warning(
+                m->there, "the vocabulary lacks a token of eos_token_id: that token ends no text");
     return status;
 }
 

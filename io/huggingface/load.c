@@ -29,20 +29,21 @@ static rt_status compare_heads(const loading *l)
                         RT_HF_CONFIG ": num_attention_heads is %d, this model has %d", a->heads,
                         b->heads);
     if (a->kind != b->kind)
-        return rt_error(RT_CHECKPOINT,
-                        RT_HF_CONFIG
-                        ": it is of a model with model.kind = %s, which this model is not",
-                        kinds[a->kind]);
+        return rt_error(
+            RT_CHECKPOINT,
+            RT_HF_CONFIG
+            ": the folder holds a %s, but the configuration describes a %s; set model.kind = %s",
+            kinds[a->kind], kinds[b->kind], kinds[a->kind]);
     if (b->position.kind != RT_POSITION_ROPE || b->position.pairing != a->position.pairing)
-        return rt_error(RT_CHECKPOINT,
-                        RT_HF_CONFIG
-                        ": it is of a model with position.kind = rope and position.pairing = %s, "
-                        "which this model has not",
-                        pairings[a->position.pairing]);
+        return rt_error(
+            RT_CHECKPOINT,
+            RT_HF_CONFIG
+            ": the folder's model needs position.kind = rope and position.pairing = %s; set both",
+            pairings[a->position.pairing]);
     if (l->head && b->head == RT_HEAD_LM && b->tie_embeddings && !a->tie_embeddings)
-        return rt_error(RT_CHECKPOINT,
-                        RT_HF_CONFIG ": its decoder is not tied to its embeddings; this model has "
-                                     "model.tie_embeddings = yes");
+        return rt_error(
+            RT_CHECKPOINT, RT_HF_CONFIG
+            ": the folder's model has an output layer of its own; set model.tie_embeddings = no");
     return rt_ok();
 }
 
@@ -116,7 +117,7 @@ static rt_status check_surplus(const loading *l)
         for (size_t n = 0; (t = rt_safetensors_at(weights->files[i], n)); n++) {
             char quoted[RT_QUOTE_SIZE];
             if (!is_known(l, t->name))
-                return rt_error(RT_CHECKPOINT, "%s: has %s, which is no part of the model",
+                return rt_error(RT_CHECKPOINT, "%s: unexpected tensor %s, which the model lacks",
                                 rt_safetensors_name(weights->files[i]), show_name(quoted, t->name));
         }
     return rt_ok();

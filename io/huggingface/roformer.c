@@ -144,28 +144,18 @@ static const rt_config_row config[] = {
 
 /* How a model of transformers is made to turn by theta of layers or heads. */
 static const char own_theta[] =
-    "```python\n"
-    "import torch\n"
-    "\n"
-    "def use_own_theta(model):\n"
-    "    theta = torch.tensor(model.config.rotor_theta[\"theta\"], dtype=torch.float64)\n"
-    "    pairs = model.config.hidden_size // model.config.num_attention_heads // 2\n"
-    "    theta = torch.nn.functional.pad(theta, (0, pairs - theta.shape[-1]))\n"
-    "\n"
-    "    def turn_by(theta):\n"
-    "        def hook(module, args, kwargs):\n"
-    "            table = args[2] if len(args) > 2 else kwargs[\"sinusoidal_pos\"]\n"
-    "            positions = torch.arange(table.shape[-2], dtype=torch.float64)\n"
-    "            angles = positions[None, :, None] * theta[:, None, :]\n"
-    "            own = torch.cat([angles.sin(), angles.cos()], -1)[None].to(table)\n"
-    "            if len(args) > 2:\n"
-    "                return (*args[:2], own, *args[3:]), kwargs\n"
-    "            return args, {**kwargs, \"sinusoidal_pos\": own}\n"
-    "        return hook\n"
-    "\n"
-    "    for layer, own in zip(model.base_model.encoder.layer, theta):\n"
-    "        layer.attention.register_forward_pre_hook(turn_by(own), with_kwargs=True)\n"
-    "```\n";
+    "```python\nimport torch\n\ndef use_own_theta(model):\n    theta = "
+    "torch.tensor(model.config.rotor_theta[\"theta\"], dtype=torch.float64)\n    pairs = "
+    "model.config.hidden_size // model.config.num_attention_heads // 2\n    theta = "
+    "torch.nn.functional.pad(theta, (0, pairs - theta.shape[-1]))\n\n    def rotate_by(theta):\n   "
+    "     def hook(module, args, kwargs):\n            table = args[2] if len(args) > 2 else "
+    "kwargs[\"sinusoidal_pos\"]\n            positions = torch.arange(table.shape[-2], "
+    "dtype=torch.float64)\n            angles = positions[None, :, None] * theta[:, None, :]\n     "
+    "       own = torch.cat([angles.sin(), angles.cos()], -1)[None].to(table)\n            if "
+    "len(args) > 2:\n                return (*args[:2], own, *args[3:]), kwargs\n            "
+    "return args, {**kwargs, \"sinusoidal_pos\": own}\n        return hook\n\n    for layer, own "
+    "in zip(model.base_model.encoder.layer, theta):\n        "
+    "layer.attention.register_forward_pre_hook(rotate_by(own), with_kwargs=True)\n```\n";
 
 /* ---- the family ---- */
 

@@ -43,9 +43,8 @@ static rt_status take_written(rt_huggingface *there, const rt_sine_table *table)
     if (!table->values || rt_sine_table_is_of(table, mean))
         rt_huggingface_take_theta(there);
     else
-        rt_writer_add(&there->files->warnings,
-                      RT_HF_CONFIG ": " RT_HF_THETA " is not what " RT_HF_TABLE
-                                   " was made of; the latter is used\n");
+        rt_writer_add(&there->files->warnings, RT_HF_CONFIG
+                      ": " RT_HF_THETA " does not match " RT_HF_TABLE "; rotor uses the table\n");
     rt_free(mean);
     return rt_ok();
 }

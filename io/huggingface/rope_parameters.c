@@ -121,8 +121,8 @@ static double read_base(rt_reading *r, rt_reading *p)
         rt_reading_refuse(p, "rope_theta must be above 1; got %g", base);
     for (int i = 0; i < 2; i++)
         if (rt_reading_above_0(both[i], "partial_rotary_factor", 1) != 1)
-            rt_reading_refuse(both[i], "partial_rotary_factor must be 1: a Llama turns its heads "
-                                       "as a whole");
+            rt_reading_refuse(
+                both[i], "partial_rotary_factor must be 1: a Llama rotates all features of a head");
     return base;
 }
 
@@ -186,8 +186,8 @@ rt_status rt_rope_parameters_settle(rt_huggingface *there)
         take_written(there);
     else
         rt_writer_add(&there->files->warnings,
-                      RT_HF_CONFIG ": " RT_HF_THETA " is not what rope_parameters was made of; the "
-                                   "latter is used\n");
+                      RT_HF_CONFIG ": " RT_HF_THETA
+                                   " does not match rope_parameters; rotor uses rope_parameters\n");
     rt_free(mean);
     return rt_ok();
 }

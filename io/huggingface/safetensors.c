@@ -102,7 +102,7 @@ rt_status rt_safetensors_open(rt_safetensors **file_new, const char *path)
     rt_status status = file->stream
                            ? read_header(file)
                            : rt_error(RT_CHECKPOINT, "%s: cannot be opened: %s", path,
-                                      errno == EINVAL ? "it is no regular file" : strerror(errno));
+                                      errno == EINVAL ? "not a regular file" : strerror(errno));
     if (status.code)
         rt_safetensors_close(file);
     else

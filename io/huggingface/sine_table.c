@@ -160,8 +160,8 @@ static rt_status check_rotations(const rt_sine_table *t, const char *name, const
                                     fabs(cosine_at(t, m, i) - cos(m * theta[i])));
             if (!(off <= tolerance))
                 return rt_error(RT_CHECKPOINT,
-                                "%s is no table of sines and cosines: position %d, pair %d", name,
-                                m, i);
+                                "%s is not a table of sines and cosines: position %d, pair %d",
+                                name, m, i);
         }
     return rt_ok();
 }

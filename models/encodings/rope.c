@@ -49,8 +49,8 @@ static void check_frequencies(const rt_transformer_options *o, rt_rule_sink to)
     const rt_scaling scaling = frequencies->scaling;
     if (o->theta.learn && (scaling == RT_SCALING_DYNAMIC || scaling == RT_SCALING_LONGROPE)) {
         rt_rule_broken(to, RT_OPTIONS("position.scaling", "theta.learn"),
-                       "position.scaling = %s has a theta for each length; theta.learn = yes "
-                       "learns one for all",
+                       "position.scaling = %s has a theta for each length, but theta.learn = yes "
+                       "learns one for all lengths",
                        scaling == RT_SCALING_DYNAMIC ? "dynamic" : "longrope");
         return;
     }

@@ -113,7 +113,7 @@ START_TEST(a_graph_goes_backward_once_until_it_is_cleared)
     for (int later = 0; later < 2; later++) {
         const rt_status status = rt_graph_backward_from(g, later ? times(g, &x, 3) : y, upstream);
         ck_assert_int_eq(status.code, RT_ARGUMENT);
-        ck_assert_str_eq(status.message, "[backward] an earlier backward has used up the tape: "
+        ck_assert_str_eq(status.message, "[backward] an earlier backward has consumed the tape: "
                                          "clear the graph and compute the output again");
     }
     expect_gradient(4);

@@ -350,9 +350,9 @@ typedef struct refusal {
 #define READ_BEFORE "; 'ByteLevel' is read, and before it 'Digits' and 'Split'"
 
 static const refusal refusals[] = {
-    {"{\"version\"", "{\"version", ":1: it is not as JSON must be: "},
-    {"{\"version\"", "[\"version\"", ":1: it is not as JSON must be: "},
-    {"\"a\":0", "\"a\":0,\"a\":0", ":1: it is not as JSON must be: 'duplicate object key near "},
+    {"{\"version\"", "{\"version", ":1: invalid JSON: "},
+    {"{\"version\"", "[\"version\"", ":1: invalid JSON: "},
+    {"\"a\":0", "\"a\":0,\"a\":0", ":1: invalid JSON: 'duplicate object key near "},
     {"\"type\":\"BPE\"", "\"type\":\"Unigram\"", ": model.type is 'Unigram'; 'BPE' is read"},
     {"\"vocab\":{", "\"vocab\":{\"q\":{", ""},
     {"\"vocab\":", "\"vocap\":", ": model.vocab must be an object"},
@@ -474,7 +474,7 @@ START_TEST(a_zero_in_the_file_is_refused)
     *strstr(file, " ,") = '\0';
     rt_status status = rt_vocabulary_read(&v, kind, "file", (unsigned char *)file, size);
     ck_assert_int_eq(status.code, RT_DATA);
-    ck_assert_str_eq(status.message, "file:1: byte 0x00 is no JSON");
+    ck_assert_str_eq(status.message, "file:1: byte 0x00 is not valid in JSON");
 }
 END_TEST
 
@@ -664,7 +664,7 @@ START_TEST(a_given_vocabulary_of_another_file_is_told)
     o.level = RT_LEVEL_BYTE;
     *o.vocab_file = '\0';
     is_refused(&o, same, RT_CONFIG,
-               "data.level makes tokens of bytes; the model has a vocabulary of pieces");
+               "data.level cuts a text into bytes, but the vocabulary of the model has pieces");
     rt_vocabulary_free(other);
     rt_vocabulary_free(same);
 }

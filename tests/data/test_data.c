@@ -220,7 +220,7 @@ START_TEST(without_a_text_there_is_no_vocabulary)
         int32_t *ids = (int32_t *)&count;
         const char *token = "x";
         char message[80];
-        snprintf(message, sizeof message, "data.task = %s has no text whose tokens have ids",
+        snprintf(message, sizeof message, "data.task = %s has no text to tokenize",
                  rt_data_task_name(task));
         ck_assert_ptr_null(rt_data_vocabulary(data));
         rt_status status = rt_data_encode(data, "a", &ids, &count, &unknown);

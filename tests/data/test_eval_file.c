@@ -132,10 +132,8 @@ START_TEST(a_file_for_evaluation_holds_a_window)
     write_piece(_i, (piece){"a", 0, PLACES}, o.file);
     is_data_error(status_of(&o), o.eval_file,
                   _i == BYTES
-                      ? ": data.eval_file must hold 7 bytes at least (data.length 8); there "
-                        "are 6"
-                      : ": data.eval_file must hold 7 ids at least (data.length 8); there "
-                        "are 6");
+                      ? ": data.eval_file must hold at least 7 bytes (data.length 8); it holds 6"
+                      : ": data.eval_file must hold at least 7 ids (data.length 8); it holds 6");
 }
 END_TEST
 
@@ -212,8 +210,7 @@ START_TEST(a_text_in_other_characters_altogether_is_refused)
 {
     const rt_data_options o = characters("abcabc", "xyzxyz"), broken = characters("abc", "a\xff");
     write_file(in_folder("b"), "xyzxyz", 6);
-    is_data_error(status_of(&o), o.eval_file,
-                  ": data.eval_file holds nothing that the vocabulary has");
+    is_data_error(status_of(&o), o.eval_file, ": data.eval_file has no token of the vocabulary");
     write_file(in_folder("b"), "ab\xff", 3);
     const rt_status status = status_of(&broken);
     ck_assert_int_eq(status.code, RT_DATA);
@@ -323,11 +320,10 @@ START_TEST(a_short_tail_is_evaluated_and_an_empty_one_is_not)
     rt_data_close(data);
     o.eval_fraction = 0.1;
     is_data_error(rt_data_open_evaluation(&data, &o, (rt_data_meaning){0}), o.file,
-                  _i == BYTES
-                      ? ": data.eval_fraction 0.1 leaves none of its 9 bytes for evaluation; "
-                        "data.eval_fraction=0 evaluates all of them"
-                      : ": data.eval_fraction 0.1 leaves none of its 9 ids for evaluation; "
-                        "data.eval_fraction=0 evaluates all of them");
+                  _i == BYTES ? ": data.eval_fraction 0.1 leaves none of its 9 bytes for "
+                                "evaluation; set data.eval_fraction=0 to evaluate all of them"
+                              : ": data.eval_fraction 0.1 leaves none of its 9 ids for evaluation; "
+                                "set data.eval_fraction=0 to evaluate all of them");
     ck_assert(!data);
 }
 END_TEST
@@ -388,8 +384,8 @@ START_TEST(evaluation_alone_needs_no_row_for_training)
     rt_data_close(data);
     o.eval_fraction = 1e-9;
     is_data_error(rt_data_open_evaluation(&data, &o, (rt_data_meaning){0}), o.file,
-                  ": of its 2 rows none is for evaluation (data.eval_fraction 1e-09); "
-                  "data.eval_fraction=0 evaluates all of them");
+                  ": none of its 2 rows is for evaluation (data.eval_fraction 1e-09); set "
+                  "data.eval_fraction=0 to evaluate all of them");
 }
 END_TEST
 

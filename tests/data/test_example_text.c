@@ -153,7 +153,7 @@ static const char table[] = "text\tlabel\nab\tx\nc\ty\n";
 static const char pairs[] = "text\ttext_b\tlabel\nab\tc\tx\nc\td\ty\n";
 static const char tokens[] = "ab\tx\nc\ty\n";
 
-#define NO_PAIR "a pair is a text, a tab and a text, none of them empty; has "
+#define NO_PAIR "a pair must be TEXT<TAB>TEXT, neither empty; got "
 
 static const struct {
     const char *task, *file;
@@ -165,17 +165,15 @@ static const struct {
     {"classify", table, RT_LEVEL_CHAR, "", 0, "the text is empty"},
     {"classify", table, RT_LEVEL_BYTE, "ab\xff", 3, "byte 0xff at byte 2 is not UTF-8"},
     {"tag", tokens, RT_LEVEL_BYTE, "a \xc3", 3, "byte 0xc3 at byte 2 is not UTF-8"},
-    {"classify", table, RT_LEVEL_CHAR, "a\0b", 3, "byte 0x00 at byte 1 is no text"},
+    {"classify", table, RT_LEVEL_CHAR, "a\0b", 3, "byte 0x00 at byte 1 is not text"},
     {"classify", pairs, RT_LEVEL_CHAR, "", 0, "the text is empty"},
     {"classify", pairs, RT_LEVEL_CHAR, "ab", 2, NO_PAIR "no tab"},
     {"classify", pairs, RT_LEVEL_CHAR, "\tab", 3, NO_PAIR "an empty text"},
     {"classify", pairs, RT_LEVEL_CHAR, "ab\t", 3, NO_PAIR "an empty text"},
     {"classify", pairs, RT_LEVEL_CHAR, "a\tb\tc", 5, NO_PAIR "more than one tab"},
-    {"classify", pairs, RT_LEVEL_WORDPIECE, "it\t  ", 5,
-     "text_b: holds nothing that the vocabulary has"},
-    {"classify", pairs, RT_LEVEL_WORDPIECE, " \tit", 4,
-     "text: holds nothing that the vocabulary has"},
-    {"classify", table, RT_LEVEL_WORDPIECE, "  ", 2, "holds nothing that the vocabulary has"},
+    {"classify", pairs, RT_LEVEL_WORDPIECE, "it\t  ", 5, "text_b: has no token of the vocabulary"},
+    {"classify", pairs, RT_LEVEL_WORDPIECE, " \tit", 4, "text: has no token of the vocabulary"},
+    {"classify", table, RT_LEVEL_WORDPIECE, "  ", 2, "has no token of the vocabulary"},
     {"tag", tokens, RT_LEVEL_CHAR, "", 0, "the text is empty"},
     {"tag", tokens, RT_LEVEL_CHAR, " \t ", 3, "the text is empty"},
 };

@@ -408,8 +408,8 @@ static const struct {
     size_t size;
     const char *message;
 } no_labels[] = {
-    {"", 0, "f: must hold two labels at least"},
-    {"a\n", 2, "f: must hold two labels at least"},
+    {"", 0, "f: must hold at least two labels"},
+    {"a\n", 2, "f: must hold at least two labels"},
     {"b\na\n", 4, "f:2: must be a label, after the one before it"},
     {"a\na\n", 4, "f:2: must be a label, after the one before it"},
     {"a\n\nb\n", 5, "f:2: must be a label, after the one before it"},
@@ -439,14 +439,14 @@ static const struct {
     {"a.tsv", "text\tlabel\n", 0, ": has a heading and no row below it"},
     {"a.tsv", "text\tlabel\n\n\r\n", 0, ": has a heading and no row below it"},
     {"a.tsv", "text\tlable\na\tx\n", 0,
-     ":1: has no column 'label'; a heading names text, label and, of pairs, text_b, with tabs "
-     "between"},
+     ":1: has no column 'label'; the heading must name text, label and, for pairs, text_b, "
+     "separated by tabs"},
     {"a.csv", "label,sentence\nx,a\n", 0,
-     ":1: has no column 'text'; a heading names text, label and, of pairs, text_b, with commas "
-     "between"},
+     ":1: has no column 'text'; the heading must name text, label and, for pairs, text_b, "
+     "separated by commas"},
     {"a.tsv", "text,label\na,x\n", 0,
-     ":1: has no column 'text'; a heading names text, label and, of pairs, text_b, with tabs "
-     "between"},
+     ":1: has no column 'text'; the heading must name text, label and, for pairs, text_b, "
+     "separated by tabs"},
     {"a.tsv", "text\tlabel\ttext\na\tx\tb\n", 0, ":1: has two columns 'text'"},
     {"a.tsv", "text\tlabel\na\tx\nb\n", 0, ":3: has 1 column; the heading has 2"},
     {"a.tsv", "text\tlabel\na\tx\ty\n", 0, ":2: has 3 columns; the heading has 2"},
@@ -462,8 +462,8 @@ static const struct {
     {"a.tsv", "text\tlabel\na\tx\nb\xff\ty\n", 0,
      ":3: byte 0xff at offset 16 of the file is not UTF-8"},
     {"a.tsv", "text\tlabel\na\tx\nb\0\ty\n", 19,
-     ":3: byte 0x00 at offset 16 of the file is no text"},
-    {"a.tsv", "text\tlabel\na\tx\nb\tx\n", 0, ": every label is 'x'; a task needs two at least"},
+     ":3: byte 0x00 at offset 16 of the file is not text"},
+    {"a.tsv", "text\tlabel\na\tx\nb\tx\n", 0, ": every label is 'x'; a task needs at least two"},
 };
 
 START_TEST(a_table_that_is_none_is_refused)
@@ -480,13 +480,13 @@ static const struct {
     const char *text, *message;
 } bad_tokens[] = {
     {"\n\n", ": has no token"},
-    {"a\n", ":1: must be a token, a tab and a label; has one column"},
-    {"a\tx\n\nb x\n", ":3: must be a token, a tab and a label; has one column"},
-    {"a\tx\tP\n", ":1: must be a token, a tab and a label; has more columns"},
+    {"a\n", ":1: must be TOKEN<TAB>LABEL; got one column"},
+    {"a\tx\n\nb x\n", ":3: must be TOKEN<TAB>LABEL; got one column"},
+    {"a\tx\tP\n", ":1: must be TOKEN<TAB>LABEL; got more columns"},
     {"a\tx\n\ty\n", ":2: column token is empty"},
     {"a\tx\nb\t\n", ":2: column label is empty"},
     {"a\tx\nb\ty\n\xe2\x82\n", ":3: byte 0xe2 at offset 8 of the file is not UTF-8"},
-    {"a\tO\nb\tO\n", ": every label is 'O'; a task needs two at least"},
+    {"a\tO\nb\tO\n", ": every label is 'O'; a task needs at least two"},
 };
 
 START_TEST(a_file_of_tokens_that_is_none_is_refused)
@@ -540,7 +540,7 @@ START_TEST(both_parts_need_a_row)
     o.eval_fraction = 1e-9;
     is_data_error(rt_data_open(&data, &o, NULL), o.file,
                   ": has 2 rows, of which 2 are for training and 0 for evaluation "
-                  "(data.eval_fraction 1e-09); both need one at least");
+                  "(data.eval_fraction 1e-09); both need at least one");
 }
 END_TEST
 

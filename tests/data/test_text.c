@@ -108,8 +108,9 @@ START_TEST(a_vocabulary_of_another_level_is_refused)
     ck_assert_int_eq(status.code, RT_OK);
     status = rt_data_open(&data, &o, characters);
     ck_assert_int_eq(status.code, RT_CONFIG);
-    ck_assert_str_eq(status.message, "data.level makes tokens of bytes; the model has a vocabulary "
-                                     "of characters");
+    ck_assert_str_eq(
+        status.message,
+        "data.level cuts a text into bytes, but the vocabulary of the model has characters");
     ck_assert_ptr_null(data);
     rt_vocabulary_free(characters);
 }
@@ -194,8 +195,9 @@ START_TEST(a_file_must_be_the_vocabulary_that_is_given)
     ck_assert_int_eq(status.code, RT_CONFIG);
     ck_assert_ptr_null(data);
     ck_assert_ptr_nonnull(strstr(status.message, "data.vocab_file: "));
-    ck_assert_ptr_nonnull(strstr(status.message, "/b is not the vocabulary that the model was "
-                                                 "trained with; without the key that one is used"));
+    ck_assert_ptr_nonnull(strstr(status.message,
+                                 "/b is not the vocabulary that the model was trained with; leave "
+                                 "the key out to use that one"));
     rt_data_close(first);
 }
 END_TEST

@@ -218,7 +218,8 @@ START_TEST(a_data_set_put_together_of_others_is_refused)
     ck_assert(H5Sclose(space) >= 0);
     put(w, H5T_STD_I32LE, 1, 100, NULL);
     end(w);
-    refused(": the data set must lie in the file itself; it is put together of others (data.file)");
+    refused(": the data set must lie in the file itself; it is a virtual data set, made of others "
+            "(data.file)");
 }
 END_TEST
 
@@ -348,8 +349,8 @@ START_TEST(a_filter_from_elsewhere_is_not_loaded)
     ck_assert(H5Pset_filter(w.creation, 300, H5Z_FLAG_MANDATORY, 0, NULL) >= 0);
     put(w, H5T_NATIVE_INT, 1, 8, values);
     end(w);
-    static const char message[] = ": the data set is stored with filter 300 (own), which HDF5 "
-                                  "itself does not have here (data.file)";
+    static const char message[] =
+        ": the data set is stored with filter 300 (own), which this HDF5 library lacks (data.file)";
     refused(message);
     ck_assert(H5Zunregister(300) >= 0);
     refused(message);

@@ -405,7 +405,7 @@ START_TEST(a_NUL_in_a_line_is_refused)
 {
     rt_vocabulary *v;
     is_data_error(read_pieces(&v, false, SPECIAL "a\0b\n", sizeof SPECIAL + 3), "v",
-                  ":6: holds a NUL, which is no text");
+                  ":6: holds a NUL, which is not text");
 }
 END_TEST
 
@@ -576,8 +576,9 @@ START_TEST(a_text_needs_a_vocabulary_that_fits)
     ck_assert(!rt_data_open(&data, &o, lower).code);
     rt_data_close(data);
     o.level = RT_LEVEL_CHAR;
-    is_refused(&o, lower, RT_CONFIG,
-               "data.level makes tokens of characters; the model has a vocabulary of word pieces");
+    is_refused(
+        &o, lower, RT_CONFIG,
+        "data.level cuts a text into characters, but the vocabulary of the model has word pieces");
     o.lowercase = true;
     is_refused(&o, NULL, RT_CONFIG, "data.lowercase is for data.level = wordpiece");
     rt_vocabulary_free(cased);

@@ -289,7 +289,7 @@ START_TEST(texts_must_be_utf8_and_have_words)
     rt_status status = rt_wordpiece_build(&counts, 100, &vocabulary, &lines);
     ck_assert_int_eq(status.code, RT_DATA);
     ck_assert_str_eq(status.message,
-                     "there is no word of up to 100 characters to make a vocabulary of");
+                     "the texts have no word of up to 100 characters to build a vocabulary from");
     rt_word_counts_free(&counts);
 }
 END_TEST

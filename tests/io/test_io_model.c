@@ -219,7 +219,7 @@ START_TEST(rows_that_are_none_fail_the_graph)
     ck_assert_ptr_null(rt_model_logits(model, g, &wrong, 1)); /* once failed, it stays so */
     rt_graph_clear(g);
     ck_assert_ptr_null(rt_model_logits(model, g, &empty, 0));
-    expect_refusal(rt_graph_status(g), RT_ARGUMENT, "one row at least");
+    expect_refusal(rt_graph_status(g), RT_ARGUMENT, "at least one row");
     rt_graph_clear(g);
     ck_assert_ptr_null(rt_model_logits(model, g, &wrong, 1));
     expect_refusal(rt_graph_status(g), RT_ARGUMENT, "1048576");
@@ -233,7 +233,7 @@ static const struct {
 } bad_texts[] = {
     {"", NULL, "the text is empty"},
     {"a\xff", NULL, "byte 0xff at byte 1 is not UTF-8"},
-    {"a", "b", "knows no pairs"},
+    {"a", "b", "trained without pairs"},
 };
 
 START_TEST(a_text_that_cannot_be_read_is_refused)

@@ -258,10 +258,12 @@ START_TEST(options_that_contradict_each_other_are_refused)
     expect_refusal(&o, 8, "llama3 needs the original length");
     o = options(RT_SCALING_LLAMA3, 2);
     o.low_freq_factor = 4;
-    expect_refusal(&o, 8, "llama3 goes from fewer turns to more; got 4 and 4");
+    expect_refusal(&o, 8,
+                   "llama3 needs a lower bound of rotations below its upper bound; got 4 and 4");
     o = options(RT_SCALING_YARN, 2);
     o.beta_slow = 33;
-    expect_refusal(&o, 8, "yarn goes from fewer turns to more; got 33 and 32");
+    expect_refusal(&o, 8,
+                   "yarn needs a lower bound of rotations below its upper bound; got 33 and 32");
     o = options(RT_SCALING_DYNAMIC, 2);
     expect_refusal(&o, 1, "dynamic needs at least two rotated pairs; got 1");
     o = options(RT_SCALING_LONGROPE, 2);

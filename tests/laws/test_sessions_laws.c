@@ -180,7 +180,7 @@ START_TEST(what_cannot_be_fed_together_is_refused_and_changes_nothing)
     expect_refusal(rt_session_feed_each((rt_session *[]){a, a}, 2, ids, logits),
                    "sessions 0 and 1 are the same");
     expect_refusal(rt_session_feed_each((rt_session *[]){a, c}, 2, ids, logits),
-                   "session 1 is of another model than session 0");
+                   "session 1 has another model than session 0");
     expect_refusal(rt_session_feed_each((rt_session *[]){a, b}, 2, bad, logits),
                    "session 1: token 0 is 41; the model has 0 to 40");
     ck_assert(!rt_session_feed_each((rt_session *[]){a, b}, 2, ids, logits).code);

@@ -118,8 +118,7 @@ START_TEST(each_rule_of_positions_names_its_options)
     expect(&o, "theta.learn position.kind", "theta.learn = yes needs position.kind = rope");
     o = good();
     o.theta.init = RT_THETA_PERTURBED;
-    expect(&o, "theta.init theta.learn",
-           "theta.init is for a theta that is learned: theta.learn = yes");
+    expect(&o, "theta.init theta.learn", "theta.init needs theta.learn = yes");
     o = good();
     o.position.kind = RT_POSITION_T5;
     o.position.frequencies.scaling = RT_SCALING_LINEAR;
@@ -199,15 +198,15 @@ START_TEST(each_rule_of_decoders_names_its_options)
     o.position.every = 3;
     o.position.kind = RT_POSITION_LEARNED;
     expect(&o, "position.every position.kind",
-           "position.every = 3 takes positions from layers: position.kind = learned gives them "
-           "none");
+           "position.every = 3 omits positions in layers, but position.kind = learned adds none "
+           "there");
     o = good();
     o.kind = RT_KIND_DECODER;
     o.tie_embeddings = true;
     o.embedding_dim = 16;
     expect(&o, "model.kind model.tie_embeddings model.embedding_dim model.dim",
-           "model.kind = decoder reads its logits off the hidden states: embeddings of width 16 "
-           "cannot be tied to a model of width 32");
+           "model.kind = decoder with model.tie_embeddings = yes needs embeddings as wide as the "
+           "model; model.embedding_dim = 16, model.dim = 32");
 }
 END_TEST
 
@@ -263,8 +262,8 @@ START_TEST(what_changes_scores_does_not_go_with_linear_attention)
             continue;
         o.attention = RT_ATTENTION_LINEAR_COSINE;
         snprintf(message, sizeof message,
-                 "position.kind = %s changes the scores of softmax attention; model.attention = "
-                 "linear_cosine has none",
+                 "position.kind = %s changes attention scores and needs model.attention = softmax; "
+                 "got linear_cosine",
                  rt_encoding_word(kind));
         expect(&o, "position.kind model.attention", message);
     }

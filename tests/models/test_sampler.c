@@ -302,8 +302,8 @@ START_TEST(options_out_of_range_are_refused)
         {{1, 0, 1.5, 0}, 3, "[sampler] top_p must be in (0, 1]; got 1.5"},
         {{1, 0, -0.5, 0}, 3, "[sampler] top_p must be in (0, 1]; got -0.5"},
         {{1, 0, NAN, 0}, 3, "[sampler] top_p must be in (0, 1]; got nan"},
-        {{1, 0, 1, 0}, 0, "[sampler] needs a token at least; got 0"},
-        {{1, 0, 1, 0}, -1, "[sampler] needs a token at least; got -1"},
+        {{1, 0, 1, 0}, 0, "[sampler] needs at least one token; got 0"},
+        {{1, 0, 1, 0}, -1, "[sampler] needs at least one token; got -1"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         rt_sampler *s = (rt_sampler *)&bad;
@@ -324,7 +324,7 @@ START_TEST(rows_that_have_no_probabilities_are_refused)
         {{(real)NAN, (real)NAN, (real)NAN}, "logit 0 of a row is nan"},
         {{0, 1, (real)INFINITY}, "logit 2 of a row is inf"},
         {{(real)-INFINITY, (real)-INFINITY, (real)-INFINITY},
-         "a row of 3 logits has none that is finite"},
+         "none of the 3 logits of a row is finite"},
     };
     static const double temperatures[] = {0, 1};
     for (size_t i = 0; i < 2 * sizeof bad / sizeof *bad; i++) {
@@ -338,7 +338,7 @@ START_TEST(rows_that_have_no_probabilities_are_refused)
         ck_assert(token == 7 && p[0] == 7 && p[1] == 7 && p[2] == 7);
         rt_sampler_free(s);
     }
-    expect_refusal(rt_probabilities(NULL, 0, NULL), "a row of 0 logits has none that is finite");
+    expect_refusal(rt_probabilities(NULL, 0, NULL), "none of the 0 logits of a row is finite");
 }
 END_TEST
 

@@ -102,11 +102,11 @@ START_TEST(a_shape_of_ids_that_does_not_fit_is_named)
     static const rt_shape five = {.ndim = 5, .axis = {1, 1, 1, 1}}, less = {.ndim = -1};
     rt_tensor table = tensor(RT_SHAPE_OF(2, 3));
     expect_refusal(rt_embedding(g, &table, ids, RT_SHAPE_OF(1, 1, 1, 2), RT_NO_PADDING),
-                   "[embedding] the shape of the ids must have up to 3 axes and an element at "
-                   "least; got (1, 1, 1, 2)");
+                   "[embedding] the shape of the ids must have up to 3 axes and at least one "
+                   "element; got (1, 1, 1, 2)");
     expect_refusal(rt_embedding(g, &table, ids, five, RT_NO_PADDING),
-                   "[embedding] the shape of the ids must have up to 3 axes and an element at "
-                   "least; got (5 axes)");
+                   "[embedding] the shape of the ids must have up to 3 axes and at least one "
+                   "element; got (5 axes)");
     expect_refusal(rt_reshape(g, &table, less),
                    "[reshape] (-1 axes) does not have the size of (2, 3)");
 }

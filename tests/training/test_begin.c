@@ -250,8 +250,8 @@ START_TEST(an_exported_model_begins_as_it_was_trained)
                 "cmp a b; " MAKE_FOREIGN);
     ck_assert_int_eq(begins_bare("folder"), bare); /* its tokenizer says it */
     expect_exit(w, 0, "cat folder/README.md");
-    expect_text(w->out, bare ? "begins with its own first token: nothing is put before it"
-                             : "; its tokenizer puts it there.");
+    expect_text(w->out, bare ? "begins with its own first token: rotor adds none before it"
+                             : "; its tokenizer adds it.");
 }
 END_TEST
 

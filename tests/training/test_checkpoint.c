@@ -229,11 +229,12 @@ START_TEST(what_is_not_finite_is_not_saved)
     const char *path = in_scratch(FILE_NAME);
     t.parameters.list[1]->tensor.data[4] = (real)NAN;
     assert_status(rt_checkpoint_save(path, model_of(&t), &info), RT_NONFINITE,
-                  "layers.0.ffn_norm.bias is not finite: it is not saved");
+                  "layers.0.ffn_norm.bias is not finite: no checkpoint was saved");
     t.parameters.list[1]->tensor.data[4] = 0;
     t.model.states[1][t.parameters.list[2]->offset] = (real)INFINITY;
-    assert_status(rt_checkpoint_save(path, model_of(&t), &info), RT_NONFINITE,
-                  "second moment of layers.0.attention.theta is not finite: it is not saved");
+    assert_status(
+        rt_checkpoint_save(path, model_of(&t), &info), RT_NONFINITE,
+        "second moment of layers.0.attention.theta is not finite: no checkpoint was saved");
     ck_assert(!exists(path));
     free_trained(&t);
 }
@@ -564,7 +565,7 @@ START_TEST(a_forged_vocabulary_is_refused)
         {NULL, NULL, FILE_NAME ": /vocabulary:6: byte 0xff is not UTF-8"},
         {"lowercase", "YES",
          FILE_NAME ": lowercase of the vocabulary is 'YES', which is not known"},
-        {"ends", "1 99", FILE_NAME ": /vocabulary: has no id 99, which is to end a text"},
+        {"ends", "1 99", FILE_NAME ": /vocabulary: has no id 99, which is said to end a text"},
         {"ends", "1 -1", FILE_NAME ": ends of the vocabulary are '1 -1', not 8 ids at most"},
         {"ends", "1 x", FILE_NAME ": ends of the vocabulary are '1 x', not 8 ids at most"},
         {"ends", "1 2 3 4 1 2 3 4 1",

@@ -74,14 +74,13 @@ static const example bad_files[] = {
     {"[model]\ndropout = 1\n",
      "theta.ini:2: model.dropout must be a number >= 0 and < 1; got '1'\n"},
     {"[train]\neval_lengths = 64,\n",
-     "theta.ini:2: train.eval_lengths must be up to 8 whole numbers from 2 to 1000000 with commas "
-     "between; got '64,'\n"},
-    {"[train]\neval_lengths = 1\n",
-     "theta.ini:2: train.eval_lengths must be up to 8 whole numbers from 2 to 1000000 with commas "
-     "between; got '1'\n"},
+     "theta.ini:2: train.eval_lengths must be up to 8 comma-separated whole numbers from 2 to "
+     "1000000; got '64,'\n"},
+    {"[train]\neval_lengths = 1\n", "theta.ini:2: train.eval_lengths must be up to 8 "
+                                    "comma-separated whole numbers from 2 to 1000000; got '1'\n"},
     {"[train]\neval_lengths = 2,2,2,2,2,2,2,2,2\n",
-     "theta.ini:2: train.eval_lengths must be up to 8 whole numbers from 2 to 1000000 with commas "
-     "between; got '2,2,2,2,2,2,2,2,2'\n"},
+     "theta.ini:2: train.eval_lengths must be up to 8 comma-separated whole numbers from 2 to "
+     "1000000; got '2,2,2,2,2,2,2,2,2'\n"},
     {"[position]\nbase = 1\n", "theta.ini:2: position.base must be a number > 1; got '1'\n"},
     {"[position]\nfraction = 1.5\n",
      "theta.ini:2: position.fraction must be a number from 0 to 1; got '1.5'\n"},
@@ -132,14 +131,14 @@ static const example contradictions[] = {
     {"[position]\nkind = none\n[theta]\nlearn = yes\n",
      "theta.ini:4: theta.learn = yes needs position.kind = rope\n"},
     {"[model]\nattention = linear_elu\n[position]\nkind = t5\n",
-     "theta.ini:4: position.kind = t5 changes the scores of softmax attention; model.attention = "
-     "linear_elu has none\n"},
+     "theta.ini:4: position.kind = t5 changes attention scores and needs model.attention = "
+     "softmax; got linear_elu\n"},
     {"[position]\nkind = shaw\n[model]\nattention = linear_cosine\n",
-     "theta.ini:4: position.kind = shaw changes the scores of softmax attention; model.attention = "
-     "linear_cosine has none\n"},
+     "theta.ini:4: position.kind = shaw changes attention scores and needs model.attention = "
+     "softmax; got linear_cosine\n"},
     {"[position]\nkind = alibi\n[model]\nattention = linear_softmax\n",
-     "theta.ini:4: position.kind = alibi changes the scores of softmax attention; model.attention "
-     "= linear_softmax has none\n"},
+     "theta.ini:4: position.kind = alibi changes attention scores and needs model.attention = "
+     "softmax; got linear_softmax\n"},
     {"[model]\nattention = linear_elu\nattention_dropout = 0.1\n",
      "theta.ini:3: model.attention_dropout > 0 needs model.attention = softmax: linear attention "
      "has no weights to drop\n"},
@@ -151,12 +150,11 @@ static const example contradictions[] = {
     {"[model]\nattention = linear_elu\nwindow = 8\n",
      "theta.ini:3: model.window needs model.attention = softmax; got linear_elu\n"},
     {"[model]\nkind = decoder\ntie_embeddings = yes\nembedding_dim = 32\n",
-     "theta.ini:4: model.kind = decoder reads its logits off the hidden states: embeddings of "
-     "width "
-     "32 cannot be tied to a model of width 64\n"},
+     "theta.ini:4: model.kind = decoder with model.tie_embeddings = yes needs embeddings as wide "
+     "as the model; model.embedding_dim = 32, model.dim = 64\n"},
     {"[data]\ntask = classify\nfile = /a.tsv\n[model]\nkind = decoder\n",
-     "theta.ini:5: data.task = classify is answered at the first token, which sees nothing else "
-     "with model.causal = yes\n"},
+     "theta.ini:5: data.task = classify needs model.causal = no: the first token, which gives the "
+     "answer, must see the others\n"},
     {"[position]\nkind = learned\nmax_len = 31\n",
      "theta.ini:3: position.max_len = 31 is for 31 tokens at most; the longest sequence has 32\n"},
     {"[position]\nkind = learned\nmax_len = 32\n[train]\neval_lengths = 16,64\n",
@@ -188,17 +186,17 @@ static const example contradictions[] = {
      "theta.ini:5: data.eval_fraction = 0.2 has no effect: it needs data.task = text, tokens, "
      "classify or tag and no data.eval_file\n"},
     {"[data]\ntask = text\nfile = /a\n[model]\nkind = decoder\n[data]\nobjective = mlm\n",
-     "theta.ini:7: data.objective = mlm needs model.causal = no: a causal model sees one side of "
-     "what is masked; it learns data.objective = lm\n"},
+     "theta.ini:7: data.objective = mlm needs model.causal = no: a causal model sees only what "
+     "stands before a mask; set data.objective = lm for it\n"},
     {"[data]\ntask = period\n[model]\ncausal = yes\n",
-     "theta.ini:4: data.objective = mlm needs model.causal = no: a causal model sees one side of "
-     "what is masked; it learns data.objective = lm\n"},
+     "theta.ini:4: data.objective = mlm needs model.causal = no: a causal model sees only what "
+     "stands before a mask; set data.objective = lm for it\n"},
     {"[data]\ntask = order\n[model]\ncausal = yes\n",
-     "theta.ini:4: data.task = order is answered at the first token, which sees nothing else with "
-     "model.causal = yes\n"},
+     "theta.ini:4: data.task = order needs model.causal = no: the first token, which gives the "
+     "answer, must see the others\n"},
     {"[data]\ntask = text\nobjective = lm\nfile = x\n",
-     "theta.ini:3: data.objective = lm needs model.causal = yes: otherwise a token sees the one "
-     "that it is asked for\n"},
+     "theta.ini:3: data.objective = lm needs model.causal = yes: otherwise a token sees the next "
+     "one, which it must predict\n"},
     {"[data]\ntask = tokens\n", "theta.ini:2: data.file is required for data.task = tokens\n"},
     {"[data]\ntask = shift\ndistance = 20\n[train]\neval_lengths = 64,16\n",
      "theta.ini:5: train.eval_lengths: at length 16, data.distance must be from 1 to 14 for shift "

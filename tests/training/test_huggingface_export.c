@@ -114,8 +114,8 @@ START_TEST(a_folder_that_is_not_empty_is_kept)
     write_bytes(in_scratch("out/tokenizer.json"), "x", 1);
     write_bytes(in_scratch("out/notes"), "x", 1);
     rt_huggingface_export export = {.length = 8};
-    snprintf(message, sizeof message, "%s/out: the folder is not empty; --overwrite writes into it",
-             scratch);
+    snprintf(message, sizeof message,
+             "%s/out: the folder is not empty; give --overwrite to write into it", scratch);
     assert_status(write_model(model, &export), RT_CONFIG, message);
     ck_assert(!is_written("config.json") && is_written("tokenizer.json"));
     export.overwrite = true;
@@ -144,7 +144,7 @@ START_TEST(a_file_or_a_name_without_a_folder_is_refused)
     rt_transformer_options o = usual();
     rt_transformer *model = new_model(&o);
     write_bytes(in_scratch("out"), "x", 1);
-    snprintf(message, sizeof message, "%s/out: it is no folder", scratch);
+    snprintf(message, sizeof message, "%s/out: not a folder", scratch);
     assert_status(write_model(model, &(rt_huggingface_export){.overwrite = true}), RT_CONFIG,
                   message);
     snprintf(message, sizeof message, "cannot make the folder %s/no/out: No such file or directory",
@@ -319,8 +319,8 @@ START_TEST(theta_that_do_not_make_the_table_are_left)
     change_file("out/config.json", "[[1, ", "[[1.01, ");
     rt_huggingface *there = opened_folder(in_scratch("out"));
     ck_assert_str_eq(there->warnings,
-                     "config.json: rotor_theta is not what roformer.encoder.embed_positions.weight "
-                     "was made of; the latter is used\n");
+                     "config.json: rotor_theta does not match "
+                     "roformer.encoder.embed_positions.weight; rotor uses the table\n");
     ck_assert(!there->options.theta.learn && there->options.position.frequencies.base == 10000);
     rt_huggingface_close(there);
     rt_transformer_free(model);

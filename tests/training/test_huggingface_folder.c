@@ -29,7 +29,7 @@ static const struct {
      "config.json: hidden_size = 25 is not divisible by num_attention_heads = 3"},
     {"masked_lm", "\"hidden_size\": 24", "\"hidden_size\": 27",
      "config.json: hidden_size = 27 and num_attention_heads = 3 make heads of 9; a head must have "
-     "pairs to turn"},
+     "pairs to rotate"},
     {"masked_lm", "\"hidden_size\": 24", "\"hidden_size\": \"24\"",
      "config.json: hidden_size must be a whole number from 1 to 1000000"},
     {"masked_lm", "\"hidden_size\": 24", "\"hidden_size\": 24.0",
@@ -37,9 +37,9 @@ static const struct {
     {"masked_lm", "\"hidden_size\": 24", "\"hidden_size\": -0",
      "config.json: hidden_size must be a whole number from 1 to 1000000"},
     {"masked_lm", "\"hidden_size\": 24", "\"hidden_size\": 24, \"hidden_size\": 24",
-     "config.json:13: it is not as JSON must be: 'duplicate object key near '\"hidden_size\"''"},
+     "config.json:13: invalid JSON: 'duplicate object key near '\"hidden_size\"''"},
     {"masked_lm", "\"hidden_size\": 24,", "\"hidden_size\": 24",
-     "config.json:14: it is not as JSON must be: ''}' expected near '\"initializer_range\"''"},
+     "config.json:14: invalid JSON: ''}' expected near '\"initializer_range\"''"},
     {"masked_lm", "\"layer_norm_eps\": 1e-12", "\"layer_norm_eps\": 1.01",
      "config.json: layer_norm_eps must be at most 1"},
     {"masked_lm", "\"layer_norm_eps\": 1e-12", "\"layer_norm_eps\": 0",
@@ -61,8 +61,8 @@ static const struct {
      "model.safetensors: roformer.encoder.layer.0.intermediate.dense.weight is (40, 24), (41, 24) "
      "expected"},
     {"masked_lm", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1",
-     "model.safetensors: has roformer.encoder.layer.1.attention.output.LayerNorm.bias, which is no "
-     "part of the model"},
+     "model.safetensors: unexpected tensor "
+     "roformer.encoder.layer.1.attention.output.LayerNorm.bias, which the model lacks"},
     {"masked_lm", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000",
      "config.json: num_hidden_layers = 1000 needs 16000 tensors; the folder has 42"},
     {"masked_lm", "\"vocab_size\": 53", "\"vocab_size\": 1000000",
@@ -74,10 +74,10 @@ static const struct {
     {"sequence", "\"3\": \"LABEL_3\"", "\"4\": \"LABEL_3\"",
      "config.json: id2label must have a string for each number below 4; not so for 3"},
     {"sequence", "\"id2label\": {", "\"problem_type\": \"regression\", \"id2label\": {",
-     "config.json: problem_type must be single_label_classification: rotor learns no other; got "
+     "config.json: problem_type must be single_label_classification: rotor has no other; got "
      "'regression'"},
     {"sequence", "\"id2label\"", "\"num_labels\": 1, \"other\"",
-     "config.json: id2label has one label, which makes it a regression: rotor learns none"},
+     "config.json: id2label has one label, which makes it a regression: rotor has none"},
     {"sequence", "\"id2label\"", "\"other\"",
      "model.safetensors: classifier.out_proj.weight is (4, 24), (2, 24) expected"},
 };
@@ -150,8 +150,8 @@ START_TEST(a_surplus_tensor_is_named)
     copy_fixture("masked_lm", NULL,
                  CHANGES("roformer.encoder.embed_positions.weight",
                          "roformer.encoder.embed_positionx.weight"));
-    expect_refused("model.safetensors: has roformer.encoder.embed_positionx.weight, which is no "
-                   "part of the model");
+    expect_refused("model.safetensors: unexpected tensor roformer.encoder.embed_positionx.weight, "
+                   "which the model lacks");
 }
 END_TEST
 
@@ -469,8 +469,8 @@ START_TEST(what_does_not_fit_a_model_changes_nothing)
         o.heads = 6;
     if (_i == 1) {
         o.position.pairing = RT_HALF;
-        message = "config.json: it is of a model with position.kind = rope and position.pairing = "
-                  "interleaved, which this model has not";
+        message = "config.json: the folder's model needs position.kind = rope and position.pairing "
+                  "= interleaved; set both";
     }
     if (_i == 2) {
         o.ffn_dim = 48;
@@ -479,8 +479,8 @@ START_TEST(what_does_not_fit_a_model_changes_nothing)
     }
     if (_i == 3) {
         o.tie_embeddings = true;
-        message = "config.json: its decoder is not tied to its embeddings; this model has "
-                  "model.tie_embeddings = yes";
+        message = "config.json: the folder's model has an output layer of its own; set "
+                  "model.tie_embeddings = no";
     }
     rt_transformer *model = other_model(&o), *start = other_model(&o);
     assert_status(rt_huggingface_load(there, model, &taken), RT_CHECKPOINT, message);

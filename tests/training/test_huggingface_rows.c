@@ -290,7 +290,7 @@ static const struct {
     {"\"n_kv\": 2", "\"n_kv\": null",
      "model.safetensors: base.layers.0.qkv.weight is (64, 32), (96, 32) expected"},
     {"\"biases\": true", "\"biases\": false",
-     "model.safetensors: has base.layers.0.dense.bias, which is no part of the model"},
+     "model.safetensors: unexpected tensor base.layers.0.dense.bias, which the model lacks"},
     {"\"model_type\": \"blocks\"", "\"model_type\": \"block\"",
      "config.json: model_type must be llama, blocks, heads or lacking: rotor reads no other; got "
      "'block'"},

@@ -202,8 +202,7 @@ static const struct {
     {"{\"tokenizer_class\": \"CanineTokenizer\"}",
      "tokenizer_config.json: tokenizer_class is 'CanineTokenizer'; 'BertTokenizer' and "
      "'RoFormerTokenizer' are read"},
-    {"{", "tokenizer_config.json:1: it is not as JSON must be: 'string or '}' expected near end of "
-          "file'"},
+    {"{", "tokenizer_config.json:1: invalid JSON: 'string or '}' expected near end of file'"},
 };
 enum { BAD_SETTINGS = sizeof bad_settings / sizeof *bad_settings };
 
@@ -330,9 +329,7 @@ START_TEST(what_is_no_bpe_is_refused_with_its_file)
     write_file("tokenizer_config.json", "{\"mask_token\": {}}");
     expect_refused("", "tokenizer_config.json: mask_token must be a token or null");
     write_file("tokenizer_config.json", "[");
-    expect_refused("bpe",
-                   "tokenizer_config.json:1: it is not as JSON must be: '']' expected near end of "
-                   "file'");
+    expect_refused("bpe", "tokenizer_config.json:1: invalid JSON: '']' expected near end of file'");
     write_file("tokenizer.json", pieces);
     expect_refused("bpe", "tokenizer.json: model.type is 'WordPiece'; 'BPE' is read");
     write_file("tokenizer.json", "{\"model\": {\"type\": \"BPE\"}}");

@@ -338,8 +338,9 @@ START_TEST(theta_that_do_not_make_the_parameters_are_left)
     assert_status(write_model(model), RT_OK, "");
     change_file("out/config.json", "[[1, ", "[[1.01, ");
     rt_huggingface *there = opened_folder(in_scratch("out"));
-    ck_assert_str_eq(there->warnings, "config.json: rotor_theta is not what rope_parameters was "
-                                      "made of; the latter is used\n");
+    ck_assert_str_eq(
+        there->warnings,
+        "config.json: rotor_theta does not match rope_parameters; rotor uses rope_parameters\n");
     ck_assert(!there->options.theta.learn);
     ck_assert_int_eq(there->options.position.frequencies.scaling, RT_SCALING_LONGROPE);
     rt_huggingface_close(there);
@@ -437,9 +438,9 @@ START_TEST(the_card_says_how_it_turns)
         "theta_i = 10000^(-2i/8), which is fixed.\n",
         "theta_i = 10000^(-2i/8), which is fixed and scaled (position.scaling = linear).\n",
         "was learned with the weights; `rope_parameters` in config.json has it",
-        "every layer has learned for itself. transformers has one theta for all: `rope_parame",
-        "every head has learned for itself. ",
-        "every head of keys has learned for itself. ",
+        "was learned separately for every layer. transformers has one theta for all: `rope_parame",
+        "was learned separately for every head. ",
+        "was learned separately for every head of keys. ",
     };
     char card[8192];
     rt_transformer_options o = _i > 1 ? learning(_i < 5 ? _i - 2 : 2, RT_THETA_LOG) : usual();

@@ -45,7 +45,7 @@ static const struct {
     {"llama", "\"head_dim\": 6,\n  \"hidden_act\": \"silu\",\n  \"hidden_size\": 24",
      "\"hidden_size\": 20",
      "config.json: hidden_size = 20 and num_attention_heads = 4 make heads of 5; a head must have "
-     "pairs to turn"},
+     "pairs to rotate"},
     {"llama", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3",
      "config.json: num_key_value_heads = 3 does not divide num_attention_heads = 4"},
     {"llama", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 0",
@@ -83,8 +83,8 @@ static const struct {
     {"llama", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1001",
      "config.json: num_hidden_layers must be a whole number from 1 to 1000"},
     {"llama", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1",
-     "model.safetensors: has model.layers.1.input_layernorm.weight, which is no part of the "
-     "model"},
+     "model.safetensors: unexpected tensor model.layers.1.input_layernorm.weight, which the model "
+     "lacks"},
     {"llama", "\"tie_word_embeddings\": false", "\"tie_word_embeddings\": 1",
      "config.json: tie_word_embeddings must be true or false"},
     /* the window */
@@ -120,10 +120,10 @@ static const struct {
     {"llama", BASE, "\"rope_theta\": -5",
      "config.json: rope_parameters.rope_theta must be a number above 0"},
     {"llama", BASE, BASE ", \"partial_rotary_factor\": 0.5",
-     "config.json: rope_parameters.partial_rotary_factor must be 1: a Llama turns its heads as a "
-     "whole"},
+     "config.json: rope_parameters.partial_rotary_factor must be 1: a Llama rotates all features "
+     "of a head"},
     {"llama", "\"vocab_size\": 41", "\"vocab_size\": 41, \"partial_rotary_factor\": 0.25",
-     "config.json: partial_rotary_factor must be 1: a Llama turns its heads as a whole"},
+     "config.json: partial_rotary_factor must be 1: a Llama rotates all features of a head"},
     {"llama", "\"rope_parameters\": {", "\"rope_parameters\": {\"full_attention\": {},",
      "config.json: rope_parameters must be one for all layers"},
     {"llama", "\"rope_parameters\": {", "\"rope_parameters\": [1], \"other\": {",
@@ -133,7 +133,8 @@ static const struct {
     {"llama_yarn", "\"factor\": 4.0", "\"factor\": 4.0, \"attention_factor\": 0",
      "config.json: rope_parameters.attention_factor must be a number above 0"},
     {"llama_yarn", "\"factor\": 4.0", "\"factor\": 4.0, \"beta_fast\": 1",
-     "config.json: position.scaling: yarn goes from fewer turns to more; got 1 and 1"},
+     "config.json: position.scaling: yarn needs a lower bound of rotations below its upper bound; "
+     "got 1 and 1"},
     {"llama_yarn", "\"original_max_position_embeddings\": 16",
      "\"original_max_position_embeddings\": 0",
      "config.json: rope_parameters.original_max_position_embeddings must be a whole number from 1 "
@@ -145,7 +146,8 @@ static const struct {
      "2}",
      "config.json: max_position_embeddings = 2000000: a scaling of rotor is of 1000000 at most"},
     {"llama_llama3", "\"high_freq_factor\": 4.0", "\"high_freq_factor\": 1",
-     "config.json: position.scaling: llama3 goes from fewer turns to more; got 1 and 1"},
+     "config.json: position.scaling: llama3 needs a lower bound of rotations below its upper "
+     "bound; got 1 and 1"},
     {"llama_longrope", "\"short_factor\": [", "\"short_factor\": [1.0, ",
      "config.json: rope_parameters.short_factor must have a number for each of the 3 pairs of a "
      "head, none of them 0, and there can be 256"},
@@ -311,7 +313,8 @@ START_TEST(a_long_list_of_ends_is_one_warning)
     strcpy(at, "]}");
     rt_huggingface *there = opened_with_ends("\"eos_token_id\": 2", text);
     ck_assert_int_eq(there->ends.count, 0);
-    expect_in(there->warnings, "or a list of at most 8 of them; no token ends a text\n");
+    expect_in(there->warnings,
+              "or a list of at most 8 of them; it is ignored: no token ends a text\n");
     ck_assert_ptr_eq(strchr(there->warnings, '\n') + 1, strchr(there->warnings, '\0'));
     rt_huggingface_close(there);
     free(text);
@@ -322,8 +325,7 @@ START_TEST(a_generation_config_that_is_broken_is_refused)
 {
     copy_fixture(LLAMA("llama"), NULL, NULL);
     write_bytes(in_scratch("generation_config.json"), "{\"eos\"", 6);
-    expect_refused("generation_config.json:1: it is not as JSON must be: '':' "
-                   "expected near end of file'");
+    expect_refused("generation_config.json:1: invalid JSON: '':' expected near end of file'");
 }
 END_TEST
 
@@ -553,8 +555,8 @@ START_TEST(a_surplus_tensor_is_named)
     char message[256];
     copy_changed(LLAMA("llama"), "config.json", NULL);
     write_tensors(LLAMA("llama"), "model.norm.weight", names[_i], "");
-    snprintf(message, sizeof message, "model.safetensors: has %s, which is no part of the model",
-             names[_i]);
+    snprintf(message, sizeof message,
+             "model.safetensors: unexpected tensor %s, which the model lacks", names[_i]);
     expect_refused(message);
 }
 END_TEST
@@ -601,12 +603,13 @@ END_TEST
 START_TEST(what_does_not_fit_a_model_changes_nothing)
 {
     static const char *const messages[] = {
-        "config.json: it is of a model with model.kind = decoder, which this model is not",
-        "config.json: it is of a model with position.kind = rope and position.pairing = half, "
-        "which this model has not",
+        "config.json: the folder holds a decoder, but the configuration describes a roformer; set "
+        "model.kind = decoder",
+        "config.json: the folder's model needs position.kind = rope and position.pairing = half; "
+        "set both",
         "model.safetensors: model.layers.0.self_attn.k_proj.weight is (12, 24), (24, 24) expected",
-        "config.json: its decoder is not tied to its embeddings; this model has "
-        "model.tie_embeddings = yes",
+        "config.json: the folder's model has an output layer of its own; set model.tie_embeddings "
+        "= no",
         "model.safetensors: lacks model.layers.0.self_attn.q_proj.bias (24)",
     };
     rt_huggingface_taken taken;

@@ -89,7 +89,7 @@ START_TEST(a_run_that_stops_and_resumes_equals_the_straight_run)
     expect_exit(w, 0, "$TRAIN tiny.ini run.name=straight %s", options);
     expect_exit(w, 0, "$TRAIN tiny.ini run.name=halves %s train.steps=%d", options, stop);
     expect_exit(w, 0, "$TRAIN tiny.ini run.name=halves %s --resume --threads 1", options);
-    expect_text(w->err, "going on from runs/halves/checkpoints/step-000000");
+    expect_text(w->err, "resuming from runs/halves/checkpoints/step-000000");
     expect_same_files("runs/straight/metrics.csv", "runs/halves/metrics.csv");
     expect_same_files("runs/straight/theta.csv", "runs/halves/theta.csv");
     expect_exit(w, 0,
@@ -156,7 +156,7 @@ typedef struct refusal {
 
 /* None of these creates anything. */
 static const refusal refusals[] = {
-    {2, "$TRAIN", "a CONFIG.ini is expected"},
+    {2, "$TRAIN", "a CONFIG.ini is required"},
     {2, "$TRAIN --resme tiny.ini", "unknown option '--resme'; did you mean '--resume'?"},
     {2, "$TRAIN --threads", "needs a value"},
     {2, "$TRAIN --threads ''", "option '--threads' needs a value"},
@@ -172,9 +172,9 @@ static const refusal refusals[] = {
     {2, "$TRAIN ''", "an argument is empty"},
     {2, "$TRAIN tiny.ini run.dir=", "run.dir has no value"},
     {2, "$TRAIN tiny.ini other.ini", "one CONFIG.ini is expected"},
-    {2, "$TRAIN tiny.ini --resume --overwrite", "contradict"},
-    {2, "$TRAIN tiny.ini --checkpoint x", "--checkpoint goes with --eval"},
-    {2, "$TRAIN tiny.ini --eval --check", "does not go with another command"},
+    {2, "$TRAIN tiny.ini --resume --overwrite", "give --resume or --overwrite, not both"},
+    {2, "$TRAIN tiny.ini --checkpoint x", "--checkpoint needs --eval"},
+    {2, "$TRAIN tiny.ini --eval --check", "cannot be combined with another command"},
     {2, "$TRAIN none.ini", "none.ini: cannot read the configuration: No such file or directory"},
     {2, "$TRAIN tiny.ini optimizer.learnig_rate=1", "did you mean 'lr'?"},
     {2, "$TRAIN tiny.ini model.heads=3", "model.dim"},
@@ -242,7 +242,7 @@ START_TEST(a_broken_checkpoint_falls_back_to_the_one_before)
     write_file("runs/tiny/checkpoints/step-00000060.h5", "broken");
     expect_exit(w, 0, "$TRAIN tiny.ini --resume");
     expect_text(w->err, "step-00000060.h5");
-    expect_text(w->err, "going on from runs/tiny/checkpoints/step-00000040.h5");
+    expect_text(w->err, "resuming from runs/tiny/checkpoints/step-00000040.h5");
 }
 END_TEST
 
@@ -337,8 +337,8 @@ START_TEST(a_run_that_has_diverged_says_so)
     line_of(w->out, "diverged: the loss ", diverged);
     ck_assert_int_eq(sscanf(line_of(w->out, "eval: ", line), "eval: loss %63[^,]", loss), 1);
     expect_text(diverged, loss);
-    expect_text(diverged, " is more than twice 2.3, the loss of guessing at random; a smaller "
-                          "optimizer.lr or a longer warm-up may help");
+    expect_text(diverged, " is more than twice 2.3, the loss of random guessing; try a smaller "
+                          "optimizer.lr or more optimizer.warmup_steps");
     expect_exit(w, 0, "grep -c '^diverged_above,4.605170' runs/tiny/result.csv");
     expect_exit(w, 0, "$TRAIN --report runs/tiny");
     page = read_file("runs/tiny/report.html");

@@ -122,7 +122,7 @@ START_TEST(what_is_no_regular_file_is_not_waited_for)
     rt_safetensors *file;
     char message[256];
     ck_assert_int_eq(mkfifo(in_scratch("pipe"), 0600), 0);
-    snprintf(message, sizeof message, "%s/pipe: cannot be opened: it is no regular file", scratch);
+    snprintf(message, sizeof message, "%s/pipe: cannot be opened: not a regular file", scratch);
     assert_status(rt_safetensors_open(&file, in_scratch("pipe")), RT_CHECKPOINT, message);
     snprintf(message, sizeof message, "%s/none: cannot be opened: No such file or directory",
              scratch);
@@ -149,8 +149,7 @@ static const struct {
      "a.safetensors: its tensors take 4 bytes, behind its header are 8"},
     {"{\"\\u001b[2J\":{\"dtype\":\"X\",\"shape\":[1],\"data_offsets\":[0,4]}}",
      "a.safetensors: tensor '?[2J': its dtype is none of the format's"},
-    {"{\"a\":\n1,\n,}",
-     "a.safetensors:3: it is not as JSON must be: 'string or '}' expected near ',''"},
+    {"{\"a\":\n1,\n,}", "a.safetensors:3: invalid JSON: 'string or '}' expected near ',''"},
     {"{\"a\":{\"dtype\":\"F4\",\"shape\":[17],\"data_offsets\":[0,8]}}",
      "a.safetensors: tensor 'a': it does not end with a byte"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,8]}}",
@@ -220,7 +219,7 @@ START_TEST(brackets_within_brackets_are_counted)
     if (_i == 0)
         rt_safetensors_close(opened());
     else
-        expect_refusal("a.safetensors:1: has more than 127 brackets within brackets");
+        expect_refusal("a.safetensors:1: nests brackets more than 127 deep");
 }
 END_TEST
 

@@ -166,7 +166,8 @@ START_TEST(a_name_that_cannot_be_taken_leaves_nothing_behind)
 {
     char message[256];
     ck_assert_int_eq(mkdir(in_scratch("a.h5"), 0700), 0);
-    snprintf(message, sizeof message, "cannot give its name to %s/a.h5: Is a directory", scratch);
+    snprintf(message, sizeof message, "cannot rename a temporary file to %s/a.h5: Is a directory",
+             scratch);
     assert_status(write_status(in_scratch("a.h5")), RT_IO, message);
     ck_assert_int_eq(files_in_scratch(), 1);
 }

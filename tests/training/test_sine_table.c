@@ -153,7 +153,7 @@ START_TEST(what_is_no_table_of_sines_is_refused)
     for (int i = 0; i < 16 * 2 * PAIRS; i++)
         values[i] = 0;
     assert_status(rt_sine_table_theta(&t, "table", theta, &found), RT_CHECKPOINT,
-                  "table is no table of sines and cosines: position 0, pair 0");
+                  "table is not a table of sines and cosines: position 0, pair 0");
 }
 END_TEST
 

@@ -242,7 +242,9 @@ START_TEST(the_table_has_a_row_for_every_pair)
                                          "   grid    phase    use    used\n"
                                          "    0   all    0             1           1.1     0.1000 "
                                          "  0.041    1.100  25.0%   95.3%\n"));
-    ck_assert_ptr_nonnull(strstr(report, "used: of the 0.1 that Adam could have moved ln theta\n"));
+    ck_assert_ptr_nonnull(
+        strstr(report,
+               "used: movement as a share of 0.1, the most Adam could have moved ln theta\n"));
 }
 END_TEST
 
@@ -255,7 +257,8 @@ START_TEST(a_raw_theta_has_used_its_own_way)
     verdict_after(10);
     ck_assert_ptr_nonnull(strstr(report, "    1   all    1           0.1         0.105     0.0500  "
                                          " 0.021    0.055  25.0%    5.0%\n"));
-    ck_assert_ptr_nonnull(strstr(report, "used: of the 0.1 that Adam could have moved theta\n"));
+    ck_assert_ptr_nonnull(
+        strstr(report, "used: movement as a share of 0.1, the most Adam could have moved theta\n"));
 }
 END_TEST
 
@@ -363,9 +366,11 @@ START_TEST(the_notes_tell_the_units)
     make_model("layer", "log");
     verdict_after(10);
     ck_assert_ptr_nonnull(
-        strstr(report, "\ngrid: in steps between neighbouring theta; phase: radians over 11 "
-                       "positions; use: share of the query and key weights that it turns; used: "
-                       "of the 0.1 that Adam could have moved ln theta\n"));
+        strstr(report,
+               "\ndrift: change of theta as a share of theta0; grid: the same in steps between "
+               "neighbouring theta; phase: extra rotation in radians over "
+               "11 positions; use: share of the query and key weights that the pair rotates; used: "
+               "movement as a share of 0.1, the most Adam could have moved ln theta\n"));
 }
 END_TEST
 

@@ -161,7 +161,7 @@ static const refusal refusals[] = {
     {2, "gpt2", "tiny.ini data.task=text data.vocab=32 data.file=text.txt " BPE,
      "data.vocab_file has no effect: it needs data.task = text, classify or tag and "
      "data.level other than byte"},
-    {3, "gpt2", LM "data.vocab_file=text.txt", "text.txt:1: it is not as JSON must be: "},
+    {3, "gpt2", LM "data.vocab_file=text.txt", "text.txt:1: invalid JSON: "},
     {3, "gpt2", LM "data.vocab_file=none.json",
      "none.json: No such file or directory (data.vocab_file)"},
     {3, "gpt2", "$(sed -i 's/\"type\": \"BPE\"/\"type\": \"Unigram\"/' v.json) " LM BPE,

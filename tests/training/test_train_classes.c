@@ -328,8 +328,9 @@ START_TEST(a_pair_is_told_by_its_tab)
     expect_exit(w, 0, "printf 'aab\\tb\\naab\\n' | $TRAIN " PAIRS "--predict -");
     ck_assert_int_eq(count_of(w->out, "\t0."), 2);
     expect_exit(w, 2, "printf 'aab\\tb\\na\\tb\\tc\\n' | $TRAIN " PAIRS "--predict -");
-    expect_text(w->err, "train: line 2: a pair is a text, a tab and a text, none of them empty; "
-                        "has more than one tab\n");
+    expect_text(
+        w->err,
+        "train: line 2: a pair must be TEXT<TAB>TEXT, neither empty; got more than one tab\n");
 }
 END_TEST
 

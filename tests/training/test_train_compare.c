@@ -244,7 +244,7 @@ START_TEST(a_report_is_replaced_and_nothing_else)
     expect_exit(w, 0, "$TRAIN --report runs/a1 runs/a2 elsewhere/b");
     write_file("mine.html", "<html><head><title>mine</title>\n");
     expect_exit(w, 2, "$TRAIN --report runs/a1 elsewhere/b --output mine.html");
-    expect_text(w->err, "mine.html is no report of rotor: it is not replaced");
+    expect_text(w->err, "mine.html is not a report of rotor: it was not replaced");
     char *page = read_file("mine.html");
     ck_assert_str_eq(page, "<html><head><title>mine</title>\n");
     rt_free(page);
@@ -282,8 +282,8 @@ START_TEST(what_cannot_be_compared_is_refused)
     } rows[] = {
         {2, "--report runs/a1 runs/none", "runs/none is not the folder of a run: "},
         {2, "--report runs/a1 tiny.ini", "tiny.ini is not the folder of a run: "},
-        {2, "--report runs/a1 --output x.html", "--output goes with --report and several runs"},
-        {2, "tiny.ini --output x.html", "--output goes with --report and several runs"},
+        {2, "--report runs/a1 --output x.html", "--output needs --report with several runs"},
+        {2, "tiny.ini --output x.html", "--output needs --report with several runs"},
         {1, "--report runs/a1 elsewhere/b --output none/x.html", "none"},
     };
     make_runs();
@@ -318,7 +318,7 @@ START_TEST(a_run_is_watched_until_it_ends)
     expect_exit(w, 2, "$TRAIN --watch runs/s");
     expect_text(w->err, "--watch takes the folder of a run, not of a sweep");
     expect_exit(w, 2, "$TRAIN --watch runs/a1 runs/a2");
-    expect_text(w->err, "--watch takes one run");
+    expect_text(w->err, "--watch takes only one run");
     expect_exit(w, 2, "$TRAIN --watch runs/a1 --report runs/a2");
 }
 END_TEST

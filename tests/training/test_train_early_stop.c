@@ -74,7 +74,8 @@ START_TEST(a_run_that_has_stopped_early_says_so_when_it_is_resumed)
     ck_assert_str_eq(line_of(w->out, "eval: ", after), before);
     expect_lines(w->out, "run: runs/tiny\n" STOPPED("40", "100", "1 evaluation"));
     expect_text(w->err, "train: nothing is left to train: " STOPPED("40", "100", "1 evaluation"));
-    expect_text(w->err, "train: a larger train.patience or more train.steps continue the run\n");
+    expect_text(w->err,
+                "train: set a larger train.patience or more train.steps to continue the run\n");
     expect_exit(w, 0, "diff -r before/tiny runs/tiny");
 }
 END_TEST
@@ -112,8 +113,8 @@ START_TEST(with_more_steps_the_run_continues_and_its_patience_anew)
 {
     expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 train.patience=1 run.name=parts --quiet");
     expect_exit(w, 0, "$TRAIN " WAIT "train.steps=200 train.patience=1 run.name=parts --resume");
-    expect_text(w->err, "the run had stopped early at step 40: with more steps it continues, and "
-                        "train.patience is counted anew\n");
+    expect_text(w->err, "the run had stopped early at step 40; it continues, and train.patience is "
+                        "counted from 0 again\n");
     expect_lines(w->out, STOPPED("60", "200", "1 evaluation"));
     expect_exit(w, 0, "$TRAIN " WAIT "train.steps=200 train.patience=2 run.name=straight --quiet");
     expect_same_files("runs/straight/metrics.csv", "runs/parts/metrics.csv");

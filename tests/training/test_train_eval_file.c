@@ -75,11 +75,9 @@ START_TEST(what_cannot_be_evaluated_is_refused_before_anything_is_created)
          "/sub/empty.txt: data.eval_file must hold text; the file "
          "is empty\n"},
         {3, "sub/one.txt,sub/short.txt",
-         "/sub/short.txt: data.eval_file must hold 11 characters "
-         "at least (data.length 12); there are 3\n"},
-        {3, "sub/letters.txt",
-         "/sub/letters.txt: data.eval_file holds nothing that the vocabulary "
-         "has\n"},
+         "/sub/short.txt: data.eval_file must hold at least 11 characters (data.length 12); it "
+         "holds 3\n"},
+        {3, "sub/letters.txt", "/sub/letters.txt: data.eval_file has no token of the vocabulary\n"},
         {2, "sub/one.txt,,sub/two.txt", "data.eval_file must name a file; got an empty name\n"},
         {2, "sub/one.txt data.task=tokens data.file=a.h5:/b",
          "data.eval_file must name a file and a data set for tokens, as in ids.h5:/train; got '"},
@@ -126,9 +124,8 @@ START_TEST(a_text_shorter_than_a_window_is_evaluated)
                 "$TRAIN runs/t/config.ini --eval data.file=sub/short.txt data.eval_fraction=0");
     expect_text(w->out, "(1 sequences, 3 labels)\n");
     expect_exit(w, 3, "$TRAIN runs/t/config.ini --eval data.file=sub/short.txt");
-    expect_text(w->err,
-                "/sub/short.txt: data.eval_fraction 0.1 leaves none of its 3 characters for "
-                "evaluation; data.eval_fraction=0 evaluates all of them\n");
+    expect_text(w->err, "/sub/short.txt: data.eval_fraction 0.1 leaves none of its 3 characters "
+                        "for evaluation; set data.eval_fraction=0 to evaluate all of them\n");
     expect_exit(w, 0,
                 "$TRAIN runs/t/config.ini --eval --quiet "
                 "data.eval_file=sub/short.txt,sub/one.txt train.eval_batches=0");

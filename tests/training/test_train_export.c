@@ -27,7 +27,7 @@ START_TEST(a_folder_of_a_run_is_refused_and_stays_one)
     expect_exit(w, 0, RUN "run.name=sweep sweep.run.seed=1,2");
     for (int i = 0; i < 3; i++) {
         expect_exit(w, 2, "$TRAIN tiny.ini --export %s --overwrite", folders[i]);
-        expect_text(w->err, "this is the folder of a run");
+        expect_text(w->err, "the folder holds a run");
         expect_text(w->err, folders[i]);
     }
     expect_exit(w, 0, "! find runs -name model.safetensors -o -name .rotor-export | grep .");

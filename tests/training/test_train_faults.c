@@ -22,8 +22,8 @@ START_TEST(the_second_trainer_is_refused_and_the_first_goes_on)
                 ways[_i]);
     ck_assert_int_eq(sscanf(w->out, "first %d 75\n", &first), 1);
     snprintf(message, sizeof message,
-             "train: runs/tiny: another trainer is at work here, process %d: wait for its end, or "
-             "stop it with kill %d\n",
+             "train: runs/tiny: process %d is training here: wait for its end, or stop it with "
+             "kill %d\n",
              first, first);
     expect_text(w->err, message);
 }
@@ -225,7 +225,7 @@ START_TEST(parameters_that_are_not_finite_are_never_saved)
     expect_exit(w, 5,
                 "$TRAIN tiny.ini --quiet optimizer.lr=1e38 optimizer.clip_norm=0 "
                 "train.checkpoint_every=1");
-    expect_text(w->err, "is not finite: it is not saved\n");
+    expect_text(w->err, "is not finite: no checkpoint was saved\n");
     expect_exit(w, 0, "ls runs/tiny/checkpoints");
     ck_assert_str_eq(w->out, "");
 }

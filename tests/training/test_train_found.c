@@ -18,9 +18,10 @@ START_TEST(a_run_is_evaluated_as_it_was_trained)
     line_of(w->out, "eval: ", trained);
     expect_exit(w, 0, "$TRAIN tiny.ini run.name=mine --eval");
     expect_eval_line(trained);
-    expect_text(w->err, "train: the configuration of the run holds, not that of tiny.ini:\n"
-                        "model.dim: the run has '24', now it is '16'\n"
-                        "data.task: the run has 'reverse', now it is 'copy'\n");
+    expect_text(
+        w->err,
+        "train: using the configuration of the run, which differs from tiny.ini:\nmodel.dim: the "
+        "run has '24', now it is '16'\ndata.task: the run has 'reverse', now it is 'copy'\n");
     expect_exit(w, 0, "$TRAIN tiny.ini run.name=mine --eval --quiet");
     expect_no_text(w->err, "holds");
     expect_exit(w, 0, "$TRAIN tiny.ini run.name=mine --eval model.dim=24 data.task=reverse");
@@ -102,7 +103,7 @@ START_TEST(a_configuration_of_double_does_not_stand_in_the_way_of_float)
 {
     expect_exit(w, 0, "$TRAIN64 tiny.ini train.steps=20 optimizer.eps=1e-50");
     expect_exit(w, 0, "$TRAIN tiny.ini --eval");
-    expect_text(w->err, "warning: the configuration of the run cannot be used here");
+    expect_text(w->err, "warning: the configuration of the run cannot be used; using that of");
     expect_exit(w, 0, "$TRAIN tiny.ini --eval --checkpoint runs/tiny");
     expect_exit(w, 4, "$TRAIN --eval --checkpoint runs/tiny");
 }
@@ -240,13 +241,13 @@ START_TEST(what_is_not_there_is_refused)
         {4, "--checkpoint none.h5 --eval", "none.h5"},
         {4, "--checkpoint . --eval", ". has no checkpoint"},
         {4, "tiny.ini --eval", "runs/tiny has no checkpoint"},
-        {2, "--eval", "a CONFIG.ini is expected"},
-        {2, "--checkpoint runs", "--checkpoint goes with --eval, --predict, --export, --print-config "
-             "and --decay"},
-        {2, "--checkpoint runs tiny.ini --print-config", "--checkpoint goes with"},
-        {2, "--checkpoint runs --check", "--checkpoint goes with"},
-        {2, "--checkpoint none.h5 --eval --best", "--best chooses from a folder: none.h5 is none"},
-        {2, "tiny.ini --best", "--best goes with --eval, --predict, --export and --decay"},
+        {2, "--eval", "a CONFIG.ini is required"},
+        {2, "--checkpoint runs",
+         "--checkpoint needs --eval, --predict, --export, --print-config or --decay"},
+        {2, "--checkpoint runs tiny.ini --print-config", "--checkpoint needs"},
+        {2, "--checkpoint runs --check", "--checkpoint needs"},
+        {2, "--checkpoint none.h5 --eval --best", "--best needs a folder; none.h5 is not one"},
+        {2, "tiny.ini --best", "--best needs --eval, --predict, --export or --decay"},
         {4, "tiny.ini --decay --best", "runs/tiny has no checkpoint"},
     };
     expect_exit(w, rows[_i].code, "$TRAIN %s", rows[_i].arguments);

@@ -75,8 +75,8 @@ START_TEST(without_a_vocabulary_ids_are_read_and_texts_refused)
     expect_text(w->out, "eval: loss 7.");
     expect_no_text(w->out, "diverged");
     expect_exit(w, 4, "$TRAIN --checkpoint $HF/model/hf --predict 'a [MASK]'");
-    expect_text(w->err, "/model/hf has no vocab.txt and no tokenizer.json that rotor reads: it "
-                        "reads ids, not texts\n");
+    expect_text(w->err, "/model/hf has no vocab.txt and no tokenizer.json that rotor reads: the "
+                        "model reads token ids, not texts\n");
     expect_exit(w, 4, "$TRAIN --checkpoint $HF/model/hf --eval data.task=text data.file=text.txt");
     expect_text(w->err, "the model was trained without a vocabulary of text");
     expect_exit(w, 0, "$TRAIN --checkpoint $HF/model/hf --print-config");
@@ -92,13 +92,13 @@ START_TEST(what_is_not_quite_the_folders_is_a_warning)
                 "echo '{\"tokenizer_class\": \"RoFormerTokenizer\"}' "
                 ">m/tokenizer_config.json");
     expect_exit(w, 0, "$TRAIN --checkpoint m --predict 'a [MASK]' --quiet");
-    expect_text(w->err, "train: warning: the folder has no head for this model: it is drawn at "
-                        "random");
+    expect_text(w->err, "train: warning: the folder has no head for this model: the head is "
+                        "newly initialized");
     expect_text(w->err, "train: warning: tokenizer_config.json: RoFormerTokenizer cuts Chinese");
     expect_exit(w, 0, "$TRAIN --checkpoint $HF/masked_lm/hf --predict 'a [MASK]'");
     expect_no_text(w->err, "warning");
     expect_exit(w, 0, "$TRAIN " CLASSIFY "--quiet train.steps=1 model.activation=relu");
-    expect_text(w->err, "train: warning: model.activation is not that of the folder's model");
+    expect_text(w->err, "train: warning: model.activation differs from the folder's model");
     expect_exit(w, 0, "$TRAIN " CLASSIFY "train.steps=1 run.name=b");
     expect_no_text(w->err, "warning");
 }
@@ -258,14 +258,14 @@ START_TEST(what_cannot_be_written_is_exit_2)
     expect_exit(w, 2, "$TRAIN tiny.ini --export out");
     expect_exit(w, 0, "mkdir out && echo mine >out/notes");
     expect_exit(w, 2, "$TRAIN --checkpoint $HF/masked_lm/hf --export out");
-    expect_text(w->err, "out: the folder is not empty; --overwrite writes into it\n");
+    expect_text(w->err, "out: the folder is not empty; give --overwrite to write into it\n");
     expect_exit(w, 0, "$TRAIN --checkpoint $HF/masked_lm/hf --export out --overwrite");
     expect_exit(w, 0, "cat out/notes");
     ck_assert_str_eq(w->out, "mine\n");
     expect_exit(w, 4,
                 "mkdir h && echo '{' >h/config.json && cp out/model.safetensors h && "
                 "$TRAIN --checkpoint h --export more");
-    expect_text(w->err, "config.json:2: it is not as JSON must be");
+    expect_text(w->err, "config.json:2: invalid JSON: ");
     expect_exit(w, 4, "$TRAIN " CLASSIFY "train.init_from=h");
     ck_assert(!exists("more") && !exists("runs/c"));
 }

@@ -125,7 +125,7 @@ START_TEST(all_that_cannot_be_is_one_message)
     for (int i = 0; i < 4; i++) {
         expect_exit(w, 2, "$TRAIN short.ini --quiet %s data.level=char", commands[i]);
         ck_assert(!strncmp(w->err, "short.ini:6: train.init_from: ", 30));
-        expect_text(w->err, "/folder, whose values hold where these lines are left out:\n"
+        expect_text(w->err, "/folder; leave these lines out to use its values:\n"
                             "  model.dim = 32 (short.ini:8); the model has 24\n"
                             "  model.norm = pre (short.ini:10); the model has post\n"
                             "  data.level = char (command line); the model has wordpiece\n");
@@ -167,7 +167,7 @@ START_TEST(the_objective_comes_with_a_model_that_stays_causal)
     expect_exit(w, 0,
                 "$TRAIN short.ini --quiet train.init_from=$HF/causal_lm/hf model.causal=no "
                 "--overwrite");
-    expect_text(w->err, "warning: model.causal is not that of the folder's model");
+    expect_text(w->err, "warning: model.causal differs from the folder's model");
     expect_line("runs/short/config.ini", "\nobjective = mlm\n");
 }
 END_TEST
@@ -175,9 +175,8 @@ END_TEST
 START_TEST(a_contradiction_with_an_inherited_value_is_told_at_a_line)
 {
     expect_exit(w, 2, "printf '[data]\\nobjective = lm\\n' >>short.ini; $TRAIN short.ini --quiet");
-    ck_assert_str_eq(w->err,
-                     "short.ini:8: data.objective = lm needs model.causal = yes: otherwise a "
-                     "token sees the one that it is asked for\n");
+    ck_assert_str_eq(w->err, "short.ini:8: data.objective = lm needs model.causal = yes: otherwise "
+                             "a token sees the next one, which it must predict\n");
 }
 END_TEST
 
@@ -193,7 +192,7 @@ START_TEST(a_run_goes_on_and_is_used_without_the_folder)
     expect_exit(w, 0, "$TRAIN %s --quiet --resume train.steps=4", configs[_i]);
     expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
     expect_exit(w, 0, "$TRAIN %s --eval train.steps=4", configs[_i]);
-    expect_no_text(w->err, "the configuration of the run holds");
+    expect_no_text(w->err, "using the configuration of the run");
     expect_exit(w, 0, "$TRAIN %s --predict 'a [MASK]' --quiet", configs[_i]);
     expect_exit(w, 4, "$TRAIN short.ini --quiet run.name=c");
     expect_text(w->err, "/folder: No such file or directory\n");

@@ -144,13 +144,13 @@ START_TEST(contradictions_are_exit_2)
     expect_exit(w, 2, "$TRAIN " CLASSIFY "data.file= --check");
     expect_text(w->err, "data.file is required for data.task = classify");
     expect_exit(w, 2, "$TRAIN " CLASSIFY "model.causal=yes --check");
-    expect_text(w->err, "data.task = classify is answered at the first token, which sees nothing "
-                        "else with model.causal = yes");
+    expect_text(w->err, "data.task = classify needs model.causal = no: the first token, which "
+                        "gives the answer, must see the others");
     expect_exit(w, 0, "$TRAIN " TAG "model.causal=yes --check");
     expect_exit(w, 2, "$TRAIN " CLASSIFY "data.file=sub/a.txt --check");
     expect_text(w->err, "data.file must name a table for classify, FILE.tsv or FILE.csv; got '");
     expect_exit(w, 2, "$TRAIN tiny.ini train.eval_batches=0 --check");
-    expect_text(w->err, "train.eval_batches = 0 is for data in files: data.task = copy has no end");
+    expect_text(w->err, "train.eval_batches = 0 needs data in files: data.task = copy never ends");
     expect_exit(w, 0, "$TRAIN " CLASSIFY);
     expect_exit(w, 2, "$TRAIN " CLASSIFY "data.eval_file=sub/train.tsv train.steps=70 --resume");
     expect_text(w->err, "data.eval_file");

@@ -56,7 +56,7 @@ static const struct {
     {"rm runs/tiny/metrics.csv",
      "",
      {"runs/tiny/metrics.csv has no rows: those up to step 40 are lost, and the table begins "
-      "behind them\n"}},
+      "after them\n"}},
     {"rm runs/tiny/theta.csv runs/tiny/timing.csv",
      "",
      {"runs/tiny/timing.csv has no rows", "runs/tiny/theta.csv has no rows"}},
@@ -93,7 +93,7 @@ START_TEST(a_run_that_was_killed_has_lost_no_rows)
                 "& " WAIT_FOR_ROW("50", "runs/tiny/metrics.csv") "kill -9 $!; wait $!");
     expect_exit(w, 75,
                 "$TRAIN tiny.ini --quiet train.steps=100000 optimizer.schedule_steps=100000 "
-                "--resume & p=$!; until grep -q 'going on' .err; do kill -0 $p || exit 99; "
+                "--resume & p=$!; until grep -q 'resuming from' .err; do kill -0 $p || exit 99; "
                 "sleep 0.01; done; kill $p; wait $p");
     expect_no_text(w->err, "warning:");
 }

@@ -34,9 +34,8 @@ START_TEST(a_folder_is_evaluated_on_ids)
     expect_no_text(w->out, "diverged");
     expect_no_text(w->err, "warning");
     expect_exit(w, 4, "$TRAIN --checkpoint $LLAMA/%s/hf --predict 'a b'", names[_i]);
-    expect_text(
-        w->err,
-        "/hf has no vocab.txt and no tokenizer.json that rotor reads: it reads ids, not texts\n");
+    expect_text(w->err, "/hf has no vocab.txt and no tokenizer.json that rotor reads: the model "
+                        "reads token ids, not texts\n");
 }
 END_TEST
 
@@ -47,9 +46,10 @@ START_TEST(a_tokenizer_that_is_not_known_leaves_the_ids)
                 "echo '{\"model\": {\"type\": \"Unigram\"}}' >m/tokenizer.json; "
                 "$TRAIN --checkpoint m --eval " IDS);
     expect_text(w->err, "train: warning: tokenizer.json: ");
-    expect_text(w->err, "; texts cannot be read, ids can\n");
+    expect_text(w->err, "; the model reads token ids, but no texts\n");
     expect_exit(w, 4, "$TRAIN --checkpoint m --predict 'a b'");
-    expect_text(w->err, "m has no vocab.txt and no tokenizer.json that rotor reads: it reads ids");
+    expect_text(w->err, "m has no vocab.txt and no tokenizer.json that rotor reads: the model "
+                        "reads token ids");
 }
 END_TEST
 
@@ -81,7 +81,7 @@ START_TEST(training_goes_on_from_a_folder)
     expect_exit(w, 0, "$TRAIN d.ini run.name=c train.steps=1 theta.learn=yes");
     expect_text(w->err, ", theta included\n");
     expect_exit(w, 0, "$TRAIN d.ini run.name=e train.steps=1 model.window=4");
-    expect_text(w->err, "train: warning: model.window is not that of the folder's model");
+    expect_text(w->err, "train: warning: model.window differs from the folder's model");
     expect_exit(w, 2, "$TRAIN d.ini run.name=f model.kind=roformer model.causal=yes");
     expect_text(w->err, "  model.kind = roformer (command line); the model has decoder\n");
 }
@@ -177,9 +177,9 @@ START_TEST(a_token_that_ends_a_text_is_kept_and_ends_it)
                 "$TRAIN --checkpoint again %s",
                 predict);
     ck_assert_str_eq(w->out, "abcdefghijklmnopabcdefgh\n");
-    expect_text(w->err, "train: warning: generation_config.json: eos_token_id must be a whole "
-                        "number from 0 to 259, or a list of at most 8 of them; no token ends a "
-                        "text\n");
+    expect_text(w->err,
+                "train: warning: generation_config.json: eos_token_id must be a whole number from "
+                "0 to 259, or a list of at most 8 of them; it is ignored: no token ends a text\n");
 }
 END_TEST
 

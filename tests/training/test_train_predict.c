@@ -148,13 +148,13 @@ START_TEST(what_cannot_be_predicted_is_refused)
     expect_exit(w, 2, "$TRAIN " LM "--predict \"$(printf 'ab\\377')\"");
     expect_text(w->err, "byte 0xff at byte 2 is not UTF-8");
     expect_exit(w, 2, "$TRAIN " LM "--predict 'a[MASK]'");
-    expect_text(w->err, "a text to continue has no [MASK]");
+    expect_text(w->err, "a text to continue must have no [MASK]");
     expect_exit(w, 2, "$TRAIN " LM "--predict a --temperature -1");
     expect_text(w->err, "--temperature must be a number >= 0; got '-1'");
     expect_exit(w, 2, "$TRAIN " LM "--predict a --tokens 0");
     expect_text(w->err, "--tokens must be a whole number from 1 to 1000000; got '0'");
     expect_exit(w, 2, "$TRAIN " LM "--seed 1");
-    expect_text(w->err, "--seed goes with --predict");
+    expect_text(w->err, "--seed needs --predict");
     expect_exit(w, 0,
                 "$TRAIN tiny.ini --quiet --overwrite train.steps=1 "
                 "optimizer.schedule_steps=0");
@@ -220,8 +220,8 @@ START_TEST(a_text_beyond_the_context_goes_on_and_says_so)
     ck_assert_ptr_null(strstr(w->err, "tokens"));
     expect_exit(w, 0, "$TRAIN %s --tokens 5 --stop x", options);
     if (_i < 4)
-        expect_text(w->err, "1 of 1 texts grew beyond data.length = 8 tokens: the model went on "
-                            "from the newest of them\n");
+        expect_text(w->err, "1 of 1 texts filled the context window, data.length = 8 tokens: its "
+                            "older half was dropped\n");
     else
         ck_assert_ptr_null(strstr(w->err, "newest"));
     if (_i < 4) {
@@ -240,7 +240,7 @@ START_TEST(of_a_text_that_is_too_long_the_newest_tokens_are_read)
                 "printf 'abcdefghijklmnopabcdefg\\nabc\\n' | "
                 "$TRAIN runs/tiny/config.ini --predict - --tokens 1 --temperature 0");
     ck_assert_str_eq(w->out, "abcdefghijklmnopabcdefgh\nabcd\n");
-    expect_text(w->err, "1 of 2 texts grew beyond data.length = 8 tokens");
+    expect_text(w->err, "1 of 2 texts filled the context window, data.length = 8 tokens");
 }
 END_TEST
 
@@ -350,10 +350,10 @@ START_TEST(a_line_that_cannot_be_read_is_exit_2_and_named)
     make_text();
     expect_exit(w, 0, "$TRAIN " LANGUAGE "train.steps=1");
     expect_exit(w, 2, "printf 'a[MASK]c\\nabc\\nde[MASK]\\n' | $TRAIN " LANGUAGE "--predict -");
-    ck_assert_str_eq(w->err, "train: line 2: the text has no [MASK] to fill\n");
+    ck_assert_str_eq(w->err, "train: line 2: the text must have a [MASK] to fill\n");
     ck_assert_int_eq(count_of(w->out, "\n"), 2);
     expect_exit(w, 2, "printf '[MASK]\\000b\\n' | $TRAIN " LANGUAGE "--predict -");
-    ck_assert_str_eq(w->err, "train: line 1: byte 0x00 at byte 6 is no text\n");
+    ck_assert_str_eq(w->err, "train: line 1: byte 0x00 at byte 6 is not text\n");
     expect_exit(w, 2, "printf '[MASK]\\n[MASK]\\377\\n' | $TRAIN " LANGUAGE "--predict -");
     ck_assert_str_eq(w->err, "train: line 2: byte 0xff at byte 0 is not UTF-8\n");
     expect_exit(w, 2, "head -c 1048577 /dev/zero | tr '\\0' a | $TRAIN " LANGUAGE "--predict -");
@@ -380,7 +380,7 @@ START_TEST(a_masked_text_needs_a_mask)
     make_text();
     expect_exit(w, 0, "$TRAIN " LANGUAGE "train.steps=1");
     expect_exit(w, 2, "$TRAIN " LANGUAGE "--predict abc");
-    expect_text(w->err, "the text has no [MASK] to fill");
+    expect_text(w->err, "the text must have a [MASK] to fill");
 }
 END_TEST
 

@@ -12,8 +12,8 @@ START_TEST(options_of_a_prediction_need_one)
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
         expect_exit(w, 2, "$TRAIN tiny.ini %s", given[i]);
         char says[128];
-        snprintf(says, sizeof says, "train: %.*s goes with --predict\n",
-                 (int)strcspn(given[i], " "), given[i]);
+        snprintf(says, sizeof says, "train: %.*s needs --predict\n", (int)strcspn(given[i], " "),
+                 given[i]);
         ck_assert_str_eq(w->err, says);
     }
     ck_assert(!exists("runs"));
@@ -257,7 +257,7 @@ END_TEST
 START_TEST(an_engine_that_is_not_there_is_refused)
 {
     expect_exit(w, 2, "$TRAIN tiny.ini --quiet run.math=bf16");
-    expect_text(w->err, "tiny.ini: run.engine, run.math: OpenBLAS has no products in bf16");
+    expect_text(w->err, "tiny.ini: run.engine, run.math: OpenBLAS has no matrix products in bf16");
     expect_exit(w, 2, "$TRAIN tiny.ini --quiet --check run.math=bf16");
     expect_exit(w, 2, "$TRAIN64 tiny.ini --quiet run.engine=onednn");
     expect_text(w->err, "oneDNN computes in float; this program computes in double");

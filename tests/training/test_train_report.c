@@ -34,7 +34,7 @@ START_TEST(a_run_ends_with_a_page_of_its_own)
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
     char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
-    expect_text(page, "largest relative drift ");
+    expect_text(page, "Drift of θ during training: ");
     ck_assert_int_eq(count_of(page, "<svg"), 8);
     ck_assert_int_eq(count_of(page, "<figcaption>"), 8);
     rt_free(page);
@@ -102,7 +102,7 @@ START_TEST(a_report_of_no_run_is_refused)
     expect_exit(w, 2, "$TRAIN --report nowhere");
     expect_text(w->err, "nowhere is not the folder of a run");
     expect_exit(w, 2, "$TRAIN tiny.ini --report runs");
-    expect_text(w->err, "--report takes a run's folder and no configuration");
+    expect_text(w->err, "--report takes folders of runs, and no configuration");
 }
 END_TEST
 
@@ -116,7 +116,7 @@ START_TEST(a_run_without_rows_has_a_page_without_their_figures)
     char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
     expect_no_text(page, "Learning rate");
-    expect_text(page, "largest relative drift ");
+    expect_text(page, "Drift of θ during training: ");
     rt_free(page);
 }
 END_TEST

@@ -191,7 +191,7 @@ START_TEST(a_run_falls_back_behind_broken_checkpoints_and_ends_the_same)
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=broken --resume");
     expect_text(w->err, "step-00000060.h5");
     expect_text(w->err, "step-00000040.h5");
-    expect_text(w->err, "going on from runs/broken/checkpoints/step-00000020.h5\n");
+    expect_text(w->err, "resuming from runs/broken/checkpoints/step-00000020.h5\n");
     expect_same_training("runs/straight", "runs/broken", 60);
 }
 END_TEST
@@ -215,10 +215,11 @@ START_TEST(a_run_that_has_taken_more_steps_says_so)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20");
     expect_exit(w, 0, "$TRAIN tiny.ini --resume train.steps=20");
-    expect_text(w->err, "nothing is left to train: 20 steps are taken\n");
+    expect_text(w->err, "nothing is left to train: the run has taken 20 steps\n");
     expect_exit(w, 0, "$TRAIN tiny.ini --resume train.steps=10");
-    expect_text(w->err,
-                "nothing is left to train: 20 steps are taken, more than train.steps = 10\n");
+    expect_text(
+        w->err,
+        "nothing is left to train: the run has taken 20 steps, more than train.steps = 10\n");
     expect_text(w->out, "steps: 20, ");
     char *page = read_file("runs/tiny/report.html");
     expect_text(page, "<th>train.steps</th><td><span>20</span>");
@@ -296,11 +297,11 @@ START_TEST(an_extended_run_remembers_the_rates_of_its_past)
                 "$TRAIN tiny.ini --quiet --resume optimizer.schedule=constant "
                 "optimizer.schedule_steps=0 train.steps=50 "
                 "optimizer.lr=0.001");
-    expect_text(w->out, "used: of the 0.32 that Adam");
+    expect_text(w->out, "used: movement as a share of 0.32, the most Adam");
     expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval");
-    expect_text(w->out, "used: of the 0.32 that Adam");
+    expect_text(w->out, "used: movement as a share of 0.32, the most Adam");
     expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --resume train.steps=60 --quiet");
-    expect_text(w->out, "used: of the 0.33 that Adam");
+    expect_text(w->out, "used: movement as a share of 0.33, the most Adam");
     expect_exit(w, 0, "tail -n 1 runs/tiny/schedules.csv");
     ck_assert_str_eq(w->out, "60,0.001,constant,0,60\n");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite");

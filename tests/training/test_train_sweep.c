@@ -59,7 +59,7 @@ START_TEST(what_is_finished_is_not_done_again)
     expect_exit(w, 0, SWEEP);
     expect_text(w->err, "some are finished already");
     expect_text(w->err, "[4/4] kind=none_seed=1: done");
-    expect_text(w->err, "[3/4] kind=none_seed=2: taken as it was");
+    expect_text(w->err, "[3/4] kind=none_seed=2: reused as it was");
     expect_no_text(w->err, "has grown");
     ck_assert(!exists("runs/tiny/growth.csv"));
     expect_exit(w, 0, "test ! runs/tiny/kind=rope_seed=1/result.csv -nt runs/tiny/before");
@@ -127,8 +127,8 @@ START_TEST(the_runs_of_a_sweep_that_is_killed_stop)
                 "train.eval_every=10000000 sweep.run.seed=1,2 sweep.jobs=2; "
                 "code=$?; [ $code = 2 ] || exit $code; sleep 0.05; done; "
                 "kill $RUNS; exit 2");
-    expect_exit(w, 0, "grep -c 'going on from' runs/tiny/seed=1/output.log");
-    expect_exit(w, 0, "grep -c 'going on from' runs/tiny/seed=2/output.log");
+    expect_exit(w, 0, "grep -c 'resuming from' runs/tiny/seed=1/output.log");
+    expect_exit(w, 0, "grep -c 'resuming from' runs/tiny/seed=2/output.log");
 }
 END_TEST
 
@@ -143,16 +143,15 @@ START_TEST(a_second_sweep_is_refused_and_names_the_first)
                               "exit $second");
     expect_text(w->out, "first ");
     ck_assert_int_eq(sscanf(strstr(w->out, "first "), "first %d 75", &first), 1);
-    snprintf(message, sizeof message,
-             "train: runs/tiny: another trainer is at work here, process %d", first);
+    snprintf(message, sizeof message, "train: runs/tiny: process %d is training here", first);
     expect_text(w->err, message);
     expect_exit(w, 2,
                 "$TRAIN tiny.ini --quiet train.steps=10000000 run.dir=runs/other run.name=seed=2 & "
                 "PID=$!; until grep -q '^20,' runs/other/seed=2/metrics.csv 2>.grep; do "
                 "kill -0 $PID || exit 99; sleep 0.01; done; " ENDLESS_SWEEP
                 "run.name=other; second=$?; kill -TERM $PID; wait $PID; echo $PID; exit $second");
-    snprintf(message, sizeof message,
-             "train: runs/other/seed=2: another trainer is at work here, process %d", atoi(w->out));
+    snprintf(message, sizeof message, "train: runs/other/seed=2: process %d is training here",
+             atoi(w->out));
     expect_text(w->err, message);
     ck_assert(!exists("runs/other/seed=1"));
 }
@@ -198,12 +197,12 @@ END_TEST
  * What the sweep itself varies is no surprise. */
 START_TEST(runs_of_other_schedules_are_told)
 {
-#define UNLIKE "warning: the runs differ in what the sweep does not name: "
+#define UNLIKE "warning: the runs differ in keys that the sweep does not set: "
 #define GIVEN  "$TRAIN tiny.ini --quiet theta.learn=no optimizer.schedule_steps=0 run.name=given "
     expect_exit(w, 0, GIVEN "train.steps=10 sweep.run.seed=1,2");
     expect_no_text(w->out, UNLIKE);
     expect_exit(w, 0, GIVEN "train.steps=20 sweep.run.seed=1,3,2");
-    expect_text(w->out, UNLIKE "optimizer.schedule_steps; their numbers may not be compared\n");
+    expect_text(w->out, UNLIKE "optimizer.schedule_steps; their results may not be comparable\n");
     char *page = read_file("runs/given/report.html");
     expect_text(page, "<p>" UNLIKE "optimizer.schedule_steps; ");
     rt_free(page);
@@ -230,8 +229,8 @@ START_TEST(a_sweep_grows_by_values_and_seeds_and_variants)
     expect_exit(w, 0, "test -s runs/grown/report.html");
     expect_exit(w, 0, GROWING "sweep.run.seed=1,2,3 sweep.position.kind=rope");
     expect_text(w->err, "some are finished already");
-    expect_text(w->err, "[1/3] seed=1_kind=rope: taken as it was, loss ");
-    expect_text(w->err, "[2/3] seed=2_kind=rope: taken as it was, loss ");
+    expect_text(w->err, "[1/3] seed=1_kind=rope: reused as it was, loss ");
+    expect_text(w->err, "[2/3] seed=2_kind=rope: reused as it was, loss ");
     expect_text(w->err, "[3/3] seed=3_kind=rope: done");
     expect_text(w->err, "train: the sweep has grown: 1 of 3 runs are new\n");
     expect_exit(w, 0, "cat runs/grown/growth.csv");
@@ -290,7 +289,7 @@ START_TEST(a_run_that_failed_is_taken_as_one)
                                 "sweep.optimizer.lr=1e-2,1e30";
     expect_exit(w, 5, "%s", sweep);
     expect_exit(w, 5, "%s", sweep);
-    expect_text(w->err, "[2/2] lr=1e30: taken as it was (exit code 5, see runs/tiny/lr=1e30/");
+    expect_text(w->err, "[2/2] lr=1e30: reused as it was (exit code 5, see runs/tiny/lr=1e30/");
     expect_no_text(w->err, "nan");
 }
 END_TEST
@@ -395,7 +394,7 @@ START_TEST(every_run_is_checked_before_the_first_begins)
                 "$TRAIN tiny.ini theta.learn=no sweep.position.kind=rope,t5 "
                 "sweep.model.attention=softmax,linear_elu");
     expect_text(w->err, "kind=t5_attention=linear_elu:\n");
-    expect_text(w->err, "position.kind = t5 changes the scores");
+    expect_text(w->err, "position.kind = t5 changes attention scores");
     expect_exit(w, 1, "test -e runs");
     expect_exit(w, 0, "$TRAIN --check tiny.ini sweep.run.seed=1,2,3");
     ck_assert_str_eq(w->out, "tiny.ini: the configurations of 3 runs are valid\n");

@@ -159,8 +159,10 @@ START_TEST(the_tolerance_of_each_pair_stands_beside_its_drift)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini theta.tolerances=yes");
     expect_text(w->out, "    use     down      up    used\n");
-    expect_text(w->err, "looking how far each of 8 theta can go: up to 128 evaluations of a batch");
-    expect_text(w->out, "; down, up: how far ln theta can go before that is noticed, at most 3;");
+    expect_text(w->err,
+                "measuring how far each of 8 theta can change: up to 128 evaluations of one batch");
+    expect_text(w->out,
+                "; down, up: how far ln theta can change before the model gets worse, at most 3;");
     expect_exit(
         w, 0,
         "awk -F, 'NR == 1 { if ($12 != \"tolerance_down\" || $13 != \"tolerance_up\") exit 1;"
@@ -180,16 +182,16 @@ START_TEST(a_stop_while_tolerances_are_measured_is_heard)
         "train.steps=1 train.batch_size=64";
     expect_exit(
         w, 75,
-        "$TRAIN %s 2>err & until grep -q looking err; do kill -0 $! || exit 99; sleep 0.01; "
+        "$TRAIN %s 2>err & until grep -q measuring err; do kill -0 $! || exit 99; sleep 0.01; "
         "done; sleep 0.1; kill -TERM $!; wait $!",
         options);
     ck_assert(!exists("runs/tiny/result.csv"));
     expect_exit(w, 0, "grep 'stopped by a signal after step 1; --resume continues it' err");
     expect_exit(w, 0, "$TRAIN %s --resume", options);
-    expect_text(w->err, "looking how far");
+    expect_text(w->err, "measuring how far");
     ck_assert(exists("runs/tiny/result.csv"));
     expect_exit(w, 0, "$TRAIN %s --resume", options);
-    expect_no_text(w->err, "looking how far");
+    expect_no_text(w->err, "measuring how far");
     expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval");
     expect_no_text(w->out, "down");
     expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval theta.tolerances=yes");
@@ -217,11 +219,11 @@ START_TEST(another_theta_needs_a_model_that_learned_one)
     expect_exit(w, 2, "$TRAIN tiny.ini theta.learn=no --eval --theta start");
     expect_text(w->err, "--theta start: this model has no learned theta");
     expect_exit(w, 2, "$TRAIN tiny.ini --theta start");
-    expect_text(w->err, "--theta goes with --eval");
+    expect_text(w->err, "--theta needs --eval");
     expect_exit(w, 2, "$TRAIN tiny.ini theta.learn=no theta.init_from=theta.csv");
     expect_text(w->err, "theta.init_from has no effect: it needs theta.learn = yes\n");
     expect_exit(w, 2, "$TRAIN tiny.ini theta.init=uniform theta.init_from=theta.csv");
-    expect_text(w->err, "theta.init_from and theta.init both say where theta starts");
+    expect_text(w->err, "theta.init_from and theta.init both set the initial theta; give only one");
 }
 END_TEST
 

@@ -114,7 +114,7 @@ static void check_theta(checking c)
         return;
     if (model->theta.learn && model->theta.init != RT_THETA_FREQUENCIES)
         contradict(c, KEYS("theta.init_from", "theta.init"),
-                   "theta.init_from and theta.init both say where theta starts");
+                   "theta.init_from and theta.init both set the initial theta; give only one");
 }
 
 /* Whether it is what a run was trained with, which keeps it. */
@@ -134,17 +134,17 @@ static void check_causal(checking c)
     const bool causal = c.config->model.causal;
     if (rt_data_task_has_objective(data->task) && data->objective == RT_OBJECTIVE_LM && !causal)
         contradict(c, KEYS("data.task", "data.objective", "model.causal"),
-                   "data.objective = lm needs model.causal = yes: otherwise a token sees the one "
-                   "that it is asked for");
+                   "data.objective = lm needs model.causal = yes: otherwise a token sees the next "
+                   "one, which it must predict");
     if (rt_data_task_has_objective(data->task) && data->objective == RT_OBJECTIVE_MLM && causal &&
         !trained_so(c))
         contradict(c, KEYS("data.task", "data.objective", "model.causal", "model.kind"),
-                   "data.objective = mlm needs model.causal = no: a causal model sees one side of "
-                   "what is masked; it learns data.objective = lm");
+                   "data.objective = mlm needs model.causal = no: a causal model sees only what "
+                   "stands before a mask; set data.objective = lm for it");
     if (rt_data_task_target(data->task) == RT_TARGET_SEQUENCE && causal)
         contradict(c, KEYS("data.task", "model.causal", "model.kind"),
-                   "data.task = %s is answered at the first token, which sees nothing else with "
-                   "model.causal = yes",
+                   "data.task = %s needs model.causal = no: the first token, which gives the "
+                   "answer, must see the others",
                    rt_data_task_name(data->task));
 }
 
@@ -228,7 +228,7 @@ static void check_train(checking c)
     int batch_size = c.config->train.batch_size;
     if (!c.config->train.eval_batches && rt_data_task_files(c.config->data.task) == RT_NO_FILE)
         contradict(c, KEYS("train.eval_batches", "data.task"),
-                   "train.eval_batches = 0 is for data in files: data.task = %s has no end",
+                   "train.eval_batches = 0 needs data in files: data.task = %s never ends",
                    rt_data_task_name(c.config->data.task));
     if (shards & (shards - 1))
         contradict(c, KEYS("train.shards"), "train.shards must be 0 or a power of two; got %d",

@@ -39,8 +39,8 @@ static rt_status check_part(const char *part, int layers)
                         (intmax_t)layer);
     if (!read_layer(part, "layers.", &layer))
         return rt_error(RT_CONFIG,
-                        "train.freeze must be parts of the model with commas between: "
-                        "embeddings, layers.0 to layers.%d, head, theta; got %s",
+                        "train.freeze must be a comma-separated list of embeddings, layers.0 to "
+                        "layers.%d, head, theta; got %s",
                         layers - 1, rt_quote(quoted, part));
     if (layer >= layers)
         return rt_error(RT_CONFIG, "train.freeze: there is no layers.%jd; model.layers = %d",

@@ -206,8 +206,8 @@ static void take(const inheritance *h, int i)
 static void complain(const inheritance *h, rt_config_errors *errors, rt_writer *differences)
 {
     rt_config_complain(errors, h->config->origin[rt_key_find("train", "init_from")],
-                       "train.init_from: the configuration is of another model than %.600s, whose "
-                       "values hold where these lines are left out:",
+                       "train.init_from: the configuration contradicts the model of %.600s; leave "
+                       "these lines out to use its values:",
                        h->ancestor->name);
     rt_writer_add(&errors->lines, "%s", differences->bytes);
 }

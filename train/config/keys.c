@@ -25,81 +25,83 @@ RT_KEY_WORDS(check_word, RT_THETA_CHECKS)
 /* clang-format off */
 static const rt_key keys[] = {
     {"run", "name", TEXT(run.name), "",
-     "name of the run's directory; the configuration file's name without its ending", RT_MAY_DIFFER,
-     ALWAYS},
-    {"run", "dir", TEXT(run.dir), "runs",
-     "where run directories go, relative to the working directory", RT_MAY_DIFFER, ALWAYS},
-    {"run", "seed", SEED(run.seed), "1", "seed of all random numbers", RT_FIXED, ALWAYS},
-    {"run", "threads", WHOLE(run.threads, 0, 1024), "0",
-     "0 = all available; changes the time, never the result", RT_MAY_DIFFER, ALWAYS},
-    {"run", "log_every", WHOLE(run.log_every, 1, RT_MOST_STEPS), "10",
-     "steps from one row of metrics.csv to the next", RT_MAY_DIFFER, ALWAYS},
-    {"run", "tensorboard", YES_NO(run.tensorboard), "no",
-     "write the scalars of metrics.csv for TensorBoard as well", RT_MAY_DIFFER, ALWAYS},
-    {"run", "engine", CHOICE(run.engine, engine_word), "openblas",
-     "what computes matrix products; onednn where the program was built with it", RT_MAY_DIFFER,
-     ALWAYS},
-    {"run", "math", CHOICE(run.math, math_word), "float",
-     "numbers that matrix products multiply; bf16 needs engine = onednn and a processor that has it",
-     RT_FIXED, ALWAYS},
-    {"run", "kernels", CHOICE(run.kernels, kernels_word), "native",
-     "portable: bitwise identical results on every x86-64 processor with AVX2; native: the fastest that "
-     "this processor has",
+     "name of the run folder; default: the configuration file's name without its extension",
      RT_MAY_DIFFER, ALWAYS},
+    {"run", "dir", TEXT(run.dir), "runs",
+     "folder of all run folders, relative to the working directory", RT_MAY_DIFFER, ALWAYS},
+    {"run", "seed", SEED(run.seed), "1",
+     "seed of all random numbers but those of the evaluation data", RT_FIXED, ALWAYS},
+    {"run", "threads", WHOLE(run.threads, 0, 1024), "0",
+     "number of threads; 0 = all that are available; the results are bitwise identical for any "
+     "number", RT_MAY_DIFFER, ALWAYS},
+    {"run", "log_every", WHOLE(run.log_every, 1, RT_MOST_STEPS), "10",
+     "steps between rows of metrics.csv", RT_MAY_DIFFER, ALWAYS},
+    {"run", "tensorboard", YES_NO(run.tensorboard), "no",
+     "write the columns of metrics.csv for TensorBoard as well", RT_MAY_DIFFER, ALWAYS},
+    {"run", "engine", CHOICE(run.engine, engine_word), "openblas",
+     "library that computes matrix products; onednn only if the program was built with it",
+     RT_MAY_DIFFER, ALWAYS},
+    {"run", "math", CHOICE(run.math, math_word), "float",
+     "number format of matrix products; bf16 needs run.engine = onednn and a processor with bf16 "
+     "products", RT_FIXED, ALWAYS},
+    {"run", "kernels", CHOICE(run.kernels, kernels_word), "native",
+     "portable: bitwise identical results on every x86-64 processor with AVX2; native: the "
+     "fastest kernels for this processor", RT_MAY_DIFFER, ALWAYS},
 
     {"theta", "init_from", TEXT(theta.init_from), "",
-     "a CSV with the theta to start from, in columns layer, head, i and theta; relative to the "
-     "configuration file or, on the command line, to the working directory",
-     RT_FIXED, LEARNED},
+     "CSV file with the initial theta, in columns layer, head, i and theta; relative to the "
+     "configuration file or, on the command line, to the working directory", RT_FIXED, LEARNED},
     {"theta", "tolerance", NUMBER(theta.tolerance, AT_LEAST(0)), "0.2",
-     "largest relative drift still called near", RT_FIXED, LEARNED},
+     "theta is called near if its largest relative drift, |theta_i / base^(-2i/R) - 1|, is at "
+     "most this", RT_FIXED, LEARNED},
     {"theta", "check", CHOICE(theta.check, check_word), "no",
-     "exit with 7 unless a learned theta is unmoved, or unneeded: the model does not depend on it",
-     RT_FIXED, LEARNED},
+     "unmoved: exit with 7 if a learned theta has moved beyond the tolerance; unneeded: exit "
+     "with 7 if the model depends on theta, that is, gets worse when theta is reset to its "
+     "initial value", RT_FIXED, LEARNED},
     {"theta", "tolerances", YES_NO(theta.tolerances), "no",
-     "how far each theta can go from where it ends before that is noticed, by up to 16 evaluations of "
-     "a batch for each",
-     RT_FIXED, LEARNED},
+     "measure how far each learned theta can change before the model gets worse, in up to 16 "
+     "evaluations of one batch each", RT_FIXED, LEARNED},
 
-    {"train", "steps", WHOLE(train.steps, 1, RT_MOST_STEPS), "1000", "optimiser steps", RT_HOW_LONG,
-     ALWAYS},
+    {"train", "steps", WHOLE(train.steps, 1, RT_MOST_STEPS), "1000", "number of optimiser steps",
+     RT_HOW_LONG, ALWAYS},
     {"train", "batch_size", WHOLE(train.batch_size, 1, RT_MOST_SIZE), "32",
-     "sequences of an optimiser step", RT_FIXED, ALWAYS},
+     "sequences per optimiser step", RT_FIXED, ALWAYS},
     {"train", "shards", WHOLE(train.shards, 0, RT_MOST_SIZE), "0",
-     "gradient accumulation: micro-batches of a step, of which as many run at once as there are "
-     "threads; a power of two, 0 = automatic",
-     RT_FIXED, ALWAYS},
+     "micro-batches per step (gradient accumulation), a power of two; as many run at once as "
+     "there are threads; 0 = automatic", RT_FIXED, ALWAYS},
     {"train", "eval_every", WHOLE(train.eval_every, 1, RT_MOST_STEPS), "100",
-     "steps from one evaluation to the next", RT_MAY_DIFFER, ALWAYS},
+     "steps between evaluations", RT_MAY_DIFFER, ALWAYS},
     {"train", "eval_batches", WHOLE(train.eval_batches, 0, RT_MOST_SIZE), "8",
-     "batches of an evaluation; 0 = all that files have, as for classify and tag by default", RT_FIXED,
-     ALWAYS},
+     "batches per evaluation; 0 = all evaluation data of files, the default for classify and tag",
+     RT_FIXED, ALWAYS},
     {"train", "eval_lengths", LENGTHS(train.eval_lengths, 2, RT_MOST_SIZE), "",
-     "other lengths to evaluate at when training ends, with commas between", RT_FIXED, ALWAYS},
+     "other sequence lengths, in tokens, to evaluate when training ends; comma-separated, such "
+     "as 64,128", RT_FIXED, ALWAYS},
     {"train", "checkpoint_every", WHOLE(train.checkpoint_every, 1, RT_MOST_STEPS), "200",
-     "steps from one checkpoint to the next", RT_MAY_DIFFER, ALWAYS},
-    {"train", "keep", WHOLE(train.keep, 1, RT_MOST_SIZE), "3", "newest checkpoints kept", RT_MAY_DIFFER,
-     ALWAYS},
+     "steps between checkpoints", RT_MAY_DIFFER, ALWAYS},
+    {"train", "keep", WHOLE(train.keep, 1, RT_MOST_SIZE), "3",
+     "keep this many of the newest checkpoints, and the one with the lowest evaluation loss",
+     RT_MAY_DIFFER, ALWAYS},
     {"train", "target_accuracy", NUMBER(train.target_accuracy, FROM_TO(0, 1)), "0",
-     "stop early when reached, exit with 7 if never; 0 = none", RT_FIXED, ALWAYS},
+     "stop early when an evaluation reaches this accuracy, and exit with 7 if none does; 0 = off",
+     RT_FIXED, ALWAYS},
     {"train", "patience", WHOLE(train.patience, 0, RT_MOST_STEPS), "0",
-     "stop early after as many evaluations in a row without an improvement of the loss; 0 = off",
+     "stop early after this many evaluations in a row without improvement of the loss; 0 = off",
      RT_HOW_LONG, ALWAYS},
     {"train", "min_delta", NUMBER(train.min_delta, AT_LEAST(0)), "0",
-     "for patience: what the loss must fall by, since the last improvement, to be an improvement",
+     "for patience: how much lower the loss must be than at the last improvement to count as one",
      RT_FIXED, "train.patience > 0"},
     {"train", "init_from", TEXT(train.init_from), "",
-     "a checkpoint, the folder of a run, or one of Hugging Face, whose parameters this run starts from; "
-     "what the configuration does not say of the model and its vocabulary is as there",
-     RT_FIXED, ALWAYS},
+     "initialize the parameters from a checkpoint, the folder of a run or a Hugging Face folder; "
+     "keys of the model and its vocabulary that the configuration leaves out are taken from "
+     "there", RT_FIXED, ALWAYS},
     {"train", "trunk", TEXT(train.trunk), "",
-     "a checkpoint whose training this run continues as a branch: with its parameters, the states of "
-     "the optimizer, its step and its batches; theta.*, the learning rate and its schedule, "
-     "train.freeze and position.kind = none may differ",
-     RT_FIXED, ALWAYS},
+     "continue the training of this checkpoint as a branch, with its parameters, optimizer states, "
+     "step and batches; only theta.*, the learning rate and its schedule, train.freeze and "
+     "position.kind = none can differ", RT_FIXED, ALWAYS},
     {"train", "freeze", TEXT(train.freeze), "",
-     "parts that are not trained, with commas between: embeddings, layers.N, head, theta", RT_FIXED,
-     ALWAYS},
+     "parts that are not trained, comma-separated: embeddings, layers.N, head, theta",
+     RT_FIXED, ALWAYS},
 };
 /* clang-format on */
 

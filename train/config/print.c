@@ -175,14 +175,15 @@ rt_status rt_config_compare(const rt_config *run, int step, const rt_config *now
 
 /* What is not a key of the table: name, default, values, meaning. */
 static const char *const sweep_rows[][4] = {
-    {"sweep.SECTION.KEY", "", "values with commas between",
-     "every combination of the values of all such keys is a run"},
-    {"sweep.jobs", "1", "from 1 to 1024", "runs at a time, each with its share of the threads"},
-    {"sweep.trunk", "", "a number of steps, or a checkpoint",
-     "the runs continue one training as branches: a trunk of so many steps, made for each run.seed "
-     "with what the runs share, or a checkpoint (train.trunk)"},
+    {"sweep.SECTION.KEY", "", "comma-separated values",
+     "train one run for every combination of the values of all such keys"},
+    {"sweep.jobs", "1", "from 1 to 1024",
+     "number of runs to train at the same time; they share the threads"},
+    {"sweep.trunk", "", "number of steps, or a checkpoint",
+     "train all runs as branches of one training: of a trunk of this many steps, which the sweep "
+     "trains for each run.seed, or of a checkpoint (train.trunk)"},
     {"[variant NAME]", "", "a section of SECTION.KEY = VALUE lines",
-     "a sweep makes every run with the settings of every variant"},
+     "settings that belong together; a sweep trains every combination with every variant"},
 };
 enum { SWEEP_ROWS = sizeof sweep_rows / sizeof *sweep_rows };
 

@@ -106,12 +106,11 @@ static rt_status refuse_second(const char *path)
     const int holder = (int)rt_lock_holder(path);
     if (!holder)
         return rt_error(RT_CONFIG,
-                        "%s: another trainer is at work here; its process cannot be found: it has "
-                        "just ended, or runs as another user or on another host",
+                        "%s: another process is training here, but cannot be found: it has just "
+                        "ended, or runs as another user or on another host",
                         path);
     return rt_error(RT_CONFIG,
-                    "%s: another trainer is at work here, process %d: wait for its end, or stop it "
-                    "with kill %d",
+                    "%s: process %d is training here: wait for its end, or stop it with kill %d",
                     path, holder, holder);
 }
 

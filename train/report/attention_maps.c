@@ -57,8 +57,7 @@ static char *new_caption(const view *v, const rt_config *config)
                 {"heads", v->heads, o->heads},
                 {"tokens", v->tokens, v->length}};
     rt_writer w = {0};
-    rt_writer_add(&w,
-                  "What the tokens of %s attend to: a row for each query, a column for each key",
+    rt_writer_add(&w, "Attention weights in %s: one row for each query, one column for each key",
                   v->chosen ? "a long evaluation sequence" : "the first evaluation sequence");
     for (int i = 0; i < 3; i++)
         if (cuts[i].shown < cuts[i].all)

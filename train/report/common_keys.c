@@ -50,7 +50,7 @@ void rt_sweep_report_schedules(rt_writer *w, const char *folder, const rt_sweep_
     char value[RT_VALUE_SIZE], other_value[RT_VALUE_SIZE], name[RT_KEY_NAME_SIZE];
     bool differs[RT_MAX_KEYS] = {false};
     const int variant = column_of(runs, "variant"); /* which may set anything */
-    const char *separator = "warning: the runs differ in what the sweep does not name: ";
+    const char *separator = "warning: the runs differ in keys that the sweep does not set: ";
     rt_config *first = rt_alloc(2, sizeof *first);
     int known = -1;
     if (!first) {
@@ -76,7 +76,7 @@ void rt_sweep_report_schedules(rt_writer *w, const char *folder, const rt_sweep_
             separator = ", ";
         }
     if (*separator == ',')
-        rt_writer_add(w, "; their numbers may not be compared\n");
+        rt_writer_add(w, "; their results may not be comparable\n");
     rt_free(first);
 }
 

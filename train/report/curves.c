@@ -275,18 +275,18 @@ static const group groups[] = {
      "linespoints pointtype 7 pointsize 0.4",
      "the mean over layers, heads and seeds",
      false,
-     {{"theta", "How far the learned θᵢ is from base^(-2i/R), as the logarithm of their ratio",
+     {{"theta", "Drift of the learned θᵢ from base^(-2i/R), as the logarithm of their ratio",
        "set ylabel 'ln(θ_i / base^{-2i/R})' enhanced\nset yrange [*:*]\nset xzeroaxis"}}},
     {"length_curves.csv",
-     "set xlabel 'tokens of a sequence'\nset logscale x 2",
+     "set xlabel 'sequence length (tokens)'\nset logscale x 2",
      read_lengths,
      ":xtic(1)",
      "linespoints pointtype 7 pointsize 0.4",
      "the mean over the seeds",
      true,
-     {{"length_loss", "Loss by the length of the evaluation",
+     {{"length_loss", "Evaluation loss by sequence length",
        "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"},
-      {"length_accuracy", "Accuracy by the length of the evaluation",
+      {"length_accuracy", "Evaluation accuracy by sequence length",
        "set ylabel 'accuracy'\nset yrange [0:1.02]"}}},
 };
 
@@ -323,7 +323,8 @@ static void add_figure(rt_figures *f, const curves *c, const group *g, int value
     snprintf(caption, sizeof caption, "%s%s: %s, and one standard deviation around it%s%s%s%s",
              g->figures[value].what, loss && c->bits ? " in bits per byte" : "", g->over,
              differs ? "; losses of different " : "", differs ? c->differ : "",
-             differs ? " are not comparable" : "", c->cut ? "; the first groups of runs" : "");
+             differs ? " are not comparable" : "",
+             c->cut ? "; only the first groups of runs are drawn" : "");
     rt_figures_add_sized(f, g->figures[value].name, caption, RT_FIGURE_WIDTH, 320 + key_height(c),
                          &w);
 }

@@ -10,9 +10,8 @@ double rt_divergence_limit(const rt_transformer_options *model)
 
 void rt_divergence_report(rt_writer *w, double loss, double limit)
 {
-    rt_writer_add(
-        w,
-        "diverged: the loss %.6g is more than twice %.3g, the loss of guessing at random; "
-        "a smaller optimizer.lr or a longer warm-up may help\n",
-        loss, limit / 2);
+    rt_writer_add(w,
+                  "diverged: the loss %.6g is more than twice %.3g, the loss of random guessing; "
+                  "try a smaller optimizer.lr or more optimizer.warmup_steps\n",
+                  loss, limit / 2);
 }

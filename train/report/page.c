@@ -108,11 +108,9 @@ rt_status rt_page_may_replace(const char *file)
     const size_t length = fread(beginning, 1, sizeof beginning - 1, there);
     beginning[length] = '\0';
     fclose(there);
-    return strstr(beginning, generator) ? rt_ok()
-                                        : rt_error(RT_CONFIG,
-                                                   "%s is no report of rotor: it is not "
-                                                   "replaced",
-                                                   file);
+    return strstr(beginning, generator)
+               ? rt_ok()
+               : rt_error(RT_CONFIG, "%s is not a report of rotor: it was not replaced", file);
 }
 
 rt_status rt_page_end_as(rt_writer *w, const char *file)

@@ -98,8 +98,7 @@ static void add_loss(rt_figures *f, const drawable *there)
             "'#444444'\n",
             there->best_step, there->best_step);
         snprintf(caption, sizeof caption,
-                 "Loss of the training steps and of the evaluations; the best of those, %.4g, at "
-                 "step %.9g",
+                 "Training and evaluation loss; the lowest evaluation loss, %.4g, at step %.9g",
                  there->best, there->best_step);
     }
     rt_writer_add(
@@ -108,7 +107,7 @@ static void add_loss(rt_figures *f, const drawable *there)
             "7 pointsize 0.5 title 'evaluation'\n");
     rt_figures_add_sized(f, "loss", caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
     rt_figures_add(
-        f, "accuracy", "Fraction of the labels predicted correctly",
+        f, "accuracy", "Accuracy: the fraction of labels that were predicted correctly",
         "set xlabel 'step'\nset ylabel 'accuracy'\nset xrange [0:*]\n"
         "set yrange [0:1.02]\n"
         "plot 'training.csv' using 1:7 with lines linetype 6 dashtype 2 title 'training', "
@@ -127,8 +126,7 @@ static void add_norm(rt_figures *f, bool theta)
         "set format y '10^{%L}'\n"
         "plot 'training.csv' using 1:6 with lines linetype 1 title 'all parameters', "
         "\\\n     'training.csv' using 1:8 with lines linetype 2 dashtype 2 title 'theta'\n";
-    rt_figures_add(f, "gradient", "Norm of the gradient, before clipping",
-                   theta ? all_and_theta : all);
+    rt_figures_add(f, "gradient", "Gradient norm before clipping", theta ? all_and_theta : all);
 }
 
 static void add_rate(rt_figures *f)
@@ -250,18 +248,22 @@ static void add_theta(rt_writer *w, const rt_results *r, const rt_config *c, rt_
 /* What the words of the verdict mean. */
 static void explain_theta(rt_writer *w, const rt_config *c)
 {
-    rt_writer_add(
-        w,
-        "<dl class=\"words\">\n<dt>relative drift</dt><dd>by what share of itself a θ has "
-        "moved from base^(-2i/R), at most over all pairs; a grid step is the "
-        "distance to the next θ.</dd>\n<dt>phase drift</dt><dd>the extra rotation, in "
-        "radians, between two tokens %d positions apart, the most in a "
-        "sequence.</dd>\n<dt>near</dt><dd>the relative drift is at "
-        "most theta.tolerance = %g, which is a convention; otherwise θ has moved.</dd>\n"
-        "<dt>the model depends on θ</dt><dd>with θ reset, the accuracy is lower by more than "
-        "0.01, or the loss exceeds 1.5 × before + 0.01 (for an accuracy below 0.9: before + "
-        "0.01). Reset to init: to its initial value; to base: to base^(-2i/R).</dd>\n</dl>\n",
-        c->data.length - 1, c->theta.tolerance);
+    rt_writer_add(w,
+                  "<dl class=\"words\">\n"
+                  "<dt>drift</dt><dd>the relative drift |θᵢ / base^(-2i/R) - 1|: how far a θ has "
+                  "moved from base^(-2i/R), as a fraction of it. A grid step is the distance from "
+                  "one θ to the next.</dd>\n"
+                  "<dt>phase</dt><dd>the phase drift: the extra rotation, in radians, that the "
+                  "move gives two tokens %d positions apart, the most in a sequence.</dd>\n"
+                  "<dt>tolerance</dt><dd>theta.tolerance = %g, a convention: θ is near if its "
+                  "largest drift is at most this, else it has moved.</dd>\n"
+                  "<dt>usage</dt><dd>use: the share of the layer's (and head's) query and key "
+                  "weights that a pair rotates.</dd>\n"
+                  "<dt>the model depends on θ</dt><dd>resetting θ lowers the accuracy by more than "
+                  "0.01, or the loss exceeds 1.5 × before + 0.01 (for an accuracy below 0.9: "
+                  "before + 0.01). θ is reset to init, its initial value, and to base, "
+                  "base^(-2i/R), if it started elsewhere.</dd>\n</dl>\n",
+                  c->data.length - 1, c->theta.tolerance);
 }
 
 /* A run that has not come to an end has no results. */

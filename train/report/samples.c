@@ -92,11 +92,10 @@ static rt_status generate(sampling *s)
 static void begin(rt_writer *page, bool lm)
 {
     rt_writer_add(page, "<h2>Samples</h2>\n<p>%s</p>\n",
-                  lm ? "From the evaluation data: the first half of a sequence, and underlined how "
-                       "the model goes on, always with the most likely token."
+                  lm ? "From the evaluation data: the first half of a sequence, and, underlined, "
+                       "how the model continues it with the most likely tokens."
                      : "From the evaluation data: masked tokens that were predicted correctly are "
-                       "underlined; a wrong prediction is struck out before the token that stands "
-                       "there.");
+                       "underlined; a wrong prediction is struck out before the true token.");
 }
 
 rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer *trainer)

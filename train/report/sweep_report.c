@@ -99,11 +99,9 @@ static void explain_bits(rt_writer *w, const rt_sweep_runs *runs)
     if (rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE) >= 0)
         rt_writer_add(
             w, "<dl class=\"words\">\n<dt>bits/byte</dt><dd>loss × tokens / (bytes × ln 2): the "
-               "tokens "
-               "that the evaluation predicts, and the bytes of text that they stand for. The loss "
-               "is a mean over tokens, and what a token is depends on the vocabulary; a byte does "
-               "not. Known of text that is predicted token by token (data.objective = lm) at the "
-               "levels byte, char and bpe.</dd>\n</dl>\n");
+               "tokens that the evaluation predicts, and the bytes of their text. Losses per token "
+               "of different vocabularies are not comparable; bits per byte are. Only runs on text "
+               "with data.objective = lm at level byte, char or bpe have it.</dd>\n</dl>\n");
 }
 
 /* What the columns of theta mean. */
@@ -111,12 +109,12 @@ static void explain_theta(rt_writer *w, const rt_sweep_runs *runs)
 {
     if (rt_sweep_judge(runs).learned)
         rt_writer_add(
-            w, "<dl class=\"words\">\n<dt>theta drift</dt><dd>by what share of itself a learned θ "
-               "has moved from base^(-2i/R), at most over all pairs.</dd>\n<dt>phase</dt><dd>the "
-               "extra rotation, in radians, between two tokens that are a sequence apart.</dd>\n"
-               "<dt>near, needed</dt><dd>1 for a run whose θ has moved by at most theta.tolerance, "
-               "and for one whose model depends on its θ: it is worse with θ reset to its initial "
-               "value; 0 for others. The mean is the share of such runs.</dd>\n</dl>\n");
+            w, "<dl class=\"words\">\n<dt>theta drift</dt><dd>the largest relative drift |θᵢ / "
+               "base^(-2i/R) - 1| of a learned θ.</dd>\n<dt>phase</dt><dd>the extra rotation, in "
+               "radians, that this gives two tokens at the two ends of a sequence, at most over "
+               "all pairs.</dd>\n<dt>near</dt><dd>the share of runs whose drift is at most "
+               "theta.tolerance.</dd>\n<dt>needed</dt><dd>the share of runs whose model depends on "
+               "θ: resetting θ to its initial value makes it worse.</dd>\n</dl>\n");
 }
 
 /* ---- the runs ---- */
@@ -198,10 +196,9 @@ static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs
     for (int i = 0; i < runs->count; i++)
         add_run(w, folder, runs, runs->list[i].cells, linked);
     rt_writer_add(w, "</table></div>\n%s",
-                  grown
-                      ? "<p>trained: before the sweep last grew, which took the run as it was, or "
-                        "new since then.</p>\n"
-                      : "");
+                  grown ? "<p>trained: before: the run had finished when the sweep last grew, and "
+                          "was reused; new: it was trained after that.</p>\n"
+                        : "");
 }
 
 static rt_status add_differences(rt_writer *w, const rt_sweep_runs *runs)

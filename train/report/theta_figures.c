@@ -153,8 +153,8 @@ static void add_drift(rt_figures *f, const char *folder, const rt_config *config
         rt_writer_add(&script, "'");
     }
     rt_writer_add(&script, "\n");
-    rt_writer_add(&caption, "How far θ has gone from its start: the largest relative drift "
-                            "|θᵢ/θᵢ⁰ - 1| of a layer's pairs");
+    rt_writer_add(&caption, "Drift of θ during training: the largest |θᵢ/θᵢ⁰ - 1| of a layer's "
+                            "pairs, θᵢ⁰ the initial value");
     finish(f, "drift", &caption, &l, RT_FIGURE_WIDTH, height_with_key(THETA_HEIGHT, l.count + 1),
            &script);
 }
@@ -314,7 +314,7 @@ static void add_theta(rt_figures *f, final *end)
                   rt_figures_tics(100 * (end->highest - end->lowest)));
     add_points(&w, end, "100*($2/$4 - 1)", false);
     rt_writer_add(&w, "unset multiplot\n");
-    rt_writer_add(&caption, "The learned θᵢ beside base^(-2i/R), and the change between them");
+    rt_writer_add(&caption, "The learned θᵢ beside base^(-2i/R), and their difference in percent");
     finish(f, "theta", &caption, &end->layers, RT_FIGURE_WIDTH,
            height_with_key(THETA_HEIGHT, titles), &w);
 }
@@ -390,8 +390,8 @@ static void add_decay(rt_figures *f, const final *end, const rt_config *config)
     }
     rt_writer_add(&w, "unset multiplot\n");
     rt_writer_add(&caption,
-                  "How attention can decay with the distance (figure 2 of the RoFormer paper), at "
-                  "the start and at the end%s",
+                  "How attention can decay with the distance (figure 2 of the RoFormer paper), for "
+                  "the initial and the learned θ%s",
                   end->by_head ? "; a line for each head" : "");
     if (end->count == MOST_THETAS)
         rt_writer_add(&caption, ", at most %d", MOST_THETAS);

@@ -207,16 +207,20 @@ static void print_notes(printing *p)
 {
     const rt_config *c = p->config;
     rt_writer_add(&p->text,
-                  "grid: in steps between neighbouring theta; phase: radians over %d positions; "
-                  "use: share of the query and key weights that it turns",
+                  "drift: change of theta as a share of theta0; grid: the same in steps between "
+                  "neighbouring theta; phase: extra rotation in radians over %d "
+                  "positions; use: share of the query and key weights that the pair rotates",
                   c->data.length - 1);
     if (p->tolerances)
-        rt_writer_add(&p->text,
-                      "; down, up: how far ln theta can go before that is noticed, at most %g",
-                      RT_THETA_FARTHEST);
+        rt_writer_add(
+            &p->text,
+            "; down, up: how far ln theta can change before the model gets worse, at most %g",
+            RT_THETA_FARTHEST);
     if (p->mover)
-        rt_writer_add(&p->text, "; used: of the %.3g that %s could have moved %s", p->reach,
-                      p->mover, c->model.theta.form == RT_THETA_LOG ? "ln theta" : "theta");
+        rt_writer_add(&p->text,
+                      "; used: movement as a share of %.3g, the most %s could have moved %s",
+                      p->reach, p->mover,
+                      c->model.theta.form == RT_THETA_LOG ? "ln theta" : "theta");
     if (p->crossed)
         rt_writer_add(&p->text, "; -: theta <= 0 has no logarithm");
     rt_writer_add(&p->text, "\n");

@@ -69,13 +69,13 @@ static void begin(rt_writer *w, bool tolerances)
 
 static void end(rt_writer *w, bool tolerances, int rows)
 {
-    rt_writer_add(w, "</table></div>\n<p>Radians a position. Use: the share of the query and key "
-                     "weights that a pair turns.");
+    rt_writer_add(w, "</table></div>\n<p>Start and end: the initial and the learned θ, in radians "
+                     "per position. Phase and use are defined at the top of the page.");
     if (tolerances)
-        rt_writer_add(w,
-                      " Down, up: how far ln theta can go from its end before accuracy or loss "
-                      "tell, at most %g.",
-                      RT_THETA_FARTHEST);
+        rt_writer_add(
+            w,
+            " Down, up: how far ln θ can change before the model gets worse; at most %g was tried.",
+            RT_THETA_FARTHEST);
     if (rows > MOST_ROWS)
         rt_writer_add(w, " The first %d rows of %d; theta_final.csv has all.", MOST_ROWS, rows);
     rt_writer_add(w, "</p>\n");

@@ -31,7 +31,7 @@ static rt_status set_command(rt_arguments *a, const rt_option *row)
         return rt_ok();
     if (a->command != RT_COMMAND_TRAIN && a->command != row->command &&
         row->command < RT_COMMAND_HELP)
-        return rt_error(RT_CONFIG, "--%s does not go with another command", row->name);
+        return rt_error(RT_CONFIG, "--%s cannot be combined with another command", row->name);
     a->command = row->command;
     return rt_ok();
 }
@@ -56,7 +56,7 @@ static rt_status refuse(const char *written, bool known, bool lacks_value)
 static rt_status add_override(rt_arguments *a, const char *text)
 {
     if (a->override_count == RT_MOST_OVERRIDES)
-        return rt_error(RT_CONFIG, "more than %d section.key=value", RT_MOST_OVERRIDES);
+        return rt_error(RT_CONFIG, "more than %d arguments section.key=value", RT_MOST_OVERRIDES);
     a->overrides[a->override_count++] = text;
     return rt_ok();
 }
@@ -77,7 +77,7 @@ static rt_status take_operand(rt_arguments *a, const char *text)
     const rt_option *command = rt_option_of(a->command);
     const char *operands = command ? command->operands : NULL;
     if (!*text)
-        return rt_error(RT_CONFIG, "an argument is empty; %s --help tells more", rt_program_name());
+        return rt_error(RT_CONFIG, "an argument is empty; see %s --help", rt_program_name());
     if (operands && a->other_count == RT_MOST_OTHERS)
         return rt_error(RT_CONFIG, "more than %d %s", RT_MOST_OTHERS, operands);
     if (operands) {
@@ -144,13 +144,16 @@ static rt_status take_option(rt_arguments *a, const rt_option *row, const char *
 {
     if (row->value && !*text && row->sets != RT_SETS_ANY)
         return rt_error(RT_CONFIG, "option '--%s' needs a value", row->name);
+    if (row->operands && row->sets == RT_SETS_TEXT && a->command == row->command)
+        return rt_error(RT_CONFIG, "give --%s only once; list further %s after it", row->name,
+                        row->operands);
     const rt_status status = set_member(a, row, text);
     return status.code || !row->command ? status : set_command(a, row);
 }
 
 /* ---- what goes together ---- */
 
-/* "--eval, --predict and --decay" */
+/* "--eval, --predict or --decay" */
 static void name_commands(unsigned commands, char *text, size_t size)
 {
     size_t length = 0;
@@ -163,7 +166,7 @@ static void name_commands(unsigned commands, char *text, size_t size)
         length += (size_t)snprintf(text + length, size - length, "%s%s%s",
                                    !length    ? ""
                                    : commands ? ", "
-                                              : " and ",
+                                              : " or ",
                                    row ? "--" : "", row ? row->name : "training");
     }
 }
@@ -179,14 +182,14 @@ static rt_status check_pairs(const rt_arguments *a, const bool *given)
             continue;
         for (int j = 0; row->against && (other = rt_option_at(j)); j++)
             if (given[j] && !strcmp(other->name, row->against))
-                return rt_error(RT_CONFIG, "--%s and --%s contradict each other", row->name,
-                                other->name);
+                return rt_error(RT_CONFIG, "give --%s or --%s, not both", other->name, row->name);
         if (!row->with || row->with & RT_COMMAND_BIT(a->command))
             continue;
         name_commands(row->with, commands, sizeof commands);
-        return rt_error(RT_CONFIG, "--%s goes with %s%s%s", row->name, commands,
-                        row->with == RT_COMMAND_BIT(RT_COMMAND_TRAIN) ? " only" : "",
-                        row->note ? row->note : "");
+        return row->with == RT_COMMAND_BIT(RT_COMMAND_TRAIN)
+                   ? rt_error(RT_CONFIG, "--%s goes with training only", row->name)
+                   : rt_error(RT_CONFIG, "--%s needs %s%s", row->name, commands,
+                              row->note ? row->note : "");
     }
     return rt_ok();
 }
@@ -195,19 +198,18 @@ static rt_status check_together(const rt_arguments *a)
 {
     const bool configured = a->config || a->override_count;
     if (a->report && configured)
-        return rt_error(RT_CONFIG, "--report takes a run's folder and no configuration");
+        return rt_error(RT_CONFIG, "--report takes folders of runs, and no configuration");
     if (a->vocab && (configured || !a->other_count))
-        return rt_error(RT_CONFIG,
-                        "--vocab N is followed by the texts, and takes no configuration");
+        return rt_error(RT_CONFIG, "--vocab N takes text files, and no configuration");
     if (!a->config && !a->report && !a->checkpoint && !a->vocab)
-        return rt_error(RT_CONFIG, "a CONFIG.ini is expected; %s --help tells more",
-                        rt_program_name());
+        return rt_error(RT_CONFIG, "a CONFIG.ini is required; see %s --help", rt_program_name());
     if (a->checkpoint && a->config && a->command == RT_COMMAND_PRINT_CONFIG)
-        return rt_error(RT_CONFIG, "--checkpoint goes with --print-config without a CONFIG.ini");
+        return rt_error(RT_CONFIG, "--checkpoint needs --eval, --predict, --export or --decay, or "
+                                   "--print-config without a CONFIG.ini");
     if (a->watch && a->other_count)
-        return rt_error(RT_CONFIG, "--watch takes one run");
+        return rt_error(RT_CONFIG, "--watch takes only one run");
     if (a->output && !a->other_count)
-        return rt_error(RT_CONFIG, "--output goes with --report and several runs");
+        return rt_error(RT_CONFIG, "--output needs --report with several runs");
     return rt_ok();
 }
 

@@ -45,7 +45,7 @@ static void say_all_steps_are_taken(rt_run *r)
 {
     const int step = r->state->step, steps = r->config->train.steps;
     rt_writer w = {0};
-    rt_writer_add(&w, "nothing is left to train: %d steps are taken", step);
+    rt_writer_add(&w, "nothing is left to train: the run has taken %d steps", step);
     if (step > steps)
         rt_writer_add(&w, ", more than train.steps = %d", steps);
     say(r, &w);
@@ -60,8 +60,8 @@ static void look_at_patience(rt_run *r)
         return;
     if (o->steps > r->steps_before) {
         rt_writer_add(&w,
-                      "the run had stopped early at step %d: with more steps it continues, and "
-                      "train.patience is counted anew",
+                      "the run had stopped early at step %d; it continues, and train.patience is "
+                      "counted from 0 again",
                       r->state->step);
         r->evaluations.stalled = 0;
     } else {
@@ -69,7 +69,7 @@ static void look_at_patience(rt_run *r)
         rt_writer_add(&w, "nothing is left to train: ");
         rt_early_stop_report(&w, r->state->step, o);
         say(r, &w);
-        rt_writer_add(&w, "a larger train.patience or more train.steps continue the run");
+        rt_writer_add(&w, "set a larger train.patience or more train.steps to continue the run");
     }
     say(r, &w);
 }

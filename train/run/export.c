@@ -57,9 +57,7 @@ rt_status rt_run_export(const rt_run *r, const char *checkpoint)
 {
     const char *lines[MOST_FACTS];
     if (rt_is_run_folder(r->arguments->export))
-        return rt_error(RT_CONFIG,
-                        "--export %.1000s: this is the folder of a run, which would be taken for "
-                        "the exported model: give another one",
+        return rt_error(RT_CONFIG, "--export %.1000s: the folder holds a run; name another folder",
                         r->arguments->export);
     const rt_labels *labels = rt_data_labels(r->data);
     const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);

@@ -79,7 +79,7 @@ rt_status rt_find_checkpoint(rt_found *found, const rt_arguments *arguments,
     rt_run_folder folder;
     *found = (rt_found){0};
     if (named && (!is_folder(named) || rt_is_huggingface(named)))
-        return arguments->best ? rt_error(RT_CONFIG, "--best chooses from a folder%s: %s is none",
+        return arguments->best ? rt_error(RT_CONFIG, "--best needs a folder%s; %s is not one",
                                           is_folder(named) ? " of checkpoints" : "", named)
                                : open_file(found, named);
     rt_status status = named ? rt_huggingface_refuse_format(named)

@@ -52,8 +52,9 @@ static rt_status begin(rt_kernels kernels, const rt_arguments *arguments)
     if (kernels != RT_KERNELS_PORTABLE)
         return rt_ok();
     if (!rt_row_set_works(RT_ROWS_AVX2))
-        return rt_error(RT_CONFIG, "run.kernels = portable needs a processor with AVX2 and FMA: "
-                                   "native runs here");
+        return rt_error(
+            RT_CONFIG,
+            "run.kernels = portable needs a processor with AVX2 and FMA; set run.kernels = native");
     if (strcmp(rt_openblas_kernels(), portable_core) != 0)
         return start_again(arguments);
     return rt_row_set_use(RT_ROWS_AVX2);

@@ -49,7 +49,8 @@ typedef struct rt_option {
     unsigned with;       /* RT_COMMAND_BIT of those that it goes with; 0: all */
     const char *note;    /* ends the message that it goes with these; or NULL */
     const char *against; /* name of an option that contradicts it; or NULL */
-    const char *help;    /* in one line */
+    const char *group;   /* heading above it in --help; NULL: that of the row before */
+    const char *help;    /* lines of at most 59 characters */
 } rt_option;
 
 /* In the order of --help. */

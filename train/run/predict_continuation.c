@@ -160,7 +160,7 @@ rt_status rt_continuation_begin(rt_prediction *p)
     bool end;
     rt_status status = rt_prediction_read(p, &masks);
     if (!status.code && masks)
-        status = rt_error(RT_ARGUMENT, "a text to continue has no [MASK]");
+        status = rt_error(RT_ARGUMENT, "a text to continue must have no [MASK]");
     if (!status.code)
         status = open_writing(p);
     if (!status.code)

@@ -156,6 +156,6 @@ rt_status rt_predict_masks(rt_prediction *p)
     int masks;
     rt_status status = rt_prediction_read(p, &masks);
     if (!status.code && !masks)
-        status = rt_error(RT_ARGUMENT, "the text has no [MASK] to fill");
+        status = rt_error(RT_ARGUMENT, "the text must have a [MASK] to fill");
     return status.code ? status : fill_and_print(p);
 }

@@ -52,7 +52,7 @@ static rt_status extend(rt_run *r)
     if (!r->before)
         return rt_ok();
     if (r->state->step != r->extended)
-        return rt_error(RT_CONFIG, "%s has been continued meanwhile", r->folder.path);
+        return rt_error(RT_CONFIG, "another process has continued %s meanwhile", r->folder.path);
     rt_status status = rt_past_schedules_add(&c->optimizer, &r->before->optimizer, r->extended);
     char *changes = rt_config_extension(r->before, c);
     if (!status.code && !changes)
@@ -83,6 +83,6 @@ rt_status rt_run_resume(rt_run *r)
     r->image = found.image;
     status = rt_run_load(r, found.path);
     if (!status.code)
-        rt_progress_say(&r->progress, "going on from %s", found.path);
+        rt_progress_say(&r->progress, "resuming from %s", found.path);
     return status.code ? status : extend(r);
 }

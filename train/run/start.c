@@ -59,8 +59,8 @@ static rt_status start_from_folder(rt_run *r)
     const char *other = rt_imported_difference(r->imported, &r->state->model->options, taken.theta);
     if (other)
         rt_progress_say(&r->progress,
-                        "warning: %s is not that of the folder's model; %s --checkpoint %s "
-                        "--print-config shows what is",
+                        "warning: %s differs from the folder's model; %s --checkpoint %s "
+                        "--print-config shows its values",
                         other, rt_program_name(), r->config->train.init_from);
     return status;
 }

@@ -226,8 +226,8 @@ static rt_status check_readable(const rt_run *r)
     if (!r->imported || r->vocabulary || r->arguments->command != RT_COMMAND_PREDICT)
         return rt_ok();
     return rt_error(RT_CHECKPOINT,
-                    "%s has no vocab.txt and no tokenizer.json that rotor reads: it reads ids, not "
-                    "texts",
+                    "%s has no vocab.txt and no tokenizer.json that rotor reads: the model reads "
+                    "token ids, not texts",
                     r->arguments->checkpoint);
 }
 
@@ -251,9 +251,10 @@ void rt_run_announce_tolerances(rt_run *r)
     if (!c->theta.tolerances || !c->model.theta.learn || known || r->arguments->quiet)
         return;
     const size_t count = rt_transformer_theta_count(&r->state->model->options);
-    rt_progress_say(&r->progress,
-                    "looking how far each of %zu theta can go: up to %zu evaluations of a batch",
-                    count, 2 * RT_THETA_EVALUATIONS * count);
+    rt_progress_say(
+        &r->progress,
+        "measuring how far each of %zu theta can change: up to %zu evaluations of one batch", count,
+        2 * RT_THETA_EVALUATIONS * count);
 }
 
 /* ---- checkpoints ---- */
@@ -353,8 +354,8 @@ static rt_status load_imported(rt_run *r)
     rt_run_warn_of_folder(r);
     rt_status status = rt_imported_load(r->imported, model, true, &taken);
     if (!status.code && !taken.head)
-        rt_progress_say(&r->progress, "warning: the folder has no head for this model: it is drawn "
-                                      "at random, and so are its answers");
+        rt_progress_say(&r->progress, "warning: the folder has no head for this model: the head is "
+                                      "newly initialized, and its predictions are random");
     if (!status.code && model->options.theta.learn)
         rt_transformer_theta(model, rt_transformer_theta_start(model));
     return status;

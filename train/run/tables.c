@@ -69,7 +69,7 @@ static void warn_of_rows(rt_run *r, const rt_step_table *table, int due)
     if (table->last < 0)
         rt_progress_say(&r->progress,
                         "warning: %s/%s has no rows: those up to step %d are lost, and the table "
-                        "begins behind them",
+                        "begins after them",
                         r->folder.path, table->name, r->state->step);
     else
         rt_progress_say(&r->progress,

@@ -24,7 +24,8 @@ static rt_status report_differences(rt_run *r, const rt_config *run)
     if (!differences)
         return rt_out_of_memory("a comparison");
     if (*differences && !r->arguments->quiet)
-        rt_progress_say(&r->progress, "the configuration of the run holds, not that of %s:\n%.*s",
+        rt_progress_say(&r->progress,
+                        "using the configuration of the run, which differs from %s:\n%.*s",
                         r->config->file, (int)strlen(differences) - 1, differences);
     rt_free(differences);
     return rt_ok();
@@ -43,10 +44,10 @@ static rt_status configure(rt_run *r, const rt_found *found)
     rt_status status = rt_found_configuration(&own, found, r->arguments, &errors);
     rt_free(errors);
     if (status.code == RT_CHECKPOINT && !rt_image_status(found->image).code) {
-        rt_progress_say(&r->progress,
-                        "warning: the configuration of the run cannot be used here, "
-                        "that of %s is: %s",
-                        r->config->file, status.message);
+        rt_progress_say(
+            &r->progress,
+            "warning: the configuration of the run cannot be used; using that of %s: %s",
+            r->config->file, status.message);
         return rt_ok();
     }
     if (!status.code)
@@ -115,8 +116,8 @@ static void report_context(rt_run *r, const rt_predicted *p)
                         p->ended, p->texts, positions_of(r));
     if (went_on && !r->arguments->quiet)
         rt_progress_say(&r->progress,
-                        "%ld of %ld texts grew beyond data.length = %d tokens: the model went on "
-                        "from the newest of them",
+                        "%ld of %ld texts filled the context window, data.length = %d tokens: its "
+                        "older half was dropped",
                         went_on, p->texts, r->config->data.length);
 }
 
@@ -168,7 +169,7 @@ static rt_status replace_theta(rt_run *r, const char *what)
         status = rt_theta_file_read(what, model, theta);
     if (!status.code) {
         rt_transformer_set_theta(model, theta);
-        printf("theta: %s in the place of the learned one\n", what);
+        printf("theta: replaced by %s\n", what);
     }
     rt_free(theta);
     return status;
@@ -181,8 +182,8 @@ static void report_part(rt_run *r)
     if (on_command_line(c, "file") && rt_data_task_has_objective(c->data.task) &&
         !*c->data.eval_file && c->data.eval_fraction > 0 && !r->arguments->quiet)
         rt_progress_say(&r->progress,
-                        "evaluating on the last %g of data.file, data.eval_fraction; with "
-                        "data.eval_fraction=0 on all of it",
+                        "evaluating on the last %g of data.file (data.eval_fraction); set "
+                        "data.eval_fraction=0 to evaluate on all of it",
                         c->data.eval_fraction);
 }
 

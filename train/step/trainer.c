@@ -46,12 +46,11 @@ rt_status rt_world_check(const rt_config *c, const rt_world *world)
 {
     if (rt_world_size(world) <= c->train.shards)
         return rt_ok();
-    return rt_error(
-        RT_CONFIG,
-        "%d processes have nothing to share: a batch of %d sequences (train.batch_size) "
-        "is cut into %d shards (train.shards = %d); start %d processes at most",
-        rt_world_size(world), c->train.batch_size, c->train.shards, c->train.shards,
-        c->train.shards);
+    return rt_error(RT_CONFIG,
+                    "%d processes are too many: a batch of %d sequences (train.batch_size) is cut "
+                    "into %d shards (train.shards = %d); start %d processes at most",
+                    rt_world_size(world), c->train.batch_size, c->train.shards, c->train.shards,
+                    c->train.shards);
 }
 
 /* ---- parameters in bf16 ---- */
@@ -130,8 +129,8 @@ static rt_status make_stretches(rt_trainer *t)
                         t->config->train.freeze);
     if (t->rule->matrix && !matrices)
         return rt_error(RT_CONFIG,
-                        "optimizer.kind = %s moves the matrices of layers, of which train.freeze = "
-                        "%s leaves none: take adamw",
+                        "optimizer.kind = %s updates the matrices of layers, but train.freeze = %s "
+                        "freezes all of them; set optimizer.kind = adamw",
                         t->rule->word, t->config->train.freeze);
     t->stretches = rt_alloc((size_t)count, sizeof *t->stretches);
     t->squares = rt_alloc((size_t)count, sizeof *t->squares);

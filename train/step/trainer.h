@@ -1,18 +1,18 @@
 #ifndef ROTOR_TRAIN_STEP_TRAINER_H
 #define ROTOR_TRAIN_STEP_TRAINER_H
 
-/* One optimiser step, and evaluation, for any number of threads with the same bits.
+/* One optimiser step, and evaluation: bitwise identical for any number of threads and processes.
  *
  * The batch of a step is cut into shards of whole sequences; the cut depends on the
  * configuration alone. A shard is computed by one thread from beginning to end, with
  * gradients of its own. The gradients of the shards are summed in a fixed binary tree
  * (train/step/summation.h), stretch by stretch of the parameter block; clipping and the update go
- * over the same stretches. So threads change the time, never the result.
+ * over the same stretches.
  *
- * Nor do processes: each of a world differentiates some of the shards, sums the gradients of some
- * of the parameters in the order of the same tree, and updates these. What is done is decided by
- * process 0, whose trainer is used as one of a process alone is; the others do as it does
- * (rt_trainer_serve).
+ * With several processes (ranks), each rank differentiates some of the shards, sums the gradients
+ * of some of the parameters in the order of the same tree, and updates these. Rank 0 decides what
+ * is done: its trainer is used like that of a single process. Ranks > 0 run a worker loop,
+ * rt_trainer_serve, which follows rank 0.
  */
 
 #include "data/data.h"
@@ -58,7 +58,7 @@ int rt_first_shard_of(const rt_config *config, const rt_world *world, int rank);
  * processors that it may use. */
 int rt_threads_of(const rt_config *config, const rt_world *world);
 
-/* Those that will work at it here: more than shards would have nothing to do. */
+/* The threads that this process uses: no more than it has shards. */
 int rt_trainer_workers(const rt_config *config, const rt_world *world);
 
 /* RT_CONFIG if there are more processes than shards. */
@@ -81,20 +81,21 @@ void rt_trainer_free(rt_trainer *trainer);
 /* What is called in a step or an evaluation when another process was asked to stop. */
 void rt_trainer_on_stop(rt_trainer *trainer, void (*stop)(void));
 
-/* Of every process but 0: does as process 0 does until it is done. `stop` tells whether this
+/* The worker loop of ranks > 0: follows rank 0 until that ends it. `stop` returns whether this
  * process was asked to stop. */
 void rt_trainer_serve(rt_trainer *trainer, int (*stop)(void));
 
-/* Of process 0, each nothing for a process alone: makes its step, parameters and states those of
- * all; gets the states of all, which are those of its own share before; lets the others go, after
- * which it evaluates alone and takes no more steps. Whoever changes parameters between two steps
- * shares them; an evaluation shares theta. */
+/* For rank 0; no-ops in a single process. rt_trainer_share broadcasts its step, parameters and
+ * optimizer states to all ranks: call it after changing parameters between two steps (an
+ * evaluation broadcasts theta itself). rt_trainer_collect gathers the states of all ranks, of
+ * which it otherwise has its own share only. rt_trainer_dismiss ends the worker loops; rank 0 then
+ * evaluates alone and takes no more steps. */
 void rt_trainer_share(rt_trainer *trainer);
 void rt_trainer_collect(rt_trainer *trainer);
 void rt_trainer_dismiss(rt_trainer *trainer);
 
-/* Gives the memory that a step or an evaluation works in back to the system until the next one:
- * room for who saves what has been trained. */
+/* Returns the working memory of steps and evaluations to the system until the next one, so that
+ * a save has room. */
 void rt_trainer_rest(rt_trainer *trainer);
 
 rt_training_state *rt_trainer_state(rt_trainer *trainer);
@@ -127,13 +128,13 @@ void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
 void rt_trainer_hold(rt_trainer *trainer);
 void rt_trainer_let_go(void);
 
-/* Its threads, for work of others between steps. */
+/* Its threads, for other work between steps. */
 const rt_crew *rt_trainer_crew(rt_trainer *trainer);
 
-/* How many threads work. */
+/* The number of threads in use. */
 int rt_trainer_threads(const rt_trainer *trainer);
 
-/* Changes while they do; see rt_workers_progress. */
+/* Changes while threads make progress; see rt_workers_progress. */
 const atomic_long *rt_trainer_progress(const rt_trainer *trainer);
 
 #endif

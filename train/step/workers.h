@@ -30,7 +30,7 @@ void rt_workers_run(rt_workers *workers, rt_job run, void *context, int jobs);
 /* The workers as a crew for the parts of a graph's products; lives as long as they do. */
 const rt_crew *rt_workers_crew(rt_workers *workers);
 
-/* Counts the jobs that are done: as long as it changes, something moves on. */
+/* Counts the jobs that are done: as long as it changes, there is progress. */
 const atomic_long *rt_workers_progress(const rt_workers *workers);
 
 #endif

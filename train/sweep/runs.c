@@ -343,7 +343,7 @@ static void report_taken(sweep_run *r)
 {
     for (int run = 0, number = 0; run < r->count && !r->arguments->quiet; run++)
         if (r->states[run] == ENDED)
-            report_end(r, run, ++number, "taken as it was");
+            report_end(r, run, ++number, "reused as it was");
 }
 
 static void end_run(void *context, int run, int how)

@@ -50,8 +50,8 @@ static rt_status start(rt_world *w)
     MPI_Comm_size(MPI_COMM_WORLD, &w->size);
     if (w->size != launched)
         return rt_error(RT_CONFIG,
-                        "the environment tells of %d processes of a launcher, MPI of %d: start "
-                        "all of them by mpirun or srun",
+                        "the launcher's environment reports %d processes, MPI reports %d: start "
+                        "all of them with mpirun or srun",
                         launched, w->size);
     return rt_ok();
 }
