@@ -42,10 +42,10 @@ set(CPACK_PACKAGE_CONTACT "The rotor authors <rotor@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY
     "trains small transformers with rotary position embeddings")
 set(CPACK_PACKAGE_DESCRIPTION
-"A program that trains RoFormers from an INI file, on toy tasks, text or token ids, with the
-rotation frequencies as parameters if that is wanted; a C library with its tensors, ops and models;
-and another that opens and saves trained models, for programs that embed them; in float and in
-double precision.")
+"A program that trains RoFormers from an INI file, on toy tasks, text or token ids, and can learn
+the rotation frequencies with the weights; a C library with its tensors, ops and models; and another
+that opens and saves trained models, for programs that embed them; in float and in double
+precision.")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)

@@ -136,7 +136,7 @@ START_TEST(tokens_have_the_probabilities_of_the_program)
     ck_assert_str_eq(w->out, printed);
     expect_refusal(rt_model_classify(model, "a", NULL, p), RT_ARGUMENT, "no classes of texts");
     rt_row_free(&row);
-    expect_refusal(rt_model_encode(model, "a", "b", &row), RT_ARGUMENT, "no pairs");
+    expect_refusal(rt_model_encode(model, "a", "b", &row), RT_ARGUMENT, "without pairs");
     rt_graph_free(g);
     rt_model_close(model);
 }
