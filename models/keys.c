@@ -137,6 +137,8 @@ static const rt_key keys[] = {
      LEARNED},
     {"theta", "init_sigma", NUMBER(theta.init_sigma, AT_LEAST(0)), "0.5",
      "for perturbed: sigma", RT_FIXED, "theta.init = perturbed"},
+    {"theta", "head_scale", YES_NO(theta.head_scale), "no",
+     "a learned factor on the scores of each query head, 1 at the start", RT_FIXED, ALWAYS},
 };
 /* clang-format on */
 

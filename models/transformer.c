@@ -43,6 +43,10 @@ static void add_layer(rt_transformer *m, int l)
     layer->value = add_matrix(m, l, "attention.value", kv_dim, o->dim);
     if (encoding->add_layer && rt_layer_has_positions(o, l))
         layer->encoding = encoding->add_layer(m, l);
+    if (o->theta.head_scale)
+        layer->head_scale =
+            rt_parameters_add(&m->parameters, RT_ROLE_FACTOR, RT_INIT_ONE, RT_SHAPE_OF(o->heads),
+                              "layers.%d.attention.head_scale", l);
     layer->output = add_matrix(m, l, "attention.output", o->dim, o->dim);
     layer->attention_norm = add_layer_norm(m, l, "attention_norm");
     if (o->ffn != RT_FFN_PLAIN)
@@ -264,6 +268,8 @@ static rt_tensor *attend(rt_transformer *m, rt_graph *g, rt_tensor *x, int l,
     const rt_shape heads = RT_SHAPE_OF(in->B, in->T, o->heads, size);
     const rt_shape kv_heads = RT_SHAPE_OF(in->B, in->T, o->kv_heads, size);
     rt_tensor *q = rt_reshape(g, rt_affine_apply(g, x, layer->query), heads);
+    if (layer->head_scale)
+        q = rt_scale_heads(g, q, layer->head_scale);
     rt_tensor *k = rt_reshape(g, rt_affine_apply(g, x, layer->key), kv_heads);
     rt_tensor *v = rt_reshape(g, rt_affine_apply(g, x, layer->value), kv_heads);
     const rt_layer_rotation none = {NULL, NULL, NULL};

@@ -33,7 +33,8 @@
  *     head         lm: dense, norm, output; sequence: dense, classifier; token: classifier
  *
  * and what the encoding of positions learns, which the files of models/encodings/ name: a learnable
- * theta is "theta", or layers.N.attention.theta (scopes layer and head).
+ * theta is "theta", or layers.N.attention.theta (scopes layer and head); layers.N.attention.head_scale,
+ * a factor for each query head, q <- s q, where theta.head_scale asks for it.
  *
  * A model belongs to one thread. Workers each make one of the same options that reads the
  * values of the first and keeps its own gradients.
@@ -56,6 +57,7 @@ typedef struct rt_transformer_layer {
     rt_affine gate, up, down, ffn_norm;
     rt_tensor
         *encoding; /* what this layer learns of positions, such as a theta of its own; or NULL */
+    rt_tensor *head_scale; /* (H); NULL without theta.head_scale */
 } rt_transformer_layer;
 
 typedef struct rt_transformer {

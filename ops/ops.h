@@ -35,6 +35,15 @@ rt_tensor *rt_multiply(rt_graph *g, rt_tensor *x, rt_tensor *y);
 /* factor * x. */
 rt_tensor *rt_scale(rt_graph *g, rt_tensor *x, double factor);
 
+/* Each head times a factor of its own: y[..., h, d] = factors[h] x[..., h, d].
+ *
+ *   x        (..., H, D)
+ *   factors  (H)
+ *   result   (..., H, D)
+ *
+ * The gradient of a factor is summed in double. */
+rt_tensor *rt_scale_heads(rt_graph *g, rt_tensor *x, rt_tensor *factors);
+
 /* e^x. */
 rt_tensor *rt_exp(rt_graph *g, rt_tensor *x);
 
@@ -357,6 +366,7 @@ rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool c
     X(add)                                                                                         \
     X(multiply)                                                                                    \
     X(scale)                                                                                       \
+    X(scale_heads)                                                                                 \
     X(exp)                                                                                         \
     X(gelu)                                                                                        \
     X(gelu_tanh)                                                                                   \
