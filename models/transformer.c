@@ -330,7 +330,7 @@ rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transf
         !spans_fit(m, g, in))
         return NULL;
     const bool rotates = rt_encoding_of(o)->rotation;
-    const bool shared = !m->layers[0].encoding;
+    const bool shared = !m->layers[0].encoding && !m->encoding.change;
     rt_tensor *x = embed(m, g, in);
     rt_layer_rotation *rotations = rt_graph_memory(g, (size_t)turns_of(in), sizeof *rotations);
     if (!rotations || (x && !begin_caches(g, in)))

@@ -60,6 +60,13 @@ typedef struct rt_transformer_layer {
     rt_tensor *head_scale; /* (H); NULL without theta.head_scale */
 } rt_transformer_layer;
 
+/* Another theta than the model's own, for evaluation: these numbers, laid out as
+ * rt_transformer_rotation, or these times what would turn. Any finite number will do. */
+typedef struct rt_theta_change {
+    const double *numbers;
+    bool factors;
+} rt_theta_change;
+
 typedef struct rt_transformer {
     rt_transformer_options options; /* zeros of kv_heads, embedding_dim, ffn_dim replaced */
     rt_parameters parameters;
@@ -70,6 +77,7 @@ typedef struct rt_transformer {
     struct {
         rt_tensor *weight; /* what the model learns of positions, such as a shared theta; or NULL */
         void *state;       /* its tables, which only its encoding knows */
+        const rt_theta_change *change; /* see rt_transformer_change_theta; or NULL */
     } encoding;
     rt_transformer_layer *layers;
     rt_affine norm;
@@ -155,9 +163,29 @@ double *rt_transformer_theta_start(const rt_transformer *model);
  */
 void rt_transformer_theta_geometric(const rt_transformer_options *options, double *theta);
 
+/* The distance that attention reaches in texts of T tokens, itself included: the window, if that is
+ * smaller. */
+int rt_transformer_reach(const rt_transformer_options *options, int T);
+
+/* How many full turns a pair makes between the ends of it, |theta| (reach - 1) / 2 pi. */
+double rt_theta_turns(double theta, int reach);
+
 /* How much of the query and key projections goes through each theta: |W_q rows| |W_k rows| of
  * the pairs that it turns, as a share of what all theta of the same layer and head turn.
  * Laid out as rt_transformer_theta. */
 void rt_transformer_theta_use(const rt_transformer *model, double *use);
+
+/* ---- the theta that rotates ---- */
+
+/* The shape of the theta that rotates in the end, learned or fixed: layers that rope turns in, heads
+ * of keys, R/2; nothing for another encoding. */
+rt_shape rt_transformer_rotation_shape(const rt_transformer_options *options);
+
+/* What texts of T tokens are turned by, laid out so, behind scalings and what follows. */
+void rt_transformer_rotation(const rt_transformer *model, int T, double *theta);
+
+/* From now on the model turns by that, which is borrowed; NULL: by its own again. No gradient goes
+ * back to theta meanwhile. */
+void rt_transformer_change_theta(rt_transformer *model, const rt_theta_change *change);
 
 #endif

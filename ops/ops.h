@@ -211,10 +211,11 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
                                  rt_pairing pairing, double magnitude, int B, int T,
                                  rt_positions positions);
 
-/* A rotation by a fixed theta at positions offset, offset + 1, ..., offset + T - 1, in the memory
- * of the graph: what a table has in these rows, without those before them. */
-rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, int pairs, rt_pairing pairing,
-                               double magnitude, int T, double offset);
+/* A rotation by a fixed theta, (heads, pairs), at positions offset, offset + 1, ...,
+ * offset + T - 1, in the memory of the graph: what a table has in these rows, without those before
+ * them. */
+rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, int heads, int pairs,
+                               rt_pairing pairing, double magnitude, int T, double offset);
 
 /* A rotation by a fixed theta, kept in double: a table that grows on demand, positions
  * 0, 1, 2, ... Belongs to one thread at a time. */

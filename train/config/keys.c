@@ -56,6 +56,11 @@ static const rt_key keys[] = {
     {"theta", "check", CHOICE(theta.check, check_word), "no",
      "exit with 7 unless a learned theta is unmoved, or unneeded: the model does not depend on it",
      RT_FIXED, LEARNED},
+    {"theta", "log", YES_NO(theta.log), "no",
+     "rows of theta.csv every run.log_every steps, not at evaluations alone", RT_FIXED, LEARNED},
+    {"theta", "cutoffs", YES_NO(theta.cutoffs), "no",
+     "loss of the trained model with the pairs from each K on switched off, an evaluation for each",
+     RT_MAY_DIFFER, "position.kind = rope"},
     {"theta", "tolerances", YES_NO(theta.tolerances), "no",
      "how far each theta can go from where it ends before that is noticed, by up to 16 evaluations of "
      "a batch for each",

@@ -7,9 +7,9 @@
 #include "train/report/sweep_report.h"
 #include "train/run/export.h"
 #include "train/run/found.h"
+#include "train/run/other_theta.h"
 #include "train/run/outcome.h"
 #include "train/run/predict_arguments.h"
-#include "train/run/theta_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -151,26 +151,23 @@ static rt_status predict(rt_run *r)
     return status;
 }
 
-/* Puts the theta of --theta in the place of the learned one. */
-static rt_status replace_theta(rt_run *r, const char *what)
+/* Evaluates with the theta of --theta in the place of the model's own. */
+static rt_status evaluate_with(rt_run *r, const char *what, rt_outcome *outcome)
 {
-    rt_transformer *model = r->state->model;
-    const size_t count = rt_transformer_theta_count(&model->options);
-    if (!model->options.theta.learn)
-        return rt_error(RT_CONFIG, "--theta %.1000s: this model has no learned theta", what);
-    double *theta = rt_alloc(count, sizeof *theta);
-    rt_status status = theta ? rt_ok() : rt_out_of_memory("theta");
-    if (!status.code && !strcmp(what, "start"))
-        memcpy(theta, rt_transformer_theta_start(model), count * sizeof *theta);
-    else if (!status.code && !strcmp(what, "base"))
-        rt_transformer_theta_geometric(&model->options, theta);
-    else if (!status.code)
-        status = rt_theta_file_read(what, model, theta);
+    const rt_transformer *model = r->state->model;
+    rt_other_theta other;
+    rt_writer w = {0};
+    rt_status status = rt_other_theta_find(&other, what, model, r->config->data.length);
     if (!status.code) {
-        rt_transformer_set_theta(model, theta);
-        printf("theta: %s in the place of the learned one\n", what);
+        rt_trainer_change_theta(r->trainer, &other.change);
+        status = rt_other_theta_report(&w, what, model, r->config->data.length);
+        fputs(w.bytes ? w.bytes : "", stdout);
+        rt_writer_free(&w);
     }
-    rt_free(theta);
+    if (!status.code)
+        status = rt_outcome_evaluate(outcome, r->config, r->trainer);
+    rt_trainer_change_theta(r->trainer, NULL);
+    rt_other_theta_free(&other);
     return status;
 }
 
@@ -193,8 +190,7 @@ static rt_status evaluate(rt_run *r, rt_outcome *outcome)
         rt_run_announce_tolerances(r);
         return rt_outcome_print(outcome, r->config, r->trainer, NULL);
     }
-    rt_status status = replace_theta(r, r->arguments->theta);
-    return status.code ? status : rt_outcome_evaluate(outcome, r->config, r->trainer);
+    return evaluate_with(r, r->arguments->theta, outcome);
 }
 
 rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
