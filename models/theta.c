@@ -143,14 +143,44 @@ static double squares_of_row(const rt_tensor *weight, int row)
     return squares;
 }
 
+rt_pair_features rt_pair_features_of(const rt_transformer_options *o, int pair)
+{
+    return o->position.pairing == RT_HALF
+               ? (rt_pair_features){pair, pair + rt_transformer_pairs(o)}
+               : (rt_pair_features){2 * pair, 2 * pair + 1};
+}
+
 /* The length of the rows of a projection that make one pair of a head. */
 static double pair_length(const rt_transformer_options *o, const rt_tensor *weight, int head,
                           int pair)
 {
-    const bool half = o->position.pairing == RT_HALF;
-    const int first = head * (o->dim / o->heads) + (half ? pair : 2 * pair);
-    const int second = first + (half ? rt_transformer_pairs(o) : 1);
-    return sqrt(squares_of_row(weight, first) + squares_of_row(weight, second));
+    const rt_pair_features at = rt_pair_features_of(o, pair);
+    const int first = head * (o->dim / o->heads);
+    return sqrt(squares_of_row(weight, first + at.a) + squares_of_row(weight, first + at.b));
+}
+
+static double pair_use(const rt_transformer *m, int l, int head, int pair)
+{
+    const rt_transformer_options *o = &m->options;
+    return pair_length(o, m->layers[l].query.weight, head, pair) *
+           pair_length(o, m->layers[l].key.weight, head / (o->heads / o->kv_heads), pair);
+}
+
+static void divide_by_sum(double *use, int pairs)
+{
+    double sum = 0;
+    for (int i = 0; i < pairs; i++)
+        sum += use[i];
+    for (int i = 0; i < pairs; i++)
+        use[i] /= sum > 0 ? sum : 1;
+}
+
+void rt_transformer_head_use(const rt_transformer *m, int l, int head, double *use)
+{
+    const int pairs = rt_transformer_pairs(&m->options);
+    for (int i = 0; i < pairs; i++)
+        use[i] = pair_use(m, l, head, i);
+    divide_by_sum(use, pairs);
 }
 
 void rt_transformer_theta_use(const rt_transformer *m, double *use)
@@ -165,17 +195,10 @@ void rt_transformer_theta_use(const rt_transformer *m, double *use)
             for (int i = 0; i < pairs; i++) {
                 const int kv = h / (o->heads / o->kv_heads);
                 const int layer = shape.axis[0] > 1 ? n : 0, row = rows > 1 ? kv : 0;
-                use[(layer * rows + row) * pairs + i] +=
-                    pair_length(o, m->layers[l].query.weight, h, i) *
-                    pair_length(o, m->layers[l].key.weight, kv, i);
+                use[(layer * rows + row) * pairs + i] += pair_use(m, l, h, i);
             }
-    for (int row = 0; row < shape.axis[0] * rows; row++) {
-        double sum = 0;
-        for (int i = 0; i < pairs; i++)
-            sum += use[row * pairs + i];
-        for (int i = 0; i < pairs; i++)
-            use[row * pairs + i] /= sum > 0 ? sum : 1;
-    }
+    for (int row = 0; row < shape.axis[0] * rows; row++)
+        divide_by_sum(use + row * pairs, pairs);
 }
 
 /* ---- the start ---- */
@@ -294,8 +317,7 @@ void rt_transformer_change_theta(rt_transformer *m, const rt_theta_change *chang
 
 /* ---- rotation ---- */
 
-/* Which of the layers that rope turns in layer l is. */
-static int number_of(const rt_transformer_options *o, int l)
+int rt_layer_number(const rt_transformer_options *o, int l)
 {
     return o->position.every > 1 ? l - l / o->position.every : l;
 }
@@ -317,7 +339,7 @@ static const rt_rotation *rotate_changed(const rt_transformer *m, rt_graph *g, i
     double *theta = rt_graph_memory(g, (size_t)rows * (size_t)pairs, sizeof *theta);
     if (!theta)
         return NULL;
-    theta_of_layer(m, number_of(o, l), at.length, theta);
+    theta_of_layer(m, rt_layer_number(o, l), at.length, theta);
     return rt_rotation_fixed(g, theta, rows_are_equal(theta, rows, pairs) ? 1 : rows, pairs,
                              o->position.pairing,
                              rt_frequencies_magnitude(&o->position.frequencies), at.count,

@@ -4,6 +4,7 @@
 #include "models/kv_cache.h"
 #include "models/linear_form.h"
 #include "models/rules.h"
+#include "models/usage.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -272,6 +273,8 @@ static rt_tensor *attend(rt_transformer *m, rt_graph *g, rt_tensor *x, int l,
         q = rt_scale_heads(g, q, layer->head_scale);
     rt_tensor *k = rt_reshape(g, rt_affine_apply(g, x, layer->key), kv_heads);
     rt_tensor *v = rt_reshape(g, rt_affine_apply(g, x, layer->value), kv_heads);
+    if (in->usage && rotations && q && k)
+        rt_usage_see(in->usage, o, l, in, q, k);
     const rt_layer_rotation none = {NULL, NULL, NULL};
     rt_tensor *all = NULL;
     for (int i = 0; i < turns; i++) {
@@ -335,6 +338,8 @@ rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transf
     rt_layer_rotation *rotations = rt_graph_memory(g, (size_t)turns_of(in), sizeof *rotations);
     if (!rotations || (x && !begin_caches(g, in)))
         return NULL;
+    if (in->usage)
+        rt_usage_count(in->usage, in);
     if (rotates && shared)
         find_rotations(m, g, 0, in, rotations);
     const rt_arena_mark before = rt_graph_here(g);

@@ -95,6 +95,7 @@ typedef struct rt_transformer_input {
     rt_tensor **hidden_states;  /* gets the input of the first layer and the output of each,
                                    layers + 1 tensors; or NULL */
     real **attentions;          /* gets the probabilities of each layer, (B, H, T, T); or NULL */
+    struct rt_usage *usage;     /* counts queries and keys of these tokens (models/usage.h); or NULL */
     struct rt_kv_cache *const *caches; /* (B), no two the same: what a causal model keeps of each
                                    text's tokens before these, and then of these; no padding,
                                    nothing is recorded (see session.h); or NULL */
@@ -174,6 +175,9 @@ double rt_theta_turns(double theta, int reach);
  * the pairs that it turns, as a share of what all theta of the same layer and head turn.
  * Laid out as rt_transformer_theta. */
 void rt_transformer_theta_use(const rt_transformer *model, double *use);
+
+/* The same of one query head and the head of keys that it reads, (R/2). */
+void rt_transformer_head_use(const rt_transformer *model, int layer, int head, double *use);
 
 /* ---- the theta that rotates ---- */
 

@@ -32,8 +32,8 @@ enum {
 
 static const char synopsis[] =
     "usage: %s [options] CONFIG.ini [section.key=value ...]\n"
-    "       %s --eval|--predict TEXT|--export DIR|--decay|--print-config --checkpoint FILE\n"
-    "             [section.key=value ...]\n"
+    "       %s --eval|--usage|--predict TEXT|--export DIR|--decay|--print-config\n"
+    "             --checkpoint FILE [section.key=value ...]\n"
     "       %s --report RUN ...|--watch RUN\n"
     "       %s --vocab N TEXT ...\n"
     "\n";
@@ -48,9 +48,14 @@ static const char usage[] =
     "  --overwrite        replace the run that is already there, or what --export finds\n"
     "  --eval             evaluate a run as it was configured and stop; a section.key=value\n"
     "                     changes what can be changed, such as data.file\n"
-    "  --theta WHAT       for --eval: another theta in the place of the learned one: start (where\n"
-    "                     the run began), base (base^(-2i/R)), or a CSV with columns layer, head,\n"
-    "                     i and theta, as theta.csv and theta_final.csv of a run\n"
+    "  --theta WHAT       for --eval: another theta in the place of the model's own, learned or\n"
+    "                     fixed: start (where the run began), base (base^(-2i/R)), off:K (pairs\n"
+    "                     from K on do not rotate), off:Xturns (pairs of fewer than X full turns\n"
+    "                     over the distance that attention reaches), scale:X (X times theta), or\n"
+    "                     a CSV with columns layer, head, i and theta, as theta.csv and\n"
+    "                     theta_final.csv of a run. It is the theta behind position.scaling\n"
+    "  --usage            print as CSV how much of queries and keys each pair has over the\n"
+    "                     evaluation data (usage.csv of a run), and stop\n"
     "  --predict TEXT     fill every [MASK] of a text (mlm), continue it (lm), or print its label\n"
     "                     (classify; a pair is text<TAB>text_b) or those of its words (tag), with\n"
     "                     their probability, and stop; - is every line of standard input,\n"
@@ -91,9 +96,8 @@ static const char more_usage[] =
     "stop\n"
     "  --gradcheck        check every gradient by finite differences (double precision only)\n"
     "  --decay            print C(r), how attention can decay with the distance r, as CSV\n"
-    "  --checkpoint FILE  the checkpoint for --eval, --predict and --export, or whose theta "
-    "--decay\n"
-    "                     adds; or the folder of a run, or of a RoFormer, Llama or Mistral of\n"
+    "  --checkpoint FILE  the checkpoint for --eval, --usage, --predict and --export, or whose\n"
+    "                     theta --decay adds; or the folder of a run, or of a RoFormer, Llama or Mistral of\n"
     "                     Hugging Face. Without CONFIG.ini, its own configuration is used\n"
     "  --best             of a run the checkpoint of the best evaluation, not the newest\n"
     "  --threads N        as run.threads=N: changes the time, never the result\n"
@@ -128,6 +132,7 @@ static const struct option options[] = {
     {"resume", no_argument, NULL, OPTION_FLAG},
     {"overwrite", no_argument, NULL, OPTION_FLAG},
     {"eval", no_argument, NULL, OPTION_FLAG},
+    {"usage", no_argument, NULL, OPTION_FLAG},
     {"check", no_argument, NULL, OPTION_FLAG},
     {"print-config", no_argument, NULL, OPTION_FLAG},
     {"gradcheck", no_argument, NULL, OPTION_FLAG},
@@ -175,6 +180,7 @@ static rt_status set_flag(rt_arguments *a, const char *name)
         const char *name;
         rt_command command;
     } commands[] = {{"eval", RT_COMMAND_EVAL},
+                    {"usage", RT_COMMAND_USAGE},
                     {"check", RT_COMMAND_CHECK},
                     {"print-config", RT_COMMAND_PRINT_CONFIG},
                     {"gradcheck", RT_COMMAND_GRADCHECK},
@@ -363,6 +369,7 @@ static rt_status check_together(const rt_arguments *a)
         return rt_error(RT_CONFIG, "--lowercase goes with --vocab; a configuration has "
                                    "data.lowercase");
     const bool uses_checkpoint = a->command == RT_COMMAND_EVAL ||
+                                 a->command == RT_COMMAND_USAGE ||
                                  a->command == RT_COMMAND_PREDICT ||
                                  a->command == RT_COMMAND_EXPORT || a->command == RT_COMMAND_DECAY;
     if (!a->config && !a->report && !a->checkpoint && !a->vocab)
@@ -372,14 +379,14 @@ static rt_status check_together(const rt_arguments *a)
         return rt_error(RT_CONFIG, "--resume and --overwrite contradict each other");
     if (a->checkpoint && !uses_checkpoint && (a->config || a->command != RT_COMMAND_PRINT_CONFIG))
         return rt_error(RT_CONFIG,
-                        "--checkpoint goes with --eval, --predict, --export and --decay, "
+                        "--checkpoint goes with --eval, --usage, --predict, --export and --decay, "
                         "and without a CONFIG.ini with --print-config");
     if (a->watch && a->other_count)
         return rt_error(RT_CONFIG, "--watch takes one run");
     if (a->output && (!a->report || !a->other_count))
         return rt_error(RT_CONFIG, "--output goes with --report and several runs");
     if (a->best && !uses_checkpoint)
-        return rt_error(RT_CONFIG, "--best goes with --eval, --predict, --export and --decay");
+        return rt_error(RT_CONFIG, "--best goes with --eval, --usage, --predict, --export and --decay");
     if ((a->temperature >= 0 || a->seed >= 0 || a->tokens || a->top_k || a->top_p > 0 || a->stop ||
          a->jsonl) &&
         !a->predict)
@@ -397,6 +404,11 @@ static rt_status check_together(const rt_arguments *a)
         return rt_error(RT_CONFIG, "--%s goes with training only",
                         a->resume ? "resume" : "overwrite");
     return rt_ok();
+}
+
+bool rt_arguments_evaluate(const rt_arguments *a)
+{
+    return a->command == RT_COMMAND_EVAL || a->command == RT_COMMAND_USAGE;
 }
 
 rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)

@@ -7,6 +7,7 @@
 #include "train/report/sweep_report.h"
 #include "train/run/export.h"
 #include "train/run/found.h"
+#include "train/run/instruments.h"
 #include "train/run/other_theta.h"
 #include "train/run/outcome.h"
 #include "train/run/predict_arguments.h"
@@ -66,12 +67,13 @@ static bool on_command_line(const rt_config *c, const char *key)
 static rt_status check_evaluated(const rt_run *r)
 {
     const rt_config *c = r->config;
-    if (r->arguments->command != RT_COMMAND_EVAL || !*c->data.eval_file ||
+    if (!rt_arguments_evaluate(r->arguments) || !*c->data.eval_file ||
         !on_command_line(c, "file") || on_command_line(c, "eval_file"))
         return rt_ok();
     return rt_error(RT_CONFIG,
-                    "--eval does not read data.file: the run has data.eval_file = %.600s; give "
+                    "--%s does not read data.file: the run has data.eval_file = %.600s; give "
                     "data.eval_file=FILE to evaluate on another one",
+                    r->arguments->command == RT_COMMAND_EVAL ? "eval" : "usage",
                     c->data.eval_file);
 }
 
@@ -90,8 +92,8 @@ static rt_status open_checkpoint(rt_run *r, rt_found *found)
     if (!status.code)
         status = check_evaluated(r);
     if (!status.code)
-        status = r->arguments->command == RT_COMMAND_EVAL ? rt_run_open(r, found->path)
-                                                          : rt_run_open_model(r);
+        status = rt_arguments_evaluate(r->arguments) ? rt_run_open(r, found->path)
+                                                     : rt_run_open_model(r);
     return status.code ? status : rt_run_load(r, found->path);
 }
 
@@ -193,6 +195,19 @@ static rt_status evaluate(rt_run *r, rt_outcome *outcome)
     return evaluate_with(r, r->arguments->theta, outcome);
 }
 
+static rt_status print_usage(rt_run *r)
+{
+    char *text;
+    report_part(r);
+    rt_status status = rt_usage_text(&text, r->config, r->trainer);
+    if (status.code == RT_CONFIG)
+        return rt_error(RT_CONFIG, "--usage: %.1000s", status.message);
+    if (!status.code)
+        fputs(text, stdout);
+    rt_free(text);
+    return status;
+}
+
 rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
 {
     rt_config own = *config;
@@ -210,6 +225,8 @@ rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
         status = rt_run_export(&r, found.path);
         if (!status.code)
             printf("export: %s\n", arguments->export);
+    } else if (!status.code && arguments->command == RT_COMMAND_USAGE) {
+        status = print_usage(&r);
     } else if (!status.code) {
         printf("checkpoint: %s, step %d\n", found.path, r.state->step);
         status = evaluate(&r, &outcome);
