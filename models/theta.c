@@ -145,9 +145,8 @@ static double squares_of_row(const rt_tensor *weight, int row)
 
 rt_pair_features rt_pair_features_of(const rt_transformer_options *o, int pair)
 {
-    return o->position.pairing == RT_HALF
-               ? (rt_pair_features){pair, pair + rt_transformer_pairs(o)}
-               : (rt_pair_features){2 * pair, 2 * pair + 1};
+    return o->position.pairing == RT_HALF ? (rt_pair_features){pair, pair + rt_transformer_pairs(o)}
+                                          : (rt_pair_features){2 * pair, 2 * pair + 1};
 }
 
 /* The length of the rows of a projection that make one pair of a head. */
@@ -287,9 +286,9 @@ static void own_theta(const rt_transformer *m, int n, int T, double *theta)
     if (!learned)
         rt_frequencies_at(theta, pairs, &o->position.frequencies, T);
     for (int i = 0; i < count; i++)
-        theta[i] = learned ? radians(o->theta.form,
-                                     (double)learned->data[(size_t)i % rt_size(learned)])
-                           : theta[i % pairs];
+        theta[i] = learned
+                       ? radians(o->theta.form, (double)learned->data[(size_t)i % rt_size(learned)])
+                       : theta[i % pairs];
 }
 
 static void theta_of_layer(const rt_transformer *m, int n, int T, double *theta)

@@ -33,8 +33,9 @@
  *     head         lm: dense, norm, output; sequence: dense, classifier; token: classifier
  *
  * and what the encoding of positions learns, which the files of models/encodings/ name: a learnable
- * theta is "theta", or layers.N.attention.theta (scopes layer and head); layers.N.attention.head_scale,
- * a factor for each query head, q <- s q, where theta.head_scale asks for it.
+ * theta is "theta", or layers.N.attention.theta (scopes layer and head);
+ * layers.N.attention.head_scale, a factor for each query head, q <- s q, where theta.head_scale
+ * asks for it.
  *
  * A model belongs to one thread. Workers each make one of the same options that reads the
  * values of the first and keeps its own gradients.
@@ -95,7 +96,7 @@ typedef struct rt_transformer_input {
     rt_tensor **hidden_states;  /* gets the input of the first layer and the output of each,
                                    layers + 1 tensors; or NULL */
     real **attentions;          /* gets the probabilities of each layer, (B, H, T, T); or NULL */
-    struct rt_usage *usage;     /* counts queries and keys of these tokens (models/usage.h); or NULL */
+    struct rt_usage *usage; /* counts queries and keys of these tokens (models/usage.h); or NULL */
     struct rt_kv_cache *const *caches; /* (B), no two the same: what a causal model keeps of each
                                    text's tokens before these, and then of these; no padding,
                                    nothing is recorded (see session.h); or NULL */
@@ -181,8 +182,8 @@ void rt_transformer_head_use(const rt_transformer *model, int layer, int head, d
 
 /* ---- the theta that rotates ---- */
 
-/* The shape of the theta that rotates in the end, learned or fixed: layers that rope turns in, heads
- * of keys, R/2; nothing for another encoding. */
+/* The shape of the theta that rotates in the end, learned or fixed: layers that rope turns in,
+ * heads of keys, R/2; nothing for another encoding. */
 rt_shape rt_transformer_rotation_shape(const rt_transformer_options *options);
 
 /* What texts of T tokens are turned by, laid out so, behind scalings and what follows. */

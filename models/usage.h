@@ -13,7 +13,7 @@ typedef struct rt_pair_sum {
 } rt_pair_sum;
 
 typedef struct rt_usage {
-    double tokens;    /* that are no padding */
+    double tokens;      /* that are no padding */
     rt_pair_sum *query; /* (layers that rope turns in, H, R/2) */
     rt_pair_sum *key;   /* (layers that rope turns in, G, R/2) */
     size_t queries, keys;
@@ -26,8 +26,8 @@ void rt_usage_free(rt_usage *usage);
 void rt_usage_clear(rt_usage *usage);
 void rt_usage_add(rt_usage *sum, const rt_usage *usage);
 
-/* Adds the tokens of a batch: before the layers, how many they are; in layer l, which has positions,
- * queries (B, T, H, D) and keys (B, T, G, D). */
+/* Adds the tokens of a batch: before the layers, how many they are; in layer l, which has
+ * positions, queries (B, T, H, D) and keys (B, T, G, D). */
 void rt_usage_count(rt_usage *usage, const rt_transformer_input *input);
 void rt_usage_see(rt_usage *usage, const rt_transformer_options *options, int l,
                   const rt_transformer_input *input, const rt_tensor *query, const rt_tensor *key);

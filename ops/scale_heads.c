@@ -41,8 +41,9 @@ static void scale_heads_backward(const rt_node *n)
         dfactor[head] += (real)sum_of_head(n, head, heads);
 }
 
-const rt_op rt_op_scale_heads = {
-    .name = "scale_heads", .forward = scale_heads_forward, .backward = scale_heads_backward};
+const rt_op rt_op_scale_heads = {.name = "scale_heads",
+                                 .forward = scale_heads_forward,
+                                 .backward = scale_heads_backward};
 
 rt_tensor *rt_scale_heads(rt_graph *g, rt_tensor *x, rt_tensor *factors)
 {

@@ -193,8 +193,7 @@ static void draw_missing(const loading *l)
 {
     const rt_parameters *p = &l->model->parameters;
     for (int i = 0; i < p->count && p->blank; i++)
-        if (p->list[i]->role == RT_ROLE_FACTOR ||
-            (!l->head && p->list[i]->part == RT_PART_HEAD))
+        if (p->list[i]->role == RT_ROLE_FACTOR || (!l->head && p->list[i]->part == RT_PART_HEAD))
             rt_parameter_draw(p, p->list[i]);
 }
 

@@ -158,7 +158,8 @@ START_TEST(positions_within_the_reach_alone_are_taken)
     const double theta[1] = {1};
     rt_graph *g = rt_graph_new();
     for (int sign = -1; sign < 2; sign += 2) {
-        const rt_rotation *r = rt_rotation_fixed(g, theta, 1, 1, RT_HALF, 1, 3, sign * 320 - 1 - sign);
+        const rt_rotation *r =
+            rt_rotation_fixed(g, theta, 1, 1, RT_HALF, 1, 3, sign * 320 - 1 - sign);
         const rt_rotation *y = rt_rotation_decayed(g, r, 3, 10);
         ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
         expect_near(log(hypot(y->cosine[1 + sign], y->sine[1 + sign])), -32 * sign * log(3.5),

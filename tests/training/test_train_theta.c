@@ -248,7 +248,8 @@ START_TEST(another_theta_is_for_every_model_with_rope)
     expect_exit(w, 0, "cp runs/tiny/config.ini tiny.ini");
     evaluate_with(last, other);
     ck_assert_double_eq(other[0], own[0]);
-    expect_text(w->out, " in the place of the model's own: 4 of 4 pairs of a head rotate, |theta| ");
+    expect_text(w->out,
+                " in the place of the model's own: 4 of 4 pairs of a head rotate, |theta| ");
     evaluate_with("scale:1", other);
     ck_assert_double_eq(other[0], own[0]);
     evaluate_with("off:0turns", other);
@@ -272,8 +273,7 @@ END_TEST
 START_TEST(a_file_can_set_a_fixed_theta_by_layer_and_head)
 {
     double one[8] = {0}, other[8] = {0};
-    expect_exit(w, 0,
-                "sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet data.length=15");
+    expect_exit(w, 0, "sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet data.length=15");
     expect_exit(w, 0, "cp runs/tiny/config.ini tiny.ini");
     write_file("one.csv", HEADING PAIRS("0", "0") PAIRS("0", "1") PAIRS("1", "all"));
     evaluate_with("one.csv", one);
@@ -323,18 +323,23 @@ END_TEST
 /* Rows of theta.csv wherever metrics.csv has one, also of a run that was resumed. */
 START_TEST(theta_is_logged_with_the_metrics)
 {
-    const char *keys = "theta.log=yes run.log_every=5 train.eval_every=20 train.checkpoint_every=10";
+    const char *keys =
+        "theta.log=yes run.log_every=5 train.eval_every=20 train.checkpoint_every=10";
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet %s train.steps=43", keys);
     expect_exit(w, 0,
                 "tail -n +2 runs/tiny/metrics.csv | cut -d, -f1 >steps; tail -n +10 "
                 "runs/tiny/theta.csv | cut -d, -f1 | uniq -c | awk '$1 == 8 { print $2 }' | "
                 "cmp - steps");
-    expect_exit(w, 0, "cp -r runs/tiny whole; rm runs/tiny/checkpoints/step-00000043.h5; "
-                      "$TRAIN tiny.ini --quiet %s train.steps=43 --resume", keys);
+    expect_exit(w, 0,
+                "cp -r runs/tiny whole; rm runs/tiny/checkpoints/step-00000043.h5; "
+                "$TRAIN tiny.ini --quiet %s train.steps=43 --resume",
+                keys);
     expect_no_text(w->err, "warning");
     expect_same_files("runs/tiny/theta.csv", "whole/theta.csv");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet %s train.steps=60 --resume; $TRAIN tiny.ini --quiet "
-                      "%s train.steps=60 run.name=straight", keys, keys);
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet %s train.steps=60 --resume; $TRAIN tiny.ini --quiet "
+                "%s train.steps=60 run.name=straight",
+                keys, keys);
     expect_same_files("runs/tiny/theta.csv", "runs/straight/theta.csv");
 }
 END_TEST

@@ -59,9 +59,9 @@ static void add_row(rt_writer *w, const rt_csv *csv, bool tolerances)
 
 static void begin(rt_writer *w, bool tolerances)
 {
-    static const char *const names[] = {"layer",         "head",        "i",     "start", "end",
-                                        "ln(end/start)", "phase (rad)", "turns", "use",   "down",
-                                        "up"};
+    static const char *const names[] = {"layer", "head",          "i",           "start",
+                                        "end",   "ln(end/start)", "phase (rad)", "turns",
+                                        "use",   "down",          "up"};
     const int count = (int)(sizeof names / sizeof *names) - (tolerances ? 0 : 2);
     rt_writer_add(w, "<h2>Learned theta</h2>\n<div class=\"scroll\"><table>\n<tr>");
     for (int i = 0; i < count; i++)

@@ -82,8 +82,9 @@ static void add_usage(rt_figures *f, points *p)
 {
     rt_writer w = {0};
     write_points(f, p);
-    rt_writer_add(&w, "set logscale x\nset yrange [0:*]\nset lmargin 9\nset rmargin 2\n"
-                      "set multiplot layout %d,1\n",
+    rt_writer_add(&w,
+                  "set logscale x\nset yrange [0:*]\nset lmargin 9\nset rmargin 2\n"
+                  "set multiplot layout %d,1\n",
                   PANELS);
     for (int i = 0; i < PANELS; i++) {
         rt_writer_add(&w, "set ylabel '%s / mean'\n", panels[i]);
@@ -141,8 +142,9 @@ static void add_cutoffs(rt_figures *f, const char *folder)
                   "\\\n     'cutoffs.csv' using 1:2 with linespoints linetype 1 pointtype 7 "
                   "pointsize 0.5 title 'without the slower pairs'\n",
                   whole);
-    rt_figures_add_sized(f, "cutoffs", "Evaluation loss with pairs switched off: the pairs from "
-                                       "one on do not rotate, in every layer and head",
+    rt_figures_add_sized(f, "cutoffs",
+                         "Evaluation loss with pairs switched off: the pairs from "
+                         "one on do not rotate, in every layer and head",
                          RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
 }
 

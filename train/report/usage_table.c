@@ -27,8 +27,8 @@ static void fill(const table *t, int n, int h)
     rt_transformer_head_use(t->model, rt_transformer_theta_layer(o, n), h, t->columns[USE]);
     rt_usage_shares(t->columns[QUERY], t->columns[QUERY_MEAN],
                     t->usage->query + (size_t)((n * o->heads + h) * t->pairs), t->pairs);
-    rt_usage_shares(t->columns[KEY], t->columns[KEY_MEAN],
-                    t->usage->key + (size_t)(kv * t->pairs), t->pairs);
+    rt_usage_shares(t->columns[KEY], t->columns[KEY_MEAN], t->usage->key + (size_t)(kv * t->pairs),
+                    t->pairs);
 }
 
 static void add_rows(rt_writer *w, const table *t)

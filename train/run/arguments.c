@@ -97,7 +97,8 @@ static const char more_usage[] =
     "  --gradcheck        check every gradient by finite differences (double precision only)\n"
     "  --decay            print C(r), how attention can decay with the distance r, as CSV\n"
     "  --checkpoint FILE  the checkpoint for --eval, --usage, --predict and --export, or whose\n"
-    "                     theta --decay adds; or the folder of a run, or of a RoFormer, Llama or Mistral of\n"
+    "                     theta --decay adds; or the folder of a run, or of a RoFormer, Llama or "
+    "Mistral of\n"
     "                     Hugging Face. Without CONFIG.ini, its own configuration is used\n"
     "  --best             of a run the checkpoint of the best evaluation, not the newest\n"
     "  --threads N        as run.threads=N: changes the time, never the result\n"
@@ -179,14 +180,10 @@ static rt_status set_flag(rt_arguments *a, const char *name)
     static const struct {
         const char *name;
         rt_command command;
-    } commands[] = {{"eval", RT_COMMAND_EVAL},
-                    {"usage", RT_COMMAND_USAGE},
-                    {"check", RT_COMMAND_CHECK},
-                    {"print-config", RT_COMMAND_PRINT_CONFIG},
-                    {"gradcheck", RT_COMMAND_GRADCHECK},
-                    {"decay", RT_COMMAND_DECAY},
-                    {"help", RT_COMMAND_HELP},
-                    {"version", RT_COMMAND_VERSION}};
+    } commands[] = {{"eval", RT_COMMAND_EVAL},           {"usage", RT_COMMAND_USAGE},
+                    {"check", RT_COMMAND_CHECK},         {"print-config", RT_COMMAND_PRINT_CONFIG},
+                    {"gradcheck", RT_COMMAND_GRADCHECK}, {"decay", RT_COMMAND_DECAY},
+                    {"help", RT_COMMAND_HELP},           {"version", RT_COMMAND_VERSION}};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (!strcmp(name, commands[i].name))
             return set_command(a, commands[i].command, name);
@@ -368,8 +365,7 @@ static rt_status check_together(const rt_arguments *a)
     if (a->lowercase && !a->vocab)
         return rt_error(RT_CONFIG, "--lowercase goes with --vocab; a configuration has "
                                    "data.lowercase");
-    const bool uses_checkpoint = a->command == RT_COMMAND_EVAL ||
-                                 a->command == RT_COMMAND_USAGE ||
+    const bool uses_checkpoint = a->command == RT_COMMAND_EVAL || a->command == RT_COMMAND_USAGE ||
                                  a->command == RT_COMMAND_PREDICT ||
                                  a->command == RT_COMMAND_EXPORT || a->command == RT_COMMAND_DECAY;
     if (!a->config && !a->report && !a->checkpoint && !a->vocab)
@@ -386,7 +382,8 @@ static rt_status check_together(const rt_arguments *a)
     if (a->output && (!a->report || !a->other_count))
         return rt_error(RT_CONFIG, "--output goes with --report and several runs");
     if (a->best && !uses_checkpoint)
-        return rt_error(RT_CONFIG, "--best goes with --eval, --usage, --predict, --export and --decay");
+        return rt_error(RT_CONFIG,
+                        "--best goes with --eval, --usage, --predict, --export and --decay");
     if ((a->temperature >= 0 || a->seed >= 0 || a->tokens || a->top_k || a->top_p > 0 || a->stop ||
          a->jsonl) &&
         !a->predict)

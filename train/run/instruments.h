@@ -8,7 +8,8 @@
 
 /* The usage of pairs over the evaluation data, as a new text; RT_CONFIG, with the reason, if there
  * is none for this model. */
-rt_status rt_usage_text(char **text_new, const rt_config *config, rt_trainer *trainer) RT_MUST_CHECK;
+rt_status rt_usage_text(char **text_new, const rt_config *config,
+                        rt_trainer *trainer) RT_MUST_CHECK;
 
 /* Writes both into the folder of a run that has ended: the first of a model with rope and softmax
  * attention, the second with theta.cutoffs. Between two evaluations `stop` is asked whether to end;

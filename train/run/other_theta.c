@@ -132,7 +132,10 @@ static rt_status find_file(const search *s, bool *factors)
 static const struct {
     const char *word; /* whole, or with what follows its colon; NULL: any other is a file */
     rt_status (*find)(const search *s, bool *factors);
-} kinds[] = {{"start", find_start}, {"base", find_base}, {"off:", find_off}, {"scale:", find_scale},
+} kinds[] = {{"start", find_start},
+             {"base", find_base},
+             {"off:", find_off},
+             {"scale:", find_scale},
              {NULL, find_file}};
 
 static bool is_of(const char *what, const char *word)

@@ -12,8 +12,8 @@ typedef struct rt_other_theta {
     double *numbers; /* of the change */
 } rt_other_theta;
 
-/* Finds what `what` means for a model; turns are those of texts of `length` tokens. RT_CONFIG if the
- * model has no theta, there is no such pair, or the file does not suit. */
+/* Finds what `what` means for a model; turns are those of texts of `length` tokens. RT_CONFIG if
+ * the model has no theta, there is no such pair, or the file does not suit. */
 rt_status rt_other_theta_find(rt_other_theta *other, const char *what, const rt_transformer *model,
                               int length) RT_MUST_CHECK;
 void rt_other_theta_free(rt_other_theta *other);

@@ -289,8 +289,8 @@ static rt_exit conclude(rt_run *r)
     fflush(stdout);
     rt_trainer_dismiss(r->trainer); /* what follows is made here */
     rt_world_leave(r->world);
-    status = rt_instruments_record(r->config, r->trainer, r->folder.path, rt_stop_requested,
-                                   &o.stopped);
+    status =
+        rt_instruments_record(r->config, r->trainer, r->folder.path, rt_stop_requested, &o.stopped);
     if (status.code)
         return fail(r, status);
     if (o.stopped)

@@ -108,8 +108,7 @@ static rt_status take_row(reading *r, const rt_csv *csv)
     double theta;
     if (r->last_step >= 0 && rt_csv_whole(csv, "step", &step) && step != r->last_step)
         return rt_ok();
-    rt_status status =
-        read_range(r, csv, "layer", o->layers, r->share_layers, &layer, &last_layer);
+    rt_status status = read_range(r, csv, "layer", o->layers, r->share_layers, &layer, &last_layer);
     if (!status.code)
         status = read_range(r, csv, "head", axis[1], r->share_heads, &head, &last_head);
     if (!status.code)
@@ -144,8 +143,7 @@ static rt_status find_missing(const reading *r)
             return rt_error(RT_CONFIG,
                             "%.1000s has no theta for layer %d, head %d, i %d of this model (a "
                             "line needs all columns, and an end)",
-                            r->path,
-                            rt_transformer_theta_layer(r->model, n / axis[2] / axis[1]),
+                            r->path, rt_transformer_theta_layer(r->model, n / axis[2] / axis[1]),
                             n / axis[2] % axis[1], n % axis[2]);
     return rt_ok();
 }

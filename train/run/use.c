@@ -73,8 +73,7 @@ static rt_status check_evaluated(const rt_run *r)
     return rt_error(RT_CONFIG,
                     "--%s does not read data.file: the run has data.eval_file = %.600s; give "
                     "data.eval_file=FILE to evaluate on another one",
-                    r->arguments->command == RT_COMMAND_EVAL ? "eval" : "usage",
-                    c->data.eval_file);
+                    r->arguments->command == RT_COMMAND_EVAL ? "eval" : "usage", c->data.eval_file);
 }
 
 /* The model of --checkpoint, or of the run's newest or best one. */

@@ -5,8 +5,8 @@
 
 #include <limits.h>
 
-/* Parts of the evaluation, as many at a time as there are workers; their sums are added in the order
- * of the parts. */
+/* Parts of the evaluation, as many at a time as there are workers; their sums are added in the
+ * order of the parts. */
 typedef struct round {
     rt_trainer *trainer;
     long sequences;
@@ -56,8 +56,8 @@ static rt_status make_room(round *r, int length)
     r->room = rt_alloc((size_t)workers, sizeof *r->room);
     r->usages = rt_alloc((size_t)workers, sizeof *r->usages);
     r->statuses = rt_alloc((size_t)workers, sizeof *r->statuses);
-    rt_status status = r->room && r->usages && r->statuses ? rt_ok()
-                                                           : rt_out_of_memory("an evaluation");
+    rt_status status =
+        r->room && r->usages && r->statuses ? rt_ok() : rt_out_of_memory("an evaluation");
     for (int i = 0; i < workers && !status.code; i++) {
         status = rt_labelled_batch_new(r->room + i, r->rows, length);
         if (!status.code)
