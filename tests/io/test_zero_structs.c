@@ -228,6 +228,7 @@ static rt_status sampler_of_nothing(void)
     X(rt_add, failed(rt_add(g, x, x)))                                                             \
     X(rt_multiply, failed(rt_multiply(g, x, x)))                                                   \
     X(rt_scale, failed(rt_scale(g, x, 1)))                                                         \
+    X(rt_scale_heads, failed(rt_scale_heads(g, x, x)))                                             \
     X(rt_exp, failed(rt_exp(g, x)))                                                                \
     X(rt_gelu, failed(rt_gelu(g, x)))                                                              \
     X(rt_activate, failed(rt_activate(g, x, RT_TANH)))                                             \
