@@ -4,7 +4,6 @@
 #include "models/encodings/encoding.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- sums ---- */
 
@@ -47,11 +46,17 @@ void rt_usage_free(rt_usage *u)
     *u = (rt_usage){.tokens = 0};
 }
 
+static void clear_sums(rt_pair_sum *sums, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        sums[i] = (rt_pair_sum){.length = 0};
+}
+
 void rt_usage_clear(rt_usage *u)
 {
     u->tokens = 0;
-    memset(u->query, 0, u->queries * sizeof *u->query);
-    memset(u->key, 0, u->keys * sizeof *u->key);
+    clear_sums(u->query, u->queries);
+    clear_sums(u->key, u->keys);
 }
 
 static void add_sums(rt_pair_sum *to, const rt_pair_sum *from, size_t count)
