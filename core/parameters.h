@@ -35,7 +35,8 @@ typedef enum rt_role {
     RT_ROLE_WEIGHT, /* embeddings, output layers: decays */
     RT_ROLE_MATRIX, /* of a layer: decays; some optimizers move it as a whole */
     RT_ROLE_BIAS,   /* biases and everything of a norm: no decay */
-    RT_ROLE_THETA   /* no decay, its own learning rate scale */
+    RT_ROLE_THETA,  /* no decay, its own learning rate scale */
+    RT_ROLE_FACTOR  /* on the scores of a head: as theta */
 } rt_role;
 
 /* The part of a model that a parameter is of. */

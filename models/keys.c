@@ -141,6 +141,8 @@ static const rt_key keys[] = {
      "normal; uniform: log-uniform between its extremes", RT_FIXED, LEARNED},
     {"theta", "init_sigma", NUMBER(theta.init_sigma, AT_LEAST(0)), "0.5",
      "for perturbed: standard deviation of ln theta", RT_FIXED, "theta.init = perturbed"},
+    {"theta", "head_scale", YES_NO(theta.head_scale), "no",
+     "learn a factor on the scores of each query head, 1 at the start", RT_FIXED, ALWAYS},
 };
 /* clang-format on */
 

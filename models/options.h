@@ -89,6 +89,8 @@ typedef struct rt_theta_options {
     rt_theta_form form;
     rt_theta_init init;
     double init_sigma; /* of perturbed */
+    bool head_scale;   /* each query head learns a factor on its products with the keys, 1 at the
+                          start; of softmax attention, whatever the encoding */
 } rt_theta_options;
 
 typedef struct rt_transformer_options {

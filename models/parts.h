@@ -14,6 +14,15 @@ typedef struct rt_token_span {
  * that are added to the embeddings, all or none do. */
 bool rt_layer_has_positions(const rt_transformer_options *o, int l);
 
+/* theta.c: which of the layers that have positions layer l is, and the features of a head that make
+ * a pair. */
+int rt_layer_number(const rt_transformer_options *o, int l);
+
+typedef struct rt_pair_features {
+    int a, b;
+} rt_pair_features;
+rt_pair_features rt_pair_features_of(const rt_transformer_options *o, int pair);
+
 /* transformer.c: what is added from now on is of this part, and of this layer if it is one. */
 void rt_begin_part(rt_transformer *m, rt_model_part part, int layer);
 

@@ -134,6 +134,11 @@ static void check_position(rules r)
             r.to, RT_OPTIONS("model.attention_dropout", "model.attention"),
             "model.attention_dropout > 0 needs model.attention = softmax: linear attention has "
             "no weights to drop");
+    if (linear && r.o->theta.head_scale)
+        rt_rule_broken(
+            r.to, RT_OPTIONS("theta.head_scale", "model.attention"),
+            "theta.head_scale = yes needs model.attention = softmax: %s attention has no scores",
+            attention_of(r));
     if (encoding->check)
         encoding->check(r.o, r.to);
 }

@@ -51,13 +51,20 @@ static rt_tensor *parameter_of(const rt_transformer *m, int layer)
 }
 
 /* The last of every `every` layers has none (rt_layer_has_positions), so layer 0 always has one. */
+static int layers_of(const rt_transformer_options *o)
+{
+    return o->position.every > 1 ? o->layers - o->layers / o->position.every : o->layers;
+}
 
 rt_shape rt_transformer_theta_shape(const rt_transformer_options *o)
 {
-    const int every = o->position.every,
-              layers = every > 1 ? o->layers - o->layers / every : o->layers;
-    return RT_SHAPE_OF(o->theta.scope == RT_THETA_MODEL ? 1 : layers, rows_of(o),
+    return RT_SHAPE_OF(o->theta.scope == RT_THETA_MODEL ? 1 : layers_of(o), rows_of(o),
                        rt_transformer_pairs(o));
+}
+
+rt_shape rt_transformer_rotation_shape(const rt_transformer_options *o)
+{
+    return RT_SHAPE_OF(layers_of(o), o->kv_heads, rt_transformer_pairs(o));
 }
 
 int rt_transformer_theta_layer(const rt_transformer_options *o, int n)
@@ -111,6 +118,19 @@ void rt_transformer_theta_geometric(const rt_transformer_options *o, double *the
         rt_theta_geometric(theta + (size_t)n * (size_t)pairs, pairs, o->position.frequencies.base);
 }
 
+/* ---- turns ---- */
+
+int rt_transformer_reach(const rt_transformer_options *o, int T)
+{
+    return o->window && o->window < T ? o->window : T;
+}
+
+double rt_theta_turns(double theta, int reach)
+{
+    const double two_pi = 6.283185307179586;
+    return fabs(theta) * (reach - 1) / two_pi;
+}
+
 /* ---- use ---- */
 
 static double squares_of_row(const rt_tensor *weight, int row)
@@ -123,14 +143,43 @@ static double squares_of_row(const rt_tensor *weight, int row)
     return squares;
 }
 
+rt_pair_features rt_pair_features_of(const rt_transformer_options *o, int pair)
+{
+    return o->position.pairing == RT_HALF ? (rt_pair_features){pair, pair + rt_transformer_pairs(o)}
+                                          : (rt_pair_features){2 * pair, 2 * pair + 1};
+}
+
 /* The length of the rows of a projection that make one pair of a head. */
 static double pair_length(const rt_transformer_options *o, const rt_tensor *weight, int head,
                           int pair)
 {
-    const bool half = o->position.pairing == RT_HALF;
-    const int first = head * (o->dim / o->heads) + (half ? pair : 2 * pair);
-    const int second = first + (half ? rt_transformer_pairs(o) : 1);
-    return sqrt(squares_of_row(weight, first) + squares_of_row(weight, second));
+    const rt_pair_features at = rt_pair_features_of(o, pair);
+    const int first = head * (o->dim / o->heads);
+    return sqrt(squares_of_row(weight, first + at.a) + squares_of_row(weight, first + at.b));
+}
+
+static double pair_use(const rt_transformer *m, int l, int head, int pair)
+{
+    const rt_transformer_options *o = &m->options;
+    return pair_length(o, m->layers[l].query.weight, head, pair) *
+           pair_length(o, m->layers[l].key.weight, head / (o->heads / o->kv_heads), pair);
+}
+
+static void divide_by_sum(double *use, int pairs)
+{
+    double sum = 0;
+    for (int i = 0; i < pairs; i++)
+        sum += use[i];
+    for (int i = 0; i < pairs; i++)
+        use[i] /= sum > 0 ? sum : 1;
+}
+
+void rt_transformer_head_use(const rt_transformer *m, int l, int head, double *use)
+{
+    const int pairs = rt_transformer_pairs(&m->options);
+    for (int i = 0; i < pairs; i++)
+        use[i] = pair_use(m, l, head, i);
+    divide_by_sum(use, pairs);
 }
 
 void rt_transformer_theta_use(const rt_transformer *m, double *use)
@@ -145,17 +194,10 @@ void rt_transformer_theta_use(const rt_transformer *m, double *use)
             for (int i = 0; i < pairs; i++) {
                 const int kv = h / (o->heads / o->kv_heads);
                 const int layer = shape.axis[0] > 1 ? n : 0, row = rows > 1 ? kv : 0;
-                use[(layer * rows + row) * pairs + i] +=
-                    pair_length(o, m->layers[l].query.weight, h, i) *
-                    pair_length(o, m->layers[l].key.weight, kv, i);
+                use[(layer * rows + row) * pairs + i] += pair_use(m, l, h, i);
             }
-    for (int row = 0; row < shape.axis[0] * rows; row++) {
-        double sum = 0;
-        for (int i = 0; i < pairs; i++)
-            sum += use[row * pairs + i];
-        for (int i = 0; i < pairs; i++)
-            use[row * pairs + i] /= sum > 0 ? sum : 1;
-    }
+    for (int row = 0; row < shape.axis[0] * rows; row++)
+        divide_by_sum(use + row * pairs, pairs);
 }
 
 /* ---- the start ---- */
@@ -231,7 +273,77 @@ void rt_theta_free(void *of)
     rt_free(state->start);
 }
 
+/* ---- what rotates ---- */
+
+/* The model's own theta for texts of T tokens, of the n-th layer that has one: (heads of keys,
+ * R/2). */
+static void own_theta(const rt_transformer *m, int n, int T, double *theta)
+{
+    const rt_transformer_options *o = &m->options;
+    const int pairs = rt_transformer_pairs(o), count = o->kv_heads * pairs;
+    const rt_tensor *learned =
+        o->theta.learn ? parameter_of(m, rt_transformer_theta_layer(o, n)) : NULL;
+    if (!learned)
+        rt_frequencies_at(theta, pairs, &o->position.frequencies, T);
+    for (int i = 0; i < count; i++)
+        theta[i] = learned
+                       ? radians(o->theta.form, (double)learned->data[(size_t)i % rt_size(learned)])
+                       : theta[i % pairs];
+}
+
+static void theta_of_layer(const rt_transformer *m, int n, int T, double *theta)
+{
+    const rt_theta_change *change = m->encoding.change;
+    const int count = m->options.kv_heads * rt_transformer_pairs(&m->options);
+    own_theta(m, n, T, theta);
+    for (int i = 0; change && i < count; i++) {
+        const double number = change->numbers[n * count + i];
+        theta[i] = change->factors ? number * theta[i] : number;
+    }
+}
+
+void rt_transformer_rotation(const rt_transformer *m, int T, double *theta)
+{
+    const rt_shape shape = rt_transformer_rotation_shape(&m->options);
+    for (int n = 0; n < shape.axis[0]; n++)
+        theta_of_layer(m, n, T, theta + n * shape.axis[1] * shape.axis[2]);
+}
+
+void rt_transformer_change_theta(rt_transformer *m, const rt_theta_change *change)
+{
+    m->encoding.change = change;
+}
+
 /* ---- rotation ---- */
+
+int rt_layer_number(const rt_transformer_options *o, int l)
+{
+    return o->position.every > 1 ? l - l / o->position.every : l;
+}
+
+static bool rows_are_equal(const double *theta, int rows, int pairs)
+{
+    for (int i = pairs; i < rows * pairs; i++)
+        if (theta[i] != theta[i % pairs])
+            return false;
+    return true;
+}
+
+/* By another theta than the model's own. */
+static const rt_rotation *rotate_changed(const rt_transformer *m, rt_graph *g, int l,
+                                         rt_token_span at)
+{
+    const rt_transformer_options *o = &m->options;
+    const int pairs = rt_transformer_pairs(o), rows = o->kv_heads;
+    double *theta = rt_graph_memory(g, (size_t)rows * (size_t)pairs, sizeof *theta);
+    if (!theta)
+        return NULL;
+    theta_of_layer(m, rt_layer_number(o, l), at.length, theta);
+    return rt_rotation_fixed(g, theta, rows_are_equal(theta, rows, pairs) ? 1 : rows, pairs,
+                             o->position.pairing,
+                             rt_frequencies_magnitude(&o->position.frequencies), at.count,
+                             at.first);
+}
 
 /* The fixed theta of sequences of T tokens. */
 static rt_status rotate_for(const rt_transformer *m, theta_state *state, int T)
@@ -264,7 +376,7 @@ static const rt_rotation *rotate_part(const rt_transformer *m, rt_graph *g, rt_t
     if (!frequencies)
         return NULL;
     rt_frequencies_at(frequencies, pairs, o, at.length);
-    return rt_rotation_fixed(g, frequencies, pairs, m->options.position.pairing,
+    return rt_rotation_fixed(g, frequencies, 1, pairs, m->options.position.pairing,
                              rt_frequencies_magnitude(o), at.count, at.first);
 }
 
@@ -273,6 +385,8 @@ static const rt_rotation *rotate_span(const rt_transformer *m, rt_graph *g, int 
 {
     theta_state *state = m->encoding.state;
     const rt_transformer_options *o = &m->options;
+    if (m->encoding.change)
+        return rotate_changed(m, g, l, at);
     if (o->theta.learn)
         return rt_rotation_learned(g, parameter_of(m, l), o->theta.form, o->position.pairing,
                                    rt_frequencies_magnitude(&o->position.frequencies), 1, at.count,

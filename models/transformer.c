@@ -4,6 +4,7 @@
 #include "models/kv_cache.h"
 #include "models/linear_form.h"
 #include "models/rules.h"
+#include "models/usage.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -43,6 +44,10 @@ static void add_layer(rt_transformer *m, int l)
     layer->value = add_matrix(m, l, "attention.value", kv_dim, o->dim);
     if (encoding->add_layer && rt_layer_has_positions(o, l))
         layer->encoding = encoding->add_layer(m, l);
+    if (o->theta.head_scale)
+        layer->head_scale =
+            rt_parameters_add(&m->parameters, RT_ROLE_FACTOR, RT_INIT_ONE, RT_SHAPE_OF(o->heads),
+                              "layers.%d.attention.head_scale", l);
     layer->output = add_matrix(m, l, "attention.output", o->dim, o->dim);
     layer->attention_norm = add_layer_norm(m, l, "attention_norm");
     if (o->ffn != RT_FFN_PLAIN)
@@ -264,8 +269,12 @@ static rt_tensor *attend(rt_transformer *m, rt_graph *g, rt_tensor *x, int l,
     const rt_shape heads = RT_SHAPE_OF(in->B, in->T, o->heads, size);
     const rt_shape kv_heads = RT_SHAPE_OF(in->B, in->T, o->kv_heads, size);
     rt_tensor *q = rt_reshape(g, rt_affine_apply(g, x, layer->query), heads);
+    if (layer->head_scale)
+        q = rt_scale_heads(g, q, layer->head_scale);
     rt_tensor *k = rt_reshape(g, rt_affine_apply(g, x, layer->key), kv_heads);
     rt_tensor *v = rt_reshape(g, rt_affine_apply(g, x, layer->value), kv_heads);
+    if (in->usage && rotations && q && k)
+        rt_usage_see(in->usage, o, l, in, q, k);
     const rt_layer_rotation none = {NULL, NULL, NULL};
     rt_tensor *all = NULL;
     for (int i = 0; i < turns; i++) {
@@ -324,11 +333,13 @@ rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transf
         !spans_fit(m, g, in))
         return NULL;
     const bool rotates = rt_encoding_of(o)->rotation;
-    const bool shared = !m->layers[0].encoding;
+    const bool shared = !m->layers[0].encoding && !m->encoding.change;
     rt_tensor *x = embed(m, g, in);
     rt_layer_rotation *rotations = rt_graph_memory(g, (size_t)turns_of(in), sizeof *rotations);
     if (!rotations || (x && !begin_caches(g, in)))
         return NULL;
+    if (in->usage)
+        rt_usage_count(in->usage, in);
     if (rotates && shared)
         find_rotations(m, g, 0, in, rotations);
     const rt_arena_mark before = rt_graph_here(g);

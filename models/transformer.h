@@ -33,7 +33,8 @@
  *     head         lm: dense, norm, output; sequence: dense, classifier; token: classifier
  *
  * and the parameters of the positional encoding, which the files of models/encodings/ name: a
- * learnable theta is "theta", or layers.N.attention.theta (scopes layer and head).
+ * learnable theta is "theta", or layers.N.attention.theta (scopes layer and head);
+ * layers.N.attention.head_scale, a factor for each query head, q <- s q, with theta.head_scale.
  *
  * A model belongs to one thread. Workers each make one of the same options that reads the
  * values of the first and keeps its own gradients.
@@ -56,7 +57,15 @@ typedef struct rt_transformer_layer {
     rt_affine gate, up, down, ffn_norm;
     rt_tensor
         *encoding; /* of this layer's positional encoding, such as a theta of its own; or NULL */
+    rt_tensor *head_scale; /* (H); NULL without theta.head_scale */
 } rt_transformer_layer;
+
+/* Another theta than the model's own, for evaluation: these numbers, laid out as
+ * rt_transformer_rotation, or these times what would turn. Any finite number will do. */
+typedef struct rt_theta_change {
+    const double *numbers;
+    bool factors;
+} rt_theta_change;
 
 typedef struct rt_transformer {
     rt_transformer_options options; /* zeros of kv_heads, embedding_dim, ffn_dim replaced */
@@ -68,6 +77,7 @@ typedef struct rt_transformer {
     struct {
         rt_tensor *weight; /* of the positional encoding, such as a shared theta; or NULL */
         void *state;       /* its tables, which only its encoding knows */
+        const rt_theta_change *change; /* see rt_transformer_change_theta; or NULL */
     } encoding;
     rt_transformer_layer *layers;
     rt_affine norm;
@@ -85,6 +95,7 @@ typedef struct rt_transformer_input {
     rt_tensor **hidden_states;  /* gets the input of the first layer and the output of each,
                                    layers + 1 tensors; or NULL */
     real **attentions;          /* gets the probabilities of each layer, (B, H, T, T); or NULL */
+    struct rt_usage *usage; /* counts queries and keys of these tokens (models/usage.h); or NULL */
     struct rt_kv_cache *const *caches; /* (B), no two the same: the KV cache of each text, which
                                    its new tokens are appended to; no padding, in a graph that
                                    does not record (see session.h); or NULL */
@@ -153,9 +164,32 @@ double *rt_transformer_theta_start(const rt_transformer *model);
  * initial values. */
 void rt_transformer_theta_geometric(const rt_transformer_options *options, double *theta);
 
+/* The distance that attention reaches in texts of T tokens, itself included: the window, if that is
+ * smaller. */
+int rt_transformer_reach(const rt_transformer_options *options, int T);
+
+/* How many full turns a pair makes between the ends of it, |theta| (reach - 1) / 2 pi. */
+double rt_theta_turns(double theta, int reach);
+
 /* How much of the query and key projections goes through each theta: |W_q rows| |W_k rows| of
  * the pairs that it rotates, as a share of what all theta of the same layer and head rotate.
  * Laid out as rt_transformer_theta. */
 void rt_transformer_theta_use(const rt_transformer *model, double *use);
+
+/* The same of one query head and the head of keys that it reads, (R/2). */
+void rt_transformer_head_use(const rt_transformer *model, int layer, int head, double *use);
+
+/* ---- the theta that rotates ---- */
+
+/* The shape of the theta that rotates in the end, learned or fixed: layers that rope turns in,
+ * heads of keys, R/2; nothing for another encoding. */
+rt_shape rt_transformer_rotation_shape(const rt_transformer_options *options);
+
+/* What texts of T tokens are turned by, laid out so, behind scalings and what follows. */
+void rt_transformer_rotation(const rt_transformer *model, int T, double *theta);
+
+/* From now on the model turns by that, which is borrowed; NULL: by its own again. No gradient goes
+ * back to theta meanwhile. */
+void rt_transformer_change_theta(rt_transformer *model, const rt_theta_change *change);
 
 #endif

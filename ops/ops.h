@@ -35,6 +35,15 @@ rt_tensor *rt_multiply(rt_graph *g, rt_tensor *x, rt_tensor *y);
 /* factor * x. */
 rt_tensor *rt_scale(rt_graph *g, rt_tensor *x, double factor);
 
+/* Each head times a factor of its own: y[..., h, d] = factors[h] x[..., h, d].
+ *
+ *   x        (..., H, D)
+ *   factors  (H)
+ *   result   (..., H, D)
+ *
+ * The gradient of a factor is summed in double. */
+rt_tensor *rt_scale_heads(rt_graph *g, rt_tensor *x, rt_tensor *factors);
+
 /* e^x. */
 rt_tensor *rt_exp(rt_graph *g, rt_tensor *x);
 
@@ -202,10 +211,11 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
                                  rt_pairing pairing, double magnitude, int B, int T,
                                  rt_positions positions);
 
-/* A rotation by a fixed theta at positions offset, offset + 1, ..., offset + T - 1, in the memory
- * of the graph: what a table has in these rows, without those before them. */
-rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, int pairs, rt_pairing pairing,
-                               double magnitude, int T, double offset);
+/* A rotation by a fixed theta, (heads, pairs), at positions offset, offset + 1, ...,
+ * offset + T - 1, in the memory of the graph: what a table has in these rows, without those before
+ * them. */
+rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, int heads, int pairs,
+                               rt_pairing pairing, double magnitude, int T, double offset);
 
 /* A rotation by a fixed theta, kept in double: a table that grows on demand, positions
  * 0, 1, 2, ... Belongs to one thread at a time. */
@@ -357,6 +367,7 @@ rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool c
     X(add)                                                                                         \
     X(multiply)                                                                                    \
     X(scale)                                                                                       \
+    X(scale_heads)                                                                                 \
     X(exp)                                                                                         \
     X(gelu)                                                                                        \
     X(gelu_tanh)                                                                                   \

@@ -184,18 +184,20 @@ bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r)
 
 /* ---- fixed ---- */
 
-rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, int pairs, rt_pairing pairing,
-                               double magnitude, int T, double offset)
+rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, int heads, int pairs,
+                               rt_pairing pairing, double magnitude, int T, double offset)
 {
     if (!rt_graph_given(g, "rope", "theta", theta))
         return NULL;
-    if (pairs < 0 || T < 1 || !are_choices(RT_THETA_RAW, pairing) || !isfinite(magnitude) ||
-        !isfinite(offset) || (pairs && !rt_shape_size(RT_SHAPE_OF(T, pairs))))
+    if (heads < 1 || pairs < 0 || T < 1 || !are_choices(RT_THETA_RAW, pairing) ||
+        !isfinite(magnitude) || !isfinite(offset) ||
+        (pairs && !rt_shape_size(RT_SHAPE_OF(T, heads, pairs))))
         return rt_graph_fail(g, RT_ARGUMENT,
-                             "[rope] a rotation needs a number of pairs and of tokens, a pairing, "
-                             "a finite magnitude and offset; got %d, %d, %d, %g and %g",
-                             pairs, T, (int)pairing, magnitude, offset);
-    const size_t rows = (size_t)T, columns = (size_t)pairs;
+                             "[rope] a rotation needs a number of heads, of pairs and of tokens, a "
+                             "pairing, a finite magnitude and offset; got %d, %d, %d, %d, %g and "
+                             "%g",
+                             heads, pairs, T, (int)pairing, magnitude, offset);
+    const size_t rows = (size_t)T, columns = (size_t)heads * (size_t)pairs;
     rt_rotation *r = rt_graph_memory(g, 1, sizeof *r);
     double *position = rt_graph_numbers(g, rows, sizeof *position);
     real *cosine = rt_graph_numbers(g, 2 * rows * columns + 1, sizeof *cosine);
@@ -204,12 +206,12 @@ rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, int pairs, rt_p
     real *sine = cosine + rows * columns;
     for (size_t row = 0; row < rows && !rt_graph_is_dry(g); row++) {
         position[row] = offset + (double)row;
-        fill_row(cosine + row * columns, sine + row * columns, position[row], theta, pairs,
+        fill_row(cosine + row * columns, sine + row * columns, position[row], theta, (int)columns,
                  magnitude);
     }
     *r = (rt_rotation){.sequences = 1,
                        .length = T,
-                       .heads = 1,
+                       .heads = heads,
                        .pairs = pairs,
                        .pairing = pairing,
                        .position = position,

@@ -17,7 +17,8 @@ RT_KEY_WORDS(schedule_word, RT_SCHEDULES)
 /* clang-format off */
 static const rt_key keys[] = {
     {"theta", "lr_scale", NUMBER(settings.theta_lr_scale, AT_LEAST(0)), "1.0",
-     "learning rate of theta, as a multiple of optimizer.lr", RT_FIXED, LEARNED},
+     "learning rate of theta and head_scale, as a multiple of optimizer.lr", RT_FIXED,
+     "theta.learn = yes | theta.head_scale = yes"},
 
     {"optimizer", "kind", CHOICE(settings.rule, rt_optimizer_rule_word), "adamw", "optimizer",
      RT_FIXED, ALWAYS},

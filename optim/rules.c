@@ -36,6 +36,11 @@ int rt_states_of(const rt_update_rule *rule, const rt_parameter *parameter)
     return rt_moves_as_matrix(rule, parameter) ? rule->matrix_states : rule->state_count;
 }
 
+static bool moves_as_theta(const rt_parameter *parameter)
+{
+    return parameter->role == RT_ROLE_THETA || parameter->role == RT_ROLE_FACTOR;
+}
+
 static bool decays(const rt_parameter *parameter)
 {
     return parameter->role == RT_ROLE_WEIGHT || parameter->role == RT_ROLE_MATRIX;
@@ -45,7 +50,7 @@ rt_update rt_update_of(const rt_optimizer_settings *settings, const rt_parameter
                        rt_rates rates, double gradient_scale, int64_t step)
 {
     const bool is_matrix = rt_moves_as_matrix(rt_update_rule_of(settings), parameter);
-    const double scale = parameter->role == RT_ROLE_THETA ? settings->theta_lr_scale : 1;
+    const double scale = moves_as_theta(parameter) ? settings->theta_lr_scale : 1;
     return (rt_update){.settings = settings,
                        .lr = is_matrix ? rates.matrix_lr : rates.lr * scale,
                        .decay = decays(parameter) ? settings->weight_decay : 0,

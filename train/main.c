@@ -174,6 +174,7 @@ static rt_exit obey_one(rt_config *config, const rt_arguments *arguments)
     case RT_COMMAND_DECAY:
         return print_decay(config, arguments);
     case RT_COMMAND_EVAL:
+    case RT_COMMAND_USAGE:
     case RT_COMMAND_PREDICT:
     case RT_COMMAND_EXPORT:
         return rt_run_use(config, arguments);

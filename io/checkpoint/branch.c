@@ -33,10 +33,12 @@ static bool is_there(branch *b, const rt_parameter *parameter)
            rt_shapes_equal(there, rt_tensor_shape(&parameter->tensor));
 }
 
-/* What the model learns of positions may differ from the trunk's: theta and tables. */
+/* What the model learns of positions may differ from the trunk's: theta, tables, and the factors of
+ * heads, which are keys of theta. */
 static bool is_of_positions(const rt_parameter *parameter)
 {
-    return parameter->role == RT_ROLE_THETA || parameter->part == RT_PART_POSITIONS;
+    return parameter->role == RT_ROLE_THETA || parameter->role == RT_ROLE_FACTOR ||
+           parameter->part == RT_PART_POSITIONS;
 }
 
 /* ---- theta ---- */

@@ -69,10 +69,12 @@ static bool is_same_head(rt_image *image, const rt_parameters *p)
     return true;
 }
 
-/* What another task may need otherwise: the head, and the types of tokens. */
+/* What another task may need otherwise: the head, and the types of tokens; and factors of heads,
+ * which change nothing where they start. */
 static bool may_differ(const rt_parameter *parameter)
 {
-    return parameter->part == RT_PART_HEAD || !strcmp(parameter->name, RT_TYPES_NAME);
+    return parameter->part == RT_PART_HEAD || parameter->role == RT_ROLE_FACTOR ||
+           !strcmp(parameter->name, RT_TYPES_NAME);
 }
 
 static bool fits(rt_image *image, bool head, const rt_parameter *parameter)

@@ -14,7 +14,18 @@ typedef struct source {
     int parts, columns;      /* of the tensor */
     rt_tensor_map maps[RT_MOST_PARTS];
     const real *values[RT_MOST_PARTS];
+    const real *factors[RT_MOST_PARTS]; /* of the heads that the rows make; or NULL */
+    int head_size;
 } source;
+
+/* Factors of heads go into the queries that they multiply. */
+static real value_of(const source *s, int part, size_t index)
+{
+    const real *factors = s->factors[part];
+    const size_t row = index / (size_t)s->maps[part].columns;
+    return factors ? factors[row / (size_t)s->head_size] * s->values[part][index]
+                   : s->values[part][index];
+}
 
 static void fill_values(const void *context, size_t first, size_t count, float *values)
 {
@@ -22,7 +33,7 @@ static void fill_values(const void *context, size_t first, size_t count, float *
     const size_t columns = (size_t)s->columns;
     const bool plain = s->parts == 1 && rt_tensor_map_is_plain(s->maps);
     for (size_t n = 0; n < count && plain; n++)
-        values[n] = (float)s->values[0][first + n];
+        values[n] = (float)value_of(s, 0, first + n);
     for (size_t n = 0; n < count && !plain; n++) {
         const size_t row = (first + n) / columns, column = (first + n) % columns;
         size_t index = 0;
@@ -31,7 +42,7 @@ static void fill_values(const void *context, size_t first, size_t count, float *
             part++;
         if (part + 1 == s->parts)
             rt_tensor_map_index(s->maps + part, row, column, &index);
-        values[n] = (float)s->values[part][index];
+        values[n] = (float)value_of(s, part, index);
     }
 }
 
@@ -53,6 +64,14 @@ static rt_status refuse(const listing *l, const char *parameter)
                     parameter, l->family->name);
 }
 
+static const real *factors_of(const rt_transformer *m, const rt_parameter *p)
+{
+    const rt_transformer_layer *layer = p->part == RT_PART_LAYER ? m->layers + p->layer : NULL;
+    const bool queries =
+        layer && (&p->tensor == layer->query.weight || &p->tensor == layer->query.bias);
+    return queries && layer->head_scale ? layer->head_scale->data : NULL;
+}
+
 static rt_status add_tensor(listing *l, const rt_tensor_place *place, const rt_parameter *p)
 {
     const int i = l->count++;
@@ -67,10 +86,12 @@ static rt_status add_tensor(listing *l, const rt_tensor_place *place, const rt_p
             return refuse(l, p->name);
         s->maps[s->parts] =
             rt_tensor_map_of(&part, l->family, &l->model->options, l->model, sibling);
+        s->factors[s->parts] = factors_of(l->model, sibling);
         s->values[s->parts++] = sibling->tensor.data;
     }
     const rt_shape shape = rt_tensor_map_shape(s->maps, p);
     s->columns = shape.ndim > 1 ? shape.axis[1] : 1;
+    s->head_size = l->model->options.dim / l->model->options.heads;
     l->at[i] = (rt_safetensors_entry){.name = s->name,
                                       .axes = shape.ndim,
                                       .fill = fill_values,
@@ -116,7 +137,7 @@ static rt_status list_all(listing *l)
     rt_status status = rt_ok();
     l->count = 0;
     for (int i = 0; i < p->count && !status.code; i++)
-        if (p->list[i]->role != RT_ROLE_THETA)
+        if (p->list[i]->role != RT_ROLE_THETA && p->list[i]->role != RT_ROLE_FACTOR)
             status = add_tensors(l, p->list[i]);
     if (!status.code)
         add_beside(l);

@@ -47,10 +47,11 @@ static rt_status compare_heads(const loading *l)
     return rt_ok();
 }
 
-/* The head need not be taken. */
+/* The head need not be taken; theta is read otherwise, and no folder has factors of heads. */
 static bool is_wanted(const loading *l, const rt_parameter *p)
 {
-    return p->role != RT_ROLE_THETA && (l->head || p->part != RT_PART_HEAD);
+    return p->role != RT_ROLE_THETA && p->role != RT_ROLE_FACTOR &&
+           (l->head || p->part != RT_PART_HEAD);
 }
 
 static bool has_shape(const rt_safetensor *t, rt_shape wanted)
@@ -189,11 +190,11 @@ static rt_status read_all(const loading *l)
 }
 
 /* What a blank model does not find here. */
-static void draw_head(const loading *l)
+static void draw_missing(const loading *l)
 {
     const rt_parameters *p = &l->model->parameters;
-    for (int i = 0; i < p->count && p->blank && !l->head; i++)
-        if (p->list[i]->part == RT_PART_HEAD)
+    for (int i = 0; i < p->count && p->blank; i++)
+        if (p->list[i]->role == RT_ROLE_FACTOR || (!l->head && p->list[i]->part == RT_PART_HEAD))
             rt_parameter_draw(p, p->list[i]);
 }
 
@@ -301,7 +302,7 @@ rt_status rt_huggingface_load(const rt_huggingface *there, rt_transformer *model
     if (!status.code)
         status = find_theta(&l, &theta, &taken->theta);
     if (!status.code)
-        draw_head(&l);
+        draw_missing(&l);
     if (!status.code)
         status = read_all(&l);
     if (!status.code && theta)

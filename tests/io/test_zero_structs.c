@@ -12,6 +12,7 @@
 #include "models/rules.h"
 #include "models/sampler.h"
 #include "models/session.h"
+#include "models/usage.h"
 #include "ops/engine.h"
 #include "ops/rotation.h"
 
@@ -48,6 +49,7 @@ static rt_rotation_table table;
 static rt_unknown unknown;
 static rt_special_ids special;
 static rt_crew crew;
+static rt_usage usage;
 static rt_distances distances;
 static rt_transformer *whole;
 
@@ -228,6 +230,7 @@ static rt_status sampler_of_nothing(void)
     X(rt_add, failed(rt_add(g, x, x)))                                                             \
     X(rt_multiply, failed(rt_multiply(g, x, x)))                                                   \
     X(rt_scale, failed(rt_scale(g, x, 1)))                                                         \
+    X(rt_scale_heads, failed(rt_scale_heads(g, x, x)))                                             \
     X(rt_exp, failed(rt_exp(g, x)))                                                                \
     X(rt_gelu, failed(rt_gelu(g, x)))                                                              \
     X(rt_activate, failed(rt_activate(g, x, RT_TANH)))                                             \
@@ -328,6 +331,17 @@ static rt_status sampler_of_nothing(void)
     X(rt_transformer_set_theta, rt_transformer_set_theta(&transformer, doubles))                   \
     X(rt_transformer_theta_geometric, rt_transformer_theta_geometric(&options, doubles))           \
     X(rt_transformer_theta_use, rt_transformer_theta_use(&transformer, doubles))                   \
+    X(rt_transformer_head_use, rt_transformer_head_use(&transformer, 0, 0, doubles))               \
+    X(rt_transformer_reach, ck_assert_int_eq(rt_transformer_reach(&options, SIZE), SIZE))          \
+    X(rt_transformer_rotation_shape, IS_NOTHING(rt_transformer_rotation_shape(&options)))          \
+    X(rt_transformer_rotation, rt_transformer_rotation(&transformer, SIZE, doubles))               \
+    X(rt_transformer_change_theta, rt_transformer_change_theta(&transformer, NULL))                \
+    X(rt_usage_new, refused(rt_usage_new(&usage, &options)))                                       \
+    X(rt_usage_free, rt_usage_free(&usage))                                                        \
+    X(rt_usage_clear, rt_usage_clear(&usage))                                                      \
+    X(rt_usage_add, rt_usage_add(&usage, &usage))                                                  \
+    X(rt_usage_count, rt_usage_count(&usage, &(rt_transformer_input){.B = 0}))                     \
+    X(rt_usage_see, rt_usage_see(&usage, &options, 0, &(rt_transformer_input){.B = 0}, x, x))      \
     X(rt_session_new, refused(session_of_nothing()))                                               \
     X(rt_session_bytes, IS_NOTHING(rt_session_bytes(&transformer, SIZE)))                          \
     X(rt_sampler_new, refused(sampler_of_nothing()))                                               \
@@ -516,6 +530,8 @@ static const char *const without_structs[] = {
     "rt_session_feed",
     "rt_session_feed_each",
     "rt_transformer_theta_name",
+    "rt_theta_turns",
+    "rt_usage_shares",
     "rt_session_keep",
     "rt_session_count",
     "rt_session_capacity",

@@ -42,7 +42,9 @@ static const row rows[] = {
                                  .init_sigma = 0.5)}},
     {"theta of heads", {LEARNED(.scope = RT_THETA_HEAD, .form = RT_THETA_RAW,
                                 .init = RT_THETA_PERTURBED, .init_sigma = 0.5)}},
-    {"theta of heads of keys", {.kv_heads = 2, LEARNED(.scope = RT_THETA_HEAD,
+    {"factors of heads", {.position = {ROPE}, .theta = {.head_scale = true}}},
+    {"theta of heads of keys, factors of heads", {.kv_heads = 2, LEARNED(.scope = RT_THETA_HEAD,
+                                                       .head_scale = true,
                                                        .init = RT_THETA_PERTURBED,
                                                        .init_sigma = 0.5)}},
     {"linear", {SCALED(.scaling = RT_SCALING_LINEAR, .scale = 3)}},
@@ -112,7 +114,8 @@ static inline rt_transformer_options options_of(const row *r, rt_model_kind kind
 static inline bool exists(const rt_transformer_options *o)
 {
     return o->attention == RT_ATTENTION_SOFTMAX ||
-           !(rt_encoding_of(o)->of_scores || o->window || o->kv_heads || o->position.xpos > 0);
+           !(rt_encoding_of(o)->of_scores || o->window || o->kv_heads || o->position.xpos > 0 ||
+             o->theta.head_scale);
 }
 
 /* A law of every model that the row has, of both kinds and with every attention. */
@@ -142,6 +145,8 @@ static inline rt_transformer *make(const rt_transformer_options *o)
         rt_parameter *p = m->parameters.list[i];
         for (size_t k = 0; p->init == RT_INIT_NORMAL && k < rt_size(&p->tensor); k++)
             p->tensor.data[k] *= 10;
+        for (size_t k = 0; p->role == RT_ROLE_FACTOR && k < rt_size(&p->tensor); k++)
+            p->tensor.data[k] = (real)(0.5 + (double)k);
     }
     return m;
 }

@@ -14,7 +14,7 @@ static void decay(real *y, const real *x, int pairs, rt_pairing pairing, double 
     rt_graph *g = rt_graph_new();
     rt_tensor in = rt_tensor_of((real *)x, NULL, RT_SHAPE_OF(1, T, HEADS, D));
     rt_theta_geometric(theta, pairs, 100);
-    const rt_rotation *r = rt_rotation_fixed(g, theta, pairs, pairing, 1, T, offset);
+    const rt_rotation *r = rt_rotation_fixed(g, theta, 1, pairs, pairing, 1, T, offset);
     const rt_tensor *out = rt_rope(g, &in, s != 0 ? rt_rotation_decayed(g, r, T, s) : r);
     ck_assert_msg(out != NULL, "%s", rt_graph_status(g).message);
     memcpy(y, out->data, ROWS * D * sizeof *y);
@@ -158,12 +158,13 @@ START_TEST(positions_within_the_reach_alone_are_taken)
     const double theta[1] = {1};
     rt_graph *g = rt_graph_new();
     for (int sign = -1; sign < 2; sign += 2) {
-        const rt_rotation *r = rt_rotation_fixed(g, theta, 1, RT_HALF, 1, 3, sign * 320 - 1 - sign);
+        const rt_rotation *r =
+            rt_rotation_fixed(g, theta, 1, 1, RT_HALF, 1, 3, sign * 320 - 1 - sign);
         const rt_rotation *y = rt_rotation_decayed(g, r, 3, 10);
         ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
         expect_near(log(hypot(y->cosine[1 + sign], y->sine[1 + sign])), -32 * sign * log(3.5),
                     1e-11, "the logarithm of the last factor");
-        r = rt_rotation_fixed(g, theta, 1, RT_HALF, 1, 3, sign * 320 - 1);
+        r = rt_rotation_fixed(g, theta, 1, 1, RT_HALF, 1, 3, sign * 320 - 1);
         ck_assert_ptr_null(rt_rotation_decayed(g, r, 3, 10));
         ck_assert_ptr_nonnull(strstr(rt_graph_status(g).message,
                                      "321 is farther from 0 than 32 times the scale of the decay, "

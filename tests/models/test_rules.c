@@ -73,6 +73,12 @@ START_TEST(each_rule_names_its_options)
     o.layers = 0;
     expect(&o, "model.layers", "model.layers must be positive; got 0");
     o = good();
+    o.attention = RT_ATTENTION_LINEAR_COSINE;
+    o.theta.head_scale = true;
+    expect(&o, "theta.head_scale model.attention",
+           "theta.head_scale = yes needs model.attention = softmax: linear_cosine attention has no "
+           "scores");
+    o = good();
     o.head = RT_HEAD_TOKEN;
     expect(&o, "model.head model.labels",
            "a sequence or token head needs at least one label; got 0");

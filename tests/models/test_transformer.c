@@ -440,6 +440,66 @@ START_TEST(gradients_of_whole_models_agree_with_differences)
 }
 END_TEST
 
+/* Factors of heads alone, and with a theta of every scope, whatever the encoding is. */
+START_TEST(gradients_with_factors_of_heads_agree_with_differences)
+{
+    rt_transformer_options o = small();
+    o.theta.head_scale = true;
+    o.theta.learn = _i > 0 && _i < 4;
+    o.theta.scope = (rt_theta_scope)(_i % 3);
+    o.kv_heads = _i % 2 ? 1 : 2;
+    o.position.kind = _i < 4 ? RT_POSITION_ROPE : (rt_position_kind)(_i - 3);
+    o.position.max_len = 8;
+    expect_right_gradients(&o);
+}
+END_TEST
+
+/* The same draws, and products with 1. */
+START_TEST(factors_of_heads_change_no_bit_at_the_start)
+{
+    rt_transformer_options o = small();
+    real without[7], with[7];
+    o.theta.scope = (rt_theta_scope)(_i % 3);
+    o.kv_heads = _i % 2 ? 1 : 2;
+    rt_transformer *plain = make(&o);
+    o.theta.head_scale = true;
+    rt_transformer *scaled = make(&o);
+    expect_shape(scaled, "layers.1.attention.head_scale", "(2)");
+    ck_assert_int_eq(scaled->parameters.count, plain->parameters.count + o.layers);
+    last_logits(plain, 9, without);
+    last_logits(scaled, 9, with);
+    ck_assert(!memcmp(without, with, sizeof with));
+    scaled->layers[0].head_scale->data[1] = 3;
+    last_logits(scaled, 9, with);
+    ck_assert(memcmp(without, with, sizeof with) != 0);
+    rt_transformer_free(plain);
+    rt_transformer_free(scaled);
+}
+END_TEST
+
+/* A factor is what its rows of the queries' weight and bias can be multiplied by instead. */
+START_TEST(a_factor_of_a_head_is_one_of_its_queries)
+{
+    rt_transformer_options o = small();
+    real scaled[7], folded[7];
+    o.theta.head_scale = true;
+    rt_transformer *m = make(&o);
+    rt_transformer_layer *layer = m->layers + 1;
+    layer->query.bias->data[5] = 1;
+    layer->head_scale->data[1] = 4;
+    last_logits(m, 9, scaled);
+    layer->head_scale->data[1] = 1;
+    for (int row = 4; row < 8; row++) {
+        layer->query.bias->data[row] *= 4;
+        for (int i = 0; i < 8; i++)
+            layer->query.weight->data[row * 8 + i] *= 4;
+    }
+    last_logits(m, 9, folded);
+    ck_assert(!memcmp(scaled, folded, sizeof folded));
+    rt_transformer_free(m);
+}
+END_TEST
+
 START_TEST(gradients_of_whole_decoders_agree_with_differences)
 {
     rt_transformer_options o = small();
@@ -555,6 +615,10 @@ int main(void)
     tcase_add_test(tests, a_blank_model_becomes_the_one_that_is_drawn);
     tcase_add_test(tests, a_worker_reads_the_values_of_the_first_and_keeps_its_gradients);
     tcase_add_loop_test(tests, gradients_of_whole_models_agree_with_differences, 0, 12);
+    tcase_add_loop_test(tests, gradients_with_factors_of_heads_agree_with_differences, 0,
+                        4 + RT_POSITION_NONE);
+    tcase_add_loop_test(tests, factors_of_heads_change_no_bit_at_the_start, 0, 6);
+    tcase_add_test(tests, a_factor_of_a_head_is_one_of_its_queries);
     tcase_add_loop_test(tests, gradients_of_whole_decoders_agree_with_differences, 0, 3);
     tcase_add_loop_test(tests, layers_that_are_not_recorded_share_their_memory, 0, 4);
     tcase_add_test(tests, a_size_is_that_of_the_block_of_parameters);

@@ -68,6 +68,17 @@ BUILDER(scale)
     UNUSED;
     return rt_scale(g, in[0], -1.7);
 }
+BUILDER(scale_heads)
+{
+    UNUSED;
+    return rt_scale_heads(g, in[0], in[1]);
+}
+/* What is scaled is the factor as well. */
+BUILDER(scale_heads_by_itself)
+{
+    UNUSED;
+    return rt_scale_heads(g, in[0], rt_reshape(g, in[0], S((int)rt_size(in[0]))));
+}
 BUILDER(exp_of)
 {
     UNUSED;
@@ -447,6 +458,9 @@ static const row rows[] = {
     {"multiply", multiply, SHAPES(AXES(2, 1, 3), AXES(3))},
     {"multiply", square, SHAPES(AXES(7))},
     {"scale", scale, SHAPES(AXES(2, 5))},
+    {"scale_heads", scale_heads, SHAPES(AXES(2, 3, 4, 5), AXES(4))},
+    {"scale_heads", scale_heads, SHAPES(AXES(1, 7), AXES(1))},
+    {"scale_heads", scale_heads_by_itself, SHAPES(AXES(1, 3, 1))},
     {"exp", exp_of, SHAPES(AXES(3, 3))},
     {"gelu", gelu, SHAPES(AXES(40)), .low = -5, .high = 5},
     {"gelu_tanh", gelu_tanh, SHAPES(AXES(40)), .low = -5, .high = 5},

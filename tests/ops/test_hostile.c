@@ -58,6 +58,11 @@ CALL(scale)
     UNUSED;
     return rt_scale(g, in[0], 2);
 }
+CALL(scale_heads)
+{
+    UNUSED;
+    return rt_scale_heads(g, in[0], in[1]);
+}
 CALL(exp_of)
 {
     UNUSED;
@@ -353,6 +358,7 @@ static const row rows[] = {
     {&rt_op_add, add, SHAPES(AXES(2, 3), AXES(3))},
     {&rt_op_multiply, multiply, SHAPES(AXES(2, 3), AXES(3))},
     {&rt_op_scale, scale, SHAPES(AXES(2, 3))},
+    {&rt_op_scale_heads, scale_heads, SHAPES(AXES(2, 3, 4), AXES(3))},
     {&rt_op_exp, exp_of, SHAPES(AXES(2, 3))},
     {&rt_op_gelu, gelu, SHAPES(AXES(2, 3))},
     {&rt_op_gelu_tanh, gelu_tanh, SHAPES(AXES(2, 3))},

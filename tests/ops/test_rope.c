@@ -41,18 +41,18 @@ START_TEST(some_rows_have_the_bits_of_a_table)
     rt_theta_geometric(theta, PAIRS, 100);
     ck_assert(!rt_rotation_table_init(&table, theta, PAIRS, RT_HALF, 1.5).code);
     ck_assert(!rt_rotation_reserve(&table, OFFSET + T).code);
-    const rt_rotation *r = rt_rotation_fixed(g, theta, PAIRS, RT_HALF, 1.5, T, OFFSET);
+    const rt_rotation *r = rt_rotation_fixed(g, theta, 1, PAIRS, RT_HALF, 1.5, T, OFFSET);
     const size_t size = (size_t)T * PAIRS * sizeof(real);
     ck_assert_int_eq(r->length, T);
     ck_assert(!memcmp(r->cosine, table.rotation.cosine + OFFSET * PAIRS, size));
     ck_assert(!memcmp(r->sine, table.rotation.sine + OFFSET * PAIRS, size));
     ck_assert(!memcmp(r->position, table.rotation.position + OFFSET, T * sizeof(double)));
-    ck_assert_ptr_null(rt_rotation_fixed(g, theta, PAIRS, RT_HALF, NAN, T, OFFSET));
+    ck_assert_ptr_null(rt_rotation_fixed(g, theta, 1, PAIRS, RT_HALF, NAN, T, OFFSET));
     ck_assert_ptr_nonnull(strstr(rt_graph_status(g).message, "a finite magnitude"));
     rt_graph_clear(g);
-    ck_assert_ptr_null(rt_rotation_fixed(g, NULL, PAIRS, RT_HALF, 1, T, OFFSET));
+    ck_assert_ptr_null(rt_rotation_fixed(g, NULL, 1, PAIRS, RT_HALF, 1, T, OFFSET));
     rt_graph_clear(g);
-    ck_assert_ptr_null(rt_rotation_fixed(g, theta, PAIRS, RT_HALF, 1, 0, OFFSET));
+    ck_assert_ptr_null(rt_rotation_fixed(g, theta, 1, PAIRS, RT_HALF, 1, 0, OFFSET));
     rt_rotation_table_free(&table);
     rt_graph_free(g);
 }

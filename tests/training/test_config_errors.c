@@ -20,7 +20,7 @@ static const example bad_files[] = {
      "theta.ini:2: unknown key 'learning_rate' in [train]; did you mean 'lr' in [optimizer]?\n"},
     {"[theta]\nlora_rank = 8\n",
      "theta.ini:2: unknown key 'lora_rank' in [theta]; its keys are learn, scope, form, init, "
-     "init_sigma, init_from, tolerance, check, tolerances, lr_scale\n"},
+     "init_sigma, head_scale, init_from, tolerance, check, log, cutoffs, tolerances, lr_scale\n"},
     {"[train]\ngradient_accumulation_steps = 8\n",
      "theta.ini:2: unknown key 'gradient_accumulation_steps' in [train]; did you mean 'shards'?\n"},
     {"[model]\n\nlayer = 1\n",

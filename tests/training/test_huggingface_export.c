@@ -388,7 +388,8 @@ static void shake(rt_transformer *model)
 {
     const rt_parameters *p = &model->parameters;
     for (int i = 0; i < p->count; i++)
-        for (size_t k = 0; k < rt_size(&p->list[i]->tensor) && p->list[i]->role == RT_ROLE_BIAS;
+        for (size_t k = 0; k < rt_size(&p->list[i]->tensor) &&
+                           (p->list[i]->role == RT_ROLE_BIAS || p->list[i]->role == RT_ROLE_FACTOR);
              k++)
             p->list[i]->tensor.data[k] += (real)(0.3 * sin((double)i + 0.7 * (double)k));
 }
@@ -398,6 +399,7 @@ static void choose(rt_transformer_options *o, int variant)
     o->init_std = 0.3;
     o->position.pairing = variant < 4 ? RT_HALF : RT_INTERLEAVED;
     o->position.rotate_value = variant % 2;
+    o->theta.head_scale = variant % 3 != 0;
     if (variant == 2 || variant == 3)
         o->position.fraction = 0.5;
     if (variant == 4) {

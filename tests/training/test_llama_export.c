@@ -131,14 +131,18 @@ END_TEST
 
 enum { ROWS = 2, TOKENS = 9, COUNT = ROWS * TOKENS * 11 };
 
-/* Biases and norms, too, are to be told apart. */
+/* Biases and norms, too, are to be told apart. Factors of heads are powers of 2, by which a float
+ * is multiplied exactly. */
 static void shake(rt_transformer *model)
 {
     const rt_parameters *p = &model->parameters;
     for (int i = 0; i < p->count; i++)
-        for (size_t k = 0; k < rt_size(&p->list[i]->tensor) && p->list[i]->role == RT_ROLE_BIAS;
-             k++)
-            p->list[i]->tensor.data[k] += (real)(0.3 * sin((double)i + 0.7 * (double)k));
+        for (size_t k = 0; k < rt_size(&p->list[i]->tensor); k++) {
+            if (p->list[i]->role == RT_ROLE_BIAS)
+                p->list[i]->tensor.data[k] += (real)(0.3 * sin((double)i + 0.7 * (double)k));
+            if (p->list[i]->role == RT_ROLE_FACTOR)
+                p->list[i]->tensor.data[k] = (real)ldexp(1, (i + (int)k) % 4 - 1);
+        }
 }
 
 static void compute(rt_transformer *model, double logits[COUNT])
@@ -182,6 +186,7 @@ static void choose(rt_transformer_options *o, int variant)
     rt_position_options *p = &o->position;
     rt_frequency_options *f = &p->frequencies;
     o->tie_embeddings = variant == 1;
+    o->theta.head_scale = variant % 3 != 0;
     o->kv_heads = variant == 2 ? 2 : 4;
     o->window = variant == 3 ? 4 : 0;
     o->bias = variant == 4 ? RT_BIAS_YES : RT_BIAS_NO;

@@ -103,7 +103,7 @@ START_TEST(the_page_has_every_column_that_runs_write)
 {
     read_page();
     expect_exit(w, 0,
-                TINY "run.name=theta theta.init=perturbed theta.tolerances=yes "
+                TINY "run.name=theta theta.init=perturbed theta.tolerances=yes theta.cutoffs=yes "
                      "train.eval_lengths=16 train.eval_batches=1 && $TRAIN runs/theta/config.ini "
                      "--quiet --resume train.steps=40 optimizer.schedule_steps=40");
     expect_exit(w, 0,

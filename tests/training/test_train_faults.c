@@ -202,7 +202,8 @@ START_TEST(overwrite_removes_the_run_and_nothing_else)
     expect_exit(w, 0, "cd runs/tiny; find . -type f | sort");
     ck_assert_str_eq(w->out,
                      "./checkpoints/best.h5\n./checkpoints/step-00000015.h5\n"
-                     "./config.ini\n./metrics.csv\n./notes/a\n./result.csv\n./timing.csv\n");
+                     "./config.ini\n./metrics.csv\n./notes/a\n./result.csv\n./timing.csv\n"
+                     "./usage.csv\n");
 }
 END_TEST
 

@@ -35,8 +35,8 @@ START_TEST(a_run_ends_with_a_page_of_its_own)
     char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
     expect_text(page, "Drift of θ during training: ");
-    ck_assert_int_eq(count_of(page, "<svg"), 8);
-    ck_assert_int_eq(count_of(page, "<figcaption>"), 8);
+    ck_assert_int_eq(count_of(page, "<svg"), 9);
+    ck_assert_int_eq(count_of(page, "<figcaption>"), 9);
     rt_free(page);
     expect_exit(w, 0, "cd runs/tiny/figures && rm loss.svg && gnuplot loss.gp && test -s loss.svg");
 }
@@ -82,7 +82,7 @@ START_TEST(without_gnuplot_the_run_succeeds_and_says_what_is_missing)
     expect_exit(w, 0, "$TRAIN --report runs/tiny");
     ck_assert_str_eq(w->out, "report: runs/tiny/report.html\n");
     page = read_file("runs/tiny/report.html");
-    ck_assert_int_eq(count_of(page, "<svg"), 8);
+    ck_assert_int_eq(count_of(page, "<svg"), 9);
     rt_free(page);
 }
 END_TEST

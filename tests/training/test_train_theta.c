@@ -165,8 +165,8 @@ START_TEST(the_tolerance_of_each_pair_stands_beside_its_drift)
                 "; down, up: how far ln theta can change before the model gets worse, at most 3;");
     expect_exit(
         w, 0,
-        "awk -F, 'NR == 1 { if ($12 != \"tolerance_down\" || $13 != \"tolerance_up\") exit 1;"
-        " next } NF != 13 || $12 < 0 || $12 > 3 || $13 < 0 || $13 > 3 { exit 1 } "
+        "awk -F, 'NR == 1 { if ($13 != \"tolerance_down\" || $14 != \"tolerance_up\") exit 1;"
+        " next } NF != 14 || $13 < 0 || $13 > 3 || $14 < 0 || $14 > 3 { exit 1 } "
         "END { exit NR != 9 }' runs/tiny/theta_final.csv");
     expect_exit(w, 0, "$TRAIN tiny.ini run.name=without");
     expect_no_text(w->out, "down");
@@ -213,21 +213,20 @@ START_TEST(a_profile_does_not_count_evaluations_at_the_end)
 }
 END_TEST
 
-START_TEST(another_theta_needs_a_model_that_learned_one)
+START_TEST(theta_options_need_a_theta_that_is_learned)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini theta.learn=no");
-    expect_exit(w, 2, "$TRAIN tiny.ini theta.learn=no --eval --theta start");
-    expect_text(w->err, "--theta start: this model has no learned theta");
     expect_exit(w, 2, "$TRAIN tiny.ini --theta start");
     expect_text(w->err, "--theta needs --eval");
     expect_exit(w, 2, "$TRAIN tiny.ini theta.learn=no theta.init_from=theta.csv");
     expect_text(w->err, "theta.init_from has no effect: it needs theta.learn = yes\n");
+    expect_exit(w, 2, "$TRAIN tiny.ini theta.learn=no theta.log=yes");
+    expect_text(w->err, "theta.log = yes has no effect: it needs theta.learn = yes\n");
     expect_exit(w, 2, "$TRAIN tiny.ini theta.init=uniform theta.init_from=theta.csv");
     expect_text(w->err, "theta.init_from and theta.init both set the initial theta; give only one");
 }
 END_TEST
 
-/* ---- files ---- */
+/* ---- another theta at evaluation ---- */
 
 /* Heads of 8 features, two layers. */
 #define PAIRS(layer, head)                                                                         \
@@ -235,6 +234,119 @@ END_TEST
           ",3,0.003\n"
 #define HEADING "layer,head,i,theta\n"
 #define SKIPS   "model.layers=3 position.every=2"
+
+static const char *const fixed[] = {
+    "theta.learn=no", "theta.learn=yes theta.scope=head",
+    "theta.learn=no position.scaling=dynamic position.scale=2 position.original_len=8"};
+enum { FIXED = sizeof fixed / sizeof *fixed };
+
+/* What changes nothing: all of theta as it is, and switched off as zeros in a file. */
+START_TEST(another_theta_is_for_every_model_with_rope)
+{
+    double own[8] = {0}, other[8] = {0}, off[8] = {0};
+    const char *last = _i == 1 ? "runs/tiny/theta_final.csv" : "start";
+    expect_exit(w, 0, "sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet %s", fixed[_i]);
+    ck_assert_int_eq(numbers_of(w->out, "eval: loss ", own), 4);
+    expect_exit(w, 0, "cp runs/tiny/config.ini tiny.ini");
+    evaluate_with(last, other);
+    ck_assert_double_eq(other[0], own[0]);
+    expect_text(w->out,
+                " in the place of the model's own: 4 of 4 pairs of a head rotate, |theta| ");
+    evaluate_with("scale:1", other);
+    ck_assert_double_eq(other[0], own[0]);
+    evaluate_with("off:0turns", other);
+    ck_assert_double_eq(other[0], own[0]);
+    evaluate_with("scale:0", off);
+    ck_assert_double_ne(off[0], own[0]);
+    expect_text(w->out, "theta: scale:0 in the place of the model's own: 0 of 4 pairs of a head "
+                        "rotate\n");
+    write_file("zero.csv", HEADING "all,all,0,0\nall,all,1,0\nall,all,2,-0\nall,all,3,0\n");
+    evaluate_with("off:0", other);
+    ck_assert_double_eq(other[0], off[0]);
+    evaluate_with("zero.csv", other);
+    ck_assert_double_eq(other[0], off[0]);
+    evaluate_with("off:1000turns", other);
+    ck_assert_double_eq(other[0], off[0]);
+}
+END_TEST
+
+/* A fixed theta has rows for layers and heads, and any sign; the first pair makes
+ * (15 - 1) / 2 pi turns. */
+START_TEST(a_file_can_set_a_fixed_theta_by_layer_and_head)
+{
+    double one[8] = {0}, other[8] = {0};
+    expect_exit(w, 0, "sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet data.length=15");
+    expect_exit(w, 0, "cp runs/tiny/config.ini tiny.ini");
+    write_file("one.csv", HEADING PAIRS("0", "0") PAIRS("0", "1") PAIRS("1", "all"));
+    evaluate_with("one.csv", one);
+    expect_text(w->out, "|theta| from 0.003 to 1, from 0.00668 to 2.23 turns over 14 positions\n");
+    expect_exit(w, 0, "sed 's/^0,1,0,1$/0,1,0,-1/' one.csv >other.csv");
+    evaluate_with("other.csv", other);
+    ck_assert_double_ne(one[0], other[0]);
+    evaluate_with("off:2.2turns", other);
+    expect_text(w->out, ": 1 of 4 pairs of a head rotate, |theta| from 1 to 1, from 2.23 to");
+    evaluate_with("off:1", one);
+    ck_assert_double_eq(one[0], other[0]);
+}
+END_TEST
+
+START_TEST(what_theta_cannot_be_is_refused)
+{
+    static const struct {
+        const char *what, *message;
+    } rows[] = {
+        {"off:4", "--theta off:4: the model has pairs 0 to 3"},
+        {"off:-1", "K must be the number of a pair, or a number of turns as in off:0.5turns; got "
+                   "'-1'"},
+        {"off:", "K must be the number of a pair"},
+        {"off:turns", "K must be the number of a pair"},
+        {"off:-1turns", "K must be the number of a pair"},
+        {"off:1.5", "K must be the number of a pair"},
+        {"scale:x", "--theta scale:X: X must be a number; got 'x'"},
+        {"scale:", "--theta scale:X: X must be a number; got ''"},
+        {"of:1", "of:1: there is no table of theta"},
+    };
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        expect_exit(w, 2, "$TRAIN tiny.ini --eval --theta %s", rows[i].what);
+        expect_text(w->err, rows[i].message);
+    }
+    expect_exit(w, 0,
+                "sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet train.steps=2 "
+                "position.kind=alibi --overwrite; $TRAIN tiny.ini --quiet train.steps=2 "
+                "position.fraction=0 run.name=none");
+    expect_exit(w, 2, "$TRAIN tiny.ini position.kind=alibi --eval --theta off:0");
+    expect_text(w->err, "--theta off:0: position.kind = alibi has no theta");
+    expect_exit(w, 2, "$TRAIN runs/none/config.ini --eval --theta base");
+    expect_text(w->err, "--theta base: position.fraction = 0 leaves no pair that rotates");
+}
+END_TEST
+
+/* Rows of theta.csv wherever metrics.csv has one, also of a run that was resumed. */
+START_TEST(theta_is_logged_with_the_metrics)
+{
+    const char *keys =
+        "theta.log=yes run.log_every=5 train.eval_every=20 train.checkpoint_every=10";
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet %s train.steps=43", keys);
+    expect_exit(w, 0,
+                "tail -n +2 runs/tiny/metrics.csv | cut -d, -f1 >steps; tail -n +10 "
+                "runs/tiny/theta.csv | cut -d, -f1 | uniq -c | awk '$1 == 8 { print $2 }' | "
+                "cmp - steps");
+    expect_exit(w, 0,
+                "cp -r runs/tiny whole; rm runs/tiny/checkpoints/step-00000043.h5; "
+                "$TRAIN tiny.ini --quiet %s train.steps=43 --resume",
+                keys);
+    expect_no_text(w->err, "warning");
+    expect_same_files("runs/tiny/theta.csv", "whole/theta.csv");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet %s train.steps=60 --resume; $TRAIN tiny.ini --quiet "
+                "%s train.steps=60 run.name=straight",
+                keys, keys);
+    expect_same_files("runs/tiny/theta.csv", "runs/straight/theta.csv");
+}
+END_TEST
+
+/* ---- files ---- */
 
 START_TEST(a_file_gives_every_theta_once)
 {
@@ -274,11 +386,7 @@ START_TEST(a_file_gives_every_theta_once)
          "head must be 'all', since the model shares theta; got '0'"},
         {HEADING PAIRS("all", "2"), "theta.scope=head",
          "head must be 'all' or from 0 to 1 in this model; got '2'"},
-        {HEADING "all,all,0,0\n", "",
-         "theta must be a number above 0, since theta.form = log; got '0'"},
         {HEADING "all,all,0,inf\n", "theta.form=raw", "theta must be a number; got 'inf'"},
-        {HEADING "all,all,0,nan\n", "",
-         "theta must be a number above 0, since theta.form = log; got 'nan'"},
         {"step," HEADING "x,all,all,0,1\n", "", "step must be a whole number; got 'x'"},
         {"layer,head,i\n0,0,0\n", "", "has no column 'theta'"},
         {"layer,head,theta\n0,0,0\n", "", "has no column 'i'"},
@@ -299,7 +407,25 @@ START_TEST(a_file_gives_every_theta_once)
 }
 END_TEST
 
-enum { FILES = 28 };
+enum { FILES = 26 };
+
+/* A logarithm can start above 0 alone; an evaluation takes any number. */
+START_TEST(a_logarithm_does_not_start_at_0)
+{
+    write_file("theta.csv", HEADING PAIRS("1", "all") "0,all,0,-1\n0,all,1,0\n0,all,2,.1\n"
+                                                      "0,all,3,.2\n");
+    write_file("nan.csv", HEADING "all,all,0,nan\n");
+    expect_exit(w, 2, "$TRAIN tiny.ini --check theta.init_from=theta.csv");
+    expect_text(w->err, "theta must be a number above 0, since theta.form = log; got '-1'");
+    expect_exit(w, 2, "$TRAIN tiny.ini --check theta.init_from=nan.csv");
+    expect_text(w->err, "theta must be a number above 0, since theta.form = log; got 'nan'");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2");
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval --theta ./theta.csv");
+    expect_text(w->out, ": 3 to 4 of 4 pairs of a head rotate, |theta| from 0.003 to 1, ");
+    expect_exit(w, 2, "$TRAIN tiny.ini --eval --theta nan.csv");
+    expect_text(w->err, "theta must be a number; got 'nan'");
+}
+END_TEST
 
 START_TEST(a_file_that_is_not_there_is_named)
 {
@@ -426,8 +552,13 @@ int main(void)
     tcase_add_test(tests, the_tolerance_of_each_pair_stands_beside_its_drift);
     tcase_add_test(tests, a_stop_while_tolerances_are_measured_is_heard);
     tcase_add_test(tests, a_profile_does_not_count_evaluations_at_the_end);
-    tcase_add_test(tests, another_theta_needs_a_model_that_learned_one);
+    tcase_add_test(tests, theta_options_need_a_theta_that_is_learned);
+    tcase_add_loop_test(tests, another_theta_is_for_every_model_with_rope, 0, FIXED);
+    tcase_add_test(tests, a_file_can_set_a_fixed_theta_by_layer_and_head);
+    tcase_add_test(tests, what_theta_cannot_be_is_refused);
+    tcase_add_test(tests, theta_is_logged_with_the_metrics);
     tcase_add_loop_test(tests, a_file_gives_every_theta_once, 0, FILES);
+    tcase_add_test(tests, a_logarithm_does_not_start_at_0);
     tcase_add_test(tests, a_file_that_is_not_there_is_named);
     tcase_add_test(tests, a_run_starts_from_the_theta_of_a_file);
     tcase_add_test(tests, a_start_below_0_is_for_form_raw_alone);

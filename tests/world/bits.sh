@@ -110,8 +110,9 @@ for kind in lion muon; do
     expect_same $kind-1 $kind-3 "$kind on 3 processes"
 done
 
-# A frozen part, tolerances of theta, and other lengths.
-frozen="$work/small.ini train.freeze=layers.0 theta.tolerances=yes train.eval_lengths=8,16 run.threads=1"
+# A frozen part, factors of heads, what is measured on theta, and other lengths.
+frozen="$work/small.ini train.freeze=layers.0 theta.head_scale=yes theta.tolerances=yes theta.cutoffs=yes
+    theta.log=yes run.log_every=2 train.eval_lengths=8,16 run.threads=1"
 # shellcheck disable=SC2086
 train_as frozen-1 1 $frozen || fail "$(cat "$work/frozen-1.err")"
 # shellcheck disable=SC2086

@@ -76,6 +76,8 @@ typedef struct rt_theta_run_options {
     double tolerance; /* the largest relative drift that is near */
     rt_theta_check check;
     bool tolerances;              /* measure how far each theta can go */
+    bool log;                     /* rows of theta.csv every run.log_every steps */
+    bool cutoffs;                 /* measure the loss without the pairs from each on */
     char init_from[RT_PATH_SIZE]; /* a CSV with the theta to start from; "" = none */
 } rt_theta_run_options;
 

@@ -58,6 +58,12 @@ static const rt_key keys[] = {
      "unmoved: exit with 7 if a learned theta has moved beyond the tolerance; unneeded: exit "
      "with 7 if the model depends on theta, that is, gets worse when theta is reset to its "
      "initial value", RT_FIXED, LEARNED},
+    {"theta", "log", YES_NO(theta.log), "no",
+     "write rows of theta.csv every run.log_every steps, not at evaluations only", RT_MAY_DIFFER,
+     LEARNED},
+    {"theta", "cutoffs", YES_NO(theta.cutoffs), "no",
+     "evaluate the trained model with the pairs from each K on switched off (cutoffs.csv), one "
+     "evaluation for each K", RT_MAY_DIFFER, "position.kind = rope"},
     {"theta", "tolerances", YES_NO(theta.tolerances), "no",
      "measure how far each learned theta can change before the model gets worse, in up to 16 "
      "evaluations of one batch each", RT_FIXED, LEARNED},

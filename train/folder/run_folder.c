@@ -18,7 +18,7 @@ static const char *const files[] = {"config.ini",      "vocab.txt",   "tokenizer
                                     "schedules.csv",   "metrics.csv", "timing.csv",
                                     "theta.csv",       "lengths.csv", "result.csv",
                                     "theta_final.csv", "classes.csv", "confusion.csv",
-                                    "report.html"};
+                                    "usage.csv",       "cutoffs.csv", "report.html"};
 enum { FILES = sizeof files / sizeof *files, OWN_FILES = FILES - 1 };
 
 /* What tells that a folder is a sweep's. */

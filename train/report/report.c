@@ -13,6 +13,7 @@
 #include "train/report/theta_figures.h"
 #include "train/report/theta_report.h"
 #include "train/report/theta_table.h"
+#include "train/report/usage_figures.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -146,6 +147,8 @@ static rt_status draw(rt_figures *f, const char *folder, const rt_config *config
         add_loss(f, &there);
     if (config->model.theta.learn)
         rt_report_theta(f, folder, config);
+    if (config->model.position.kind == RT_POSITION_ROPE)
+        rt_report_usage(f, folder);
     if (there.norms)
         add_norm(f, config->model.theta.learn);
     if (there.rows)

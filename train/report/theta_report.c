@@ -48,8 +48,14 @@ rt_status rt_theta_visit(const rt_transformer *model, rt_theta_visitor visit, vo
 /* ---- measures ---- */
 
 typedef struct measures {
-    double drift, grid, phase, moved; /* moved: of the parameter itself, theta or ln theta */
+    double drift, grid, phase, turns;
+    double moved; /* of the parameter itself, theta or ln theta */
 } measures;
+
+static int reach_of(const rt_config *c)
+{
+    return rt_transformer_reach(&c->model, c->data.length);
+}
 
 static measures measure(const rt_config *c, double theta, double from)
 {
@@ -59,6 +65,7 @@ static measures measure(const rt_config *c, double theta, double from)
     return (measures){.drift = from != 0 ? fabs(theta / from - 1) : (double)NAN,
                       .grid = log_ratio / step,
                       .phase = fabs(theta - from) * (c->data.length - 1),
+                      .turns = rt_theta_turns(theta, reach_of(c)),
                       .moved = logarithm ? log_ratio : fabs(theta - from)};
 }
 
@@ -189,6 +196,7 @@ static void print_row(void *context, const rt_theta_entry *e)
     add_cell(w, 9, 4, m.drift, e->start != 0);
     add_cell(w, 6, 3, m.grid, !crossed);
     add_cell(w, 7, 3, m.phase, true);
+    add_cell(w, 6, 3, m.turns, true);
     add_cell(w, 4, 1, 100 * e->use, true);
     rt_writer_add(w, "%%");
     if (p->tolerances) {
@@ -209,8 +217,9 @@ static void print_notes(printing *p)
     rt_writer_add(&p->text,
                   "drift: change of theta as a share of theta0; grid: the same in steps between "
                   "neighbouring theta; phase: extra rotation in radians over %d "
-                  "positions; use: share of the query and key weights that the pair rotates",
-                  c->data.length - 1);
+                  "positions; turns: full turns over %d positions; use: share of the query and key "
+                  "weights that the pair rotates",
+                  c->data.length - 1, reach_of(c) - 1);
     if (p->tolerances)
         rt_writer_add(
             &p->text,
@@ -239,8 +248,8 @@ rt_status rt_theta_print(FILE *to, const rt_transformer *model, const rt_config 
     if (status.code)
         return status;
     rt_writer_add(&p.text,
-                  "layer  head    i        theta0         theta      drift    grid    phase    "
-                  "use%s%s\n",
+                  "layer  head    i        theta0         theta      drift    grid    phase   "
+                  "turns    use%s%s\n",
                   tolerances ? "     down      up" : "", p.mover ? "    used" : "");
     status = rt_theta_visit(model, print_row, &p);
     print_notes(&p);
@@ -273,8 +282,8 @@ static void add_row(void *context, const rt_theta_entry *e)
     listing *l = context;
     const measures m = measure(l->config, e->theta, e->start);
     const double drift = fabs(e->theta / e->geometric - 1);
-    const double numbers[] = {e->theta, e->start, e->geometric, drift,
-                              m.drift,  m.grid,   m.phase,      e->use};
+    const double numbers[] = {e->theta, e->start, e->geometric, drift, m.drift,
+                              m.grid,   m.phase,  m.turns,      e->use};
     char layer[16], head[16];
     rt_writer_add(&l->text, "%s,%s,%d", number_or_all(layer, e->layer),
                   number_or_all(head, e->head), e->pair);
@@ -293,7 +302,7 @@ char *rt_theta_csv(const rt_transformer *model, const rt_config *config,
     listing l = {.config = config, .tolerances = tolerances};
     rt_writer_add(&l.text,
                   "layer,head,i,theta,theta_initial,geometric,drift,drift_from_start,grid,phase,"
-                  "use%s\n",
+                  "turns,use%s\n",
                   tolerances ? "," RT_TOLERANCE_DOWN "," RT_TOLERANCE_UP : "");
     rt_status status = rt_theta_visit(model, add_row, &l);
     if (status.code) {

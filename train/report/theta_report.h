@@ -7,6 +7,7 @@
  *   grid    |ln(theta / theta0)| / ((2/R) ln base), in distances to the next theta; none where
  *           theta or theta0 <= 0, which only the raw form comes to
  *   phase   |theta - theta0| (T - 1) in radians: what attention can feel
+ *   turns   |theta| (reach - 1) / 2 pi, reach the smaller of the window and T
  *   use     share of the layer's (and head's) query and key weights that it turns
  *   down    how far ln |theta| can go from where it ended before that is noticed, and
  *   up      the same towards larger |theta|; where they were measured

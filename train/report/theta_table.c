@@ -48,6 +48,7 @@ static void add_row(rt_writer *w, const rt_csv *csv, bool tolerances)
     add_number(w, "%.6g", theta);
     add_number(w, "%+.4f", log(theta / start));
     add_number(w, "%.3g", rt_csv_number(csv, "phase"));
+    add_number(w, "%.3g", rt_csv_number(csv, "turns"));
     add_share(w, rt_csv_number(csv, "use"));
     if (tolerances) {
         add_number(w, "%.3g", -rt_csv_number(csv, RT_TOLERANCE_DOWN));
@@ -58,8 +59,9 @@ static void add_row(rt_writer *w, const rt_csv *csv, bool tolerances)
 
 static void begin(rt_writer *w, bool tolerances)
 {
-    static const char *const names[] = {"layer",         "head",        "i",   "start", "end",
-                                        "ln(end/start)", "phase (rad)", "use", "down",  "up"};
+    static const char *const names[] = {"layer", "head",          "i",           "start",
+                                        "end",   "ln(end/start)", "phase (rad)", "turns",
+                                        "use",   "down",          "up"};
     const int count = (int)(sizeof names / sizeof *names) - (tolerances ? 0 : 2);
     rt_writer_add(w, "<h2>Learned theta</h2>\n<div class=\"scroll\"><table>\n<tr>");
     for (int i = 0; i < count; i++)
@@ -70,7 +72,8 @@ static void begin(rt_writer *w, bool tolerances)
 static void end(rt_writer *w, bool tolerances, int rows)
 {
     rt_writer_add(w, "</table></div>\n<p>Start and end: the initial and the learned θ, in radians "
-                     "per position. Phase and use are defined at the top of the page.");
+                     "per position. Turns: full turns over the distance that "
+                     "attention reaches. Phase and use are defined at the top of the page.");
     if (tolerances)
         rt_writer_add(
             w,

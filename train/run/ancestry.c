@@ -20,6 +20,7 @@ static bool uses_a_run(const rt_arguments *arguments)
 {
     switch (arguments->command) {
     case RT_COMMAND_EVAL:
+    case RT_COMMAND_USAGE:
     case RT_COMMAND_PREDICT:
     case RT_COMMAND_EXPORT:
     case RT_COMMAND_DECAY:

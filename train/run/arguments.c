@@ -151,6 +151,11 @@ static rt_status take_option(rt_arguments *a, const rt_option *row, const char *
     return status.code || !row->command ? status : set_command(a, row);
 }
 
+bool rt_arguments_evaluate(const rt_arguments *a)
+{
+    return a->command == RT_COMMAND_EVAL || a->command == RT_COMMAND_USAGE;
+}
+
 /* ---- what goes together ---- */
 
 /* "--eval, --predict or --decay" */
@@ -204,8 +209,9 @@ static rt_status check_together(const rt_arguments *a)
     if (!a->config && !a->report && !a->checkpoint && !a->vocab)
         return rt_error(RT_CONFIG, "a CONFIG.ini is required; see %s --help", rt_program_name());
     if (a->checkpoint && a->config && a->command == RT_COMMAND_PRINT_CONFIG)
-        return rt_error(RT_CONFIG, "--checkpoint needs --eval, --predict, --export or --decay, or "
-                                   "--print-config without a CONFIG.ini");
+        return rt_error(RT_CONFIG,
+                        "--checkpoint needs --eval, --usage, --predict, --export or --decay, or "
+                        "--print-config without a CONFIG.ini");
     if (a->watch && a->other_count)
         return rt_error(RT_CONFIG, "--watch takes only one run");
     if (a->output && !a->other_count)

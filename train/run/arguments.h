@@ -30,7 +30,7 @@ typedef struct rt_arguments {
     const char *output;  /* the file of a comparison, or NULL */
     const char *predict; /* the text of --predict, or NULL */
     const char *export;  /* the folder of --export, or NULL */
-    const char *theta;   /* of --theta: "start", "base" or a path; or NULL */
+    const char *theta;   /* of --theta (train/run/other_theta.h), or NULL */
     double temperature;  /* below 0: not given */
     double top_p;        /* 0: not given */
     int top_k;           /* 0: not given */
@@ -53,6 +53,9 @@ typedef struct rt_arguments {
 
 /* Points into argv and into itself. RT_CONFIG says what is wrong. */
 rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv) RT_MUST_CHECK;
+
+/* Whether the command takes the evaluation data through a model. */
+bool rt_arguments_evaluate(const rt_arguments *a);
 
 /* How the program is called and its options, for --help. */
 void rt_arguments_print_usage(FILE *to);

@@ -12,6 +12,7 @@ typedef struct cut {
     int finished_steps;
     int log_every;
     int eval_every;
+    bool logs_theta;
 } cut;
 
 static void empty_cell(rt_csv *row, const char *name)
@@ -35,7 +36,8 @@ static bool keep_theta(rt_csv *row, int step, const void *context)
 {
     const cut *c = context;
     (void)row;
-    return step < c->finished_steps || (step == c->finished_steps && step % c->eval_every == 0);
+    const bool due = step % c->eval_every == 0 || (c->logs_theta && step % c->log_every == 0);
+    return step < c->finished_steps || (step == c->finished_steps && due);
 }
 
 static bool keep_timing(rt_csv *row, int step, const void *context)
@@ -54,7 +56,8 @@ static rt_status open_events(rt_metrics *m, const char *folder, int finished_ste
 rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
                           int finished_steps, const char *session)
 {
-    const cut c = {finished_steps, config->run.log_every, config->train.eval_every};
+    const cut c = {finished_steps, config->run.log_every, config->train.eval_every,
+                   config->theta.log};
     *m = (rt_metrics){.config = config, .session = session};
     rt_status status =
         rt_step_table_open(&m->metrics, folder, "metrics.csv",
@@ -133,7 +136,7 @@ rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state, const r
                       m->session ? m->session : ",,,,");
     m->session = NULL;
     add_event(m, state->step, r, evaluation);
-    return evaluation ? rt_metrics_theta(m, state) : rt_ok();
+    return evaluation || m->config->theta.log ? rt_metrics_theta(m, state) : rt_ok();
 }
 
 const char *rt_metrics_failure(rt_metrics *m)

@@ -18,7 +18,9 @@ enum { MOST_TOKENS = 1000000, MOST_LINES = 1000000 };
 #define EXPORT RT_COMMAND_BIT(RT_COMMAND_EXPORT)
 #define REPORT RT_COMMAND_BIT(RT_COMMAND_REPORT)
 #define VOCAB RT_COMMAND_BIT(RT_COMMAND_VOCAB)
-#define USES_OF_MODELS (EVALUATION | PREDICTION | EXPORT | RT_COMMAND_BIT(RT_COMMAND_DECAY))
+#define USES_OF_MODELS                                                                             \
+    (EVALUATION | RT_COMMAND_BIT(RT_COMMAND_USAGE) | PREDICTION | EXPORT |                         \
+     RT_COMMAND_BIT(RT_COMMAND_DECAY))
 
 /* clang-format off */
 static const rt_option rows[] = {
@@ -57,10 +59,19 @@ static const rt_option rows[] = {
      .help = "evaluate the model, and stop; section.key=value can replace\n"
              "keys of data and train, such as data.file"},
     {"theta", "WHAT", TEXT(theta), .with = EVALUATION,
-     .help = "with --eval: evaluate with theta replaced by its initial\n"
-             "value (start), by base^(-2i/R) (base), or by the theta of a\n"
-             "CSV file with columns layer, head, i and theta, such as\n"
-             "theta_final.csv of a run"},
+     .help = "with --eval: evaluate with another theta, learned or fixed:\n"
+             "  start      the initial theta of the run\n"
+             "  base       base^(-2i/R)\n"
+             "  off:K      pairs from K on do not rotate\n"
+             "  off:Xturns pairs of fewer than X full turns over the\n"
+             "             distance that attention reaches do not rotate\n"
+             "  scale:X    X times theta\n"
+             "  FILE.csv   columns layer, head, i and theta, such as\n"
+             "             theta_final.csv of a run\n"
+             "It replaces the theta that position.scaling has changed"},
+    {"usage", .command = RT_COMMAND_USAGE,
+     .help = "print as CSV how much of the queries and keys each pair\n"
+             "has over the evaluation data (usage.csv of a run), and stop"},
     {"export", "DIR", TEXT(export), .command = RT_COMMAND_EXPORT,
      .help = "write the model as a folder that the transformers library\n"
              "of Hugging Face loads, and stop"},

@@ -9,6 +9,7 @@
 typedef enum rt_command {
     RT_COMMAND_TRAIN, /* no option asks for another */
     RT_COMMAND_EVAL,
+    RT_COMMAND_USAGE,
     RT_COMMAND_PREDICT,
     RT_COMMAND_EXPORT,
     RT_COMMAND_CHECK,

@@ -29,6 +29,7 @@ rt_status rt_run_compare(rt_run *r, rt_checkpoint_found *found)
         r->steps_before = before.train.steps;
         r->log_every = before.run.log_every;
         r->eval_every = before.train.eval_every;
+        r->theta_log = before.theta.log;
         rt_config_continue(r->config, &before);
         status = rt_config_compare(&before, (int)info.step, r->config, r->folder.path);
     }

@@ -10,6 +10,7 @@
 #include "train/report/report.h"
 #include "train/run/broadcast.h"
 #include "train/run/ending.h"
+#include "train/run/instruments.h"
 #include "train/run/kernels.h"
 #include "train/run/outcome.h"
 #include "train/run/resume.h"
@@ -286,8 +287,14 @@ static rt_exit conclude(rt_run *r)
     printf("run: %s\n", r->folder.path);
     print_early_stop(r);
     fflush(stdout);
-    rt_trainer_dismiss(r->trainer); /* the report is made here */
+    rt_trainer_dismiss(r->trainer); /* what follows is made here */
     rt_world_leave(r->world);
+    status =
+        rt_instruments_record(r->config, r->trainer, r->folder.path, rt_stop_requested, &o.stopped);
+    if (status.code)
+        return fail(r, status);
+    if (o.stopped)
+        return stopped(r);
     report(r);
     if (o.target_missed)
         rt_progress_say(&r->progress, "the accuracy %.4f is below train.target_accuracy = %g",

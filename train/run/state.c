@@ -131,7 +131,7 @@ static void report_data(rt_run *r)
 
 static rt_status open_data(rt_run *r, const char *checkpoint)
 {
-    const bool evaluates = r->arguments->command == RT_COMMAND_EVAL;
+    const bool evaluates = rt_arguments_evaluate(r->arguments);
     rt_data_options o = r->config->data;
     const char *path = checkpoint ? checkpoint : r->config->train.init_from;
     rt_status status = r->image || r->imported ? read_meaning(r) : rt_ok();
@@ -178,6 +178,7 @@ static rt_memory_use use_of(const rt_arguments *arguments)
 {
     switch (arguments->command) {
     case RT_COMMAND_EVAL:
+    case RT_COMMAND_USAGE:
     case RT_COMMAND_REPORT:
         return RT_USE_EVALUATE;
     case RT_COMMAND_PREDICT:

@@ -41,6 +41,7 @@ typedef struct rt_run {
     int extended;
     int steps_before;          /* that a run which is resumed was to take */
     int log_every, eval_every; /* as the run had them that is resumed */
+    bool theta_log;            /* likewise */
     rt_status (*broadcast)(struct rt_run *r, rt_status status); /* in a world: see broadcast.h */
     bool broadcast_done; /* the other processes know what becomes of the run */
     bool unsaved;        /* the newest checkpoint that was due could not be written */

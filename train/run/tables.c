@@ -84,7 +84,7 @@ static void warn_of_tables(rt_run *r)
     const int due = evaluated > logged ? evaluated : logged;
     warn_of_rows(r, &r->metrics.metrics, due);
     warn_of_rows(r, &r->metrics.timing, due);
-    warn_of_rows(r, &r->metrics.theta, evaluated);
+    warn_of_rows(r, &r->metrics.theta, r->theta_log ? due : evaluated);
 }
 
 /* ---- of a trunk ---- */

@@ -11,10 +11,12 @@
 
 typedef struct reading {
     const char *path;
-    const rt_transformer *model;
-    rt_shape shape; /* layers, heads, pairs */
-    double *theta;  /* NaN where there is none yet */
-    int last_step;  /* -1 without such a column */
+    const rt_transformer_options *model;
+    rt_shape shape;                 /* layers, heads, pairs */
+    bool share_layers, share_heads; /* all of them have one theta */
+    bool positive;                  /* theta has a logarithm */
+    double *theta;                  /* NaN where there is none yet */
+    int last_step;                  /* -1 without such a column */
 } reading;
 
 static rt_status open_table(rt_csv *csv, const char *path)
@@ -90,28 +92,25 @@ static rt_status read_range(const reading *r, const rt_csv *csv, const char *nam
 
 static rt_status read_theta(const reading *r, const rt_csv *csv, double *theta)
 {
-    const bool logarithm = r->model->options.theta.form == RT_THETA_LOG;
     *theta = rt_csv_number(csv, "theta");
-    if (isfinite((double)(real)*theta) && (!logarithm || *theta > 0))
+    if (isfinite((double)(real)*theta) && (!r->positive || *theta > 0))
         return rt_ok();
     return refuse_cell(r, csv, "theta",
-                       logarithm ? "a number above 0, since theta.form = log" : "a number");
+                       r->positive ? "a number above 0, since theta.form = log" : "a number");
 }
 
 static rt_status take_row(reading *r, const rt_csv *csv)
 {
-    const rt_transformer_options *o = &r->model->options;
-    const rt_theta_scope scope = o->theta.scope;
-    const int *axis = r->shape.axis, layers = scope == RT_THETA_MODEL ? 1 : o->layers;
+    const rt_transformer_options *o = r->model;
+    const int *axis = r->shape.axis;
     int step, layer, last_layer, head, last_head, i;
     bool taken = false;
     double theta;
     if (r->last_step >= 0 && rt_csv_whole(csv, "step", &step) && step != r->last_step)
         return rt_ok();
-    rt_status status =
-        read_range(r, csv, "layer", layers, scope == RT_THETA_MODEL, &layer, &last_layer);
+    rt_status status = read_range(r, csv, "layer", o->layers, r->share_layers, &layer, &last_layer);
     if (!status.code)
-        status = read_range(r, csv, "head", axis[1], scope != RT_THETA_HEAD, &head, &last_head);
+        status = read_range(r, csv, "head", axis[1], r->share_heads, &head, &last_head);
     if (!status.code)
         status = read_theta(r, csv, &theta);
     if (!status.code && (!rt_csv_whole(csv, "i", &i) || i >= axis[2])) {
@@ -144,25 +143,45 @@ static rt_status find_missing(const reading *r)
             return rt_error(RT_CONFIG,
                             "%.1000s has no theta for layer %d, head %d, i %d of this model (a "
                             "line needs all columns, and an end)",
-                            r->path,
-                            rt_transformer_theta_layer(&r->model->options, n / axis[2] / axis[1]),
+                            r->path, rt_transformer_theta_layer(r->model, n / axis[2] / axis[1]),
                             n / axis[2] % axis[1], n % axis[2]);
     return rt_ok();
 }
 
+static rt_status read_file(reading *r)
+{
+    for (size_t n = 0; n < rt_shape_size(r->shape); n++)
+        r->theta[n] = (double)NAN;
+    rt_status status = each_row(r, find_last_step);
+    if (!status.code)
+        status = each_row(r, take_row);
+    return status.code ? status : find_missing(r);
+}
+
+static reading reading_of(const char *path, const rt_transformer *model, double *theta)
+{
+    const rt_theta_options *o = &model->options.theta;
+    return (reading){.path = path,
+                     .model = &model->options,
+                     .share_layers = o->learn && o->scope == RT_THETA_MODEL,
+                     .share_heads = o->learn && o->scope != RT_THETA_HEAD,
+                     .theta = theta,
+                     .last_step = -1};
+}
+
 rt_status rt_theta_file_read(const char *path, const rt_transformer *model, double *theta)
 {
+    reading r = reading_of(path, model, theta);
     if (!model->options.theta.learn)
         return rt_error(RT_CONFIG, "%.1000s: this model has no learned theta", path);
-    reading r = {.path = path,
-                 .model = model,
-                 .shape = rt_transformer_theta_shape(&model->options),
-                 .theta = theta,
-                 .last_step = -1};
-    for (size_t n = 0; n < rt_shape_size(r.shape); n++)
-        theta[n] = (double)NAN;
-    rt_status status = each_row(&r, find_last_step);
-    if (!status.code)
-        status = each_row(&r, take_row);
-    return status.code ? status : find_missing(&r);
+    r.shape = rt_transformer_theta_shape(&model->options);
+    r.positive = model->options.theta.form == RT_THETA_LOG;
+    return read_file(&r);
+}
+
+rt_status rt_theta_file_read_rotation(const char *path, const rt_transformer *model, double *theta)
+{
+    reading r = reading_of(path, model, theta);
+    r.shape = rt_transformer_rotation_shape(&model->options);
+    return read_file(&r);
 }

@@ -1,7 +1,7 @@
 #ifndef ROTOR_TRAIN_RUN_THETA_FILE_H
 #define ROTOR_TRAIN_RUN_THETA_FILE_H
 
-/* A learned theta as a CSV file has it: theta.csv and theta_final.csv of a run, or one that was
+/* Theta as a CSV file has it: theta.csv and theta_final.csv of a run, or one that was
  * written by hand. */
 
 #include "models/transformer.h"
@@ -13,5 +13,12 @@
  * theta, and if the file cannot be read or its rows hold anything else. */
 rt_status rt_theta_file_read(const char *path, const rt_transformer *model,
                              double *theta) RT_MUST_CHECK;
+
+/* The same for the theta that rotates in the end, laid out as rt_transformer_rotation, of a model
+ * with rope whose theta is learned or fixed: any finite number. Heads are those of keys; where the
+ * model learns one theta for layers or heads, `all` stands for them; one whose theta is fixed can
+ * have another in each. */
+rt_status rt_theta_file_read_rotation(const char *path, const rt_transformer *model,
+                                      double *theta) RT_MUST_CHECK;
 
 #endif

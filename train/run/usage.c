@@ -9,7 +9,7 @@ enum { HELP_COLUMN = 21 };
 
 static const char synopsis[] =
     "usage: %s [options] CONFIG.ini [section.key=value ...]\n"
-    "       %s --eval|--predict TEXT|--export DIR|--decay|--print-config\n"
+    "       %s --eval|--usage|--predict TEXT|--export DIR|--decay|--print-config\n"
     "             --checkpoint FILE [section.key=value ...]\n"
     "       %s --report RUN ...|--watch RUN\n"
     "       %s --vocab N TEXT ...\n"

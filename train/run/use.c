@@ -7,9 +7,10 @@
 #include "train/report/sweep_report.h"
 #include "train/run/export.h"
 #include "train/run/found.h"
+#include "train/run/instruments.h"
+#include "train/run/other_theta.h"
 #include "train/run/outcome.h"
 #include "train/run/predict_arguments.h"
-#include "train/run/theta_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,13 +68,13 @@ static bool on_command_line(const rt_config *c, const char *key)
 static rt_status check_evaluated(const rt_run *r)
 {
     const rt_config *c = r->config;
-    if (r->arguments->command != RT_COMMAND_EVAL || !*c->data.eval_file ||
+    if (!rt_arguments_evaluate(r->arguments) || !*c->data.eval_file ||
         !on_command_line(c, "file") || on_command_line(c, "eval_file"))
         return rt_ok();
     return rt_error(RT_CONFIG,
-                    "--eval does not read data.file: the run has data.eval_file = %.600s; give "
+                    "--%s does not read data.file: the run has data.eval_file = %.600s; give "
                     "data.eval_file=FILE to evaluate on another one",
-                    c->data.eval_file);
+                    r->arguments->command == RT_COMMAND_EVAL ? "eval" : "usage", c->data.eval_file);
 }
 
 /* The model of --checkpoint, or of the run's newest or best one. */
@@ -91,8 +92,8 @@ static rt_status open_checkpoint(rt_run *r, rt_found *found)
     if (!status.code)
         status = check_evaluated(r);
     if (!status.code)
-        status = r->arguments->command == RT_COMMAND_EVAL ? rt_run_open(r, found->path)
-                                                          : rt_run_open_model(r);
+        status = rt_arguments_evaluate(r->arguments) ? rt_run_open(r, found->path)
+                                                     : rt_run_open_model(r);
     return status.code ? status : rt_run_load(r, found->path);
 }
 
@@ -152,26 +153,23 @@ static rt_status predict(rt_run *r)
     return status;
 }
 
-/* Puts the theta of --theta in the place of the learned one. */
-static rt_status replace_theta(rt_run *r, const char *what)
+/* Evaluates with the theta of --theta in the place of the model's own. */
+static rt_status evaluate_with(rt_run *r, const char *what, rt_outcome *outcome)
 {
-    rt_transformer *model = r->state->model;
-    const size_t count = rt_transformer_theta_count(&model->options);
-    if (!model->options.theta.learn)
-        return rt_error(RT_CONFIG, "--theta %.1000s: this model has no learned theta", what);
-    double *theta = rt_alloc(count, sizeof *theta);
-    rt_status status = theta ? rt_ok() : rt_out_of_memory("theta");
-    if (!status.code && !strcmp(what, "start"))
-        memcpy(theta, rt_transformer_theta_start(model), count * sizeof *theta);
-    else if (!status.code && !strcmp(what, "base"))
-        rt_transformer_theta_geometric(&model->options, theta);
-    else if (!status.code)
-        status = rt_theta_file_read(what, model, theta);
+    const rt_transformer *model = r->state->model;
+    rt_other_theta other;
+    rt_writer w = {0};
+    rt_status status = rt_other_theta_find(&other, what, model, r->config->data.length);
     if (!status.code) {
-        rt_transformer_set_theta(model, theta);
-        printf("theta: replaced by %s\n", what);
+        rt_trainer_change_theta(r->trainer, &other.change);
+        status = rt_other_theta_report(&w, what, model, r->config->data.length);
+        fputs(w.bytes ? w.bytes : "", stdout);
+        rt_writer_free(&w);
     }
-    rt_free(theta);
+    if (!status.code)
+        status = rt_outcome_evaluate(outcome, r->config, r->trainer);
+    rt_trainer_change_theta(r->trainer, NULL);
+    rt_other_theta_free(&other);
     return status;
 }
 
@@ -194,8 +192,20 @@ static rt_status evaluate(rt_run *r, rt_outcome *outcome)
         rt_run_announce_tolerances(r);
         return rt_outcome_print(outcome, r->config, r->trainer, NULL);
     }
-    rt_status status = replace_theta(r, r->arguments->theta);
-    return status.code ? status : rt_outcome_evaluate(outcome, r->config, r->trainer);
+    return evaluate_with(r, r->arguments->theta, outcome);
+}
+
+static rt_status print_usage(rt_run *r)
+{
+    char *text;
+    report_part(r);
+    rt_status status = rt_usage_text(&text, r->config, r->trainer);
+    if (status.code == RT_CONFIG)
+        return rt_error(RT_CONFIG, "--usage: %.1000s", status.message);
+    if (!status.code)
+        fputs(text, stdout);
+    rt_free(text);
+    return status;
 }
 
 rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
@@ -215,6 +225,8 @@ rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
         status = rt_run_export(&r, found.path);
         if (!status.code)
             printf("export: %s\n", arguments->export);
+    } else if (!status.code && arguments->command == RT_COMMAND_USAGE) {
+        status = print_usage(&r);
     } else if (!status.code) {
         printf("checkpoint: %s, step %d\n", found.path, r.state->step);
         status = evaluate(&r, &outcome);

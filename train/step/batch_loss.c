@@ -10,14 +10,19 @@ static void count_pairs(int64_t *confusion, const rt_tensor *logits, const int32
         confusion[(size_t)wanted[r] * classes + (size_t)rt_largest(logits, r)]++;
 }
 
+rt_transformer_input rt_batch_input(const rt_labelled_batch *b)
+{
+    return (rt_transformer_input){.B = b->batch.rows,
+                                  .T = b->batch.length,
+                                  .ids = b->batch.ids,
+                                  .token_types = b->batch.types,
+                                  .key_mask = b->batch.mask,
+                                  .padding_id = RT_NO_PADDING};
+}
+
 rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b)
 {
-    const rt_transformer_input input = {.B = b->batch.rows,
-                                        .T = b->batch.length,
-                                        .ids = b->batch.ids,
-                                        .token_types = b->batch.types,
-                                        .key_mask = b->batch.mask,
-                                        .padding_id = RT_NO_PADDING};
+    const rt_transformer_input input = rt_batch_input(b);
     rt_tensor *hidden = rt_transformer_encode(model, g, &input);
     if (model->options.head == RT_HEAD_SEQUENCE)
         assert(b->labels == input.B);

@@ -11,6 +11,9 @@ typedef struct rt_batch_result {
     size_t correct; /* labels that were predicted */
 } rt_batch_result;
 
+/* What a model is given of a batch. */
+rt_transformer_input rt_batch_input(const rt_labelled_batch *b);
+
 /* What the model makes of the labelled positions, (labels, V) or (B, classes); NULL if the graph
  * has failed. There must be at least one label. */
 rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b);

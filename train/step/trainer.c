@@ -365,6 +365,12 @@ rt_training_state *rt_trainer_state(rt_trainer *t)
     return &t->state;
 }
 
+void rt_trainer_change_theta(rt_trainer *t, const rt_theta_change *change)
+{
+    for (int i = 0; i < t->blocks; i++)
+        rt_transformer_change_theta(t->models[i], change);
+}
+
 rt_status rt_trainer_observe(rt_trainer *t, bool trap, bool profile)
 {
     const int workers = rt_workers_count(t->workers);

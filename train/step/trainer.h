@@ -118,6 +118,9 @@ rt_status rt_trainer_confusion(rt_trainer *trainer, int length, rt_evaluation *r
 rt_status rt_trainer_evaluate_batches(rt_trainer *trainer, int length, int batches,
                                       rt_evaluation *result) RT_MUST_CHECK;
 
+/* As rt_transformer_change_theta, of a process alone. */
+void rt_trainer_change_theta(rt_trainer *trainer, const rt_theta_change *change);
+
 /* Watches the graphs from now on: `trap` fails the step in which a number stops being finite
  * and names the op, `profile` measures every op; with neither what was measured is kept. */
 rt_status rt_trainer_observe(rt_trainer *trainer, bool trap, bool profile) RT_MUST_CHECK;

@@ -1,0 +1,137 @@
+#include "models/usage.h"
+
+#include "core/memory.h"
+#include "models/encodings/encoding.h"
+
+#include <math.h>
+
+/* ---- sums ---- */
+
+static rt_status check(const rt_transformer_options *o)
+{
+    static const char *const attentions[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
+    if (!rt_encoding_of(o)->rotation)
+        return rt_error(RT_CONFIG, "position.kind = %s has no pairs that rotate",
+                        rt_encoding_of(o)->word);
+    if (!rt_transformer_pairs(o))
+        return rt_error(RT_CONFIG, "position.fraction = 0 leaves no pair that rotates");
+    if (o->attention != RT_ATTENTION_SOFTMAX)
+        return rt_error(RT_CONFIG,
+                        "model.attention = %s has no scores that pairs of queries and keys add to",
+                        attentions[o->attention]);
+    return rt_ok();
+}
+
+rt_status rt_usage_new(rt_usage *u, const rt_transformer_options *o)
+{
+    *u = (rt_usage){.tokens = 0};
+    const rt_status status = check(o);
+    if (status.code)
+        return status;
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    u->keys = rt_shape_size(shape);
+    u->queries = u->keys / (size_t)o->kv_heads * (size_t)o->heads;
+    u->query = rt_alloc(u->queries, sizeof *u->query);
+    u->key = rt_alloc(u->keys, sizeof *u->key);
+    if (u->query && u->key)
+        return rt_ok();
+    rt_usage_free(u);
+    return rt_out_of_memory("the usage of pairs");
+}
+
+void rt_usage_free(rt_usage *u)
+{
+    rt_free(u->query);
+    rt_free(u->key);
+    *u = (rt_usage){.tokens = 0};
+}
+
+static void clear_sums(rt_pair_sum *sums, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        sums[i] = (rt_pair_sum){.length = 0};
+}
+
+void rt_usage_clear(rt_usage *u)
+{
+    u->tokens = 0;
+    clear_sums(u->query, u->queries);
+    clear_sums(u->key, u->keys);
+}
+
+static void add_sums(rt_pair_sum *to, const rt_pair_sum *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        to[i].length += from[i].length;
+        to[i].a += from[i].a;
+        to[i].b += from[i].b;
+    }
+}
+
+void rt_usage_add(rt_usage *sum, const rt_usage *u)
+{
+    sum->tokens += u->tokens;
+    add_sums(sum->query, u->query, u->queries);
+    add_sums(sum->key, u->key, u->keys);
+}
+
+/* ---- tokens ---- */
+
+static bool counts(const rt_transformer_input *in, size_t token)
+{
+    return !in->key_mask || in->key_mask[token];
+}
+
+void rt_usage_count(rt_usage *u, const rt_transformer_input *in)
+{
+    for (size_t t = 0; t < (size_t)in->B * (size_t)in->T; t++)
+        u->tokens += counts(in, t);
+}
+
+static void see_heads(rt_pair_sum *sums, const rt_transformer_options *o,
+                      const rt_transformer_input *in, const rt_tensor *x)
+{
+    const int heads = x->shape[2], size = x->shape[3], pairs = rt_transformer_pairs(o);
+    const size_t columns = (size_t)heads * (size_t)size;
+    for (size_t t = 0; t < (size_t)in->B * (size_t)in->T; t++) {
+        const real *token = x->data + t * columns;
+        for (int h = 0; h < heads && counts(in, t); h++, token += size)
+            for (int i = 0; i < pairs; i++) {
+                const rt_pair_features at = rt_pair_features_of(o, i);
+                const double a = (double)token[at.a], b = (double)token[at.b];
+                rt_pair_sum *sum = sums + h * pairs + i;
+                sum->length += sqrt(a * a + b * b);
+                sum->a += a;
+                sum->b += b;
+            }
+    }
+}
+
+void rt_usage_see(rt_usage *u, const rt_transformer_options *o, int l,
+                  const rt_transformer_input *in, const rt_tensor *query, const rt_tensor *key)
+{
+    const int pairs = rt_transformer_pairs(o), n = rt_layer_number(o, l);
+    see_heads(u->query + (size_t)n * (size_t)(o->heads * pairs), o, in, query);
+    see_heads(u->key + (size_t)n * (size_t)(o->kv_heads * pairs), o, in, key);
+}
+
+/* ---- shares ---- */
+
+static void divide_by_mean(double *x, int count)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += x[i];
+    for (int i = 0; i < count; i++)
+        x[i] = sum > 0 ? x[i] * count / sum : 0;
+}
+
+void rt_usage_shares(double *length, double *of_mean, const rt_pair_sum *sums, int pairs)
+{
+    for (int i = 0; i < pairs; i++) {
+        length[i] = sums[i].length;
+        of_mean[i] = sqrt(sums[i].a * sums[i].a + sums[i].b * sums[i].b);
+    }
+    divide_by_mean(length, pairs);
+    divide_by_mean(of_mean, pairs);
+}

@@ -1,0 +1,39 @@
+#ifndef ROTOR_MODELS_USAGE_H
+#define ROTOR_MODELS_USAGE_H
+
+/* What each pair has of queries and keys before their rotation, summed over the tokens that a model
+ * with rope and softmax attention is given. */
+
+#include "models/transformer.h"
+
+/* Of one pair of a head: the features of a token are (a, b). */
+typedef struct rt_pair_sum {
+    double length; /* of sqrt(a^2 + b^2) */
+    double a, b;
+} rt_pair_sum;
+
+typedef struct rt_usage {
+    double tokens;      /* that are no padding */
+    rt_pair_sum *query; /* (layers that rope turns in, H, R/2) */
+    rt_pair_sum *key;   /* (layers that rope turns in, G, R/2) */
+    size_t queries, keys;
+} rt_usage;
+
+/* Zeros. RT_CONFIG if nothing turns in the model, or its attention has no scores; RT_MEMORY. */
+rt_status rt_usage_new(rt_usage *usage, const rt_transformer_options *options) RT_MUST_CHECK;
+void rt_usage_free(rt_usage *usage);
+
+void rt_usage_clear(rt_usage *usage);
+void rt_usage_add(rt_usage *sum, const rt_usage *usage);
+
+/* Adds the tokens of a batch: before the layers, how many they are; in layer l, which has
+ * positions, queries (B, T, H, D) and keys (B, T, G, D). */
+void rt_usage_count(rt_usage *usage, const rt_transformer_input *input);
+void rt_usage_see(rt_usage *usage, const rt_transformer_options *options, int l,
+                  const rt_transformer_input *input, const rt_tensor *query, const rt_tensor *key);
+
+/* Of one head: the mean length of each pair, and the length of its mean over the tokens, each over
+ * the mean of all pairs of the head; 0 where there is nothing. */
+void rt_usage_shares(double *length, double *of_mean, const rt_pair_sum *sums, int pairs);
+
+#endif

@@ -1,0 +1,336 @@
+/* The laws of another theta than the model's own, and of pairs that do not rotate. */
+
+#include "sessions.h"
+
+#include "models/usage.h"
+
+enum { SIZE = 8, PAIRS = SIZE / 2, TOKENS = 40, MOST = 2 * 4 * PAIRS };
+
+/* The logits of the first `count` tokens. */
+static void compute(real *logits, rt_transformer *m, int count)
+{
+    int32_t ids[T];
+    rt_graph *g = rt_graph_new();
+    draw_text(ids);
+    const rt_transformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
+    rt_graph_record(g, false);
+    const rt_tensor *found = rt_transformer_logits(m, g, rt_transformer_encode(m, g, &in));
+    ck_assert_msg(found != NULL, "%s", rt_graph_status(g).message);
+    memcpy(logits, found->data, (size_t)count * V * sizeof *logits);
+    rt_graph_free(g);
+}
+
+static rt_transformer_options plain(rt_pairing pairing)
+{
+    const row r = {"rope", {.position = {ROPE, .pairing = pairing}}};
+    return options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+}
+
+/* Pairs from K on do not rotate. */
+static void switch_off(double *factors, int K)
+{
+    for (int i = 0; i < MOST; i++)
+        factors[i] = i % PAIRS < K;
+}
+
+/* ---- the law of p-RoPE ---- */
+
+/* Feature j of a head of a model that rotates a share of its pairs, among those of one that rotates
+ * them all: with the pairing half both features of a pair come first. */
+static int feature_of(int j, int K, rt_pairing pairing)
+{
+    if (pairing == RT_INTERLEAVED)
+        return j;
+    if (j < 2 * K)
+        return j < K ? j : PAIRS + j - K;
+    return j - 2 * K < PAIRS - K ? j - K : j;
+}
+
+static void reorder(rt_affine to, rt_affine from, int K, rt_pairing pairing)
+{
+    const int columns = rt_columns(from.weight);
+    for (int n = 0; n < from.weight->shape[0]; n++) {
+        const int source = n / SIZE * SIZE + feature_of(n % SIZE, K, pairing);
+        memcpy(to.weight->data + n * columns, from.weight->data + source * columns,
+               (size_t)columns * sizeof(real));
+        to.bias->data[n] = from.bias->data[source];
+    }
+}
+
+/* The p fastest of base^(-2i/D) rotate, the others do not: position.fraction = p with position.base
+ * = base^p, up to the order of features (Barbero et al. 2024). */
+START_TEST(a_share_of_the_fastest_pairs_is_a_fraction_with_another_base)
+{
+    static real off[TOKENS * V], share[TOKENS * V], whole[TOKENS * V];
+    const rt_pairing pairing = _i / PAIRS ? RT_HALF : RT_INTERLEAVED;
+    const int K = _i % PAIRS;
+    const double p = (double)K / PAIRS;
+    double factors[MOST];
+    rt_transformer_options o = plain(pairing);
+    rt_transformer *all = make(&o);
+    o.position.fraction = p;
+    o.position.frequencies.base = K ? pow(10000, p) : 10000;
+    rt_transformer *part = make(&o);
+    for (int l = 0; l < o.layers; l++) {
+        all->layers[l].query.bias->data[3] = all->layers[l].key.bias->data[6] = 1;
+        reorder(part->layers[l].query, all->layers[l].query, K, pairing);
+        reorder(part->layers[l].key, all->layers[l].key, K, pairing);
+    }
+    compute(whole, all, TOKENS);
+    switch_off(factors, K);
+    rt_transformer_change_theta(all, &(rt_theta_change){factors, true});
+    compute(off, all, TOKENS);
+    compute(share, part, TOKENS);
+    expect_same(off, share, TOKENS, "p-RoPE", K);
+    expect_above(largest_difference(off, whole, TOKENS * V), 100 * tolerance, "K = %d", K);
+    rt_transformer_free(all);
+    rt_transformer_free(part);
+}
+END_TEST
+
+/* ---- zeros ---- */
+
+/* What does not rotate at evaluation is what has learned theta 0. */
+START_TEST(pairs_switched_off_have_theta_0)
+{
+    static real off[TOKENS * V], zeros[TOKENS * V];
+    const rt_theta_scope scope = (rt_theta_scope)(_i % 3);
+    const int K = _i / 3;
+    double factors[MOST], theta[MOST];
+    row r = {"raw",
+             {LEARNED(.scope = scope, .form = RT_THETA_RAW, .init = RT_THETA_PERTURBED,
+                      .init_sigma = 0.5),
+              .kv_heads = 2}};
+    const rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    rt_transformer *m = make(&o);
+    switch_off(factors, K);
+    rt_transformer_change_theta(m, &(rt_theta_change){factors, true});
+    compute(off, m, TOKENS);
+    rt_transformer_change_theta(m, NULL);
+    rt_transformer_theta(m, theta);
+    for (size_t i = 0; i < rt_transformer_theta_count(&o); i++)
+        theta[i] *= factors[i];
+    rt_transformer_set_theta(m, theta);
+    compute(zeros, m, TOKENS);
+    expect_same(off, zeros, TOKENS, "zeros", K);
+    rt_transformer_free(m);
+}
+END_TEST
+
+/* ---- every model ---- */
+
+static void feed(real *logits, rt_transformer *m, int count)
+{
+    int32_t ids[T];
+    rt_session *s;
+    draw_text(ids);
+    ck_assert(!rt_session_new(&s, m, 0).code);
+    for (int t = 0; t < count; t++)
+        ck_assert(!rt_session_feed(s, ids + t, 1, 1, logits + t * V).code);
+    rt_session_free(s);
+}
+
+/* Its own theta in the place of its own changes nothing; any other is that of a whole text as well
+ * as of one that is read token by token. */
+static void expect_changes(const rt_transformer_options *o, const char *name)
+{
+    static real own[TOKENS * V], other[TOKENS * V], fed[TOKENS * V];
+    double numbers[MOST], again[MOST];
+    rt_transformer *m = make(o);
+    const int count = (int)rt_shape_size(rt_transformer_rotation_shape(&m->options));
+    if (!rt_encoding_of(o)->rotation || !rt_transformer_pairs(o)) {
+        rt_transformer_free(m);
+        return;
+    }
+    ck_assert_int_le(count, MOST);
+    compute(own, m, TOKENS);
+    rt_transformer_rotation(m, TOKENS, numbers);
+    const rt_theta_change change = {.numbers = numbers};
+    rt_transformer_change_theta(m, &change);
+    compute(other, m, TOKENS);
+    expect_same(other, own, TOKENS, name, 0);
+    for (int i = 0; i < count; i++)
+        numbers[i] = i % 5 ? 1.3 * sin(i) : 0;
+    rt_transformer_rotation(m, TOKENS, again);
+    ck_assert(!memcmp(numbers, again, (size_t)count * sizeof *again));
+    compute(other, m, TOKENS);
+    feed(fed, m, TOKENS);
+    expect_same(fed, other, TOKENS, name, 1);
+    if (o->window != 1) /* a token sees itself */
+        expect_above(largest_difference(other, own, TOKENS * V), 100 * tolerance, "%s", name);
+    rt_transformer_change_theta(m, NULL);
+    compute(other, m, TOKENS);
+    ck_assert_msg(!memcmp(own, other, sizeof own), "%s", name);
+    rt_transformer_free(m);
+}
+
+START_TEST(another_theta_is_for_every_model)
+{
+    const row r = row_at(_i);
+    expect_of_all(&r, expect_changes);
+}
+END_TEST
+
+/* A theta of each layer and head is turned by where it is: with a factor on one of them alone,
+ * another one is as it was. */
+START_TEST(each_layer_and_head_has_its_own)
+{
+    double numbers[MOST], theta[MOST];
+    const row r = {"heads", {.layers = 2, .kv_heads = 2, .position = {ROPE, .every = 0}}};
+    const rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    rt_transformer *m = make(&o);
+    for (int i = 0; i < 2 * 2 * PAIRS; i++)
+        numbers[i] = i == 2 * PAIRS + PAIRS + 1 ? -3 : 1;
+    rt_transformer_change_theta(m, &(rt_theta_change){numbers, true});
+    rt_transformer_rotation(m, 9, theta);
+    for (int i = 0; i < 2 * 2 * PAIRS; i++)
+        expect_near(theta[i], numbers[i] * pow(10000, -(double)(i % PAIRS) / PAIRS), 1e-15,
+                    "theta %d", i);
+    rt_transformer_free(m);
+}
+END_TEST
+
+/* ---- turns ---- */
+
+START_TEST(turns_are_those_over_what_attention_reaches)
+{
+    const double two_pi = 8 * atan(1);
+    rt_transformer_options o = plain(RT_HALF);
+    ck_assert_int_eq(rt_transformer_reach(&o, 128), 128);
+    o.window = 64;
+    ck_assert_int_eq(rt_transformer_reach(&o, 128), 64);
+    ck_assert_int_eq(rt_transformer_reach(&o, 20), 20);
+    expect_near(rt_theta_turns(two_pi, 64), 63, 1e-12, "whole turns");
+    expect_near(rt_theta_turns(-0.1, 64), 6.3 / two_pi, 1e-15, "a part of one");
+}
+END_TEST
+
+/* ---- usage ---- */
+
+/* Length and parts of the queries or keys of a pair over tokens whose hidden states are x. */
+static rt_pair_sum sum_by_hand(rt_affine a, const real *x, const uint8_t *mask, int count,
+                               int first, int second)
+{
+    const int C = rt_columns(a.weight);
+    rt_pair_sum sum = {0};
+    for (int t = 0; t < count; t++) {
+        const double u =
+            dot(a.weight->data + first * C, x + t * C, C) + (double)a.bias->data[first];
+        const double v =
+            dot(a.weight->data + second * C, x + t * C, C) + (double)a.bias->data[second];
+        sum.length += mask[t] ? hypot(u, v) : 0;
+        sum.a += mask[t] ? u : 0;
+        sum.b += mask[t] ? v : 0;
+    }
+    return sum;
+}
+
+static void expect_sum(rt_pair_sum got, rt_pair_sum expected, const char *what, int i)
+{
+    expect_near(got.length, expected.length, 1e4 * tolerance, "length of %s %d", what, i);
+    expect_near(got.a, expected.a, 1e4 * tolerance, "first of %s %d", what, i);
+    expect_near(got.b, expected.b, 1e4 * tolerance, "second of %s %d", what, i);
+}
+
+/* Of the layers that rope turns in, without padding; half of each head rotates. */
+START_TEST(usage_is_that_of_queries_and_keys_before_their_rotation)
+{
+    enum { B = 2, N = 10, HALF = PAIRS / 2, KV = 2 };
+    const bool half = _i;
+    int32_t ids[T];
+    uint8_t mask[B * N];
+    rt_tensor *states[4];
+    const row r = {"usage",
+                   {.kv_heads = KV,
+                    .position = {ROPE_OF(0.5), .pairing = half ? RT_HALF : RT_INTERLEAVED,
+                                 .every = 2}}};
+    rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    o.layers = 3;
+    rt_transformer *m = make(&o);
+    rt_graph *g = rt_graph_new();
+    rt_usage u;
+    ck_assert(!rt_usage_new(&u, &o).code);
+    draw_text(ids);
+    for (int t = 0; t < B * N; t++)
+        mask[t] = t % N < 7;
+    const rt_transformer_input in = {.B = B,
+                                     .T = N,
+                                     .ids = ids,
+                                     .key_mask = mask,
+                                     .usage = &u,
+                                     .hidden_states = states,
+                                     .padding_id = RT_NO_PADDING};
+    rt_graph_record(g, false);
+    ck_assert_ptr_nonnull(rt_transformer_encode(m, g, &in));
+    ck_assert_double_eq(u.tokens, B * 7);
+    ck_assert_uint_eq(u.queries, 2 * 4 * HALF);
+    ck_assert_uint_eq(u.keys, 2 * KV * HALF);
+    for (int n = 0; n < 2; n++)
+        for (int h = 0; h < 4; h++)
+            for (int i = 0; i < HALF; i++) {
+                const int first = h * SIZE + (half ? i : 2 * i);
+                const int second = first + (half ? HALF : 1);
+                const rt_transformer_layer *layer = m->layers + 2 * n;
+                const real *x = states[2 * n]->data;
+                expect_sum(u.query[(n * 4 + h) * HALF + i],
+                           sum_by_hand(layer->query, x, mask, B * N, first, second), "query", i);
+                if (h < KV)
+                    expect_sum(u.key[(n * KV + h) * HALF + i],
+                               sum_by_hand(layer->key, x, mask, B * N, first, second), "key", i);
+            }
+    rt_usage_free(&u);
+    rt_graph_free(g);
+    rt_transformer_free(m);
+}
+END_TEST
+
+START_TEST(shares_are_over_the_mean_of_the_pairs)
+{
+    static const rt_pair_sum sums[] = {{6, 3, 4}, {2, 0, -1}, {1, 0, 0}, {3, 0, 0}};
+    static const rt_pair_sum none[] = {{0, 0, 0}, {0, 0, 0}};
+    double length[4], of_mean[4];
+    rt_usage_shares(length, of_mean, sums, 4);
+    for (int i = 0; i < 4; i++) {
+        expect_near(length[i], sums[i].length / 3, 1e-15, "length %d", i);
+        expect_near(of_mean[i], i == 0 ? 5 / 1.5 : i == 1 ? 1 / 1.5 : 0, 1e-15, "mean %d", i);
+    }
+    rt_usage_shares(length, of_mean, none, 2);
+    expect_near(length[0] + length[1] + of_mean[0] + of_mean[1], 0, 0, "nothing");
+}
+END_TEST
+
+START_TEST(usage_needs_pairs_that_add_to_scores)
+{
+    rt_usage u;
+    rt_transformer_options o = plain(RT_HALF);
+    o.attention = RT_ATTENTION_LINEAR_ELU;
+    ck_assert_str_eq(
+        rt_usage_new(&u, &o).message,
+        "model.attention = linear_elu has no scores that pairs of queries and keys add "
+        "to");
+    o = plain(RT_HALF);
+    o.position.kind = RT_POSITION_T5;
+    ck_assert_str_eq(rt_usage_new(&u, &o).message, "position.kind = t5 has no pairs that rotate");
+    o = plain(RT_HALF);
+    o.position.fraction = 0;
+    ck_assert_str_eq(rt_usage_new(&u, &o).message,
+                     "position.fraction = 0 leaves no pair that rotates");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("theta laws");
+    TCase *tests = leak_checked_case(suite, "theta");
+    tcase_set_timeout(tests, 120);
+    tcase_add_loop_test(tests, a_share_of_the_fastest_pairs_is_a_fraction_with_another_base, 0,
+                        2 * PAIRS);
+    tcase_add_loop_test(tests, pairs_switched_off_have_theta_0, 0, 3 * PAIRS);
+    tcase_add_loop_test(tests, another_theta_is_for_every_model, 0, ROWS + KINDS);
+    tcase_add_test(tests, each_layer_and_head_has_its_own);
+    tcase_add_test(tests, turns_are_those_over_what_attention_reaches);
+    tcase_add_loop_test(tests, usage_is_that_of_queries_and_keys_before_their_rotation, 0, 2);
+    tcase_add_test(tests, shares_are_over_the_mean_of_the_pairs);
+    tcase_add_test(tests, usage_needs_pairs_that_add_to_scores);
+    return run_suite(suite);
+}
