@@ -185,7 +185,7 @@ void rt_transformer_head_use(const rt_transformer *model, int layer, int head, d
  * heads of keys, R/2; nothing for another encoding. */
 rt_shape rt_transformer_rotation_shape(const rt_transformer_options *options);
 
-/* What texts of T tokens are turned by, laid out so, behind scalings and what follows. */
+/* What texts of T tokens are rotated by, laid out so, behind scalings and what follows. */
 void rt_transformer_rotation(const rt_transformer *model, int T, double *theta);
 
 /* From now on the model turns by that, which is borrowed; NULL: by its own again. No gradient goes

@@ -68,6 +68,18 @@ START_TEST(theta_of_another_scope_and_form_begins_at_the_trunks)
 }
 END_TEST
 
+/* They are 1 at first, which changes no bit of the trunk's model. */
+START_TEST(factors_of_heads_join_as_theta_does)
+{
+    expect_exit(w, 0, TRUNK);
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini run.name=branch theta.learn=no theta.head_scale=yes " BRANCH);
+    expect_text(w->err, "parameters that join: 2, the first is layers.0.attention.head_scale");
+    expect_exit(w, 0, "$TRAIN runs/branch/config.ini --eval");
+    expect_exit(w, 0, "$TRAIN runs/branch/config.ini --resume train.steps=70 --quiet");
+}
+END_TEST
+
 /* ---- with resume, threads and sweeps ---- */
 
 START_TEST(a_branch_is_resumed_to_the_same_bytes)
@@ -196,6 +208,7 @@ int main(void)
     tcase_add_test(tests, a_learned_theta_is_carried_with_its_states);
     tcase_add_test(tests, a_theta_that_joins_takes_its_first_step_then);
     tcase_add_test(tests, theta_of_another_scope_and_form_begins_at_the_trunks);
+    tcase_add_test(tests, factors_of_heads_join_as_theta_does);
     tcase_add_test(tests, a_branch_is_resumed_to_the_same_bytes);
     tcase_add_test(tests, a_branch_may_have_no_positions);
     tcase_add_test(tests, a_sweep_makes_a_trunk_for_each_seed);

@@ -79,7 +79,7 @@ START_TEST(what_has_no_such_pairs_has_no_usage)
     expect_text(w->err, rows[_i][1]);
     ck_assert_str_eq(w->out, "");
     expect_exit(w, 2, "$TRAIN tiny.ini --usage --theta base");
-    expect_text(w->err, "--theta goes with --eval");
+    expect_text(w->err, "--theta needs --eval");
     expect_exit(w, 2, "$TRAIN tiny.ini --usage --eval");
     expect_text(w->err, "does not go with another command");
 }

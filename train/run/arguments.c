@@ -187,7 +187,7 @@ static rt_status check_pairs(const rt_arguments *a, const bool *given)
             continue;
         for (int j = 0; row->against && (other = rt_option_at(j)); j++)
             if (given[j] && !strcmp(other->name, row->against))
-                return rt_error(RT_CONFIG, "give --%s or --%s, not both", other->name, row->name);
+                return rt_error(RT_CONFIG, "give --%s or --%s, not both", row->name, other->name);
         if (!row->with || row->with & RT_COMMAND_BIT(a->command))
             continue;
         name_commands(row->with, commands, sizeof commands);
