@@ -73,7 +73,8 @@ START_TEST(factors_of_heads_join_as_theta_does)
 {
     expect_exit(w, 0, TRUNK);
     expect_exit(w, 0,
-                "$TRAIN tiny.ini run.name=branch theta.learn=no theta.head_scale=yes " BRANCH);
+                "$TRAIN tiny.ini run.name=branch theta.learn=no theta.head_scale=yes train.trunk="
+                "runs/trunk/checkpoints/step-00000030.h5");
     expect_text(w->err, "parameters that join: 2, the first is layers.0.attention.head_scale");
     expect_exit(w, 0, "$TRAIN runs/branch/config.ini --eval");
     expect_exit(w, 0, "$TRAIN runs/branch/config.ini --resume train.steps=70 --quiet");

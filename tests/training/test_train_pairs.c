@@ -81,7 +81,7 @@ START_TEST(what_has_no_such_pairs_has_no_usage)
     expect_exit(w, 2, "$TRAIN tiny.ini --usage --theta base");
     expect_text(w->err, "--theta needs --eval");
     expect_exit(w, 2, "$TRAIN tiny.ini --usage --eval");
-    expect_text(w->err, "does not go with another command");
+    expect_text(w->err, "cannot be combined with another command");
 }
 END_TEST
 

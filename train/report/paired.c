@@ -139,15 +139,20 @@ void rt_paired_free(rt_paired *p)
 
 /* ---- telling ---- */
 
+/* In percent. Steps are compute themselves. */
+static double compute_of(const rt_paired *p, const rt_paired_difference *d, double difference)
+{
+    return strcmp(d->key, "train.steps") ? 100 * rt_paired_compute(p, difference) : (double)NAN;
+}
+
 static void report_compute(rt_writer *w, const rt_paired *p, const rt_paired_difference *d)
 {
-    const double more = 100 * rt_paired_compute(p, d->mean);
+    const double more = compute_of(p, d, d->mean);
     if (isnan(more))
         return;
     rt_writer_add(w, ", worth %+.1f %% of compute", more);
     if (d->count > 1) /* a lower loss is worth more */
-        rt_writer_add(w, " [%+.1f, %+.1f]", 100 * rt_paired_compute(p, d->high),
-                      100 * rt_paired_compute(p, d->low));
+        rt_writer_add(w, " [%+.1f, %+.1f]", compute_of(p, d, d->high), compute_of(p, d, d->low));
 }
 
 static void report_one(rt_writer *w, const rt_paired *p, const rt_paired_difference *d)
@@ -155,15 +160,14 @@ static void report_one(rt_writer *w, const rt_paired *p, const rt_paired_differe
     rt_writer_add(w, "  %s = %s against %s: %+.3g", d->key, d->value, d->against, d->mean);
     if (d->count > 1)
         rt_writer_add(w, " [%+.3g, %+.3g], detectable %.3g", d->low, d->high, d->detectable);
-    if (strcmp(d->key, "train.steps") != 0)
-        report_compute(w, p, d);
+    report_compute(w, p, d);
     rt_writer_add(w, " (%d pair%s)\n", d->count, d->count > 1 ? "s" : "");
 }
 
 static void add_page_row(rt_writer *w, const rt_paired *p, const rt_paired_difference *d)
 {
     char text[64];
-    const double more = 100 * rt_paired_compute(p, d->mean);
+    const double more = compute_of(p, d, d->mean);
     if (!d->count)
         return;
     rt_writer_add(w, "<tr>");
