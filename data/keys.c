@@ -52,8 +52,8 @@ static const rt_key keys[] = {
      RT_FIXED, OF_TEXT " & data.level = wordpiece"},
     {"data", "begin", CHOICE(begin, begin_word), "auto",
      "for text and tokens: whether each sequence starts with the token that begins a text; auto: "
-     "as the model of --checkpoint, --resume or train.init_from was trained, yes for a new "
-     "model; none: no", RT_FIXED, "data.task = text, tokens"},
+     "as the model of --checkpoint, --resume or train.init_from was trained, and always for a new "
+     "model; none: never", RT_FIXED, "data.task = text, tokens"},
     {"data", "objective", CHOICE(objective, objective_word), "mlm",
      "training objective: mlm: predict masked tokens; lm: predict the next token; for period, "
      "spin, text and tokens", RT_FIXED, "data.task = period, spin, text, tokens"},

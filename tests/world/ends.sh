@@ -118,7 +118,7 @@ expect_error 1 'runs/usr1/metrics.csv' mpirun -n 3 "$train" small.ini --quiet \
     run.dir=runs/usr1/metrics.csv
 
 # One process with the environment of a launcher that is not there.
-expect_error 2 'tells of 3 processes' env OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=1 \
+expect_error 2 'reports 3 processes' env OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=1 \
     "$train" small.ini --quiet
 
 # What is no training is done once.

@@ -65,13 +65,13 @@ static const rt_key keys[] = {
      "evaluate the trained model with the pairs from each K on switched off (cutoffs.csv), one "
      "evaluation for each K", RT_MAY_DIFFER, "position.kind = rope"},
     {"theta", "tolerances", YES_NO(theta.tolerances), "no",
-     "measure how far each learned theta can change before the model gets worse, in up to 16 "
-     "evaluations of one batch each", RT_FIXED, LEARNED},
+     "measure how far each learned theta can change before the model gets worse, with up to 16 "
+     "evaluations of one batch for each theta", RT_FIXED, LEARNED},
 
-    {"train", "steps", WHOLE(train.steps, 1, RT_MOST_STEPS), "1000", "number of optimiser steps",
+    {"train", "steps", WHOLE(train.steps, 1, RT_MOST_STEPS), "1000", "number of optimizer steps",
      RT_HOW_LONG, ALWAYS},
     {"train", "batch_size", WHOLE(train.batch_size, 1, RT_MOST_SIZE), "32",
-     "sequences per optimiser step", RT_FIXED, ALWAYS},
+     "sequences per optimizer step", RT_FIXED, ALWAYS},
     {"train", "shards", WHOLE(train.shards, 0, RT_MOST_SIZE), "0",
      "micro-batches per step (gradient accumulation), a power of two; as many run at once as "
      "there are threads; 0 = automatic", RT_FIXED, ALWAYS},
@@ -103,8 +103,8 @@ static const rt_key keys[] = {
      "there", RT_FIXED, ALWAYS},
     {"train", "trunk", TEXT(train.trunk), "",
      "continue the training of this checkpoint as a branch, with its parameters, optimizer states, "
-     "step and batches; only theta.*, the learning rate and its schedule, train.freeze and "
-     "position.kind = none can differ", RT_FIXED, ALWAYS},
+     "step and batches; of the keys that change the result, only theta.*, the learning rate and its "
+     "schedule, train.steps, train.patience, train.freeze and position.kind = none can differ", RT_FIXED, ALWAYS},
     {"train", "freeze", TEXT(train.freeze), "",
      "parts that are not trained, comma-separated: embeddings, layers.N, head, theta",
      RT_FIXED, ALWAYS},
