@@ -78,7 +78,8 @@ static void convert(branch *b, const rt_checkpoint_theta *theta, double *start)
 {
     const rt_shape shape = b->model->theta_shape;
     const int rows = shape.axis[1], pairs = shape.axis[2];
-    bool fits = pairs == theta->shape.axis[2] && theta->shape.axis[1] <= rows;
+    bool fits = pairs == theta->shape.axis[2] && theta->shape.axis[1] <= rows &&
+                theta->shape.axis[0] <= shape.axis[0];
     for (int n = 0; n < shape.axis[0] && fits; n++)
         for (int row = 0; row < rows && fits; row++) {
             const double *from = theta_at(b, theta, n, row);
@@ -152,6 +153,7 @@ static void read_block(branch *b, int k)
         rt_checkpoint_dataset(path, block->group, p->list[i]->name);
         rt_image_reals(b->image, path, b->taken[k] + p->list[i]->offset,
                        rt_tensor_shape(&p->list[i]->tensor));
+        rt_checkpoint_expect_squares(b->image, block, p->list[i], b->taken[k] + p->list[i]->offset);
     }
     const rt_parameter *bad = rt_first_nonfinite(p, b->taken[k]);
     if (bad)
@@ -179,6 +181,8 @@ static void read_all(branch *b, double *start)
     for (int k = 0; k < RT_CHECKPOINT_BLOCKS && !rt_image_failed(b->image); k++)
         if (b->taken[k])
             read_block(b, k);
+    if (b->theta == RT_BRANCH_CARRIED)
+        rt_checkpoint_expect_theta_start(b->image, b->model);
     if (!rt_image_failed(b->image) && b->theta == RT_BRANCH_CARRIED)
         rt_image_doubles(b->image, RT_THETA_START, start, b->model->theta_shape);
     if (!rt_image_failed(b->image) && b->theta == RT_BRANCH_CONVERTED)

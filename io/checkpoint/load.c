@@ -201,9 +201,11 @@ static void expect_block(rt_image *image, const rt_parameters *p, const rt_check
 }
 
 /* What an optimizer takes the square root of. */
-static void expect_squares(rt_image *image, const rt_checkpoint_block *b,
-                           const rt_parameter *parameter, const real *values)
+void rt_checkpoint_expect_squares(rt_image *image, const rt_checkpoint_block *b,
+                                  const rt_parameter *parameter, const real *values)
 {
+    if (b->state < 0 || !b->rule->states[b->state].is_square)
+        return;
     for (size_t k = 0; k < rt_size(&parameter->tensor); k++)
         if (values[k] < 0)
             rt_image_fail(image, RT_CHECKPOINT, "%s%s is %g at %zu, below 0", b->of,
@@ -231,8 +233,7 @@ static void expect_values(rt_image *image, const rt_parameters *p, const rt_chec
         if (!rt_is_finite(p->list[i], room))
             rt_image_fail(image, RT_CHECKPOINT, "%s%s is not finite in " RT_PRECISION " precision",
                           b->of, p->list[i]->name);
-        if (b->state >= 0 && b->rule->states[b->state].is_square)
-            expect_squares(image, b, p->list[i], room);
+        rt_checkpoint_expect_squares(image, b, p->list[i], room);
         if (saved && memcmp(room, b->values + p->list[i]->offset,
                             rt_size(&p->list[i]->tensor) * sizeof *room) != 0)
             rt_image_fail(image, RT_CHECKPOINT, "%s%s is not what was saved", b->of,
@@ -265,7 +266,7 @@ static void expect_all_values(rt_image *image, const rt_parameters *p,
 }
 
 /* A theta whose logarithm is trained is above 0, one that is trained itself may be any number. */
-static void expect_theta_start(rt_image *image, const rt_checkpoint_model *model)
+void rt_checkpoint_expect_theta_start(rt_image *image, const rt_checkpoint_model *model)
 {
     const size_t size = rt_shape_size(model->theta_shape);
     if (rt_image_failed(image) || !model->theta_start)
@@ -296,7 +297,7 @@ void rt_checkpoint_expect(rt_image *image, const rt_checkpoint_model *model, boo
             expect_block(image, model->parameters, &blocks[i]);
     rt_checkpoint_get_joined(image, info->step, model->parameters, RT_JOINED_EXPECT);
     expect_all_values(image, model->parameters, blocks, saved);
-    expect_theta_start(image, model);
+    rt_checkpoint_expect_theta_start(image, model);
 }
 
 /* Reads again what was found to fit, to where it belongs. */

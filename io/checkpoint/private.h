@@ -85,6 +85,14 @@ rt_transformer_options rt_checkpoint_get_options(rt_image *image);
 void rt_checkpoint_expect_heads(rt_image *image, const rt_transformer_options *there,
                                 const rt_transformer_options *here);
 
+/* That numbers an optimizer takes the square root of are not below 0; those of other blocks may be
+ * anything. */
+void rt_checkpoint_expect_squares(rt_image *image, const rt_checkpoint_block *b,
+                                  const rt_parameter *parameter, const real *values);
+
+/* That the initial theta of the file can be that of the model. */
+void rt_checkpoint_expect_theta_start(rt_image *image, const rt_checkpoint_model *model);
+
 /* That a block has a parameter, in its shape. */
 void rt_checkpoint_expect_shape(rt_image *image, const rt_checkpoint_block *b,
                                 const rt_parameter *parameter);

@@ -158,6 +158,7 @@ typedef struct refusal {
 static const refusal refusals[] = {
     {2, "$TRAIN", "a CONFIG.ini is required"},
     {2, "$TRAIN --resme tiny.ini", "unknown option '--resme'; did you mean '--resume'?"},
+    {2, "$TRAIN tiny.ini -xy", "unknown option '-x'"},
     {2, "$TRAIN --threads", "needs a value"},
     {2, "$TRAIN --threads ''", "option '--threads' needs a value"},
     {2, "$TRAIN tiny.ini --export ''", "option '--export' needs a value"},

@@ -133,7 +133,8 @@ END_TEST
 
 /* ---- paired differences ---- */
 
-/* Quantiles of t, and of the noncentral t: those of SciPy, by stats.t and an integral over stats.chi2. */
+/* Quantiles of t, and of the noncentral t: those of SciPy, by stats.t and an integral over
+ * stats.chi2. */
 static const rt_student students[] = {{3, 2.4841377117503303, 3.9234485080857855},
                                       {8, 0.8360209216297112, 1.3418023751992108},
                                       {30, 0.3734061367580999, 0.6124454953270811},
@@ -195,10 +196,23 @@ START_TEST(runs_are_paired_that_differ_in_one_key)
                                           "train.steps,200,100,1,-4,,,\n"));
     rt_writer_free(&w);
     rt_paired_report(&w, &paired);
-    ck_assert_ptr_nonnull(strstr(w.bytes,
-                                 "model.kind = b against a: +2 [-0.484, +4.48], "
-                                 "detectable 3.92, worth -29.3 % of compute"));
+    ck_assert_ptr_nonnull(strstr(w.bytes, "model.kind = b against a: +2 [-0.484, +4.48], "
+                                          "detectable 3.92, worth -29.3 % of compute"));
     rt_writer_free(&w);
+    rt_paired_free(&paired);
+}
+END_TEST
+
+/* A file that a stranger sent: each run has one partner at most. */
+START_TEST(runs_that_stand_there_twice_make_no_more_pairs_than_runs)
+{
+    char rows[8192] = "run,model.kind,exit_code,eval_loss\n";
+    for (int i = 0; i < 100; i++)
+        snprintf(rows + strlen(rows), sizeof rows - strlen(rows), "r%d,%s,0,%d\n", i,
+                 i % 2 ? "b" : "a", i);
+    pair(rows);
+    ck_assert_int_eq(paired.count, 1);
+    ck_assert_int_eq(paired.list[0].count, 50);
     rt_paired_free(&paired);
 }
 END_TEST
@@ -484,6 +498,7 @@ int main(void)
     tcase_add_loop_test(tests, intervals_are_those_of_students_t, 0,
                         sizeof students / sizeof *students);
     tcase_add_test(tests, runs_are_paired_that_differ_in_one_key);
+    tcase_add_test(tests, runs_that_stand_there_twice_make_no_more_pairs_than_runs);
     tcase_add_test(tests, a_seed_alone_makes_no_pairs);
     tcase_add_test(tests, the_table_has_the_means_and_deviations_of_its_rows);
     tcase_add_test(tests, a_run_is_good_if_it_came_to_an_end_even_if_a_check_failed);

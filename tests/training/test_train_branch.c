@@ -156,6 +156,44 @@ START_TEST(a_sweep_that_grew_makes_the_trunks_it_lacks)
 }
 END_TEST
 
+START_TEST(a_sweep_can_be_moved_and_given_more_steps)
+{
+    write_sweep();
+    expect_exit(w, 0,
+                "$TRAIN s.ini --quiet && mkdir moved && mv runs/s moved/s && "
+                "$TRAIN s.ini run.dir=moved");
+    expect_text(w->err, "[4/4] learned_seed=2: reused as it was");
+    expect_exit(w, 0, "$TRAIN s.ini run.dir=moved train.steps=70 optimizer.schedule_steps=70");
+    expect_no_text(w->err, "[trunk]");
+    expect_exit(w, 2,
+                "$TRAIN s.ini run.dir=moved train.steps=70 optimizer.schedule_steps=70 "
+                "sweep.trunk=20");
+    expect_text(w->err, "train.trunk: the run has");
+}
+END_TEST
+
+/* Both take the same first step: of a frozen theta nothing was learned. */
+START_TEST(what_the_trunk_froze_joins)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=trunk train.steps=30 train.freeze=theta");
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=branch train.freeze=theta " BRANCH);
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini run.name=thawed train.steps=31 " BRANCH
+                " && h5dump -d /joined runs/thawed/checkpoints/step-00000031.h5");
+    expect_text(w->out, "layers.1.attention.theta 30");
+}
+END_TEST
+
+START_TEST(a_branch_does_not_replace_its_trunk)
+{
+    expect_exit(w, 0, TRUNK);
+    expect_exit(w, 2,
+                "$TRAIN tiny.ini theta.learn=no run.name=trunk train.trunk=runs/trunk --overwrite");
+    expect_text(w->err, "is a checkpoint of this run: choose another run.name");
+    expect_exit(w, 0, "$TRAIN runs/trunk/config.ini --eval");
+}
+END_TEST
+
 /* ---- refusals ---- */
 
 static const struct {
@@ -172,12 +210,15 @@ static const struct {
     {"s.ini sweep.trunk=0", "must be a number of steps from 1"},
     {"s.ini train.target_accuracy=0.5", "train.target_accuracy may end it before"},
     {"s.ini " BRANCH, "contradict each other"},
+    {"s.ini sweep.train.steps=20,25", "branches need more steps than train.steps = 25"},
+    {"v.ini sweep.run.seed=1,2 sweep.trunk=30", "variant trunk is that of a trunk's folder"},
     {"tiny.ini sweep.trunk=30", "sweep.trunk has no branches"},
 };
 
 START_TEST(what_a_branch_cannot_be_is_refused)
 {
     write_sweep();
+    write_file("v.ini", "[variant trunk]\ntheta.learn = yes\n");
     expect_exit(w, 0, TRUNK);
     expect_exit(w, 2, "$TRAIN run.name=x %s", refusals[_i].arguments);
     expect_text(w->err, refusals[_i].says);
@@ -192,6 +233,12 @@ START_TEST(a_learned_theta_is_not_exchanged_unseen)
     expect_text(w->err, "train.freeze = theta keeps it");
     expect_exit(w, 4, "$TRAIN tiny.ini run.name=x theta.scope=layer " BRANCH);
     expect_text(w->err, "theta.scope is coarser than that of the trunk");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=layers train.steps=30");
+    expect_exit(w, 4, "$TRAIN tiny.ini run.name=x theta.scope=model train.trunk=runs/layers");
+    expect_text(w->err, "theta.scope is coarser than that of the trunk");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=heads train.steps=30 theta.head_scale=yes");
+    expect_exit(w, 2, "$TRAIN tiny.ini run.name=x train.trunk=runs/heads");
+    expect_text(w->err, "theta.head_scale = no would replace them by 1");
     expect_exit(w, 4, "$TRAIN tiny.ini run.name=x train.trunk=none.h5");
     ck_assert(!exists("runs/x"));
     expect_exit(w, 0, "$TRAIN tiny.ini run.name=kept theta.scope=head train.freeze=theta " BRANCH);
@@ -216,6 +263,9 @@ int main(void)
     tcase_add_test(tests, a_sweep_that_grew_makes_the_trunks_it_lacks);
     tcase_add_loop_test(tests, what_a_branch_cannot_be_is_refused, 0,
                         sizeof refusals / sizeof *refusals);
+    tcase_add_test(tests, a_sweep_can_be_moved_and_given_more_steps);
+    tcase_add_test(tests, what_the_trunk_froze_joins);
+    tcase_add_test(tests, a_branch_does_not_replace_its_trunk);
     tcase_add_test(tests, a_learned_theta_is_not_exchanged_unseen);
     return run_suite(suite);
 }

@@ -104,7 +104,7 @@ START_TEST(cutoffs_are_evaluations_without_the_slower_pairs)
     const double own = cell_of("runs/tiny/result.csv", "eval_loss,", 2);
     ck_assert_double_eq(cell_of("runs/tiny/cutoffs.csv", "4,,", 3), own);
     for (int K = 0; K < 4; K += 3) {
-        char beginning[8];
+        char beginning[16];
         snprintf(beginning, sizeof beginning, "%d,", K);
         const double loss = cell_of("runs/tiny/cutoffs.csv", beginning, 3);
         expect_exit(w, 0, "$TRAIN tiny.ini --eval --theta off:%d", K);

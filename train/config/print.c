@@ -107,10 +107,28 @@ static bool is_free(const rt_key *key, const rt_config *now, rt_continuation how
     return how == RT_BRANCHED && is_of_branches(key, now);
 }
 
+/* RUN/checkpoints/FILE of the path of a checkpoint. */
+static const char *end_of_path(const char *path)
+{
+    const char *end = path + strlen(path);
+    for (int parts = 0; end > path; end--)
+        if (*end == '/' && ++parts == 3)
+            return end + 1;
+    return end;
+}
+
+/* A trunk of the same name, whose folder may have been moved with that of the run. */
+static bool is_same_trunk(const rt_config *a, const rt_config *b)
+{
+    return !strcmp(end_of_path(a->train.trunk), end_of_path(b->train.trunk));
+}
+
 static bool differs(const comparison *c, int i, rt_continuation how)
 {
     char before[RT_VALUE_SIZE], after[RT_VALUE_SIZE];
     const rt_key *key = rt_key_at(i);
+    if (i == rt_key_find("train", "trunk") && is_same_trunk(c->run, c->now))
+        return false;
     const bool counts = rt_key_counts(i, c->run) || rt_key_counts(i, c->now);
     if (is_free(key, c->now, how) || !counts ||
         !strcmp(rt_key_write(key, c->run, before), rt_key_write(key, c->now, after)))

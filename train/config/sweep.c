@@ -286,15 +286,52 @@ static void check_trunk(const rt_sweep *s, const rt_config *config, rt_config_er
         rt_config_complain(errors, s->trunk_origin,
                            "sweep.trunk and train.trunk contradict "
                            "each other");
-    if (s->trunk_steps && s->trunk_steps >= config->train.steps)
+    for (int v = 0; s->trunk_steps && v < s->variant_count; v++)
+        if (!strncmp(s->variants[v]->name, "trunk", strlen("trunk")))
+            rt_config_complain(
+                errors, s->trunk_origin,
+                "sweep.trunk: the name of the variant %s is that of a trunk's folder",
+                s->variants[v]->name);
+    if (s->trunk_steps && s->trunk_steps >= s->longest)
         rt_config_complain(errors, s->trunk_origin,
                            "sweep.trunk = %d: branches need more steps than train.steps = %d",
-                           s->trunk_steps, config->train.steps);
+                           s->trunk_steps, s->longest);
     if (s->trunk_steps && config->train.target_accuracy > 0)
         rt_config_complain(errors, s->trunk_origin,
                            "sweep.trunk = %d: a trunk takes all its steps, and "
                            "train.target_accuracy may end it before",
                            s->trunk_steps);
+}
+
+/* The most steps that a run takes. */
+static int longest_run(const rt_sweep *s, const rt_config *config)
+{
+    const int key = rt_key_find("train", "steps");
+    int64_t steps = 0, most = 0;
+    for (int i = 0; i < s->axis_count; i++)
+        for (int n = 0; s->axes[i].key == key && n < s->axes[i].count; n++)
+            if (rt_whole_read(s->axes[i].values[n], &steps) && steps > most)
+                most = steps;
+    for (int v = 0; v < s->variant_count; v++)
+        for (int i = 0; i < s->variants[v]->count; i++)
+            if (s->variants[v]->keys[i] == key &&
+                rt_whole_read(s->variants[v]->values[i], &steps) && steps > most)
+                most = steps;
+    return most ? (int)most : config->train.steps;
+}
+
+/* A checkpoint that the command line names is beside the reader, not the configuration. */
+static rt_status make_absolute(rt_sweep *s)
+{
+    char here[RT_PATH_SIZE], path[RT_PATH_SIZE];
+    if (!s->trunk || *s->trunk == '/' || s->trunk_origin != RT_FROM_COMMAND_LINE)
+        return rt_ok();
+    if (!getcwd(here, sizeof here))
+        return rt_error(RT_CONFIG, "sweep.trunk needs the working directory: %s", strerror(errno));
+    rt_status status = rt_path_join(path, here, s->trunk);
+    rt_free(s->trunk);
+    s->trunk = status.code ? NULL : rt_copy_text(path);
+    return status.code || s->trunk ? status : rt_out_of_memory("a sweep");
 }
 
 /* An absolute path: that of a trunk is read beside the configuration's file. */
@@ -310,8 +347,9 @@ static rt_status find_folder(rt_sweep *s, const rt_run_options *o)
 rt_status rt_sweep_settle(rt_sweep *s, const rt_config *config)
 {
     const int end = config->optimizer.schedule_steps;
-    s->horizon = end ? end : config->train.steps;
-    return s->trunk_steps ? find_folder(s, &config->run) : rt_ok();
+    s->longest = longest_run(s, config);
+    s->horizon = end ? end : s->longest;
+    return s->trunk_steps ? find_folder(s, &config->run) : make_absolute(s);
 }
 
 void rt_sweep_check(const rt_sweep *s, const rt_config *config, rt_config_errors *errors)

@@ -37,6 +37,7 @@ typedef struct rt_sweep {
     int trunk_steps; /* of the trunks that the runs continue; 0: they have none of the sweep's */
     char *trunk;     /* the checkpoint that they continue; NULL: none */
     int trunk_origin;
+    int longest; /* the most steps of a run */
     int horizon; /* where the schedule of the learning rate ends that the trunks begin */
     char folder[RT_PATH_SIZE]; /* of the sweep, where its trunks are */
     int axis_count;

@@ -26,6 +26,16 @@ static double loss_of(const rt_sweep_runs *s, int run)
     return column < 0 ? (double)NAN : rt_csv_value(s->list[run].cells[column]);
 }
 
+/* The first run that is like this one but for the value of a column; s->count if there is none. */
+static int partner_of(const rt_sweep_runs *s, int run, int column, const char *value)
+{
+    int other = 0;
+    while (other < s->count &&
+           (strcmp(s->list[other].cells[column], value) != 0 || !are_pair(s, run, other, column)))
+        other++;
+    return other;
+}
+
 /* The differences of the pairs, of which the second run has another value; how many there are. */
 static int find_pairs(const rt_sweep_runs *s, int column, const char *value, const char *against,
                       double *differences)
@@ -34,13 +44,10 @@ static int find_pairs(const rt_sweep_runs *s, int column, const char *value, con
     for (int a = 0; a < s->count; a++) {
         if (strcmp(s->list[a].cells[column], value) != 0)
             continue;
-        for (int b = 0; b < s->count; b++) {
-            const bool pairs =
-                !strcmp(s->list[b].cells[column], against) && are_pair(s, a, b, column);
-            const double difference = pairs ? loss_of(s, a) - loss_of(s, b) : (double)NAN;
-            if (isfinite(difference))
-                differences[count++] = difference;
-        }
+        const int b = partner_of(s, a, column, against);
+        const double difference = b < s->count ? loss_of(s, a) - loss_of(s, b) : (double)NAN;
+        if (isfinite(difference))
+            differences[count++] = difference;
     }
     return count;
 }
@@ -118,6 +125,16 @@ static int list_all(rt_paired_difference *list, const rt_sweep_runs *s, double *
     return count;
 }
 
+static int count_seeds(const rt_sweep_runs *s)
+{
+    int column = 1, count = 0;
+    while (column < s->exit_column && strcmp(s->names[column], "run.seed") != 0)
+        column++;
+    for (int run = 0; run < s->count && column < s->exit_column; run++)
+        count += is_first(s, column, run);
+    return count;
+}
+
 rt_status rt_paired_make(rt_paired *p, const rt_sweep_runs *s)
 {
     const int count = list_all(NULL, s, NULL);
@@ -126,6 +143,7 @@ rt_status rt_paired_make(rt_paired *p, const rt_sweep_runs *s)
     if (room && p->list) {
         p->count = list_all(p->list, s, room);
         p->doubling = find_doubling(s, room);
+        p->seeds = count_seeds(s);
     }
     rt_free(room);
     return room && p->list ? rt_ok() : rt_out_of_memory("paired differences");
@@ -161,7 +179,10 @@ static void report_one(rt_writer *w, const rt_paired *p, const rt_paired_differe
     if (d->count > 1)
         rt_writer_add(w, " [%+.3g, %+.3g], detectable %.3g", d->low, d->high, d->detectable);
     report_compute(w, p, d);
-    rt_writer_add(w, " (%d pair%s)\n", d->count, d->count > 1 ? "s" : "");
+    rt_writer_add(w, " (%d pair%s", d->count, d->count > 1 ? "s" : "");
+    if (p->seeds && d->count > p->seeds)
+        rt_writer_add(w, " of %d seeds, not independent", p->seeds);
+    rt_writer_add(w, ")\n");
 }
 
 static void add_page_row(rt_writer *w, const rt_paired *p, const rt_paired_difference *d)

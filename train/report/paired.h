@@ -4,7 +4,8 @@
 /* Paired differences of the runs of a sweep: what a key or a variant changes in the evaluation
  * loss, which has to be that of the same question (train/report/ranking.h). Two runs are a pair if
  * they agree in everything else that sets runs apart, the seed included, so that both have drawn
- * the same weights and batches. */
+ * the same weights and batches. Pairs of one seed, at several values of another key, are not
+ * independent of each other: the intervals take them as if they were. */
 
 #include "train/report/sweep_runs.h"
 
@@ -21,6 +22,7 @@ typedef struct rt_paired_difference {
 typedef struct rt_paired {
     rt_paired_difference *list;
     int count;
+    int seeds; /* that the runs have; 0: run.seed does not set them apart */
     double
         doubling; /* what twice the steps change in the loss, where the sweep has both; else NaN */
 } rt_paired;

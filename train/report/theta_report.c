@@ -235,12 +235,22 @@ static void print_notes(printing *p)
     rt_writer_add(&p->text, "\n");
 }
 
+/* The first that moved theta: that of a branch may have joined late. */
+static int64_t first_step(const rt_transformer *model)
+{
+    const rt_parameters *p = &model->parameters;
+    for (int i = 0; i < p->count; i++)
+        if (p->list[i]->role == RT_ROLE_THETA)
+            return p->list[i]->since + 1;
+    return 1;
+}
+
 rt_status rt_theta_print(FILE *to, const rt_transformer *model, const rt_config *config, int steps,
                          const rt_theta_tolerance *tolerances)
 {
     printing p = {.config = config, .tolerances = tolerances};
     rt_theta_verdict verdict;
-    for (int step = 1; step <= steps; step++)
+    for (int step = (int)first_step(model); step <= steps; step++)
         p.reach +=
             rt_learning_rate(&config->optimizer, step) * config->optimizer.settings.theta_lr_scale;
     p.mover = p.reach > 0 ? rt_update_rule_of(&config->optimizer.settings)->bounded_by : NULL;

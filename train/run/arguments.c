@@ -239,7 +239,9 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
             given[found - FIRST_OPTION] = true;
             status = take_option(a, rt_option_at(found - FIRST_OPTION), optarg);
         } else {
-            status = refuse(argv[optind > 1 ? optind - 1 : 1],
+            const char letter[] = {'-', (char)optopt, '\0'};
+            const bool is_letter = optopt > 0 && optopt < FIRST_OPTION;
+            status = refuse(is_letter ? letter : argv[optind > 1 ? optind - 1 : 1],
                             optopt >= FIRST_OPTION || found == ':', found == ':');
         }
     }

@@ -7,12 +7,14 @@
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "train/config/freeze.h"
 #include "train/config/keys.h"
 #include "train/config/past_schedules.h"
 #include "train/run/found.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* RT_CONFIG names the keys that a branch cannot change. */
 static rt_status compare(const rt_config *trunk, const rt_config *branch)
@@ -32,6 +34,11 @@ static rt_status compare(const rt_config *trunk, const rt_config *branch)
         status = rt_error(RT_CONFIG,
                           "train.trunk: theta was learned in %.600s, theta.learn = no would put "
                           "another in its place: train.freeze = theta keeps it",
+                          branch->train.trunk);
+    else if (trunk->model.theta.head_scale && !branch->model.theta.head_scale)
+        status = rt_error(RT_CONFIG,
+                          "train.trunk: %.600s has learned factors of heads, theta.head_scale = no "
+                          "would replace them by 1",
                           branch->train.trunk);
     rt_free(differences);
     return status;
@@ -76,6 +83,14 @@ static void find_folder(rt_run *r, const char *path)
         snprintf(r->trunk, sizeof r->trunk, "%.*s", (int)(length - own), path);
 }
 
+/* A branch must not replace what it comes from. */
+static bool is_own_folder(const rt_run *r)
+{
+    struct stat own, trunk;
+    return *r->trunk && !stat(r->folder.path, &own) && !stat(r->trunk, &trunk) &&
+           own.st_dev == trunk.st_dev && own.st_ino == trunk.st_ino;
+}
+
 static void report(rt_run *r, const rt_checkpoint_branched *b)
 {
     static const char *const theta[] = {[RT_BRANCH_FRESH] = "",
@@ -101,6 +116,23 @@ static rt_status keep_schedule(rt_run *r, const rt_config *trunk)
     return rt_past_schedules_add(&r->config->optimizer, &trunk->optimizer, r->state->step);
 }
 
+/* What the trunk froze and the branch trains joins here: its states have seen no gradient. */
+static void thaw(rt_run *r, const rt_config *trunk)
+{
+    const rt_parameters *p = &r->state->model->parameters;
+    const rt_update_rule *rule = rt_update_rule_of(&r->config->optimizer.settings);
+    for (int i = 0; i < p->count; i++) {
+        rt_parameter *parameter = p->list[i];
+        if (!rt_freezes(trunk->train.freeze, parameter) ||
+            rt_freezes(r->config->train.freeze, parameter))
+            continue;
+        parameter->since = r->state->step;
+        for (int k = 0; k < rule->state_count; k++)
+            memset(r->state->states[k] + parameter->offset, 0,
+                   rt_size(&parameter->tensor) * sizeof(real));
+    }
+}
+
 static rt_status take(rt_run *r, const rt_config *trunk, const char *path)
 {
     const rt_checkpoint_model model = rt_run_checkpoint_model(r);
@@ -119,7 +151,7 @@ static rt_status take(rt_run *r, const rt_config *trunk, const char *path)
     r->theta = branched.theta;
     if (r->theta == RT_BRANCH_CONVERTED)
         rt_transformer_set_theta(r->state->model, rt_transformer_theta_start(r->state->model));
-    find_folder(r, path);
+    thaw(r, trunk);
     report(r, &branched);
     return status;
 }
@@ -157,6 +189,12 @@ static rt_status open_trunk(rt_run *r, rt_config *trunk, char path[RT_PATH_SIZE]
         status = look(r, &found, trunk);
     snprintf(path, RT_PATH_SIZE, "%s", found.path);
     rt_found_close(&found);
+    find_folder(r, path);
+    if (!status.code && is_own_folder(r))
+        status = rt_error(RT_CONFIG,
+                          "train.trunk: %.600s is a checkpoint of this run: choose "
+                          "another run.name",
+                          path);
     if (status.code)
         return status;
     r->image = rt_image_open(path, RT_PARSE_APART);

@@ -430,13 +430,25 @@ static rt_status make_trunks(sweep_run *r)
     return status;
 }
 
-/* A trunk that no pending run needs is not made again. */
+/* Whether a run is still to begin at its trunk. */
+static bool needs_trunk(const sweep_run *r, int run)
+{
+    rt_config config;
+    rt_run_folder folder;
+    if (r->states[run] != PENDING)
+        return false;
+    return r->arguments->overwrite || load_again(r, run, &config).code ||
+           rt_run_folder_name(&folder, config.run.dir, config.run.name).code ||
+           !rt_run_folder_used(&folder);
+}
+
+/* A trunk that no run begins at is not made again, nor looked at. */
 static void choose_trunks(sweep_run *r)
 {
     bool wanted[RT_MOST_AXIS_VALUES > RT_MOST_VARIANTS ? RT_MOST_AXIS_VALUES : RT_MOST_VARIANTS] = {
         false};
     for (int run = 0; run < r->count && r->trunks; run++)
-        if (r->states[run] == PENDING)
+        if (needs_trunk(r, run))
             wanted[rt_sweep_trunk_of(r->sweep, run) - r->count] = true;
     for (int trunk = 0; trunk < r->trunks; trunk++)
         if (!wanted[trunk])
@@ -463,9 +475,13 @@ static rt_status prepare(sweep_run *r, const rt_config *base)
             rt_error(RT_CONFIG, "%s holds a single run: choose another run.name", r->folder.path);
     if (!status.code)
         status = rt_run_folder_idle(&r->folder); /* before its runs: who stops it, stops them */
-    for (int run = 0; run < (int)all && !status.code && !r->arguments->overwrite; run++)
+    for (int run = 0; run < r->count && !status.code && !r->arguments->overwrite; run++)
         status = look_for_results(r, run);
-    choose_trunks(r);
+    if (!status.code)
+        choose_trunks(r);
+    for (int run = r->count; run < (int)all && !status.code && !r->arguments->overwrite; run++)
+        if (r->states[run] == PENDING)
+            status = look_for_results(r, run);
     for (int run = 0; run < (int)all && !status.code; run++)
         if (r->states[run] != ENDED)
             status = check_member(r, run);
