@@ -94,7 +94,7 @@ train_as model-0 1 "$work/small.ini" run.threads=1 position.pairing=half ||
 train_as from-1 1 "$work/from.ini" run.threads=1 || fail "$(cat "$work/from-1.err")"
 train_as from-3 3 "$work/from.ini" run.threads=1 || fail "$(head -3 "$work/from-3.err")"
 expect_same from-1 from-3 "a run from the model of another on 3 processes"
-expect_error 2 'the configuration is of another model than' mpirun --mca btl "$transport" -n 3 \
+expect_error 2 'the configuration contradicts the model of' mpirun --mca btl "$transport" -n 3 \
     "$build/train" "$work/from.ini" --quiet model.dim=8
 mv "$work/model-0" "$work/gone"
 train_as from-3 3 "$work/from.ini" run.threads=1 --resume || fail "$(head -3 "$work/from-3.err")"
