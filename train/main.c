@@ -12,6 +12,7 @@
 #include "train/run/found.h"
 #include "train/run/kernels.h"
 #include "train/run/run.h"
+#include "train/run/stop.h"
 #include "train/step/memory_check.h"
 #include "train/sweep/runs.h"
 #include "train/vocab_command.h"
@@ -290,7 +291,8 @@ int main(int argc, char **argv)
         return end(obey(&arguments));
     status = rt_kernels_begin_early(&arguments);
     if (!status.code && rt_world_launched_size() > 1)
-        status = rt_helper_begin(&arguments.helper, rt_sweep_member, &arguments);
+        status =
+            rt_helper_begin(&arguments.helper, rt_stop_on_signals, rt_sweep_member, &arguments);
     if (!status.code)
         status = rt_world_begin(&arguments.world);
     arguments.quiet |= rt_world_rank(arguments.world) > 0;

@@ -28,6 +28,12 @@ static void hear(int number)
     heard = number;
 }
 
+static void listen_to_it(void)
+{
+    struct sigaction action = {.sa_handler = hear};
+    sigaction(SIGTERM, &action, NULL);
+}
+
 static void pause_shortly(void)
 {
     const struct timespec moment = {0, 2000000L};
@@ -38,8 +44,6 @@ static void pause_shortly(void)
 static int work(const void *context, const char *text)
 {
     (void)context;
-    struct sigaction action = {.sa_handler = hear};
-    sigaction(SIGTERM, &action, NULL);
     atomic_store(&shared->helper, (int)getppid());
     if (*text != 'w')
         return atoi(text);
@@ -53,7 +57,7 @@ static void begin(void)
 {
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     heard = 0;
-    ck_assert_int_eq(rt_helper_begin(&helper, work, NULL).code, RT_OK);
+    ck_assert_int_eq(rt_helper_begin(&helper, listen_to_it, work, NULL).code, RT_OK);
 }
 
 static void end(void)
@@ -116,6 +120,19 @@ START_TEST(a_signal_for_the_helper_is_for_its_job)
 }
 END_TEST
 
+/* The job may not have run one line yet. */
+START_TEST(a_signal_for_a_job_that_has_just_started_is_heard)
+{
+    begin();
+    for (int i = 0; i < 200; i++) {
+        ck_assert(rt_helper_start(helper, "wait"));
+        rt_helper_signal(helper, SIGTERM);
+        expect_end(75);
+    }
+    end();
+}
+END_TEST
+
 START_TEST(a_signal_between_two_jobs_is_for_none)
 {
     begin();
@@ -158,6 +175,7 @@ int main(void)
     tcase_add_test(tests, a_job_ends_with_its_code);
     tcase_add_test(tests, a_job_ends_with_its_code_although_children_were_ignored);
     tcase_add_loop_test(tests, a_signal_for_the_helper_is_for_its_job, 0, 4);
+    tcase_add_test(tests, a_signal_for_a_job_that_has_just_started_is_heard);
     tcase_add_test(tests, a_signal_between_two_jobs_is_for_none);
     tcase_add_test(tests, a_signal_that_nohup_ignores_is_not_passed_on);
     return run_suite(suite);

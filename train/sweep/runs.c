@@ -248,7 +248,6 @@ int rt_sweep_member(const void *context, const char *text)
     const char *settings;
     int threads;
     sweep_run r = {.arguments = arguments};
-    rt_stop_on_signals(); /* from the beginning: what comes now is not to be lost */
     if (!read_member(text, name, &threads, &settings))
         return RT_EXIT_FAILURE;
     const rt_config_source source = {.path = arguments->config,

@@ -84,10 +84,11 @@ static int wait_for(pid_t job, const sigset_t *blocked)
 }
 
 /* A job whose launcher has gone ends as one that is asked to stop. */
-static void serve(int from, int to, rt_helper_job *job, const void *context)
+static void serve(int from, int to, void (*listen)(void), rt_helper_job *job, const void *context)
 {
     size_t size;
     const sigset_t blocked = block_signals();
+    listen();
     while (read_all(from, &size, sizeof size)) {
         char *text = rt_alloc(size, 1);
         if (!text || !read_all(from, text, size))
@@ -116,7 +117,8 @@ static void close_all(const int *fds, int count)
         close(fds[i]);
 }
 
-rt_status rt_helper_begin(rt_helper **helper_new, rt_helper_job *job, const void *context)
+rt_status rt_helper_begin(rt_helper **helper_new, void (*listen)(void), rt_helper_job *job,
+                          const void *context)
 {
     int pipes[4];
     *helper_new = NULL;
@@ -129,7 +131,7 @@ rt_status rt_helper_begin(rt_helper **helper_new, rt_helper_job *job, const void
     if (h->process == 0) {
         close(pipes[1]);
         close(pipes[2]);
-        serve(pipes[0], pipes[3], job, context);
+        serve(pipes[0], pipes[3], listen, job, context);
         _exit(0);
     }
     if (h->process < 0) {

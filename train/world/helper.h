@@ -15,7 +15,9 @@ typedef struct rt_helper rt_helper;
 /* What a job's process does; its exit code is what is returned. */
 typedef int rt_helper_job(const void *context, const char *text);
 
-rt_status rt_helper_begin(rt_helper **helper_new, rt_helper_job *job,
+/* `listen` sets the handlers of signals: jobs inherit them, so that a signal for a job that has
+ * just been started reaches one. RT_IO. */
+rt_status rt_helper_begin(rt_helper **helper_new, void (*listen)(void), rt_helper_job *job,
                           const void *context) RT_MUST_CHECK;
 
 /* Waits until it has done its job. NULL is none. */
