@@ -250,3 +250,9 @@ void rt_csv_put_number(rt_writer *row, double x)
     if (!isnan(x))
         rt_writer_add(row, "%.9g", x);
 }
+
+void rt_csv_add_number(rt_writer *row, double x)
+{
+    rt_writer_add(row, ",");
+    rt_csv_put_number(row, x);
+}

@@ -58,4 +58,7 @@ void rt_csv_put(rt_writer *row, const char *cell);
 /* Adds a number; nothing, which is an empty cell, for one that does not exist: NaN. */
 void rt_csv_put_number(rt_writer *row, double x);
 
+/* The same behind a comma: the next cell. */
+void rt_csv_add_number(rt_writer *row, double x);
+
 #endif

@@ -1,5 +1,6 @@
 #include "text/durable_file.h"
 
+#include "core/memory.h"
 #include "text/files.h"
 
 #include <errno.h>
@@ -98,4 +99,11 @@ rt_status rt_durable_text(const char *folder, const char *name, const char *text
     if (!status.code)
         status = rt_durable_write(&file, text, strlen(text));
     return rt_durable_close(&file, status);
+}
+
+rt_status rt_durable_given(const char *folder, const char *name, char *text)
+{
+    const rt_status status = text ? rt_durable_text(folder, name, text) : rt_out_of_memory(name);
+    rt_free(text);
+    return status;
 }

@@ -50,4 +50,8 @@ rt_status rt_durable_names(const char *path) RT_MUST_CHECK;
 /* A whole text in one call. RT_IO; RT_CONFIG if the path is too long. */
 rt_status rt_durable_text(const char *folder, const char *name, const char *text) RT_MUST_CHECK;
 
+/* The same of a text that the caller gives away; NULL, which a writer of an exhausted heap gives
+ * (rt_writer_take), is RT_MEMORY. */
+rt_status rt_durable_given(const char *folder, const char *name, char *text) RT_MUST_CHECK;
+
 #endif

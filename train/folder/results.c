@@ -98,11 +98,7 @@ rt_status rt_results_write(const rt_results *r, const char *folder)
         else
             rt_writer_add(&w, "%s,%.9g\n", r->list[i].name, r->list[i].value);
     rt_writer_add(&w, "%s,0\n", last_row);
-    char *text = rt_writer_take(&w);
-    rt_status status =
-        text ? rt_durable_text(folder, "result.csv", text) : rt_out_of_memory("the results");
-    rt_free(text);
-    return status;
+    return rt_durable_given(folder, "result.csv", rt_writer_take(&w));
 }
 
 void rt_results_forget(const char *folder)

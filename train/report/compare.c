@@ -166,12 +166,6 @@ static void collect_results(rt_results *all, const comparison *c)
         }
 }
 
-static void add_number(rt_writer *w, double x)
-{
-    rt_writer_add(w, ",");
-    rt_csv_put_number(w, x);
-}
-
 /* How a key is shown: not at all, by its value, or by the name of the file that this is. */
 typedef enum showing { HIDDEN, VALUE, FILE_NAME } showing;
 
@@ -193,9 +187,9 @@ static void add_row(rt_writer *w, const member *m, const showing *shown, const r
             rt_writer_add(w, ",");
             rt_csv_put(w, shown[key] == FILE_NAME ? rt_path_name(value) : value);
         }
-    add_number(w, rt_results_get(&m->results, RT_RESULT_EXIT_CODE));
+    rt_csv_add_number(w, rt_results_get(&m->results, RT_RESULT_EXIT_CODE));
     for (int i = 0; i < all->count; i++)
-        add_number(w, rt_results_get(&m->results, "%s", all->list[i].name));
+        rt_csv_add_number(w, rt_results_get(&m->results, "%s", all->list[i].name));
     rt_writer_add(w, "\n");
 }
 

@@ -246,12 +246,6 @@ void rt_paired_report(rt_writer *w, const rt_paired *p)
     }
 }
 
-static void add_number(rt_writer *w, double x)
-{
-    rt_writer_add(w, ",");
-    rt_csv_put_number(w, x);
-}
-
 void rt_paired_csv(rt_writer *w, const rt_paired *p)
 {
     rt_writer_add(w, "key,value,against,n,mean,low,high,detectable_90\n");
@@ -263,10 +257,10 @@ void rt_paired_csv(rt_writer *w, const rt_paired *p)
         rt_writer_add(w, ",");
         rt_csv_put(w, d->against);
         rt_writer_add(w, ",%d", d->count);
-        add_number(w, d->mean);
-        add_number(w, d->low);
-        add_number(w, d->high);
-        add_number(w, d->detectable);
+        rt_csv_add_number(w, d->mean);
+        rt_csv_add_number(w, d->low);
+        rt_csv_add_number(w, d->high);
+        rt_csv_add_number(w, d->detectable);
         rt_writer_add(w, "\n");
     }
 }

@@ -237,12 +237,6 @@ void rt_sweep_table_print(FILE *to, const rt_sweep_table *t)
 
 /* ---- sweep.csv ---- */
 
-static void add_number(rt_writer *w, double x)
-{
-    rt_writer_add(w, ",");
-    rt_csv_put_number(w, x);
-}
-
 void rt_sweep_table_csv(rt_writer *w, const rt_sweep_runs *s)
 {
     for (int i = 0; i < s->exit_column; i++)
@@ -264,8 +258,8 @@ void rt_sweep_table_csv(rt_writer *w, const rt_sweep_runs *s)
         rt_writer_add(w, "%d,%d", runs.runs, runs.finished);
         for (int i = s->exit_column + 1; i < s->columns; i++) {
             const rt_summary m = rt_sweep_summary(s, row, i);
-            add_number(w, m.mean);
-            add_number(w, m.deviation);
+            rt_csv_add_number(w, m.mean);
+            rt_csv_add_number(w, m.deviation);
             rt_writer_add(w, ",%d", m.count);
         }
         rt_writer_add(w, "\n");

@@ -281,12 +281,6 @@ typedef struct listing {
     const rt_theta_tolerance *tolerances; /* or NULL */
 } listing;
 
-static void add_number(rt_writer *w, double x)
-{
-    rt_writer_add(w, ",");
-    rt_csv_put_number(w, x);
-}
-
 static void add_row(void *context, const rt_theta_entry *e)
 {
     listing *l = context;
@@ -298,10 +292,10 @@ static void add_row(void *context, const rt_theta_entry *e)
     rt_writer_add(&l->text, "%s,%s,%d", number_or_all(layer, e->layer),
                   number_or_all(head, e->head), e->pair);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        add_number(&l->text, numbers[i]);
+        rt_csv_add_number(&l->text, numbers[i]);
     if (l->tolerances) {
-        add_number(&l->text, l->tolerances[e->index].down);
-        add_number(&l->text, l->tolerances[e->index].up);
+        rt_csv_add_number(&l->text, l->tolerances[e->index].down);
+        rt_csv_add_number(&l->text, l->tolerances[e->index].up);
     }
     rt_writer_add(&l->text, "\n");
 }

@@ -41,10 +41,8 @@ static void add_rows(rt_writer *w, const table *t)
             fill(t, n, h);
             for (int i = 0; i < t->pairs; i++) {
                 rt_writer_add(w, "%d,%d,%d", rt_transformer_theta_layer(o, n), h, i);
-                for (int c = 0; c < COLUMNS; c++) {
-                    rt_writer_add(w, ",");
-                    rt_csv_put_number(w, t->columns[c][i]);
-                }
+                for (int c = 0; c < COLUMNS; c++)
+                    rt_csv_add_number(w, t->columns[c][i]);
                 rt_writer_add(w, "\n");
             }
         }

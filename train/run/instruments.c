@@ -10,13 +10,6 @@
 
 #include <math.h>
 
-static rt_status write_file(const char *folder, const char *name, char *text)
-{
-    rt_status status = text ? rt_durable_text(folder, name, text) : rt_out_of_memory("a table");
-    rt_free(text);
-    return status;
-}
-
 /* ---- usage ---- */
 
 rt_status rt_usage_text(char **text_new, const rt_config *c, rt_trainer *trainer)
@@ -38,7 +31,7 @@ static rt_status record_usage(const rt_config *c, rt_trainer *trainer, const cha
     rt_status status = rt_usage_text(&text, c, trainer);
     if (status.code)
         return status.code == RT_CONFIG ? rt_ok() : status;
-    return write_file(folder, "usage.csv", text);
+    return rt_durable_given(folder, "usage.csv", text);
 }
 
 /* ---- cut-offs ---- */
@@ -77,13 +70,10 @@ static rt_status cut(cutting *c, int K, int pairs)
         e = (rt_evaluation){.loss = (double)NAN, .accuracy = (double)NAN};
     else if (status.code)
         return status;
-    const double numbers[] = {K < pairs ? most_turns(c, K) : (double)NAN, e.loss, e.accuracy};
     rt_writer_add(&c->text, "%d", K);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        rt_writer_add(&c->text, ",");
-        if (!isnan(numbers[i]))
-            rt_csv_put_number(&c->text, numbers[i]);
-    }
+    rt_csv_add_number(&c->text, K < pairs ? most_turns(c, K) : (double)NAN);
+    rt_csv_add_number(&c->text, e.loss);
+    rt_csv_add_number(&c->text, e.accuracy);
     rt_writer_add(&c->text, "\n");
     return rt_ok();
 }
@@ -111,7 +101,7 @@ static rt_status cut_all(cutting *c, const char *folder, int (*stop)(void), bool
         rt_writer_free(&c->text);
         return status;
     }
-    return write_file(folder, "cutoffs.csv", rt_writer_take(&c->text));
+    return rt_durable_given(folder, "cutoffs.csv", rt_writer_take(&c->text));
 }
 
 rt_status rt_instruments_record(const rt_config *config, rt_trainer *trainer, const char *folder,

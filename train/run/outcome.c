@@ -123,19 +123,11 @@ rt_status rt_outcome_print(rt_outcome *o, const rt_config *config, rt_trainer *t
 
 /* ---- recording ---- */
 
-static rt_status write_file(const char *folder, const char *name, char *text)
-{
-    rt_status status = text ? rt_durable_text(folder, name, text) : rt_out_of_memory("the results");
-    rt_free(text);
-    return status;
-}
-
 static void add_length(rt_writer *w, int length, double loss, double accuracy)
 {
-    rt_writer_add(w, "%d,", length);
-    rt_csv_put_number(w, loss);
-    rt_writer_add(w, ",");
-    rt_csv_put_number(w, accuracy);
+    rt_writer_add(w, "%d", length);
+    rt_csv_add_number(w, loss);
+    rt_csv_add_number(w, accuracy);
     rt_writer_add(w, "\n");
 }
 
@@ -156,11 +148,11 @@ static rt_status record_classes(const rt_outcome *o, const char *folder)
 {
     rt_writer classes = {0}, confusion = {0};
     rt_class_outcome_classes(&classes, &o->classes);
-    rt_status status = write_file(folder, "classes.csv", rt_writer_take(&classes));
+    rt_status status = rt_durable_given(folder, "classes.csv", rt_writer_take(&classes));
     if (status.code)
         return status;
     rt_class_outcome_confusion(&confusion, &o->classes);
-    return write_file(folder, "confusion.csv", rt_writer_take(&confusion));
+    return rt_durable_given(folder, "confusion.csv", rt_writer_take(&confusion));
 }
 
 rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_transformer *model,
@@ -171,10 +163,11 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_tra
     rt_results_put(&o->results, exit_code, RT_RESULT_EXIT_CODE);
     const bool evaluated = !isnan(rt_results_get(&o->results, RT_RESULT_LOSS));
     if (config->train.eval_lengths.count && evaluated)
-        status = write_file(folder, "lengths.csv", list_lengths(o, config));
+        status = rt_durable_given(folder, "lengths.csv", list_lengths(o, config));
     if (!status.code && o->classes.labels && evaluated)
         status = record_classes(o, folder);
     if (!status.code && config->model.theta.learn)
-        status = write_file(folder, "theta_final.csv", rt_theta_csv(model, config, o->tolerances));
+        status =
+            rt_durable_given(folder, "theta_final.csv", rt_theta_csv(model, config, o->tolerances));
     return status.code ? status : rt_results_write(&o->results, folder);
 }

@@ -103,11 +103,7 @@ static rt_status write_configuration(const rt_run *r)
     char kernels[RT_KERNELS_SIZE];
     rt_writer w = {0};
     rt_writer_add(&w, "# %s\n%s", rt_kernels_describe(kernels), r->config_text);
-    char *text = rt_writer_take(&w);
-    rt_status status = text ? rt_durable_text(r->folder.path, "config.ini", text)
-                            : rt_out_of_memory("a configuration");
-    rt_free(text);
-    return status;
+    return rt_durable_given(r->folder.path, "config.ini", rt_writer_take(&w));
 }
 
 /* The learning rate of a run that was given another schedule on its way. */
@@ -115,11 +111,8 @@ static rt_status write_schedules(const rt_run *r)
 {
     if (!r->config->optimizer.past_count)
         return rt_ok();
-    char *table = rt_past_schedules_write(&r->config->optimizer, r->config->train.steps);
-    rt_status status = table ? rt_durable_text(r->folder.path, "schedules.csv", table)
-                             : rt_out_of_memory("a table");
-    rt_free(table);
-    return status;
+    return rt_durable_given(r->folder.path, "schedules.csv",
+                            rt_past_schedules_write(&r->config->optimizer, r->config->train.steps));
 }
 
 static void describe(rt_run *r)

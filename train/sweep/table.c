@@ -68,19 +68,9 @@ static void add_run(rt_writer *w, const rt_sweep *s, int run, const rt_sweep_res
     rt_writer_add(w, ",");
     if (result->ended)
         rt_writer_add(w, "%d", result->exit_code);
-    for (int i = 0; i < n->count; i++) {
-        rt_writer_add(w, ",");
-        rt_csv_put_number(w, rt_results_get(&result->results, "%s", n->list[i]));
-    }
+    for (int i = 0; i < n->count; i++)
+        rt_csv_add_number(w, rt_results_get(&result->results, "%s", n->list[i]));
     rt_writer_add(w, "\n");
-}
-
-static rt_status write_file(const char *folder, const char *name, rt_writer *w)
-{
-    char *text = rt_writer_take(w);
-    rt_status status = text ? rt_durable_text(folder, name, text) : rt_out_of_memory("a table");
-    rt_free(text);
-    return status;
 }
 
 static rt_status write_runs(const char *folder, const rt_sweep *s, const rt_sweep_result *results)
@@ -93,7 +83,7 @@ static rt_status write_runs(const char *folder, const rt_sweep *s, const rt_swee
     for (int run = 0; run < rt_sweep_count(s); run++)
         add_run(&w, s, run, &results[run], &n);
     rt_free(n.list);
-    return write_file(folder, "runs.csv", &w);
+    return rt_durable_given(folder, "runs.csv", rt_writer_take(&w));
 }
 
 static rt_status write_paired(const char *folder, const rt_sweep_runs *runs)
@@ -103,7 +93,7 @@ static rt_status write_paired(const char *folder, const rt_sweep_runs *runs)
     rt_status status = rt_paired_make(&paired, runs);
     if (!status.code) {
         rt_paired_csv(&w, &paired);
-        status = write_file(folder, "paired.csv", &w);
+        status = rt_durable_given(folder, "paired.csv", rt_writer_take(&w));
     }
     rt_paired_free(&paired);
     return status;
@@ -119,7 +109,7 @@ rt_status rt_sweep_record(const char *folder, const rt_sweep *s, const rt_sweep_
     status = rt_sweep_runs_read(&runs, folder);
     if (!status.code) {
         rt_sweep_table_csv(&w, &runs);
-        status = write_file(folder, "sweep.csv", &w);
+        status = rt_durable_given(folder, "sweep.csv", rt_writer_take(&w));
     }
     if (!status.code)
         status = write_paired(folder, &runs);
