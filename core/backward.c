@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static real *lend(rt_graph *g, size_t size)
+real *rt_block_lend(rt_graph *g, size_t size)
 {
     for (spare **link = &g->spares; *link; link = &(*link)->next) {
         spare *found = *link;
@@ -18,18 +18,17 @@ static real *lend(rt_graph *g, size_t size)
     return rt_graph_numbers(g, size, sizeof(real));
 }
 
-static void take_back(rt_graph *g, rt_tensor *x)
+void rt_block_return(rt_graph *g, real *block, size_t size)
 {
     spare *record = g->empty;
     if (record)
         g->empty = record->next;
     else if (!(record = rt_graph_memory(g, 1, sizeof *record)))
         return;
-    *record = (spare){g->spares, rt_size(x), x->grad};
+    *record = (spare){g->spares, size, block};
     g->spares = record;
     if (!g->arena.dry)
-        rt_poison(record->data, record->size * sizeof(real));
-    x->grad = NULL;
+        rt_poison(block, size * sizeof *block);
 }
 
 real *rt_grad_or_fresh(const rt_node *n, int i, real *beta)
@@ -41,7 +40,7 @@ real *rt_grad_or_fresh(const rt_node *n, int i, real *beta)
     x->reached = true;
     if (!x->grad) {
         *beta = 0;
-        x->grad = lend(n->graph, rt_size(x));
+        x->grad = rt_block_lend(n->graph, rt_size(x));
     }
     return x->grad;
 }
@@ -53,6 +52,15 @@ real *rt_grad(const rt_node *n, int i)
     if (grad && beta == 0)
         memset(grad, 0, rt_size(n->in[i]) * sizeof(real));
     return grad;
+}
+
+static void add_span(const rt_node *n, rt_row_span span, void *context, void *room)
+{
+    real *restrict dx = (real *)context + span.first;
+    const real *restrict dy = n->out->grad + span.first;
+    (void)room;
+    for (size_t k = 0; k < span.count; k++)
+        dx[k] += dy[k];
 }
 
 void rt_grad_pass(const rt_node *n)
@@ -68,10 +76,9 @@ void rt_grad_pass(const rt_node *n)
         n->out->grad = NULL;
         return;
     }
-    real *restrict dx = rt_grad(n, i);
-    const real *restrict dy = n->out->grad;
-    for (size_t k = 0, size = rt_size(x); !n->graph->arena.dry && k < size; k++)
-        dx[k] += dy[k];
+    real *dx = rt_grad(n, i);
+    if (!n->graph->arena.dry)
+        rt_node_rows(n, rt_size(x), 1, add_span, dx);
 }
 
 void rt_node_lend_gradients(const rt_node *n)
@@ -82,6 +89,18 @@ void rt_node_lend_gradients(const rt_node *n)
             rt_grad_or_fresh(n, i, &beta);
     if (n->op->passes)
         rt_grad_pass(n);
+}
+
+void rt_graph_walk(rt_graph *g)
+{
+    for (const rt_node *n = g->newest; n && !rt_graph_failed(g); n = n->older) {
+        if (!n->out->grad)
+            continue; /* the output does not depend on it */
+        rt_node_run(n, RT_BACKWARD);
+        if (n->out->grad)
+            rt_block_return(g, n->out->grad, rt_size(n->out));
+        n->out->grad = NULL;
+    }
 }
 
 /* Why there is no way back from an output; RT_OK if there is one. */
@@ -105,19 +124,13 @@ rt_status rt_graph_backward_from(rt_graph *g, rt_tensor *output, const real *ups
     if (status.code)
         return status;
     g->used_up = true;
-    output->grad = lend(g, rt_size(output));
+    output->grad = rt_block_lend(g, rt_size(output));
     if (!output->grad)
         return rt_graph_status(g);
     if (!g->arena.dry)
         memcpy(output->grad, upstream, rt_size(output) * sizeof(real));
 
-    for (const rt_node *n = g->newest; n && !rt_graph_failed(g); n = n->older) {
-        if (!n->out->grad)
-            continue; /* the output does not depend on it */
-        rt_node_run(n, RT_BACKWARD);
-        if (n->out->grad)
-            take_back(g, n->out);
-    }
+    rt_graph_walk(g);
     return rt_graph_status(g);
 }
 

@@ -5,13 +5,23 @@
  * cut into parts does not depend on the threads, so results are bitwise identical for any number
  * of them. */
 
-/* Computes part 0 ... parts - 1 of the work that `context` describes. Parts write to separate
- * memory. */
-typedef void rt_part(void *context, int part);
+#include <stddef.h>
+
+/* Computes part 0 ... parts - 1 of the work that `context` describes, with `room` as scratch
+ * memory, whose contents are arbitrary. Parts write to separate memory, and have no parts
+ * themselves. */
+typedef void rt_part(void *context, int part, void *room);
+
+/* Scratch memory: that of the thread which calls `run`. Every other thread that takes part brings
+ * as many bytes, aligned to 64. */
+typedef struct rt_part_room {
+    void *own;
+    size_t bytes;
+} rt_part_room;
 
 typedef struct rt_crew {
     /* Runs all parts, in any order and in parallel, and returns when all are done. */
-    void (*run)(void *threads, rt_part *part, void *context, int parts);
+    void (*run)(void *threads, rt_part *part, void *context, int parts, rt_part_room room);
     void *threads; /* passed to `run` */
 } rt_crew;
 

@@ -67,10 +67,16 @@ rt_arena_mark rt_graph_here(const rt_graph *g)
 
 rt_tensor *rt_graph_keep(rt_graph *g, rt_arena_mark mark, rt_tensor *x)
 {
-    if (g->record || rt_graph_failed(g) || !x)
-        return x;
+    return g->record || rt_graph_failed(g) || !x ? x : rt_graph_forget(g, mark, x);
+}
+
+rt_tensor *rt_graph_forget(rt_graph *g, rt_arena_mark mark, rt_tensor *x)
+{
     rt_tensor moved = *x;
+    if (!x->data)
+        return rt_graph_fail(g, RT_ARGUMENT, "[graph] what is kept has given its numbers back");
     moved.rounded = NULL;
+    moved.viewed = NULL;
     moved.data = rt_arena_keep(&g->arena, mark, x->data, rt_size(x) * sizeof *x->data);
     g->scratch = NULL;
     g->scratch_size = 0;
@@ -88,6 +94,16 @@ void rt_graph_record(rt_graph *g, bool on)
 bool rt_graph_records(const rt_graph *g)
 {
     return g->record;
+}
+
+void rt_graph_set_recomputes(rt_graph *g, bool on)
+{
+    g->recomputes = on;
+}
+
+bool rt_graph_recomputes(const rt_graph *g)
+{
+    return g->recomputes && g->record;
 }
 
 void rt_graph_set_crew(rt_graph *g, const rt_crew *crew)
@@ -143,7 +159,8 @@ size_t rt_graph_peak(const rt_graph *g)
 
 rt_graph_need rt_graph_needs(const rt_graph *g)
 {
-    return (rt_graph_need){rt_arena_touched(&g->arena), rt_arena_space(&g->arena), g->library};
+    return (rt_graph_need){rt_arena_touched(&g->arena), rt_arena_space(&g->arena), g->part,
+                           g->library};
 }
 
 const rt_node *rt_graph_tape(const rt_graph *g)
@@ -163,16 +180,27 @@ void *rt_graph_fail(rt_graph *g, rt_code code, const char *format, ...)
     return NULL;
 }
 
-/* What is wrong with a tensor that was given to an op, or NULL. */
-static const char *flaw_of(const rt_tensor *x)
+/* Of a tensor without numbers. */
+static const char *why_empty(const rt_input *in)
 {
+    if (in->tensor->borrowed)
+        return "and no memory";
+    if (!in->tensor->rounded)
+        return "and has given its numbers back";
+    return in->rounded ? NULL : "and rounded numbers alone, which only products read";
+}
+
+/* What is wrong with a tensor that was given to an op, or NULL. */
+static const char *flaw_of(const rt_input *in)
+{
+    const rt_tensor *x = in->tensor;
     if (!rt_shape_size(rt_tensor_shape(x)))
         return "which is empty or too large";
     for (int i = x->ndim; i < RT_MAX_AXES; i++)
         if (x->shape[i] != 1)
             return "and more beyond its last axis";
     if (!x->data)
-        return "and no memory";
+        return why_empty(in);
     if (x->borrowed && x->wants_grad && !x->grad)
         return "and there is no memory for its gradient";
     return NULL;
@@ -182,7 +210,7 @@ bool rt_graph_takes(rt_graph *g, const char *op, const rt_input *inputs, int cou
 {
     for (int i = 0; i < count && !rt_graph_failed(g); i++) {
         const rt_input *in = inputs + i;
-        const char *flaw = in->tensor ? flaw_of(in->tensor) : NULL;
+        const char *flaw = in->tensor ? flaw_of(in) : NULL;
         if (!in->tensor && !in->optional)
             rt_graph_fail(g, RT_ARGUMENT, "[%s] %s is NULL", op, in->name);
         else if (flaw)
@@ -236,11 +264,21 @@ static bool any_wants_grad(rt_tensor *const *inputs, int count)
     return false;
 }
 
-/* Whether there is room for a pass. */
+/* Whether there is room for a pass: for all of it, and behind that for a part. */
 static bool make_room(const rt_node *n, rt_pass pass)
 {
-    const size_t room = n->op->room ? n->op->room(n, pass) : 0;
-    return !room || rt_graph_scratch(n->graph, room, 1);
+    enum { ALIGNMENT = 64 };
+    rt_graph *g = n->graph;
+    const size_t part = n->op->part_room ? n->op->part_room(n, pass) : 0;
+    size_t room = n->op->room ? n->op->room(n, pass) : 0;
+    g->part = part > g->part ? part : g->part;
+    g->part_room = (rt_part_room){NULL, part};
+    if (!part)
+        return !room || rt_graph_scratch(g, room, 1);
+    room = (room + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    char *scratch = rt_graph_scratch(g, room + part, 1);
+    g->part_room.own = scratch && !g->arena.dry ? scratch + room : NULL;
+    return scratch;
 }
 
 static void run_dry(const rt_node *n, rt_pass pass)
@@ -255,6 +293,10 @@ static void run_dry(const rt_node *n, rt_pass pass)
 void rt_node_run(const rt_node *n, rt_pass pass)
 {
     const rt_observer *o = &n->graph->observer;
+    if (n->op->composite) {
+        n->op->backward(n);
+        return;
+    }
     if (!make_room(n, pass))
         return;
     if (n->graph->arena.dry) {
@@ -271,14 +313,14 @@ void rt_node_run(const rt_node *n, rt_pass pass)
         o->after(o->context, n, pass == RT_BACKWARD);
 }
 
-/* The node of a result whose numbers are in `data`. NULL if the graph has failed. */
-static rt_node *new_node(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *const *inputs,
-                         int count, real *data)
+/* The numbers of the result are in `data`. */
+rt_node *rt_node_new(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *const *inputs,
+                     int count, real *data)
 {
     rt_tensor *out = rt_graph_memory(g, 1, sizeof *out);
     rt_node *node = rt_graph_memory(g, 1, sizeof *node);
     rt_tensor **in = rt_graph_memory(g, (size_t)count, sizeof(rt_tensor *));
-    if (!out || !node || !in || !data)
+    if (!out || !node || !in)
         return NULL;
     *out = rt_tensor_of(data, NULL, shape);
     out->borrowed = false;
@@ -296,33 +338,107 @@ static void put_on_tape(rt_graph *g, rt_node *node)
     g->newest = node;
 }
 
+static rt_tensor *run(rt_node *node)
+{
+    rt_node_run(node, RT_FORWARD);
+    put_on_tape(node->graph, node);
+    return rt_graph_failed(node->graph) ? NULL : node->out;
+}
+
+static bool is_complete(rt_graph *g, const rt_op *op)
+{
+    if (!op->name || !op->forward)
+        rt_graph_fail(g, RT_ARGUMENT, "[graph] an op needs a name and a forward");
+    return !rt_graph_failed(g);
+}
+
 rt_tensor *rt_graph_apply(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *const *inputs,
                           int count, const void *args, size_t args_size)
 {
-    if (rt_graph_failed(g))
+    if (!is_complete(g, op))
         return NULL;
-    if (!op->name || !op->forward)
-        return rt_graph_fail(g, RT_ARGUMENT, "[graph] an op needs a name and a forward");
     size_t size = rt_shape_size(shape);
     if (!size)
         return rt_graph_fail(g, RT_SHAPE, "[%s] a result of shape %s is empty or too large",
                              op->name, rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape));
     void *own_args = rt_graph_memory(g, args_size, 1);
-    rt_node *node = new_node(g, op, shape, inputs, count, rt_graph_numbers(g, size, sizeof(real)));
+    real *data = rt_block_lend(g, size);
+    rt_node *node = data ? rt_node_new(g, op, shape, inputs, count, data) : NULL;
     if (!node || !own_args)
         return NULL;
     node->args = memcpy(own_args, args, args_size);
-    rt_node_run(node, RT_FORWARD);
-    put_on_tape(g, node);
-    return rt_graph_failed(g) ? NULL : node->out;
+    return run(node);
 }
 
+rt_tensor *rt_graph_apply_rounded(rt_graph *g, const rt_op *op, rt_tensor *x, void *rounded)
+{
+    rt_node *node = is_complete(g, op) ? rt_node_new(g, op, rt_tensor_shape(x), &x, 1, NULL) : NULL;
+    if (!node)
+        return NULL;
+    node->out->rounded = rounded;
+    return run(node);
+}
+
+/* What is rounded alone stays so. */
 rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *x)
 {
     if (!rt_graph_failed(g) && !op->name)
         rt_graph_fail(g, RT_ARGUMENT, "[graph] an op needs a name");
-    rt_node *node = rt_graph_failed(g) ? NULL : new_node(g, op, shape, &x, 1, x->data);
-    if (node)
-        put_on_tape(g, node);
-    return node ? node->out : NULL;
+    rt_node *node = rt_graph_failed(g) ? NULL : rt_node_new(g, op, shape, &x, 1, x->data);
+    if (!node)
+        return NULL;
+    node->out->viewed = x->viewed ? x->viewed : x;
+    node->out->rounded = x->rounded;
+    put_on_tape(g, node);
+    return node->out;
+}
+
+/* ---- numbers that are given back ---- */
+
+static const rt_tensor *memory_of(const rt_tensor *x)
+{
+    return x->viewed ? x->viewed : x;
+}
+
+static bool is_in(const rt_tensor *x, const rt_tensor *memory)
+{
+    return x && memory_of(x) == memory;
+}
+
+static bool reads(const rt_node *n, const rt_tensor *x, const rt_tensor *memory)
+{
+    const bool view = !n->op->forward;
+    return !view && is_in(x, memory) && (!n->op->reads || n->op->reads(n, x));
+}
+
+/* No node is older than the one that made the numbers. */
+bool rt_graph_needs_numbers(const rt_graph *g, const rt_tensor *x)
+{
+    const rt_tensor *memory = memory_of(x);
+    for (const rt_node *n = g->newest; n; n = n->older) {
+        bool needs = reads(n, n->out, memory);
+        for (int i = 0; i < n->inputs; i++)
+            needs |= reads(n, n->in[i], memory);
+        if (needs || n->out == memory)
+            return needs;
+    }
+    return true;
+}
+
+void rt_graph_give_back(rt_graph *g, rt_tensor *x)
+{
+    if (rt_graph_failed(g) || !x || !x->data || rt_graph_needs_numbers(g, x))
+        return;
+    const rt_tensor *memory = memory_of(x);
+    real *data = x->data;
+    const rt_node *n = g->newest;
+    for (; n->out != memory; n = n->older) {
+        for (int i = 0; i < n->inputs; i++)
+            if (is_in(n->in[i], memory))
+                n->in[i]->data = NULL;
+        if (is_in(n->out, memory))
+            n->out->data = NULL;
+    }
+    n->out->data = NULL;
+    rt_block_return(g, data, rt_size(x));
 }

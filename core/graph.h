@@ -48,14 +48,24 @@ void rt_graph_rest(rt_graph *g);
 void rt_graph_record(rt_graph *g, bool on);
 bool rt_graph_records(const rt_graph *g);
 
-/* The threads that run the parts of large products of weights; borrowed. NULL, the default: the
- * calling thread computes them whole, which rounds differently. */
+/* The threads that run the parts of large ops; borrowed. NULL, the default: the calling thread
+ * computes the same parts alone. */
 void rt_graph_set_crew(rt_graph *g, const rt_crew *crew);
 const rt_crew *rt_graph_crew(const rt_graph *g);
 
 /* Turns dropout on until the next clear, and says what it draws from; `shard` distinguishes
  * graphs that share a step. Without this, as evaluation wants, dropout does nothing. */
 void rt_graph_set_random(rt_graph *g, uint64_t seed, uint32_t step, uint32_t shard);
+
+/* Says that nothing forward reads the numbers of x again, a result, nor those of what x views or of
+ * other views: the next result of that size, or the next gradient, gets their memory, and ops
+ * refuse x. Nothing happens while a backward needs them (rt_graph_needs_numbers) or if they are
+ * gone. */
+void rt_graph_give_back(rt_graph *g, rt_tensor *x);
+
+/* Whether the backward of a recorded op reads the numbers of x, or might: true of a leaf, and of
+ * results through which nothing goes back. */
+bool rt_graph_needs_numbers(const rt_graph *g, const rt_tensor *x);
 
 /* Where the memory of the graph stands. */
 rt_arena_mark rt_graph_here(const rt_graph *g);
@@ -64,6 +74,20 @@ rt_arena_mark rt_graph_here(const rt_graph *g);
  * layers needs the memory of one. Returns x, which has moved: do not use the old pointer. In a
  * graph that records, or has failed, nothing happens. */
 rt_tensor *rt_graph_keep(rt_graph *g, rt_arena_mark mark, rt_tensor *x);
+
+/* What is computed between x and the result, such as a layer. */
+typedef rt_tensor *rt_segment(rt_graph *g, rt_tensor *x, void *context);
+
+/* The result of a segment of which the graph keeps nothing else: backward computes the segment once
+ * more, with the same random numbers, so that every bit is the same (Chen et al. 2016). The segment
+ * reads x, leaves, and what is borrowed or needs no gradient; `context`, of `size` bytes, is
+ * copied. In a graph that does not record, nothing but the segment happens. */
+rt_tensor *rt_graph_recompute(rt_graph *g, rt_tensor *x, rt_segment *segment, const void *context,
+                              size_t size);
+
+/* Whether a model does so layer by layer while the graph records; off at the start. */
+void rt_graph_set_recomputes(rt_graph *g, bool on);
+bool rt_graph_recomputes(const rt_graph *g);
 
 /* Called around the forward and the backward of every op; either may be NULL. An observer may
  * fail the graph. */
@@ -97,6 +121,7 @@ size_t rt_graph_peak(const rt_graph *g);
 typedef struct rt_graph_need {
     size_t touched; /* memory that was used in any round */
     size_t space;   /* address space */
+    size_t part;    /* what each thread of a crew takes beside it, in which it works at a part */
     size_t
         library; /* what the engine of products takes beside it, of the largest op: an estimate */
 } rt_graph_need;
@@ -115,11 +140,21 @@ typedef struct rt_op {
     /* Bytes of room that a pass works in, which it gets from rt_room; NULL: none. */
     size_t (*room)(const rt_node *n, rt_pass pass);
 
+    /* The same for each of its parts, see rt_node_share. */
+    size_t (*part_room)(const rt_node *n, rt_pass pass);
+
     /* Bytes that products of a pass take in the engine's own memory; NULL: none. For dry runs. */
     size_t (*library)(const rt_node *n, rt_pass pass);
 
     /* The input that backward passes its gradient to by rt_grad_pass, counted from 1; 0: none. */
     int passes;
+
+    /* Whether backward reads the numbers of x, the result or an input; NULL: it reads them all. */
+    bool (*reads)(const rt_node *n, const rt_tensor *x);
+
+    /* Made of other ops, which are observed and counted in its place; its backward runs dry, too.
+     */
+    bool composite;
 } rt_op;
 
 struct rt_node {
@@ -137,6 +172,7 @@ typedef struct rt_input {
     const char *name;
     const rt_tensor *tensor;
     bool optional; /* may be NULL */
+    bool rounded;  /* may have rounded numbers alone */
 } rt_input;
 
 /* Whether an op can use its inputs: each is there, and is a tensor with a shape and memory. If
@@ -144,8 +180,10 @@ typedef struct rt_input {
  * this before it looks at an input, which is a leaf of the caller's or what another op returned. */
 bool rt_graph_takes(rt_graph *g, const char *op, const rt_input *inputs, int count);
 
-#define RT_INPUT(x)    ((rt_input){#x, x, false})
-#define RT_OPTIONAL(x) ((rt_input){#x, x, true})
+#define RT_INPUT(x)    ((rt_input){.name = #x, .tensor = x})
+#define RT_OPTIONAL(x) ((rt_input){.name = #x, .tensor = x, .optional = true})
+#define RT_FACTOR(x)   ((rt_input){.name = #x, .tensor = x, .rounded = true}) /* of products alone \
+                                                                               */
 #define RT_TAKES(g, op, ...)                                                                       \
     rt_graph_takes(g, op, (const rt_input[]){__VA_ARGS__},                                         \
                    (int)(sizeof((const rt_input[]){__VA_ARGS__}) / sizeof(rt_input)))
@@ -157,6 +195,9 @@ bool rt_graph_given(rt_graph *g, const char *op, const char *name, const void *a
  * arguments are copied. NULL if the graph has failed. */
 rt_tensor *rt_graph_apply(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *const *inputs,
                           int count, const void *args, size_t args_size);
+
+/* The same for a result whose numbers exist in bf16 alone, where the op puts them. */
+rt_tensor *rt_graph_apply_rounded(rt_graph *g, const rt_op *op, rt_tensor *x, void *rounded);
 
 /* A result that is the memory of x in another shape: forward is not called. */
 rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *x);
@@ -178,7 +219,7 @@ void *rt_graph_numbers(rt_graph *g, size_t count, size_t size);
 /* Room to work in until the next call of this function or the next op; otherwise as above. */
 void *rt_graph_scratch(rt_graph *g, size_t count, size_t size);
 
-/* The room of the pass under way, as large as rt_op.room said. */
+/* The room of the pass under way, as large as rt_op.room said: of all parts. */
 void *rt_room(const rt_node *n);
 
 /* Fails the graph; returns NULL so that a constructor can return it. */
@@ -201,6 +242,27 @@ real *rt_grad_or_fresh(const rt_node *n, int i, real *beta);
  * if nothing has flowed there yet, by adding otherwise. For an op whose derivative is 1. Last of
  * what backward does: the gradient of the result must not be used afterwards. */
 void rt_grad_pass(const rt_node *n);
+
+/* Runs the parts of the pass under way, by the crew of the graph if it has one. Where they begin
+ * and end depends on shapes alone, so that the bits do not depend on the crew. A part asks for
+ * nothing of the graph, gradients among it: the pass does, before it shares. */
+void rt_node_share(const rt_node *n, rt_part *part, void *context, int parts);
+
+/* The same one after the other, by the calling thread. */
+void rt_node_do(const rt_node *n, rt_part *part, void *context, int parts);
+
+/* The same for a pass over rows of that many numbers, in parts of some rows: part `number` has rows
+ * first ... first + count - 1. Of one column, `first` is a multiple of 64. */
+typedef struct rt_row_span {
+    size_t first, count;
+    int number;
+} rt_row_span;
+typedef void rt_row_part(const rt_node *n, rt_row_span rows, void *context, void *room);
+void rt_node_rows(const rt_node *n, size_t rows, size_t columns, rt_row_part *part, void *context);
+
+/* How many rows a part has, but for the last, and how many parts there are. */
+size_t rt_rows_of_part(size_t columns);
+int rt_parts_of_rows(size_t rows, size_t columns);
 
 /* The newest node of the tape, to walk it by `older`. */
 const rt_node *rt_graph_tape(const rt_graph *g);

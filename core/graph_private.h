@@ -5,7 +5,8 @@
 
 #include "core/graph.h"
 
-/* A gradient that was consumed, kept for the next of the same size. */
+/* Numbers that are not needed any more, a consumed gradient or what was given back, kept for the
+ * next gradient or result of the same size. */
 typedef struct spare {
     struct spare *next;
     size_t size;
@@ -20,11 +21,14 @@ struct rt_graph {
     spare *empty;  /* records whose block is lent */
     void *scratch;
     size_t scratch_size;
-    size_t library; /* bytes of the engine, of the largest op */
+    rt_part_room part_room; /* of the pass under way: that of this thread */
+    size_t part;            /* the largest of any part, in bytes */
+    size_t library;         /* bytes of the engine, of the largest op */
     rt_status status;
     rt_random random;
     uint32_t shard;
     bool record;
+    bool recomputes;
     bool drops;   /* dropout is on */
     bool used_up; /* the tape, by a backward */
     const rt_crew *crew;
@@ -33,6 +37,20 @@ struct rt_graph {
 
 /* Runs a pass of a node, once it has its room; in a dry graph, counts what it takes. */
 void rt_node_run(const rt_node *n, rt_pass pass);
+
+/* As rt_graph_keep, also in a graph that records: its newer nodes are gone. */
+rt_tensor *rt_graph_forget(rt_graph *g, rt_arena_mark mark, rt_tensor *x);
+
+/* A node without a pass; its result has no numbers yet. NULL if the graph has failed. */
+rt_node *rt_node_new(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *const *inputs,
+                     int count, real *data);
+
+/* Goes back from the newest node, and from there on. */
+void rt_graph_walk(rt_graph *g);
+
+/* A block for so many numbers, and its return. */
+real *rt_block_lend(rt_graph *g, size_t size);
+void rt_block_return(rt_graph *g, real *block, size_t size);
 
 /* Asks for the gradients of the inputs as backward does, in a dry graph. */
 void rt_node_lend_gradients(const rt_node *n);

@@ -16,6 +16,7 @@ typedef enum rt_key_type {
     RT_KEY_CHOICE,  /* an enumeration that counts from 0 */
     RT_KEY_LENGTHS, /* rt_lengths */
     RT_KEY_FACTORS, /* rt_factors */
+    RT_KEY_LAYERS,  /* rt_layer_words: words of an enumeration that counts from 0 */
     RT_KEY_TEXT     /* an array of char */
 } rt_key_type;
 
@@ -36,7 +37,7 @@ typedef struct rt_key {
     size_t offset; /* in the options of its table */
     size_t size;
     rt_range range;
-    const char *(*word)(int value); /* of a choice; NULL past the last */
+    const char *(*word)(int value); /* of a choice, or of layers; NULL past the last */
     const char *initial;            /* its default, as a value is written */
     const char *help;
     rt_change change;
@@ -80,8 +81,9 @@ enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = 8000, RT_VALUES_SIZE = 160 };
 #define CHOICE(member, word) RT_KEY_CHOICE, RT_AT(member), RT_ANY, word
 #define LENGTHS(member, low, high)                                                                 \
     RT_KEY_LENGTHS, RT_TYPED(rt_lengths, member), {low, high, false, false}, NULL
-#define FACTORS(member) RT_KEY_FACTORS, RT_TYPED(rt_factors, member), ABOVE(0), NULL
-#define TEXT(member)    RT_KEY_TEXT, RT_AT(member), RT_ANY, NULL
+#define FACTORS(member)      RT_KEY_FACTORS, RT_TYPED(rt_factors, member), ABOVE(0), NULL
+#define LAYERS(member, word) RT_KEY_LAYERS, RT_TYPED(rt_layer_words, member), RT_ANY, word
+#define TEXT(member)         RT_KEY_TEXT, RT_AT(member), RT_ANY, NULL
 
 #define ABOVE(low)                                                                                 \
     {                                                                                              \

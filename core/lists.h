@@ -17,4 +17,11 @@ typedef struct rt_lengths {
     int at[RT_MOST_LENGTHS];
 } rt_lengths;
 
+/* Of words of a choice, by their numbers: one for each layer. */
+enum { RT_MOST_LAYER_WORDS = 1000 };
+typedef struct rt_layer_words {
+    int count;
+    unsigned char at[RT_MOST_LAYER_WORDS];
+} rt_layer_words;
+
 #endif

@@ -19,14 +19,16 @@
 enum { RT_MAX_AXES = 4, RT_SHAPE_TEXT_SIZE = 56 };
 
 typedef struct rt_tensor {
-    real *data;
-    real *grad;             /* as large as data; NULL until something flows back */
-    void *rounded;          /* of a result: the same numbers in bf16, if an op has made them */
+    real *data;    /* NULL: given back to the graph, or never there; see rounded */
+    real *grad;    /* as large as data; NULL until something flows back */
+    void *rounded; /* of a result: its numbers in bf16, if an op has made them; without data, the
+                      only ones, which products alone read */
     int shape[RT_MAX_AXES]; /* outermost first; 1 beyond ndim */
     int ndim;               /* 0 (a single number) ... RT_MAX_AXES */
     bool wants_grad;
-    bool borrowed; /* a leaf: its blocks belong to the caller, not to a graph */
-    bool reached;  /* backward has asked for the gradient; what was added may be 0 */
+    bool borrowed;            /* a leaf: its blocks belong to the caller, not to a graph */
+    bool reached;             /* backward has asked for the gradient; what was added may be 0 */
+    struct rt_tensor *viewed; /* the result in whose memory this one is; NULL: in its own */
 } rt_tensor;
 
 /* A shape written in place: RT_SHAPE_OF(2, 3). */

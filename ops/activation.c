@@ -9,9 +9,10 @@ typedef struct activation_args {
 } activation_args;
 
 #define KERNEL(name)                                                                               \
-    static RT_ROW_KERNEL(                                                                          \
-        name, (real *restrict y, real *restrict derivative, const real *restrict x, size_t size),  \
-        (y, derivative, x, size))
+    static RT_ROW_KERNEL(name,                                                                     \
+                         (real *restrict y, real *restrict derivative, const real *restrict x,     \
+                          size_t size),                                                            \
+                         (y, derivative, x, size))
 
 /* x Phi(x); the derivative is Phi(x) + x phi(x). */
 KERNEL(gelu)
@@ -78,14 +79,21 @@ KERNEL(elu_plus_one)
     }
 }
 
-static void activation_forward(const rt_node *n)
+static void activate_span(const rt_node *n, rt_row_span span, void *context, void *room)
 {
     const activation_args *a = n->args;
-    a->values(n->out->data, a->derivative, n->in[0]->data, rt_size(n->out));
+    const size_t i = span.first;
+    (void)context;
+    (void)room;
+    a->values(n->out->data + i, a->derivative + i, n->in[0]->data + i, span.count);
 }
 
-static RT_ROW_KERNEL(multiply_by,
-                     (real *restrict x, const real *restrict y, size_t size),
+static void activation_forward(const rt_node *n)
+{
+    rt_node_rows(n, rt_size(n->out), 1, activate_span, NULL);
+}
+
+static RT_ROW_KERNEL(multiply_by, (real *restrict x, const real *restrict y, size_t size),
                      (x, y, size))
 {
     for (size_t i = 0; i < size; i++)
@@ -97,10 +105,17 @@ void rt_activation_gradient(real *g, const real *derivative, size_t size)
     multiply_by(g, derivative, size);
 }
 
-static void activation_backward(const rt_node *n)
+static void derive_span(const rt_node *n, rt_row_span span, void *context, void *room)
 {
     const activation_args *a = n->args;
-    multiply_by(n->out->grad, a->derivative, rt_size(n->out));
+    (void)context;
+    (void)room;
+    multiply_by(n->out->grad + span.first, a->derivative + span.first, span.count);
+}
+
+static void activation_backward(const rt_node *n)
+{
+    rt_node_rows(n, rt_size(n->out), 1, derive_span, NULL);
     rt_grad_pass(n);
 }
 

@@ -129,11 +129,9 @@ static size_t size_of(extent e)
     return e.tiles * e.tile + e.rows + e.distance;
 }
 
-/* The n-th room of the pass. */
-static room room_at(const rt_node *node, extent e, int n)
+static room room_of(extent e, void *memory)
 {
-    real *all = rt_room(node);
-    all += (size_t)n * size_of(e);
+    real *all = memory;
     return (room){.p = all,
                   .ds = all + (e.tiles - 1) * e.tile,
                   .delta = all + e.tiles * e.tile,
@@ -225,22 +223,12 @@ static void show(const rt_pack *a, const room *w, const attention_args *args)
     }
 }
 
-static void forward_pack(const rt_node *node, const room *w, const rt_pack *a)
-{
-    const attention_args *args = node->args;
-    for (int i = 0; i < a->Tq; i += TILE)
-        forward_block(node->out->data + a->out + (size_t)i * (size_t)a->out_stride, w, args, a, i);
-    for (int n = 0, heads = rt_pack_heads(a); args->o.probabilities && n < heads; n++) {
-        const rt_pack one = rt_pack_single(a, n);
-        show(&one, w, args);
-    }
-}
-
 /* ---- backward ---- */
 
 /* The gradients of a pack, laid out as its q, k, v; data is NULL where none is wanted. */
 typedef struct gradients {
     real *dq, *dk, *dv;
+    real *dbias, *dkeys; /* of distances, for all packs */
 } gradients;
 
 static rt_result result_at(real *first, rt_operand as, int t)
@@ -327,16 +315,23 @@ static void backward_block(const rt_node *node, const room *w, const rt_pack *a,
     }
 }
 
-static void backward_pack(const rt_node *node, const room *w, const rt_pack *pack)
+/* Where in the tensor x an operand begins. */
+static size_t begin_of(rt_operand first, const rt_tensor *x)
+{
+    return (size_t)(x->data ? first.data - x->data : first.stored - (const uint16_t *)x->rounded);
+}
+
+/* `all` are the gradients of the inputs. */
+static void backward_pack(const rt_node *node, const room *w, const rt_pack *pack,
+                          const gradients *all)
 {
     const rt_tensor *q = node->in[0], *k = node->in[1], *v = node->in[2];
-    real *dq = rt_grad(node, 0), *dk = rt_grad(node, 1), *dv = rt_grad(node, 2);
+    const gradients d = {.dq = all->dq ? all->dq + begin_of(pack->q, q) : NULL,
+                         .dk = all->dk ? all->dk + begin_of(pack->k, k) : NULL,
+                         .dv = all->dv ? all->dv + begin_of(pack->v, v) : NULL};
     rt_pack a = *pack;
-    a.dbias = rt_grad(node, 3);
-    a.dkeys = rt_grad(node, 4);
-    const gradients d = {dq ? dq + (a.q.data - q->data) : NULL,
-                         dk ? dk + (a.k.data - k->data) : NULL,
-                         dv ? dv + (a.v.data - v->data) : NULL};
+    a.dbias = all->dbias;
+    a.dkeys = all->dkeys;
     for (int i = 0; i < a.Tq; i += TILE)
         backward_block(node, w, &a, &d, i);
 }
@@ -368,34 +363,25 @@ static rt_pack pack_at(const rt_node *n, const order *o, int number)
                       in_sequence % o->run);
 }
 
-/* A text that is read by several threads: packs do not touch each other's results. */
-typedef struct reading {
+typedef struct packs_pass {
     const rt_node *node;
     order order;
     extent extent;
-} reading;
+    int blocks;    /* of queries, each a part of its own going forward */
+    gradients all; /* going backward */
+} packs_pass;
 
-static void read_pack(void *context, int number)
+static packs_pass pass_of(const rt_node *n, rt_pass way)
 {
-    const reading *r = context;
-    const rt_pack a = pack_at(r->node, &r->order, number);
-    const room w = room_at(r->node, r->extent, number);
-    forward_pack(r->node, &w, &a);
+    return (packs_pass){.node = n,
+                        .order = order_of(n),
+                        .extent = extent_of(n, way),
+                        .blocks = (n->in[0]->shape[1] + TILE - 1) / TILE};
 }
 
-/* Fewer queries are not worth the calling of others. */
-enum { QUERIES_OF_CREW = 16 };
-
-static bool is_shared(const rt_node *n)
-{
-    return rt_graph_crew(n->graph) && n->in[0]->shape[1] >= QUERIES_OF_CREW;
-}
-
-/* One for all packs, or for each. */
 static size_t attention_room(const rt_node *n, rt_pass pass)
 {
-    const int rooms = pass == RT_FORWARD && is_shared(n) ? order_of(n).count : 1;
-    return (size_t)rooms * size_of(extent_of(n, pass)) * sizeof(real);
+    return size_of(extent_of(n, pass)) * sizeof(real);
 }
 
 static size_t attention_library(const rt_node *n, rt_pass pass)
@@ -405,37 +391,75 @@ static size_t attention_library(const rt_node *n, rt_pass pass)
     return rt_gemm_library(smaller(q->shape[1], TILE), smaller(k->shape[1], TILE), q->shape[3]);
 }
 
-static void attention_forward(const rt_node *n)
+static void forward_part(void *context, int part, void *memory)
 {
-    const rt_crew *crew = rt_graph_crew(n->graph);
-    const order o = order_of(n);
-    const extent e = extent_of(n, RT_FORWARD);
-    if (is_shared(n)) {
-        reading r = {n, o, e};
-        crew->run(crew->threads, read_pack, &r, o.count);
-        return;
-    }
-    const room w = room_at(n, e, 0);
-    for (int i = 0; i < o.count; i++) {
-        const rt_pack a = pack_at(n, &o, i);
-        forward_pack(n, &w, &a);
+    const packs_pass *p = context;
+    const rt_pack a = pack_at(p->node, &p->order, part / p->blocks);
+    const room w = room_of(p->extent, memory);
+    const int i = part % p->blocks * TILE;
+    forward_block(p->node->out->data + a.out + (size_t)i * (size_t)a.out_stride, &w, p->node->args,
+                  &a, i);
+}
+
+/* Probabilities of a pack, which are those of all keys at once. */
+static void show_part(void *context, int part, void *memory)
+{
+    const packs_pass *p = context;
+    const rt_pack a = pack_at(p->node, &p->order, part);
+    const room w = room_of(p->extent, memory);
+    for (int n = 0, heads = rt_pack_heads(&a); n < heads; n++) {
+        const rt_pack one = rt_pack_single(&a, n);
+        show(&one, &w, p->node->args);
     }
 }
 
+/* A token that is read alone is not worth the calling of others. */
+enum { QUERIES_OF_CREW = 16 };
+
+static void share_packs(const rt_node *n, rt_part *part, packs_pass *p, int parts)
+{
+    if (n->in[0]->shape[1] >= QUERIES_OF_CREW)
+        rt_node_share(n, part, p, parts);
+    else
+        rt_node_do(n, part, p, parts);
+}
+
+static void attention_forward(const rt_node *n)
+{
+    const attention_args *args = n->args;
+    packs_pass p = pass_of(n, RT_FORWARD);
+    share_packs(n, forward_part, &p, p.order.count * p.blocks);
+    if (args->o.probabilities)
+        share_packs(n, show_part, &p, p.order.count);
+}
+
+/* All query heads that read the same keys, one after the other. */
+static void backward_part(void *context, int part, void *memory)
+{
+    const packs_pass *p = context;
+    const room w = room_of(p->extent, memory);
+    for (int i = part * p->order.run; i < (part + 1) * p->order.run; i++) {
+        const rt_pack a = pack_at(p->node, &p->order, i);
+        backward_pack(p->node, &w, &a, &p->all);
+    }
+}
+
+/* The gradients of distances are sums over packs, which are then taken in their order. */
 static void attention_backward(const rt_node *n)
 {
-    const order o = order_of(n);
-    const room w = room_at(n, extent_of(n, RT_BACKWARD), 0);
-    for (int i = 0; i < o.count; i++) {
-        const rt_pack a = pack_at(n, &o, i);
-        backward_pack(n, &w, &a);
-    }
+    packs_pass p = pass_of(n, RT_BACKWARD);
+    const int parts = p.order.count / p.order.run;
+    p.all = (gradients){rt_grad(n, 0), rt_grad(n, 1), rt_grad(n, 2), rt_grad(n, 3), rt_grad(n, 4)};
+    if (p.all.dbias || p.all.dkeys)
+        rt_node_do(n, backward_part, &p, parts);
+    else
+        share_packs(n, backward_part, &p, parts);
 }
 
 const rt_op rt_op_attention = {.name = "attention",
                                .forward = attention_forward,
                                .backward = attention_backward,
-                               .room = attention_room,
+                               .part_room = attention_room,
                                .library = attention_library};
 
 /* ---- constructor ---- */

@@ -24,7 +24,8 @@ static bool distances_fit(rt_graph *g, const rt_attention_options *o, int H, int
 {
     const rt_tensor *bias = o->distance_bias, *keys = o->distance_keys;
     const int classes = o->distances ? o->distances->classes : 0;
-    if (!RT_TAKES(g, "attention", {"distance_bias", bias, true}, {"distance_keys", keys, true}))
+    if (!RT_TAKES(g, "attention", {"distance_bias", bias, .optional = true},
+                  {"distance_keys", keys, .optional = true}))
         return false;
     if (o->distances && !are_classes(o->distances))
         rt_graph_fail(g, RT_ARGUMENT,
@@ -52,8 +53,9 @@ static bool are_finite(rt_graph *g, const char *name, const double *position, in
 bool rt_attention_fits(rt_graph *g, const rt_tensor *q, const rt_tensor *k, const rt_tensor *v,
                        const rt_attention_options *o)
 {
-    if (!RT_TAKES(g, "attention", RT_INPUT(q), RT_INPUT(k), RT_INPUT(v)) ||
-        !rt_graph_given(g, "attention", "options", o))
+    if (!RT_TAKES(g, "attention", RT_FACTOR(q), RT_FACTOR(k), RT_FACTOR(v)) ||
+        !rt_graph_given(g, "attention", "options", o) ||
+        (o->distance_keys && !RT_TAKES(g, "attention", RT_INPUT(q))))
         return false;
     if (!fit(q, k, v))
         rt_graph_fail(

@@ -36,9 +36,10 @@ rt_batch rt_pack_most(const rt_tensor *q, const rt_tensor *k)
 static rt_operand first_of(const rt_tensor *x, int b, int h, int h_step)
 {
     const size_t T = (size_t)x->shape[1], H = (size_t)x->shape[2], D = (size_t)x->shape[3];
-    rt_operand first = rt_rows_at(x->data + ((size_t)b * T * H + (size_t)h) * D, (int)(H * D));
-    first.step = (rt_steps){T * H * D, (size_t)h_step * D};
-    return first;
+    rt_operand all = rt_rows_of(x, (int)(H * D));
+    all.rounded = NULL;
+    all.step = (rt_steps){T * H * D, (size_t)h_step * D};
+    return rt_operand_from(all, ((size_t)b * T * H + (size_t)h) * D);
 }
 
 rt_pack rt_pack_of(const rt_attention_options *o, const rt_tensor *q, const rt_tensor *k,
@@ -94,9 +95,9 @@ rt_pack rt_pack_single(const rt_pack *a, int n)
     one.size = (rt_batch){1, 1};
     one.b = rt_pack_sequence(a, n);
     one.h = rt_pack_head(a, n);
-    one.q.data += rt_pack_offset(a, a->q.step, n);
-    one.k.data += rt_pack_offset(a, a->k.step, n);
-    one.v.data += rt_pack_offset(a, a->v.step, n);
+    one.q = rt_operand_from(a->q, rt_pack_offset(a, a->q.step, n));
+    one.k = rt_operand_from(a->k, rt_pack_offset(a, a->k.step, n));
+    one.v = rt_operand_from(a->v, rt_pack_offset(a, a->v.step, n));
     one.out += rt_pack_offset(a, a->out_step, n);
     return one;
 }
@@ -114,7 +115,8 @@ static rt_distance_head distance_head(const rt_pack *a, int n)
 
 static rt_distance_tile distance_tile(const rt_pack *a, rt_tile t, int n)
 {
-    return (rt_distance_tile){.q = t.q.data + rt_pack_offset(a, a->q.step, n),
+    const rt_operand q = rt_operand_from(t.q, rt_pack_offset(a, a->q.step, n));
+    return (rt_distance_tile){.q = q.data,
                               .q_stride = a->q.stride,
                               .query = a->o->query_positions + t.i,
                               .key = a->o->key_positions + t.j,

@@ -10,8 +10,7 @@
 /* ---- rounding ---- */
 
 /* Adding just below half of what is cut off carries into what stays; of an odd number, half. */
-static RT_ROW_KERNEL(round_row,
-                     (rt_bf16 *restrict to, const real *restrict from, size_t size),
+static RT_ROW_KERNEL(round_row, (rt_bf16 *restrict to, const real *restrict from, size_t size),
                      (to, from, size))
 {
     for (size_t i = 0; i < size; i++) {
@@ -77,7 +76,7 @@ static places *this_thread(void)
     return p;
 }
 
-static rt_bf16 *room_for(int place, size_t size)
+rt_bf16 *rt_bf16_place(int place, size_t size)
 {
     places *p = this_thread();
     if (!p || p->sizes[place] >= size)
@@ -90,31 +89,47 @@ static rt_bf16 *room_for(int place, size_t size)
 
 /* Rows, heads and sequences in the order in which they lie; what follows without a gap is one run.
  */
-static void round_batch(rt_bf16 *to, rt_batch batch, rt_operand x, size_t height, size_t width)
+typedef struct runs {
+    size_t count[3], step[3], size;
+} runs;
+
+static runs runs_of(rt_batch batch, rt_operand x, size_t height, size_t width)
 {
     const bool side = rt_side_by_side(batch, x.stride, x.step);
     const size_t stride = (size_t)x.stride, inner = (size_t)batch.inner;
-    const size_t step[] = {x.step.outer, side ? stride : x.step.inner,
-                           side ? x.step.inner : stride};
-    size_t count[] = {(size_t)batch.outer, side ? height : inner, side ? inner : height};
-    size_t run = width;
-    for (int d = 2; d >= 0 && (count[d] == 1 || step[d] == run); d--) {
-        run *= count[d];
-        count[d] = 1;
+    runs r = {.count = {(size_t)batch.outer, side ? height : inner, side ? inner : height},
+              .step = {x.step.outer, side ? stride : x.step.inner, side ? x.step.inner : stride},
+              .size = width};
+    for (int d = 2; d >= 0 && (r.count[d] == 1 || r.step[d] == r.size); d--) {
+        r.size *= r.count[d];
+        r.count[d] = 1;
     }
-    for (size_t i = 0; i < count[0]; i++)
-        for (size_t j = 0; j < count[1]; j++)
-            for (size_t k = 0; k < count[2]; k++, to += run)
-                round_row(to, x.data + i * step[0] + j * step[1] + k * step[2], run);
+    return r;
+}
+
+static void gather(rt_bf16 *to, rt_operand x, const runs *r)
+{
+    for (size_t i = 0; i < r->count[0]; i++)
+        for (size_t j = 0; j < r->count[1]; j++)
+            for (size_t k = 0; k < r->count[2]; k++, to += r->size) {
+                const size_t at = i * r->step[0] + j * r->step[1] + k * r->step[2];
+                if (x.stored)
+                    memcpy(to, x.stored + at, r->size * sizeof *to);
+                else
+                    round_row(to, x.data + at, r->size);
+            }
 }
 
 const rt_bf16 *rt_bf16_operand(rt_batch batch, rt_operand x, int rows, int columns, int place)
 {
     const size_t height = height_of(x, rows, columns), width = width_of(x, rows, columns);
-    const size_t count = (size_t)batch.outer * (size_t)batch.inner;
-    rt_bf16 *to = room_for(place, count * height * width);
+    const runs r = runs_of(batch, x, height, width);
+    const size_t count = r.count[0] * r.count[1] * r.count[2];
+    if (x.stored && count == 1)
+        return x.stored;
+    rt_bf16 *to = rt_bf16_place(place, count * r.size);
     if (to)
-        round_batch(to, batch, x, height, width);
+        gather(to, x, &r);
     return to;
 }
 

@@ -23,12 +23,16 @@ static inline bool rt_side_by_side(rt_batch batch, int stride, rt_steps step)
     return batch.inner > 1 && step.inner < (size_t)stride;
 }
 
-/* The operand without gaps between its rows, and between its matrices as they lie, in memory of the
- * calling thread: that of the same place is used again. NULL if memory is short. */
+/* The operand without gaps between its rows, and between its matrices as they lie: where it is
+ * stored so, or else in memory of the calling thread: that of the same place is used again. NULL if
+ * memory is short. */
 const rt_bf16 *rt_bf16_operand(rt_batch batch, rt_operand x, int rows, int columns, int place);
 
 /* The same of parameters that are held (rt_engine_hold); NULL if the operand is none of them or its
  * rows do not follow one another. */
 const rt_bf16 *rt_bf16_parameters(rt_operand x, int rows, int columns);
+
+/* The memory of a place of the calling thread, for so many numbers. NULL if memory is short. */
+rt_bf16 *rt_bf16_place(int place, size_t size);
 
 #endif

@@ -41,45 +41,83 @@ static double row_loss(const real *x, int size, int label, double log_sum, doubl
     return loss;
 }
 
-static void cross_entropy_forward(const rt_node *n)
+/* The loss of a part of the rows. */
+static void lose_span(const rt_node *n, rt_row_span span, void *context, void *room)
 {
     const cross_entropy_args *a = n->args;
     const rt_tensor *x = n->in[0];
     const int size = rt_columns(x);
     double loss = 0;
-    for (size_t r = 0, rows = rt_rows(x); r < rows; r++) {
+    (void)room;
+    for (size_t r = span.first; r < span.first + span.count; r++) {
         const real *row = x->data + r * (size_t)size;
         if (a->labels[r] == RT_IGNORE)
             continue;
         a->log_sum[r] = rt_row_log_sum(row, size);
         loss += row_loss(row, size, a->labels[r], (double)a->log_sum[r], a->smoothing);
     }
+    ((double *)context)[span.number] = loss;
+}
+
+static int parts_of(const rt_tensor *x)
+{
+    return rt_parts_of_rows(rt_rows(x), (size_t)rt_columns(x));
+}
+
+static size_t cross_entropy_room(const rt_node *n, rt_pass pass)
+{
+    return pass == RT_FORWARD ? (size_t)parts_of(n->in[0]) * sizeof(double) : 0;
+}
+
+static void cross_entropy_forward(const rt_node *n)
+{
+    const cross_entropy_args *a = n->args;
+    const rt_tensor *x = n->in[0];
+    double *losses = rt_room(n), loss = 0;
+    rt_node_rows(n, rt_rows(x), (size_t)rt_columns(x), lose_span, losses);
+    for (int i = 0; i < parts_of(x); i++)
+        loss += losses[i];
     n->out->data[0] = (real)(loss / a->divisor);
+}
+
+typedef struct cross_entropy_pass {
+    real *dx, beta, share;
+} cross_entropy_pass;
+
+static void gradients_of_span(const rt_node *n, rt_row_span span, void *context, void *room)
+{
+    const cross_entropy_args *a = n->args;
+    const cross_entropy_pass *p = context;
+    const rt_tensor *x = n->in[0];
+    const int size = rt_columns(x);
+    (void)room;
+    for (size_t r = span.first; r < span.first + span.count; r++) {
+        real *row = p->dx + r * (size_t)size;
+        if (a->labels[r] == RT_IGNORE) {
+            if (p->beta == 0)
+                memset(row, 0, (size_t)size * sizeof *row);
+            continue;
+        }
+        logit_row_gradient(row, p->beta, x->data + r * (size_t)size, size, a->log_sum[r], p->share,
+                           (real)(a->smoothing / size));
+        row[a->labels[r]] -= p->share * (real)(1 - a->smoothing);
+    }
 }
 
 static void cross_entropy_backward(const rt_node *n)
 {
     const cross_entropy_args *a = n->args;
     const rt_tensor *x = n->in[0];
-    const int size = rt_columns(x);
-    const real share = (real)((double)n->out->grad[0] / a->divisor);
-    real beta, *dx = rt_grad_or_fresh(n, 0, &beta);
-    for (size_t r = 0, rows = rt_rows(x); dx && r < rows; r++) {
-        real *row = dx + r * (size_t)size;
-        if (a->labels[r] == RT_IGNORE) {
-            if (beta == 0)
-                memset(row, 0, (size_t)size * sizeof *row);
-            continue;
-        }
-        logit_row_gradient(row, beta, x->data + r * (size_t)size, size, a->log_sum[r], share,
-                           (real)(a->smoothing / size));
-        row[a->labels[r]] -= share * (real)(1 - a->smoothing);
-    }
+    cross_entropy_pass p = {.share = (real)((double)n->out->grad[0] / a->divisor)};
+    p.dx = rt_grad_or_fresh(n, 0, &p.beta);
+    if (p.dx)
+        rt_node_rows(n, rt_rows(x), (size_t)rt_columns(x), gradients_of_span, &p);
 }
 
 const rt_op rt_op_cross_entropy = {.name = "cross_entropy",
                                    .forward = cross_entropy_forward,
-                                   .backward = cross_entropy_backward};
+                                   .backward = cross_entropy_backward,
+                                   .room = cross_entropy_room};
 
 rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *labels, double smoothing,
                             double divisor)

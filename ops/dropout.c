@@ -20,18 +20,34 @@ void rt_dropout_factors(real *factor, size_t count, rt_random random, uint64_t i
 }
 
 /* Forward and backward are the same map: out += or = factor * in. */
-static void apply(const rt_node *n, real *restrict out, const real *restrict in, bool add)
+typedef struct drop {
+    real *out;
+    const real *in;
+    bool add;
+} drop;
+
+static void drop_span(const rt_node *n, rt_row_span span, void *context, void *room)
 {
     enum { BLOCK = 256 };
     const dropout_args *a = n->args;
-    const size_t size = rt_size(n->out);
-    for (size_t start = 0; start < size; start += BLOCK) {
+    const drop *d = context;
+    real *restrict out = d->out;
+    const real *restrict in = d->in;
+    const size_t end = span.first + span.count;
+    (void)room;
+    for (size_t start = span.first; start < end; start += BLOCK) {
         real factor[BLOCK];
-        size_t count = size - start < BLOCK ? size - start : BLOCK;
+        size_t count = end - start < BLOCK ? end - start : BLOCK;
         rt_dropout_factors(factor, count, a->random, a->first + start / 4, a->p);
         for (size_t i = 0; i < count; i++)
-            out[start + i] = (add ? out[start + i] : 0) + factor[i] * in[start + i];
+            out[start + i] = (d->add ? out[start + i] : 0) + factor[i] * in[start + i];
     }
+}
+
+static void apply(const rt_node *n, real *out, const real *in, bool add)
+{
+    drop d = {out, in, add};
+    rt_node_rows(n, rt_size(n->out), 1, drop_span, &d);
 }
 
 static void dropout_forward(const rt_node *n)

@@ -23,24 +23,43 @@ static rt_tensor *refuse(rt_graph *g, const char *op, const rt_tensor *x, const 
 
 /* ---- add ---- */
 
+/* In parts of the numbers of y, which all rows have. */
+static void add_span(const rt_node *n, rt_row_span span, void *context, void *room)
+{
+    const size_t columns = rt_size(n->in[1]), i = span.first;
+    (void)context;
+    (void)room;
+    rt_rows_add(n->out->data + i, n->in[0]->data + i, n->in[1]->data + i, rt_size(n->out) / columns,
+                span.count, columns);
+}
+
 static void add_forward(const rt_node *n)
 {
-    size_t columns = rt_size(n->in[1]);
-    rt_rows_add(n->out->data, n->in[0]->data, n->in[1]->data, rt_size(n->out) / columns, columns);
+    rt_node_rows(n, rt_size(n->in[1]), 1, add_span, NULL);
+}
+
+typedef struct adding {
+    real *dy, beta;
+} adding;
+
+static void add_gradient_span(const rt_node *n, rt_row_span span, void *context, void *room)
+{
+    const adding *a = context;
+    const size_t columns = rt_size(n->in[1]), rows = rt_size(n->out) / columns;
+    const size_t from = a->beta == 0; /* the first row is copied */
+    const real *g = n->out->grad + span.first;
+    (void)room;
+    if (from)
+        memcpy(a->dy + span.first, g, span.count * sizeof *g);
+    rt_rows_sum(a->dy + span.first, g + from * columns, rows - from, span.count, columns);
 }
 
 static void add_backward(const rt_node *n)
 {
-    const size_t columns = rt_size(n->in[1]), rows = rt_size(n->out) / columns;
-    const real *g = n->out->grad;
-    real beta;
-    real *dy = rt_grad_or_fresh(n, 1, &beta);
-    if (dy && beta == 0) {
-        memcpy(dy, g, columns * sizeof *dy);
-        rt_rows_sum(dy, g + columns, rows - 1, columns);
-    } else if (dy) {
-        rt_rows_sum(dy, g, rows, columns);
-    }
+    adding a;
+    a.dy = rt_grad_or_fresh(n, 1, &a.beta);
+    if (a.dy)
+        rt_node_rows(n, rt_size(n->in[1]), 1, add_gradient_span, &a);
     rt_grad_pass(n); /* last: it may carry the gradient of the result away */
 }
 

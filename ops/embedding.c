@@ -7,26 +7,45 @@ typedef struct embedding_args {
     int padding;
 } embedding_args;
 
-static void embedding_forward(const rt_node *n)
+static void look_up(const rt_node *n, rt_row_span span, void *context, void *room)
 {
     const embedding_args *a = n->args;
     const size_t width = (size_t)rt_columns(n->out);
-    for (size_t r = 0, rows = rt_rows(n->out); r < rows; r++)
+    (void)context;
+    (void)room;
+    for (size_t r = span.first; r < span.first + span.count; r++)
         memcpy(n->out->data + r * width, n->in[0]->data + (size_t)a->ids[r] * width,
                width * sizeof(real));
 }
 
-static void embedding_backward(const rt_node *n)
+static void embedding_forward(const rt_node *n)
 {
+    rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), look_up, NULL);
+}
+
+/* A row of the table may be several rows of the result, so that parts have columns. */
+enum { COLUMNS = 64 };
+
+static void add_columns(void *context, int part, void *room)
+{
+    const rt_node *n = context;
     const embedding_args *a = n->args;
-    const size_t width = (size_t)rt_columns(n->out);
-    real *dtable = rt_grad(n, 0);
-    for (size_t r = 0, rows = rt_rows(n->out); dtable && r < rows; r++) {
-        real *restrict row = dtable + (size_t)a->ids[r] * width;
-        const real *restrict g = n->out->grad + r * width;
-        for (size_t i = 0; a->ids[r] != a->padding && i < width; i++)
+    const size_t width = (size_t)rt_columns(n->out), first = (size_t)part * COLUMNS;
+    const size_t count = width - first < COLUMNS ? width - first : COLUMNS;
+    (void)room;
+    for (size_t r = 0, rows = rt_rows(n->out); r < rows; r++) {
+        real *restrict row = n->in[0]->grad + (size_t)a->ids[r] * width + first;
+        const real *restrict g = n->out->grad + r * width + first;
+        for (size_t i = 0; a->ids[r] != a->padding && i < count; i++)
             row[i] += g[i];
     }
+}
+
+static void embedding_backward(const rt_node *n)
+{
+    rt_node part_of = *n;
+    if (rt_grad(n, 0))
+        rt_node_share(n, add_columns, &part_of, (rt_columns(n->out) + COLUMNS - 1) / COLUMNS);
 }
 
 const rt_op rt_op_embedding = {.name = "embedding",

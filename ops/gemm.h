@@ -1,10 +1,10 @@
 #ifndef ROTOR_OPS_GEMM_H
 #define ROTOR_OPS_GEMM_H
 
-/* The one door to the engine, which runs on the calling thread alone: the shards of a
- * step are what runs in parallel, and one thread gives the same bits every time. */
+/* The one door to the engine, which runs on the calling thread alone: what runs in parallel are the
+ * shards of a step and the panels of a product, and one thread gives the same bits every time. */
 
-#include "core/real.h"
+#include "core/tensor.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +28,8 @@ typedef struct rt_operand {
     int stride;
     bool transposed;
     rt_steps step;
-    const void *rounded; /* by rt_gemm_share; or NULL */
+    const uint16_t *stored; /* where there is no data: its numbers in bf16, which lie in that way */
+    const void *rounded;    /* the same without gaps, by rt_gemm_share; or NULL */
 } rt_operand;
 
 /* A matrix to write to; or the first of a batch, which must not overlap unless beta is 1. */
@@ -43,11 +44,28 @@ static inline rt_operand rt_rows_at(const real *data, int stride)
     return (rt_operand){.data = data, .stride = stride};
 }
 
+/* A tensor as a matrix, with its rounded numbers if it has some. */
+static inline rt_operand rt_rows_of(const rt_tensor *x, int stride)
+{
+    return (rt_operand){.data = x->data,
+                        .stride = stride,
+                        .stored = x->data ? NULL : x->rounded,
+                        .rounded = x->rounded};
+}
+
+/* That many elements further on; what was rounded without gaps stays where it is. */
+static inline rt_operand rt_operand_from(rt_operand x, size_t elements)
+{
+    x.data = x.data ? x.data + elements : NULL;
+    x.stored = x.stored ? x.stored + elements : NULL;
+    return x;
+}
+
 /* From row t on, of an operand that is not transposed and, if it is rounded, has no gaps. */
 static inline rt_operand rt_rows_from(rt_operand x, int t)
 {
     const size_t before = (size_t)t * (size_t)x.stride;
-    x.data += before;
+    x = rt_operand_from(x, before);
     if (x.rounded)
         x.rounded = (const uint16_t *)x.rounded + before;
     return x;
@@ -73,6 +91,36 @@ void rt_gemm_unrounded(int m, int n, int k, real alpha, rt_operand a, rt_operand
 void rt_gemm_batch(rt_batch batch, int m, int n, int k, real alpha, rt_operand a, rt_operand b,
                    real beta, rt_result c);
 
+/* A product, or a batch of them, as above. */
+typedef struct rt_product {
+    rt_batch batch;
+    int m, n, k;
+    real alpha, beta;
+    rt_operand a, b;
+    rt_result c;
+} rt_product;
+
+/* A product in panels of its result, each of which is a product of its own for whoever computes it.
+ * The cut depends on the sizes alone (and on whether numbers are rounded), and leaves products of
+ * less than `least` multiplications whole: a library copies operands once for each panel. */
+typedef struct rt_panels {
+    int rows, columns; /* of a panel; the last may have fewer */
+    int across;        /* panels beside each other */
+    int count;
+} rt_panels;
+
+rt_panels rt_gemm_panels(int m, int n, int k, double least);
+
+/* Rows and columns of the result that a panel has. */
+typedef struct rt_panel {
+    int row, rows, column, columns;
+} rt_panel;
+rt_panel rt_panel_at(rt_panels cut, int m, int n, int number);
+
+/* Computes that panel of a product that is no batch. Rows of an operand that several panels read
+ * should have been rounded before (rt_gemm_share); columns are rounded by each. */
+void rt_gemm_panel(const rt_product *p, rt_panel panel);
+
 /* How many elements the results of a batch may have for it to take less time than as many products,
  * as the engine computes it in one call; 0 if it does not. */
 int rt_gemm_batch_room(void);
@@ -90,6 +138,10 @@ bool rt_gemm_rounds(void);
 enum { RT_GEMM_PLACES = 5 };
 rt_operand rt_gemm_share(rt_operand x, int rows, int columns, int place);
 rt_operand rt_gemm_share_batch(rt_batch batch, rt_operand x, int rows, int columns, int place);
+
+/* Memory of that place, for who rounds into it himself (rt_engine_round); NULL where products are
+ * not made of rounded numbers, or without memory. */
+uint16_t *rt_gemm_place(size_t size, int place);
 
 /* C = x w^T + beta C of a few rows x (m, k) and a weight w (n, k), neither with gaps: w is read
  * from memory once, where rt_gemm copies it first. The sums are rounded in another order than

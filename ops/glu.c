@@ -11,8 +11,7 @@ typedef struct glu_args {
     rt_activation_values *values;
 } glu_args;
 
-static RT_ROW_KERNEL(times_gated,
-                     (real *restrict y, const real *restrict x, size_t size),
+static RT_ROW_KERNEL(times_gated, (real *restrict y, const real *restrict x, size_t size),
                      (y, x, size))
 {
     for (size_t i = 0; i < size; i++)
@@ -38,43 +37,64 @@ static size_t block_at(size_t start, size_t size)
     return size - start < BLOCK ? size - start : BLOCK;
 }
 
-/* f' of a block and, going backward, f, which stands in the result going forward. */
-static size_t glu_room(const rt_node *n, rt_pass pass)
+/* f' of a block stands in room of its own and, going backward, f, which stands in the result going
+ * forward. */
+static void gate_span(const rt_node *n, rt_row_span span, void *context, void *room)
 {
-    (void)n;
-    return (pass == RT_BACKWARD ? 2 : 1) * BLOCK * sizeof(real);
+    const glu_args *a = n->args;
+    const size_t end = span.first + span.count;
+    real derivative[BLOCK];
+    (void)context;
+    (void)room;
+    for (size_t i = span.first; i < end; i += BLOCK) {
+        real *y = n->out->data + i;
+        a->values(y, derivative, n->in[0]->data + i, block_at(i, end));
+        times_gated(y, n->in[1]->data + i, block_at(i, end));
+    }
 }
 
 static void glu_forward(const rt_node *n)
 {
+    rt_node_rows(n, rt_size(n->out), 1, gate_span, NULL);
+}
+
+typedef struct glu_backward_pass {
+    real *dgate, beta;
+} glu_backward_pass;
+
+static void derive_span(const rt_node *n, rt_row_span span, void *context, void *room)
+{
     const glu_args *a = n->args;
-    const size_t size = rt_size(n->out);
-    real *derivative = rt_room(n);
-    for (size_t i = 0; i < size; i += BLOCK) {
-        real *y = n->out->data + i;
-        a->values(y, derivative, n->in[0]->data + i, block_at(i, size));
-        times_gated(y, n->in[1]->data + i, block_at(i, size));
+    const glu_backward_pass *b = context;
+    const size_t end = span.first + span.count;
+    real value[BLOCK], derivative[BLOCK];
+    (void)room;
+    for (size_t i = span.first; i < end; i += BLOCK) {
+        const size_t count = block_at(i, end);
+        a->values(value, derivative, n->in[0]->data + i, count);
+        glu_gradients(b->dgate ? b->dgate + i : NULL, n->out->grad + i, n->in[1]->data + i, value,
+                      derivative, count, b->beta != 0);
     }
 }
 
 static void glu_backward(const rt_node *n)
 {
-    const glu_args *a = n->args;
-    const size_t size = rt_size(n->out);
-    real beta;
-    real *dgate = rt_grad_or_fresh(n, 0, &beta);
-    real *value = rt_room(n);
-    for (size_t i = 0; i < size; i += BLOCK) {
-        const size_t count = block_at(i, size);
-        a->values(value, value + BLOCK, n->in[0]->data + i, count);
-        glu_gradients(dgate ? dgate + i : NULL, n->out->grad + i, n->in[1]->data + i, value,
-                      value + BLOCK, count, beta != 0);
-    }
+    glu_backward_pass b;
+    b.dgate = rt_grad_or_fresh(n, 0, &b.beta);
+    rt_node_rows(n, rt_size(n->out), 1, derive_span, &b);
     rt_grad_pass(n); /* last: it may carry the gradient of the result away */
 }
 
-const rt_op rt_op_glu = {
-    .name = "glu", .forward = glu_forward, .backward = glu_backward, .room = glu_room, .passes = 2};
+static bool glu_reads(const rt_node *n, const rt_tensor *x)
+{
+    return x == n->in[0] || x == n->in[1];
+}
+
+const rt_op rt_op_glu = {.name = "glu",
+                         .forward = glu_forward,
+                         .backward = glu_backward,
+                         .reads = glu_reads,
+                         .passes = 2};
 
 rt_tensor *rt_glu(rt_graph *g, rt_tensor *gate, rt_tensor *x, rt_activation kind)
 {

@@ -1,6 +1,7 @@
 #include "ops/ops.h"
 
 #include "core/row_kernels.h"
+#include "ops/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,8 +28,10 @@ static RT_ROW_KERNEL(normalise_rows,
         for (int i = 0; i < size; i++)
             squares += (x[i] - mean) * (x[i] - mean);
         const real rstd = (real)(1 / sqrt((double)squares / size + eps));
-        for (int i = 0; i < size; i++)
+        for (int i = 0; bias && i < size; i++)
             y[i] = (x[i] - mean) * rstd * weight[i] + bias[i];
+        for (int i = 0; !bias && i < size; i++)
+            y[i] = (x[i] - mean) * rstd * weight[i];
         mean_of[r] = mean;
         rstd_of[r] = rstd;
     }
@@ -59,49 +62,78 @@ static RT_ROW_KERNEL(norm_gradients,
     }
 }
 
+static void normalise_span(const rt_node *n, rt_row_span span, void *context, void *room)
+{
+    const layer_norm_args *a = n->args;
+    const rt_tensor *x = n->in[0], *bias = n->in[2];
+    const size_t first = span.first * (size_t)rt_columns(x);
+    (void)context;
+    (void)room;
+    normalise_rows(n->out->data + first, x->data + first, n->in[1]->data, bias ? bias->data : NULL,
+                   span.count, rt_columns(x), a->eps, a->mean + span.first, a->rstd + span.first);
+}
+
 static void layer_norm_forward(const rt_node *n)
+{
+    rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), normalise_span, NULL);
+}
+
+/* Both gradients of a part of the rows, of each part behind those of the one before. */
+static size_t layer_norm_room(const rt_node *n, rt_pass pass)
+{
+    const size_t columns = (size_t)rt_columns(n->out);
+    const size_t parts = (size_t)rt_parts_of_rows(rt_rows(n->out), columns);
+    return pass == RT_BACKWARD ? parts * 2 * columns * sizeof(real) : 0;
+}
+
+static void gradients_of_span(const rt_node *n, rt_row_span span, void *context, void *room)
 {
     const layer_norm_args *a = n->args;
     const rt_tensor *x = n->in[0];
-    normalise_rows(n->out->data, x->data, n->in[1]->data, n->in[2]->data, rt_rows(x), rt_columns(x),
-                   a->eps, a->mean, a->rstd);
-}
-
-static size_t layer_norm_room(const rt_node *n, rt_pass pass)
-{
-    return pass == RT_BACKWARD ? 2 * (size_t)rt_columns(n->out) * sizeof(real) : 0;
+    const size_t size = (size_t)rt_columns(x), first = span.first * size;
+    real *dweight = (real *)context + (size_t)span.number * 2 * size;
+    (void)room;
+    memset(dweight, 0, 2 * size * sizeof *dweight);
+    norm_gradients(n->out->grad + first, x->data + first, n->in[1]->data, dweight, dweight + size,
+                   span.count, (int)size, a->mean + span.first, a->rstd + span.first);
 }
 
 static void layer_norm_backward(const rt_node *n)
 {
-    const layer_norm_args *a = n->args;
-    const rt_tensor *x = n->in[0];
-    const size_t size = (size_t)rt_columns(x);
-    /* The kernel adds up both gradients; one that nobody wants, to zeros of its own. */
-    real *unwanted = rt_room(n);
-    memset(unwanted, 0, 2 * size * sizeof *unwanted);
-    real *dweight = rt_grad(n, 1), *dbias = rt_grad(n, 2);
-    norm_gradients(n->out->grad, x->data, n->in[1]->data, dweight ? dweight : unwanted,
-                   dbias ? dbias : unwanted + size, rt_rows(x), (int)size, a->mean, a->rstd);
+    const size_t size = (size_t)rt_columns(n->out), rows = rt_rows(n->out);
+    const size_t parts = (size_t)rt_parts_of_rows(rows, size);
+    real *sums = rt_room(n), *dweight = rt_grad(n, 1), *dbias = rt_grad(n, 2);
+    rt_node_rows(n, rows, size, gradients_of_span, sums);
+    if (dweight)
+        rt_rows_sum(dweight, sums, parts, size, 2 * size);
+    if (dbias)
+        rt_rows_sum(dbias, sums + size, parts, size, 2 * size);
     rt_grad_pass(n);
+}
+
+static bool layer_norm_reads(const rt_node *n, const rt_tensor *x)
+{
+    return x == n->in[0] || x == n->in[1];
 }
 
 const rt_op rt_op_layer_norm = {.name = "layer_norm",
                                 .forward = layer_norm_forward,
                                 .backward = layer_norm_backward,
+                                .reads = layer_norm_reads,
                                 .room = layer_norm_room,
                                 .passes = 1};
 
 rt_tensor *rt_layer_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias, double eps)
 {
-    if (!RT_TAKES(g, "layer_norm", RT_INPUT(x), RT_INPUT(weight), RT_INPUT(bias)))
+    if (!RT_TAKES(g, "layer_norm", RT_INPUT(x), RT_INPUT(weight), RT_OPTIONAL(bias)))
         return NULL;
     const int size = rt_columns(x);
     if (x->ndim < 1 || weight->ndim != 1 || weight->shape[0] != size ||
-        !rt_same_shape(weight, bias))
+        (bias && !rt_same_shape(weight, bias)))
         return rt_graph_fail(g, RT_SHAPE,
                              "[layer_norm] x must be (..., C), weight and bias (C); got %s, %s, %s",
-                             rt_shape_text(x), rt_shape_text(weight), rt_shape_text(bias));
+                             rt_shape_text(x), rt_shape_text(weight),
+                             bias ? rt_shape_text(bias) : "no bias");
     if (!(eps >= 0 && eps < INFINITY))
         return rt_graph_fail(g, RT_ARGUMENT, "[layer_norm] eps must be >= 0; got %g", eps);
     size_t rows = rt_rows(x);

@@ -1,269 +1,331 @@
 #include "ops/activation.h"
 #include "ops/engine.h"
 #include "ops/gemm.h"
+#include "ops/rounded.h"
 #include "ops/rows.h"
 
 #include <stdint.h>
 #include <string.h>
 
-/* ---- rounded rows ---- */
-
-/* What a map saves, or shares with other maps. */
+/* Of an activation. */
 typedef struct linear_args {
-    uint16_t *rounded; /* numbers of x, which this map rounds; NULL: no map does, or another */
     rt_activation_values *values;
-    real *derivative;         /* of an activation; backward uses it up */
-    uint16_t *rounded_result; /* of an activation; or NULL */
+    real *derivative;         /* backward uses it up */
+    uint16_t *rounded_result; /* or NULL */
 } linear_args;
 
-/* Where products are made of rounded numbers, those of a result are kept beside it: other maps read
- * it as well, and backward does. NULL: then each product rounds them. */
-static uint16_t *numbers_for_rounded(rt_graph *g, size_t size)
-{
-    return rt_gemm_rounds() && rt_graph_records(g) ? rt_graph_numbers(g, size, sizeof(uint16_t))
-                                                   : NULL;
-}
+/* ---- rounded rows ---- */
 
-/* The first map that reads x rounds it. */
-static uint16_t *numbers_for_rows(rt_graph *g, rt_tensor *x)
-{
-    if (x->rounded || x->borrowed)
-        return NULL;
-    uint16_t *rounded = numbers_for_rounded(g, rt_size(x));
-    x->rounded = rounded;
-    return rounded;
-}
+/* Places of what the products of a pass read. */
+enum { ROWS, GRADIENTS };
 
-static rt_operand rows_of(const rt_tensor *x)
+/* Rows that several panels read, and several products, are rounded once for all of them. */
+static rt_operand rounded(const rt_node *n, rt_operand x, size_t size, int place)
 {
-    rt_operand rows = rt_rows_at(x->data, rt_columns(x));
-    rows.rounded = x->rounded;
-    return rows;
+    uint16_t *to = x.rounded ? NULL : rt_gemm_place(size, place);
+    if (!to)
+        return x;
+    rt_round_numbers(n, to, x.data, size);
+    x.rounded = to;
+    return x;
 }
 
 static rt_operand rounded_rows(const rt_node *n)
 {
-    const linear_args *a = n->args;
     const rt_tensor *x = n->in[0];
-    if (a->rounded)
-        rt_engine_round(a->rounded, x->data, rt_size(x));
-    return rows_of(x);
+    return rounded(n, rt_rows_of(x, rt_columns(x)), rt_size(x), ROWS);
 }
 
-/* ---- the map ---- */
+static bool linear_reads(const rt_node *n, const rt_tensor *x)
+{
+    return x == n->in[0] || x == n->in[1];
+}
+
+/* ---- forward ---- */
 
 /* Up to so many rows of a product are few: the library, which copies the weight first, takes longer
- * for them. In bf16 it has a faster unit. */
-enum { FEW_ROWS = 16, FEW_ROUNDED_ROWS = 8 };
+ * for them. In bf16 it has a faster unit. A weight is then cut into parts of columns. */
+enum { FEW_ROWS = 16, FEW_ROUNDED_ROWS = 8, COLUMNS_OF_FEW = 128, LEAST_OF_FEW = 1 << 16 };
 
-/* One row that nothing goes back through is a token of a text that grows; a few in a graph with a
- * crew, as sessions have, are tokens of as many texts, or a short piece of one. */
+/* Rows that nothing goes back through are tokens of texts that grow, or a short piece of one. */
 static bool is_few(const rt_node *n)
 {
     const size_t few = rt_gemm_rounds() ? FEW_ROUNDED_ROWS : FEW_ROWS;
-    return rt_rows(n->in[0]) <= (rt_graph_crew(n->graph) ? few : 1) && !rt_graph_records(n->graph);
+    return rt_rows(n->in[0]) <= few && !rt_graph_records(n->graph);
 }
 
-typedef struct span {
-    int first, count;
-} span;
-
-/* Rows and columns of the result. */
-typedef struct block {
-    span rows, columns;
-} block;
-
-/* y = x weight^T + beta y in a block. */
-static void multiply_block(const rt_node *n, rt_operand x, real beta, real *y, block b)
+/* Multiplications of a product that is worth a cut: a third of a millisecond, or four where a step
+ * has small shards, which are as many as threads as a rule. */
+static double least_work(const rt_node *n)
 {
-    const rt_tensor *weight = n->in[1];
-    const int in = weight->shape[1], out = weight->shape[0];
-    const real *w = weight->data + (size_t)b.columns.first * (size_t)in;
-    x = rt_rows_from(x, b.rows.first);
-    y += (size_t)b.rows.first * (size_t)out + (size_t)b.columns.first;
-    if (is_few(n))
-        rt_gemm_few(b.rows.count, b.columns.count, in, x, w, beta, y, out);
-    else
-        rt_gemm(b.rows.count, b.columns.count, in, 1, x, rt_transposed(rt_rows_at(w, in)), beta, y,
-                out);
+    enum { MANY_ROWS = 1024 };
+    return rt_graph_records(n->graph) && rt_rows(n->out) < MANY_ROWS ? 3 << 26 : 1 << 24;
 }
 
-/* ---- in parts ---- */
+static rt_panels panels_of(const rt_node *n)
+{
+    const int rows = (int)rt_rows(n->out), out = rt_columns(n->out);
+    if (!is_few(n))
+        return rt_gemm_panels(rows, out, rt_columns(n->in[0]), least_work(n));
+    const bool small = rt_size(n->in[1]) < LEAST_OF_FEW || out <= COLUMNS_OF_FEW;
+    const int columns = small ? out : COLUMNS_OF_FEW, across = (out + columns - 1) / columns;
+    return (rt_panels){rows, columns, across, across};
+}
 
-/* A weight is cut into parts of columns, of more if the library copies them. One that is too small
- * for two meets many rows in parts of rows. */
-enum {
-    MANY_ROWS = 256,
-    PART_OF_MANY = 128,
-    COLUMNS_OF_FEW = 128,
-    COLUMNS_OF_SOME = 256,
-    MOST_PARTS = 32,
-    SMALLEST_CUT = 1 << 16 /* numbers of a weight */
-};
+typedef struct forward_pass forward_pass;
 
-typedef struct cut {
+/* What becomes of a panel of the product. */
+typedef void finish_panel(const forward_pass *pass, rt_panel p);
+
+struct forward_pass {
     const rt_node *node;
     rt_operand x;
     real beta;
-    real *y;
-    int rows, columns; /* of a part; the last may have fewer */
-    int across;        /* parts beside each other */
-} cut;
+    rt_panels cut;
+    finish_panel *finish; /* or NULL */
+};
 
-static span part_of(int part, int size, int all)
+/* y = x weight^T + beta y in a panel. */
+static void multiply_panel(const forward_pass *pass, rt_panel p)
 {
-    const int first = part * size, left = all - first;
-    return (span){first, left < size ? left : size};
-}
-
-static void multiply_part(void *context, int part)
-{
-    const cut *c = context;
-    const block b = {part_of(part / c->across, c->rows, (int)rt_rows(c->node->out)),
-                     part_of(part % c->across, c->columns, rt_columns(c->node->out))};
-    multiply_block(c->node, c->x, c->beta, c->y, b);
-}
-
-static int columns_of_part(const rt_node *n)
-{
-    const int out = rt_columns(n->out), least = is_few(n) ? COLUMNS_OF_FEW : COLUMNS_OF_SOME;
-    const int wanted = out / least < MOST_PARTS ? out / least : MOST_PARTS;
-    const int each = wanted > 1 ? (out + wanted - 1) / wanted : out;
-    return (each + 15) / 16 * 16;
-}
-
-/* Parts depend on shapes alone, so that bits do not depend on who runs them. */
-static void multiply(const rt_node *n, real beta, real *y)
-{
-    const rt_crew *crew = rt_graph_crew(n->graph);
-    const int rows = (int)rt_rows(n->out), out = rt_columns(n->out);
-    rt_operand x = rounded_rows(n);
-    if (!crew || rt_size(n->in[1]) < SMALLEST_CUT) {
-        multiply_block(n, x, beta, y, (block){{0, rows}, {0, out}});
-        return;
-    }
-    if (!x.rounded)
-        x = rt_gemm_share(x, rows, x.stride, 0);
-    cut c = {n, x, beta, y, .rows = rows, .columns = columns_of_part(n)};
-    if (rows >= MANY_ROWS && c.columns >= out)
-        c.rows = PART_OF_MANY;
-    c.across = (out + c.columns - 1) / c.columns;
-    crew->run(crew->threads, multiply_part, &c, (rows + c.rows - 1) / c.rows * c.across);
+    const rt_node *n = pass->node;
+    const rt_tensor *weight = n->in[1];
+    const int in = weight->shape[1], out = weight->shape[0];
+    const rt_product all = {.batch = {1, 1},
+                            .m = (int)rt_rows(n->out),
+                            .n = out,
+                            .k = in,
+                            .alpha = 1,
+                            .beta = pass->beta,
+                            .a = pass->x,
+                            .b = rt_transposed(rt_rows_at(weight->data, in)),
+                            .c = {.data = n->out->data, .stride = out}};
+    if (is_few(n))
+        rt_gemm_few(p.rows, p.columns, in, pass->x, weight->data + (size_t)p.column * (size_t)in,
+                    pass->beta, n->out->data + p.column, out);
+    else
+        rt_gemm_panel(&all, p);
 }
 
 /* The product is added to what needs no pass of its own. */
-static void linear_forward(const rt_node *n)
+static void begin_panel(const rt_node *n, rt_panel p)
 {
     const rt_tensor *bias = n->in[2], *residual = n->in[3];
-    real *y = n->out->data;
+    const size_t stride = (size_t)rt_columns(n->out), rows = (size_t)p.rows;
+    const size_t columns = (size_t)p.columns;
+    const size_t first = (size_t)p.row * stride + (size_t)p.column;
+    real *y = n->out->data + first;
     if (residual && bias)
-        rt_rows_add(y, residual->data, bias->data, rt_rows(n->out), rt_size(bias));
+        rt_rows_add(y, residual->data + first, bias->data + p.column, rows, columns, stride);
     else if (residual)
-        memcpy(y, residual->data, rt_size(residual) * sizeof *y);
+        rt_rows_copy(y, residual->data + first, rows, columns, stride);
     else if (bias)
-        rt_rows_fill(y, bias->data, rt_rows(n->out), rt_size(bias));
-    multiply(n, residual || bias ? 1 : 0, y);
+        rt_rows_fill(y, bias->data + p.column, rows, columns, stride);
+}
+
+static void forward_part(void *context, int part, void *room)
+{
+    const forward_pass *pass = context;
+    const rt_tensor *out = pass->node->out;
+    const rt_panel p = rt_panel_at(pass->cut, (int)rt_rows(out), rt_columns(out), part);
+    (void)room;
+    if (pass->beta != 0)
+        begin_panel(pass->node, p);
+    multiply_panel(pass, p);
+    if (pass->finish)
+        pass->finish(pass, p);
+}
+
+static void forward(const rt_node *n, real beta, finish_panel *finish)
+{
+    forward_pass pass = {n, rounded_rows(n), beta, panels_of(n), finish};
+    rt_node_share(n, forward_part, &pass, pass.cut.count);
+}
+
+static void linear_forward(const rt_node *n)
+{
+    forward(n, n->in[2] || n->in[3] ? 1 : 0, NULL);
+}
+
+/* ---- backward ---- */
+
+typedef struct backward_pass {
+    const rt_node *node;
+    rt_operand x, dy;
+    real *dx, *dweight, *dbias; /* NULL where none is wanted */
+    real beta_of_dx, beta_of_dweight;
+    rt_panels of_dx, of_dweight; /* the latter also of dbias, which is a column beside */
+} backward_pass;
+
+static void dx_panel(const backward_pass *b, int number)
+{
+    const rt_tensor *x = b->node->in[0], *weight = b->node->in[1];
+    const int in = weight->shape[1], out = weight->shape[0];
+    const rt_product all = {.batch = {1, 1},
+                            .m = (int)rt_rows(x),
+                            .n = in,
+                            .k = out,
+                            .alpha = 1,
+                            .beta = b->beta_of_dx,
+                            .a = b->dy,
+                            .b = rt_rows_at(weight->data, in),
+                            .c = {.data = b->dx, .stride = in}};
+    rt_gemm_panel(&all, rt_panel_at(b->of_dx, all.m, all.n, number));
+}
+
+static void dweight_panel(const backward_pass *b, int number)
+{
+    const rt_tensor *x = b->node->in[0], *weight = b->node->in[1];
+    const int in = weight->shape[1], out = weight->shape[0];
+    const rt_product all = {.batch = {1, 1},
+                            .m = out,
+                            .n = in,
+                            .k = (int)rt_rows(x),
+                            .alpha = 1,
+                            .beta = b->beta_of_dweight,
+                            .a = rt_transposed(b->dy),
+                            .b = b->x,
+                            .c = {.data = b->dweight, .stride = in}};
+    const rt_panel p = rt_panel_at(b->of_dweight, out, in, number);
+    if (b->dweight)
+        rt_gemm_panel(&all, p);
+    if (b->dbias && !p.column)
+        rt_rows_sum(b->dbias + p.row, b->dy.data + p.row, (size_t)all.k, (size_t)p.rows,
+                    (size_t)out);
+}
+
+static void backward_part(void *context, int part, void *room)
+{
+    const backward_pass *b = context;
+    (void)room;
+    if (part < b->of_dx.count)
+        dx_panel(b, part);
+    else
+        dweight_panel(b, part - b->of_dx.count);
 }
 
 /* dy is the gradient of the map, as products read it. */
 static void hand_back(const rt_node *n, rt_operand dy)
 {
     const rt_tensor *x = n->in[0], *weight = n->in[1];
-    int rows = (int)rt_rows(x), in = weight->shape[1], out = weight->shape[0];
-    real beta;
-    real *dx = rt_grad_or_fresh(n, 0, &beta);
-    if (dx)
-        rt_gemm(rows, in, out, 1, dy, rt_rows_at(weight->data, in), beta, dx, in);
-    real *dweight = rt_grad_or_fresh(n, 1, &beta);
-    if (dweight)
-        rt_gemm(out, in, rows, 1, rt_transposed(dy), rows_of(x), beta, dweight, in);
-    real *dbias = rt_grad(n, 2);
-    if (dbias)
-        rt_rows_sum(dbias, dy.data, (size_t)rows, (size_t)out);
+    const int rows = (int)rt_rows(x), in = weight->shape[1], out = weight->shape[0];
+    backward_pass b = {.node = n, .dy = dy};
+    b.dx = rt_grad_or_fresh(n, 0, &b.beta_of_dx);
+    b.dweight = rt_grad_or_fresh(n, 1, &b.beta_of_dweight);
+    b.dbias = rt_grad(n, 2);
+    if (b.dx)
+        b.of_dx = rt_gemm_panels(rows, in, out, least_work(n));
+    if (b.dweight)
+        b.x = rounded_rows(n);
+    if (b.dweight || b.dbias)
+        b.of_dweight = rt_gemm_panels(out, in, rows, least_work(n));
+    if (b.dx && (b.dx == b.dweight || b.dx == b.dbias)) { /* one tensor, given twice */
+        backward_pass first = b;
+        first.of_dweight.count = b.of_dx.count = 0;
+        rt_node_share(n, backward_part, &first, first.of_dx.count);
+    }
+    rt_node_share(n, backward_part, &b, b.of_dx.count + b.of_dweight.count);
+}
+
+static size_t panel_library(const rt_node *node, int m, int n, int k)
+{
+    const rt_panels cut = rt_gemm_panels(m, n, k, least_work(node));
+    return rt_gemm_library(cut.rows, cut.columns, k);
 }
 
 static size_t linear_library(const rt_node *n, rt_pass pass)
 {
     const int rows = (int)rt_rows(n->out), out = rt_columns(n->out), in = rt_columns(n->in[0]);
     if (pass == RT_FORWARD)
-        return rt_gemm_library(rows, out, in);
-    const size_t dx = rt_gemm_library(rows, in, out), dweight = rt_gemm_library(out, in, rows);
+        return panel_library(n, rows, out, in);
+    const size_t dx = panel_library(n, rows, in, out), dweight = panel_library(n, out, in, rows);
     return dx > dweight ? dx : dweight;
 }
 
 static void linear_backward(const rt_node *n)
 {
-    const int rows = (int)rt_rows(n->out), out = rt_columns(n->out);
-    hand_back(n, rt_gemm_share(rt_rows_at(n->out->grad, out), rows, out, 0));
+    const rt_operand dy = rt_rows_at(n->out->grad, rt_columns(n->out));
+    hand_back(n, rounded(n, dy, rt_size(n->out), GRADIENTS));
     rt_grad_pass(n); /* last: it may carry the gradient of the result away */
 }
 
 const rt_op rt_op_linear = {.name = "linear",
                             .forward = linear_forward,
                             .backward = linear_backward,
+                            .reads = linear_reads,
                             .library = linear_library,
                             .passes = 4};
 
 /* ---- with an activation ---- */
 
-enum { BLOCK = 4096 }; /* numbers that stay in the nearest cache, as long as a row does */
+enum { BLOCK = 4096 }; /* numbers that stay in the nearest cache */
 
-static size_t rows_of_block(const rt_tensor *y)
-{
-    const size_t columns = (size_t)rt_columns(y);
-    return columns < BLOCK ? BLOCK / columns : 1;
-}
-
-static size_t linear_activation_room(const rt_node *n, rt_pass pass)
-{
-    const size_t numbers = rows_of_block(n->out) * (size_t)rt_columns(n->out);
-    return pass == RT_FORWARD ? numbers * sizeof(real) : 0;
-}
-
-/* The product is made in place of the result, which f is then applied to. */
-
-static void linear_activation_forward(const rt_node *n)
+/* y = f(y + bias) for `rows` pieces of rows that follow one another, from number `first` on. */
+static void activate(const rt_node *n, size_t first, size_t rows, size_t columns)
 {
     const linear_args *a = n->args;
     const rt_tensor *bias = n->in[2];
-    const size_t columns = (size_t)rt_columns(n->out), rows = rt_rows(n->out);
-    const size_t most = rows_of_block(n->out);
-    real *room = rt_room(n);
-    multiply(n, 0, n->out->data);
-    for (size_t r = 0; r < rows; r += most) {
-        const size_t count = rows - r < most ? rows - r : most;
-        real *y = n->out->data + r * columns;
-        if (bias)
-            rt_rows_add(room, y, bias->data, count, columns);
-        else
-            memcpy(room, y, count * columns * sizeof *room);
-        a->values(y, a->derivative + r * columns, room, count * columns);
-        if (a->rounded_result)
-            rt_engine_round(a->rounded_result + r * columns, y, count * columns);
+    real room[BLOCK], *y = n->out->data + first;
+    if (bias)
+        rt_rows_add(room, y, bias->data + first % (size_t)rt_columns(n->out), rows, columns,
+                    columns);
+    else
+        memcpy(room, y, rows * columns * sizeof *room);
+    a->values(y, a->derivative + first, room, rows * columns);
+    if (a->rounded_result)
+        rt_engine_round(a->rounded_result + first, y, rows * columns);
+}
+
+/* Rows that have no gaps between them are taken together. */
+static void activate_panel(const forward_pass *pass, rt_panel p)
+{
+    const rt_node *n = pass->node;
+    const size_t stride = (size_t)rt_columns(n->out), rows = (size_t)p.rows;
+    const size_t columns = (size_t)p.columns, wide = columns < BLOCK ? columns : BLOCK;
+    const size_t most = columns == stride && columns < BLOCK ? BLOCK / columns : 1;
+    for (size_t r = 0; r < rows; r += most)
+        for (size_t c = 0; c < columns; c += wide)
+            activate(n, ((size_t)p.row + r) * stride + (size_t)p.column + c,
+                     rows - r < most ? rows - r : most, columns - c < wide ? columns - c : wide);
+}
+
+static void linear_activation_forward(const rt_node *n)
+{
+    forward(n, 0, activate_panel);
+}
+
+typedef struct activation_pass {
+    const linear_args *args;
+    uint16_t *rounded;
+} activation_pass;
+
+static void derive_span(const rt_node *n, rt_row_span span, void *context, void *room)
+{
+    const activation_pass *pass = context;
+    const size_t end = span.first + span.count;
+    (void)room;
+    for (size_t i = span.first; i < end; i += BLOCK) {
+        const size_t count = end - i < BLOCK ? end - i : BLOCK;
+        rt_activation_gradient(n->out->grad + i, pass->args->derivative + i, count);
+        if (pass->rounded)
+            rt_engine_round(pass->rounded + i, n->out->grad + i, count);
     }
 }
 
-/* What of the derivative has been multiplied by gives its memory to dy, rounded. */
 static void linear_activation_backward(const rt_node *n)
 {
-    const linear_args *a = n->args;
     const size_t size = rt_size(n->out);
-    uint16_t *rounded = rt_gemm_rounds() ? (uint16_t *)a->derivative : NULL;
-    for (size_t i = 0; i < size; i += BLOCK) {
-        const size_t count = size - i < BLOCK ? size - i : BLOCK;
-        rt_activation_gradient(n->out->grad + i, a->derivative + i, count);
-        if (rounded)
-            rt_engine_round(rounded + i, n->out->grad + i, count);
-    }
+    activation_pass pass = {n->args, rt_gemm_place(size, GRADIENTS)};
+    rt_node_rows(n, size, 1, derive_span, &pass);
     rt_operand dy = rt_rows_at(n->out->grad, rt_columns(n->out));
-    dy.rounded = rounded;
+    dy.rounded = pass.rounded;
     hand_back(n, dy);
 }
 
 const rt_op rt_op_linear_activation = {.name = "linear_activation",
                                        .forward = linear_activation_forward,
                                        .backward = linear_activation_backward,
-                                       .room = linear_activation_room,
+                                       .reads = linear_reads,
                                        .library = linear_library};
 
 /* ---- constructors ---- */
@@ -271,7 +333,7 @@ const rt_op rt_op_linear_activation = {.name = "linear_activation",
 static bool fits(rt_graph *g, const rt_op *op, const rt_tensor *x, const rt_tensor *weight,
                  const rt_tensor *bias)
 {
-    if (!RT_TAKES(g, op->name, RT_INPUT(x), RT_INPUT(weight), RT_OPTIONAL(bias)))
+    if (!RT_TAKES(g, op->name, RT_FACTOR(x), RT_INPUT(weight), RT_OPTIONAL(bias)))
         return false;
     if (weight->ndim != 2 || x->ndim < 1 || rt_columns(x) != weight->shape[1])
         rt_graph_fail(g, RT_SHAPE, "[%s] x must be (..., I), weight (O, I); got %s, %s", op->name,
@@ -293,8 +355,7 @@ rt_tensor *rt_linear(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bi
 {
     if (!fits(g, &rt_op_linear, x, weight, bias))
         return NULL;
-    const linear_args args = {.rounded = numbers_for_rows(g, x)};
-    return RT_APPLY(g, &rt_op_linear, result_shape(x, weight), &args, x, weight, bias, NULL);
+    return RT_APPLY(g, &rt_op_linear, result_shape(x, weight), RT_NO_ARGS, x, weight, bias, NULL);
 }
 
 rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_tensor *weight,
@@ -307,8 +368,7 @@ rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_ten
         return rt_graph_fail(g, RT_SHAPE, "[linear] residual must be %s; got %s",
                              rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape),
                              rt_shape_text(residual));
-    const linear_args args = {.rounded = numbers_for_rows(g, x)};
-    return RT_APPLY(g, &rt_op_linear, shape, &args, x, weight, bias, residual);
+    return RT_APPLY(g, &rt_op_linear, shape, RT_NO_ARGS, x, weight, bias, residual);
 }
 
 rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
@@ -320,10 +380,9 @@ rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_t
         return NULL;
     const rt_shape shape = result_shape(x, weight);
     const size_t size = rt_shape_size(shape);
-    const linear_args args = {.rounded = numbers_for_rows(g, x),
-                              .values = values,
+    const linear_args args = {.values = values,
                               .derivative = rt_graph_numbers(g, size, sizeof(real)),
-                              .rounded_result = numbers_for_rounded(g, size)};
+                              .rounded_result = rt_rounded_numbers(g, size)};
     rt_tensor *result = RT_APPLY(g, op, shape, &args, x, weight, bias, NULL);
     if (result)
         result->rounded = args.rounded_result;

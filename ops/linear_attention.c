@@ -466,10 +466,10 @@ static size_t linear_attention_room(const rt_node *n, rt_pass pass)
     return ((D + 1) * E + D + CHUNK * (2 * D + 2 * CHUNK + E)) * sizeof(real);
 }
 
-static room room_of(const rt_node *n)
+static room room_of(const rt_node *n, void *memory)
 {
     const size_t D = (size_t)n->in[0]->shape[3], E = (size_t)n->in[2]->shape[3];
-    room w = {.sum = rt_room(n)};
+    room w = {.sum = memory};
     w.key = w.sum + (D + 1) * E;
     w.scaled = w.key + CHUNK * D;
     w.weight = w.scaled + CHUNK * D;
@@ -484,51 +484,70 @@ static size_t inverse_offset(const rt_node *n, int b, int h)
     return ((size_t)b * (size_t)n->out->shape[2] + (size_t)h) * (size_t)n->out->shape[1];
 }
 
+/* A head of a sequence is a part. */
+static int head_count(const rt_node *n)
+{
+    return n->out->shape[0] * n->out->shape[2];
+}
+
+static void forward_part(void *context, int part, void *memory)
+{
+    const rt_node *n = *(const rt_node **)context;
+    const linear_args *args = n->args;
+    const int b = part / n->out->shape[2], h = part % n->out->shape[2];
+    const head a = head_of(n, b, h);
+    forward_head(&a, room_of(n, memory), gradient_at(n->out->data, n->out, b, h),
+                 args->inverse + inverse_offset(n, b, h));
+}
+
 static void linear_attention_forward(const rt_node *n)
 {
+    rt_node_share(n, forward_part, &n, head_count(n));
+}
+
+typedef struct backward_pass {
+    const rt_node *node;
+    real *grad[5]; /* of each input */
+} backward_pass;
+
+static void backward_part(void *context, int part, void *memory)
+{
+    const backward_pass *p = context;
+    const rt_node *n = p->node;
     const linear_args *args = n->args;
-    const room w = room_of(n);
-    for (int b = 0; b < n->out->shape[0]; b++)
-        for (int h = 0; h < n->out->shape[2]; h++) {
-            const head a = head_of(n, b, h);
-            forward_head(&a, w, gradient_at(n->out->data, n->out, b, h),
-                         args->inverse + inverse_offset(n, b, h));
-        }
+    const room w = room_of(n, memory);
+    const int b = part / n->out->shape[2], h = part % n->out->shape[2];
+    head a = head_of(n, b, h);
+    a.dq = gradient_at(p->grad[0], n->in[0], b, h);
+    a.dk = gradient_at(p->grad[1], n->in[1], b, h);
+    a.dv = gradient_at(p->grad[2], n->in[2], b, h);
+    a.dbelow_q = gradient_at(p->grad[3], n->in[3], b, h);
+    a.dbelow_k = gradient_at(p->grad[4], n->in[4], b, h);
+    a.y = at(n->out, b, h);
+    a.dy = n->out->grad + (a.y - n->out->data);
+    a.inverse = args->inverse + inverse_offset(n, b, h);
+    if (a.dq)
+        queries_backward(&a, w);
+    if (a.dk || a.dv)
+        keys_backward(&a, w);
+    if (a.dbelow_q)
+        below_queries_backward(&a, w);
+    if (a.dbelow_k)
+        below_keys_backward(&a, w);
 }
 
 static void linear_attention_backward(const rt_node *n)
 {
-    const linear_args *args = n->args;
-    const room w = room_of(n);
-    real *grad[5];
+    backward_pass p = {.node = n};
     for (int i = 0; i < 5; i++)
-        grad[i] = rt_grad(n, i);
-    for (int b = 0; b < n->out->shape[0]; b++)
-        for (int h = 0; h < n->out->shape[2]; h++) {
-            head a = head_of(n, b, h);
-            a.dq = gradient_at(grad[0], n->in[0], b, h);
-            a.dk = gradient_at(grad[1], n->in[1], b, h);
-            a.dv = gradient_at(grad[2], n->in[2], b, h);
-            a.dbelow_q = gradient_at(grad[3], n->in[3], b, h);
-            a.dbelow_k = gradient_at(grad[4], n->in[4], b, h);
-            a.y = at(n->out, b, h);
-            a.dy = n->out->grad + (a.y - n->out->data);
-            a.inverse = args->inverse + inverse_offset(n, b, h);
-            if (a.dq)
-                queries_backward(&a, w);
-            if (a.dk || a.dv)
-                keys_backward(&a, w);
-            if (a.dbelow_q)
-                below_queries_backward(&a, w);
-            if (a.dbelow_k)
-                below_keys_backward(&a, w);
-        }
+        p.grad[i] = rt_grad(n, i);
+    rt_node_share(n, backward_part, &p, head_count(n));
 }
 
 const rt_op rt_op_linear_attention = {.name = "linear_attention",
                                       .forward = linear_attention_forward,
                                       .backward = linear_attention_backward,
-                                      .room = linear_attention_room};
+                                      .part_room = linear_attention_room};
 
 static bool fit(const rt_tensor *q, const rt_tensor *k, const rt_tensor *v, bool causal)
 {

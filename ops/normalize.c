@@ -11,10 +11,12 @@ static double length_of(const real *x, int size)
     return sqrt(squares);
 }
 
-static void normalize_forward(const rt_node *n)
+static void normalize_span(const rt_node *n, rt_row_span span, void *context, void *room)
 {
     const int size = rt_columns(n->out);
-    for (size_t r = 0, rows = rt_rows(n->out); r < rows; r++) {
+    (void)context;
+    (void)room;
+    for (size_t r = span.first; r < span.first + span.count; r++) {
         const real *x = n->in[0]->data + r * (size_t)size;
         real *y = n->out->data + r * (size_t)size;
         const double length = length_of(x, size);
@@ -23,12 +25,18 @@ static void normalize_forward(const rt_node *n)
     }
 }
 
+static void normalize_forward(const rt_node *n)
+{
+    rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), normalize_span, NULL);
+}
+
 /* dx = (dy - y (y . dy)) / |x|; a row of zeros has no direction and gets nothing. */
-static void normalize_backward(const rt_node *n)
+static void gradient_of_span(const rt_node *n, rt_row_span span, void *context, void *room)
 {
     const int size = rt_columns(n->out);
-    real *dx = rt_grad(n, 0);
-    for (size_t r = 0, rows = rt_rows(n->out); dx && r < rows; r++) {
+    real *dx = context;
+    (void)room;
+    for (size_t r = span.first; r < span.first + span.count; r++) {
         const size_t first = r * (size_t)size;
         const real *y = n->out->data + first, *dy = n->out->grad + first;
         const double length = length_of(n->in[0]->data + first, size);
@@ -38,6 +46,13 @@ static void normalize_backward(const rt_node *n)
         for (int i = 0; length > 0 && i < size; i++)
             dx[first + (size_t)i] += (real)(((double)dy[i] - (double)y[i] * product) / length);
     }
+}
+
+static void normalize_backward(const rt_node *n)
+{
+    real *dx = rt_grad(n, 0);
+    if (dx)
+        rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), gradient_of_span, dx);
 }
 
 const rt_op rt_op_normalize = {.name = "normalize",

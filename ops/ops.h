@@ -16,7 +16,8 @@
  * (rt_graph_backward). Gradients of results are computed in place by activations, norms
  * and rt_glu, and passed on by rt_add, rt_reshape and rt_linear_onto. In bf16 the
  * backward of rt_linear_activate overwrites the derivative that it saved. Values of
- * results, and what the other ops save, stay until the graph is cleared.
+ * results, unless they are given back (rt_for_products), and what the other ops save, stay
+ * until the graph is cleared.
  */
 
 #include "core/choice.h"
@@ -86,6 +87,19 @@ rt_tensor *rt_permute(rt_graph *g, rt_tensor *x, const int *order);
 rt_tensor *rt_sum(rt_graph *g, rt_tensor *x);
 rt_tensor *rt_mean(rt_graph *g, rt_tensor *x);
 
+/* One row of each text: that of its first token, of its last one, or the mean of all.
+ *
+ *   x         (B, T, C)
+ *   key_mask  (B, T): 1 = token, 0 = padding, which is never the last token and not in the mean;
+ *             must live until the graph is cleared; NULL: no padding
+ *   result    (B, C)
+ *
+ * The first is that at place 0 in any case. Of a text without a token the mean is 0. Sums are in
+ * double. */
+#define RT_POOLINGS(X) X(RT_POOL_FIRST, "first") X(RT_POOL_MEAN, "mean") X(RT_POOL_LAST, "last")
+typedef enum rt_pooling { RT_POOLINGS(RT_CHOICE_VALUE) } rt_pooling;
+rt_tensor *rt_pool(rt_graph *g, rt_tensor *x, rt_pooling kind, const uint8_t *key_mask);
+
 /* ---- products ---- */
 
 /*   a       (..., M, K)
@@ -109,13 +123,22 @@ rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_ten
 rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
                               rt_activation kind);
 
+/* The same numbers for a reader that is a product: x of rt_linear, rt_linear_onto and
+ * rt_linear_activate, and q, k and v of rt_attention, but q with distance_keys; rt_reshape hands
+ * them on. Where products are made of rounded numbers (engine.h) and the graph records, they exist
+ * rounded alone: other ops refuse the result, and x, whose memory is given back, must not be read
+ * by anything else either. Elsewhere, and if a backward reads the numbers of x, this is x itself.
+ */
+rt_tensor *rt_for_products(rt_graph *g, rt_tensor *x);
+
 /* ---- rows ---- */
 
 /* (x - mean) / sqrt(variance + eps) * weight + bias over the last axis, with the
  * biased variance (Ba et al. 2016).
  *
- *   x             (..., C)
- *   weight, bias  (C) */
+ *   x       (..., C)
+ *   weight  (C)
+ *   bias    (C), or NULL */
 rt_tensor *rt_layer_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias, double eps);
 
 /* x / sqrt(mean of x^2 + eps) * weight over the last axis (Zhang and Sennrich 2019).
@@ -258,7 +281,8 @@ rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *rotation, int T
  * nothing, where there is neither a magnitude nor a decay, and then lengths are kept. The
  * gradient of theta is read off the result, dL/dtheta_i = sum m (dy_b y_a - dy_a y_b) over
  * every pair (a, b) with that theta, m its position: nothing else is saved. It is summed over
- * positions and sequences in double. */
+ * positions and sequences in double. If the result has given its numbers back, backward rotates x
+ * again. */
 rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *rotation);
 
 /* theta_i = base^(-2i/R), i = 0 ... R/2 - 1. */
@@ -382,6 +406,7 @@ rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool c
     X(permute)                                                                                     \
     X(sum)                                                                                         \
     X(mean)                                                                                        \
+    X(pool)                                                                                        \
     X(matmul)                                                                                      \
     X(linear)                                                                                      \
     X(linear_activation)                                                                           \

@@ -7,15 +7,6 @@
 #include "ops/engine.h"
 #include "ops/gemm.h"
 
-/* As rt_gemm_batch, all sizes above 0. */
-typedef struct rt_product {
-    rt_batch batch;
-    int m, n, k;
-    real alpha, beta;
-    rt_operand a, b;
-    rt_result c;
-} rt_product;
-
 /* Product (i, j) of a batch, alone. */
 rt_product rt_product_of(const rt_product *batch, int i, int j);
 

@@ -9,7 +9,7 @@ const rt_op rt_op_reshape = {.name = "reshape", .backward = reshape_backward, .p
 
 rt_tensor *rt_reshape(rt_graph *g, rt_tensor *x, rt_shape shape)
 {
-    if (!RT_TAKES(g, "reshape", RT_INPUT(x)))
+    if (!RT_TAKES(g, "reshape", RT_FACTOR(x)))
         return NULL;
     if (rt_shape_size(shape) != rt_size(x))
         return rt_graph_fail(g, RT_SHAPE, "[reshape] %s does not have the size of %s",

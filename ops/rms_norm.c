@@ -1,6 +1,7 @@
 #include "ops/ops.h"
 
 #include "core/row_kernels.h"
+#include "ops/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -47,35 +48,61 @@ static RT_ROW_KERNEL(rms_gradients,
     }
 }
 
-static void rms_norm_forward(const rt_node *n)
+static void scale_span(const rt_node *n, rt_row_span span, void *context, void *room)
 {
     const rms_norm_args *a = n->args;
     const rt_tensor *x = n->in[0];
-    scale_to_rms(n->out->data, x->data, n->in[1]->data, rt_rows(x), rt_columns(x), a->eps, a->rrms);
+    const size_t first = span.first * (size_t)rt_columns(x);
+    (void)context;
+    (void)room;
+    scale_to_rms(n->out->data + first, x->data + first, n->in[1]->data, span.count, rt_columns(x),
+                 a->eps, a->rrms + span.first);
 }
 
+static void rms_norm_forward(const rt_node *n)
+{
+    rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), scale_span, NULL);
+}
+
+/* The gradient of the weight of a part of the rows, of each part behind that of the one before. */
 static size_t rms_norm_room(const rt_node *n, rt_pass pass)
 {
-    return pass == RT_BACKWARD ? (size_t)rt_columns(n->out) * sizeof(real) : 0;
+    const size_t columns = (size_t)rt_columns(n->out);
+    const size_t parts = (size_t)rt_parts_of_rows(rt_rows(n->out), columns);
+    return pass == RT_BACKWARD ? parts * columns * sizeof(real) : 0;
+}
+
+static void gradients_of_span(const rt_node *n, rt_row_span span, void *context, void *room)
+{
+    const rms_norm_args *a = n->args;
+    const rt_tensor *x = n->in[0];
+    const size_t size = (size_t)rt_columns(x), first = span.first * size;
+    real *dweight = (real *)context + (size_t)span.number * size;
+    (void)room;
+    memset(dweight, 0, size * sizeof *dweight);
+    rms_gradients(n->out->grad + first, x->data + first, n->in[1]->data, dweight, span.count,
+                  (int)size, a->rrms + span.first);
 }
 
 static void rms_norm_backward(const rt_node *n)
 {
-    const rms_norm_args *a = n->args;
-    const rt_tensor *x = n->in[0];
-    const size_t size = (size_t)rt_columns(x);
-    /* The kernel adds up dweight; one that nobody wants, to zeros of its own. */
-    real *unwanted = rt_room(n);
-    memset(unwanted, 0, size * sizeof *unwanted);
-    real *dweight = rt_grad(n, 1);
-    rms_gradients(n->out->grad, x->data, n->in[1]->data, dweight ? dweight : unwanted, rt_rows(x),
-                  (int)size, a->rrms);
+    const size_t size = (size_t)rt_columns(n->out), rows = rt_rows(n->out);
+    real *sums = rt_room(n), *dweight = rt_grad(n, 1);
+    rt_node_rows(n, rows, size, gradients_of_span, sums);
+    if (dweight)
+        rt_rows_sum(dweight, sums, (size_t)rt_parts_of_rows(rows, size), size, size);
     rt_grad_pass(n);
+}
+
+static bool rms_norm_reads(const rt_node *n, const rt_tensor *x)
+{
+    return x == n->in[0] || x == n->in[1];
 }
 
 const rt_op rt_op_rms_norm = {.name = "rms_norm",
                               .forward = rms_norm_forward,
                               .backward = rms_norm_backward,
+                              .reads = rms_norm_reads,
                               .room = rms_norm_room,
                               .passes = 1};
 

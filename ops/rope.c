@@ -72,7 +72,7 @@ static inline void add_turns(double *restrict sum, real *restrict turn, const re
 }
 
 static RT_ROW_KERNEL(rotate_interleaved,
-                     (real *y, const real *x, const real *cosine, const real *sine, extent e,
+                     (real * y, const real *x, const real *cosine, const real *sine, extent e,
                       real sign, bool add),
                      (y, x, cosine, sine, e, sign, add))
 {
@@ -83,7 +83,7 @@ static RT_ROW_KERNEL(rotate_interleaved,
 }
 
 static RT_ROW_KERNEL(rotate_half,
-                     (real *y, const real *x, const real *cosine, const real *sine, extent e,
+                     (real * y, const real *x, const real *cosine, const real *sine, extent e,
                       real sign, bool add),
                      (y, x, cosine, sine, e, sign, add))
 {
@@ -109,49 +109,46 @@ static RT_ROW_KERNEL(turn_half,
     add_turns(sum, turn, y, dy, position, e, 1, (size_t)e.pairs);
 }
 
-/* Rotates every sequence of `from` into `to`, both (B, T, H, D) like x. */
-static void rotate_all(real *to, const real *from, const rt_tensor *x, const rt_rotation *r,
-                       real sign, bool add)
+/* Tokens of one sequence. */
+typedef struct stretch {
+    size_t first;    /* number in the batch */
+    size_t of_table; /* and in the table */
+    extent e;        /* with as many tokens */
+} stretch;
+
+/* The tokens of a part that belong to one sequence, from number `first` on. */
+static stretch stretch_at(const rt_tensor *x, const rt_rotation *r, size_t first, size_t end)
 {
-    const extent e = extent_of(x, r);
-    const size_t size = (size_t)e.T * (size_t)e.H * (size_t)e.D;
-    for (int b = 0; b < x->shape[0]; b++, to += size, from += size) {
-        const size_t row = first_token(r, b) * (size_t)e.heads * (size_t)e.pairs;
-        if (r->pairing == RT_HALF)
-            rotate_half(to, from, r->cosine + row, r->sine + row, e, sign, add);
-        else
-            rotate_interleaved(to, from, r->cosine + row, r->sine + row, e, sign, add);
-    }
+    const size_t T = (size_t)x->shape[1], b = first / T, last = (b + 1) * T;
+    stretch s = {first, first_token(r, (int)b) + first % T, extent_of(x, r)};
+    s.e.T = (int)((end < last ? end : last) - first);
+    return s;
 }
 
-static void sum_turns(double *sum, real *turn, const rt_tensor *y, const rt_rotation *r)
+/* Where in a tensor its numbers begin. */
+static size_t start_of(stretch s)
 {
-    const extent e = extent_of(y, r);
-    const size_t size = (size_t)e.T * (size_t)e.H * (size_t)e.D;
-    for (int b = 0; b < y->shape[0]; b++) {
-        const size_t start = (size_t)b * size;
-        const double *position = r->position + first_token(r, b);
-        if (r->pairing == RT_HALF)
-            turn_half(sum, turn, y->data + start, y->grad + start, position, e);
-        else
-            turn_interleaved(sum, turn, y->data + start, y->grad + start, position, e);
-    }
+    return s.first * (size_t)s.e.H * (size_t)s.e.D;
 }
 
-static void add_theta_gradient(const rt_node *n, const rt_rotation *r)
+static void rotate_stretch(real *to, const real *from, const rt_rotation *r, stretch s, real sign,
+                           bool add)
 {
-    const size_t columns = (size_t)r->heads * (size_t)r->pairs;
-    real *dtheta = rt_grad(n, 1);
-    if (!dtheta)
-        return;
-    double *sum = rt_room(n);
-    memset(sum, 0, columns * sizeof *sum);
-    sum_turns(sum, (real *)(sum + columns), n->out, r);
-    for (size_t i = 0; i < columns; i++) {
-        double held = (double)r->theta->data[i];
-        double per_held = r->form == RT_THETA_LOG ? exp(held) : 1; /* dtheta / dlambda = theta */
-        dtheta[i] += (real)(sum[i] * per_held);
-    }
+    const size_t row = s.of_table * (size_t)s.e.heads * (size_t)s.e.pairs;
+    if (r->pairing == RT_HALF)
+        rotate_half(to, from, r->cosine + row, r->sine + row, s.e, sign, add);
+    else
+        rotate_interleaved(to, from, r->cosine + row, r->sine + row, s.e, sign, add);
+}
+
+static void sum_turns(double *sum, real *turn, const real *y, const real *dy, const rt_rotation *r,
+                      stretch s)
+{
+    const double *position = r->position + s.of_table;
+    if (r->pairing == RT_HALF)
+        turn_half(sum, turn, y, dy, position, s.e);
+    else
+        turn_interleaved(sum, turn, y, dy, position, s.e);
 }
 
 static const rt_rotation *rotation_of(const rt_node *n)
@@ -159,34 +156,143 @@ static const rt_rotation *rotation_of(const rt_node *n)
     return *(const rt_rotation *const *)n->args;
 }
 
-static void rope_forward(const rt_node *n)
+static size_t tokens_of(const rt_tensor *x)
 {
-    const rt_rotation *r = rotation_of(n);
-    rotate_all(n->out->data, n->in[0]->data, n->out, r, 1, false);
+    return (size_t)x->shape[0] * (size_t)x->shape[1];
 }
 
-/* The sums of a learned theta. */
-static size_t rope_room(const rt_node *n, rt_pass pass)
+static size_t width_of(const rt_tensor *x)
+{
+    return (size_t)x->shape[2] * (size_t)x->shape[3];
+}
+
+static size_t numbers_of_theta(const rt_rotation *r)
+{
+    return (size_t)r->heads * (size_t)r->pairs;
+}
+
+static void rotate_span(const rt_node *n, rt_row_span span, void *context, void *room)
 {
     const rt_rotation *r = rotation_of(n);
-    const bool sums = pass == RT_BACKWARD && n->in[1] && n->in[1]->wants_grad;
-    return sums ? (size_t)r->heads * (size_t)r->pairs * (sizeof(double) + sizeof(real)) : 0;
+    const size_t end = span.first + span.count;
+    (void)context;
+    (void)room;
+    for (size_t t = span.first; t < end;) {
+        const stretch s = stretch_at(n->out, r, t, end);
+        rotate_stretch(n->out->data + start_of(s), n->in[0]->data + start_of(s), r, s, 1, false);
+        t += (size_t)s.e.T;
+    }
+}
+
+static void rope_forward(const rt_node *n)
+{
+    rt_node_rows(n, tokens_of(n->out), width_of(n->out), rotate_span, NULL);
+}
+
+static bool learns(const rt_node *n)
+{
+    return n->in[1] && n->in[1]->wants_grad;
+}
+
+/* The gradient of theta is read off the result, or off what is rotated again where the result has
+ * given its numbers back. */
+static bool rotates_again(const rt_node *n)
+{
+    return learns(n) && !n->out->data;
+}
+
+static bool rope_reads(const rt_node *n, const rt_tensor *x)
+{
+    if (x == n->in[0])
+        return rotates_again(n);
+    return x == n->out ? learns(n) && !n->in[0]->data : true;
+}
+
+/* Tokens of a part that are rotated again. */
+static size_t rope_part_room(const rt_node *n, rt_pass pass)
+{
+    const size_t width = width_of(n->out), rows = rt_rows_of_part(width);
+    return pass == RT_BACKWARD && rotates_again(n) ? rows * width * sizeof(real) : 0;
+}
+
+/* The sums of a learned theta of a part of the tokens, of each part behind those of the one before;
+ * and room for the turns of a token, of each part as well. */
+static size_t rope_room(const rt_node *n, rt_pass pass)
+{
+    const bool sums = pass == RT_BACKWARD && learns(n);
+    const size_t parts = (size_t)rt_parts_of_rows(tokens_of(n->out), width_of(n->out));
+    return sums ? parts * numbers_of_theta(rotation_of(n)) * (sizeof(double) + sizeof(real)) : 0;
+}
+
+typedef struct rope_pass {
+    real *dx, beta;
+    double *sums; /* NULL: theta wants no gradient */
+    real *turns;
+} rope_pass;
+
+/* The result of some tokens. */
+static const real *rotated(const rt_node *n, stretch s, real *room)
+{
+    if (n->out->data)
+        return n->out->data + start_of(s);
+    rotate_stretch(room, n->in[0]->data + start_of(s), rotation_of(n), s, 1, false);
+    return room;
+}
+
+static void rotate_back_span(const rt_node *n, rt_row_span span, void *context, void *room)
+{
+    const rt_rotation *r = rotation_of(n);
+    const rope_pass *p = context;
+    const size_t end = span.first + span.count, columns = numbers_of_theta(r);
+    const size_t at = (size_t)span.number * columns;
+    if (p->sums)
+        memset(p->sums + at, 0, columns * sizeof *p->sums);
+    for (size_t t = span.first; t < end;) {
+        const stretch s = stretch_at(n->out, r, t, end);
+        const real *dy = n->out->grad + start_of(s);
+        if (p->dx)
+            rotate_stretch(p->dx + start_of(s), dy, r, s, -1, p->beta != 0);
+        if (p->sums)
+            sum_turns(p->sums + at, p->turns + at, rotated(n, s, room), dy, r, s);
+        t += (size_t)s.e.T;
+    }
+}
+
+static void add_theta_gradient(real *dtheta, const double *sums, int parts, const rt_rotation *r)
+{
+    const size_t columns = numbers_of_theta(r);
+    for (size_t i = 0; i < columns; i++) {
+        double sum = 0, held = (double)r->theta->data[i];
+        double per_held = r->form == RT_THETA_LOG ? exp(held) : 1; /* dtheta / dlambda = theta */
+        for (int k = 0; k < parts; k++)
+            sum += sums[(size_t)k * columns + i];
+        dtheta[i] += (real)(sum * per_held);
+    }
 }
 
 static void rope_backward(const rt_node *n)
 {
     const rt_rotation *r = rotation_of(n);
-    real beta;
-    real *dx = rt_grad_or_fresh(n, 0, &beta);
-    if (dx)
-        rotate_all(dx, n->out->grad, n->out, r, -1, beta != 0);
-    add_theta_gradient(n, r);
+    const size_t tokens = tokens_of(n->out), width = width_of(n->out);
+    const int parts = rt_parts_of_rows(tokens, width);
+    rope_pass p = {.beta = 0};
+    p.dx = rt_grad_or_fresh(n, 0, &p.beta);
+    real *dtheta = rt_grad(n, 1);
+    if (dtheta) {
+        p.sums = rt_room(n);
+        p.turns = (real *)(p.sums + (size_t)parts * numbers_of_theta(r));
+    }
+    rt_node_rows(n, tokens, width, rotate_back_span, &p);
+    if (dtheta)
+        add_theta_gradient(dtheta, p.sums, parts, r);
 }
 
 const rt_op rt_op_rope = {.name = "rope",
                           .forward = rope_forward,
                           .backward = rope_backward,
-                          .room = rope_room};
+                          .reads = rope_reads,
+                          .room = rope_room,
+                          .part_room = rope_part_room};
 
 rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *r)
 {

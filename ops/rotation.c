@@ -170,7 +170,7 @@ bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r)
     const rt_tensor *theta = r->theta;
     const bool known = (r->pairing == RT_INTERLEAVED || r->pairing == RT_HALF) &&
                        (r->form == RT_THETA_LOG || r->form == RT_THETA_RAW);
-    if (!RT_TAKES(g, "rope", {"theta", theta, true}))
+    if (!RT_TAKES(g, "rope", {"theta", theta, .optional = true}))
         return false;
     if (!known || r->sequences < 1 || r->length < 1 || r->heads < 1 || r->pairs < 0 ||
         !r->position || !r->cosine || !r->sine)

@@ -7,21 +7,22 @@
 
 RT_ROW_KERNEL(rt_rows_add,
               (real *restrict out, const real *restrict x, const real *restrict y, size_t rows,
-               size_t columns),
-              (out, x, y, rows, columns))
+               size_t columns, size_t stride),
+              (out, x, y, rows, columns, stride))
 {
     for (size_t r = 0; r < rows; r++)
         for (size_t i = 0; i < columns; i++)
-            out[r * columns + i] = x[r * columns + i] + y[i];
+            out[r * stride + i] = x[r * stride + i] + y[i];
 }
 
 RT_ROW_KERNEL(rt_rows_sum,
-              (real *restrict sum, const real *restrict x, size_t rows, size_t columns),
-              (sum, x, rows, columns))
+              (real *restrict sum, const real *restrict x, size_t rows, size_t columns,
+               size_t stride),
+              (sum, x, rows, columns, stride))
 {
     for (size_t r = 0; r < rows; r++)
         for (size_t i = 0; i < columns; i++)
-            sum[i] += x[r * columns + i];
+            sum[i] += x[r * stride + i];
 }
 
 RT_ROW_FUNCTION(real, rt_row_log_sum, (const real *restrict x, int size), (x, size))
@@ -34,8 +35,14 @@ RT_ROW_FUNCTION(real, rt_row_log_sum, (const real *restrict x, int size), (x, si
     return largest + (real)log((double)sum);
 }
 
-void rt_rows_fill(real *out, const real *y, size_t rows, size_t columns)
+void rt_rows_fill(real *out, const real *y, size_t rows, size_t columns, size_t stride)
 {
     for (size_t r = 0; r < rows; r++)
-        memcpy(out + r * columns, y, columns * sizeof(real));
+        memcpy(out + r * stride, y, columns * sizeof(real));
+}
+
+void rt_rows_copy(real *out, const real *x, size_t rows, size_t columns, size_t stride)
+{
+    for (size_t r = 0; r < rows; r++)
+        memcpy(out + r * stride, x + r * stride, columns * sizeof(real));
 }

@@ -7,11 +7,17 @@
 
 #include <stddef.h>
 
+/* Passes over some columns of a matrix take the length of its rows, `stride`. */
+
 /* out = x + y in every row. */
-void rt_rows_add(real *out, const real *x, const real *y, size_t rows, size_t columns);
+void rt_rows_add(real *out, const real *x, const real *y, size_t rows, size_t columns,
+                 size_t stride);
 
 /* Every row of out = y. */
-void rt_rows_fill(real *out, const real *y, size_t rows, size_t columns);
+void rt_rows_fill(real *out, const real *y, size_t rows, size_t columns, size_t stride);
+
+/* out = x. */
+void rt_rows_copy(real *out, const real *x, size_t rows, size_t columns, size_t stride);
 
 /* The largest of x and `largest`; a NaN in x does not count. In lanes, since a single maximum
  * is a chain of comparisons; inline, so that it takes the instruction set of its caller. */
@@ -37,6 +43,6 @@ static inline real rt_row_largest(const real *restrict x, int size, real largest
 real rt_row_log_sum(const real *x, int size);
 
 /* sum += the sum of all rows. */
-void rt_rows_sum(real *sum, const real *x, size_t rows, size_t columns);
+void rt_rows_sum(real *sum, const real *x, size_t rows, size_t columns, size_t stride);
 
 #endif
