@@ -10,10 +10,17 @@
 RT_KEY_WORDS(kind_word, RT_MODEL_KINDS)
 RT_KEY_WORDS(norm_word, RT_NORM_ORDERS)
 RT_KEY_WORDS(norm_kind_word, RT_NORM_KINDS)
+RT_KEY_WORDS(presence_word, RT_PRESENCES)
+RT_KEY_WORDS(embedding_norm_word, RT_EMBEDDING_NORMS)
 RT_KEY_WORDS(ffn_word, RT_FFNS)
 RT_KEY_WORDS(bias_word, RT_BIASES)
+RT_KEY_WORDS(residual_word, RT_RESIDUALS)
+RT_KEY_WORDS(layer_type_word, RT_LAYER_TYPES)
+RT_KEY_WORDS(layer_position_word, RT_LAYER_POSITIONS)
 RT_KEY_WORDS(activation_word, RT_ACTIVATIONS)
 RT_KEY_WORDS(attention_word, RT_ATTENTIONS)
+RT_KEY_WORDS(classifier_word, RT_CLASSIFIERS)
+RT_KEY_WORDS(pool_word, RT_POOLINGS)
 RT_KEY_WORDS(frequencies_word, RT_FREQUENCIES)
 RT_KEY_WORDS(scaling_word, RT_SCALINGS)
 RT_KEY_WORDS(pairing_word, RT_PAIRINGS)
@@ -28,17 +35,19 @@ RT_KEY_WORDS(init_word, RT_THETA_INITS)
 /* clang-format off */
 static const rt_key keys[] = {
     {"model", "kind", CHOICE(kind, kind_word), "roformer",
-     "architecture: roformer (BERT-like) or decoder (LLaMA-like); decoder has other defaults, no "
-     "norm of the embeddings, and an output layer that is a single matrix", RT_FIXED, ALWAYS},
+     "architecture: roformer (BERT-like) or decoder (LLaMA-like); decoder has other defaults and "
+     "an output layer that is a single matrix", RT_FIXED, ALWAYS},
     {"model", "layers", WHOLE(layers, 1, 1000), "2",
      "number of layers; each is an attention block and a feed-forward block", RT_FIXED, ALWAYS},
     {"model", "dim", WHOLE(dim, 1, RT_MOST_SIZE), "64",
-     "width of the hidden states; divisible by heads", RT_FIXED, ALWAYS},
+     "width of the hidden states; divisible by heads, unless head_dim is set", RT_FIXED, ALWAYS},
     {"model", "heads", WHOLE(heads, 1, RT_MOST_SIZE), "4", "attention heads per layer",
      RT_FIXED, ALWAYS},
     {"model", "kv_heads", WHOLE(kv_heads, 0, RT_MOST_SIZE), "0",
      "key and value heads per layer (grouped-query attention); divides heads; 0 = heads",
      RT_FIXED, ALWAYS},
+    {"model", "head_dim", WHOLE(head_dim, 0, RT_MOST_SIZE), "0",
+     "features of a head; 0 = dim / heads", RT_FIXED, ALWAYS},
     {"model", "embedding_dim", WHOLE(embedding_dim, 0, RT_MOST_SIZE), "0",
      "width of the embeddings; 0 = dim", RT_FIXED, ALWAYS},
     {"model", "ffn_dim", WHOLE(ffn_dim, 0, RT_MOST_SIZE), "0",
@@ -47,6 +56,19 @@ static const rt_key keys[] = {
      "post: normalize after each block and its residual; pre: before each block", RT_FIXED, ALWAYS},
     {"model", "norm_kind", CHOICE(norm_kind, norm_kind_word), "layer",
      "layer: LayerNorm; rms: RMSNorm", RT_FIXED, ALWAYS},
+    {"model", "norm_bias", CHOICE(norm_bias, presence_word), "yes", "LayerNorm has a bias",
+     RT_FIXED, "model.norm_kind = layer"},
+    {"model", "first_norm", CHOICE(first_norm, presence_word), "yes",
+     "there is a norm before the attention of layer 0, as in every other layer; ModernBERT has none",
+     RT_FIXED, "model.norm = pre"},
+    {"model", "embedding_norm", CHOICE(embedding_norm, embedding_norm_word), "yes",
+     "there is a norm over the embeddings; auto: as model.kind has it", RT_FIXED, ALWAYS},
+    {"model", "token_dropout", YES_NO(token_dropout), "no",
+     "embeddings of mask tokens are 0, and the others scaled by how many of a text are masked, as "
+     "in ESM-2", RT_FIXED, "model.causal = no"},
+    {"model", "residual", CHOICE(residual, residual_word), "serial",
+     "serial: the feed-forward block reads what attention has added to; parallel: both read the "
+     "input of the layer, as in GPT-NeoX", RT_FIXED, "model.norm = pre"},
     {"model", "norm_eps", NUMBER(norm_eps, ABOVE_UP_TO(0, 1)), "1e-12",
      "epsilon of the norms, added to the variance or mean square", RT_FIXED, ALWAYS},
     {"model", "init_std", NUMBER(init_std, ABOVE(0)), "0.02",
@@ -54,8 +76,9 @@ static const rt_key keys[] = {
     {"model", "ffn", CHOICE(ffn, ffn_word), "plain",
      "feed-forward blocks; plain: two linear layers with an activation between them; swiglu, "
      "geglu: gated, with silu or gelu", RT_FIXED, ALWAYS},
-    {"model", "bias", CHOICE(bias, bias_word), "yes",
-     "linear layers have a bias; LayerNorm has one in any case", RT_FIXED, ALWAYS},
+    {"model", "bias", CHOICE(bias, bias_word), "all",
+     "linear layers that have a bias; qkv: queries, keys and values alone; ffn: the feed-forward "
+     "blocks alone; output: the output layer alone", RT_FIXED, ALWAYS},
     {"model", "activation", CHOICE(activation, activation_word), "gelu",
      "activation of plain feed-forward blocks and of output layers",
      RT_FIXED, "model.kind = roformer | model.ffn = plain | data.task = order, classify"},
@@ -66,14 +89,28 @@ static const rt_key keys[] = {
     {"model", "attention", CHOICE(attention, attention_word), "softmax",
      "softmax attention, or a linear attention, whose cost grows linearly with the length",
      RT_FIXED, ALWAYS},
+    {"model", "qk_norm", YES_NO(qk_norm), "no",
+     "normalize each head's query and key with an RMSNorm before their rotation, as in Qwen3",
+     RT_FIXED, ALWAYS},
     {"model", "causal", YES_NO(causal), "no",
      "a token attends to itself and to earlier tokens only", RT_FIXED, ALWAYS},
     {"model", "window", WHOLE(window, 0, RT_MOST_SIZE), "0",
      "sliding window: a token attends to tokens less than this many positions away; 0 = to all",
      RT_FIXED, ALWAYS},
+    {"model", "layer_types", LAYERS(layer_types, layer_type_word), "",
+     "layers that the window is for (sliding) and those that attend to all tokens (full); empty = "
+     "the window is for all", RT_FIXED, "model.window > 0"},
     {"model", "tie_embeddings", YES_NO(tie_embeddings), "yes",
      "the output layer shares its matrix with the token embeddings",
      RT_FIXED, "data.task != order, classify, tag"},
+    {"model", "pool", CHOICE(pool, pool_word), "first",
+     "for a label of a text: the hidden state that it is read from, of the first or the last token, "
+     "or the mean of all; padding never counts", RT_FIXED, "data.task = order, classify"},
+    {"model", "classifier", CHOICE(classifier, classifier_word), "dense",
+     "for labels, before the output layer; dense: a linear layer and the activation; tanh: the same "
+     "with tanh, as in ESM-2; norm: with a norm behind the activation, as in ModernBERT, where "
+     "labels of tokens have it as well",
+     RT_FIXED, "model.kind = roformer & data.task = order, classify | model.kind = roformer & model.classifier = norm & data.task = tag"},
 
     {"position", "kind", CHOICE(position.kind, rt_encoding_word), "rope", "positional encoding",
      RT_FIXED, ALWAYS},
@@ -82,6 +119,9 @@ static const rt_key keys[] = {
     {"position", "base", NUMBER(position.frequencies.base, ABOVE(1)), "10000",
      "theta_i = base^(-2i/R) radians per position, R the number of rotated features of a head",
      RT_FIXED, "position.kind = sinusoidal | position.kind = rope & position.frequencies = geometric, linear | theta.learn = yes"},
+    {"position", "local_base", NUMBER(position.local_base, AT_LEAST(0)), "0",
+     "base of theta in sliding layers, those that model.window is for; 0 = position.base",
+     RT_FIXED, "model.window > 0 & position.kind = rope & position.frequencies = geometric, linear"},
     {"position", "fraction", NUMBER(position.fraction, FROM_TO(0, 1)), "1.0",
      "fraction of each head's pairs that is rotated", RT_FIXED, ROTATED},
     {"position", "rotate_value", YES_NO(position.rotate_value), "no",
@@ -91,6 +131,9 @@ static const rt_key keys[] = {
      "(published: 512); a sequence can be 32 times as long; 0 = no decay", RT_FIXED, ALWAYS},
     {"position", "every", WHOLE(position.every, 1, RT_MOST_SIZE), "1",
      "omit the positional encoding in every N-th layer; 1 = in none", RT_FIXED, ALWAYS},
+    {"position", "layers", LAYERS(position.layers, layer_position_word), "",
+     "layers that have the positional encoding (yes) and those without (no); empty = as "
+     "position.every says", RT_FIXED, ALWAYS},
     {"position", "frequencies", CHOICE(position.frequencies.family, frequencies_word), "geometric",
      "fixed or initial theta; geometric: base^(-2i/R); linear: evenly spaced between the same "
      "extremes; reciprocal: 1/(1+i)", RT_FIXED, ROTATED},
@@ -151,10 +194,11 @@ const rt_key_table rt_model_keys = {keys, sizeof keys / sizeof *keys};
 const char *rt_model_decoder_default(const rt_key *key)
 {
     static const char *const defaults[][3] = {
-        {"model", "norm", "pre"},        {"model", "norm_kind", "rms"},
-        {"model", "norm_eps", "1e-5"},   {"model", "ffn", "swiglu"},
-        {"model", "bias", "no"},         {"model", "activation", "silu"},
-        {"model", "causal", "yes"},      {"model", "tie_embeddings", "no"},
+        {"model", "embedding_norm", "no"}, {"model", "norm", "pre"},
+        {"model", "norm_kind", "rms"},     {"model", "norm_eps", "1e-5"},
+        {"model", "ffn", "swiglu"},        {"model", "bias", "none"},
+        {"model", "activation", "silu"},   {"model", "causal", "yes"},
+        {"model", "tie_embeddings", "no"}, {"model", "pool", "last"},
         {"position", "pairing", "half"},
     };
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)

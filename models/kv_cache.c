@@ -11,11 +11,16 @@
 /* make_room() asks for twice what is seen and what comes. */
 double rt_kv_cache_bytes(const rt_transformer_options *o, int tokens, int at_once)
 {
-    const double D = (double)o->dim / o->heads, H = o->heads;
+    const double D = rt_transformer_head_dim(o), H = o->heads;
     const double row = D * o->kv_heads;
-    const double needed = o->window ? fmin(o->window - 1.0 + at_once, tokens) : tokens;
-    const bool softmax = o->attention == RT_ATTENTION_SOFTMAX;
-    return o->layers * (softmax ? 4 * needed * row : H * (D + 1) * (D + 1) + H) * sizeof(real);
+    double numbers = 0;
+    if (o->attention != RT_ATTENTION_SOFTMAX)
+        return o->layers * (H * (D + 1) * (D + 1) + H) * sizeof(real);
+    for (int l = 0; l < o->layers; l++) {
+        const int window = rt_layer_row_of(o, l).window;
+        numbers += 4 * row * (window ? fmin(window - 1.0 + at_once, tokens) : tokens);
+    }
+    return numbers * sizeof(real);
 }
 
 static void clear_state(const rt_kv_cache *c, const rt_linear_state *state)
@@ -46,14 +51,15 @@ static rt_status add_states(rt_kv_cache *c, size_t D)
 
 rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_transformer_options *o)
 {
-    const size_t D = (size_t)(o->dim / o->heads);
-    *c = (rt_kv_cache){.window = o->window,
-                       .layer_count = o->layers,
+    const size_t D = (size_t)rt_transformer_head_dim(o);
+    *c = (rt_kv_cache){.layer_count = o->layers,
                        .row = (size_t)o->kv_heads * D,
                        .levels = (size_t)o->heads,
                        .layers = rt_alloc((size_t)o->layers, sizeof *c->layers)};
     if (!c->layers)
         return rt_out_of_memory("keys and values");
+    for (int l = 0; l < o->layers; l++)
+        c->layers[l].window = rt_layer_row_of(o, l).window;
     return o->attention == RT_ATTENTION_SOFTMAX ? rt_ok() : add_states(c, D);
 }
 
@@ -89,15 +95,18 @@ void rt_kv_cache_drop(rt_kv_cache *c)
 
 /* ---- keys and values ---- */
 
-/* How many of the first `count` tokens the next one can see. */
-static int seen(const rt_kv_cache *c, int count)
+/* How many of the first `count` tokens the next one can see in a layer. */
+static int seen(const rt_kv_layer *layer, int count)
 {
-    return c->window && c->window - 1 < count ? c->window - 1 : count;
+    return layer->window && layer->window - 1 < count ? layer->window - 1 : count;
 }
 
 bool rt_kv_cache_reaches(const rt_kv_cache *c, int count)
 {
-    return c->layers[0].first <= count - seen(c, count);
+    for (int l = 0; l < c->layer_count; l++)
+        if (c->layers[l].first > count - seen(c->layers + l, count))
+            return false;
+    return true;
 }
 
 /* The last `count` of the tokens read go to the beginning of `keys` and `values`. */
@@ -116,10 +125,10 @@ static void move_last(const rt_kv_cache *c, rt_kv_layer *layer, real *keys, real
  * so that tokens move to the beginning once in as many tokens as that is. */
 static bool make_room(const rt_kv_cache *c, rt_kv_layer *layer, int T)
 {
-    const int behind = seen(c, c->count);
+    const int behind = seen(layer, c->count);
     if (c->count - layer->first <= layer->room - T)
         return true;
-    if (c->window && layer->room - T >= 2 * behind) {
+    if (layer->window && layer->room - T >= 2 * behind) {
         move_last(c, layer, layer->keys, layer->values, behind);
         return true;
     }
@@ -147,14 +156,22 @@ static rt_tensor *leaf(rt_graph *g, real *rows, const rt_tensor *like, int count
 
 bool rt_kv_cache_begin(rt_kv_cache *c, rt_graph *g, int T)
 {
-    const int behind = seen(c, c->count), start = c->count - behind;
+    int behind = 0;
     if (c->state_size) /* sums have no positions */
         return true;
+    for (int l = 0; l < c->layer_count; l++)
+        behind = seen(c->layers + l, c->count) > behind ? seen(c->layers + l, c->count) : behind;
     double *at = rt_graph_memory(g, (size_t)(behind + T), sizeof *at);
+    c->start = c->count - behind;
     for (int t = 0; at && t < behind + T; t++)
-        at[t] = start + t;
+        at[t] = c->start + t;
     c->positions = at;
     return at != NULL;
+}
+
+const double *rt_kv_cache_positions(const rt_kv_cache *c, int l)
+{
+    return c->positions + (c->count - seen(c->layers + l, c->count) - c->start);
 }
 
 bool rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v)
@@ -171,7 +188,7 @@ bool rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_te
     const size_t end = (size_t)(c->count - layer->first) * c->row;
     memcpy(layer->keys + end, (*k)->data, rt_size(*k) * sizeof(real));
     memcpy(layer->values + end, (*v)->data, rt_size(*v) * sizeof(real));
-    const int behind = seen(c, c->count), start = c->count - behind;
+    const int behind = seen(layer, c->count), start = c->count - behind;
     const size_t begin = (size_t)(start - layer->first) * c->row;
     *k = leaf(g, layer->keys + begin, *k, behind + T);
     *v = leaf(g, layer->values + begin, *v, behind + T);

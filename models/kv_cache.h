@@ -2,8 +2,8 @@
 #define ROTOR_MODELS_KV_CACHE_H
 
 /* The KV cache of one text: the keys and values of the tokens that a causal model has read, so that
- * a new token costs one row. Keys are stored rotated. With a window, keys that no later token
- * can see are dropped. With linear attention the cache holds sums of constant size instead.
+ * a new token costs one row. Keys are stored rotated. With a window, a layer drops the keys
+ * that no later token can see. With linear attention the cache holds sums of constant size instead.
  * rt_session fills it.
  */
 
@@ -12,20 +12,20 @@
 typedef struct rt_kv_layer {
     real *keys, *values;   /* (room, G, D) each: of the tokens `first`, first + 1, ... */
     int first, room;       /* tokens */
+    int window;            /* 0 = none */
     rt_linear_state state; /* of linear attention */
 } rt_kv_layer;
 
 typedef struct rt_kv_cache {
     int count;  /* tokens read */
     int length; /* of the text that is being read: theta may depend on it */
-    int window; /* 0 = none */
     int layer_count;
     size_t row;        /* G D, numbers a token has */
     size_t state_size; /* numbers in the state of a layer; 0 with softmax */
     size_t levels;     /* H, likewise */
     rt_kv_layer *layers;
-    const double *positions; /* of all keys that the tokens being read can see; valid until the
-                                graph is cleared */
+    int start;               /* the first token that those being read can see, in any layer */
+    const double *positions; /* of the tokens from there on; valid until the graph is cleared */
 } rt_kv_cache;
 
 /* Starts from a zeroed struct; free it even if this fails. Memory grows with the tokens. */
@@ -46,14 +46,16 @@ void rt_kv_cache_drop(rt_kv_cache *c);
 /* Whether the cache still holds every key that the token after the first `count` can see. */
 bool rt_kv_cache_reaches(const rt_kv_cache *c, int count);
 
-/* Before the first layer reads T tokens: finds c->positions, (Tk). False if the graph has failed.
- */
+/* Before the first layer reads T tokens: finds c->positions. False if the graph has failed. */
 bool rt_kv_cache_begin(rt_kv_cache *c, rt_graph *g, int T);
 
 /* Appends the keys and values of T tokens, *k and *v (1, T, G, D), to those of layer l, and
  * replaces *k and *v by all that these tokens can see, (1, Tk, G, D), valid until the graph is
  * cleared. The caller adds T to c->count after the last layer. False if the graph has failed. */
 bool rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v);
+
+/* The positions of the keys that layer l has for the tokens being read, (Tk). */
+const double *rt_kv_cache_positions(const rt_kv_cache *c, int l);
 
 /* ---- several texts, each with a cache of its own ---- */
 

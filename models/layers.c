@@ -1,22 +1,22 @@
 #include "models/layers.h"
 
 rt_affine rt_add_linear(rt_parameters *p, rt_role role, const char *name, int out, int in,
-                        rt_bias bias)
+                        bool biased)
 {
     rt_affine a = {0};
     a.weight = rt_parameters_add(p, role, RT_INIT_NORMAL, RT_SHAPE_OF(out, in), "%s.weight", name);
-    if (bias == RT_BIAS_YES)
+    if (biased)
         a.bias =
             rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ZERO, RT_SHAPE_OF(out), "%s.bias", name);
     return a;
 }
 
-rt_affine rt_add_norm(rt_parameters *p, const char *name, int size, rt_norm_kind kind)
+rt_affine rt_add_norm(rt_parameters *p, const char *name, int size, rt_norm_kind kind, bool biased)
 {
-    rt_affine a = {0};
+    rt_affine a = {.norm_kind = kind};
     a.weight =
         rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ONE, RT_SHAPE_OF(size), "%s.weight", name);
-    if (kind == RT_NORM_LAYER)
+    if (kind == RT_NORM_LAYER && biased)
         a.bias =
             rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ZERO, RT_SHAPE_OF(size), "%s.bias", name);
     return a;
@@ -30,7 +30,8 @@ rt_tensor *rt_add_table(rt_parameters *p, const char *name, int rows, int size)
 
 rt_tensor *rt_affine_norm(rt_graph *g, rt_tensor *x, rt_affine a, double eps)
 {
-    return a.bias ? rt_layer_norm(g, x, a.weight, a.bias, eps) : rt_rms_norm(g, x, a.weight, eps);
+    return a.norm_kind == RT_NORM_LAYER ? rt_layer_norm(g, x, a.weight, a.bias, eps)
+                                        : rt_rms_norm(g, x, a.weight, eps);
 }
 
 rt_tensor *rt_affine_apply(rt_graph *g, rt_tensor *x, rt_affine a)

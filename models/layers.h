@@ -3,23 +3,23 @@
 
 /* The pieces that models are made of: a few parameters under one name. */
 
-#include "models/options.h"
 #include "core/parameters.h"
+#include "models/options.h"
 #include "ops/ops.h"
 
-/* A weight and a bias: of a linear map, which may have none, or of a norm; that without a bias is
- * an RMS norm. */
+/* A weight and a bias, of a linear map or of a norm; either may have no bias. */
 typedef struct rt_affine {
     rt_tensor *weight;
     rt_tensor *bias;
+    rt_norm_kind norm_kind; /* of a norm */
 } rt_affine;
 
 /* NAME.weight (out, in), a weight or a matrix of a layer, and, if there is one, NAME.bias (out). */
 rt_affine rt_add_linear(rt_parameters *p, rt_role role, const char *name, int out, int in,
-                        rt_bias bias);
+                        bool biased);
 
-/* NAME.weight and, of a LayerNorm, NAME.bias, (size) each. */
-rt_affine rt_add_norm(rt_parameters *p, const char *name, int size, rt_norm_kind kind);
+/* NAME.weight and, of a LayerNorm that has one, NAME.bias, (size) each. */
+rt_affine rt_add_norm(rt_parameters *p, const char *name, int size, rt_norm_kind kind, bool biased);
 
 /* NAME.weight (rows, size), an embedding or a decoder. */
 rt_tensor *rt_add_table(rt_parameters *p, const char *name, int rows, int size);

@@ -9,12 +9,66 @@ static int or_else(int size, int fallback)
     return size ? size : fallback;
 }
 
+int rt_transformer_head_dim(const rt_transformer_options *o)
+{
+    return o->head_dim || o->heads < 1 ? o->head_dim : o->dim / o->heads;
+}
+
+static int word_of(const rt_layer_words *words, int layer, int otherwise)
+{
+    return layer < words->count ? words->at[layer] : otherwise;
+}
+
+rt_layer_row rt_layer_row_of(const rt_transformer_options *o, int l)
+{
+    const int every = o->position.every;
+    const bool placed = every < 2 || (l + 1) % every != 0;
+    const int type = word_of(&o->layer_types, l, RT_LAYER_SLIDING);
+    const int window = type == RT_LAYER_SLIDING ? o->window : 0;
+    const double local_base = o->position.local_base, base = o->position.frequencies.base;
+    return (rt_layer_row){.has_positions = word_of(&o->position.layers, l, placed),
+                          .window = window,
+                          .base = window && local_base > 0 ? local_base : base,
+                          .has_attention_norm = l || o->first_norm == RT_WITH};
+}
+
+static int first_with_positions(const rt_transformer_options *o)
+{
+    int l = 0;
+    while (l < o->layers && !rt_layer_row_of(o, l).has_positions)
+        l++;
+    return l;
+}
+
+rt_frequency_options rt_layer_frequencies(const rt_transformer_options *o, int l)
+{
+    rt_frequency_options frequencies = o->position.frequencies;
+    frequencies.base = rt_layer_row_of(o, l < 0 ? first_with_positions(o) : l).base;
+    return frequencies;
+}
+
+bool rt_layers_start_apart(const rt_transformer_options *o)
+{
+    const double base = rt_layer_frequencies(o, -1).base;
+    bool apart = false;
+    for (int l = 0; l < o->layers; l++) {
+        const rt_layer_row row = rt_layer_row_of(o, l);
+        apart |= row.has_positions && row.base != base;
+    }
+    return apart && o->position.frequencies.family != RT_FREQUENCIES_RECIPROCAL;
+}
+
 void rt_transformer_resolve(rt_transformer_options *o)
 {
     rt_position_options *position = &o->position;
     o->kv_heads = or_else(o->kv_heads, o->heads);
+    if (o->heads > 0 && o->dim % o->heads == 0)
+        o->head_dim = rt_transformer_head_dim(o);
     o->embedding_dim = or_else(o->embedding_dim, o->dim);
     o->ffn_dim = or_else(o->ffn_dim, o->dim < INT_MAX / 4 ? 4 * o->dim : INT_MAX);
+    if (o->embedding_norm == RT_EMBEDDING_NORM_AUTO)
+        o->embedding_norm =
+            o->kind == RT_KIND_ROFORMER ? RT_EMBEDDING_NORM_YES : RT_EMBEDDING_NORM_NO;
     o->init_std = o->init_std == 0 ? RT_INIT_STD : o->init_std;
     position->init_std = position->init_std == 0 ? o->init_std : position->init_std;
 }

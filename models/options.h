@@ -6,9 +6,9 @@
 #include "models/frequencies.h"
 #include "ops/ops.h"
 
-/* The architecture, as far as the options below do not set it: an encoder with a norm over the
- * embeddings and an lm head of two layers (Su et al. 2021), or a decoder as LLaMA is built, without
- * either (Touvron et al. 2023). */
+/* The architecture, as far as the options below do not set it: an encoder with an lm head of two
+ * layers (Su et al. 2021), or a decoder as LLaMA is built, whose head is a matrix (Touvron et al.
+ * 2023). */
 #define RT_MODEL_KINDS(X) X(RT_KIND_ROFORMER, "roformer") X(RT_KIND_DECODER, "decoder")
 typedef enum rt_model_kind { RT_MODEL_KINDS(RT_CHOICE_VALUE) } rt_model_kind;
 
@@ -18,13 +18,48 @@ typedef enum rt_norm_order { RT_NORM_ORDERS(RT_CHOICE_VALUE) } rt_norm_order;
 #define RT_NORM_KINDS(X) X(RT_NORM_LAYER, "layer") X(RT_NORM_RMS, "rms")
 typedef enum rt_norm_kind { RT_NORM_KINDS(RT_CHOICE_VALUE) } rt_norm_kind;
 
+/* Whether there is one. Zeroed options have it. */
+#define RT_PRESENCES(X) X(RT_WITH, "yes") X(RT_WITHOUT, "no")
+typedef enum rt_presence { RT_PRESENCES(RT_CHOICE_VALUE) } rt_presence;
+
+/* Whether there is a norm over the embeddings; auto: a RoFormer has one, a decoder has none. */
+#define RT_EMBEDDING_NORMS(X)                                                                      \
+    X(RT_EMBEDDING_NORM_AUTO, "auto")                                                              \
+    X(RT_EMBEDDING_NORM_YES, "yes")                                                                \
+    X(RT_EMBEDDING_NORM_NO, "no")
+typedef enum rt_embedding_norm { RT_EMBEDDING_NORMS(RT_CHOICE_VALUE) } rt_embedding_norm;
+
 /* The feed-forward blocks: f(x), or with a gate silu(gate) x or gelu(gate) x (Shazeer 2020). */
 #define RT_FFNS(X) X(RT_FFN_PLAIN, "plain") X(RT_FFN_SWIGLU, "swiglu") X(RT_FFN_GEGLU, "geglu")
 typedef enum rt_ffn { RT_FFNS(RT_CHOICE_VALUE) } rt_ffn;
 
-/* Of the linear maps; zeroed options have them. */
-#define RT_BIASES(X) X(RT_BIAS_YES, "yes") X(RT_BIAS_NO, "no")
+/* The linear maps that have a bias; zeroed options have all. Those of q, k and v leave the output
+ * of attention without; qkv and ffn leave out what is no layer's; output is the last of a head. */
+#define RT_BIASES(X)                                                                               \
+    X(RT_BIAS_ALL, "all")                                                                          \
+    X(RT_BIAS_NONE, "none")                                                                        \
+    X(RT_BIAS_QKV, "qkv")                                                                          \
+    X(RT_BIAS_FFN, "ffn")                                                                          \
+    X(RT_BIAS_OUTPUT, "output")
 typedef enum rt_bias { RT_BIASES(RT_CHOICE_VALUE) } rt_bias;
+
+/* What stands before the last map of a head for labels: a linear map and the activation; the same
+ * with tanh, as in ESM-2; the same with the activation and a norm, for labels of tokens as well, as
+ * in ModernBERT. Those of decoders have the last map alone. */
+#define RT_CLASSIFIERS(X)                                                                          \
+    X(RT_CLASSIFIER_DENSE, "dense") X(RT_CLASSIFIER_TANH, "tanh") X(RT_CLASSIFIER_NORM, "norm")
+typedef enum rt_classifier { RT_CLASSIFIERS(RT_CHOICE_VALUE) } rt_classifier;
+
+/* What the feed-forward block of a layer reads: what attention has added to, or, beside it, what
+ * the layer reads: x + A(n1 x) + F(n2 x). */
+#define RT_RESIDUALS(X) X(RT_RESIDUAL_SERIAL, "serial") X(RT_RESIDUAL_PARALLEL, "parallel")
+typedef enum rt_residual { RT_RESIDUALS(RT_CHOICE_VALUE) } rt_residual;
+
+/* How far a layer attends, and whether it has a positional encoding of its own. */
+#define RT_LAYER_TYPES(X) X(RT_LAYER_FULL, "full") X(RT_LAYER_SLIDING, "sliding")
+typedef enum rt_layer_type { RT_LAYER_TYPES(RT_CHOICE_VALUE) } rt_layer_type;
+#define RT_LAYER_POSITIONS(X) X(RT_LAYER_WITHOUT_POSITIONS, "no") X(RT_LAYER_WITH_POSITIONS, "yes")
+typedef enum rt_layer_positions { RT_LAYER_POSITIONS(RT_CHOICE_VALUE) } rt_layer_positions;
 
 #define RT_ATTENTIONS(X)                                                                           \
     X(RT_ATTENTION_SOFTMAX, "softmax")                                                             \
@@ -74,11 +109,13 @@ typedef struct rt_position_options {
     rt_pairing pairing;
     rt_frequency_options frequencies; /* of rope; the base also of sinusoidal */
     double fraction;                  /* share of each head's pairs that is rotated, 0 ... 1 */
+    double local_base; /* of rope, of the layers with a window; 0 = frequencies.base */
     bool rotate_value;
-    double xpos;     /* of causal rope, the scale of its decay in positions, at least 1: a score at
-                        distance r is multiplied by zeta^(r / xpos) pair by pair, values are not
-                        (rt_rotation_decayed); 0 = none */
-    int every;       /* N > 1: every N-th layer has no positions, N - 1 being the first of them */
+    double xpos; /* of causal rope, the scale of its decay in positions, at least 1: a score at
+                    distance r is multiplied by zeta^(r / xpos) pair by pair, values are not
+                    (rt_rotation_decayed); 0 = none */
+    int every;   /* N > 1: every N-th layer has no positions, N - 1 being the first of them */
+    rt_layer_words layers; /* rt_layer_positions of each layer, in place of `every`; or empty */
     int max_len;     /* of learned: the size of its table, the most tokens a sequence can have */
     double init_std; /* of the initial parameters of the encoding; 0 = that of the model */
 } rt_position_options;
@@ -96,17 +133,24 @@ typedef struct rt_theta_options {
 typedef struct rt_transformer_options {
     rt_model_kind kind;
     int vocab;
-    int token_types; /* 0 = no token type embedding */
+    int token_types;    /* 0 = no token type embedding */
+    bool token_dropout; /* see models/token_dropout.h; of models that are not causal */
+    int mask_id;        /* what token_dropout takes for a mask; negative: no token is one */
     int layers;
     int dim; /* C */
     int heads;
     int kv_heads;      /* of keys and values, a divisor of heads; 0 = heads */
+    int head_dim;      /* D, features of a head; 0 = dim / heads */
     int embedding_dim; /* 0 = dim */
     int ffn_dim;       /* 0 = 4 dim */
     rt_norm_order norm;
     rt_norm_kind norm_kind;
+    rt_presence norm_bias;  /* of LayerNorm */
+    rt_presence first_norm; /* of RT_NORM_PRE: that before attention in layer 0 */
+    rt_embedding_norm embedding_norm;
+    rt_residual residual;
     rt_ffn ffn;
-    rt_bias bias; /* of all linear maps; the lm head of a decoder never has one */
+    rt_bias bias; /* the lm head of a decoder never has one */
     double norm_eps;
     double init_std;          /* of weights and embeddings at the start; 0 = 0.02 */
     rt_activation activation; /* of feed-forward blocks without a gate, and of the heads */
@@ -114,17 +158,42 @@ typedef struct rt_transformer_options {
     double attention_dropout;
     rt_attention_kind attention;
     bool causal;
-    int window; /* a token attends to those less than this far away; 0 = to all */
+    bool qk_norm; /* an RMS norm over each head's query and key, before they are rotated */
+    int window;   /* a token attends to those less than this far away; 0 = to all */
+    rt_layer_words layer_types; /* rt_layer_type of each layer; empty: all alike */
     rt_head head;
+    rt_pooling pool; /* of the sequence head: what it reads of a text */
+    rt_classifier classifier;
     int labels;          /* of the sequence and token heads */
     bool tie_embeddings; /* of the lm head: its decoder is the word embeddings */
     rt_position_options position;
     rt_theta_options theta;
 } rt_transformer_options;
 
+/* What differs by layer: a row for each of them, from 0 on. */
+typedef struct rt_layer_row {
+    bool has_positions; /* by itself; of the encodings that are added to the
+                           embeddings, all rows have them or none has */
+    int window;         /* 0 = none */
+    double base;        /* of rope */
+    bool has_attention_norm;
+} rt_layer_row;
+rt_layer_row rt_layer_row_of(const rt_transformer_options *o, int layer);
+
+/* The frequencies that rope has in a layer; -1: in the first that has positions. */
+rt_frequency_options rt_layer_frequencies(const rt_transformer_options *o, int layer);
+
+/* Whether layers that have positions differ in their frequencies. */
+bool rt_layers_start_apart(const rt_transformer_options *o);
+
+/* D, whether or not the options are resolved; 0 without heads. */
+int rt_transformer_head_dim(const rt_transformer_options *o);
+
 /* Replaces zeros that stand for a value which follows from other options: afterwards kv_heads,
- * embedding_dim, ffn_dim and both init_std are what the model is built with. A model resolves its
- * own options; resolve options before you pass them to a function that computes from them. */
+ * head_dim, embedding_dim, ffn_dim, embedding_norm and both init_std are what the model is built
+ * with. A model
+ * resolves its own options; resolve options before you pass them to a function that computes from
+ * them. */
 void rt_transformer_resolve(rt_transformer_options *o);
 
 /* The same for what follows from the lengths that a model is used with: original_len from that of

@@ -10,10 +10,6 @@ typedef struct rt_token_span {
     int first, count, length;
 } rt_token_span;
 
-/* encodings/encoding.c: whether layer l, from 0 on, learns of positions by itself; of the encodings
- * that are added to the embeddings, all or none do. */
-bool rt_layer_has_positions(const rt_transformer_options *o, int l);
-
 /* theta.c: which of the layers that have positions layer l is, and the features of a head that make
  * a pair. */
 int rt_layer_number(const rt_transformer_options *o, int l);

@@ -42,8 +42,13 @@ static bool has_choices(rules r)
         {"model.kind", (int)o->kind, RT_MODEL_KINDS(COUNT)},
         {"model.norm", (int)o->norm, RT_NORM_ORDERS(COUNT)},
         {"model.norm_kind", (int)o->norm_kind, RT_NORM_KINDS(COUNT)},
+        {"model.norm_bias", (int)o->norm_bias, RT_PRESENCES(COUNT)},
+        {"model.first_norm", (int)o->first_norm, RT_PRESENCES(COUNT)},
+        {"model.embedding_norm", (int)o->embedding_norm, RT_EMBEDDING_NORMS(COUNT)},
+        {"model.residual", (int)o->residual, RT_RESIDUALS(COUNT)},
         {"model.ffn", (int)o->ffn, RT_FFNS(COUNT)},
         {"model.bias", (int)o->bias, RT_BIASES(COUNT)},
+        {"model.classifier", (int)o->classifier, RT_CLASSIFIERS(COUNT)},
         {"model.activation", (int)o->activation, RT_ACTIVATIONS(COUNT)},
         {"model.attention", (int)o->attention, RT_ATTENTIONS(COUNT)},
         {"model.head", (int)o->head, RT_HEADS(COUNT)},
@@ -72,6 +77,7 @@ static bool has_counts(rules r)
         const char *name;
         int count;
     } counts[] = {{"model.kv_heads", r.o->kv_heads},
+                  {"model.head_dim", r.o->head_dim},
                   {"model.window", r.o->window},
                   {"position.every", r.o->position.every}};
     bool all = true;
@@ -97,6 +103,30 @@ static void check_head(rules r)
                        "model.kind = decoder with model.tie_embeddings = yes needs embeddings as "
                        "wide as the model; model.embedding_dim = %d, model.dim = %d",
                        r.o->embedding_dim, r.o->dim);
+}
+
+/* What is of a RoFormer's head, or of its input. */
+static void check_encoder(rules r)
+{
+    static const char *const classifiers[] = {RT_CLASSIFIERS(RT_CHOICE_WORD)};
+    const bool decoder = r.o->kind == RT_KIND_DECODER;
+    if (decoder && r.o->bias == RT_BIAS_OUTPUT)
+        rt_rule_broken(r.to, RT_OPTIONS("model.bias", "model.kind"),
+                       "model.bias = output needs model.kind = roformer: the output layer of a "
+                       "decoder has no bias");
+    if (decoder && r.o->classifier != RT_CLASSIFIER_DENSE)
+        rt_rule_broken(r.to, RT_OPTIONS("model.classifier", "model.kind"),
+                       "model.classifier = %s needs model.kind = roformer",
+                       classifiers[r.o->classifier]);
+    if (decoder && !r.o->causal && r.o->window > 0)
+        rt_rule_broken(r.to, RT_OPTIONS("model.window", "model.causal", "model.kind"),
+                       "model.window = %d with model.causal = no needs model.kind = roformer: the "
+                       "window of a decoder lies behind a token",
+                       r.o->window);
+    if (r.o->token_dropout && r.o->causal)
+        rt_rule_broken(r.to, RT_OPTIONS("model.token_dropout", "model.causal"),
+                       "model.token_dropout = yes needs model.causal = no: it tells a token how "
+                       "many of the later ones are masked");
 }
 
 static void check_start(rules r)
@@ -143,26 +173,94 @@ static void check_position(rules r)
         encoding->check(r.o, r.to);
 }
 
+/* ---- layers ---- */
+
+/* How many words of a list are that one. */
+static int count_words(const rt_layer_words *words, int word)
+{
+    int count = 0;
+    for (int l = 0; l < words->count; l++)
+        count += words->at[l] == word;
+    return count;
+}
+
+/* A list has a word for each layer. */
+static bool fits_layers(rules r, const char *key, const rt_layer_words *words)
+{
+    if (!words->count || words->count == r.o->layers)
+        return true;
+    rt_rule_broken(r.to, (const char *const[]){key, "model.layers", NULL},
+                   "%s must have a word for each layer; it has %d, model.layers = %d", key,
+                   words->count, r.o->layers);
+    return false;
+}
+
 /* Layers without positions are for what is known of positions inside the layers. */
-static void check_every(rules r)
+static void check_positions_of_layers(rules r)
 {
     const rt_encoding *encoding = rt_encoding_of(r.o);
+    const rt_layer_words *layers = &r.o->position.layers;
     const int every = r.o->position.every;
     if (every > 1 && !encoding->in_layers)
         rt_rule_broken(
             r.to, RT_OPTIONS("position.every", "position.kind"),
             "position.every = %d omits positions in layers, but position.kind = %s adds none there",
             every, encoding->word);
+    if (!fits_layers(r, "position.layers", layers) || !layers->count)
+        return;
+    if (every > 1)
+        rt_rule_broken(r.to, RT_OPTIONS("position.layers", "position.every"),
+                       "position.layers says which layers have positions; position.every = %d says "
+                       "it as well: leave one of them out",
+                       every);
+    if (!encoding->in_layers)
+        rt_rule_broken(
+            r.to, RT_OPTIONS("position.layers", "position.kind"),
+            "position.layers is of positions in layers, but position.kind = %s adds none "
+            "there",
+            encoding->word);
+    else if (!count_words(layers, RT_LAYER_WITH_POSITIONS))
+        rt_rule_broken(r.to, RT_OPTIONS("position.layers"),
+                       "position.layers leaves no layer with positions: set position.kind = none");
 }
 
-/* Heads share the width; some share their keys, and not all keys are visible. */
+static void check_layer_types(rules r)
+{
+    const rt_layer_words *types = &r.o->layer_types;
+    if (!fits_layers(r, "model.layer_types", types) || !types->count)
+        return;
+    const bool slides = count_words(types, RT_LAYER_SLIDING) > 0;
+    if (slides && !r.o->window)
+        rt_rule_broken(r.to, RT_OPTIONS("model.layer_types", "model.window"),
+                       "model.layer_types has sliding layers, which need model.window");
+    if (!slides && r.o->window)
+        rt_rule_broken(r.to, RT_OPTIONS("model.layer_types", "model.window"),
+                       "model.layer_types has no sliding layer for model.window = %d", r.o->window);
+}
+
+static void check_norms(rules r)
+{
+    if (r.o->first_norm == RT_WITHOUT && r.o->norm != RT_NORM_PRE)
+        rt_rule_broken(r.to, RT_OPTIONS("model.first_norm", "model.norm"),
+                       "model.first_norm = no needs model.norm = pre: a norm behind a block stays");
+    if (r.o->residual == RT_RESIDUAL_PARALLEL && r.o->norm != RT_NORM_PRE)
+        rt_rule_broken(r.to, RT_OPTIONS("model.residual", "model.norm"),
+                       "model.residual = parallel needs model.norm = pre");
+}
+
+/* The width is divided by the heads, unless the size of a head is given. */
+static void check_width(rules r)
+{
+    if (!r.o->head_dim && r.o->dim % r.o->heads)
+        rt_rule_broken(r.to, RT_OPTIONS("model.dim", "model.heads"),
+                       "model.dim = %d is not divisible by model.heads = %d", r.o->dim, r.o->heads);
+}
+
+/* Some heads share their keys, and not all keys are visible. */
 static void check_heads(rules r)
 {
     const int kv_heads = r.o->kv_heads;
     const bool linear = r.o->attention != RT_ATTENTION_SOFTMAX;
-    if (r.o->dim % r.o->heads)
-        rt_rule_broken(r.to, RT_OPTIONS("model.dim", "model.heads"),
-                       "model.dim = %d is not divisible by model.heads = %d", r.o->dim, r.o->heads);
     if (r.o->heads % kv_heads)
         rt_rule_broken(r.to, RT_OPTIONS("model.kv_heads", "model.heads"),
                        "model.kv_heads = %d does not divide model.heads = %d", kv_heads,
@@ -187,6 +285,9 @@ static void check_rotation(rules r)
     if (!encoding->rotation && position->xpos != 0)
         rt_rule_broken(r.to, RT_OPTIONS("position.xpos", "position.kind"),
                        "position.xpos needs position.kind = rope; got %s", encoding->word);
+    if (!encoding->rotation && position->local_base != 0)
+        rt_rule_broken(r.to, RT_OPTIONS("position.local_base", "position.kind"),
+                       "position.local_base needs position.kind = rope; got %s", encoding->word);
     if (!encoding->rotation && r.o->theta.learn)
         rt_rule_broken(r.to, RT_OPTIONS("theta.learn", "position.kind"),
                        "theta.learn = yes needs position.kind = rope");
@@ -203,12 +304,16 @@ void rt_transformer_rules(const rt_transformer_options *o, rt_rule_listener *tel
     if (!sizes || !choices || !counts)
         return;
     check_start(r);
+    check_width(r);
     rt_transformer_resolve(&resolved);
     check_head(r);
+    check_encoder(r);
     check_heads(r);
+    check_norms(r);
+    check_layer_types(r);
     check_position(r);
     check_rotation(r);
-    check_every(r);
+    check_positions_of_layers(r);
 }
 
 rt_status rt_transformer_check(const rt_transformer_options *o)

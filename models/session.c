@@ -23,19 +23,9 @@ struct rt_session {
 
 /* ---- life ---- */
 
-/* Parts one after the other. */
-static void run_alone(void *threads, rt_part *part, void *context, int parts)
-{
-    (void)threads;
-    for (int i = 0; i < parts; i++)
-        part(context, i);
-}
-
-static const rt_crew alone = {.run = run_alone};
-
 void rt_session_set_crew(rt_session *s, const rt_crew *crew)
 {
-    rt_graph_set_crew(s->g, crew ? crew : &alone);
+    rt_graph_set_crew(s->g, crew);
 }
 
 static rt_status check_model(const rt_transformer_options *o, int capacity)
@@ -75,7 +65,6 @@ rt_status rt_session_new(rt_session **session_new, rt_transformer *model, int ca
         rt_session_free(s);
         return status;
     }
-    rt_session_set_crew(s, NULL);
     *session_new = s;
     return status;
 }

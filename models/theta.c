@@ -6,18 +6,25 @@
 #include <math.h>
 #include <stdio.h>
 
+/* A fixed theta, of the layers of one base. */
+typedef struct fixed_theta {
+    rt_rotation_table rotation;
+    double base;
+    int regime; /* rt_frequencies_regime that the table is of */
+} fixed_theta;
+
 /* The state of the encoding. */
 typedef struct theta_state {
-    rt_rotation_table rotation; /* of a fixed theta */
-    int regime;                 /* rt_frequencies_regime that it is of */
-    double *start;              /* of a learnable one, as rt_transformer_theta */
+    fixed_theta *fixed; /* one for each base; NULL: theta is learnable */
+    int bases;
+    double *start; /* of a learnable theta, as rt_transformer_theta */
 } theta_state;
 
 int rt_transformer_pairs(const rt_transformer_options *o)
 {
     if (o->position.kind != RT_POSITION_ROPE || o->heads < 1)
         return 0;
-    return (int)lround(o->position.fraction * (o->dim / o->heads) / 2);
+    return (int)lround(o->position.fraction * rt_transformer_head_dim(o) / 2);
 }
 
 /* Of a layer. */
@@ -50,10 +57,17 @@ static rt_tensor *parameter_of(const rt_transformer *m, int layer)
     return m->encoding.weight ? m->encoding.weight : m->layers[layer].encoding;
 }
 
-/* The last of every `every` layers has none (rt_layer_has_positions), so layer 0 always has one. */
+int rt_layer_number(const rt_transformer_options *o, int l)
+{
+    int number = 0;
+    for (int before = 0; before < l; before++)
+        number += rt_layer_row_of(o, before).has_positions;
+    return number;
+}
+
 static int layers_of(const rt_transformer_options *o)
 {
-    return o->position.every > 1 ? o->layers - o->layers / o->position.every : o->layers;
+    return rt_layer_number(o, o->layers);
 }
 
 rt_shape rt_transformer_theta_shape(const rt_transformer_options *o)
@@ -69,7 +83,10 @@ rt_shape rt_transformer_rotation_shape(const rt_transformer_options *o)
 
 int rt_transformer_theta_layer(const rt_transformer_options *o, int n)
 {
-    return o->position.every > 1 ? n + n / (o->position.every - 1) : n;
+    int l = 0;
+    while (l < o->layers && (!rt_layer_row_of(o, l).has_positions || n--))
+        l++;
+    return l;
 }
 
 size_t rt_transformer_theta_count(const rt_transformer_options *o)
@@ -113,16 +130,29 @@ double *rt_transformer_theta_start(const rt_transformer *m)
 void rt_transformer_theta_geometric(const rt_transformer_options *o, double *theta)
 {
     const rt_shape shape = rt_transformer_theta_shape(o);
-    const int pairs = shape.axis[2];
-    for (int n = 0; n < shape.axis[0] * shape.axis[1]; n++)
-        rt_theta_geometric(theta + (size_t)n * (size_t)pairs, pairs, o->position.frequencies.base);
+    const int rows = shape.axis[1], pairs = shape.axis[2];
+    for (int n = 0; n < shape.axis[0] * rows; n++) {
+        const int layer = rt_transformer_theta_layer(o, n / rows);
+        rt_theta_geometric(theta + (size_t)n * (size_t)pairs, pairs,
+                           rt_layer_row_of(o, layer).base);
+    }
 }
 
 /* ---- turns ---- */
 
-int rt_transformer_reach(const rt_transformer_options *o, int T)
+static int reach_of(const rt_transformer_options *o, int l, int T)
 {
-    return o->window && o->window < T ? o->window : T;
+    const int window = rt_layer_row_of(o, l).window;
+    return window && window < T ? window : T;
+}
+
+int rt_transformer_reach(const rt_transformer_options *o, int layer, int T)
+{
+    int most = 0;
+    for (int l = layer < 0 ? 0 : layer; l < (layer < 0 ? o->layers : layer + 1); l++)
+        if (reach_of(o, l, T) > most)
+            most = reach_of(o, l, T);
+    return most;
 }
 
 double rt_theta_turns(double theta, int reach)
@@ -149,20 +179,25 @@ rt_pair_features rt_pair_features_of(const rt_transformer_options *o, int pair)
                                           : (rt_pair_features){2 * pair, 2 * pair + 1};
 }
 
-/* The length of the rows of a projection that make one pair of a head. */
-static double pair_length(const rt_transformer_options *o, const rt_tensor *weight, int head,
+/* The length of the rows of a projection that make one pair of a head, as the norm weights them. */
+static double pair_length(const rt_transformer_options *o, rt_affine to, rt_affine norm, int head,
                           int pair)
 {
     const rt_pair_features at = rt_pair_features_of(o, pair);
-    const int first = head * (o->dim / o->heads);
-    return sqrt(squares_of_row(weight, first + at.a) + squares_of_row(weight, first + at.b));
+    const int first = head * o->head_dim;
+    const double a = norm.weight ? (double)norm.weight->data[at.a] : 1;
+    const double b = norm.weight ? (double)norm.weight->data[at.b] : 1;
+    return sqrt(a * a * squares_of_row(to.weight, first + at.a) +
+                b * b * squares_of_row(to.weight, first + at.b));
 }
 
 static double pair_use(const rt_transformer *m, int l, int head, int pair)
 {
     const rt_transformer_options *o = &m->options;
-    return pair_length(o, m->layers[l].query.weight, head, pair) *
-           pair_length(o, m->layers[l].key.weight, head / (o->heads / o->kv_heads), pair);
+    const rt_transformer_layer *layer = m->layers + l;
+    const int kv = head / (o->heads / o->kv_heads);
+    return pair_length(o, layer->query, layer->query_norm, head, pair) *
+           pair_length(o, layer->key, layer->key_norm, kv, pair);
 }
 
 static void divide_by_sum(double *use, int pairs)
@@ -189,7 +224,7 @@ void rt_transformer_theta_use(const rt_transformer *m, double *use)
     const int rows = shape.axis[1], pairs = shape.axis[2];
     for (int i = 0; i < shape.axis[0] * rows * pairs; i++)
         use[i] = 0;
-    for (int n = 0, l = 0; l < o->layers; l = rt_transformer_theta_layer(o, ++n))
+    for (int n = 0, l; (l = rt_transformer_theta_layer(o, n)) < o->layers; n++)
         for (int h = 0; h < o->heads; h++)
             for (int i = 0; i < pairs; i++) {
                 const int kv = h / (o->heads / o->kv_heads);
@@ -202,29 +237,42 @@ void rt_transformer_theta_use(const rt_transformer *m, double *use)
 
 /* ---- the start ---- */
 
-/* A start for each layer and head, from frequencies that all of them share. */
-static void draw_start(const rt_transformer *m, double *start, const double *frequencies)
+/* The start of a layer, for each of its heads, from frequencies that these share. */
+static void draw_layer(const rt_transformer *m, int layer, double *start, int rows, int pairs,
+                       const double *frequencies)
 {
     const rt_theta_options *o = &m->options.theta;
-    const rt_shape shape = rt_transformer_theta_shape(&m->options);
-    const int rows = shape.axis[1], pairs = shape.axis[2];
+    const rt_random random = {m->parameters.seed, (uint32_t)layer, RT_STREAM_THETA};
     double low = frequencies[0], high = low;
     for (int i = 1; i < pairs; i++) {
         low = fmin(low, frequencies[i]);
         high = fmax(high, frequencies[i]);
     }
-    for (int n = 0; n < shape.axis[0]; n++)
-        for (int i = 0; i < rows * pairs; i++) {
-            const uint32_t layer = (uint32_t)rt_transformer_theta_layer(&m->options, n);
-            const rt_random random = {m->parameters.seed, layer, RT_STREAM_THETA};
-            const double u = rt_random_uniform(random, (uint64_t)i);
-            const double z = rt_random_normal(random, (uint64_t)i);
-            const double at_first = frequencies[i % pairs];
-            start[n * rows * pairs + i] =
-                o->init == RT_THETA_PERTURBED ? at_first * exp(o->init_sigma * z)
-                : o->init == RT_THETA_UNIFORM ? low * exp(u * log(high / low))
-                                              : at_first;
-        }
+    for (int i = 0; i < rows * pairs; i++) {
+        const double u = rt_random_uniform(random, (uint64_t)i);
+        const double z = rt_random_normal(random, (uint64_t)i);
+        const double at_first = frequencies[i % pairs];
+        start[i] = o->init == RT_THETA_PERTURBED ? at_first * exp(o->init_sigma * z)
+                   : o->init == RT_THETA_UNIFORM ? low * exp(u * log(high / low))
+                                                 : at_first;
+    }
+}
+
+static void find_frequencies(const rt_transformer_options *o, int layer, int T, double *theta)
+{
+    const rt_frequency_options frequencies = rt_layer_frequencies(o, layer);
+    rt_frequencies_at(theta, rt_transformer_pairs(o), &frequencies, T);
+}
+
+static void draw_start(const rt_transformer *m, double *start, double *frequencies)
+{
+    const rt_shape shape = rt_transformer_theta_shape(&m->options);
+    const int rows = shape.axis[1], pairs = shape.axis[2];
+    for (int n = 0; n < shape.axis[0]; n++, start += rows * pairs) {
+        const int layer = rt_transformer_theta_layer(&m->options, n);
+        find_frequencies(&m->options, layer, 0, frequencies);
+        draw_layer(m, layer, start, rows, pairs, frequencies);
+    }
 }
 
 static rt_status init_table(const rt_transformer *m, rt_rotation_table *table,
@@ -238,7 +286,34 @@ static rt_status init_table(const rt_transformer *m, rt_rotation_table *table,
     return status;
 }
 
-static rt_status start_learning(rt_transformer *m, theta_state *state, const double *frequencies)
+static fixed_theta *fixed_of(const theta_state *state, double base)
+{
+    for (int i = 0; i < state->bases; i++)
+        if (state->fixed[i].base == base)
+            return &state->fixed[i];
+    return NULL;
+}
+
+static rt_status start_fixed(rt_transformer *m, theta_state *state, double *frequencies)
+{
+    const rt_transformer_options *o = &m->options;
+    rt_status status = rt_ok();
+    state->fixed = rt_alloc((size_t)o->layers, sizeof *state->fixed);
+    if (!state->fixed)
+        return rt_out_of_memory("theta");
+    for (int l = 0; l < o->layers && !status.code; l++) {
+        const rt_layer_row *row = &m->layers[l].row;
+        if (!row->has_positions || fixed_of(state, row->base))
+            continue;
+        fixed_theta *fixed = &state->fixed[state->bases++];
+        fixed->base = row->base;
+        find_frequencies(o, l, 0, frequencies);
+        status = init_table(m, &fixed->rotation, frequencies);
+    }
+    return status;
+}
+
+static rt_status start_learning(rt_transformer *m, theta_state *state, double *frequencies)
 {
     const rt_parameters *p = &m->parameters;
     state->start = rt_alloc(rt_transformer_theta_count(&m->options), sizeof *state->start);
@@ -257,11 +332,9 @@ rt_status rt_theta_start(rt_transformer *m)
     theta_state *state = m->encoding.state = rt_alloc(1, sizeof *state);
     double *frequencies = rt_alloc((size_t)pairs, sizeof *frequencies);
     rt_status status = rt_out_of_memory("theta");
-    if (state && frequencies) {
-        rt_frequencies(frequencies, pairs, &o->position.frequencies);
+    if (state && frequencies)
         status = o->theta.learn ? start_learning(m, state, frequencies)
-                                : init_table(m, &state->rotation, frequencies);
-    }
+                                : start_fixed(m, state, frequencies);
     rt_free(frequencies);
     return status;
 }
@@ -269,7 +342,9 @@ rt_status rt_theta_start(rt_transformer *m)
 void rt_theta_free(void *of)
 {
     theta_state *state = of;
-    rt_rotation_table_free(&state->rotation);
+    for (int i = 0; i < state->bases; i++)
+        rt_rotation_table_free(&state->fixed[i].rotation);
+    rt_free(state->fixed);
     rt_free(state->start);
 }
 
@@ -281,10 +356,10 @@ static void own_theta(const rt_transformer *m, int n, int T, double *theta)
 {
     const rt_transformer_options *o = &m->options;
     const int pairs = rt_transformer_pairs(o), count = o->kv_heads * pairs;
-    const rt_tensor *learned =
-        o->theta.learn ? parameter_of(m, rt_transformer_theta_layer(o, n)) : NULL;
+    const int layer = rt_transformer_theta_layer(o, n);
+    const rt_tensor *learned = o->theta.learn ? parameter_of(m, layer) : NULL;
     if (!learned)
-        rt_frequencies_at(theta, pairs, &o->position.frequencies, T);
+        find_frequencies(o, layer, T, theta);
     for (int i = 0; i < count; i++)
         theta[i] = learned
                        ? radians(o->theta.form, (double)learned->data[(size_t)i % rt_size(learned)])
@@ -316,11 +391,6 @@ void rt_transformer_change_theta(rt_transformer *m, const rt_theta_change *chang
 
 /* ---- rotation ---- */
 
-int rt_layer_number(const rt_transformer_options *o, int l)
-{
-    return o->position.every > 1 ? l - l / o->position.every : l;
-}
-
 static bool rows_are_equal(const double *theta, int rows, int pairs)
 {
     for (int i = pairs; i < rows * pairs; i++)
@@ -345,45 +415,44 @@ static const rt_rotation *rotate_changed(const rt_transformer *m, rt_graph *g, i
                              at.first);
 }
 
-/* The fixed theta of sequences of T tokens. */
-static rt_status rotate_for(const rt_transformer *m, theta_state *state, int T)
+/* The fixed theta of layer l in sequences of T tokens. */
+static rt_status rotate_for(const rt_transformer *m, fixed_theta *fixed, int l, int T)
 {
     const rt_frequency_options *o = &m->options.position.frequencies;
     const int regime = rt_frequencies_regime(o, T), pairs = rt_transformer_pairs(&m->options);
-    if (regime == state->regime)
-        return rt_rotation_reserve(&state->rotation, T);
+    if (regime == fixed->regime)
+        return rt_rotation_reserve(&fixed->rotation, T);
     double *frequencies = rt_alloc((size_t)pairs, sizeof *frequencies);
     if (!frequencies)
         return rt_out_of_memory("theta");
     rt_rotation_table table;
-    rt_frequencies_at(frequencies, pairs, o, T);
+    find_frequencies(&m->options, l, T, frequencies);
     rt_status status = init_table(m, &table, frequencies);
     rt_free(frequencies);
     if (status.code)
         return status;
-    rt_rotation_table_free(&state->rotation);
-    state->rotation = table;
-    state->regime = regime;
-    return rt_rotation_reserve(&state->rotation, T);
+    rt_rotation_table_free(&fixed->rotation);
+    fixed->rotation = table;
+    fixed->regime = regime;
+    return rt_rotation_reserve(&fixed->rotation, T);
 }
 
 /* Of some tokens of a text, which need no rows of a table for those before them. */
-static const rt_rotation *rotate_part(const rt_transformer *m, rt_graph *g, rt_token_span at)
+static const rt_rotation *rotate_part(const rt_transformer *m, rt_graph *g, int l, rt_token_span at)
 {
-    const rt_frequency_options *o = &m->options.position.frequencies;
     const int pairs = rt_transformer_pairs(&m->options);
     double *frequencies = rt_graph_memory(g, (size_t)pairs, sizeof *frequencies);
     if (!frequencies)
         return NULL;
-    rt_frequencies_at(frequencies, pairs, o, at.length);
+    find_frequencies(&m->options, l, at.length, frequencies);
     return rt_rotation_fixed(g, frequencies, 1, pairs, m->options.position.pairing,
-                             rt_frequencies_magnitude(o), at.count, at.first);
+                             rt_frequencies_magnitude(&m->options.position.frequencies), at.count,
+                             at.first);
 }
 
 /* By position times theta, without a decay. */
 static const rt_rotation *rotate_span(const rt_transformer *m, rt_graph *g, int l, rt_token_span at)
 {
-    theta_state *state = m->encoding.state;
     const rt_transformer_options *o = &m->options;
     if (m->encoding.change)
         return rotate_changed(m, g, l, at);
@@ -392,11 +461,12 @@ static const rt_rotation *rotate_span(const rt_transformer *m, rt_graph *g, int 
                                    rt_frequencies_magnitude(&o->position.frequencies), 1, at.count,
                                    (rt_positions){.offset = at.first});
     if (at.count < at.length)
-        return rotate_part(m, g, at);
-    rt_status status = rotate_for(m, state, at.length);
+        return rotate_part(m, g, l, at);
+    fixed_theta *fixed = fixed_of(m->encoding.state, m->layers[l].row.base);
+    rt_status status = rotate_for(m, fixed, l, at.length);
     if (status.code)
         return rt_graph_fail(g, status.code, "%s", status.message);
-    return &state->rotation.rotation;
+    return &fixed->rotation.rotation;
 }
 
 rt_layer_rotation rt_rotation_of_layer(rt_transformer *m, rt_graph *g, int l, rt_token_span at)

@@ -11,15 +11,28 @@
  *     attention    q, k, v = Wx; q, k (v too, if asked) rotated; softmax(q k^T / sqrt D) v,
  *                  or one of the linear forms
  *     lm head      LN(gelu(dense(x))), then the word embeddings transposed + bias
- *     sequence     of token 0: dropout, dense, gelu, dropout, out_proj
+ *     sequence     of token 0, the last token or the mean of all: dropout, dense, gelu, dropout,
+ *                  out_proj
  *     token        dropout, linear
+ *     classifier   of the last two; tanh: in place of gelu, sequence only; norm: dense, gelu, LN,
+ *                  dropout, linear, for both
+ *     token_dropout  word[ids] scaled and masks 0 (models/token_dropout.h)
  *
- *     a decoder    has no LN over its embeddings, and for an lm head the matrix alone
+ *     a decoder    has no LN over its embeddings unless embedding_norm says so, and for an lm or a
+ *                  sequence head the matrix alone
  *     norm_kind    rms: x / sqrt(mean x^2 + eps) weight in place of every LN
+ *     norm_bias    no: every LN is (x - mean) / sqrt(variance + eps) weight
+ *     first_norm   no: attention of layer 0 reads x itself                          (pre-LN)
  *     ffn          swiglu, geglu: W2 (f(W3 x) * W1 x), f silu or gelu
  *     kv_heads     H / G query heads in a row share a head of keys and values, Wk and Wv (G D, C)
- *     window       a token sees those less than that many places away
- *     every        N: layers N, 2N, ... have no positional encoding; rope does not rotate there
+ *     head_dim     D, where H D is not C: Wq (H D, C), Wo (C, H D)
+ *     qk_norm      q and k of each head over their root mean square, times a weight (D), then
+ *                  rotated
+ *     residual     parallel: x' = x + Wo attention(LN(x)) + W2 gelu(W1 LN'(x))      (pre-LN)
+ *     window       a token sees those less than that many places away, in the layers that
+ *                  layer_types calls sliding, for which rope has the base local_base
+ *     every        N: layers N, 2N, ... have no positional encoding; rope does not rotate there;
+ *                  or a list says which
  *     xpos         rotated queries and keys times zeta^(m / xpos) and zeta^(-n / xpos), so that
  *                  scores decay with the distance (Sun et al. 2022)
  *
@@ -27,10 +40,12 @@
  * no bias has no parameter for it:
  *
  *     embeddings   tokens, types; norm; project, E -> C
- *     layers.N     attention.{query, key, value, output}; attention_norm and ffn_norm, of the
- *                  block that they stand before or behind; ffn.{gate, up, down}: W3, W1, W2
+ *     layers.N     attention.{query, key, value, output, query_norm, key_norm}; attention_norm
+ *                  and ffn_norm, of the block that they stand before or behind;
+ *                  ffn.{gate, up, down}: W3, W1, W2
  *     norm         behind the last layer (pre-LN)
- *     head         lm: dense, norm, output; sequence: dense, classifier; token: classifier
+ *     head         lm: dense, norm, output; sequence: dense, classifier; token: classifier;
+ *                  norm for both with classifier = norm, dense as well
  *
  * and the parameters of the positional encoding, which the files of models/encodings/ name: a
  * learnable theta is "theta", or layers.N.attention.theta (scopes layer and head);
@@ -53,7 +68,9 @@
 void rt_transformer_theta_name(char name[RT_NAME_SIZE], int layer);
 
 typedef struct rt_transformer_layer {
+    rt_layer_row row; /* what is its own among all layers */
     rt_affine query, key, value, output, attention_norm;
+    rt_affine query_norm, key_norm; /* (D); none without qk_norm */
     rt_affine gate, up, down, ffn_norm;
     rt_tensor
         *encoding; /* of this layer's positional encoding, such as a theta of its own; or NULL */
@@ -68,7 +85,7 @@ typedef struct rt_theta_change {
 } rt_theta_change;
 
 typedef struct rt_transformer {
-    rt_transformer_options options; /* zeros of kv_heads, embedding_dim, ffn_dim replaced */
+    rt_transformer_options options; /* zeros of kv_heads, head_dim, ... replaced */
     rt_parameters parameters;
     struct {
         rt_tensor *tokens, *types;
@@ -130,11 +147,20 @@ rt_tensor *rt_transformer_encode(rt_transformer *model, rt_graph *g,
 /* The most tokens that a text can have, for which there are positions; 0 = no limit. */
 int rt_transformer_capacity(const rt_transformer_options *options);
 
+/* What a sequence head reads of hidden states (B, T, C), by options.pool: (B, C). The mask is that
+ * of the input (rt_pool in ops/ops.h). */
+rt_tensor *rt_transformer_pool(rt_transformer *model, rt_graph *g, rt_tensor *hidden,
+                               const uint8_t *key_mask);
+
 /* Logits of the model's head.
  *
  *     lm, token   hidden (..., C), any of the tokens, to (..., V) or (..., labels)
- *     sequence    hidden (B, T, C) to (B, labels) */
+ *     sequence    pooled (B, C) to (B, labels) */
 rt_tensor *rt_transformer_logits(rt_transformer *model, rt_graph *g, rt_tensor *hidden);
+
+/* All of it, from the input to the logits: (B, T, V), (B, T, labels) or (B, labels). */
+rt_tensor *rt_transformer_forward(rt_transformer *model, rt_graph *g,
+                                  const rt_transformer_input *input);
 
 /* ---- theta ---- */
 
@@ -164,16 +190,16 @@ double *rt_transformer_theta_start(const rt_transformer *model);
  * initial values. */
 void rt_transformer_theta_geometric(const rt_transformer_options *options, double *theta);
 
-/* The distance that attention reaches in texts of T tokens, itself included: the window, if that is
- * smaller. */
-int rt_transformer_reach(const rt_transformer_options *options, int T);
+/* The distance that attention of a layer reaches in texts of T tokens, itself included: the window,
+ * if it has one that is smaller. Layer -1 stands for that which reaches farthest. */
+int rt_transformer_reach(const rt_transformer_options *options, int layer, int T);
 
 /* How many full turns a pair makes between the ends of it, |theta| (reach - 1) / 2 pi. */
 double rt_theta_turns(double theta, int reach);
 
 /* How much of the query and key projections goes through each theta: |W_q rows| |W_k rows| of
- * the pairs that it rotates, as a share of what all theta of the same layer and head rotate.
- * Laid out as rt_transformer_theta. */
+ * the pairs that it rotates, times the weights of qk_norm, as a share of what all theta of the same
+ * layer and head rotate. Laid out as rt_transformer_theta. */
 void rt_transformer_theta_use(const rt_transformer *model, double *use);
 
 /* The same of one query head and the head of keys that it reads, (R/2). */

@@ -19,11 +19,6 @@ bool rt_encoding_has_weights(const rt_transformer_options *o)
     return !encoding->rotation && (encoding->add || encoding->add_layer);
 }
 
-bool rt_layer_has_positions(const rt_transformer_options *o, int l)
-{
-    return o->position.every < 2 || (l + 1) % o->position.every != 0;
-}
-
 int rt_transformer_capacity(const rt_transformer_options *o)
 {
     const rt_encoding *encoding = rt_encoding_of(o);

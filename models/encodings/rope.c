@@ -28,6 +28,40 @@ static void check_xpos(const rt_transformer_options *o, rt_rule_sink to)
                        "query and would grow towards those ahead");
 }
 
+static bool has_rotated_window(const rt_transformer_options *o)
+{
+    bool has = false;
+    for (int l = 0; l < o->layers; l++) {
+        const rt_layer_row row = rt_layer_row_of(o, l);
+        has |= row.has_positions && row.window;
+    }
+    return has;
+}
+
+/* A base of its own is for layers that have a window, and one theta for all layers needs one base.
+ */
+static void check_local_base(const rt_transformer_options *o, rt_rule_sink to)
+{
+    const double base = o->position.local_base;
+    if (base == 0)
+        return;
+    if (!(base > 1 && isfinite(base)))
+        rt_rule_broken(to, RT_OPTIONS("position.local_base"),
+                       "position.local_base must be 0 or above 1; got %g", base);
+    else if (!has_rotated_window(o))
+        rt_rule_broken(to,
+                       RT_OPTIONS("position.local_base", "model.window", "model.layer_types",
+                                  "position.layers"),
+                       "position.local_base needs a sliding layer that has positions: see "
+                       "model.window and model.layer_types");
+    else if (o->theta.learn && o->theta.scope == RT_THETA_MODEL && rt_layers_start_apart(o))
+        rt_rule_broken(to, RT_OPTIONS("theta.scope", "position.local_base"),
+                       "theta.scope = model learns one theta for all layers, but "
+                       "position.local_base = %g has layers start apart: set theta.scope = layer "
+                       "or head",
+                       base);
+}
+
 /* What needs pairs that turn. */
 static bool has_pairs(const rt_transformer_options *o, rt_rule_sink to)
 {
@@ -85,11 +119,15 @@ static bool is_fraction(const rt_transformer_options *o, rt_rule_sink to, int pa
 
 static void check(const rt_transformer_options *o, rt_rule_sink to)
 {
-    const int size = o->dim / o->heads;
+    const int size = o->head_dim;
     check_xpos(o, to);
-    if (o->dim % o->heads)
+    check_local_base(o, to);
+    if (!size)
         return; /* a rule of all encodings */
-    if (size % 2)
+    if (size % 2 && size != o->dim / o->heads)
+        rt_rule_broken(to, RT_OPTIONS("position.kind", "model.head_dim"),
+                       "position.kind = rope needs heads of even size; model.head_dim = %d", size);
+    else if (size % 2)
         rt_rule_broken(
             to, RT_OPTIONS("position.kind", "model.dim", "model.heads"),
             "position.kind = rope needs heads of even size; model.dim = %d and model.heads = "

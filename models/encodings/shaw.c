@@ -10,8 +10,7 @@ static rt_tensor *add_layer(rt_transformer *m, int layer)
 {
     char name[RT_NAME_SIZE];
     snprintf(name, sizeof name, "layers.%d.attention.distance_keys.weight", layer);
-    return rt_add_encoding_weight(m, name, 2 * RT_SHAW_REACH + 1,
-                                  m->options.dim / m->options.heads);
+    return rt_add_encoding_weight(m, name, 2 * RT_SHAW_REACH + 1, m->options.head_dim);
 }
 
 static rt_status start(rt_transformer *m)

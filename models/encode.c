@@ -1,0 +1,410 @@
+/* A batch, or the next tokens of some texts, on their way through the layers. */
+
+#include "models/encodings/encoding.h"
+
+#include "models/kv_cache.h"
+#include "models/linear_form.h"
+#include "models/token_dropout.h"
+#include "models/usage.h"
+
+#include <string.h>
+
+/* ---- what is given ---- */
+
+/* Texts of which something is kept have places of their own, and their turns one by one where these
+ * matter: with positions, and in attention. Those of a batch have the same places. */
+static int turns_of(const rt_transformer_input *in)
+{
+    return in->caches ? in->B : 1;
+}
+
+static rt_token_span span_of(const rt_transformer_input *in, int turn)
+{
+    const rt_kv_cache *cache = in->caches ? in->caches[turn] : NULL;
+    if (!cache)
+        return (rt_token_span){0, in->T, in->T};
+    const int end = cache->count + in->T;
+    return (rt_token_span){cache->count, in->T, cache->length > end ? cache->length : end};
+}
+
+/* Not a struct that somebody has filled. */
+static bool is_made(const rt_transformer *m, rt_graph *g)
+{
+    if (!m->embeddings.tokens)
+        rt_graph_fail(g, RT_ARGUMENT, "[roformer] the model was not made by rt_transformer_new");
+    return !rt_graph_failed(g);
+}
+
+/* What is kept has no gradient, and no place for padding. */
+static bool caches_fit(const rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
+{
+    bool fit = !in->caches || (m->options.causal && !rt_graph_records(g) && !rt_graph_is_dry(g) &&
+                               !in->key_mask && !in->attentions);
+    for (int b = 0; in->caches && fit && b < in->B; b++)
+        fit = in->caches[b]->layer_count == m->options.layers;
+    if (!fit)
+        rt_graph_fail(g, RT_ARGUMENT,
+                      "[roformer] a KV cache needs a causal model, texts without padding, and a "
+                      "graph that does not record");
+    return !rt_graph_failed(g);
+}
+
+static bool spans_fit(const rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
+{
+    const int most = rt_transformer_capacity(&m->options);
+    for (int i = 0; most && i < turns_of(in); i++) {
+        const rt_token_span at = span_of(in, i);
+        if (at.count > most - at.first)
+            rt_graph_fail(g, RT_ARGUMENT,
+                          "[roformer] the model has positions for %d tokens; got %d", most,
+                          at.first + at.count);
+    }
+    return !rt_graph_failed(g);
+}
+
+static bool begin_caches(rt_graph *g, const rt_transformer_input *in)
+{
+    for (int b = 0; in->caches && b < in->B; b++)
+        if (!rt_kv_cache_begin(in->caches[b], g, in->T))
+            return false;
+    return true;
+}
+
+/* ---- pieces ---- */
+
+/* Where there is no norm, x itself. */
+static rt_tensor *norm(const rt_transformer *m, rt_graph *g, rt_tensor *x, rt_affine a)
+{
+    return a.weight ? rt_affine_norm(g, x, a, m->options.norm_eps) : x;
+}
+
+/* The norm of a residual before a block, whose products alone read it. */
+static rt_tensor *norm_for_products(const rt_transformer *m, rt_graph *g, rt_tensor *x, rt_affine a)
+{
+    return a.weight ? rt_for_products(g, norm(m, g, x, a)) : x;
+}
+
+static rt_tensor *dropout(const rt_transformer *m, rt_graph *g, rt_tensor *x)
+{
+    return rt_dropout(g, x, m->options.dropout);
+}
+
+/* residual + dropout(x weight^T + bias). */
+static rt_tensor *onto(const rt_transformer *m, rt_graph *g, rt_tensor *residual, rt_tensor *x,
+                       rt_affine a)
+{
+    if (m->options.dropout > 0 && rt_graph_drops(g))
+        return rt_add(g, residual, dropout(m, g, rt_affine_apply(g, x, a)));
+    return rt_affine_onto(g, residual, x, a);
+}
+
+/* ---- embeddings ---- */
+
+/* Positions that are added, to the tokens of each text. */
+static rt_tensor *add_positions(rt_transformer *m, rt_graph *g, rt_tensor *x,
+                                const rt_transformer_input *in)
+{
+    const rt_encoding *encoding = rt_encoding_of(&m->options);
+    const int turns = turns_of(in);
+    rt_tensor *all = NULL;
+    if (!encoding->embeddings)
+        return x;
+    for (int i = 0; i < turns; i++) {
+        rt_tensor *part = rt_kv_part(g, x, i, turns);
+        part = part ? encoding->embeddings(m, g, part, span_of(in, i)) : NULL;
+        all = rt_kv_put(g, all, part, i, turns);
+    }
+    return all;
+}
+
+static rt_tensor *embed(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
+{
+    rt_shape shape = RT_SHAPE_OF(in->B, in->T);
+    rt_tensor *x = rt_embedding(g, m->embeddings.tokens, in->ids, shape, in->padding_id);
+    if (m->options.token_dropout)
+        x = rt_token_dropout(&m->options, g, x, in);
+    x = add_positions(m, g, x, in);
+    if (m->embeddings.types) {
+        const int32_t *types = in->token_types;
+        size_t count = (size_t)in->B * (size_t)in->T;
+        int32_t *zeros = types ? NULL : rt_graph_numbers(g, count, sizeof *zeros);
+        if (zeros && !rt_graph_is_dry(g))
+            memset(zeros, 0, count * sizeof *zeros);
+        types = types ? types : zeros;
+        x = types ? rt_add(g, x, rt_embedding(g, m->embeddings.types, types, shape, RT_NO_PADDING))
+                  : NULL;
+    }
+    x = dropout(m, g, norm(m, g, x, m->embeddings.norm));
+    return m->embeddings.project.weight ? rt_affine_apply(g, x, m->embeddings.project) : x;
+}
+
+/* ---- a layer ---- */
+
+/* A layer on its way: its number, and what each text turns by in it. It outlives the call, where
+ * backward computes layers again. */
+typedef struct layer_pass {
+    rt_transformer *model;
+    rt_transformer_input in;
+    int l;
+    rt_layer_rotation *rotations; /* one for each turn, filled ... */
+    bool finds_rotations;         /* ... by the layer itself */
+} layer_pass;
+
+/* Of one text, or of all of a batch: (B, T, H, D), and G heads of keys and values. */
+typedef struct heads {
+    rt_tensor *query, *key, *value;
+} heads;
+
+static const rt_transformer_layer *layer_of(const layer_pass *p)
+{
+    return p->model->layers + p->l;
+}
+
+static bool is_rotated(const layer_pass *p)
+{
+    return rt_encoding_of(&p->model->options)->rotation && layer_of(p)->row.has_positions;
+}
+
+/* What scores read of queries or keys x, which nothing else reads. */
+static rt_tensor *for_scores(rt_graph *g, rt_tensor *x, const rt_rotation *rotation)
+{
+    rt_tensor *turned = rotation ? rt_rope(g, x, rotation) : x;
+    rt_tensor *y = rt_for_products(g, turned);
+    if (y != turned)
+        rt_graph_give_back(g, x);
+    return y;
+}
+
+static rt_tensor *softmax_context(const layer_pass *p, rt_graph *g, heads h, int turn)
+{
+    const rt_transformer_input *in = &p->in;
+    const rt_transformer_options *o = &p->model->options;
+    const rt_layer_row *row = &layer_of(p)->row;
+    const rt_encoding *encoding = rt_encoding_of(o);
+    rt_attention_options options = {.causal = o->causal,
+                                    .window = row->window,
+                                    .key_mask = in->key_mask,
+                                    .dropout = o->attention_dropout,
+                                    .probabilities = in->attentions ? in->attentions[p->l] : NULL};
+    if (encoding->scores && row->has_positions)
+        encoding->scores(p->model, g, p->l, &options);
+    if (!options.distance_keys) {
+        h.query = for_scores(g, h.query, p->rotations[turn].query);
+        h.key = for_scores(g, h.key, p->rotations[turn].key);
+    }
+    h.value = rt_for_products(g, h.value);
+    if (in->caches) {
+        rt_kv_cache *cache = in->caches[turn];
+        if (!rt_kv_cache_append(cache, g, p->l, &h.key, &h.value))
+            return NULL;
+        options.key_positions = rt_kv_cache_positions(cache, p->l);
+        options.query_positions = options.key_positions + (h.key->shape[1] - in->T);
+    }
+    return rt_attention(g, h.query, h.key, h.value, &options);
+}
+
+static rt_tensor *linear_context(const layer_pass *p, rt_graph *g, heads h, int turn)
+{
+    const rt_transformer_options *o = &p->model->options;
+    rt_kv_cache *cache = p->in.caches ? p->in.caches[turn] : NULL;
+    const rt_linear_form_options options = {.kind = o->attention,
+                                            .query_rotation = p->rotations[turn].query,
+                                            .key_rotation = p->rotations[turn].key,
+                                            .causal = o->causal,
+                                            .key_mask = p->in.key_mask,
+                                            .state = cache ? &cache->layers[p->l].state : NULL};
+    return rt_linear_form(g, h.query, h.key, h.value, &options);
+}
+
+/* What queries find in keys and values: those of all texts of a batch at once, or of one of which
+ * something is kept. */
+static rt_tensor *context_of(const layer_pass *p, rt_graph *g, heads h, int turn)
+{
+    const rt_transformer_options *o = &p->model->options;
+    if (p->rotations[turn].value && o->position.rotate_value)
+        h.value = rt_rope(g, h.value, p->rotations[turn].value);
+    return o->attention == RT_ATTENTION_SOFTMAX ? softmax_context(p, g, h, turn)
+                                                : linear_context(p, g, h, turn);
+}
+
+/* The heads of x by one of the projections. */
+static rt_tensor *project(const layer_pass *p, rt_graph *g, rt_tensor *x, rt_affine to, int count)
+{
+    return rt_reshape(g, rt_affine_apply(g, x, to),
+                      RT_SHAPE_OF(p->in.B, p->in.T, count, p->model->options.head_dim));
+}
+
+static heads heads_of(const layer_pass *p, rt_graph *g, rt_tensor *x)
+{
+    const rt_transformer *m = p->model;
+    const rt_transformer_layer *layer = layer_of(p);
+    heads h = {.query = project(p, g, x, layer->query, m->options.heads)};
+    h.query = norm(m, g, h.query, layer->query_norm);
+    if (layer->head_scale)
+        h.query = rt_scale_heads(g, h.query, layer->head_scale);
+    h.key = norm(m, g, project(p, g, x, layer->key, m->options.kv_heads), layer->key_norm);
+    h.value = project(p, g, x, layer->value, m->options.kv_heads);
+    return h;
+}
+
+static rt_tensor *attend(const layer_pass *p, rt_graph *g, rt_tensor *x)
+{
+    const rt_transformer_input *in = &p->in;
+    const rt_transformer_options *o = &p->model->options;
+    const int turns = turns_of(in);
+    const heads h = heads_of(p, g, x);
+    if (in->usage && is_rotated(p) && h.query && h.key)
+        rt_usage_see(in->usage, o, p->l, in, h.query, h.key);
+    rt_tensor *all = NULL;
+    for (int i = 0; i < turns; i++) {
+        const heads part = {rt_kv_part(g, h.query, i, turns), rt_kv_part(g, h.key, i, turns),
+                            rt_kv_part(g, h.value, i, turns)};
+        all = rt_kv_put(g, all, context_of(p, g, part, i), i, turns);
+    }
+    return rt_reshape(g, all, RT_SHAPE_OF(in->B, in->T, o->heads * o->head_dim));
+}
+
+static rt_tensor *feed_forward(const layer_pass *p, rt_graph *g, rt_tensor *x)
+{
+    const rt_transformer_layer *layer = layer_of(p);
+    switch (p->model->options.ffn) {
+    case RT_FFN_SWIGLU:
+        return rt_for_products(g, rt_affine_gated(g, x, layer->gate, layer->up, RT_SILU));
+    case RT_FFN_GEGLU:
+        return rt_for_products(g, rt_affine_gated(g, x, layer->gate, layer->up, RT_GELU));
+    case RT_FFN_PLAIN:
+        break;
+    }
+    return rt_for_products(g, rt_affine_activate(g, x, layer->up, p->model->options.activation));
+}
+
+/* What each text turns by. Texts of which nothing is kept yet share the table of a fixed theta,
+ * since all of them have T tokens. */
+static void find_rotations(const layer_pass *p, rt_graph *g)
+{
+    const rt_encoding *encoding = rt_encoding_of(&p->model->options);
+    for (int i = 0; i < turns_of(&p->in); i++)
+        p->rotations[i] = encoding->rotation(p->model, g, p->l, span_of(&p->in, i));
+}
+
+static rt_tensor *apply_layer(rt_graph *g, rt_tensor *x, void *context)
+{
+    const layer_pass *p = context;
+    const rt_transformer *m = p->model;
+    const rt_transformer_layer *layer = layer_of(p);
+    const bool pre = m->options.norm == RT_NORM_PRE;
+    if (p->finds_rotations)
+        find_rotations(p, g);
+    rt_tensor *y = attend(p, g, pre ? norm_for_products(m, g, x, layer->attention_norm) : x);
+    rt_tensor *after = onto(m, g, x, y, layer->output);
+    if (!pre)
+        after = norm(m, g, after, layer->attention_norm);
+    rt_tensor *read = m->options.residual == RT_RESIDUAL_PARALLEL ? x : after;
+    y = feed_forward(p, g, pre ? norm_for_products(m, g, read, layer->ffn_norm) : read);
+    after = onto(m, g, after, y, layer->down);
+    return pre ? after : norm(m, g, after, layer->ffn_norm);
+}
+
+/* ---- all layers ---- */
+
+/* What the layers of one base turn by. */
+typedef struct shared_rotations {
+    double base;
+    rt_layer_rotation *rotations;
+    struct shared_rotations *next;
+} shared_rotations;
+
+/* What a layer turns by: nothing, what it shares with others, or what it finds itself. */
+typedef struct turning {
+    rt_layer_rotation *none, *own;
+    shared_rotations *shared;
+} turning;
+
+static rt_layer_rotation *shared_of(const turning *t, double base)
+{
+    const shared_rotations *s = t->shared;
+    while (s && s->base != base)
+        s = s->next;
+    return s ? s->rotations : NULL;
+}
+
+static layer_pass pass_of(const turning *t, rt_transformer *m, const rt_transformer_input *in,
+                          int l)
+{
+    layer_pass p = {.model = m, .in = *in, .l = l, .rotations = t->none};
+    if (!is_rotated(&p))
+        return p;
+    p.finds_rotations = !t->shared;
+    p.rotations = t->shared ? shared_of(t, layer_of(&p)->row.base) : t->own;
+    return p;
+}
+
+static rt_layer_rotation *make_rotations(rt_graph *g, const rt_transformer_input *in)
+{
+    const size_t turns = (size_t)turns_of(in);
+    rt_layer_rotation *made = rt_graph_memory(g, turns, sizeof *made);
+    for (size_t i = 0; made && i < turns; i++)
+        made[i] = (rt_layer_rotation){NULL, NULL, NULL};
+    return made;
+}
+
+static bool share_rotations(turning *t, rt_transformer *m, rt_graph *g,
+                            const rt_transformer_input *in)
+{
+    for (int l = 0; l < m->options.layers; l++) {
+        layer_pass p = {.model = m, .in = *in, .l = l};
+        const double base = layer_of(&p)->row.base;
+        if (!is_rotated(&p) || shared_of(t, base))
+            continue;
+        shared_rotations *made = rt_graph_memory(g, 1, sizeof *made);
+        p.rotations = make_rotations(g, in);
+        if (!made || !p.rotations)
+            return false;
+        find_rotations(&p, g);
+        *made = (shared_rotations){base, p.rotations, t->shared};
+        t->shared = made;
+    }
+    return true;
+}
+
+/* What is shared is found here, before the layers, whose memory is given back. */
+static bool make_turning(turning *t, rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
+{
+    const rt_theta_options *theta = &m->options.theta;
+    const bool shared = !m->encoding.change && !(theta->learn && theta->scope != RT_THETA_MODEL);
+    *t = (turning){.none = make_rotations(g, in)};
+    if (shared)
+        return t->none && share_rotations(t, m, g, in);
+    t->own = make_rotations(g, in);
+    return t->none && t->own;
+}
+
+rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
+{
+    const rt_transformer_options *o = &m->options;
+    turning t;
+    if (!rt_graph_given(g, "roformer", "input", in) || !is_made(m, g) || !caches_fit(m, g, in) ||
+        !spans_fit(m, g, in))
+        return NULL;
+    rt_tensor *x = embed(m, g, in);
+    if ((x && !begin_caches(g, in)) || !make_turning(&t, m, g, in))
+        return NULL;
+    if (in->usage)
+        rt_usage_count(in->usage, in);
+    const rt_arena_mark before = rt_graph_here(g);
+    for (int l = 0; l < o->layers; l++) {
+        layer_pass p = pass_of(&t, m, in, l);
+        rt_tensor *y = rt_graph_recomputes(g) ? rt_graph_recompute(g, x, apply_layer, &p, sizeof p)
+                                              : apply_layer(g, x, &p);
+        if (in->hidden_states)
+            in->hidden_states[l] = x;
+        else
+            y = rt_graph_keep(g, before, y);
+        x = y;
+    }
+    if (o->norm == RT_NORM_PRE)
+        x = norm(m, g, x, m->norm);
+    if (in->hidden_states)
+        in->hidden_states[o->layers] = x;
+    return x;
+}

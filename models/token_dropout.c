@@ -1,0 +1,52 @@
+#include "models/token_dropout.h"
+
+/* That a token of the pretraining was a mask: 15 % were chosen, 80 % of these hidden. */
+static const double pretraining = 0.15 * 0.8;
+
+static bool is_token(const rt_transformer_input *in, int at)
+{
+    return !in->key_mask || in->key_mask[at];
+}
+
+/* Of the text whose first token is number `first`. The share of masks is a float, as in
+ * transformers, so that both compute the same in double. */
+static real factor_of_text(const rt_transformer_input *in, int first, int mask_id)
+{
+    int tokens = 0, masks = 0;
+    for (int t = first; t < first + in->T; t++) {
+        tokens += is_token(in, t);
+        masks += is_token(in, t) && in->ids[t] == mask_id;
+    }
+    const float shown = 1 - (float)masks / (float)tokens;
+    return masks < tokens ? (real)((1 - pretraining) / (double)shown) : 0;
+}
+
+static void fill_factors(real *factors, const rt_transformer_input *in, int mask_id)
+{
+    for (int b = 0; b < in->B; b++) {
+        const real factor = factor_of_text(in, b * in->T, mask_id);
+        for (int t = b * in->T; t < (b + 1) * in->T; t++)
+            factors[t] = is_token(in, t) && in->ids[t] != mask_id ? factor : 0;
+    }
+}
+
+rt_tensor *rt_token_dropout(const rt_transformer_options *o, rt_graph *g, rt_tensor *x,
+                            const rt_transformer_input *in)
+{
+    if (!RT_TAKES(g, "token_dropout", RT_INPUT(x)))
+        return NULL;
+    const int rows = in->B * in->T;
+    if (x->ndim != 3 || x->shape[0] != in->B || x->shape[1] != in->T)
+        return rt_graph_fail(g, RT_SHAPE, "[token_dropout] x must be (%d, %d, E); got %s", in->B,
+                             in->T, rt_shape_text(x));
+    rt_tensor *factors = rt_graph_memory(g, 1, sizeof *factors);
+    real *numbers = rt_graph_numbers(g, (size_t)rows, sizeof *numbers);
+    if (!factors || !numbers)
+        return NULL;
+    if (!rt_graph_is_dry(g))
+        fill_factors(numbers, in, o->mask_id);
+    *factors = rt_tensor_of(numbers, NULL, RT_SHAPE_OF(rows));
+    const rt_shape shape = rt_tensor_shape(x);
+    x = rt_scale_heads(g, rt_reshape(g, x, RT_SHAPE_OF(rows, rt_columns(x))), factors);
+    return rt_reshape(g, x, shape);
+}
