@@ -1,7 +1,10 @@
 #include "data/data.h"
 
 #include "core/memory.h"
+#include "data/documents.h"
+#include "data/examples.h"
 #include "data/task.h"
+#include "data/tokenizers/bpe.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -47,7 +50,7 @@ bool rt_data_task_has_objective(int task)
 bool rt_data_task_begins(int task)
 {
     assert(rt_data_task_name(task));
-    return rt_tasks[task].source == &rt_text || rt_tasks[task].source == &rt_tokens;
+    return rt_tasks[task].source == &rt_sequence_source;
 }
 
 void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *context)
@@ -167,6 +170,10 @@ rt_status rt_data_check_special(const rt_data_options *o, const rt_vocabulary *v
     const bool labelled = rt_data_task_labelled(o->task);
     const bool begins = special->cls != RT_NO_ID || o->begin == RT_BEGIN_NONE,
                ends = special->sep != RT_NO_ID;
+    const bool framed = vocabulary->bpe &&
+                        (vocabulary->bpe->first != RT_NO_ID || vocabulary->bpe->last != RT_NO_ID);
+    if (labelled && framed)
+        return rt_ok();
     if (labelled && !(begins && ends))
         return rt_error(RT_CONFIG,
                         "data.task = %s needs tokens that begin and end a text, such as <s> and "
@@ -177,6 +184,11 @@ rt_status rt_data_check_special(const rt_data_options *o, const rt_vocabulary *v
                         "data.task = %s needs a token that begins a sequence, such as <s> or "
                         "<|endoftext|>; the vocabulary has no such special token",
                         rt_data_task_name(o->task));
+    if (!labelled && special->sep == RT_NO_ID && rt_documents_are_cut(o))
+        return rt_error(RT_CONFIG,
+                        "data.documents = %.60s needs a token that ends a text, such as "
+                        "<|endoftext|>; the vocabulary has no such special token",
+                        o->documents);
     if (!labelled && o->objective == RT_OBJECTIVE_MLM && special->mask == RT_NO_ID)
         return rt_error(RT_CONFIG, "data.objective = mlm needs a mask token, such as "
                                    "<mask>; the vocabulary has no such special token");
@@ -217,6 +229,11 @@ int rt_data_vocab(const rt_data *data)
     return data->vocab;
 }
 
+int rt_data_mask(const rt_data *data)
+{
+    return data->special.mask;
+}
+
 int rt_data_length(const rt_data *data)
 {
     return data->options.length;
@@ -250,7 +267,8 @@ int rt_data_types(const rt_data *data)
 
 bool rt_data_varies(const rt_data *data)
 {
-    return data->examples || rt_data_short_texts(data).count;
+    return data->examples || rt_data_short_texts(data).count ||
+           (data->runs.count && rt_data_keeps_documents(data));
 }
 
 rt_short_texts rt_data_short_texts(const rt_data *data)
@@ -337,6 +355,11 @@ static rt_status need_vocabulary(const rt_data *data)
     return data->vocabulary
                ? rt_ok()
                : rt_error(RT_ARGUMENT, "data.task = %s has no text to tokenize", data->task->name);
+}
+
+int rt_data_evaluation_line(const rt_data *data, uint32_t sequence)
+{
+    return data->examples ? rt_examples_line(data, sequence) : 0;
 }
 
 rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,

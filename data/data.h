@@ -32,16 +32,28 @@ typedef enum rt_begin { RT_BEGINS(RT_CHOICE_VALUE) } rt_begin;
 /* Bytes for a list of paths with its final zero: a line of an INI file holds it. */
 enum { RT_FILE_LIST_SIZE = 8000 };
 
+/* Bytes for the text that separates documents, with its final zero. */
+enum { RT_DOCUMENTS_SIZE = 128 };
+
+/* Who hears of a long opening, from the thread that opens. */
+typedef struct rt_data_watch {
+    void *context;
+    void (*say)(void *context, const char *line);
+    void (*progress)(void *context, const char *what, double share); /* from 0 to 1 */
+    bool (*stop)(void *context);                                     /* whether to give up: RT_IO */
+} rt_data_watch;
+
 /* The keys of [data]; a task looks only at those that it uses. */
 typedef struct rt_data_options {
     int task;                     /* see rt_data_task_name */
     int length;                   /* tokens, all special ones included */
     int vocab;                    /* ids there are; a text has a vocabulary */
-    int distance;                 /* shift: how far to look back */
+    int distance;                 /* shift: how far to look back; majority: its window */
     int period;                   /* period: of the sequence, in tokens */
     double theta;                 /* spin: radians a position */
-    char file[RT_FILE_LIST_SIZE]; /* text: one path, or several with commas between;
-                                     tokens: file.h5:/dataset; classify, tag: one path */
+    char file[RT_FILE_LIST_SIZE]; /* text, tokens: one file, or several with commas between, with or
+                                     without weights; of tokens, and in a text: FILE.bin, FILE.npy,
+                                     FILE.h5:/DATASET (data/file_list.h); classify, tag: one path */
     /* What is evaluated, in the form of `file`; "": eval_fraction of that. */
     char eval_file[RT_FILE_LIST_SIZE];
     char vocab_file[RT_PATH_SIZE]; /* text at level char: a vocab.txt; "": the text's characters;
@@ -56,6 +68,15 @@ typedef struct rt_data_options {
                                       sees; classify, tag: share of the rows */
     uint64_t eval_seed;
     int batch_size; /* classify, tag: sequences of a step, which are drawn together */
+    /* What separates the documents of a text, each of which then ends with the token that ends a
+     * text: "" or "none": nothing; "line"; "blank" lines; or a text. */
+    char documents[RT_DOCUMENTS_SIZE];
+    bool cross;               /* with documents: windows may go over the end of one */
+    char cache[RT_PATH_SIZE]; /* folder for texts that were tokenized once; "": they stay in memory
+                               */
+    size_t cache_from;        /* bytes of the smallest text that is put there; 0: 64 MB */
+    int threads;              /* that tokenize such a text; 0: one */
+    const rt_data_watch *watch; /* is told of that; or NULL */
 } rt_data_options;
 
 typedef struct rt_data rt_data;
@@ -106,11 +127,11 @@ rt_status rt_data_check(const rt_data_options *o) RT_MUST_CHECK;
  * short for one training and one evaluation sequence, or holds what it must not: a text
  * that is not UTF-8 at a level other than byte, a text for evaluation of which the vocabulary has
  * nothing, an id that is none. On an error *data_new is NULL.
- * The options are copied. The task tokens has HDF5 parse its file in a child process, so that is
- * opened before threads are started (see text/child.h).
+ * The options are copied, but for the watch. HDF5 parses a file of token ids in a child process, so
+ * that is opened before threads are started (see text/child.h).
  *
- * No sequence has tokens of two files of data.eval_file, or of one and of data.file; the files of
- * data.file are one text.
+ * No sequence has tokens of two files of data.eval_file, of one and of data.file, or of two files
+ * of a mixture; without weights the files of data.file are one text.
  *
  * `vocabulary` is the one that a text must be read with, and is needed as long as the source;
  * only a text looks at it. RT_CONFIG if it is of another level, or is not that of
@@ -141,6 +162,9 @@ void rt_data_close(rt_data *data);
 
 /* How many token ids there are, the special ones included. */
 int rt_data_vocab(const rt_data *data);
+
+/* The id of the token that hides others; RT_NO_ID if there is none. */
+int rt_data_mask(const rt_data *data);
 
 /* The length that was asked for at opening. */
 int rt_data_length(const rt_data *data);
@@ -182,6 +206,9 @@ rt_cut rt_data_cut(const rt_data *data);
  * for a toy task, 0 when all texts for evaluation are shorter than one. A file without a part for
  * evaluation (eval_fraction 0, no data.eval_file) is evaluated on all of what it trains on. */
 long rt_data_evaluation_rows(const rt_data *data, int length);
+
+/* Of labelled data, the line of its file that an evaluation sequence begins at; 0 of other data. */
+int rt_data_evaluation_line(const rt_data *data, uint32_t sequence);
 
 /* Fill batch->rows sequences of batch->length tokens, which may be another length than
  * that of the options; row r is sequence first_row + r. Evaluation draws from eval_seed;

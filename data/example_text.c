@@ -142,7 +142,7 @@ static rt_status fill(rt_example_text *x, const rt_data *data, const char *line,
                            : rt_out_of_memory("the ids of a text");
     if (!status.code) {
         rt_example_put(data, &example, ids, labels, rt_sequence_clear(data, row, 0));
-        x->cut = rt_example_length(&example) > (size_t)row->length;
+        x->cut = rt_example_length(data, &example) > (size_t)row->length;
     }
     rt_free(ids);
     rt_free(labels);

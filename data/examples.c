@@ -69,19 +69,31 @@ static size_t join(char *to, rt_text_span text)
     return text.size;
 }
 
+/* The texts of a file, one behind the other. */
+typedef struct joined_texts {
+    const char *name;
+    char *bytes;
+    size_t used;
+} joined_texts;
+
+static rt_status vocabulary_of_texts(void *context, rt_vocabulary **vocabulary_new)
+{
+    const joined_texts *t = context;
+    return rt_vocabulary_of_text(vocabulary_new, t->name, (const unsigned char *)t->bytes, t->used);
+}
+
 /* The vocabulary of the texts of the first file, unless another one was given. */
 static rt_status find_vocabulary(rt_data *data, const rt_labelled_file *f)
 {
-    size_t used = 0;
-    char *joined = rt_alloc_unset(f->size, 1);
-    if (!joined)
+    joined_texts t = {.name = data->options.file, .bytes = rt_alloc_unset(f->size, 1)};
+    if (!t.bytes)
         return rt_out_of_memory("the texts of a file");
     for (size_t i = 0; i < f->count; i++) {
-        used += join(joined + used, f->texts[i].text);
-        used += join(joined + used, f->texts[i].second);
+        t.used += join(t.bytes + t.used, f->texts[i].text);
+        t.used += join(t.bytes + t.used, f->texts[i].second);
     }
-    rt_status status = rt_text_find_vocabulary(data, (const unsigned char *)joined, used);
-    rt_free(joined);
+    rt_status status = rt_text_find_vocabulary(data, vocabulary_of_texts, &t);
+    rt_free(t.bytes);
     return status;
 }
 
@@ -168,8 +180,9 @@ static rt_status add_file(rt_data *data, const rt_labelled_file *f, int part)
     for (size_t i = 0; i < f->count && !status.code; i++) {
         const rt_labelled_text *t = f->texts + i;
         if (t->begins)
-            x->rows[x->count++] =
-                (rt_example){.first = x->used, .evaluation = part == RT_PART_EVALUATION};
+            x->rows[x->count++] = (rt_example){.first = x->used,
+                                               .line = t->line,
+                                               .evaluation = part == RT_PART_EVALUATION};
         status = f->tokens ? add_token(data, f, t, unknown) : add_text(data, f, t, unknown);
     }
     return status;
@@ -201,15 +214,20 @@ static rt_status make_rows(rt_data *data, const sources *s)
 
 /* ---- training and evaluation ---- */
 
-size_t rt_example_length(const rt_example *row)
+int rt_example_around(const rt_data *data, const rt_example *row)
 {
-    return (row->second ? RT_AROUND_PAIR : RT_AROUND_TEXT) + (size_t)row->count +
-           (size_t)row->second;
+    const rt_text_frame frame = rt_vocabulary_frame(data->vocabulary);
+    return (frame.first != RT_NO_ID) + (frame.last != RT_NO_ID) * (row->second ? 2 : 1);
 }
 
-static size_t cut_length(const rt_example *row, int length)
+size_t rt_example_length(const rt_data *data, const rt_example *row)
 {
-    const size_t full = rt_example_length(row);
+    return (size_t)rt_example_around(data, row) + (size_t)row->count + (size_t)row->second;
+}
+
+static size_t cut_length(const rt_data *data, const rt_example *row, int length)
+{
+    const size_t full = rt_example_length(data, row);
     return full < (size_t)length ? full : (size_t)length;
 }
 
@@ -239,7 +257,7 @@ static rt_status sort_part(rt_data *data, int part)
     uint32_t *start = rt_alloc((size_t)longest + 2, sizeof *start);
     for (size_t i = 0; start && i < x->count; i++)
         if (belongs(data, x->rows + i, part)) {
-            start[cut_length(x->rows + i, longest) + 1]++;
+            start[cut_length(data, x->rows + i, longest) + 1]++;
             rows++;
         }
     uint32_t *sorted = x->sorted[part] = rt_alloc(rows, sizeof *sorted);
@@ -247,7 +265,7 @@ static rt_status sort_part(rt_data *data, int part)
         start[length + 1] += start[length];
     for (size_t i = 0; start && sorted && i < x->count; i++)
         if (belongs(data, x->rows + i, part))
-            sorted[start[cut_length(x->rows + i, longest)]++] = (uint32_t)i;
+            sorted[start[cut_length(data, x->rows + i, longest)]++] = (uint32_t)i;
     x->order[part] = (rt_order){rows, (uint32_t)data->options.batch_size};
     const bool made = start && sorted;
     rt_free(start);
@@ -266,7 +284,7 @@ static rt_status make_order(rt_data *data)
             return status;
     }
     for (size_t i = 0; i < x->count; i++) {
-        const size_t length = rt_example_length(x->rows + i);
+        const size_t length = rt_example_length(data, x->rows + i);
         x->cut += length > (size_t)o->length;
         x->longest = length > x->longest ? length : x->longest;
     }

@@ -7,6 +7,7 @@
  *     [CLS] text [SEP]                   types 0
  *     [CLS] text [SEP] text_b [SEP]      types 0, and 1 from text_b on
  *
+ * A tokenizer.json may put fewer tokens around a text (rt_vocabulary_frame in vocabulary.h).
  * A text has its label at [CLS], a token at its first piece. What is longer than the sequence is
  * cut at its end, of a pair the longer text first. */
 
@@ -19,13 +20,14 @@ struct rt_sequence;
 
 enum { RT_PART_TRAINING, RT_PART_EVALUATION, RT_PARTS };
 
-/* Places of a sequence that are no text: [CLS] and [SEP]; a pair has one more [SEP]. */
+/* The most places of a sequence that are no text: [CLS] and [SEP]; a pair has one more [SEP]. */
 enum { RT_AROUND_TEXT = 2, RT_AROUND_PAIR };
 
 typedef struct rt_example {
     size_t first;          /* of its ids */
     int32_t count, second; /* ids of the text, and of text_b after them; 0: no pair */
     int32_t label;         /* classify */
+    int line;              /* of its file, where it begins */
     bool evaluation;
 } rt_example;
 
@@ -53,11 +55,17 @@ rt_status rt_example_encode(const rt_data *data, rt_text_span text, int32_t *ids
                             rt_unknown *unknown) RT_MUST_CHECK;
 
 /* The length of a row that is not cut. */
-size_t rt_example_length(const rt_example *example);
+size_t rt_example_length(const rt_data *data, const rt_example *example);
+
+/* Its places that are no text. */
+int rt_example_around(const rt_data *data, const rt_example *example);
 
 /* Fills a row with an example, cut to it: its ids and, of tokens, the label of each id. */
 void rt_example_put(const rt_data *data, const rt_example *example, const int32_t *ids,
                     const int32_t *labels, struct rt_sequence row);
+
+/* The line of its file that an evaluation sequence begins at. */
+int rt_examples_line(const rt_data *data, uint32_t sequence);
 
 /* Fills a row with the sequence. */
 void rt_examples_draw(const rt_data *data, struct rt_draw draw, struct rt_sequence row);

@@ -27,25 +27,28 @@ static const rt_key keys[] = {
      "number of token ids, special ones included; a text has the size of its vocabulary",
      RT_FIXED, "data.task != text, classify, tag"},
     {"data", "distance", WHOLE(distance, 1, RT_MOST_SIZE), "3",
-     "for shift: how many tokens back the answer stands", RT_FIXED, "data.task = shift"},
+     "for shift: how many tokens back the answer stands; for majority: tokens of its window, at most "
+     "64", RT_FIXED, "data.task = shift, majority"},
     {"data", "period", WHOLE(period, 2, RT_MOST_SIZE), "7",
      "for period: tokens after which a sequence repeats itself", RT_FIXED, "data.task = period"},
     {"data", "theta", NUMBER(theta, ABOVE(0)), "1.1",
      "for spin: radians per position by which a sequence rotates, at most pi",
      RT_FIXED, "data.task = spin"},
     {"data", "file", TEXT(file), "",
-     "data to train on. text: files, comma-separated; tokens: FILE.h5:/DATASET; classify: "
-     "FILE.tsv or FILE.csv; tag: a file. Relative to the configuration file or, on the command "
+     "data to train on. text, tokens: files, comma-separated, where FILE.h5:/DATASET, FILE.bin and "
+     "FILE.npy hold token ids; a.txt*3, b.bin*1: a mixture with weights; classify: FILE.tsv or "
+     "FILE.csv; tag: a file. Relative to the configuration file or, on the command "
      "line, to the working directory", RT_FIXED, OF_FILES},
     {"data", "eval_file", TEXT(eval_file), "",
      "data to evaluate on, in the form of data.file; without it, eval_fraction of data.file is "
      "held out", RT_FIXED, OF_FILES},
     {"data", "vocab_file", TEXT(vocab_file), "",
-     "vocabulary: a vocab.txt for levels char and wordpiece, a tokenizer.json for level bpe; "
+     "vocabulary: a vocab.txt for levels char, wordpiece and residue, a tokenizer.json for level bpe; "
      "relative as data.file is; level char without one takes the characters of the text",
      RT_FIXED, OF_TEXT " & data.level != byte"},
     {"data", "level", CHOICE(level, level_word), "byte",
-     "tokens of a text: bytes, characters, or pieces of WordPiece or byte-level BPE",
+     "tokens of a text: bytes, characters, pieces of WordPiece or byte-level BPE, or residues as ESM "
+     "has them",
      RT_FIXED, OF_TEXT},
     {"data", "lowercase", YES_NO(lowercase), "no",
      "for level wordpiece: read texts in lower case and without accents",
@@ -59,6 +62,17 @@ static const rt_key keys[] = {
      "spin, text and tokens", RT_FIXED, "data.task = period, spin, text, tokens"},
     {"data", "mask_probability", NUMBER(mask_probability, ABOVE_UP_TO(0, 1)), "0.15",
      "for mlm: fraction of the tokens that are masked", RT_FIXED, "data.objective = mlm"},
+    {"data", "documents", TEXT(documents), "none",
+     "what separates the documents of a text, each of which then ends with the token that ends a "
+     "text: none, line, blank (lines), or a text such as <|endoftext|>", RT_FIXED,
+     "data.task = text"},
+    {"data", "cross", YES_NO(cross), "yes",
+     "whether a sequence may go over the end of a document; no: shorter sequences are padded",
+     RT_FIXED, "data.documents != none"},
+    {"data", "cache", TEXT(cache), "",
+     "folder for the tokens of texts of 64 MB and more, which are tokenized once; without it, "
+     "rotor in $XDG_CACHE_HOME or in ~/.cache. Relative as data.file is", RT_MAY_DIFFER,
+     "data.task = text"},
     {"data", "eval_fraction", NUMBER(eval_fraction, FROM_BELOW(0, 1)), "0.1",
      "without data.eval_file: fraction held out for evaluation: the end of a text, or rows of "
      "labelled data drawn at random; 0 = evaluate on the training data",

@@ -55,14 +55,21 @@ static void put(rt_sequence row, int at, int32_t id, int32_t type)
         row.types[at] = type;
 }
 
-/* Puts ids and a [SEP] after them; returns the place after that. */
-static int put_text(const rt_data *data, rt_sequence row, int at, const int32_t *ids, int count,
+/* Puts a token, unless it is none; returns the place after it. */
+static int put_special(rt_sequence row, int at, int32_t id, int32_t type)
+{
+    if (id != RT_NO_ID)
+        put(row, at, id, type);
+    return at + (id != RT_NO_ID);
+}
+
+/* Puts ids and what ends a text after them; returns the place after that. */
+static int put_text(rt_text_frame frame, rt_sequence row, int at, const int32_t *ids, int count,
                     int32_t type)
 {
     for (int i = 0; i < count; i++)
         put(row, at + i, ids[i], type);
-    put(row, at + count, data->special.sep, type);
-    return at + count + 1;
+    return put_special(row, at + count, frame.last, type);
 }
 
 static int smaller(int a, int b)
@@ -74,27 +81,28 @@ static int smaller(int a, int b)
 static void put_labelled(const rt_data *data, const rt_example *x, const int32_t *ids,
                          rt_sequence row)
 {
-    int count = smaller(x->count, row.length - RT_AROUND_TEXT), second = x->second;
+    const rt_text_frame frame = rt_vocabulary_frame(data->vocabulary);
+    const int room = row.length - rt_example_around(data, x), half = room / 2;
+    int count = smaller(x->count, room), second = x->second;
     if (second) { /* what the shorter text leaves of a half is for the longer one */
-        const int room = row.length - RT_AROUND_PAIR, half = room / 2;
         if (second > half)
             second = smaller(second, x->count < room - half ? room - x->count : half);
         count = smaller(x->count, room - second);
     }
-    put(row, 0, data->special.cls, 0);
-    const int at = put_text(data, row, 1, ids, count, 0);
+    const int at = put_text(frame, row, put_special(row, 0, frame.first, 0), ids, count, 0);
     if (x->second)
-        put_text(data, row, at, ids + x->count, second, 1);
+        put_text(frame, row, at, ids + x->count, second, 1);
     row.labels[0] = x->label;
 }
 
 static void put_sentence(const rt_data *data, const rt_example *x, const int32_t *ids,
                          const int32_t *labels, rt_sequence row)
 {
-    const int count = smaller(x->count, row.length - RT_AROUND_TEXT);
-    put(row, 0, data->special.cls, 0);
-    put_text(data, row, 1, ids, count, 0);
-    memcpy(row.labels + 1, labels, (size_t)count * sizeof *row.labels);
+    const rt_text_frame frame = rt_vocabulary_frame(data->vocabulary);
+    const int count = smaller(x->count, row.length - rt_example_around(data, x));
+    const int at = put_special(row, 0, frame.first, 0);
+    put_text(frame, row, at, ids, count, 0);
+    memcpy(row.labels + at, labels, (size_t)count * sizeof *row.labels);
 }
 
 void rt_example_put(const rt_data *data, const rt_example *x, const int32_t *ids,
@@ -116,4 +124,12 @@ void rt_examples_draw(const rt_data *data, rt_draw draw, rt_sequence row)
     const rt_example *example = x->rows + x->sorted[part][place];
     rt_example_put(data, example, x->ids + example->first,
                    x->labels ? x->labels + example->first : NULL, row);
+}
+
+int rt_examples_line(const rt_data *data, uint32_t sequence)
+{
+    const rt_examples *x = data->examples;
+    const uint32_t place =
+        rt_order_evaluation(x->order[RT_PART_EVALUATION], data->options.eval_seed, sequence);
+    return x->rows[x->sorted[RT_PART_EVALUATION][place]].line;
 }

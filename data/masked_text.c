@@ -1,14 +1,51 @@
 #include "data/masked_text.h"
 
 #include "core/memory.h"
+#include "data/tokenizers/bpe.h"
 
 #include <limits.h>
 #include <string.h>
 
-/* Pieces of level bpe have the blank before them, and a mask stands for a whole one. */
-static size_t size_before_mask(const rt_vocabulary *vocabulary, const char *part, size_t size)
+static bool begins_with(const char *text, const char *word, size_t size)
 {
-    return vocabulary->level == RT_LEVEL_BPE && size && part[size - 1] == ' ' ? size - 1 : size;
+    return size && !strncmp(text, word, size);
+}
+
+rt_mask_place rt_mask_find(const rt_vocabulary *vocabulary, const char *text)
+{
+    static const char word[] = "[MASK]";
+    const int32_t id = vocabulary->special.mask;
+    if (id == RT_NO_ID)
+        return (rt_mask_place){NULL, 0};
+    const rt_spelling own = rt_vocabulary_spell(vocabulary, id);
+    for (; *text; text++) {
+        if (begins_with(text, own.bytes, own.size))
+            return (rt_mask_place){text, own.size};
+        if (begins_with(text, word, sizeof word - 1))
+            return (rt_mask_place){text, sizeof word - 1};
+    }
+    return (rt_mask_place){NULL, 0};
+}
+
+/* A part of a text. */
+typedef struct span {
+    size_t start, end;
+} span;
+
+/* A mask with the blanks that belong to it: those that its tokenizer has for it, or else, since
+ * pieces of level bpe have the blank before them and a mask stands for a whole one, that. */
+static span with_blanks(const rt_vocabulary *v, const char *text, size_t bytes, span mask,
+                        size_t before)
+{
+    const rt_added_token *token = v->bpe ? rt_bpe_added(v->bpe, NULL, v->special.mask) : NULL;
+    if (token && (token->takes_left || token->takes_right)) {
+        const rt_found_token found =
+            rt_found_token_with_blanks((rt_found_token){token, mask.start, mask.end},
+                                       (const unsigned char *)text, bytes, before);
+        return (span){found.start, found.end};
+    }
+    mask.start -= v->bpe && mask.start > before && text[mask.start - 1] == ' ';
+    return mask;
 }
 
 /* The ids of a part that holds no mask. */
@@ -28,22 +65,27 @@ static rt_status encode_part(const rt_vocabulary *vocabulary, const char *part, 
 static rt_status encode(const rt_vocabulary *vocabulary, const char *text, int32_t *ids, int *count,
                         int *masks, rt_unknown *unknown)
 {
-    const char *rest = text;
+    const size_t bytes = strlen(text);
+    size_t at = 0;
     rt_status status = rt_ok();
-    while (rest && !status.code) {
-        const char *found =
-            vocabulary->special.mask != RT_NO_ID ? strstr(rest, RT_MASK_WORD) : NULL;
+    for (bool more = true; more && !status.code;) {
+        const rt_mask_place found = rt_mask_find(vocabulary, text + at);
+        span mask = {bytes, bytes};
         int added;
-        const size_t size =
-            found ? size_before_mask(vocabulary, rest, (size_t)(found - rest)) : strlen(rest);
-        status = encode_part(vocabulary, rest, size, (size_t)(rest - text), ids + *count, &added,
-                             unknown);
+        more = found.at != NULL;
+        if (more) {
+            mask.start = (size_t)(found.at - text);
+            mask.end = mask.start + found.size;
+            mask = with_blanks(vocabulary, text, bytes, mask, at);
+        }
+        status =
+            encode_part(vocabulary, text + at, mask.start - at, at, ids + *count, &added, unknown);
         *count += added;
-        if (found && !status.code) {
+        if (more && !status.code) {
             ids[(*count)++] = vocabulary->special.mask;
             ++*masks;
         }
-        rest = found ? found + strlen(RT_MASK_WORD) : NULL;
+        at = mask.end;
     }
     return status;
 }

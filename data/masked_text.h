@@ -2,11 +2,16 @@
 #define ROTOR_DATA_MASKED_TEXT_H
 
 /* A text as a model of text gets it: [CLS], if `begins`, its tokens, and a masked token wherever
- * [MASK] stands. */
+ * [MASK] stands, or the mask as the vocabulary writes it ("<mask>"). */
 
 #include "data/tokenizers/vocabulary.h"
 
-#define RT_MASK_WORD "[MASK]"
+/* The next mask of a text. */
+typedef struct rt_mask_place {
+    const char *at; /* NULL: there is none */
+    size_t size;
+} rt_mask_place;
+rt_mask_place rt_mask_find(const rt_vocabulary *vocabulary, const char *text);
 
 /* The ids, in a block that the caller frees, how many of them are masks, and what of the text
  * became [UNK]. Other special tokens in it are text. RT_ARGUMENT as rt_vocabulary_encode, and if

@@ -5,7 +5,7 @@
 
 #include "data/examples.h"
 #include "data/rules.h"
-#include "data/token_file.h"
+#include "data/token_run.h"
 #include "data/tokenizers/vocabulary.h"
 #include "data/windows.h"
 
@@ -45,12 +45,10 @@ rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int row);
 /* What files hold: a long run of tokens, of which rt_windows_draw cuts sequences, or labelled
  * rows. */
 typedef struct rt_source {
-    /* Fills in what of rt_data is its own; of a run of tokens it calls rt_windows_open. */
+    /* Fills in what of rt_data is its own. */
     rt_status (*open)(rt_data *data);
     void (*close)(rt_data *data); /* also of a source that was opened half */
     long (*evaluation_rows)(const rt_data *data, int length);
-    /* Of a run: the ids of tokens first ... first + count - 1; false if they cannot be read. */
-    bool (*read)(const rt_data *data, size_t first, int count, int32_t *ids);
     rt_status (*status)(const rt_data *data); /* NULL when reading cannot fail */
     /* As rt_data_file_at, of data.file. */
     bool (*file_at)(const rt_data_options *o, int n, char path[RT_PATH_SIZE]);
@@ -73,20 +71,24 @@ typedef struct rt_task {
 /* All tasks; the row after the last has no name. */
 extern const rt_task rt_tasks[];
 
-extern const rt_source rt_text;
-extern const rt_source rt_tokens;
+extern const rt_source rt_sequence_source; /* of text and tokens */
 extern const rt_source rt_labelled;
 void rt_text_check(const rt_data_options *o, rt_rule_sink to);
 void rt_tokens_check(const rt_data_options *o, rt_rule_sink to);
 
 /* What other texts have in common with the task text: the rules of data.vocab_file; whether a
  * vocabulary has the special tokens that its task needs, RT_CONFIG if not; and the vocabulary of a
- * text, the given one or that of data.vocab_file or else its own, which becomes the source's. */
+ * text, the given one or that of data.vocab_file or else its own, which `make` finds and which
+ * becomes the source's. */
 void rt_text_check_vocabulary(const rt_data_options *o, rt_rule_sink to);
 rt_status rt_data_check_special(const rt_data_options *o,
                                 const rt_vocabulary *vocabulary) RT_MUST_CHECK;
-rt_status rt_text_find_vocabulary(rt_data *data, const unsigned char *text,
-                                  size_t bytes) RT_MUST_CHECK;
+typedef rt_status rt_vocabulary_maker(void *context, rt_vocabulary **vocabulary_new);
+rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make,
+                                  void *context) RT_MUST_CHECK;
+
+/* RT_CONFIG if the vocabulary that was given is of another level than the options say. */
+rt_status rt_text_check_given(const rt_data *data) RT_MUST_CHECK;
 
 /* Whether data.file is read: not for an evaluation alone that has files of its own. */
 bool rt_data_reads_training(const rt_data *data);
@@ -101,11 +103,9 @@ struct rt_data {
     rt_data_meaning meaning;         /* that was given */
     const rt_vocabulary *vocabulary; /* of text: the given one or `own`; else NULL */
     rt_vocabulary *own;
-    rt_unknown unknown[RT_PARTS];    /* of text: what its files lack */
-    uint16_t *text;                  /* text: the id of every token, if 16 bits are enough */
-    int32_t *wide_text;              /* the same, if not */
-    rt_token_file *tokens[RT_PARTS]; /* tokens; NULL: there is none, or it is not read */
-    const rt_labels *labels; /* classify and tag: the given ones or `own_labels`; else NULL */
+    rt_unknown unknown[RT_PARTS]; /* of text: what its files lack */
+    rt_token_runs runs;           /* text and tokens: those for training first */
+    const rt_labels *labels;      /* classify and tag: the given ones or `own_labels`; else NULL */
     rt_labels *own_labels;
     rt_examples *examples; /* classify and tag */
 };

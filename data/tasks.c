@@ -114,6 +114,48 @@ static void check_shift(const rt_data_options *o, rt_rule_sink to)
                        o->length - 2, o->length, o->distance);
 }
 
+/* The symbol that occurs most often in s_first ... s_last; of several, the one nearest to s_last.
+ */
+static int32_t most_frequent(const int32_t *symbols, int first, int last)
+{
+    int most = 0;
+    int32_t found = symbols[last];
+    for (int i = last; i >= first; i--) {
+        int count = 0;
+        for (int j = first; j <= i; j++)
+            count += symbols[j] == symbols[i];
+        if (count > most) {
+            most = count;
+            found = symbols[i];
+        }
+    }
+    return found;
+}
+
+/* [CLS] s_1 ... s_n; at s_i, i >= W = distance: the most frequent of s_{i-W+1} ... s_i. */
+static void draw_majority(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    const int width = data->options.distance;
+    put(row, 0, RT_ID_CLS);
+    for (int i = 1; i < row.length; i++) {
+        put(row, i, symbol(data, draw, i));
+        if (i >= width)
+            row.labels[i] = most_frequent(row.ids, i - width + 1, i);
+    }
+}
+
+enum { WIDEST = 64 }; /* its square is what a label takes */
+
+static void check_majority(const rt_data_options *o, rt_rule_sink to)
+{
+    const int most = o->length - 1 < WIDEST ? o->length - 1 : WIDEST;
+    if (o->distance < 1 || o->distance > most)
+        rt_rule_broken(
+            to, RT_OPTIONS("data.task", "data.distance", "data.length"),
+            "data.distance must be from 1 to %d for majority with data.length %d; got %d", most,
+            o->length, o->distance);
+}
+
 static int pairs_of(int length)
 {
     return (length - 4) / 2;
@@ -283,6 +325,11 @@ const rt_task rt_tasks[] = {
      .vocab = TWO_SYMBOLS,
      .draw = draw_shift,
      .check = check_shift},
+    {.name = "majority",
+     .shortest = 2,
+     .vocab = TWO_SYMBOLS,
+     .draw = draw_majority,
+     .check = check_majority},
     {.name = "sort", .shortest = 4, .vocab = TWO_SYMBOLS, .draw = draw_sort},
     {.name = "recall",
      .shortest = 6,
@@ -313,15 +360,15 @@ const rt_task rt_tasks[] = {
      .objective = true,
      .draw = rt_windows_draw,
      .check = rt_text_check,
-     .source = &rt_text},
+     .source = &rt_sequence_source},
     {.name = "tokens",
      .shortest = 2,
      .vocab = TWO_SYMBOLS,
-     .files = RT_ONE_FILE,
+     .files = RT_FILE_LIST,
      .objective = true,
      .draw = rt_windows_draw,
      .check = rt_tokens_check,
-     .source = &rt_tokens},
+     .source = &rt_sequence_source},
     {.name = "classify",
      .shortest = 3,
      .target = RT_TARGET_SEQUENCE,

@@ -1,7 +1,7 @@
 #include "data/token_dataset.h"
 
 #include "core/memory.h"
-#include "data/windows.h"
+#include "data/token_run.h"
 #include "text/files.h"
 
 #include <errno.h>
@@ -24,6 +24,7 @@ typedef struct set {
     hid_t ids;
     hid_t space;
     size_t width;
+    bool is_unsigned;
     bool swapped;
     size_t count;
 } set;
@@ -97,10 +98,12 @@ static rt_status check_type(set *d)
     size_t size = H5Tget_size(type);
     d->width = size;
     d->swapped = H5Tget_order(type) != H5Tget_order(H5T_NATIVE_INT);
-    bool valid = H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2 &&
-                 (size == 4 || size == 8) && H5Tget_precision(type) == 8 * size;
-    if (!valid)
-        return refuse(d, "the data set must hold int32 or int64; it holds %s of %zu bytes",
+    d->is_unsigned = H5Tget_sign(type) == H5T_SGN_NONE;
+    const bool known = d->is_unsigned ? size == 2 || size == 4 : size == 4 || size == 8;
+    if (H5Tget_class(type) != H5T_INTEGER || !known || H5Tget_precision(type) != 8 * size)
+        return refuse(d,
+                      "the data set must hold uint16, uint32, int32 or int64; it holds %s of %zu "
+                      "bytes",
                       kind_of(type), size);
     return rt_ok();
 }
@@ -116,8 +119,8 @@ static rt_status check_extent(set *d)
         return refuse(d, "the data set must have one dimension; it has %d", dimensions);
     if (H5Sget_simple_extent_dims(d->space, &extent, NULL) != 1 || extent == 0)
         return refuse(d, "the data set is empty");
-    if (extent > RT_WINDOWS_LIMIT)
-        return refuse(d, "the data set can have up to %zu ids; it has %llu", RT_WINDOWS_LIMIT,
+    if (extent > RT_TOKENS_LIMIT)
+        return refuse(d, "the data set can have up to %zu ids; it has %llu", RT_TOKENS_LIMIT,
                       (unsigned long long)extent);
     d->count = (size_t)extent;
     return rt_ok();
@@ -218,7 +221,12 @@ rt_status rt_token_dataset_find(void *source, unsigned char **place_new, size_t 
     if (!place)
         return rt_out_of_memory("the place of token ids");
     const haddr_t offset = H5Dget_offset(d.ids); /* undefined in chunks and in a header */
-    *place = (rt_token_place){d.count, d.width, offset != HADDR_UNDEF, d.swapped, offset};
+    *place = (rt_token_place){.count = d.count,
+                              .width = d.width,
+                              .is_unsigned = d.is_unsigned,
+                              .in_place = offset != HADDR_UNDEF,
+                              .swapped = d.swapped,
+                              .offset = offset};
     *place_new = (unsigned char *)place;
     *size = sizeof *place;
     return rt_ok();
@@ -229,7 +237,10 @@ rt_status rt_token_dataset_find(void *source, unsigned char **place_new, size_t 
 static bool read_block(const set *d, size_t first, size_t count, void *block)
 {
     const hsize_t start = first, extent = count;
-    const hid_t type = d->width == sizeof(int32_t) ? H5T_NATIVE_INT32 : H5T_NATIVE_INT64;
+    const hid_t type = d->width == sizeof(uint16_t)  ? H5T_NATIVE_UINT16
+                       : d->width == sizeof(int64_t) ? H5T_NATIVE_INT64
+                       : d->is_unsigned              ? H5T_NATIVE_UINT32
+                                                     : H5T_NATIVE_INT32;
     hid_t memory = H5Screate_simple(1, &extent, NULL);
     const bool read =
         H5Sselect_hyperslab(d->space, H5S_SELECT_SET, &start, NULL, &extent, NULL) >= 0 &&

@@ -2,7 +2,6 @@
 
 #include "core/memory.h"
 #include "data/token_dataset.h"
-#include "data/windows.h"
 #include "text/child.h"
 #include "text/files.h"
 
@@ -22,32 +21,50 @@ enum { BLOCK = 1 << 16, PIECE = 1 << 10 };
  * caches, a chunk, and what unpacks it. */
 #define HDF5_MEMORY ((size_t)512 << 20)
 
-struct rt_token_file {
+/* Bytes of ids that are all looked at when a file is opened: a part of a second. */
+#define SCANNED ((uint64_t)256 << 20)
+
+typedef struct token_file {
     char name[800];  /* file:dataset, for messages */
     const char *key; /* that names the file */
     int vocab;
+    bool may_go;          /* its name may go while it is read */
     rt_token_place place; /* of the ids in what is read */
     int file;             /* what is read: the file of the user, or the decoded ids; -1: none */
     off_t size;           /* when it was opened */
+    struct stat opened;
     pthread_mutex_t mutex;
     rt_status status; /* the first failure of a read */
-};
+} token_file;
 
 /* ---- reading ---- */
 
-static rt_status changed(const rt_token_file *f)
+static rt_status changed(const token_file *f, const char *how)
 {
-    return rt_error(RT_DATA, "%s: %s became shorter while it was in use", f->name, f->key);
+    return rt_error(RT_DATA, "%s: %s %s while it was in use", f->name, f->key, how);
 }
 
-/* A file that was cut short must not pass for ids, whatever is left of it. */
-static bool is_cut(const rt_token_file *f)
+static rt_status cut_short(const token_file *f)
 {
-    struct stat facts;
-    return fstat(f->file, &facts) || facts.st_size < f->size;
+    return changed(f, "became shorter");
 }
 
-static rt_status read_bytes(const rt_token_file *f, size_t first, size_t count, void *to)
+/* A file that was cut short, written again or replaced must not pass for the ids that a training
+ * began with, whatever is there now. */
+static rt_status check_unchanged(const token_file *f)
+{
+    struct stat now;
+    if (fstat(f->file, &now) || now.st_size < f->size)
+        return cut_short(f);
+    if (!f->may_go && now.st_nlink < f->opened.st_nlink)
+        return changed(f, "was replaced or removed");
+    if (now.st_size != f->opened.st_size || now.st_mtim.tv_sec != f->opened.st_mtim.tv_sec ||
+        now.st_mtim.tv_nsec != f->opened.st_mtim.tv_nsec)
+        return changed(f, "was changed");
+    return rt_ok();
+}
+
+static rt_status read_bytes(const token_file *f, size_t first, size_t count, void *to)
 {
     const size_t size = count * (size_t)f->place.width;
     const uint64_t start = f->place.offset + first * f->place.width;
@@ -60,7 +77,7 @@ static rt_status read_bytes(const rt_token_file *f, size_t first, size_t count, 
             return rt_error(RT_DATA, "%s: %s cannot be read from id %zu to %zu: %s", f->name,
                             f->key, first, first + count - 1, strerror(errno));
         if (got == 0)
-            return changed(f);
+            return cut_short(f);
         done += (size_t)got;
     }
     return rt_ok();
@@ -69,17 +86,23 @@ static rt_status read_bytes(const rt_token_file *f, size_t first, size_t count, 
 /* The i-th of integers as they are in the file. */
 static int64_t id_at(const rt_token_place *p, const void *from, size_t i)
 {
+    if (p->width == sizeof(uint16_t)) {
+        uint16_t id;
+        memcpy(&id, (const char *)from + i * sizeof id, sizeof id);
+        return p->swapped ? __builtin_bswap16(id) : id;
+    }
     if (p->width == sizeof(int32_t)) {
         uint32_t id;
         memcpy(&id, (const char *)from + i * sizeof id, sizeof id);
-        return (int32_t)(p->swapped ? __builtin_bswap32(id) : id);
+        id = p->swapped ? __builtin_bswap32(id) : id;
+        return p->is_unsigned ? (int64_t)id : (int32_t)id;
     }
     uint64_t id;
     memcpy(&id, (const char *)from + i * sizeof id, sizeof id);
     return (int64_t)(p->swapped ? __builtin_bswap64(id) : id);
 }
 
-static rt_status no_id(const rt_token_file *f, size_t index, int64_t value)
+static rt_status no_id(const token_file *f, size_t index, int64_t value)
 {
     return rt_error(RT_DATA,
                     "%s: %s must hold ids from 0 to %d (data.vocab %d); got %lld at index %zu",
@@ -87,10 +110,10 @@ static rt_status no_id(const rt_token_file *f, size_t index, int64_t value)
 }
 
 /* The file can have been written again since it was opened. */
-static rt_status read_ids(const rt_token_file *f, size_t first, size_t count, int32_t *ids)
+static rt_status read_ids(const token_file *f, size_t first, size_t count, int32_t *ids)
 {
     int64_t piece[PIECE];
-    rt_status status = is_cut(f) ? changed(f) : rt_ok();
+    rt_status status = check_unchanged(f);
     for (size_t done = 0; done < count && !status.code; done += PIECE) {
         const size_t n = count - done < PIECE ? count - done : PIECE;
         status = read_bytes(f, first + done, n, piece);
@@ -105,9 +128,11 @@ static rt_status read_ids(const rt_token_file *f, size_t first, size_t count, in
     return status;
 }
 
-static rt_status scan(const rt_token_file *f)
+static rt_status scan(const token_file *f)
 {
     const size_t count = (size_t)f->place.count;
+    if (f->place.count * f->place.width > SCANNED)
+        return rt_ok();
     int32_t *block = rt_alloc(BLOCK, sizeof *block);
     if (!block)
         return rt_out_of_memory("a block of token ids");
@@ -121,7 +146,7 @@ static rt_status scan(const rt_token_file *f)
 /* ---- opening ---- */
 
 /* HDF5 parses in a child; what that says is bytes from a stranger. */
-static rt_status parse(const rt_token_file *f, rt_child_work *work, rt_token_source *source,
+static rt_status parse(const token_file *f, rt_child_work *work, rt_token_source *source,
                        rt_child_limits limits, void *answer)
 {
     unsigned char *reply;
@@ -141,12 +166,15 @@ static rt_status parse(const rt_token_file *f, rt_child_work *work, rt_token_sou
 }
 
 /* That all ids are in what is read, which is as large as the system says. */
-static rt_status check_place(const rt_token_file *f)
+static rt_status check_place(const token_file *f)
 {
     const rt_token_place *p = &f->place;
     const uint64_t size = (uint64_t)f->size;
-    if (p->count && p->count <= RT_WINDOWS_LIMIT &&
-        (p->width == sizeof(int32_t) || p->width == sizeof(int64_t)) &&
+    if (!p->count)
+        return rt_error(RT_DATA, "%s: the file holds no id (%s)", f->name, f->key);
+    if (p->count <= RT_TOKENS_LIMIT &&
+        (p->width == sizeof(uint16_t) || p->width == sizeof(int32_t) ||
+         p->width == sizeof(int64_t)) &&
         (!p->in_place || (p->offset <= size && p->count <= (size - p->offset) / p->width)))
         return rt_ok();
     return rt_error(RT_DATA, "%s: the file is damaged: ids lie outside of it (%s)", f->name,
@@ -171,7 +199,7 @@ static int temporary_file(void)
 }
 
 /* Puts the decoded ids in the place of the file. */
-static rt_status decode(rt_token_file *f, rt_token_source *source)
+static rt_status decode(token_file *f, rt_token_source *source)
 {
     const size_t size = (size_t)(f->place.count * f->place.width);
     rt_child_limits limits = {.seconds = rt_child_seconds((size_t)f->size + size)};
@@ -184,7 +212,9 @@ static rt_status decode(rt_token_file *f, rt_token_source *source)
     close(f->file);
     f->file = source->to;
     rt_status status = parse(f, rt_token_dataset_decode, source, limits, &nothing);
-    f->place = (rt_token_place){.count = f->place.count, .width = f->place.width};
+    f->place = (rt_token_place){.count = f->place.count,
+                                .width = f->place.width,
+                                .is_unsigned = f->place.is_unsigned};
     f->size = (off_t)size;
     if (!status.code && (fstat(f->file, &facts) || facts.st_size != f->size))
         status = rt_error(RT_DATA, "%s: the file is damaged: HDF5 decodes it to another size (%s)",
@@ -192,76 +222,87 @@ static rt_status decode(rt_token_file *f, rt_token_source *source)
     return status;
 }
 
-static rt_status open_and_scan(rt_token_file *f, const char *path, const char *dataset)
+/* HDF5 parses its files elsewhere; those of the other formats are plain. */
+static rt_status find_ids(token_file *f, rt_token_source *source)
 {
-    rt_token_source source = {.name = f->name, .key = f->key, .path = path, .dataset = dataset};
-    rt_status status = rt_file_measure(f->key, path, &f->size);
-    if (status.code)
-        return status;
-    f->file = open(path, O_RDONLY | O_CLOEXEC);
-    if (f->file < 0)
-        return rt_error(RT_DATA, "%.800s: %s (%s)", path, strerror(errno), f->key);
+    const rt_token_format *format = *source->dataset ? NULL : rt_token_format_of(source->path);
+    const rt_token_bytes bytes = {f->name, f->key, f->file, f->size};
     const rt_child_limits limits = {.seconds = rt_child_seconds((size_t)f->size),
                                     .answer = sizeof f->place,
                                     .keep = -1};
-    status = parse(f, rt_token_dataset_find, &source, limits, &f->place);
+    rt_status status = format ? format->find(&bytes, &f->place)
+                              : parse(f, rt_token_dataset_find, source, limits, &f->place);
     if (!status.code)
         status = check_place(f);
-    if (!status.code && !f->place.in_place)
-        status = decode(f, &source);
-    return status.code ? status : scan(f);
+    return status.code || f->place.in_place ? status : decode(f, source);
 }
 
-rt_status rt_token_file_open(rt_token_file **file_new, const char *key, const char *path,
-                             const char *dataset, int vocab)
+static rt_status open_file(token_file *f, const rt_data_file *file)
 {
-    *file_new = NULL;
-    rt_token_file *f = rt_alloc(1, sizeof *f);
-    if (!f)
-        return rt_out_of_memory("a file of token ids");
-    f->key = key;
-    f->vocab = vocab;
-    f->file = -1;
-    f->status = rt_ok();
-    pthread_mutex_init(&f->mutex, NULL);
-    snprintf(f->name, sizeof f->name, "%.500s:%.200s", path, dataset);
-    rt_status status = open_and_scan(f, path, dataset);
+    rt_token_source source = {.name = f->name,
+                              .key = f->key,
+                              .path = file->path,
+                              .dataset = file->dataset};
+    rt_status status = rt_file_measure(f->key, file->path, &f->size);
     if (status.code)
-        rt_token_file_close(f);
-    else
-        *file_new = f;
+        return status;
+    f->file = open(file->path, O_RDONLY | O_CLOEXEC);
+    if (f->file < 0)
+        return rt_error(RT_DATA, "%.800s: %s (%s)", file->path, strerror(errno), f->key);
+    status = find_ids(f, &source);
+    if (!status.code && fstat(f->file, &f->opened))
+        status = rt_error(RT_DATA, "%.800s: %s (%s)", file->path, strerror(errno), f->key);
     return status;
 }
 
-void rt_token_file_close(rt_token_file *file)
-{
-    if (!file)
-        return;
-    if (file->file >= 0)
-        close(file->file);
-    pthread_mutex_destroy(&file->mutex);
-    rt_free(file);
-}
+/* ---- the run ---- */
 
-size_t rt_token_file_count(const rt_token_file *file)
+static bool read_run(void *ids, size_t first, size_t count, int32_t *to)
 {
-    return (size_t)file->place.count;
-}
-
-bool rt_token_file_read(rt_token_file *file, size_t first, size_t count, int32_t *ids)
-{
-    const rt_status status = read_ids(file, first, count, ids);
-    pthread_mutex_lock(&file->mutex);
-    if (status.code && !file->status.code)
-        file->status = status;
-    pthread_mutex_unlock(&file->mutex);
+    token_file *f = ids;
+    const rt_status status = read_ids(f, first, count, to);
+    pthread_mutex_lock(&f->mutex);
+    if (status.code && !f->status.code)
+        f->status = status;
+    pthread_mutex_unlock(&f->mutex);
     return !status.code;
 }
 
-rt_status rt_token_file_status(rt_token_file *file)
+static rt_status status_of_run(void *ids)
 {
-    pthread_mutex_lock(&file->mutex);
-    rt_status status = file->status;
-    pthread_mutex_unlock(&file->mutex);
+    token_file *f = ids;
+    pthread_mutex_lock(&f->mutex);
+    const rt_status status = f->status;
+    pthread_mutex_unlock(&f->mutex);
+    return status;
+}
+
+static void close_run(void *ids)
+{
+    token_file *f = ids;
+    if (f->file >= 0)
+        close(f->file);
+    pthread_mutex_destroy(&f->mutex);
+    rt_free(f);
+}
+
+rt_status rt_token_file_open(rt_token_run *run, const char *key, const rt_data_file *file,
+                             int vocab, bool own)
+{
+    static const rt_token_place_kind in_place = {read_run, status_of_run, close_run};
+    token_file *f = rt_alloc(1, sizeof *f);
+    if (!f)
+        return rt_out_of_memory("a file of token ids");
+    *f = (token_file){.key = key, .vocab = vocab, .may_go = own, .file = -1, .status = rt_ok()};
+    pthread_mutex_init(&f->mutex, NULL);
+    snprintf(f->name, sizeof f->name, "%.500s%s%.200s", file->path, *file->dataset ? ":" : "",
+             file->dataset);
+    rt_status status = open_file(f, file);
+    if (!status.code && !own)
+        status = scan(f);
+    if (status.code)
+        close_run(f);
+    else
+        *run = (rt_token_run){&in_place, f, (size_t)f->place.count};
     return status;
 }

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "core/random.h"
+#include "data/documents.h"
 #include "data/objective.h"
 #include "data/task.h"
 
@@ -32,78 +33,86 @@ static size_t least_window(const rt_data *data)
 
 /* ---- what there is to cut from ---- */
 
-/* A comma in the name of a single file makes room for one text too many. */
-static size_t most_texts(const char *list)
+static rt_status add_text(rt_window_texts *texts, size_t first, size_t count, double weight)
 {
-    size_t count = 1;
-    for (; *list; list++)
-        count += *list == ',';
-    return count;
+    if (texts->count == texts->room) {
+        const size_t room = 2 * texts->room + 4;
+        rt_window_text *list = rt_alloc(room, sizeof *list);
+        if (!list)
+            return rt_out_of_memory("the files of data");
+        if (texts->count)
+            memcpy(list, texts->list, texts->count * sizeof *list);
+        rt_free(texts->list);
+        texts->list = list;
+        texts->room = room;
+    }
+    texts->list[texts->count++] = (rt_window_text){first, count, weight};
+    return rt_ok();
 }
 
-static void add_text(rt_windows *w, size_t first, size_t count)
-{
-    w->texts[w->text_count++] = (rt_window_text){first, count};
-}
-
-/* Without a file for evaluation the tail of data.file is kept for it. */
-static rt_status split(rt_data *data, size_t count, const char *many)
+/* Without a file for evaluation the tail of a part is kept for it: what is to be evaluated, of
+ * which `tail` tokens are not trained on. */
+static rt_status check_split(const rt_data *data, const char *name, size_t count, size_t tail,
+                             size_t kept, const char *many)
 {
     const rt_data_options *o = &data->options;
-    const size_t window = window_size(data, o->length),
-                 tail = (size_t)(o->eval_fraction * (double)count);
-    const size_t kept = o->eval_fraction > 0 ? tail : count;
-    data->windows.training = count - tail;
+    const size_t window = window_size(data, o->length);
     if (data->evaluation_only && kept < least_window(data))
         return rt_error(RT_DATA,
                         "%.600s: data.eval_fraction %g leaves none of its %zu %s for evaluation; "
                         "set data.eval_fraction=0 to evaluate all of them",
-                        o->file, o->eval_fraction, count, many);
+                        name, o->eval_fraction, count, many);
     if (!data->evaluation_only && (count - tail < window || kept < window))
         return rt_error(RT_DATA,
                         "%.600s: data.length %d needs %zu %s for training and as many for "
                         "evaluation; of the %zu there are %zu and %zu (data.eval_fraction %g)",
-                        o->file, o->length, window, many, count, count - tail, kept,
-                        o->eval_fraction);
-    add_text(&data->windows, count - kept, kept);
+                        name, o->length, window, many, count, count - tail, kept, o->eval_fraction);
     return rt_ok();
 }
 
-rt_status rt_windows_open(rt_data *data, size_t count, const char *many)
+rt_status rt_windows_train(rt_data *data, const char *name, size_t count, double weight,
+                           const char *many)
 {
     const rt_data_options *o = &data->options;
     rt_windows *w = &data->windows;
-    assert(count <= RT_WINDOWS_LIMIT);
-    w->texts = rt_alloc(most_texts(o->eval_file), sizeof *w->texts);
-    if (!w->texts)
-        return rt_out_of_memory("the texts for evaluation");
+    const size_t first = w->taken, window = window_size(data, o->length);
+    const size_t tail = *o->eval_file ? 0 : (size_t)(o->eval_fraction * (double)count);
+    const size_t kept = o->eval_fraction > 0 ? tail : count;
+    rt_status status = rt_ok();
     if (!*o->eval_file)
-        return split(data, count, many);
-    w->training = count;
-    if (!data->evaluation_only && count < window_size(data, o->length))
-        return rt_error(RT_DATA, "%.600s: data.length %d needs %zu %s for training; there are %zu",
-                        o->file, o->length, window_size(data, o->length), many, count);
-    return rt_ok();
+        status = check_split(data, name, count, tail, kept, many);
+    else if (!data->evaluation_only && count < window)
+        status =
+            rt_error(RT_DATA, "%.600s: data.length %d needs %zu %s for training; there are %zu",
+                     name, o->length, window, many, count);
+    if (!status.code)
+        status = add_text(&w->parts, first, count - tail, weight);
+    if (!status.code && !*o->eval_file)
+        status = add_text(&w->texts, first + count - kept, kept, 0);
+    w->taken += count;
+    w->weight += weight;
+    return status;
 }
 
 rt_status rt_windows_add(rt_data *data, const char *path, size_t count, const char *many)
 {
     rt_windows *w = &data->windows;
-    const rt_window_text *last = w->text_count ? w->texts + w->text_count - 1 : NULL;
     const int length = data->options.length;
-    const size_t least = data->evaluation_only ? least_window(data) : window_size(data, length);
+    const size_t first = w->taken,
+                 least = data->evaluation_only ? least_window(data) : window_size(data, length);
     if (count < least)
         return rt_error(
             RT_DATA,
             "%.600s: data.eval_file must hold at least %zu %s (data.length %d); it holds %zu", path,
             least, many, length, count);
-    add_text(w, last ? last->first + last->count : w->training, count);
-    return rt_ok();
+    w->taken += count;
+    return add_text(&w->texts, first, count, 0);
 }
 
 void rt_windows_close(rt_data *data)
 {
-    rt_free(data->windows.texts);
+    rt_free(data->windows.parts.list);
+    rt_free(data->windows.texts.list);
 }
 
 /* ---- what is cut ---- */
@@ -120,8 +129,8 @@ long rt_windows_evaluation_rows(const rt_data *data, int length)
 {
     const rt_windows *w = &data->windows;
     size_t rows = 0;
-    for (size_t i = 0; i < w->text_count; i++)
-        rows += rows_of(data, w->texts + i, length);
+    for (size_t i = 0; i < w->texts.count; i++)
+        rows += rows_of(data, w->texts.list + i, length);
     return (long)rows;
 }
 
@@ -129,8 +138,8 @@ rt_short_texts rt_windows_short_texts(const rt_data *data)
 {
     const rt_windows *w = &data->windows;
     rt_short_texts found = {.least = SIZE_MAX};
-    for (size_t i = 0; i < w->text_count; i++) {
-        const size_t count = w->texts[i].count;
+    for (size_t i = 0; i < w->texts.count; i++) {
+        const size_t count = w->texts.list[i].count;
         if (count >= window_size(data, data->options.length))
             continue;
         found.count++;
@@ -145,38 +154,97 @@ static rt_window_text evaluation_window(const rt_data *data, uint32_t sequence, 
 {
     const size_t window = window_size(data, length),
                  rows = (size_t)rt_windows_evaluation_rows(data, length);
-    const rt_window_text *text = data->windows.texts;
+    const rt_window_text *text = data->windows.texts.list;
     assert(rows > 0);
     size_t row = sequence % rows;
     for (; row >= rows_of(data, text, length); text++)
         row -= rows_of(data, text, length);
     const size_t left = text->count - row * window;
-    return (rt_window_text){text->first + row * window, left < window ? left : window};
+    return (rt_window_text){text->first + row * window, left < window ? left : window, 0};
+}
+
+/* Numbers of the draws of a training window; those of documents come after them. */
+enum { DRAW_START, DRAW_PART, DRAW_DOCUMENT };
+
+static rt_random randomness(rt_draw draw)
+{
+    return (rt_random){draw.seed, draw.step, RT_STREAM_WINDOW};
+}
+
+/* Uniform in 0 ... n-1; beyond 32 bits it leans to small numbers by less than one in 2^16. */
+static size_t draw_below(rt_draw draw, int number, size_t n)
+{
+    uint32_t words[4];
+    if (n <= UINT32_MAX)
+        return rt_random_below(randomness(draw), rt_draw_index(draw, number), (uint32_t)n);
+    rt_random_words(randomness(draw), rt_draw_index(draw, number), words);
+    return (size_t)(((uint64_t)words[0] << 32 | words[1]) % n);
+}
+
+/* One of the parts, as often as its weight says. */
+static const rt_window_text *draw_part(const rt_windows *w, rt_draw draw)
+{
+    const rt_window_text *part = w->parts.list;
+    if (w->parts.count == 1)
+        return part;
+    double at = w->weight * rt_random_uniform(randomness(draw), rt_draw_index(draw, DRAW_PART));
+    for (; part + 1 < w->parts.list + w->parts.count && at >= part->weight; part++)
+        at -= part->weight;
+    return part;
 }
 
 /* Training windows begin anywhere. */
 static rt_window_text training_window(const rt_data *data, rt_draw draw, int length)
 {
-    const size_t window = window_size(data, length), training = data->windows.training;
-    const rt_random random = {draw.seed, draw.step, RT_STREAM_WINDOW};
-    assert(training >= window);
-    const uint32_t first =
-        rt_random_below(random, rt_draw_index(draw, 0), (uint32_t)(training - window + 1));
-    return (rt_window_text){first, window};
+    const rt_window_text *part = draw_part(&data->windows, draw);
+    const size_t window = window_size(data, length);
+    assert(part->count >= window);
+    const size_t first = draw_below(draw, DRAW_START, part->count - window + 1);
+    return (rt_window_text){part->first + first, window, 0};
+}
+
+/* Without a border in them: a token is drawn, and then a window of its document that has it. A
+ * document that is too short to be learned from is drawn again. */
+static rt_window_text training_document(const rt_data *data, rt_draw draw, int length)
+{
+    enum { TRIES = 16 };
+    const rt_window_text *part = draw_part(&data->windows, draw);
+    const size_t window = window_size(data, length);
+    rt_window_text found = {part->first, window, 0};
+    for (int i = 0; i < TRIES; i++) {
+        const int number = DRAW_DOCUMENT + 2 * i;
+        const size_t token = part->first + draw_below(draw, number, part->count);
+        const rt_document around = rt_document_around(data, part, token, window);
+        const size_t choices = around.last_start - around.first_start + 1;
+        found.first = around.first_start + draw_below(draw, number + 1, choices);
+        found.count = around.count;
+        if (found.count >= least_window(data))
+            break;
+    }
+    return found;
+}
+
+static rt_window_text window_of(const rt_data *data, rt_draw draw, int length)
+{
+    if (!draw.step)
+        return evaluation_window(data, draw.sequence, length);
+    return rt_data_keeps_documents(data) ? training_document(data, draw, length)
+                                         : training_window(data, draw, length);
 }
 
 /* A row that cannot be read stays padding. */
 void rt_windows_draw(const rt_data *data, rt_draw draw, rt_sequence row)
 {
-    const rt_window_text window = draw.step ? training_window(data, draw, row.length)
-                                            : evaluation_window(data, draw.sequence, row.length);
+    const rt_window_text window = window_of(data, draw, row.length);
     const int begin = rt_data_begins(data);
     row.length = (int)window.count + begin;
-    if (!data->task->source->read(data, window.first, (int)window.count, row.ids + begin)) {
+    if (!rt_token_runs_read(&data->runs, window.first, window.count, row.ids + begin)) {
         for (int t = 0; t < row.length; t++)
             row.ids[t] = data->special.pad;
         return;
     }
+    if (!draw.step && rt_data_keeps_documents(data))
+        row.length = begin + rt_document_longest(data, row.ids + begin, (int)window.count);
     if (begin)
         row.ids[0] = data->special.cls;
     memset(row.mask, 1, (size_t)row.length);

@@ -9,33 +9,38 @@
 struct rt_draw;
 struct rt_sequence;
 
-/* Tokens that lie together: those of one text for evaluation. */
+/* Tokens that lie together: a part of what is trained on, or one text for evaluation. */
 typedef struct rt_window_text {
     size_t first, count;
+    double weight; /* of a part that is trained on */
 } rt_window_text;
 
-/* Training windows lie in tokens 0 ... training-1, each evaluation window in one of the texts.
- * These are the files of data.eval_file or, without it, the tail of data.file: then the two overlap
- * only when eval_fraction is 0. */
-typedef struct rt_windows {
-    size_t training;
-    rt_window_text *texts;
-    size_t text_count;
-} rt_windows;
+/* Starts zeroed. */
+typedef struct rt_window_texts {
+    rt_window_text *list;
+    size_t count, room;
+} rt_window_texts;
 
-/* The most tokens there can be of a file, so that a random number can choose among them. */
-#define RT_WINDOWS_LIMIT ((size_t)UINT32_MAX)
+/* Each training window lies in one of the parts of data.file: all of it, or one file of a mixture.
+ * Each evaluation window lies in one of the texts: the files of data.eval_file or, without it, the
+ * tails of those parts; then the two overlap only when eval_fraction is 0. */
+typedef struct rt_windows {
+    rt_window_texts parts, texts;
+    double weight; /* of all parts */
+    size_t taken;  /* tokens of both */
+} rt_windows;
 
 /* As rt_data_rules, of the keys of [data] that say what is kept and what is masked. */
 void rt_windows_check(const rt_data_options *o, rt_rule_sink to);
 
-/* Takes the tokens of data.file. RT_DATA if a part of them is shorter than one window; `many`
- * names them in the message. Of a source for evaluation alone that has a data.eval_file there are
- * none. */
-rt_status rt_windows_open(rt_data *data, size_t count, const char *many) RT_MUST_CHECK;
+/* Takes the next tokens as a part of data.file, `name` in messages. RT_DATA if there is no window
+ * for training in them, or none for evaluation if their tail is kept for it; `many` names them in
+ * the message. */
+rt_status rt_windows_train(rt_data *data, const char *name, size_t count, double weight,
+                           const char *many) RT_MUST_CHECK;
 
-/* Takes the tokens of a file of data.eval_file, which follow those that were taken before. RT_DATA
- * if there is no window in them. */
+/* Takes the next tokens as those of a file of data.eval_file. RT_DATA if there is no window in
+ * them. */
 rt_status rt_windows_add(rt_data *data, const char *path, size_t count,
                          const char *many) RT_MUST_CHECK;
 void rt_windows_close(rt_data *data);

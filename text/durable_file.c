@@ -73,18 +73,29 @@ rt_status rt_durable_settle(rt_durable_file *file, rt_status status)
     return status;
 }
 
+void rt_durable_discard(rt_durable_file *file)
+{
+    if (!file->made)
+        return;
+    if (file->descriptor >= 0)
+        close(file->descriptor);
+    file->descriptor = -1;
+    file->made = false;
+    unlink(file->temporary);
+}
+
 rt_status rt_durable_close(rt_durable_file *file, rt_status status)
 {
     if (!file->made)
         return status;
     status = rt_durable_settle(file, status);
-    file->made = false;
     if (!status.code && rename(file->temporary, file->path))
         status = cannot("rename a temporary file to", file->path);
     if (status.code) {
-        unlink(file->temporary);
+        rt_durable_discard(file);
         return status;
     }
+    file->made = false;
     return rt_durable_names(file->path);
 }
 

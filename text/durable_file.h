@@ -44,6 +44,9 @@ rt_status rt_durable_settle(rt_durable_file *file, rt_status status) RT_MUST_CHE
  * name. Returns the first error. */
 rt_status rt_durable_close(rt_durable_file *file, rt_status status) RT_MUST_CHECK;
 
+/* Removes what was written; nothing, if nothing was or it has its name. */
+void rt_durable_discard(rt_durable_file *file);
+
 /* Waits until the names in the folder of a path are on the disk. */
 rt_status rt_durable_names(const char *path) RT_MUST_CHECK;
 

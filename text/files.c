@@ -5,14 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* A path in a message leaves room for the rest of it. */
 #define PATH "%.800s"
-
-static const char data_file[] = "data.file";
 
 rt_status rt_files_check(const char *key, const char *list)
 {
@@ -73,26 +72,6 @@ static rt_status measure_text(const char *key, const char *path, size_t *size)
     return rt_ok();
 }
 
-static rt_status measure_all(const char *list, size_t *total)
-{
-    char path[RT_PATH_SIZE];
-    *total = 0;
-    while (list) {
-        size_t size;
-        list = rt_files_take(list, path);
-        rt_status status = measure_text(data_file, path, &size);
-        if (status.code)
-            return status;
-        if (size > RT_FILES_LIMIT - *total)
-            return rt_error(RT_DATA,
-                            PATH ": data.file can be read up to %zu bytes in all; with this file "
-                                 "it has %zu",
-                            path, RT_FILES_LIMIT, *total + size);
-        *total += size;
-    }
-    return rt_ok();
-}
-
 /* Reads up to `size` bytes; *got says how many there were. */
 static rt_status read_file(const char *key, const char *path, unsigned char *to, size_t size,
                            size_t *got)
@@ -141,29 +120,6 @@ static rt_status give_or_free(rt_status status, unsigned char *bytes, unsigned c
     return status;
 }
 
-rt_status rt_files_read(const char *list, rt_file_check *check, const void *context,
-                        unsigned char **bytes_new, size_t *count)
-{
-    char path[RT_PATH_SIZE];
-    size_t room;
-    *bytes_new = NULL;
-    *count = 0;
-    rt_status status = measure_all(list, &room);
-    if (status.code)
-        return status;
-    unsigned char *bytes = rt_alloc(room, 1);
-    if (!bytes)
-        return rt_out_of_memory("the text of data.file");
-    while (list && !status.code) {
-        const size_t start = *count;
-        list = rt_files_take(list, path);
-        status = append_file(data_file, path, bytes, room, count);
-        if (!status.code && check)
-            status = check(context, path, bytes + start, *count - start);
-    }
-    return give_or_free(status, bytes, bytes_new);
-}
-
 rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_new, size_t *count)
 {
     size_t room;
@@ -193,4 +149,27 @@ bool rt_write_all(int file, const void *bytes, size_t size)
         size -= (size_t)written;
     }
     return true;
+}
+
+static rt_status folder_error(const char *path)
+{
+    return rt_error(RT_IO, "%s: %s", path, strerror(errno));
+}
+
+rt_status rt_folders_make(const char *folder)
+{
+    char path[RT_PATH_SIZE];
+    struct stat found;
+    snprintf(path, sizeof path, "%s", folder);
+    for (char *slash = path + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
+        *slash = '\0';
+        if (mkdir(path, 0777) && errno != EEXIST)
+            return folder_error(path);
+    }
+    if (mkdir(path, 0777) && errno != EEXIST)
+        return folder_error(path);
+    if (stat(path, &found))
+        return folder_error(path);
+    errno = ENOTDIR;
+    return S_ISDIR(found.st_mode) ? rt_ok() : folder_error(path);
 }

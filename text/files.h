@@ -1,7 +1,7 @@
 #ifndef ROTOR_TEXT_FILES_H
 #define ROTOR_TEXT_FILES_H
 
-/* A list of files ("a.txt, b.txt"; spaces around a path do not count), read whole. */
+/* Files, and lists of them ("a.txt, b.txt"; spaces around a path do not count). */
 
 #include "core/path.h"
 #include "core/status.h"
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The most that is read, in bytes over all files. */
+/* The most that is read into memory, in bytes. */
 #define RT_FILES_LIMIT ((size_t)INT32_MAX)
 
 /* RT_CONFIG for an empty name or one of RT_PATH_SIZE bytes or more in the list of `key`; no file is
@@ -25,21 +25,15 @@ const char *rt_files_take(const char *list, char path[RT_PATH_SIZE]);
 /* RT_DATA names a file that is missing, cannot be read, or is not a regular file, and its key. */
 rt_status rt_file_measure(const char *key, const char *path, off_t *size) RT_MUST_CHECK;
 
-/* What a file must be; RT_DATA if it is not. */
-typedef rt_status rt_file_check(const void *context, const char *path, const unsigned char *bytes,
-                                size_t count);
-
-/* The files of data.file one after the other, in a block that the caller frees; `check` (or NULL)
- * sees each by itself. RT_DATA also names a file that is empty, or that takes the sum past
- * RT_FILES_LIMIT. */
-rt_status rt_files_read(const char *list, rt_file_check *check, const void *context,
-                        unsigned char **bytes_new, size_t *count) RT_MUST_CHECK;
-
-/* One file, which `key` names in messages, in the same way; its name may have a comma. */
+/* One file, which `key` names in messages, in a block that the caller frees; its name may have a
+ * comma. RT_DATA also for one that is empty, or larger than RT_FILES_LIMIT. */
 rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_new,
                        size_t *count) RT_MUST_CHECK;
 
 /* Writes all bytes to a descriptor; false, with errno, if it takes no more. */
 bool rt_write_all(int file, const void *bytes, size_t size);
+
+/* Makes a folder and those above it, as mkdir -p does. RT_IO names the one that cannot be. */
+rt_status rt_folders_make(const char *folder) RT_MUST_CHECK;
 
 #endif

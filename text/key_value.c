@@ -69,6 +69,8 @@ const char *rt_key_values(const rt_key *key, char text[RT_VALUES_SIZE])
     char range[RT_VALUES_SIZE / 2];
     size_t length = 0;
     text[0] = '\0';
+    if (key->type == RT_KEY_LAYERS)
+        length = (size_t)snprintf(text, RT_VALUES_SIZE, "one for each layer, comma-separated: ");
     if (key->type == RT_KEY_SEED)
         snprintf(text, RT_VALUES_SIZE, "from 0 to %" PRId64, INT64_MAX);
     else if (key->type == RT_KEY_TEXT)
@@ -217,11 +219,35 @@ static bool read_lengths(const rt_key *key, const char *value, void *options)
     return true;
 }
 
+static int number_of_word(const rt_key *key, rt_list_item item)
+{
+    int i = 0;
+    while (key->word(i) && !rt_list_item_is(item, key->word(i)))
+        i++;
+    return key->word(i) ? i : -1;
+}
+
+static bool read_layers(const rt_key *key, const char *value, void *options)
+{
+    rt_layer_words words = {0};
+    rt_list_item item;
+    for (const char *rest = *value ? value : NULL; rest; words.count++) {
+        rest = rt_list_take(rest, &item);
+        const int number = number_of_word(key, item);
+        if (number < 0 || words.count == RT_MOST_LAYER_WORDS)
+            return false;
+        words.at[words.count] = (unsigned char)number;
+    }
+    memcpy(place_of(key, options), &words, sizeof words);
+    return true;
+}
+
 static const char *const type_names[] = {[RT_KEY_WHOLE] = "a whole number ",
                                          [RT_KEY_SEED] = "a whole number ",
                                          [RT_KEY_NUMBER] = "a number ",
                                          [RT_KEY_LENGTHS] = "",
                                          [RT_KEY_FACTORS] = "",
+                                         [RT_KEY_LAYERS] = "",
                                          [RT_KEY_YES_NO] = "one of ",
                                          [RT_KEY_CHOICE] = "one of "};
 
@@ -257,7 +283,8 @@ bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_w
         [RT_KEY_WHOLE] = read_whole,     [RT_KEY_SEED] = read_seed,
         [RT_KEY_NUMBER] = read_number,   [RT_KEY_YES_NO] = read_word,
         [RT_KEY_CHOICE] = read_word,     [RT_KEY_LENGTHS] = read_lengths,
-        [RT_KEY_FACTORS] = read_factors, [RT_KEY_TEXT] = read_text};
+        [RT_KEY_FACTORS] = read_factors, [RT_KEY_LAYERS] = read_layers,
+        [RT_KEY_TEXT] = read_text};
     char quoted[RT_QUOTE_SIZE];
     if (readers[key->type](key, value, options))
         return true;
@@ -284,6 +311,15 @@ static void write_factors(const rt_factors *factors, char text[RT_VALUE_SIZE])
     for (int i = 0; i < factors->count; i++)
         length += (size_t)snprintf(text + length, RT_VALUE_SIZE - length, "%s%s", i ? "," : "",
                                    rt_number_write(number, factors->at[i]));
+}
+
+static void write_layers(const rt_key *key, const rt_layer_words *words, char text[RT_VALUE_SIZE])
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (int i = 0; i < words->count; i++)
+        length += (size_t)snprintf(text + length, RT_VALUE_SIZE - length, "%s%s", i ? "," : "",
+                                   key->word(words->at[i]));
 }
 
 const char *rt_key_value_write(const rt_key *key, const void *options, char text[RT_VALUE_SIZE])
@@ -317,6 +353,9 @@ const char *rt_key_value_write(const rt_key *key, const void *options, char text
         break;
     case RT_KEY_FACTORS:
         write_factors(place, text);
+        break;
+    case RT_KEY_LAYERS:
+        write_layers(key, place, text);
         break;
     case RT_KEY_TEXT:
         snprintf(text, RT_VALUE_SIZE, "%s", (const char *)place);

@@ -25,17 +25,28 @@ size_t rt_utf8_count(const unsigned char *text, size_t bytes)
     return count;
 }
 
-rt_status rt_utf8_check(const char *key, const char *path, const unsigned char *text, size_t bytes)
+size_t rt_utf8_valid(const unsigned char *text, size_t bytes)
 {
     int32_t character;
-    size_t size;
-    for (size_t at = 0; at < bytes; at += size) {
+    size_t at = 0;
+    for (size_t size; at < bytes; at += size) {
         size = rt_utf8_read(text + at, bytes - at, &character);
         if (!size)
-            return rt_error(RT_DATA, "%.800s: %s needs UTF-8; byte 0x%02x at offset %zu is not",
-                            path, key, text[at], at);
+            break;
     }
-    return rt_ok();
+    return at;
+}
+
+rt_status rt_utf8_error(const char *key, const char *path, unsigned char byte, size_t offset)
+{
+    return rt_error(RT_DATA, "%.800s: %s needs UTF-8; byte 0x%02x at offset %zu is not", path, key,
+                    byte, offset);
+}
+
+rt_status rt_utf8_check(const char *key, const char *path, const unsigned char *text, size_t bytes)
+{
+    const size_t valid = rt_utf8_valid(text, bytes);
+    return valid == bytes ? rt_ok() : rt_utf8_error(key, path, text[valid], valid);
 }
 
 bool rt_character_is_visible(int32_t character)

@@ -22,7 +22,14 @@ size_t rt_utf8_write(int32_t character, char to[RT_UTF8_SIZE]);
 /* How many characters a text has, which must be UTF-8. */
 size_t rt_utf8_count(const unsigned char *text, size_t bytes);
 
-/* RT_DATA names the first byte of a file that is not UTF-8, and its offset; `key` needs it. */
+/* How many bytes from the beginning on are UTF-8. */
+size_t rt_utf8_valid(const unsigned char *text, size_t bytes);
+
+/* RT_DATA names a byte of a file that is not UTF-8, and its offset; `key` needs it. */
+rt_status rt_utf8_error(const char *key, const char *path, unsigned char byte,
+                        size_t offset) RT_MUST_CHECK;
+
+/* The same of the first such byte. */
 rt_status rt_utf8_check(const char *key, const char *path, const unsigned char *text,
                         size_t bytes) RT_MUST_CHECK;
 

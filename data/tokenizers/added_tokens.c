@@ -105,6 +105,16 @@ static size_t blanks_behind(const unsigned char *text, size_t at, size_t bytes)
     return at;
 }
 
+rt_found_token rt_found_token_with_blanks(rt_found_token found, const unsigned char *text,
+                                          size_t bytes, size_t before)
+{
+    if (found.token->takes_left)
+        found.start = blanks_before(text, before < found.start ? before : found.start, found.start);
+    if (found.token->takes_right)
+        found.end = blanks_behind(text, found.end, bytes);
+    return found;
+}
+
 rt_found_token rt_added_tokens_next(const rt_added_tokens *tokens, const unsigned char *text,
                                     size_t bytes, bool special, size_t before, size_t *at)
 {
@@ -115,12 +125,8 @@ rt_found_token rt_added_tokens_next(const rt_added_tokens *tokens, const unsigne
         *at += token ? token->size : 1;
         if (!token || (token->special && !special))
             continue;
-        rt_found_token found = {token, start, *at};
-        if (token->takes_left)
-            found.start = blanks_before(text, before < start ? before : start, start);
-        if (token->takes_right)
-            found.end = blanks_behind(text, *at, bytes);
-        return found;
+        const rt_found_token found = {token, start, *at};
+        return rt_found_token_with_blanks(found, text, bytes, before);
     }
     return (rt_found_token){NULL, bytes, bytes};
 }

@@ -39,6 +39,10 @@ typedef struct rt_found_token {
     size_t start, end;
 } rt_found_token;
 
+/* The same with the blanks that belong to the token, those behind `before` at the most. */
+rt_found_token rt_found_token_with_blanks(rt_found_token found, const unsigned char *text,
+                                          size_t bytes, size_t before);
+
 /* The next token of a text, which is UTF-8. With special = false a special token is text, which no
  * other token is looked for in. *at is the place to begin at, 0 at first, and is moved behind the
  * token; `before` is the end of the token before, 0 at first. */

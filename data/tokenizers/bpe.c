@@ -63,6 +63,22 @@ bool rt_bpe_equal(const rt_bpe *a, const rt_bpe *b, int count)
            tokens_equal(&a->as_is, &b->as_is) && tokens_equal(&a->composed, &b->composed);
 }
 
+/* ---- added tokens ---- */
+
+/* Characters of it may stand for bytes, which it is spelled as. */
+const rt_added_token *rt_bpe_added(const rt_bpe *bpe, const char *text, int32_t id)
+{
+    const rt_added_tokens *const lists[] = {&bpe->as_is, &bpe->composed};
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        for (int i = 0; i < lists[l]->count; i++) {
+            const rt_added_token *token = lists[l]->list + i;
+            if (text ? token->size == strlen(text) && !memcmp(token->text, text, token->size)
+                     : token->id == id)
+                return token;
+        }
+    return NULL;
+}
+
 /* ---- encoding ---- */
 
 size_t rt_bpe_most_ids(const rt_bpe *bpe, size_t bytes)

@@ -56,6 +56,9 @@ void rt_bpe_free(rt_bpe *bpe);
 /* Whether two of as many ids, whose texts are the same, make the same ids of every text. */
 bool rt_bpe_equal(const rt_bpe *a, const rt_bpe *b, int count);
 
+/* An added token by its text, or by its id if there is no text; NULL if there is none. */
+const rt_added_token *rt_bpe_added(const rt_bpe *bpe, const char *text, int32_t id);
+
 /* The most ids that a text of so many bytes has; SIZE_MAX if there are more. */
 size_t rt_bpe_most_ids(const rt_bpe *bpe, size_t bytes);
 

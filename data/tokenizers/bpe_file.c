@@ -3,6 +3,7 @@
 #include "data/tokenizers/bpe_file.h"
 
 #include "core/memory.h"
+#include "data/tokenizers/bpe_write.h"
 #include "data/tokenizers/simple_tokens.h"
 
 #include <inttypes.h>
@@ -11,29 +12,7 @@
 
 /* ---- bytes ---- */
 
-enum { BYTES = 256 };
-
-/* GPT-2's way to write bytes as characters that can be seen: those of Latin-1 that are seen stand
- * for themselves; the others, which are 0 to 0x20, 0x7f to 0xa0 and 0xad, come from U+0100 on. */
-enum { FIRST_HIGH = 0x7f, LOW = 0x21, HIGH = 0x22, HYPHEN = 0xad };
-
-static bool is_itself(int32_t c)
-{
-    return (c >= LOW && c < FIRST_HIGH) || (c >= FIRST_HIGH + HIGH && c < BYTES && c != HYPHEN);
-}
-
-/* The byte that a character stands for, or -1. */
-static int32_t byte_of(int32_t c)
-{
-    const int32_t other = c - BYTES;
-    if (other < 0)
-        return is_itself(c) ? c : -1;
-    if (other < LOW)
-        return other;
-    if (other < LOW + HIGH)
-        return FIRST_HIGH + other - LOW;
-    return other == LOW + HIGH ? HYPHEN : -1;
-}
+enum { BYTES = RT_BPE_BYTE_COUNT };
 
 bool rt_bpe_bytes(const char *text, char *bytes, size_t *size)
 {
@@ -42,7 +21,7 @@ bool rt_bpe_bytes(const char *text, char *bytes, size_t *size)
     for (size_t at = 0, step; at < length; at += step) {
         int32_t c = 0;
         step = rt_utf8_read((const unsigned char *)text + at, length - at, &c);
-        const int32_t byte = step ? byte_of(c) : -1;
+        const int32_t byte = step ? rt_bpe_byte_of(c) : -1;
         if (byte < 0)
             return false;
         bytes[(*size)++] = (char)byte;

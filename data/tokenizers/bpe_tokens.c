@@ -195,7 +195,7 @@ rt_status rt_bpe_know(rt_vocabulary *v, const char *name, const rt_special_ids *
         if (id < RT_NO_ID || id >= v->count ||
             (id >= 0 && !pad && v->bpe->kinds[id] == RT_BPE_NONE))
             return rt_error(RT_DATA, "%s: has no id %d, which is to be %s", name, (int)id,
-                            rt_special_token(i));
+                            rt_special_token(v->level, i));
         if (id != RT_NO_ID && here != &special->unknown)
             *here = id;
         if (*here != RT_NO_ID && !pad)

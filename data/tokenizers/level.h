@@ -8,11 +8,12 @@
 
 #include <stddef.h>
 
-/* What a text is cut into: bytes, the code points of UTF-8, pieces of words as BERT has them, or
- * runs of bytes that byte pair encoding has joined. */
+/* What a text is cut into: bytes, the code points of UTF-8, pieces of words as BERT has them, runs
+ * of bytes that byte pair encoding has joined, or the residues of a protein as ESM has them. */
 #define RT_LEVELS(X)                                                                               \
     X(RT_LEVEL_BYTE, "byte")                                                                       \
-    X(RT_LEVEL_CHAR, "char") X(RT_LEVEL_WORDPIECE, "wordpiece") X(RT_LEVEL_BPE, "bpe")
+    X(RT_LEVEL_CHAR, "char")                                                                       \
+    X(RT_LEVEL_WORDPIECE, "wordpiece") X(RT_LEVEL_BPE, "bpe") X(RT_LEVEL_RESIDUE, "residue")
 typedef enum rt_level { RT_LEVELS(RT_CHOICE_VALUE) } rt_level;
 
 /* What of a text the vocabulary lacks and what is read as [UNK]: characters, or whole words. */

@@ -44,14 +44,26 @@ rt_token_words rt_words_for_tokens(rt_level level)
         [RT_LEVEL_CHAR] = {"character", "characters", "characters"},
         [RT_LEVEL_WORDPIECE] = {"word piece", "word pieces", "words"},
         [RT_LEVEL_BPE] = {"piece", "pieces", "bytes"},
+        [RT_LEVEL_RESIDUE] = {"residue", "residues", "words"},
     };
     return words[level];
 }
 
-rt_status rt_level_check(rt_level level, const char *path, const unsigned char *text, size_t bytes)
+static const char *key_of(rt_level level)
 {
     static const char *const keys[] = {[RT_LEVEL_CHAR] = "data.level = char",
                                        [RT_LEVEL_WORDPIECE] = "data.level = wordpiece",
-                                       [RT_LEVEL_BPE] = "data.level = bpe"};
-    return level == RT_LEVEL_BYTE ? rt_ok() : rt_utf8_check(keys[level], path, text, bytes);
+                                       [RT_LEVEL_BPE] = "data.level = bpe",
+                                       [RT_LEVEL_RESIDUE] = "data.level = residue"};
+    return keys[level];
+}
+
+rt_status rt_level_check(rt_level level, const char *path, const unsigned char *text, size_t bytes)
+{
+    return level == RT_LEVEL_BYTE ? rt_ok() : rt_utf8_check(key_of(level), path, text, bytes);
+}
+
+rt_status rt_level_error(rt_level level, const char *path, unsigned char byte, size_t offset)
+{
+    return rt_utf8_error(key_of(level), path, byte, offset);
 }

@@ -38,4 +38,8 @@ rt_token_words rt_words_for_tokens(rt_level level);
 rt_status rt_level_check(rt_level level, const char *path, const unsigned char *text,
                          size_t bytes) RT_MUST_CHECK;
 
+/* rt_utf8_error in the same way; not at level byte. */
+rt_status rt_level_error(rt_level level, const char *path, unsigned char byte,
+                         size_t offset) RT_MUST_CHECK;
+
 #endif

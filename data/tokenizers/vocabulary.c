@@ -25,8 +25,8 @@ static bool write_texts(rt_vocabulary *v, int first)
         char *to = v->text + v->starts[id];
         size_t size;
         if (id < first) {
-            size = strlen(rt_special_token(id));
-            memcpy(to, rt_special_token(id), size + 1);
+            size = strlen(rt_special_token(v->level, id));
+            memcpy(to, rt_special_token(v->level, id), size + 1);
         } else {
             size = rt_token_write(v->level, v->characters[id], to);
         }
@@ -89,47 +89,6 @@ rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new)
     for (int32_t byte = 0; byte < BYTES; byte++)
         all[byte] = byte;
     return rt_vocabulary_of_characters(vocabulary_new, RT_LEVEL_BYTE, all, BYTES);
-}
-
-/* Whether each character occurs in a text; returns how many do. */
-static int find_characters(const unsigned char *text, size_t bytes, bool *occurs)
-{
-    int32_t character = 0;
-    size_t size;
-    int count = 0;
-    for (size_t at = 0; at < bytes; at += size) {
-        size = rt_token_read(RT_LEVEL_CHAR, text + at, bytes - at, &character);
-        assert(size);
-        count += !occurs[character];
-        occurs[character] = true;
-    }
-    return count;
-}
-
-rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name,
-                                const unsigned char *text, size_t bytes)
-{
-    const int32_t limit = rt_token_limit(RT_LEVEL_CHAR);
-    rt_status status;
-    *vocabulary_new = NULL;
-    bool *occurs = rt_alloc((size_t)limit, sizeof *occurs);
-    if (!occurs)
-        return rt_out_of_memory("a vocabulary");
-    const int count = find_characters(text, bytes, occurs);
-    int32_t *characters = rt_alloc((size_t)count, sizeof *characters);
-    for (int32_t character = 0, rank = 0; characters && character < limit; character++)
-        if (occurs[character])
-            characters[rank++] = character;
-    if (!characters)
-        status = rt_out_of_memory("a vocabulary");
-    else if (count > RT_CHARACTERS_LIMIT)
-        status = rt_error(RT_DATA, "%s: a text can have up to %d different characters; it has %d",
-                          name, RT_CHARACTERS_LIMIT, count);
-    else
-        status = rt_vocabulary_of_characters(vocabulary_new, RT_LEVEL_CHAR, characters, count);
-    rt_free(characters);
-    rt_free(occurs);
-    return status;
 }
 
 /* ---- its ids ---- */

@@ -29,6 +29,11 @@
  * is RT_NO_ID, and so is [UNK] unless there is an unk_token: a byte that has no piece is left out
  * then, and counted.
  *
+ * At level residue a vocabulary is the vocab.txt of ESM: a line is a token as it is, most of them
+ * one letter; <pad>, <cls>, <mask>, <eos> and <unk> stand anywhere. At each place of a text the
+ * longest token is taken; what no token covers is <unk>, once up to the next token or blank; blanks
+ * are left out. Texts come out of it without blanks.
+ *
  * Errors are RT_DATA and begin with `name`, that of the file in question. */
 
 #include "core/real.h"
@@ -56,9 +61,9 @@ typedef struct rt_end_ids {
 /* Also where there is no vocabulary: in toy tasks and files of token ids. */
 extern const rt_special_ids rt_default_special_ids;
 
-/* The special tokens as they are written, in the order of rt_special_ids, and their ids. */
+/* The special tokens as a level writes them, in the order of rt_special_ids, and their ids. */
 enum { RT_SPECIAL_TOKENS = 5 };
-const char *rt_special_token(int i);
+const char *rt_special_token(rt_level level, int i);
 int32_t *rt_special_id(rt_special_ids *ids, int i);
 
 /* Whether there is a token for padding alone. */
@@ -84,14 +89,21 @@ typedef struct rt_vocabulary {
     uint32_t *starts;         /* (count + 1): where it stands there */
     int32_t *characters;      /* (count): what each id means; RT_NO_CHARACTER for a special token */
     int32_t *ids;             /* of every character; special.unknown for those that it lacks */
-    struct rt_pieces *pieces; /* level wordpiece, which has no characters and ids */
+    struct rt_pieces *pieces; /* levels wordpiece and residue, which have no characters and ids */
     struct rt_bpe *bpe;       /* level bpe, which has none either */
-    bool newline_at_end;      /* of the file; level wordpiece */
+    bool newline_at_end;      /* of the file; levels wordpiece and residue */
 } rt_vocabulary;
 enum { RT_NO_CHARACTER = -1 };
 
 /* The most characters beside the special tokens at the levels byte and char. */
 enum { RT_CHARACTERS_LIMIT = 65000 };
+
+/* What stands around a text that has a label: what tokenizer.json puts there, if that puts
+ * anything there, else the tokens that begin and end a text; RT_NO_ID: nothing. */
+typedef struct rt_text_frame {
+    int32_t first, last;
+} rt_text_frame;
+rt_text_frame rt_vocabulary_frame(const rt_vocabulary *v);
 
 /* The vocabulary of level byte. */
 rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new) RT_MUST_CHECK;
@@ -111,8 +123,8 @@ rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind 
                              const char *name, const unsigned char *bytes,
                              size_t size) RT_MUST_CHECK;
 
-/* The vocab.txt or tokenizer.json, as a string that the caller frees; at the levels wordpiece and
- * bpe the bytes that were read. */
+/* The vocab.txt or tokenizer.json, as a string that the caller frees; at the levels wordpiece,
+ * bpe and residue the bytes that were read. */
 rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new) RT_MUST_CHECK;
 
 /* A vocabulary of its own that equals this one. */
@@ -160,9 +172,9 @@ int rt_vocabulary_most_bytes(const rt_vocabulary *vocabulary);
 rt_status rt_vocabulary_encode(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
                                int32_t *ids, int *count, rt_unknown *unknown) RT_MUST_CHECK;
 
-/* The same, but a special token in the text ("[SEP]", in capitals; at level bpe those of the file)
- * is that token, as Hugging Face reads it. Not for running text, which may talk about [MASK]
- * without hiding anything. */
+/* The same, but a special token in the text ("[SEP]", in capitals; at level residue "<eos>", at
+ * level bpe those of the file) is that token, as Hugging Face reads it. Not for running text, which
+ * may talk about [MASK] without hiding anything. */
 rt_status rt_vocabulary_encode_special(const rt_vocabulary *vocabulary, const char *text,
                                        size_t bytes, int32_t *ids, int *count,
                                        rt_unknown *unknown) RT_MUST_CHECK;

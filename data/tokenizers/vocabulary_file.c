@@ -136,16 +136,16 @@ static rt_status read_lines(reading *r, int special, const unsigned char *bytes,
         rt_status status = check_line(r, line);
         if (!status.code && r->line > special)
             status = read_line(r, line);
-        else if (!status.code && !is_text(line, rt_special_token(r->line - 1)))
+        else if (!status.code && !is_text(line, rt_special_token(r->level, r->line - 1)))
             status = rt_error(RT_DATA, "%s:%d: must be %s", r->name, r->line,
-                              rt_special_token(r->line - 1));
+                              rt_special_token(r->level, r->line - 1));
         if (status.code)
             return status;
         bytes = newline ? newline + 1 : end;
     }
     if (r->line < special)
         return rt_error(RT_DATA, "%s: ends before line %d, which must be %s", r->name, r->line + 1,
-                        rt_special_token(r->line));
+                        rt_special_token(r->level, r->line));
     if (!r->count)
         return rt_error(RT_DATA, "%s: has no token beside the special ones", r->name);
     return rt_ok();
@@ -232,7 +232,7 @@ static rt_status read_file(rt_vocabulary **vocabulary_new, rt_vocabulary_kind ki
 {
     if (kind.level == RT_LEVEL_BPE)
         return read_bpe(vocabulary_new, kind, name, bytes, size);
-    return kind.level == RT_LEVEL_WORDPIECE
+    return kind.level == RT_LEVEL_WORDPIECE || kind.level == RT_LEVEL_RESIDUE
                ? read_pieces(vocabulary_new, kind, name, bytes, size)
                : read_characters(vocabulary_new, kind, name, bytes, size);
 }
@@ -283,7 +283,7 @@ static void write_characters(const rt_vocabulary *vocabulary, char *at)
     for (int id = 0; id < vocabulary->count; id++) {
         char line[LINE_SIZE];
         if (id < special)
-            snprintf(line, sizeof line, "%s", rt_special_token(id));
+            snprintf(line, sizeof line, "%s", rt_special_token(vocabulary->level, id));
         else
             write_character(line, vocabulary->level, vocabulary->characters[id]);
         const size_t size = strlen(line);

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
+#include "data/tokenizers/residues.h"
 #include "data/tokenizers/simple_tokens.h"
 #include "data/tokenizers/wordpiece.h"
 
@@ -92,6 +93,8 @@ static rt_status encode_part(const encoding *e, const unsigned char *text, size_
         return rt_error(RT_ARGUMENT, "the vocabulary has no ids");
     if (e->v->bpe)
         return rt_bpe_encode(e->v, text, from, to, false, e->take, e->context, e->unknown);
+    if (e->v->level == RT_LEVEL_RESIDUE)
+        return rt_residues_encode(e->v, text, from, to, false, e->take, e->context, e->unknown);
     return e->v->pieces ? encode_words(e, text, from, to) : encode_characters(e, text, from, to);
 }
 
@@ -140,7 +143,7 @@ static size_t find_special(const rt_vocabulary *v, const char *text, size_t from
     const char *at = text + from, *end = text + bytes;
     for (; (at = memchr(at, '[', (size_t)(end - at))); at++)
         for (int i = 0; i < RT_SPECIAL_TOKENS; i++) {
-            const char *token = rt_special_token(i);
+            const char *token = rt_special_token(v->level, i);
             *id = *rt_special_id(&special, i);
             *size = strlen(token);
             if (*id != RT_NO_ID && (size_t)(end - at) >= *size && !memcmp(at, token, *size))
@@ -162,6 +165,9 @@ rt_status rt_vocabulary_encode_special(const rt_vocabulary *vocabulary, const ch
     if (vocabulary->bpe)
         return rt_bpe_encode(vocabulary, (const unsigned char *)text, 0, bytes, true, append, &list,
                              unknown);
+    if (vocabulary->level == RT_LEVEL_RESIDUE)
+        return rt_residues_encode(vocabulary, (const unsigned char *)text, 0, bytes, true, append,
+                                  &list, unknown);
     for (size_t from = 0, at; from < bytes && !status.code; from = at + size) {
         int32_t id = RT_NO_ID;
         at = find_special(vocabulary, text, from, bytes, &size, &id);
@@ -189,7 +195,7 @@ rt_spelling rt_vocabulary_spell(const rt_vocabulary *vocabulary, int32_t id)
         return (rt_spelling){"", 0, false};
     rt_spelling s = {vocabulary->text + vocabulary->starts[id],
                      vocabulary->starts[id + 1] - vocabulary->starts[id] - 1,
-                     vocabulary->pieces != NULL};
+                     vocabulary->level == RT_LEVEL_WORDPIECE};
     if (s.space && s.size > RT_PIECE_INSIDE_SIZE &&
         !memcmp(s.bytes, rt_piece_inside, RT_PIECE_INSIDE_SIZE)) {
         s.bytes += RT_PIECE_INSIDE_SIZE;
@@ -201,7 +207,8 @@ rt_spelling rt_vocabulary_spell(const rt_vocabulary *vocabulary, int32_t id)
 
 int rt_vocabulary_bytes(const rt_vocabulary *vocabulary, int32_t id)
 {
-    const bool known = !vocabulary->pieces && rt_vocabulary_is_ordinary(vocabulary, id);
+    const bool known =
+        vocabulary->level != RT_LEVEL_WORDPIECE && rt_vocabulary_is_ordinary(vocabulary, id);
     return known ? (int)rt_vocabulary_spell(vocabulary, id).size : -1;
 }
 

@@ -30,6 +30,15 @@ static bool has_room(rt_word_counts *c, int32_t number)
     return true;
 }
 
+int32_t rt_word_counts_more(rt_word_counts *counts, const void *word, size_t size, int64_t times)
+{
+    const int32_t number = rt_byte_map_add(&counts->words, word, size);
+    if (number < 0 || !has_room(counts, number))
+        return -1;
+    counts->counts[number] += times;
+    return number;
+}
+
 rt_status rt_word_counts_add(rt_word_counts *counts, const char *name, const unsigned char *text,
                              size_t bytes)
 {
@@ -39,11 +48,8 @@ rt_status rt_word_counts_add(rt_word_counts *counts, const char *name, const uns
     while (!status.code && rt_words_next(&words, &word)) {
         if (word.too_long)
             continue;
-        const int32_t number = rt_byte_map_add(&counts->words, word.bytes, word.size);
-        if (number < 0 || !has_room(counts, number))
+        if (rt_word_counts_more(counts, word.bytes, word.size, 1) < 0)
             status = rt_out_of_memory("the words of a text");
-        else
-            counts->counts[number]++;
     }
     return status;
 }

@@ -38,6 +38,15 @@ static int by_text(const void *a, const void *b)
     return order ? order : (p->id > q->id) - (p->id < q->id);
 }
 
+/* At level residue blanks end what is unknown: a token has none. */
+static bool has_blank(const unsigned char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] <= ' ')
+            return true;
+    return false;
+}
+
 static rt_status check_line(const char *name, int32_t line, const unsigned char *bytes, size_t size)
 {
     int32_t character;
@@ -87,6 +96,9 @@ static rt_status split(rt_vocabulary *v, const char *name, const unsigned char *
         const unsigned char *newline = memchr(bytes + at, '\n', size - at);
         const size_t end = newline ? (size_t)(newline - bytes) : size;
         rt_status status = check_line(name, id + 1, bytes + at, end - at);
+        if (!status.code && v->level == RT_LEVEL_RESIDUE && has_blank(bytes + at, end - at))
+            status = rt_error(RT_DATA, "%s:%" PRId32 ": has a blank; a token of ESM has none", name,
+                              id + 1);
         if (status.code)
             return status;
         v->text[end] = '\0';
@@ -156,7 +168,7 @@ static rt_status find_special(rt_vocabulary *v, const char *name)
 {
     const rt_pieces *p = v->pieces;
     for (int i = 0; i < RT_SPECIAL_TOKENS; i++) {
-        const piece wanted = {rt_special_token(i), 0};
+        const piece wanted = {rt_special_token(v->level, i), 0};
         part in = {0, p->count};
         for (size_t at = 0; at <= strlen(wanted.text); at++)
             in = narrow(p->sorted, in, at, (unsigned char)wanted.text[at]);
@@ -200,22 +212,21 @@ void rt_pieces_free(rt_pieces *pieces)
 
 /* ---- cutting ---- */
 
-/* The longest piece at the start of a text that is not empty; returns how much of the text it is,
- * 0 if there is none. */
-static size_t longest(const rt_pieces *p, bool inside, const char *text, int32_t *id)
+size_t rt_pieces_longest(const rt_pieces *p, bool inside, const char *text, size_t bytes,
+                         int32_t *id)
 {
-    const unsigned char *bytes = (const unsigned char *)text;
+    const unsigned char *at = (const unsigned char *)text;
     const size_t skip = inside ? RT_PIECE_INSIDE_SIZE : 0;
-    part in = inside ? p->inside[*bytes] : p->first[*bytes];
+    part in = inside ? p->inside[*at] : p->first[*at];
     size_t found = 0;
     for (size_t size = 1; in.low < in.high; size++) {
         if (!p->sorted[in.low].text[skip + size]) { /* the shortest comes first */
             found = size;
             *id = p->sorted[in.low].id;
         }
-        if (!bytes[size])
+        if (size == bytes || !at[size])
             break;
-        in = narrow(p->sorted, in, skip + size, bytes[size]);
+        in = narrow(p->sorted, in, skip + size, at[size]);
     }
     return found;
 }
@@ -226,7 +237,7 @@ int rt_pieces_cut(const rt_pieces *pieces, const rt_word *word, int32_t ids[RT_W
     if (word->too_long)
         return 0;
     for (size_t at = 0, size; at < word->size; at += size) {
-        size = longest(pieces, at > 0, word->bytes + at, &ids[count]);
+        size = rt_pieces_longest(pieces, at > 0, word->bytes + at, word->size - at, &ids[count]);
         if (!size)
             return 0;
         count++;

@@ -1,0 +1,33 @@
+#ifndef ROTOR_DATA_ENCODE_TEXT_H
+#define ROTOR_DATA_ENCODE_TEXT_H
+
+/* A text of any size as ids: in parts, by several threads, in the order of the text. The ids are
+ * those that the text has as a whole; where a tokenizer leaves no place to cut at, the text is read
+ * into memory as a whole. */
+
+#include "data/data.h"
+#include "data/id_list.h"
+#include "data/text_files.h"
+#include "data/tokenizers/vocabulary.h"
+
+typedef struct rt_text_encoding {
+    const rt_text_files *text;
+    const rt_vocabulary *vocabulary;
+    const rt_data_options *options; /* documents, threads, watch */
+    const char *what;               /* for the watch: "tokenizing a.txt" */
+    /* Takes the ids of the next part, which it may keep. */
+    rt_status (*take)(void *context, rt_id_list *ids);
+    void *context;
+    rt_unknown unknown; /* what the text has that the vocabulary lacks */
+} rt_text_encoding;
+
+/* RT_DATA names what is not UTF-8, and where; errors of `take`; RT_IO if the watch asks to stop. */
+rt_status rt_text_encode(rt_text_encoding *e) RT_MUST_CHECK;
+
+/* Goes through a text in parts, each of which ends with a whole character: for what is to be known
+ * before there is a vocabulary. `level` is the one that the text must suit. */
+typedef void rt_text_look(void *context, const unsigned char *bytes, size_t size);
+rt_status rt_text_scan(const rt_text_files *text, rt_level level, rt_text_look *look,
+                       void *context) RT_MUST_CHECK;
+
+#endif

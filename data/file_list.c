@@ -1,0 +1,126 @@
+#include "data/file_list.h"
+
+#include "text/list.h"
+#include "text/number.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Bytes of a list item with its final zero. */
+enum { ITEM_SIZE = RT_FILE_LIST_SIZE };
+
+static bool ends_in(const char *name, const char *ending)
+{
+    const size_t length = strlen(name), size = strlen(ending);
+    return length > size && !strcmp(name + length - size, ending);
+}
+
+/* The ':' before the data set in "file.h5:/dataset", NULL if there is none. A path may hold a ':'
+ * and even a ":/", hence the last one. */
+static char *find_dataset(char *name, bool any_set)
+{
+    char *colon = NULL;
+    for (char *at = name; (at = strstr(at, ":/")); at++)
+        colon = at;
+    if (!colon || colon == name)
+        return NULL;
+    *colon = '\0';
+    const bool is_set = any_set || ends_in(name, ".h5") || ends_in(name, ".hdf5");
+    *colon = ':';
+    return is_set ? colon : NULL;
+}
+
+/* Whether a text is written as a number, be it one that no double can hold. */
+static bool looks_like_number(const char *text)
+{
+    return *text && !text[strspn(text, "+-.0123456789eE")] && strpbrk(text, "0123456789");
+}
+
+/* The '*' before the weight of a file; NULL without one, such as in a name that has a '*'. */
+static char *find_weight(char *name)
+{
+    char *star = strrchr(name, '*');
+    return star && star > name && looks_like_number(star + 1) ? star : NULL;
+}
+
+/* Takes an item apart; the size of its path is what it would have without a limit. */
+static const char *take(const char *list, bool any_set, rt_data_file *file, size_t *size)
+{
+    char name[ITEM_SIZE];
+    rt_list_item item;
+    const char *rest = rt_list_take(list, &item);
+    rt_list_item_copy(item, name, sizeof name);
+    *file = (rt_data_file){.weight = 1};
+    char *star = find_weight(name);
+    if (star) {
+        *star = '\0';
+        file->weighted = true;
+        if (!rt_number_read(star + 1, &file->weight))
+            file->weight = 0;
+    }
+    for (size_t end = strlen(name); star && end && name[end - 1] == ' '; end--)
+        name[end - 1] = '\0';
+    char *colon = find_dataset(name, any_set);
+    if (colon) {
+        *colon = '\0';
+        snprintf(file->dataset, sizeof file->dataset, "%.*s", RT_PATH_SIZE - 1, colon + 1);
+    }
+    file->ids = colon || ends_in(name, ".bin") || ends_in(name, ".npy");
+    *size = strlen(name);
+    snprintf(file->path, sizeof file->path, "%.*s", RT_PATH_SIZE - 1, name);
+    return rest;
+}
+
+const char *rt_data_file_take(const char *list, bool any_set, rt_data_file *file)
+{
+    size_t size;
+    return take(list, any_set, file, &size);
+}
+
+bool rt_data_files_weighted(const char *list, bool any_set)
+{
+    rt_data_file file = {.weighted = false};
+    while (list && !file.weighted)
+        list = rt_data_file_take(list, any_set, &file);
+    return file.weighted;
+}
+
+static bool check_file(const char *key, const rt_data_file *file, size_t size, bool only_ids,
+                       rt_rule_sink to)
+{
+    const char *const *options = RT_OPTIONS("data.task", key);
+    const bool mixes = !strcmp(key, "data.file");
+    if (only_ids && !file->ids)
+        rt_rule_broken(to, options,
+                       "%s must name a file and a data set for tokens, as in ids.h5:/train, or a "
+                       "file that ends in .bin or .npy; got '%.600s'",
+                       key, file->path);
+    else if (!file->ids && (ends_in(file->path, ".h5") || ends_in(file->path, ".hdf5")))
+        rt_rule_broken(to, options,
+                       "%s must name the data set of an HDF5 file behind it, as in ids.h5:/train; "
+                       "got '%.600s'",
+                       key, file->path);
+    else if (!size)
+        rt_rule_broken(to, options, "%s must name a file; got an empty name", key);
+    else if (size >= RT_PATH_SIZE)
+        rt_rule_broken(to, options, "%s must name files with less than %d bytes; got %zu", key,
+                       RT_PATH_SIZE, size);
+    else if (file->weighted && !mixes)
+        rt_rule_broken(to, options, "%s takes no weights; got one for %.600s", key, file->path);
+    else if (!(file->weight > 0))
+        rt_rule_broken(to, options, "%s: the weight of %.600s must be a number above 0", key,
+                       file->path);
+    else
+        return true;
+    return false;
+}
+
+void rt_data_files_check(const char *key, const char *list, bool only_ids, rt_rule_sink to)
+{
+    rt_data_file file;
+    size_t size;
+    for (bool good = true; list && good;) {
+        list = take(list, only_ids, &file, &size);
+        good = check_file(key, &file, size, only_ids, to);
+    }
+}

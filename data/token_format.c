@@ -1,0 +1,201 @@
+#include "data/token_format.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_little_endian(void)
+{
+    const uint16_t one = 1;
+    unsigned char first;
+    memcpy(&first, &one, 1);
+    return first == 1;
+}
+
+/* The first bytes of a file, as many as there are. */
+static rt_status read_start(const rt_token_bytes *b, unsigned char *to, size_t size, size_t *got)
+{
+    *got = 0;
+    while (*got < size) {
+        const ssize_t n = pread(b->file, to + *got, size - *got, (off_t)*got);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return rt_error(RT_DATA, "%s: %s (%s)", b->name, strerror(errno), b->key);
+        if (n == 0)
+            break;
+        *got += (size_t)n;
+    }
+    return rt_ok();
+}
+
+/* ---- .bin ---- */
+
+enum { BIN_HEADER = 1024 };
+
+static uint32_t little_at(const unsigned char *bytes, int i)
+{
+    const unsigned char *at = bytes + 4 * i;
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+/* The bytes of an id behind a header of llm.c; 0: it is none. */
+static uint64_t width_behind(const unsigned char *start)
+{
+    static const struct {
+        uint32_t magic, version;
+        uint64_t width;
+    } headers[] = {{20240520, 1, 2}, {20240801, 7, 4}};
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        if (little_at(start, 0) == headers[i].magic && little_at(start, 1) == headers[i].version)
+            return headers[i].width;
+    return 0;
+}
+
+static rt_status find_in_bin(const rt_token_bytes *b, rt_token_place *place)
+{
+    unsigned char start[BIN_HEADER];
+    size_t got;
+    rt_status status = read_start(b, start, sizeof start, &got);
+    if (status.code)
+        return status;
+    const uint64_t size = (uint64_t)b->size, width = got == BIN_HEADER ? width_behind(start) : 0;
+    *place = (rt_token_place){.width = 2, .is_unsigned = 1, .in_place = 1};
+    place->swapped = !is_little_endian();
+    if (width) {
+        place->width = width;
+        place->offset = BIN_HEADER;
+        place->count = little_at(start, 2);
+        if (place->count * width != size - BIN_HEADER)
+            return rt_error(RT_DATA,
+                            "%s: the header says %" PRIu64 " ids of %" PRIu64 " bytes; %" PRIu64
+                            " bytes follow it (%s)",
+                            b->name, place->count, width, size - BIN_HEADER, b->key);
+        return rt_ok();
+    }
+    if (size % 2)
+        return rt_error(RT_DATA,
+                        "%s: a .bin file holds ids of 2 bytes; it has an odd number of bytes, "
+                        "%" PRIu64 " (%s)",
+                        b->name, size, b->key);
+    place->count = size / 2;
+    return rt_ok();
+}
+
+/* ---- .npy ---- */
+
+static const char npy_magic[] = "\x93NUMPY";
+enum { NPY_MAGIC = 6, NPY_START = 10, NPY_TEXT = 4096 };
+
+static rt_status not_npy(const rt_token_bytes *b, const char *why)
+{
+    return rt_error(RT_DATA, "%s: %s (%s)", b->name, why, b->key);
+}
+
+/* What stands behind 'name': in the dictionary of the header, NULL if it is not there. */
+static const char *value_of(const char *header, const char *name)
+{
+    char quoted[32];
+    snprintf(quoted, sizeof quoted, "'%s'", name);
+    const char *at = strstr(header, quoted);
+    if (!at)
+        return NULL;
+    at += strlen(quoted);
+    at += strspn(at, " ");
+    if (*at++ != ':')
+        return NULL;
+    return at + strspn(at, " ");
+}
+
+static rt_status read_type(const rt_token_bytes *b, const char *header, rt_token_place *place)
+{
+    static const char *const types[] = {"u2", "u4", "i4", "i8"};
+    const char *type = value_of(header, "descr");
+    const bool ordered = type && *type == '\'' && strchr("<>=|", type[1]) && type[1];
+    for (size_t i = 0; ordered && i < sizeof types / sizeof *types; i++) {
+        if (strncmp(type + 2, types[i], 2) != 0 || type[4] != '\'')
+            continue;
+        place->is_unsigned = types[i][0] == 'u';
+        place->width = (uint64_t)(types[i][1] - '0');
+        place->swapped = type[1] == (is_little_endian() ? '>' : '<');
+        return rt_ok();
+    }
+    return rt_error(RT_DATA,
+                    "%s: the array must be of uint16, uint32, int32 or int64; its type is %.20s "
+                    "(%s)",
+                    b->name, type ? type : "missing", b->key);
+}
+
+static rt_status read_shape(const rt_token_bytes *b, const char *header, rt_token_place *place)
+{
+    const char *shape = value_of(header, "shape");
+    char *end;
+    if (!shape || *shape != '(' || !isdigit((unsigned char)shape[1]))
+        return not_npy(b, "the array must have one dimension");
+    errno = 0;
+    const unsigned long long count = strtoull(shape + 1, &end, 10);
+    if (errno || *end != ',' || end[1 + strspn(end + 1, " ")] != ')')
+        return not_npy(b, "the array must have one dimension");
+    const uint64_t left = (uint64_t)b->size - place->offset;
+    if (count > left / place->width)
+        return rt_error(RT_DATA, "%s: the file is cut short: of %llu ids it holds %" PRIu64 " (%s)",
+                        b->name, count, left / place->width, b->key);
+    place->count = count;
+    return rt_ok();
+}
+
+static rt_status find_in_npy(const rt_token_bytes *b, rt_token_place *place)
+{
+    unsigned char start[NPY_START + 2 + NPY_TEXT + 1];
+    size_t got;
+    rt_status status = read_start(b, start, sizeof start - 1, &got);
+    if (status.code)
+        return status;
+    if (got < NPY_START + 2 || memcmp(start, npy_magic, NPY_MAGIC) != 0)
+        return not_npy(b, "the file is not a .npy file of NumPy");
+    const size_t before = start[NPY_MAGIC] == 1 ? NPY_START : NPY_START + 2;
+    size_t size = (size_t)start[8] | (size_t)start[9] << 8;
+    if (start[NPY_MAGIC] > 1)
+        size |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
+    if (size > NPY_TEXT || before + size > got)
+        return not_npy(b, "the header of the .npy file is damaged");
+    start[before + size] = '\0';
+    *place = (rt_token_place){.in_place = 1, .offset = before + size};
+    status = read_type(b, (const char *)start + before, place);
+    return status.code ? status : read_shape(b, (const char *)start + before, place);
+}
+
+void rt_npy_header(unsigned char header[RT_NPY_HEADER], size_t width, size_t count)
+{
+    char text[RT_NPY_HEADER];
+    const int size = RT_NPY_HEADER - NPY_START;
+    const int length =
+        snprintf(text, sizeof text, "{'descr': '%c%s', 'fortran_order': False, 'shape': (%zu,), }",
+                 is_little_endian() ? '<' : '>', width == sizeof(uint16_t) ? "u2" : "i4", count);
+    memset(header, ' ', RT_NPY_HEADER);
+    memcpy(header, npy_magic, NPY_MAGIC);
+    header[NPY_MAGIC] = 1;
+    header[NPY_MAGIC + 1] = 0;
+    header[8] = (unsigned char)size;
+    header[9] = 0;
+    memcpy(header + NPY_START, text, (size_t)length);
+    header[RT_NPY_HEADER - 1] = '\n';
+}
+
+/* ---- all ---- */
+
+const rt_token_format *rt_token_format_of(const char *path)
+{
+    static const rt_token_format formats[] = {{".bin", find_in_bin}, {".npy", find_in_npy}};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        const size_t length = strlen(path), size = strlen(formats[i].ending);
+        if (length > size && !strcmp(path + length - size, formats[i].ending))
+            return &formats[i];
+    }
+    return NULL;
+}

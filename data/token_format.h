@@ -1,0 +1,49 @@
+#ifndef ROTOR_DATA_TOKEN_FORMAT_H
+#define ROTOR_DATA_TOKEN_FORMAT_H
+
+/* Where the ids are in files of tokens that others make, a row for each format.
+ *
+ *     FILE.bin        nanoGPT: uint16, little endian, nothing else; llm.c: the same behind a header
+ *                     of 256 int32 that begins with 20240520, 1 and the number of ids; with
+ *                     20240801, 7 the ids are uint32
+ *     FILE.npy        NumPy, one dimension of uint16, uint32, int32 or int64
+ *     FILE:/DATASET   HDF5 (token_dataset.h) */
+
+#include "core/status.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Where the ids are: `count` integers of `width` bytes. All of it may be wrong. */
+typedef struct rt_token_place {
+    uint64_t count;
+    uint64_t width;       /* 2, 4 or 8 */
+    uint64_t is_unsigned; /* those of 2 bytes are */
+    uint64_t in_place;    /* one after the other in the file itself; else 0: to be decoded */
+    uint64_t swapped;     /* in the other byte order than that of the processor */
+    uint64_t offset;      /* of the first in the file */
+} rt_token_place;
+
+/* An open file of so many bytes; errors begin with `name` and end with the key that names it. */
+typedef struct rt_token_bytes {
+    const char *name;
+    const char *key;
+    int file;
+    off_t size;
+} rt_token_bytes;
+
+typedef struct rt_token_format {
+    const char *ending; /* of the names of files */
+    /* RT_DATA for a file that is none. */
+    rt_status (*find)(const rt_token_bytes *bytes, rt_token_place *place);
+} rt_token_format;
+
+/* The format of a file by its name; NULL for HDF5. */
+const rt_token_format *rt_token_format_of(const char *path);
+
+/* The header of a FILE.npy of so many ids of 2 bytes (uint16) or 4 (int32), in this machine's byte
+ * order; its size does not depend on their number. */
+enum { RT_NPY_HEADER = 128 };
+void rt_npy_header(unsigned char header[RT_NPY_HEADER], size_t width, size_t count);
+
+#endif
