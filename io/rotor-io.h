@@ -53,7 +53,7 @@ rt_status rt_model_new(rt_model **model_new, const rt_transformer_options *optio
                        const rt_vocabulary *vocabulary, const rt_labels *labels, int length,
                        uint64_t seed) RT_MUST_CHECK;
 
-/* Opens a checkpoint of rotor, or a folder of Hugging Face with a RoFormer, Llama or Mistral:
+/* Opens a checkpoint of rotor, or a folder of Hugging Face with a model of its families:
  * config.json, its tensors and its vocabulary. RT_CHECKPOINT names the file if it is invalid or
  * missing.
  *

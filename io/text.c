@@ -136,7 +136,7 @@ rt_tensor *rt_model_logits(rt_model *m, rt_graph *g, const rt_row *rows, int cou
         return rt_graph_fail(g, RT_ARGUMENT, "[model] has no transformer: rt_model_new makes one");
     if (rt_graph_failed(g) || !check_rows(g, rows, count, &in.T) || !pad_rows(m, g, rows, &in))
         return NULL;
-    return rt_transformer_logits(m->transformer, g, rt_transformer_encode(m->transformer, g, &in));
+    return rt_transformer_forward(m->transformer, g, &in);
 }
 
 rt_status rt_logits_probabilities(const rt_tensor *logits, size_t row, double *probabilities)

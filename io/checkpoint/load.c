@@ -115,10 +115,10 @@ void rt_checkpoint_expect_heads(rt_image *image, const rt_transformer_options *t
         return;
     if (rt_encoding_of(here)->rotation)
         expect_key(image, "position.pairing", there, here);
-    if (there->dim / there->heads != here->dim / here->heads)
+    if (rt_transformer_head_dim(there) != rt_transformer_head_dim(here))
         rt_image_fail(image, RT_CHECKPOINT,
                       "heads have %d features in the checkpoint, %d in the configuration",
-                      there->dim / there->heads, here->dim / here->heads);
+                      rt_transformer_head_dim(there), rt_transformer_head_dim(here));
 }
 
 static bool learns_theta(const rt_parameters *p)
@@ -137,6 +137,8 @@ static void expect_theta(rt_image *image, const rt_transformer_options *there,
         return;
     if (rt_encoding_of(here)->has_base)
         expect_key(image, "position.base", there, here);
+    if (rt_encoding_of(here)->rotation)
+        expect_key(image, "position.local_base", there, here);
     if (!learns_theta(model->parameters))
         return;
     expect_key(image, "theta.form", there, here);

@@ -10,7 +10,8 @@
 
 static void name_list(char path[2 * RT_KEY_NAME_SIZE], const rt_key *key)
 {
-    snprintf(path, 2 * RT_KEY_NAME_SIZE, "/%s/%s", key->section, key->name);
+    snprintf(path, 2 * RT_KEY_NAME_SIZE, key->type == RT_KEY_LAYERS ? "/layers/%s.%s" : "/%s/%s",
+             key->section, key->name);
 }
 
 static void put_option(rt_image *image, const char *group, const rt_key *key, const void *options)
@@ -34,6 +35,7 @@ static void put_option(rt_image *image, const char *group, const rt_key *key, co
         break;
     case RT_KEY_LENGTHS:
     case RT_KEY_FACTORS:
+    case RT_KEY_LAYERS:
         name_list(path, key);
         if (*rt_key_value_write(key, options, value))
             rt_image_put_text(image, path, value);
@@ -74,6 +76,7 @@ static void get_value(rt_image *image, const char *group, const rt_key *key,
         break;
     case RT_KEY_LENGTHS:
     case RT_KEY_FACTORS:
+    case RT_KEY_LAYERS:
         name_list(path, key);
         text = rt_image_shape(image, path, &shape) ? rt_image_text(image, path) : NULL;
         snprintf(value, RT_VALUE_SIZE, "%s", text ? text : "");

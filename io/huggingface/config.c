@@ -54,11 +54,16 @@ static void read_class(rt_reading *r, rt_huggingface *there)
 
 /* What changes what a model of any family computes, and rotor has not. */
 static const rt_config_word problems[] = {{"single_label_classification", 0}, {0}};
+#define NO_FOLDING "rotor reads ESM-2, and folds no proteins"
 static const rt_config_row all[] = {
     {"add_cross_attention", RT_MUST_BE("false"), .reason = RT_NO_CROSS_ATTENTION},
     {"is_encoder_decoder", RT_MUST_BE("false"), .reason = RT_NO_CROSS_ATTENTION},
     {"problem_type", RT_ONE_WORD(problems), .reason = "rotor has no other"},
     {"pruned_heads", RT_MUST_BE("{}"), .reason = "every layer of rotor has all of its heads"},
+    {"num_experts", RT_ABSENT, .reason = "rotor has no mixture of experts"},
+    {"num_local_experts", RT_ABSENT, .reason = "rotor has no mixture of experts"},
+    {"is_folding_model", RT_MUST_BE("false"), .reason = NO_FOLDING},
+    {"esmfold_config", RT_ABSENT, .reason = NO_FOLDING},
     {"quantization_config", RT_ABSENT, .reason = "rotor reads no quantized weights"},
     {0},
 };
@@ -77,8 +82,13 @@ static void start_options(const rt_family *family, rt_transformer_options *o)
 
 static void check_heads(rt_reading *r, const rt_transformer_options *o)
 {
-    const int size = o->dim / o->heads;
-    if (o->dim % o->heads)
+    const int size = rt_transformer_head_dim(o);
+    if (o->heads % (o->kv_heads ? o->kv_heads : o->heads))
+        rt_reading_refuse(r, "num_key_value_heads = %d does not divide num_attention_heads = %d",
+                          o->kv_heads, o->heads);
+    if (o->head_dim && size % 2)
+        rt_reading_refuse(r, "head_dim = %d: a head must have pairs to rotate", size);
+    else if (!o->head_dim && o->dim % o->heads)
         rt_reading_refuse(r, "hidden_size = %d is not divisible by num_attention_heads = %d",
                           o->dim, o->heads);
     else if (size % 2)

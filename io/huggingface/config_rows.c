@@ -46,6 +46,8 @@ static const rt_key *key_at(int member)
 static double number_of(const rt_key *key, const rt_transformer_options *o)
 {
     const char *at = (const char *)o + key->offset;
+    if (key->type == RT_KEY_LAYERS) /* the length of a list: rows ask whether there is one */
+        return ((const rt_layer_words *)at)->count;
     if (key->type == RT_KEY_NUMBER)
         return *(const double *)at;
     return key->type == RT_KEY_YES_NO ? *(const bool *)at : *(const int *)at;
@@ -225,7 +227,7 @@ static json_t *value_of(const rt_config_row *row, const rt_config_writing *w)
         return json_integer(*(const int *)at);
     case RT_CONFIG_NUMBER:
     case RT_CONFIG_EPS:
-        return rt_json_number(*(const double *)at);
+        return json_real(*(const double *)at); /* 0.0: Python must read a float */
     case RT_CONFIG_POSITIONS:
         return json_integer(rt_huggingface_positions(w->export));
     case RT_CONFIG_FLAG:
@@ -258,6 +260,31 @@ void rt_config_rows_put(const rt_config_row *rows, rt_config_writing *w)
 
 /* ---- whether a model can be written ---- */
 
+/* What a family has unless a row of its own has the key. */
+static const rt_option_row usual[] = {
+    {"model.norm_bias", RT_IS, "yes", "biases in its norms"},
+    {"model.first_norm", RT_IS, "yes", "a norm before the attention of every layer"},
+    {"model.token_dropout", RT_IS, "no", "no token dropout"},
+    {"model.classifier", RT_IS, "dense", "no such head for labels"},
+    {"position.local_base", RT_IS, "0", "one base for all layers"},
+    {0},
+};
+
+static bool names(const rt_option_row *rows, const char *key)
+{
+    while (rows && rows->key && strcmp(rows->key, key) != 0)
+        rows++;
+    return rows && rows->key;
+}
+
+static bool has_row(const rt_family *family, const rt_option_row *option)
+{
+    const rt_config_row *row = family->config;
+    while (row->key && (row->member == RT_NO_MEMBER || key_at(row->member) != key_of(option->key)))
+        row++;
+    return row->key || names(family->alike, option->key) || names(family->options, option->key);
+}
+
 enum { KIND_MISSED = 1000 };
 
 /* Counts one that cannot be said; the first of them is the status. */
@@ -278,6 +305,9 @@ rt_status rt_rows_express(const rt_family *family, const rt_transformer_options 
         for (const rt_option_row *row = both[i]; row && row->key; row++)
             if (row->wish && !has_option(row, o))
                 miss(&status, missed, family, key_of(row->key), row->wish, o);
+    for (const rt_option_row *row = usual; row->key; row++)
+        if (!has_row(family, row) && !has_option(row, o))
+            miss(&status, missed, family, key_of(row->key), row->wish, o);
     for (const rt_config_row *row = family->config; row->key; row++)
         if (row->wish && !word_of(row, o))
             miss(&status, missed, family, key_at(row->member), row->wish, o);

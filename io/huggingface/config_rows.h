@@ -57,6 +57,7 @@ typedef struct rt_config_word {
 /* What is written, and from what. */
 typedef struct rt_config_writing {
     rt_json_object object;
+    const struct rt_family *family;
     const rt_transformer_options *options;
     const rt_huggingface_export *export;
     const struct rt_export_theta *theta;

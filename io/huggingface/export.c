@@ -21,15 +21,16 @@ static const char *const files[] = {RT_WEIGHTS_FILE, RT_WEIGHTS_INDEX, RT_HF_VOC
 /* A name that is a file's says that a file is wanted. */
 static rt_status check_name(const char *folder)
 {
-    static const char *const endings[] = {".gguf", ".safetensors", ".bin", ".pt",
-                                          ".pth",  ".onnx",        ".h5"};
+    static const char *const endings[] = {".safetensors", ".bin", ".pt", ".pth", ".onnx", ".h5"};
     const size_t length = strlen(folder);
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         const size_t size = strlen(endings[i]);
         if (length < size || strcmp(folder + length - size, endings[i]) != 0)
             continue;
-        return rt_error(RT_CONFIG, "%s: %s; name a folder, for config.json and model.safetensors",
-                        folder, i ? "a model is exported as a folder" : "GGUF is not written yet");
+        return rt_error(RT_CONFIG,
+                        "%s: a model is exported as a folder; name one, for config.json and "
+                        "model.safetensors, or a file.gguf",
+                        folder);
     }
     return rt_ok();
 }
@@ -67,10 +68,13 @@ static rt_status write_vocabulary(const char *folder, const rt_transformer *mode
                                   const rt_huggingface_export *export)
 {
     const rt_vocabulary *v = export->vocabulary;
-    const rt_frame frame = {.begins = !export->bare, .ends = model->options.head != RT_HEAD_LM};
     char *text = NULL;
     if (!v)
         return rt_ok();
+    const rt_text_frame around = rt_vocabulary_frame(v);
+    const bool labels = model->options.head != RT_HEAD_LM;
+    const rt_frame frame = {.begins = labels ? around.first != RT_NO_ID : !export->bare,
+                            .ends = labels && around.last != RT_NO_ID};
     rt_status made = v->level == RT_LEVEL_BPE ? rt_tokenizer_bpe_file(&text, v, frame)
                                               : rt_vocabulary_write(v, &text);
     rt_status status = put_text(folder, rt_vocabulary_file(v), made, text);

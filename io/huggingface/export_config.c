@@ -41,6 +41,25 @@ void rt_config_put_special_ids(rt_config_writing *w)
                 id_of(v, rt_vocabulary_pads(special) ? special->pad : RT_NO_ID));
 }
 
+void rt_config_put_encoder_ids(rt_config_writing *w)
+{
+    const rt_vocabulary *v = w->export->vocabulary;
+    const rt_special_ids *special = v ? &v->special : &rt_default_special_ids;
+    rt_json_put(&w->object, "bos_token_id", id_of(v, special->cls));
+    rt_json_put(&w->object, "cls_token_id", id_of(v, special->cls));
+    rt_json_put(&w->object, "eos_token_id", id_of(v, special->sep));
+    rt_json_put(&w->object, "sep_token_id", id_of(v, special->sep));
+    rt_json_put(&w->object, "pad_token_id",
+                id_of(v, rt_vocabulary_pads(special) ? special->pad : RT_NO_ID));
+}
+
+void rt_config_put_padding(rt_config_writing *w)
+{
+    const rt_vocabulary *v = w->export->vocabulary;
+    rt_json_put(&w->object, "pad_token_id",
+                json_integer(v ? v->special.pad : rt_default_special_ids.pad));
+}
+
 /* ---- labels ---- */
 
 static const char *label_of(const rt_huggingface_export *export, int i, char made[24])
@@ -86,8 +105,8 @@ rt_status rt_huggingface_config_text(char **text_new, const rt_family *family,
 {
     const rt_transformer_options *o = &model->options;
     rt_export_theta theta;
-    rt_status status = rt_export_theta_of(model, &theta);
-    rt_config_writing w = {rt_json_object_new(), o, export, &theta};
+    rt_status status = rt_export_theta_of(family, model, &theta);
+    rt_config_writing w = {rt_json_object_new(), family, o, export, &theta};
     if (!status.code) {
         rt_json_put(&w.object, "architectures",
                     json_pack("[s]", rt_family_class_of(family, o)->name));

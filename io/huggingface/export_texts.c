@@ -17,8 +17,10 @@ rt_status rt_huggingface_tokenizer_text(char **text_new, const rt_huggingface_ex
     if (export->vocabulary->level == RT_LEVEL_BPE)
         return rt_tokenizer_bpe_text(text_new, export->vocabulary, length);
     rt_json_object made = rt_json_object_new();
-    rt_json_put(&made, "tokenizer_class", json_string("BertTokenizer"));
-    rt_json_put(&made, "do_lower_case", json_boolean(export->lowercase));
+    const bool residues = export->vocabulary->level == RT_LEVEL_RESIDUE;
+    rt_json_put(&made, "tokenizer_class", json_string(residues ? "EsmTokenizer" : "BertTokenizer"));
+    if (!residues)
+        rt_json_put(&made, "do_lower_case", json_boolean(export->lowercase));
     rt_json_put(&made, "model_max_length", json_integer(length));
     rt_status status = rt_json_text(text_new, &made, RT_HF_TOKENIZER);
     rt_json_object_free(&made);
@@ -128,11 +130,13 @@ static void put_begin_remedy(rt_writer *w, const rt_huggingface_export *export)
     if (level == RT_LEVEL_BPE)
         rt_writer_add(w, export->bare ? "; its tokenizer adds none either"
                                       : "; its tokenizer adds it");
-    else if (level == RT_LEVEL_WORDPIECE)
+    else if (level == RT_LEVEL_WORDPIECE || level == RT_LEVEL_RESIDUE)
         rt_writer_add(w,
-                      "; its tokenizer adds %s[SEP] after it, which rotor does not: "
+                      "; its tokenizer adds %s%s%s after it, which rotor does not: "
                       "`tokenizer(text)[\"input_ids\"][%s:-1]`",
-                      export->bare ? "[CLS] before it and " : "", export->bare ? "1" : "");
+                      export->bare ? rt_special_token(level, 1) : "",
+                      export->bare ? " before it and " : "", rt_special_token(level, 3),
+                      export->bare ? "1" : "");
 }
 
 /* How a text that is to be continued, or whose masks are to be filled, begins. */
@@ -150,6 +154,12 @@ static void put_begin_sentence(rt_writer *w, const rt_transformer_options *o,
     rt_writer_add(w, ".\n");
 }
 
+/* At the beginning of a sentence. */
+static const char *article(const char *name)
+{
+    return strcmp(rt_family_article(name), "an") ? "A" : "An";
+}
+
 rt_status rt_huggingface_card_text(char **text_new, const rt_family *family,
                                    const rt_transformer *model, const rt_huggingface_export *export)
 {
@@ -158,10 +168,10 @@ rt_status rt_huggingface_card_text(char **text_new, const rt_family *family,
     rt_writer w = {0};
     rt_writer_add(&w, "---\nlibrary_name: transformers\ntags:\n- %s\n---\n\n# ", family->type);
     if (!export->title)
-        rt_writer_add(&w, "A ");
+        rt_writer_add(&w, "%s ", article(family->name));
     put_plain(&w, export->title ? export->title : family->name);
-    rt_writer_add(&w, "\n\nA %s with %d layers of width %d and %d heads, trained with rotor. ",
-                  class->name, o->layers, o->dim, o->heads);
+    rt_writer_add(&w, "\n\n%s %s with %d layers of width %d and %d heads, trained with rotor. ",
+                  article(class->name), class->name, o->layers, o->dim, o->heads);
     put_theta_sentence(&w, family, o);
     put_vocabulary_sentence(&w, export);
     put_begin_sentence(&w, o, export);

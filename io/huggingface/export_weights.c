@@ -1,4 +1,4 @@
-/* model.safetensors as it is written: the rows of the family's tensors. */
+/* The tensors of a model as they are written: the rows of the family's tensors. */
 
 #include "io/huggingface/private.h"
 
@@ -60,8 +60,9 @@ typedef struct listing {
 
 static rt_status refuse(const listing *l, const char *parameter)
 {
-    return rt_error(RT_CONFIG, "%s cannot be exported: a %s of Hugging Face has no such tensor",
-                    parameter, l->family->name);
+    return rt_error(RT_CONFIG, "%s cannot be exported: %s %s of %s has no such tensor", parameter,
+                    rt_family_article(l->family->name), l->family->name,
+                    rt_family_library(l->family));
 }
 
 static const real *factors_of(const rt_transformer *m, const rt_parameter *p)
@@ -91,7 +92,7 @@ static rt_status add_tensor(listing *l, const rt_tensor_place *place, const rt_p
     }
     const rt_shape shape = rt_tensor_map_shape(s->maps, p);
     s->columns = shape.ndim > 1 ? shape.axis[1] : 1;
-    s->head_size = l->model->options.dim / l->model->options.heads;
+    s->head_size = l->model->options.head_dim;
     l->at[i] = (rt_safetensors_entry){.name = s->name,
                                       .axes = shape.ndim,
                                       .fill = fill_values,
@@ -116,18 +117,28 @@ static rt_status add_tensors(listing *l, const rt_parameter *p)
     return status.code || found ? status : refuse(l, p->name);
 }
 
+/* Once, or for a layer. */
+static void add_made(listing *l, const rt_tensor_row *row, int layer)
+{
+    const int i = l->count++;
+    if (!l->at)
+        return;
+    rt_tensor_row_name(row, layer, l->sources[i].name);
+    l->at[i] = (rt_safetensors_entry){.name = l->sources[i].name};
+    row->make(l->at + i, &l->beside);
+}
+
 /* What is no parameter of this model. */
 static void add_beside(listing *l)
 {
     const rt_parameters *p = &l->model->parameters;
     for (const rt_tensor_row *row = l->family->tensors; row->there; row++) {
-        if (!row->make || (row->here[0] && rt_parameters_find(p, row->here[0])))
+        if (!row->make || (row->when && !row->when(&l->model->options)) ||
+            (row->here[0] && rt_parameters_find(p, row->here[0])))
             continue;
-        const int i = l->count++;
-        if (!l->at)
-            continue;
-        l->at[i] = (rt_safetensors_entry){.name = row->there};
-        row->make(l->at + i, &l->beside);
+        const int times = rt_tensor_row_is_of_layers(row) ? l->model->options.layers : 1;
+        for (int layer = 0; layer < times; layer++)
+            add_made(l, row, layer);
     }
 }
 
@@ -144,25 +155,39 @@ static rt_status list_all(listing *l)
     return status;
 }
 
+rt_status rt_tensor_list_open(rt_tensor_list *list, const rt_family *family,
+                              const rt_transformer *model, int positions)
+{
+    listing l = {family, model, {&model->options, positions, &list->theta}, NULL, NULL, 0};
+    *list = (rt_tensor_list){0};
+    rt_status status = rt_export_theta_of(family, model, &list->theta);
+    if (!status.code)
+        status = list_all(&l);
+    if (!status.code) {
+        l.sources = list->sources = rt_alloc((size_t)l.count + 1, sizeof *l.sources);
+        l.at = list->entries = rt_alloc((size_t)l.count + 1, sizeof *l.at);
+        status = l.sources && l.at ? list_all(&l) : rt_out_of_memory("a list of tensors");
+    }
+    list->count = l.count;
+    return status;
+}
+
+void rt_tensor_list_close(rt_tensor_list *list)
+{
+    rt_export_theta_free(&list->theta);
+    rt_free(list->sources);
+    rt_free(list->entries);
+    *list = (rt_tensor_list){0};
+}
+
 rt_status rt_huggingface_write_weights(const char *path, const rt_family *family,
                                        const rt_transformer *model,
                                        const rt_huggingface_export *export)
 {
-    rt_export_theta theta;
-    listing l = {family, model, {&model->options, rt_huggingface_positions(export), &theta},
-                 NULL,   NULL,  0};
-    rt_status status = rt_export_theta_of(model, &theta);
+    rt_tensor_list list;
+    rt_status status = rt_tensor_list_open(&list, family, model, rt_huggingface_positions(export));
     if (!status.code)
-        status = list_all(&l);
-    if (!status.code) {
-        l.sources = rt_alloc((size_t)l.count + 1, sizeof *l.sources);
-        l.at = rt_alloc((size_t)l.count + 1, sizeof *l.at);
-        status = l.sources && l.at ? list_all(&l) : rt_out_of_memory("a list of tensors");
-    }
-    if (!status.code)
-        status = rt_safetensors_write(path, l.at, l.count);
-    rt_export_theta_free(&theta);
-    rt_free(l.sources);
-    rt_free(l.at);
+        status = rt_safetensors_write(path, list.entries, list.count);
+    rt_tensor_list_close(&list);
     return status;
 }

@@ -15,7 +15,32 @@ const rt_family *rt_family_of_type(const rt_family *const *families, const char 
     return *families;
 }
 
+const char *rt_family_library(const rt_family *family)
+{
+    return family->library ? family->library : "Hugging Face";
+}
+
+const char *rt_family_article(const char *name)
+{
+    return strchr("AEIO", *name) ? "an" : "a";
+}
+
 /* ---- which family writes a model ---- */
+
+/* Whether the family has a class for the model's head. */
+static rt_status check_class(const rt_family *family, const rt_transformer_options *o)
+{
+    static const char *const heads[] = {RT_HEADS(RT_CHOICE_WORD)};
+    static const char *const pools[] = {RT_POOLINGS(RT_CHOICE_WORD)};
+    bool has_head = false;
+    if (rt_family_class_of(family, o)->name)
+        return rt_ok();
+    for (const rt_family_class *c = family->classes; c->name; c++)
+        has_head |= c->has_head && c->head == o->head;
+    return has_head && o->head == RT_HEAD_SEQUENCE
+               ? rt_cannot_export(family, "model.pool", pools[o->pool], "no class for it")
+               : rt_cannot_export(family, "model.head", heads[o->head], "no class for it");
+}
 
 rt_status rt_family_find(const rt_family **found, const rt_family *const *families,
                          const rt_transformer_options *o)
@@ -25,6 +50,8 @@ rt_status rt_family_find(const rt_family **found, const rt_family *const *famili
     for (*found = NULL; *families && !(*found && !nearest.code); families++) {
         int missed;
         rt_status status = rt_rows_express(*families, o, &missed);
+        if (!status.code)
+            status = check_class(*families, o);
         if (!status.code && (*families)->check)
             status = (*families)->check(*families, o);
         if (missed < least || !status.code) {
@@ -74,10 +101,15 @@ void rt_family_tell_types(rt_writer *w, const rt_family *const *families)
 
 /* ---- the order of features ---- */
 
+int rt_family_pairs(const rt_family *family, const rt_transformer_options *o)
+{
+    return family->pairs_rotated ? rt_transformer_pairs(o) : rt_transformer_head_dim(o) / 2;
+}
+
 int rt_feature_here(const rt_family *family, const rt_transformer_options *o, int feature)
 {
     const int pairs = rt_transformer_pairs(o);
-    const int half = family->pairs_rotated ? pairs : o->dim / o->heads / 2;
+    const int half = rt_family_pairs(family, o);
     const bool halves = family->pairing == RT_HALF;
     if (feature >= 2 * half)
         return feature;
@@ -90,7 +122,7 @@ int rt_feature_here(const rt_family *family, const rt_transformer_options *o, in
 
 bool rt_features_differ(const rt_family *family, const rt_transformer_options *o)
 {
-    for (int i = 0; i < o->dim / o->heads; i++)
+    for (int i = 0; i < rt_transformer_head_dim(o); i++)
         if (rt_feature_here(family, o, i) != i)
             return true;
     return false;
@@ -107,6 +139,6 @@ int rt_huggingface_positions(const rt_huggingface_export *export)
 rt_status rt_cannot_export(const rt_family *family, const char *key, const char *value,
                            const char *wish)
 {
-    return rt_error(RT_CONFIG, "%s = %s cannot be exported: a %s of Hugging Face has %s", key,
-                    value, family->name, wish);
+    return rt_error(RT_CONFIG, "%s = %s cannot be exported: %s %s of %s has %s", key, value,
+                    rt_family_article(family->name), family->name, rt_family_library(family), wish);
 }

@@ -21,16 +21,27 @@ typedef struct rt_family_class {
 } rt_family_class;
 
 /* What a model turns by: (layers, heads, pairs) as far as they do not share it, and the mean over
- * layers and heads, (D/2), 0 where nothing is rotated. */
+ * layers and heads, of the pairs that the family rotates (rt_family_pairs), 0 where the model does
+ * not. */
 typedef struct rt_export_theta {
     double *own;
     rt_shape shape;
     double *mean;
-    int pairs; /* D/2 */
+    int pairs;   /* D/2 */
+    double base; /* position.base */
 } rt_export_theta;
 
+/* What rope_parameters are in a family's config.json (rope_parameters.h). */
+typedef struct rt_rope_rules {
+    double base;          /* the default; 0 = 10000 */
+    double fraction;      /* the default of partial_rotary_factor; 0: heads are rotated whole */
+    const char *old_base; /* the keys that older folders have outside; NULL: rope_theta, and ... */
+    const char *old_fraction; /* ... partial_rotary_factor */
+} rt_rope_rules;
+
 typedef struct rt_family {
-    const char *name;               /* for messages and the model card: "a ... of Hugging Face" */
+    const char *name;               /* for messages and the model card: "a NAME of LIBRARY" */
+    const char *library;            /* whose it is; NULL: Hugging Face */
     const char *type;               /* model_type */
     const rt_family_class *classes; /* the first of a model is what it is written as */
 
@@ -39,6 +50,7 @@ typedef struct rt_family {
     const char *const *head_prefixes; /* of tensors of the head, there; NULL ends the list */
     int layer_tensors;                /* that a layer has at least */
 
+    rt_rope_rules rope;
     rt_pairing pairing; /* how features of a head pair there: over all of the head, or over those
                            that are rotated, which come first */
     bool pairs_rotated;
@@ -64,8 +76,14 @@ typedef struct rt_family {
 /* All families. A model is written by the first that can say what it is. */
 #define RT_FAMILIES(X)                                                                             \
     X(rt_family_roformer)                                                                          \
+    X(rt_family_modernbert)                                                                        \
+    X(rt_family_esm)                                                                               \
     X(rt_family_llama)                                                                             \
-    X(rt_family_mistral)
+    X(rt_family_mistral)                                                                           \
+    X(rt_family_gpt_neox)                                                                          \
+    X(rt_family_qwen2)                                                                             \
+    X(rt_family_qwen3)                                                                             \
+    X(rt_family_smollm3)
 #define RT_FAMILY_DECLARED(family) extern const rt_family family;
 RT_FAMILIES(RT_FAMILY_DECLARED)
 
@@ -74,6 +92,12 @@ extern const rt_family *const rt_families[];
 
 /* The family of a model_type; NULL if there is none. */
 const rt_family *rt_family_of_type(const rt_family *const *families, const char *model_type);
+
+/* "a" or "an", before a name. */
+const char *rt_family_article(const char *name);
+
+/* Whose the family is, for messages. */
+const char *rt_family_library(const rt_family *family);
 
 /* The first family that can say what a model is. RT_CONFIG is the refusal of the one that misses
  * least of it. */
@@ -87,6 +111,9 @@ const rt_family_class *rt_family_class_of(const rt_family *family, const rt_tran
 void rt_family_tell_words(rt_writer *w, const char *const *words, int count);
 void rt_family_tell_classes(rt_writer *w, const rt_family *family);
 void rt_family_tell_types(rt_writer *w, const rt_family *const *families);
+
+/* Pairs of a head that models of the family rotate: those of rotor's model, or all. */
+int rt_family_pairs(const rt_family *family, const rt_transformer_options *o);
 
 /* ---- the order of features ---- */
 
@@ -103,7 +130,7 @@ bool rt_features_differ(const rt_family *family, const rt_transformer_options *o
  * more. */
 int rt_huggingface_positions(const rt_huggingface_export *export);
 
-/* RT_CONFIG: "KEY = VALUE cannot be exported: a NAME of Hugging Face has WISH". */
+/* RT_CONFIG: "KEY = VALUE cannot be exported: a NAME of LIBRARY has WISH". */
 rt_status rt_cannot_export(const rt_family *family, const char *key, const char *value,
                            const char *wish);
 

@@ -1,7 +1,7 @@
 #ifndef ROTOR_IO_HUGGINGFACE_HUGGINGFACE_H
 #define ROTOR_IO_HUGGINGFACE_HUGGINGFACE_H
 
-/* A RoFormer, Llama or Mistral in a folder of Hugging Face's transformers: config.json and
+/* A model of one of the families in a folder of Hugging Face's transformers: config.json and
  * model.safetensors, or the files that model.safetensors.index.json names.
  *
  *     rt_huggingface *there;

@@ -99,6 +99,14 @@ static bool is_bare(const rt_imported *m)
     return m->there->own ? m->there->bare : bpe && bpe->first == RT_NO_ID;
 }
 
+/* Whether transformers reads a text with a label without the tokens that rotor puts around it. */
+static bool is_unframed(const rt_imported *m)
+{
+    const rt_bpe *bpe = m->vocabulary ? m->vocabulary->bpe : NULL;
+    return m->there->options.head != RT_HEAD_LM && bpe && bpe->first == RT_NO_ID &&
+           bpe->last == RT_NO_ID;
+}
+
 /* Tokenizers of decoders are of many kinds: one that rotor has not leaves the ids. */
 static rt_status read_vocabulary(rt_imported *m, const char *folder)
 {
@@ -110,6 +118,10 @@ static rt_status read_vocabulary(rt_imported *m, const char *folder)
         m->vocabulary = NULL;
         status = rt_error(RT_CHECKPOINT, "the vocabulary has no token that begins a sequence");
     }
+    if (!status.code && is_unframed(m))
+        return add_warning(m->there,
+                           "the tokenizer puts no token around a text, but rotor begins and ends "
+                           "one with a label: transformers computes other logits");
     if (status.code != RT_CHECKPOINT || m->there->options.kind != RT_KIND_DECODER)
         return status;
     snprintf(line, sizeof line, "%s; the model reads token ids, but no texts", status.message);
@@ -221,11 +233,25 @@ rt_status rt_imported_load(const rt_imported *m, rt_transformer *model, bool hea
     }
     if (!status.code && taken->head && m->places) {
         status = sort_rows(m, model->head.classifier.weight);
-        if (!status.code)
+        if (!status.code && model->head.classifier.bias)
             status = sort_rows(m, model->head.classifier.bias);
     }
     rt_free(kept);
     return status;
+}
+
+static bool same_words(const rt_layer_words *a, const rt_layer_words *b)
+{
+    return a->count == b->count && !memcmp(a->at, b->at, (size_t)a->count);
+}
+
+/* A list, and a key that says as much of all layers, are the same. */
+static bool same_positions(const rt_transformer_options *a, const rt_transformer_options *b)
+{
+    for (int l = 0; l < b->layers; l++)
+        if (rt_layer_row_of(a, l).has_positions != rt_layer_row_of(b, l).has_positions)
+            return false;
+    return true;
 }
 
 /* Layers and widths need no look: with others, the weights do not fit. */
@@ -245,10 +271,18 @@ const char *rt_imported_difference(const rt_imported *m, const rt_transformer_op
         return "model.ffn";
     if (there->causal != o->causal)
         return "model.causal";
+    if (there->residual != o->residual)
+        return "model.residual";
+    if (there->token_dropout != o->token_dropout)
+        return "model.token_dropout";
+    if (there->head == o->head && o->head != RT_HEAD_LM && there->classifier != o->classifier)
+        return "model.classifier";
     if (there->window != o->window)
         return "model.window";
-    if (o->position.every > 1)
-        return "position.every";
+    if (!same_words(&there->layer_types, &o->layer_types))
+        return "model.layer_types";
+    if (!same_positions(there, o))
+        return o->position.every > 1 ? "position.every" : "position.layers";
     if (o->position.xpos > 0)
         return "position.xpos";
     if (there->position.rotate_value != o->position.rotate_value)

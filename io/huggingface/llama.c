@@ -10,12 +10,16 @@
 
 static const rt_family_class llama_classes[] = {
     {"LlamaForCausalLM", RT_HEAD_LM, true, NULL},
+    {"LlamaForSequenceClassification", RT_HEAD_SEQUENCE, true, rt_when_pool_last},
+    {"LlamaForTokenClassification", RT_HEAD_TOKEN, true, NULL},
     {"LlamaModel", RT_HEAD_LM, false, NULL},
     {0},
 };
 
 static const rt_family_class mistral_classes[] = {
     {"MistralForCausalLM", RT_HEAD_LM, true, NULL},
+    {"MistralForSequenceClassification", RT_HEAD_SEQUENCE, true, rt_when_pool_last},
+    {"MistralForTokenClassification", RT_HEAD_TOKEN, true, NULL},
     {"MistralModel", RT_HEAD_LM, false, NULL},
     {0},
 };
@@ -28,6 +32,8 @@ const rt_tensor_row rt_llama_tensors[] = {
     {LAYER "self_attn.q_proj", .here = {"layers.N.attention.query"}},
     {LAYER "self_attn.k_proj", .here = {"layers.N.attention.key"}},
     {LAYER "self_attn.v_proj", .here = {"layers.N.attention.value"}},
+    {LAYER "self_attn.q_norm", .here = {"layers.N.attention.query_norm"}},
+    {LAYER "self_attn.k_norm", .here = {"layers.N.attention.key_norm"}},
     {LAYER "self_attn.o_proj", .here = {"layers.N.attention.output"}},
     {LAYER "input_layernorm", .here = {"layers.N.attention_norm"}},
     {LAYER "mlp.gate_proj", .here = {"layers.N.ffn.gate"}},
@@ -36,57 +42,63 @@ const rt_tensor_row rt_llama_tensors[] = {
     {LAYER "post_attention_layernorm", .here = {"layers.N.ffn_norm"}},
     {"model.norm", .here = {"norm"}},
     {"lm_head.weight", .here = {RT_OUTPUT_NAME}, .spare = true},
+    {"score", .here = {"head.classifier"}},
     /* saved by older versions, which computed them from config.json all the same */
     {LAYER "self_attn.rotary_emb.inv_freq", .spare = true},
     {0},
 };
 #undef LAYER
-const char *const rt_llama_head_prefixes[] = {"lm_head.", NULL};
+const char *const rt_llama_head_prefixes[] = {"lm_head.", "score.", NULL};
 
 /* ---- what both are ---- */
 
-const rt_option_row rt_decoder_options[] = {
-    {"model.kind", RT_IS, "decoder", "the layers of a decoder"},
-    {"model.head", RT_IS, "lm", "a head for the next token"},
-    {"model.norm", RT_IS, "pre", "its norms before the blocks"},
+const rt_option_row rt_llama_options[] = {
+    RT_DECODER_OPTIONS,
     {"model.norm_kind", RT_IS, "rms", "RMS norms"},
-    {"model.attention", RT_IS, "softmax", "softmax attention"},
-    {"model.causal", RT_IS, "yes", "causal attention"},
-    {"model.embedding_dim", RT_SAME_AS, "model.dim", "embeddings as wide as its layers"},
-    {"token types", RT_IS, "0", "none"},
-    {"position.kind", RT_IS, "rope", "rotary positions"},
-    {"position.rotate_value", RT_IS, "no", "values that are not rotated"},
-    {"position.xpos", RT_IS, "0", "no decay of its scores"},
-    {"position.every", RT_IS, "1", "positions in every layer"},
+    {"model.residual", RT_IS, "serial", "blocks one after the other"},
     {"model.activation", RT_IS, "silu", NULL},
-    {"position.pairing", RT_IS, "half", NULL},
     {0},
 };
 
 static const rt_option_row llama_options[] = {
     {"model.window", RT_IS, "0", "attention to all tokens"},
+    {"model.qk_norm", RT_IS, "no", "no norms of queries and keys"},
+    RT_POSITIONS_EVERYWHERE,
     {0},
 };
 
 static const rt_option_row mistral_options[] = {
     {"model.window", RT_ABOVE_0, NULL, "a window"},
-    {"model.bias", RT_IS, "no", NULL}, /* see check_mistral */
+    {"model.layer_types", RT_IS, "", "a window in every layer"},
+    {"model.qk_norm", RT_IS, "no", "no norms of queries and keys"},
+    RT_POSITIONS_EVERYWHERE,
+    {"model.bias", RT_IS, "none", NULL}, /* see check_mistral */
     {0},
 };
 
+static rt_status check_llama(const rt_family *family, const rt_transformer_options *o)
+{
+    static const char *const biases[] = {RT_BIASES(RT_CHOICE_WORD)};
+    if (o->bias != RT_BIAS_ALL && o->bias != RT_BIAS_NONE)
+        return rt_cannot_export(family, "model.bias", biases[o->bias],
+                                "biases in all maps of its layers or in none");
+    return rt_rope_parameters_check(family, o);
+}
+
 static rt_status check_mistral(const rt_family *family, const rt_transformer_options *o)
 {
-    if (o->bias == RT_BIAS_YES)
+    static const char *const biases[] = {RT_BIASES(RT_CHOICE_WORD)};
+    if (o->bias != RT_BIAS_NONE)
         return rt_error(RT_CONFIG,
-                        "model.bias = yes cannot be exported with model.window = %d: a "
+                        "model.bias = %s cannot be exported with model.window = %d: a "
                         "Mistral of Hugging Face has no biases",
-                        o->window);
+                        biases[o->bias], o->window);
     return rt_rope_parameters_check(family, o);
 }
 
 /* ---- config.json: what both have ---- */
 
-static const rt_config_word gates[] = {
+const rt_config_word rt_llama_gates[] = {
     {"silu", RT_FFN_SWIGLU},
     {"gelu", RT_FFN_GEGLU},
     {"gelu_python", RT_FFN_GEGLU},
@@ -94,41 +106,17 @@ static const rt_config_word gates[] = {
     {0},
 };
 
-static void read_head_dim(rt_reading *r, rt_huggingface *there)
+void rt_config_put_head_dim(rt_config_writing *w)
 {
-    const rt_transformer_options *o = &there->options;
-    const int size = o->dim / o->heads, head_dim = rt_reading_size(r, "head_dim", size);
-    if (head_dim != size && o->dim % o->heads == 0)
-        rt_reading_refuse(r,
-                          "head_dim = %d: heads of rotor have hidden_size / num_attention_heads = "
-                          "%d features",
-                          head_dim, size);
-    if (o->heads % o->kv_heads)
-        rt_reading_refuse(r, "num_key_value_heads = %d does not divide num_attention_heads = %d",
-                          o->kv_heads, o->heads);
+    rt_json_put(&w->object, "head_dim", json_integer(w->options->head_dim));
 }
 
-static void put_head_dim(rt_config_writing *w)
+/* Null, or not there: hidden_size / num_attention_heads, which check_heads divides. */
+void rt_config_read_head_dim(rt_reading *r, rt_huggingface *there)
 {
-    rt_json_put(&w->object, "head_dim", json_integer(w->options->dim / w->options->heads));
+    if (rt_reading_find(r, "head_dim"))
+        there->options.head_dim = rt_reading_size(r, "head_dim", 0);
 }
-
-#define LLAMA_SIZES(ffn_width, key_heads)                                                          \
-    {"vocab_size", RT_SIZE(vocab), .initial = 32000},                                              \
-        {"hidden_size", RT_SIZE(dim), .initial = 4096},                                            \
-        {"intermediate_size", RT_SIZE(ffn_dim), .initial = ffn_width},                             \
-        {"num_hidden_layers", RT_LAYERS, .initial = 32},                                           \
-        {"num_attention_heads", RT_SIZE(heads), .initial = 32},                                    \
-        {"num_key_value_heads", RT_SIZE(kv_heads), .initial = key_heads,                           \
-         .same_as = RT_MEMBER_OF(int, heads)},                                                     \
-        {"head_dim", .read = read_head_dim, .put = put_head_dim},                                  \
-        {"hidden_act", RT_WORD(ffn, gates), .reason = "rotor has no other gates",                  \
-         .wish = "gates"},                                                                         \
-        {"rms_norm_eps", RT_EPS(norm_eps), .initial = 1e-6},                                       \
-        {"attention_dropout", RT_SHARE(attention_dropout)},                                        \
-    {                                                                                              \
-        "initializer_range", RT_DEVIATION(init_std), .initial = RT_INIT_STD                        \
-    }
 
 /* All layers of a class see as far; what tells them apart is of other classes. */
 static void check_layer_types(rt_reading *r, const char *wanted)
@@ -143,6 +131,10 @@ static void check_layer_types(rt_reading *r, const char *wanted)
     }
 }
 
+#define LLAMA_SIZES(ffn_width, key_heads)                                                          \
+    RT_LLAMA_SIZES(32000, 4096, ffn_width, 32, 32), RT_LLAMA_KEY_HEADS(key_heads),                 \
+        RT_LLAMA_HEAD_DIM, RT_LLAMA_REST
+
 /* ---- of Llama ---- */
 
 static void read_bias(rt_reading *r, rt_huggingface *there)
@@ -154,12 +146,12 @@ static void read_bias(rt_reading *r, rt_huggingface *there)
                           "attention_bias = %s and mlp_bias = %s: rotor has biases in all linear "
                           "maps of a model or in none",
                           attention ? "true" : "false", mlp ? "true" : "false");
-    there->options.bias = attention ? RT_BIAS_YES : RT_BIAS_NO;
+    there->options.bias = attention ? RT_BIAS_ALL : RT_BIAS_NONE;
 }
 
 static void put_bias(rt_config_writing *w)
 {
-    const bool bias = w->options->bias == RT_BIAS_YES;
+    const bool bias = w->options->bias == RT_BIAS_ALL;
     rt_json_put(&w->object, "attention_bias", json_boolean(bias));
     rt_json_put(&w->object, "mlp_bias", json_boolean(bias));
 }
@@ -211,43 +203,60 @@ static const rt_config_row mistral_config[] = {
 /* ---- the model card ---- */
 
 /* The model's own rotation is put out by a cosine of 1 and a sine of 0; queries and keys are
- * rotated as they come out of their projections. */
-static const char own_theta[] =
-    "```python\nimport torch\n\ndef use_own_theta(model):\n    theta = "
-    "torch.tensor(model.config.rotor_theta[\"theta\"], dtype=torch.float64)\n    size = "
-    "model.config.hidden_size // model.config.num_attention_heads\n    theta = "
-    "torch.nn.functional.pad(theta, (0, size // 2 - theta.shape[-1]))\n    scale = "
-    "model.base_model.rotary_emb.attention_scaling\n\n    def own_rotation(layer, theta):\n        "
-    "place = {}\n\n        def before(module, args, kwargs):\n            cos, sin = "
-    "kwargs[\"position_embeddings\"]\n            angles = kwargs[\"position_ids\"][:, :, None, "
-    "None].double().cpu() * theta\n            angles = torch.cat([angles, angles], -1)\n          "
-    "  place[\"cos\"] = (angles.cos() * scale).to(cos)\n            place[\"sin\"] = (angles.sin() "
-    "* scale).to(sin)\n            none = torch.ones_like(cos), torch.zeros_like(sin)\n            "
-    "return args, {**kwargs, \"position_embeddings\": none}\n\n        def rotate(module, args, "
-    "x):\n            heads = x.unflatten(-1, (-1, size))\n            first, second = "
-    "heads.chunk(2, -1)\n            swapped = torch.cat([-second, first], -1)\n            group "
-    "= heads.shape[-2] // place[\"cos\"].shape[-2]\n            cos, sin = "
-    "(place[key].repeat_interleave(group, -2) for key in (\"cos\", \"sin\"))\n            return "
-    "(heads * cos + swapped * sin).flatten(-2)\n\n        "
-    "layer.self_attn.register_forward_pre_hook(before, with_kwargs=True)\n        "
-    "layer.self_attn.q_proj.register_forward_hook(rotate)\n        "
-    "layer.self_attn.k_proj.register_forward_hook(rotate)\n\n    for layer, own in "
-    "zip(model.base_model.layers, theta):\n        own_rotation(layer, own)\n```\n";
+ * rotated as they come out of their projections, or of the norms behind these. */
+/* clang-format off */
+const char rt_llama_own_theta[] =
+    "```python\n"
+    "import torch\n"
+    "\n"
+    "def use_own_theta(model):\n"
+    "    theta = torch.tensor(model.config.rotor_theta[\"theta\"], dtype=torch.float64)\n"
+    "    base = model.base_model\n"
+    "    layers = [l for l in base.layers if getattr(l.self_attn, \"use_rope\", True)]\n"
+    "    size = base.layers[0].self_attn.head_dim\n"
+    "    theta = torch.nn.functional.pad(theta, (0, size // 2 - theta.shape[-1]))\n"
+    "    scale = base.rotary_emb.attention_scaling\n"
+    "\n"
+    "    def own_rotation(layer, theta):\n"
+    "        place = {}\n"
+    "\n"
+    "        def before(module, args, kwargs):\n"
+    "            cos, sin = kwargs[\"position_embeddings\"]\n"
+    "            angles = kwargs[\"position_ids\"][:, :, None, None].double().cpu() * theta\n"
+    "            angles = torch.cat([angles, angles], -1)\n"
+    "            place[\"cos\"] = (angles.cos() * scale).to(cos)\n"
+    "            place[\"sin\"] = (angles.sin() * scale).to(sin)\n"
+    "            none = torch.ones_like(cos), torch.zeros_like(sin)\n"
+    "            return args, {**kwargs, \"position_embeddings\": none}\n"
+    "\n"
+    "        def rotate(module, args, x):\n"
+    "            heads = x.reshape(*x.shape[:2], -1, size)\n"
+    "            first, second = heads.chunk(2, -1)\n"
+    "            swapped = torch.cat([-second, first], -1)\n"
+    "            group = heads.shape[-2] // place[\"cos\"].shape[-2]\n"
+    "            cos, sin = (place[key].repeat_interleave(group, -2) for key in (\"cos\", \"sin\"))\n"
+    "            return (heads * cos + swapped * sin).reshape(x.shape)\n"
+    "\n"
+    "        attention = layer.self_attn\n"
+    "        attention.register_forward_pre_hook(before, with_kwargs=True)\n"
+    "        getattr(attention, \"q_norm\", attention.q_proj).register_forward_hook(rotate)\n"
+    "        getattr(attention, \"k_norm\", attention.k_proj).register_forward_hook(rotate)\n"
+    "\n"
+    "    for layer, own in zip(layers, theta):\n"
+    "        own_rotation(layer, own)\n"
+    "```\n";
+/* clang-format on */
 
 /* ---- the families ---- */
 
-#define ALIKE                                                                                      \
-    .name = "Llama", .alike = rt_decoder_options, .prefix = "model.", .tensors = rt_llama_tensors, \
-    .head_prefixes = rt_llama_head_prefixes, .layer_tensors = 9, .pairing = RT_HALF,               \
-    .settle_theta = rt_rope_parameters_settle, .shared_theta = rt_rope_parameters_shared,          \
-    .mean_theta = rt_rope_parameters_mean, .own_theta = own_theta
+#define ALIKE .name = "Llama", RT_LIKE_LLAMA, .rope = {.base = 10000}
 
 const rt_family rt_family_llama = {
     .type = "llama",
     .classes = llama_classes,
     .options = llama_options,
     .config = llama_config,
-    .check = rt_rope_parameters_check,
+    .check = check_llama,
     ALIKE,
 };
 

@@ -69,6 +69,16 @@ static rt_tensor_map map_of(const loading *l, const rt_tensor_place *place, cons
     return rt_tensor_map_of(place, l->there->files->family, &l->there->options, l->model, p);
 }
 
+/* What else says the shape of an attention's tensor. */
+static const char *made_of_heads(const loading *l, const rt_parameter *p)
+{
+    const rt_transformer_options *o = &l->there->options;
+    const bool own = o->heads * o->head_dim != o->dim;
+    return own && strstr(p->name, ".attention.")
+               ? ": num_attention_heads and num_key_value_heads times head_dim"
+               : "";
+}
+
 static rt_status check_tensor(const loading *l, const rt_parameter *p)
 {
     char shape[RT_SHAPE_OF_FILE_SIZE], wanted_text[RT_SHAPE_TEXT_SIZE], name[RT_NAME_SIZE];
@@ -83,9 +93,9 @@ static rt_status check_tensor(const loading *l, const rt_parameter *p)
     const rt_tensor_map map = map_of(l, &place, p);
     const rt_shape wanted = rt_tensor_map_shape(&map, p);
     if (!has_shape(w.tensor, wanted))
-        return rt_error(RT_CHECKPOINT, "%s: %s is %s, %s expected", rt_safetensors_name(w.file),
+        return rt_error(RT_CHECKPOINT, "%s: %s is %s, %s expected%s", rt_safetensors_name(w.file),
                         w.tensor->name, rt_safetensor_shape(w.tensor, shape),
-                        rt_shape_write(wanted_text, wanted));
+                        rt_shape_write(wanted_text, wanted), made_of_heads(l, p));
     return rt_ok();
 }
 
@@ -211,10 +221,16 @@ static rt_status compare_fixed(const loading *l, bool *same)
     double *other = rt_alloc((size_t)pairs + 1, sizeof *other);
     *same = pairs == rt_transformer_pairs(&l->there->options) &&
             rt_frequencies_magnitude(a) == rt_frequencies_magnitude(b);
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths && *same && one && other; i++) {
-        rt_frequencies_at(one, pairs, a, lengths[i]);
-        rt_frequencies_at(other, pairs, b, lengths[i]);
-        *same = !memcmp(one, other, (size_t)pairs * sizeof *one);
+    for (int layer = 0; layer < l->model->options.layers && *same && one && other; layer++) {
+        const rt_frequency_options from = rt_layer_frequencies(&l->there->options, layer);
+        const rt_frequency_options to = rt_layer_frequencies(&l->model->options, layer);
+        if (!l->model->layers[layer].row.has_positions)
+            continue;
+        for (size_t i = 0; i < sizeof lengths / sizeof *lengths && *same; i++) {
+            rt_frequencies_at(one, pairs, &from, lengths[i]);
+            rt_frequencies_at(other, pairs, &to, lengths[i]);
+            *same = !memcmp(one, other, (size_t)pairs * sizeof *one);
+        }
     }
     rt_free(one);
     rt_free(other);
@@ -227,19 +243,22 @@ static bool spread_theta(const loading *l, double *theta)
     const rt_transformer_options *a = &l->there->options, *b = &l->model->options;
     const rt_frequency_options *from_options = &a->position.frequencies;
     const rt_shape from = rt_transformer_theta_shape(a), to = rt_transformer_theta_shape(b);
-    const int pairs = to.axis[2];
+    const int rows = to.axis[1], pairs = to.axis[2];
     const bool one = !a->theta.learn || a->theta.scope == RT_THETA_MODEL;
     if (from.axis[2] != pairs || (!one && !rt_shapes_equal(from, to)) ||
         rt_frequencies_magnitude(from_options) !=
-            rt_frequencies_magnitude(&b->position.frequencies))
+            rt_frequencies_magnitude(&b->position.frequencies) ||
+        (!a->theta.learn && b->theta.scope == RT_THETA_MODEL && rt_layers_start_apart(a)))
         return false;
-    for (int n = 0; n < to.axis[0] * to.axis[1]; n++) {
+    for (int n = 0; n < to.axis[0] * rows; n++) {
+        const rt_frequency_options frequencies =
+            rt_layer_frequencies(a, rt_transformer_theta_layer(b, n / rows));
         double *row = theta + (size_t)n * (size_t)pairs;
         if (a->theta.learn)
             memcpy(row, l->there->theta + (one ? 0 : (size_t)n * (size_t)pairs),
                    (size_t)pairs * sizeof *row);
         else
-            rt_frequencies(row, pairs, from_options);
+            rt_frequencies(row, pairs, &frequencies);
     }
     return true;
 }

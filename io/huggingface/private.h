@@ -22,14 +22,14 @@
 
 /* The key of config.json with all learned theta: {"scope": "layer", "form": "log", "base": 10000,
  * "theta": [[[...], ...], ...]}, radians a position by layer, head and pair, where layers or heads
- * share them a list of one. */
+ * share them a list of one; with "local_base" if there is one. */
 #define RT_HF_THETA "rotor_theta"
 
 typedef struct rt_written_theta {
     double *values; /* NULL: there is none */
     rt_theta_scope scope;
     rt_theta_form form;
-    double base;
+    double base, local_base; /* as position.base and position.local_base */
     int layers, rows, pairs;
 } rt_written_theta;
 
@@ -39,6 +39,7 @@ struct rt_huggingface_files {
     rt_weights weights;
     bool prefixed; /* the names of the base model begin with the family's prefix */
     rt_written_theta written;
+    rt_frequency_options sliding; /* of the layers with a window, where the family has them apart */
     rt_writer warnings;
 };
 
@@ -94,12 +95,25 @@ rt_status rt_huggingface_write_as(const char *folder, const rt_transformer *mode
                                   const rt_huggingface_export *export,
                                   const rt_family *const *families) RT_MUST_CHECK;
 
-/* What a model turns by; to be freed in any case. The shape of a theta that is fixed is that of
- * scope model. */
-rt_status rt_export_theta_of(const rt_transformer *model, rt_export_theta *theta) RT_MUST_CHECK;
+/* What a model turns by in that family; to be freed in any case. The shape of a theta that is fixed
+ * is that of scope model. */
+rt_status rt_export_theta_of(const rt_family *family, const rt_transformer *model,
+                             rt_export_theta *theta) RT_MUST_CHECK;
 void rt_export_theta_free(rt_export_theta *theta);
 
-/* The parameters and what the family has beside them, to a file. */
+/* The tensors that are written of a model: its parameters, and what the family has beside them. To
+ * be closed in any case. */
+typedef struct rt_tensor_list {
+    rt_safetensors_entry *entries;
+    int count;
+    struct source *sources; /* what the entries are made of */
+    rt_export_theta theta;
+} rt_tensor_list;
+rt_status rt_tensor_list_open(rt_tensor_list *list, const rt_family *family,
+                              const rt_transformer *model, int positions) RT_MUST_CHECK;
+void rt_tensor_list_close(rt_tensor_list *list);
+
+/* The same to a file. */
 rt_status rt_huggingface_write_weights(const char *path, const rt_family *family,
                                        const rt_transformer *model,
                                        const rt_huggingface_export *export) RT_MUST_CHECK;
@@ -128,6 +142,16 @@ void rt_config_read_padding(rt_reading *r, rt_huggingface *there);
 
 /* bos_token_id, eos_token_id and pad_token_id, where the vocabulary has them. */
 void rt_config_put_special_ids(rt_config_writing *w);
+
+/* The same of an encoder: bos_token_id and cls_token_id, eos_token_id and sep_token_id,
+ * pad_token_id. */
+void rt_config_put_encoder_ids(rt_config_writing *w);
+
+/* pad_token_id of a family whose models must have one. */
+void rt_config_put_padding(rt_config_writing *w);
+
+/* roformer.c: the words of hidden_act for plain feed-forward blocks. */
+extern const rt_config_word rt_roformer_activations[];
 
 #define RT_NO_CROSS_ATTENTION "rotor has no encoder and decoder in one model"
 

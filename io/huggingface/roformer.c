@@ -7,7 +7,7 @@
 static const rt_family_class classes[] = {
     {"RoFormerForMaskedLM", RT_HEAD_LM, true, rt_when_bidirectional},
     {"RoFormerForCausalLM", RT_HEAD_LM, true, rt_when_causal},
-    {"RoFormerForSequenceClassification", RT_HEAD_SEQUENCE, true, NULL},
+    {"RoFormerForSequenceClassification", RT_HEAD_SEQUENCE, true, rt_when_pool_first},
     {"RoFormerForTokenClassification", RT_HEAD_TOKEN, true, NULL},
     {"RoFormerModel", RT_HEAD_LM, false, NULL},
     {0},
@@ -67,10 +67,14 @@ static const rt_tensor_row tensors[] = {
 static const rt_option_row options[] = {
     {"model.kind", RT_IS, "roformer", "the layers of one"},
     {"model.norm_kind", RT_IS, "layer", "LayerNorm"},
+    {"model.embedding_norm", RT_IS, "yes", "a norm over its embeddings"},
     {"model.ffn", RT_IS, "plain", "no gates"},
-    {"model.bias", RT_IS, "yes", "biases"},
+    {"model.bias", RT_IS, "all", "biases"},
     {"model.kv_heads", RT_SAME_AS, "model.heads", "keys for every head"},
     {"model.window", RT_IS, "0", "attention to all tokens"},
+    {"model.qk_norm", RT_IS, "no", "no norms of queries and keys"},
+    {"model.residual", RT_IS, "serial", "blocks one after the other"},
+    {"position.layers", RT_IS, "", "positions in every layer"},
     {"position.xpos", RT_IS, "0", "no decay of its scores"},
     {"position.every", RT_IS, "1", "positions in every layer"},
     {"model.norm", RT_IS, "post", "its norms behind the blocks"},
@@ -80,7 +84,7 @@ static const rt_option_row options[] = {
     {0},
 };
 
-static const rt_config_word activations[] = {
+const rt_config_word rt_roformer_activations[] = {
     {"gelu", RT_GELU},
     {"gelu_new", RT_GELU_TANH},
     {"relu", RT_RELU},
@@ -108,13 +112,6 @@ static void read_padding(rt_reading *r, rt_huggingface *there)
         none ? RT_NO_PADDING : rt_reading_whole(r, "pad_token_id", 0, 0, there->options.vocab - 1);
 }
 
-static void put_padding(rt_config_writing *w)
-{
-    const rt_vocabulary *v = w->export->vocabulary;
-    rt_json_put(&w->object, "pad_token_id",
-                json_integer(v ? v->special.pad : rt_default_special_ids.pad));
-}
-
 static const rt_config_row config[] = {
     {"vocab_size", RT_SIZE(vocab), .initial = 50000},
     {"hidden_size", RT_SIZE(dim), .initial = 768},
@@ -124,7 +121,7 @@ static const rt_config_row config[] = {
     {"num_attention_heads", RT_SIZE(heads), .initial = 12},
     {"type_vocab_size", RT_SIZE(token_types), .initial = 2, .put = put_types},
     {"max_position_embeddings", RT_POSITIONS(RT_MOST_SIZE), .initial = 1536},
-    {"hidden_act", RT_WORD(activation, activations), .reason = "rotor has no other",
+    {"hidden_act", RT_WORD(activation, rt_roformer_activations), .reason = "rotor has no other",
      .wish = "no such function"},
     {"layer_norm_eps", RT_EPS(norm_eps), .initial = 1e-12},
     {"hidden_dropout_prob", RT_SHARE(dropout), .initial = 0.1},
@@ -136,7 +133,7 @@ static const rt_config_row config[] = {
      .put = rt_config_put_tied},
     {"add_cross_attention", RT_MUST_BE("false"), .reason = RT_NO_CROSS_ATTENTION,
      .when = rt_always},
-    {"pad_token_id", .read = read_padding, .put = put_padding},
+    {"pad_token_id", .read = read_padding, .put = rt_config_put_padding},
     {0},
 };
 

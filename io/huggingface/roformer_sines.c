@@ -14,7 +14,7 @@ static rt_status read_table(const rt_huggingface *there, rt_sine_table *table)
 {
     const rt_weight w = rt_huggingface_tensor(there, RT_HF_TABLE);
     const rt_transformer_options *o = &there->options;
-    const int size = o->dim / o->heads;
+    const int size = rt_transformer_head_dim(o);
     char shape[RT_SHAPE_OF_FILE_SIZE];
     *table = (rt_sine_table){.rows = there->max_positions, .pairs = size / 2};
     if (w.tensor->axes != 2 || w.tensor->shape[0] != (uint64_t)table->rows ||
@@ -78,7 +78,7 @@ static rt_status take_table(rt_huggingface *there, const rt_sine_table *table)
 rt_status rt_roformer_settle_theta(rt_huggingface *there)
 {
     const rt_transformer_options *o = &there->options;
-    rt_sine_table table = {.pairs = o->dim / o->heads / 2};
+    rt_sine_table table = {.pairs = rt_transformer_head_dim(o) / 2};
     rt_status status = rt_ok();
     if (rt_huggingface_tensor(there, RT_HF_TABLE).tensor)
         status = read_table(there, &table);

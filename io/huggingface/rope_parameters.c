@@ -12,8 +12,7 @@
 
 /* ---- reading ---- */
 
-/* rope_scaling, where it is not empty, comes before rope_parameters. */
-static const json_t *find_parameters(rt_reading *r, const char **key)
+const json_t *rt_rope_parameters_find(rt_reading *r, const char **key)
 {
     *key =
         json_object_size(rt_reading_find(r, "rope_scaling")) ? "rope_scaling" : "rope_parameters";
@@ -111,43 +110,80 @@ static void read_scaling(rt_reading *r, rt_reading *p, rt_frequency_options *o, 
     o->high_freq_factor = rt_reading_above_0(p, "high_freq_factor", o->high_freq_factor);
 }
 
-/* Both have partial_rotary_factor, and rope_theta, which counts in the scaling. */
-static double read_base(rt_reading *r, rt_reading *p)
+static const char *or_else(const char *name, const char *otherwise)
 {
-    const double outside = rt_reading_above_0(r, "rope_theta", 10000);
-    const double base = rt_reading_above_0(p, "rope_theta", outside);
-    rt_reading *const both[] = {r, p};
+    return name ? name : otherwise;
+}
+
+/* A key that counts in the scaling, and outside, where older folders have it. */
+static double read_both(rt_reading *r, rt_reading *p, const char *key, const char *old,
+                        double initial)
+{
+    return rt_reading_above_0(p, key, rt_reading_above_0(r, or_else(old, key), initial));
+}
+
+static double read_base(rt_reading *r, rt_reading *p, const rt_rope_rules *rules)
+{
+    const double initial = rules->base > 0 ? rules->base : 10000;
+    const double base = read_both(r, p, "rope_theta", rules->old_base, initial);
     if (!(base > 1))
         rt_reading_refuse(p, "rope_theta must be above 1; got %g", base);
-    for (int i = 0; i < 2; i++)
-        if (rt_reading_above_0(both[i], "partial_rotary_factor", 1) != 1)
-            rt_reading_refuse(
-                both[i], "partial_rotary_factor must be 1: a Llama rotates all features of a head");
     return base;
+}
+
+/* The features of a head that are rotated, as a share of all: whole pairs. */
+static double read_fraction(rt_reading *r, rt_reading *p, const rt_rope_rules *rules,
+                            const rt_huggingface *there)
+{
+    static const char key[] = "partial_rotary_factor";
+    const int size = rt_transformer_head_dim(&there->options);
+    const char *old = or_else(rules->old_fraction, key);
+    const double whole = rules->fraction > 0 ? rules->fraction : 1;
+    rt_reading *at = rt_reading_find(p, key) || !rt_reading_find(r, old) ? p : r;
+    const double fraction = read_both(r, p, key, rules->old_fraction, whole);
+    const int rotated = fraction <= 1 ? (int)(fraction * size) : size + 1;
+    if (!(rules->fraction > 0) && fraction != 1)
+        rt_reading_refuse(at, "%s must be 1: a %s rotates all features of a head",
+                          at == p ? key : old, there->files->family->name);
+    else if (fraction != 1 && (rotated % 2 || rotated < 2 || rotated > size))
+        rt_reading_refuse(at,
+                          "%s = %g of heads of %d features: rotor rotates whole pairs, from one to "
+                          "all of a head",
+                          at == p ? key : old, fraction, size);
+    return (double)rotated / size;
+}
+
+rt_frequency_options rt_rope_parameters_read_one(rt_reading *r, const json_t *parameters,
+                                                 const char *within, const rt_rope_rules *rules,
+                                                 rt_huggingface *there)
+{
+    rt_frequency_options o = {RT_FREQUENCY_DEFAULTS};
+    rt_reading p = {.json = parameters, .within = within, .status = r->status};
+    o.scaling = read_type(&p);
+    o.base = read_base(r, &p, rules);
+    there->options.position.fraction = read_fraction(r, &p, rules, there);
+    if (o.scaling != RT_SCALING_NONE && !p.status.code && !r->status.code)
+        read_scaling(r, &p, &o, rt_transformer_pairs(&there->options), there->max_positions);
+    if (!r->status.code)
+        r->status = p.status;
+    return o;
 }
 
 void rt_rope_parameters_read(rt_reading *r, rt_huggingface *there)
 {
-    const int pairs = there->options.dim / there->options.heads / 2;
-    rt_frequency_options o = {RT_FREQUENCY_DEFAULTS};
     const char *key;
     char within[32];
-    const json_t *parameters = find_parameters(r, &key);
+    const json_t *parameters = rt_rope_parameters_find(r, &key);
     snprintf(within, sizeof within, "%s.", key);
-    rt_reading p = {.json = parameters, .within = within, .status = r->status};
-    if (rt_reading_find(&p, "full_attention") || rt_reading_find(&p, "sliding_attention"))
+    if (json_object_get(parameters, "full_attention") ||
+        json_object_get(parameters, "sliding_attention"))
         rt_reading_refuse(r, "%s must be one for all layers", key);
-    o.scaling = read_type(&p);
-    o.base = read_base(r, &p);
-    if (o.scaling != RT_SCALING_NONE && !p.status.code)
-        read_scaling(r, &p, &o, pairs, there->max_positions);
-    if (!r->status.code)
-        r->status = p.status;
-    there->options.position.frequencies = o;
+    there->options.position.frequencies =
+        rt_rope_parameters_read_one(r, parameters, within, &there->files->family->rope, there);
 }
 
 /* Whether theta is what transformers rotates by, to the precision of its floats. */
-static bool is_near(const double *theta, const double *table, int pairs)
+bool rt_theta_is_near(const double *theta, const double *table, int pairs)
 {
     for (int i = 0; i < pairs; i++)
         if (!(fabs(theta[i] - table[i]) <= 1e-6 * fabs(theta[i]) + 1e-30))
@@ -157,7 +193,7 @@ static bool is_near(const double *theta, const double *table, int pairs)
 
 /* Its numbers say more than the factors that were made of them, if they were. What cosines and
  * sines are multiplied by stays. */
-static void take_written(rt_huggingface *there)
+void rt_rope_parameters_take_written(rt_huggingface *there)
 {
     rt_frequency_options *o = &there->options.position.frequencies;
     const double magnitude = rt_frequencies_magnitude(o);
@@ -174,7 +210,7 @@ rt_status rt_rope_parameters_settle(rt_huggingface *there)
 {
     const rt_written_theta *t = &there->files->written;
     const rt_transformer_options *o = &there->options;
-    const int pairs = o->dim / o->heads / 2;
+    const int pairs = rt_family_pairs(there->files->family, o);
     if (!t->values)
         return rt_ok();
     double *mean = rt_alloc(2 * (size_t)pairs, sizeof *mean);
@@ -182,8 +218,8 @@ rt_status rt_rope_parameters_settle(rt_huggingface *there)
         return rt_out_of_memory("theta");
     rt_mean_theta(t->values, RT_SHAPE_OF(t->layers, t->rows, t->pairs), pairs, mean);
     rt_frequencies(mean + pairs, pairs, &o->position.frequencies);
-    if (is_near(mean, mean + pairs, pairs))
-        take_written(there);
+    if (t->pairs <= pairs && rt_theta_is_near(mean, mean + pairs, pairs))
+        rt_rope_parameters_take_written(there);
     else
         rt_writer_add(&there->files->warnings,
                       RT_HF_CONFIG ": " RT_HF_THETA
@@ -195,9 +231,9 @@ rt_status rt_rope_parameters_settle(rt_huggingface *there)
 /* ---- writing ---- */
 
 /* Whether theta must be written number by number: it is learned, or no scaling has it. */
-static bool lists_theta(const rt_transformer_options *o)
+static bool lists_theta(const rt_family *family, const rt_transformer_options *o)
 {
-    return o->theta.learn || o->position.fraction < 1 ||
+    return o->theta.learn || rt_transformer_pairs(o) < rt_family_pairs(family, o) ||
            o->position.frequencies.family != RT_FREQUENCIES_GEOMETRIC;
 }
 
@@ -205,8 +241,8 @@ rt_status rt_rope_parameters_check(const rt_family *family, const rt_transformer
 {
     static const char *const scalings[] = {RT_SCALINGS(RT_CHOICE_WORD)};
     const rt_scaling scaling = o->position.frequencies.scaling;
-    const int pairs = o->dim / o->heads / 2;
-    if (!lists_theta(o))
+    const int pairs = rt_family_pairs(family, o);
+    if (!lists_theta(family, o))
         return rt_ok();
     if (scaling == RT_SCALING_DYNAMIC || scaling == RT_SCALING_LONGROPE)
         return rt_cannot_export(family, "position.scaling", scalings[scaling],
@@ -312,38 +348,55 @@ static int put_scaling(rt_json_object *p, const rt_frequency_options *f, int pos
 }
 
 /* The scaling ntk is another base, once and for all. */
-static double base_there(const rt_transformer_options *o, int pairs)
+double rt_rope_parameters_base(const rt_config_writing *w, const rt_frequency_options *f)
 {
-    const rt_frequency_options *f = &o->position.frequencies;
-    if (lists_theta(o) || f->scaling != RT_SCALING_NTK)
+    const int pairs = w->theta->pairs;
+    if (lists_theta(w->family, w->options) || f->scaling != RT_SCALING_NTK)
         return f->base;
     return f->base * pow(f->scale, pairs / (pairs - 1.0));
 }
 
-static int put_parameters(rt_config_writing *w, const char *key)
+int rt_rope_parameters_put_one(rt_config_writing *w, rt_json_object *to, const char *key,
+                               const rt_frequency_options *f, const rt_export_theta *theta)
 {
     static const char *const types[] = {"default", "linear",   "default", "yarn",
                                         "dynamic", "longrope", "llama3"};
-    const rt_transformer_options *o = w->options;
-    const rt_frequency_options *f = &o->position.frequencies;
-    const bool lists = lists_theta(o);
+    const bool lists = lists_theta(w->family, w->options);
     const int positions = rt_huggingface_positions(w->export);
     rt_json_object p = rt_json_object_new();
-    const int length = lists ? put_list(&p, f, w->theta, positions) : put_scaling(&p, f, positions);
+    const int length = lists ? put_list(&p, f, theta, positions) : put_scaling(&p, f, positions);
     rt_json_put(&p, "rope_type", json_string(lists ? "longrope" : types[f->scaling]));
-    rt_json_put(&p, "rope_theta", rt_json_number(base_there(o, w->theta->pairs)));
-    rt_json_put_object(&w->object, key, &p);
+    rt_json_put(&p, "rope_theta", rt_json_number(rt_rope_parameters_base(w, f)));
+    if (w->family->rope.fraction > 0)
+        put_float(&p, "partial_rotary_factor", w->options->position.fraction);
+    rt_json_put_object(to, key, &p);
     return length;
 }
 
-/* Before version 5, transformers looked for rope_theta and rope_scaling. */
-void rt_rope_parameters_put(rt_config_writing *w)
+static int put_parameters(rt_config_writing *w, const char *key)
 {
+    return rt_rope_parameters_put_one(w, &w->object, key, &w->options->position.frequencies,
+                                      w->theta);
+}
+
+/* Before version 5, transformers looked for them, and for rope_scaling, outside. */
+static void put_old_parameters(rt_config_writing *w)
+{
+    const rt_rope_rules *rules = &w->family->rope;
     const rt_transformer_options *o = w->options;
     const rt_scaling scaling = o->position.frequencies.scaling;
-    rt_json_put(&w->object, "rope_theta", rt_json_number(base_there(o, w->theta->pairs)));
-    if (lists_theta(o) || (scaling != RT_SCALING_NONE && scaling != RT_SCALING_NTK))
+    rt_json_put(&w->object, or_else(rules->old_base, "rope_theta"),
+                rt_json_number(rt_rope_parameters_base(w, &o->position.frequencies)));
+    if (rules->fraction > 0)
+        put_float(&w->object, or_else(rules->old_fraction, "partial_rotary_factor"),
+                  o->position.fraction);
+    if (lists_theta(w->family, o) || (scaling != RT_SCALING_NONE && scaling != RT_SCALING_NTK))
         put_parameters(w, "rope_scaling");
+}
+
+void rt_rope_parameters_put(rt_config_writing *w)
+{
+    put_old_parameters(w);
     const int positions = put_parameters(w, "rope_parameters");
     rt_json_put(&w->object, "max_position_embeddings", json_integer(positions));
 }

@@ -29,7 +29,33 @@ rt_status rt_rope_parameters_check(const rt_family *family,
 /* Takes rotor_theta if rope_parameters were made of it. */
 rt_status rt_rope_parameters_settle(rt_huggingface *there) RT_MUST_CHECK;
 
-/* Of the model card. */
+/* ---- for families with one for some layers and one for others ---- */
+
+/* rope_parameters, or rope_scaling, which comes first where it is not empty; NULL if there is
+ * neither. */
+const json_t *rt_rope_parameters_find(rt_reading *r, const char **key);
+
+/* The frequencies of one object; `within` begins the names of its keys in messages. */
+rt_frequency_options rt_rope_parameters_read_one(rt_reading *r, const json_t *parameters,
+                                                 const char *within, const rt_rope_rules *rules,
+                                                 rt_huggingface *there);
+
+/* Whether theta is what transformers rotates by, to the precision of its floats. */
+bool rt_theta_is_near(const double *theta, const double *table, int pairs);
+
+/* Takes rotor_theta in place of the frequencies. */
+void rt_rope_parameters_take_written(rt_huggingface *there);
+
+/* Writes one object of frequencies or, where theta must be listed, of the mean of theta; returns
+ * the max_position_embeddings that goes with it. */
+int rt_rope_parameters_put_one(rt_config_writing *w, rt_json_object *to, const char *key,
+                               const rt_frequency_options *f, const rt_export_theta *theta);
+
+/* The base that says the frequencies in transformers, ntk included. */
+double rt_rope_parameters_base(const rt_config_writing *w, const rt_frequency_options *f);
+
+/* ---- the model card ---- */
+
 extern const char rt_rope_parameters_shared[], rt_rope_parameters_mean[];
 
 #endif

@@ -39,6 +39,16 @@ bool rt_when_untied(const rt_transformer_options *o)
     return !o->tie_embeddings;
 }
 
+bool rt_when_pool_first(const rt_transformer_options *o)
+{
+    return o->pool == RT_POOL_FIRST;
+}
+
+bool rt_when_pool_last(const rt_transformer_options *o)
+{
+    return o->pool == RT_POOL_LAST;
+}
+
 bool rt_always(const rt_transformer_options *o)
 {
     (void)o;
@@ -91,6 +101,18 @@ static bool fill_in(const char *pattern, number layer, const char *end, char nam
                     layer.at, *at ? at + 1 : "", end) < RT_NAME_SIZE;
 }
 
+bool rt_tensor_row_is_of_layers(const rt_tensor_row *row)
+{
+    return strstr(row->there, ".N.") != NULL;
+}
+
+void rt_tensor_row_name(const rt_tensor_row *row, int layer, char name[RT_NAME_SIZE])
+{
+    char digits[16];
+    const int count = snprintf(digits, sizeof digits, "%d", layer);
+    fill_in(row->there, (number){digits, rt_tensor_row_is_of_layers(row) ? count : 0}, "", name);
+}
+
 static bool holds(const rt_tensor_row *row, const rt_transformer_options *o)
 {
     return !row->when || row->when(o);
@@ -139,11 +161,15 @@ bool rt_tensor_is_known(const rt_family *family, const rt_transformer *model, co
 /* Those of values are turned only if the model says so. */
 static rt_features features_of(const rt_transformer_options *o, const char *parameter)
 {
+    static const char *const rotated[] = {"layers.N.attention.query", "layers.N.attention.key",
+                                          "layers.N.attention.query_norm",
+                                          "layers.N.attention.key_norm"};
     number layer;
     const bool values = o->position.rotate_value;
-    if (behind("layers.N.attention.query", parameter, &layer) ||
-        behind("layers.N.attention.key", parameter, &layer) ||
-        (values && behind("layers.N.attention.value", parameter, &layer)))
+    for (size_t i = 0; i < sizeof rotated / sizeof *rotated; i++)
+        if (behind(rotated[i], parameter, &layer))
+            return RT_FEATURE_ROWS;
+    if (values && behind("layers.N.attention.value", parameter, &layer))
         return RT_FEATURE_ROWS;
     if (values && !strcmp(parameter + strlen(parameter) - 7, ".weight") &&
         behind("layers.N.attention.output", parameter, &layer))
@@ -211,7 +237,7 @@ bool rt_tensor_map_is_plain(const rt_tensor_map *map)
 
 static size_t place_here(const rt_tensor_map *map, size_t feature)
 {
-    const size_t size = (size_t)(map->options->dim / map->options->heads);
+    const size_t size = (size_t)rt_transformer_head_dim(map->options);
     return feature / size * size +
            (size_t)rt_feature_here(map->family, map->options, (int)(feature % size));
 }

@@ -29,7 +29,7 @@ typedef enum rt_tensor_form {
 /* What a row, or a key, holds for. */
 typedef bool rt_options_test(const rt_transformer_options *o);
 rt_options_test rt_when_lm, rt_when_sequence, rt_when_token, rt_when_causal, rt_when_bidirectional,
-    rt_when_untied, rt_always, rt_never;
+    rt_when_untied, rt_when_pool_first, rt_when_pool_last, rt_always, rt_never;
 
 struct rt_family;
 struct rt_export_theta;
@@ -49,7 +49,8 @@ typedef struct rt_tensor_row {
     rt_options_test *written; /* the models that it is written of; NULL: all that have it */
     bool spare;               /* may be there without a parameter, and is of no use then */
 
-    /* Fills shape, fill and context of what is written for a model without such a parameter. */
+    /* Fills shape, fill and context of what is written for a model without such a parameter, for
+     * each layer if the name has one. */
     void (*make)(rt_safetensors_entry *e, const rt_beside *from);
 } rt_tensor_row;
 
@@ -68,6 +69,10 @@ bool rt_tensor_place_of(rt_tensor_place *place, const struct rt_family *family,
 /* The place that a message names, which is no other name that is only read. */
 bool rt_tensor_main_place(rt_tensor_place *place, const struct rt_family *family,
                           const rt_transformer_options *o, const char *parameter);
+
+/* Whether a row stands for a tensor of each layer; its name there, which must be whole, for one. */
+bool rt_tensor_row_is_of_layers(const rt_tensor_row *row);
+void rt_tensor_row_name(const rt_tensor_row *row, int layer, char name[RT_NAME_SIZE]);
 
 /* Whether a tensor of that name there belongs to the model. */
 bool rt_tensor_is_known(const struct rt_family *family, const rt_transformer *model,

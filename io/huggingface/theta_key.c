@@ -55,13 +55,16 @@ void rt_huggingface_read_theta(rt_reading *r, const rt_transformer_options *o, r
 {
     const json_t *json = rt_reading_find(r, RT_HF_THETA);
     const json_t *list = json_object_get(json, "theta"), *base = json_object_get(json, "base");
+    const json_t *local_base = json_object_get(json, "local_base");
     const int scope = choice(scope_words, json_object_get(json, "scope"));
     const int form = choice(form_words, json_object_get(json, "form"));
     const size_t pairs = json_array_size(json_array_get(json_array_get(list, 0), 0));
     if (!json || r->status.code)
         return;
+    if (local_base && !(json_number_value(local_base) > 1))
+        rt_reading_refuse(r, RT_HF_THETA ": local_base must be above 1");
     if (scope < 0 || form < 0 || !(json_number_value(base) > 1) || pairs < 1 ||
-        pairs > (size_t)(o->dim / o->heads / 2)) {
+        pairs > (size_t)(rt_transformer_head_dim(o) / 2)) {
         rt_reading_refuse(r, RT_HF_THETA
                           " must have scope, form, base, and theta by layer, head and pair");
         return;
@@ -72,6 +75,7 @@ void rt_huggingface_read_theta(rt_reading *r, const rt_transformer_options *o, r
     *t = (rt_written_theta){.scope = (rt_theta_scope)scope,
                             .form = (rt_theta_form)form,
                             .base = json_number_value(base),
+                            .local_base = json_number_value(local_base),
                             .layers = shape.axis[0],
                             .rows = shape.axis[1],
                             .pairs = (int)pairs};
@@ -96,7 +100,8 @@ void rt_huggingface_take_theta(rt_huggingface *there)
     o->theta.scope = t->scope;
     o->theta.form = t->form;
     o->position.frequencies.base = t->base;
-    o->position.fraction = (double)t->pairs / (o->dim / o->heads / 2);
+    o->position.local_base = t->local_base;
+    o->position.fraction = (double)t->pairs / (rt_transformer_head_dim(o) / 2);
     there->theta = t->values;
     t->values = NULL;
 }
@@ -114,21 +119,34 @@ void rt_mean_theta(const double *theta, rt_shape shape, int pairs, double *mean)
 
 /* ---- writing ---- */
 
-rt_status rt_export_theta_of(const rt_transformer *model, rt_export_theta *theta)
+/* A fixed theta is written once, or for each layer if they differ. */
+static rt_shape shape_of(const rt_transformer_options *o)
+{
+    const rt_shape all = rt_transformer_rotation_shape(o);
+    if (o->theta.learn)
+        return rt_transformer_theta_shape(o);
+    return RT_SHAPE_OF(rt_layers_start_apart(o) ? all.axis[0] : 1, 1, rt_transformer_pairs(o));
+}
+
+rt_status rt_export_theta_of(const rt_family *family, const rt_transformer *model,
+                             rt_export_theta *theta)
 {
     const rt_transformer_options *o = &model->options;
-    const int rotated = rt_transformer_pairs(o), pairs = o->dim / o->heads / 2;
-    const rt_shape shape =
-        o->theta.learn ? rt_transformer_theta_shape(o) : RT_SHAPE_OF(1, 1, rotated);
-    *theta = (rt_export_theta){.shape = shape, .pairs = pairs};
+    const int rotated = rt_transformer_pairs(o), pairs = rt_family_pairs(family, o);
+    const rt_shape shape = shape_of(o);
+    *theta =
+        (rt_export_theta){.shape = shape, .pairs = pairs, .base = o->position.frequencies.base};
     theta->own = rt_alloc(rt_shape_size(shape) + 1, sizeof *theta->own);
-    theta->mean = rt_alloc((size_t)pairs, sizeof *theta->mean);
+    theta->mean = rt_alloc((size_t)pairs + 1, sizeof *theta->mean);
     if (!theta->own || !theta->mean)
         return rt_out_of_memory("theta");
     if (o->theta.learn)
         rt_transformer_theta(model, theta->own);
-    else
-        rt_frequencies(theta->own, rotated, &o->position.frequencies);
+    for (int n = 0; n < shape.axis[0] && !o->theta.learn; n++) {
+        const rt_frequency_options frequencies =
+            rt_layer_frequencies(o, rt_transformer_theta_layer(o, n));
+        rt_frequencies(theta->own + n * rotated, rotated, &frequencies);
+    }
     rt_mean_theta(theta->own, shape, pairs, theta->mean);
     for (size_t i = 0; i < rt_shape_size(shape); i++)
         if (!isfinite(theta->own[i]))
@@ -168,6 +186,8 @@ void rt_put_theta(rt_json_object *to, const rt_transformer_options *o, const rt_
 {
     rt_json_object made = rt_json_object_new();
     rt_json_put(&made, "base", rt_json_number(o->position.frequencies.base));
+    if (o->position.local_base > 0)
+        rt_json_put(&made, "local_base", rt_json_number(o->position.local_base));
     rt_json_put(&made, "form", json_string(form_words[o->theta.form]));
     rt_json_put(&made, "scope", json_string(scope_words[o->theta.scope]));
     rt_json_put(&made, "theta", list_theta(theta));

@@ -60,6 +60,7 @@ static rt_status expect_word(const json_t *object, const char *file, const char 
 /* What tokenizer_config.json says, which need not be there. */
 typedef struct settings {
     bool leaves_words; /* to tokenizer.json, if there is one */
+    bool of_esm, of_bert;
     bool lowercase;
     const char *warning;
 } settings;
@@ -77,20 +78,23 @@ static rt_status read_class(const json_t *object, settings *s)
 {
     static const char *const of_bert[] = {"", "BertTokenizer", "BertTokenizerFast", NULL};
     static const char *const general[] = {"PreTrainedTokenizerFast", "TokenizersBackend", NULL};
+    static const char *const of_esm[] = {"EsmTokenizer", NULL};
     static const char *const of_transformer[] = {"RoFormerTokenizer", "RoFormerTokenizerFast",
                                                  NULL};
     char quoted[RT_QUOTE_SIZE];
     const json_t *found = json_object_get(object, "tokenizer_class");
     const char *word = json_is_string(found) ? json_string_value(found) : "";
     s->leaves_words = is_among(word, general);
+    s->of_esm = is_among(word, of_esm);
+    s->of_bert = *word && !s->leaves_words && !s->of_esm;
     if (is_among(word, of_transformer))
         s->warning = RT_HF_TOKENIZER ": RoFormerTokenizer cuts Chinese into words before it looks "
                                      "for pieces; here every ideograph is a word, as for "
                                      "BertTokenizer";
-    else if (!s->leaves_words && !is_among(word, of_bert))
+    else if (!s->leaves_words && !s->of_esm && !is_among(word, of_bert))
         return rt_error(RT_CHECKPOINT,
-                        RT_HF_TOKENIZER ": tokenizer_class is %s; 'BertTokenizer' and "
-                                        "'RoFormerTokenizer' are read",
+                        RT_HF_TOKENIZER ": tokenizer_class is %s; 'BertTokenizer', "
+                                        "'RoFormerTokenizer' and 'EsmTokenizer' are read",
                         rt_quote(quoted, word));
     return rt_ok();
 }
@@ -105,10 +109,10 @@ static rt_status read_settings(const char *folder, settings *s)
     rt_status status = rt_json_read_file(&object, folder, RT_HF_TOKENIZER);
     if (!status.code)
         status = read_class(object, s);
-    if (!status.code)
+    if (!status.code && !s->of_esm)
         status = read_words(object, RT_HF_TOKENIZER, "do_lower_case", "tokenize_chinese_chars",
                             &s->lowercase);
-    if (!status.code)
+    if (!status.code && !s->of_esm)
         status = read_bool(object, RT_HF_TOKENIZER, "do_basic_tokenize", true, &basic);
     if (!status.code && !basic)
         status = rt_error(RT_CHECKPOINT, RT_HF_TOKENIZER ": do_basic_tokenize must be true");
@@ -254,6 +258,28 @@ static rt_status find_bpe(const char *folder, bool lines, const char *word, rt_l
     return status;
 }
 
+static bool has_line(const char *text, size_t size, const char *line)
+{
+    const size_t length = strlen(line);
+    for (const char *at = text, *end = text + size; at < end;) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const size_t found = (size_t)((newline ? newline : end) - at);
+        if (found == length && !memcmp(at, line, length))
+            return true;
+        at += found + 1;
+    }
+    return false;
+}
+
+/* Where no class says whose a vocab.txt is, its special tokens do. */
+static bool is_of_esm(const settings *s, const char *text, size_t size)
+{
+    if (s->of_esm || s->of_bert)
+        return s->of_esm;
+    return has_line(text, size, rt_special_token(RT_LEVEL_RESIDUE, 1)) &&
+           !has_line(text, size, rt_special_token(RT_LEVEL_WORDPIECE, 1));
+}
+
 rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, const char *level,
                             const char **warning)
 {
@@ -278,6 +304,8 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
                        : read_pieces(folder, &text, &s);
     if (!status.code && !lines)
         size = strlen(text);
+    if (!status.code && lines && !*level && is_of_esm(&s, text, size))
+        kind.level = RT_LEVEL_RESIDUE;
     kind.lowercase = kind.level == RT_LEVEL_WORDPIECE && s.lowercase;
     if (!status.code)
         status = rt_vocabulary_read(vocabulary_new, kind, lines ? RT_HF_VOCAB : PIECES,

@@ -2,7 +2,9 @@
 #define ROTOR_IO_HUGGINGFACE_TOKENIZER_H
 
 /* The vocabulary of a Hugging Face folder: vocab.txt or, if there is none, the pieces of
- * tokenizer.json, WordPiece or byte-level BPE (tokenizer_bpe.h). What follows is of WordPiece.
+ * tokenizer.json, WordPiece or byte-level BPE (tokenizer_bpe.h). A vocab.txt is ESM's if
+ * tokenizer_config.json names EsmTokenizer or, where that names no class of its own, it has <cls>
+ * and no [CLS]. What follows is of WordPiece.
  *
  * Whether words are in lower case is what transformers has it as: tokenizer_config.json says it,
  * and if that has no do_lower_case they are; tokenizer.json says it only if there is no

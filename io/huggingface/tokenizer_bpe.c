@@ -42,25 +42,10 @@ typedef struct role {
     int32_t *id;
 } role;
 
-/* An added token by its text, or by its id if there is no text: characters of it may stand for
- * bytes, which it is spelled as. */
-static const rt_added_token *find_added(const rt_vocabulary *v, const char *text, int32_t id)
-{
-    const rt_added_tokens *const lists[] = {&v->bpe->as_is, &v->bpe->composed};
-    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
-        for (int i = 0; i < lists[l]->count; i++) {
-            const rt_added_token *token = lists[l]->list + i;
-            if (text ? token->size == strlen(text) && !memcmp(token->text, text, token->size)
-                     : token->id == id)
-                return token;
-        }
-    return NULL;
-}
-
 /* The id that is written so; RT_NO_ID if there is none. */
 static int32_t find_id(const rt_vocabulary *v, const char *text)
 {
-    const rt_added_token *added = find_added(v, text, RT_NO_ID);
+    const rt_added_token *added = rt_bpe_added(v->bpe, text, RT_NO_ID);
     const size_t size = strlen(text);
     if (added)
         return added->id;
@@ -97,10 +82,9 @@ static rt_status read_roles(rt_vocabulary *v, const char *folder)
     char path[RT_PATH_SIZE];
     json_t *config;
     rt_special_ids ids = {RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
-    const role roles[] = {{"bos_token", &ids.cls},
-                          {"eos_token", &ids.sep},
-                          {"pad_token", &ids.pad},
-                          {"mask_token", &ids.mask}};
+    const role roles[] = {{"cls_token", &ids.cls}, {"bos_token", &ids.cls},
+                          {"sep_token", &ids.sep}, {"eos_token", &ids.sep},
+                          {"pad_token", &ids.pad}, {"mask_token", &ids.mask}};
     rt_status status = rt_path_join(path, folder, RT_HF_TOKENIZER);
     if (status.code || !rt_folder_has(folder, RT_HF_TOKENIZER))
         return status;
@@ -150,7 +134,7 @@ typedef struct framing {
 /* A special token as it is written. */
 static json_t *written(const rt_vocabulary *v, int32_t id)
 {
-    const rt_added_token *added = find_added(v, NULL, id);
+    const rt_added_token *added = rt_bpe_added(v->bpe, NULL, id);
     const rt_spelling s = rt_vocabulary_spell(v, id);
     return added ? json_stringn(added->text, added->size) : json_stringn(s.bytes, s.size);
 }
@@ -260,8 +244,8 @@ static rt_status reframe(char **text_new, const framing *f)
 
 rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, rt_frame frame)
 {
-    const framing f = {v, frame.begins ? v->special.cls : RT_NO_ID,
-                       frame.ends ? v->special.sep : RT_NO_ID};
+    const int32_t last = v->bpe->last != RT_NO_ID ? v->bpe->last : v->special.sep;
+    const framing f = {v, frame.begins ? v->special.cls : RT_NO_ID, frame.ends ? last : RT_NO_ID};
     *text_new = NULL;
     return f.first == v->bpe->first && f.last == v->bpe->last ? rt_vocabulary_write(v, text_new)
                                                               : reframe(text_new, &f);
@@ -272,7 +256,11 @@ rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, rt_fram
 static json_t *config_of(const rt_vocabulary *v, int length)
 {
     rt_special_ids ids = v->special;
-    const role roles[] = {{"bos_token", &ids.cls},
+    int32_t none = RT_NO_ID;
+    const bool masks = ids.mask != RT_NO_ID; /* an encoder's, whose keys for both ends are others */
+    const role roles[] = {{"cls_token", masks ? &ids.cls : &none},
+                          {"sep_token", masks ? &ids.sep : &none},
+                          {"bos_token", &ids.cls},
                           {"eos_token", &ids.sep},
                           {"pad_token", &ids.pad},
                           {"mask_token", &ids.mask},
@@ -282,7 +270,7 @@ static json_t *config_of(const rt_vocabulary *v, int length)
         json_object_set_new(config, "tokenizer_class", json_string("PreTrainedTokenizerFast")) != 0;
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
         const int32_t id = *roles[i].id;
-        const rt_added_token *added = find_added(v, NULL, id);
+        const rt_added_token *added = rt_bpe_added(v->bpe, NULL, id);
         const rt_spelling s = rt_vocabulary_spell(v, id);
         const char *bytes = added ? added->text : s.bytes;
         const size_t size = added ? added->size : s.size;

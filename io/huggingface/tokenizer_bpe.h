@@ -4,7 +4,8 @@
 /* The vocabulary of a Hugging Face folder whose tokenizer.json has byte-level BPE, and its
  * tokenizer_config.json. How a text is cut is what tokenizer.json says, whatever the class of the
  * tokenizer is; tokenizer_config.json, which need not be there, tells which tokens begin and end a
- * text, fill it up and hide others (bos_token, eos_token, pad_token, mask_token). */
+ * text, fill it up and hide others (bos_token or cls_token, eos_token or sep_token, pad_token,
+ * mask_token). */
 
 #include "data/tokenizers/vocabulary.h"
 

@@ -1,0 +1,246 @@
+/* A vocabulary as llama.cpp has it. */
+
+#include "io/gguf/private.h"
+
+#include "core/memory.h"
+#include "data/tokenizers/bpe.h"
+#include "data/tokenizers/bpe_write.h"
+#include "io/huggingface/tokenizer_bpe.h"
+#include "text/utf8.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a token is, as llama.cpp numbers it. */
+typedef enum token_type { NORMAL = 1, UNKNOWN, CONTROL, ADDED, UNUSED } token_type;
+
+#define TOKENIZER "tokenizer.ggml."
+
+/* What llama.cpp writes for a blank where tokens are characters. */
+#define BLANK "\xe2\x96\x81"
+
+/* ---- tokens ---- */
+
+static bool is_added(const rt_vocabulary *v, int32_t id)
+{
+    return v->level == RT_LEVEL_BPE && rt_bpe_added(v->bpe, NULL, id);
+}
+
+static token_type type_of(const rt_vocabulary *v, int32_t id)
+{
+    if (id >= v->count || (v->level == RT_LEVEL_BPE && v->bpe->kinds[id] == RT_BPE_NONE))
+        return UNUSED;
+    if (v->level == RT_LEVEL_CHAR && id == v->special.unknown)
+        return UNKNOWN;
+    if (!rt_vocabulary_is_ordinary(v, id))
+        return CONTROL;
+    return is_added(v, id) ? ADDED : NORMAL;
+}
+
+/* Bytes as the characters that GPT-2 writes them as. */
+static void put_bytes(rt_gguf_bytes *b, const char *bytes, size_t size)
+{
+    size_t length = 0;
+    char text[RT_UTF8_SIZE];
+    for (size_t i = 0; i < size; i++)
+        length += rt_utf8_write(rt_bpe_character_of((unsigned char)bytes[i]), text);
+    rt_gguf_number(b, length, 8);
+    for (size_t i = 0; i < size; i++)
+        rt_gguf_add(b, text, rt_utf8_write(rt_bpe_character_of((unsigned char)bytes[i]), text));
+}
+
+static void put_token(rt_gguf_bytes *b, const rt_vocabulary *v, int32_t id)
+{
+    char unused[32];
+    const token_type type = type_of(v, id);
+    const rt_spelling s = rt_vocabulary_spell(v, id);
+    const rt_added_token *added = is_added(v, id) ? rt_bpe_added(v->bpe, NULL, id) : NULL;
+    if (type == UNUSED)
+        rt_gguf_string(b, unused, (size_t)snprintf(unused, sizeof unused, "[PAD%d]", (int)id));
+    else if (added)
+        rt_gguf_string(b, added->text, added->size);
+    else if (type != NORMAL)
+        rt_gguf_string(b, s.bytes, s.size);
+    else if (v->level != RT_LEVEL_CHAR)
+        put_bytes(b, s.bytes, s.size);
+    else if (s.size == 1 && *s.bytes == ' ')
+        rt_gguf_string(b, BLANK, strlen(BLANK));
+    else
+        rt_gguf_string(b, s.bytes, s.size);
+}
+
+static void put_tokens(rt_gguf_keys *k, const rt_vocabulary *v, int count)
+{
+    rt_gguf_put_list(k, TOKENIZER "tokens", RT_GGUF_STRINGS, (size_t)count);
+    for (int32_t id = 0; id < count; id++)
+        put_token(&k->bytes, v, id);
+    rt_gguf_put_list(k, TOKENIZER "token_type", RT_GGUF_INTS, (size_t)count);
+    for (int32_t id = 0; id < count; id++)
+        rt_gguf_number(&k->bytes, type_of(v, id), 4);
+}
+
+/* ---- merges ---- */
+
+static int by_rank(const void *one, const void *other)
+{
+    const rt_merge *a = one, *b = other;
+    return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+static void put_merge(rt_gguf_bytes *b, const rt_vocabulary *v, const rt_merge *m)
+{
+    rt_gguf_bytes sides[2] = {{0}};
+    const int32_t ids[] = {m->left, m->right};
+    for (int i = 0; i < 2; i++) {
+        const rt_spelling s = rt_vocabulary_spell(v, ids[i]);
+        put_bytes(&sides[i], s.bytes, s.size);
+        b->failed |= sides[i].failed;
+    }
+    enum { SIZE = 8 }; /* of the number before a string */
+    if (!b->failed) {
+        rt_gguf_number(b, sides[0].length + sides[1].length - 2 * SIZE + 1, SIZE);
+        rt_gguf_add(b, sides[0].at + SIZE, sides[0].length - SIZE);
+        rt_gguf_add(b, " ", 1);
+        rt_gguf_add(b, sides[1].at + SIZE, sides[1].length - SIZE);
+    }
+    rt_gguf_free(&sides[0]);
+    rt_gguf_free(&sides[1]);
+}
+
+static void put_merges(rt_gguf_keys *k, const rt_vocabulary *v)
+{
+    const size_t count = v->level == RT_LEVEL_BPE ? v->bpe->merges.count : 0;
+    rt_merge *merges = rt_alloc_unset(count, sizeof *merges);
+    k->bytes.failed |= !merges;
+    rt_gguf_put_list(k, TOKENIZER "merges", RT_GGUF_STRINGS, count);
+    if (merges && count) {
+        memcpy(merges, v->bpe->merges.list, count * sizeof *merges);
+        qsort(merges, count, sizeof *merges, by_rank);
+    }
+    for (size_t i = 0; i < count && !k->bytes.failed; i++)
+        put_merge(&k->bytes, v, merges + i);
+    rt_free(merges);
+}
+
+/* ---- how a text is cut ---- */
+
+/* A list of cuts, and the name of the pattern that llama.cpp has for it. */
+typedef struct pattern {
+    const char *name;
+    bool ignore_merges;
+    int count;
+    rt_pretokenizer cuts[RT_CUTS_LIMIT];
+} pattern;
+
+static const pattern patterns[] = {
+    {"gpt-2", false, 1, {RT_PRETOKENIZER_GPT2}},
+    {"smollm", false, 2, {RT_PRETOKENIZER_DIGIT, RT_PRETOKENIZER_GPT2}},
+    {"llama-bpe", true, 1, {RT_PRETOKENIZER_LLAMA3}},
+    {"smaug-bpe", false, 1, {RT_PRETOKENIZER_LLAMA3}},
+    {"qwen2", false, 1, {RT_PRETOKENIZER_QWEN2}},
+};
+
+static const char *pattern_of(const rt_bpe *bpe)
+{
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        const pattern *p = patterns + i;
+        bool same = p->count == bpe->cut_count && p->ignore_merges == bpe->ignore_merges;
+        for (int c = 0; c < p->count && same; c++)
+            same = p->cuts[c] == bpe->cuts[c];
+        if (same)
+            return p->name;
+    }
+    return NULL;
+}
+
+static rt_status refuse(const char *what)
+{
+    return rt_error(RT_CONFIG, "data.vocab_file cannot be exported: %s", what);
+}
+
+static rt_status check_bpe(const rt_bpe *bpe)
+{
+    if (!pattern_of(bpe))
+        return refuse("llama.cpp has no pre-tokenizer that cuts texts as its tokenizer.json does");
+    if (bpe->space_before >= 0)
+        return refuse("its tokenizer.json puts a space before a text, which llama.cpp does not");
+    if (bpe->unknown != RT_NO_ID)
+        return refuse("its tokenizer.json has an unk_token, which llama.cpp leaves out");
+    return rt_ok();
+}
+
+static rt_status check_vocabulary(const rt_vocabulary *v)
+{
+    int32_t blank;
+    if (!v)
+        return rt_error(RT_CONFIG,
+                        "a model of token ids alone cannot be exported as GGUF: llama.cpp "
+                        "needs its vocabulary");
+    if (v->level == RT_LEVEL_WORDPIECE)
+        return rt_error(RT_CONFIG,
+                        "data.level = wordpiece cannot be exported: llama.cpp has it for "
+                        "encoders, without capitals");
+    if (v->level == RT_LEVEL_RESIDUE)
+        return rt_error(
+            RT_CONFIG, "data.level = residue cannot be exported: llama.cpp has no such vocabulary");
+    if (v->level == RT_LEVEL_BPE)
+        return check_bpe(v->bpe);
+    rt_utf8_read((const unsigned char *)BLANK, strlen(BLANK), &blank);
+    for (int32_t id = 0; id < v->count && v->level == RT_LEVEL_CHAR; id++)
+        if (v->characters[id] == blank)
+            return refuse("it has the character U+2581, which is a blank in llama.cpp");
+    return rt_ok();
+}
+
+/* ---- all of it ---- */
+
+static void put_id(rt_gguf_keys *k, const char *key, int32_t id)
+{
+    if (id != RT_NO_ID)
+        rt_gguf_put_whole(k, key, (uint32_t)id);
+}
+
+/* Without these, some other ids would be special there. What ends a text is for the model to know;
+ * one that has learned running text never says so. */
+static rt_status put_special(rt_gguf_keys *k, const rt_vocabulary *v, bool begins)
+{
+    const rt_special_ids *s = &v->special;
+    const int32_t end = v->ends.count ? v->ends.ids[0] : s->sep != RT_NO_ID ? s->sep : s->cls;
+    if (end == RT_NO_ID)
+        return refuse("it has no token that ends a text, which llama.cpp needs");
+    put_id(k, TOKENIZER "bos_token_id", s->cls != RT_NO_ID ? s->cls : end);
+    put_id(k, TOKENIZER "eos_token_id", end);
+    put_id(k, TOKENIZER "padding_token_id", rt_vocabulary_pads(s) ? s->pad : RT_NO_ID);
+    put_id(k, TOKENIZER "unknown_token_id", s->unknown);
+    put_id(k, TOKENIZER "mask_token_id", s->mask);
+    rt_gguf_put_flag(k, TOKENIZER "add_bos_token", begins);
+    rt_gguf_put_flag(k, TOKENIZER "add_eos_token", false);
+    rt_gguf_put_flag(k, TOKENIZER "add_space_prefix", false);
+    return rt_ok();
+}
+
+rt_status rt_gguf_put_vocabulary(rt_gguf_keys *k, const rt_transformer *model,
+                                 const rt_huggingface_export *export)
+{
+    const rt_vocabulary *v = export->vocabulary;
+    const int count = model->options.vocab;
+    rt_status status = check_vocabulary(v);
+    if (status.code)
+        return status;
+    const bool characters = v->level == RT_LEVEL_CHAR;
+    rt_gguf_put_text(k, TOKENIZER "model", characters ? "llama" : "gpt2");
+    rt_gguf_put_text(k, TOKENIZER "pre",
+                     characters                 ? "default"
+                     : v->level == RT_LEVEL_BPE ? pattern_of(v->bpe)
+                                                : "gpt-2");
+    put_tokens(k, v, count);
+    if (characters) {
+        rt_gguf_put_list(k, TOKENIZER "scores", RT_GGUF_FLOATS, (size_t)count);
+        for (int i = 0; i < count; i++)
+            rt_gguf_number(&k->bytes, 0, 4);
+    } else {
+        put_merges(k, v);
+    }
+    return put_special(k, v, !export->bare);
+}
