@@ -121,9 +121,9 @@ endforeach()
 set(private_headers
     core/graph_private.h core/key.h core/path.h ops/attention_check.h ops/attention_pack.h ops/attention_rows.h ops/bf16.h
     ops/distance.h ops/dropout.h ops/few_rows.h ops/gemm.h ops/onednn_primitives.h ops/products.h
-    ops/rows.h ops/vector_math.h
+    ops/rounded.h ops/rows.h ops/vector_math.h
     optim/adamw.h optim/clip.h optim/keys.h optim/options.h optim/rule_rows.h optim/rules.h optim/schedule.h
-    models/keys.h models/kv_cache.h models/parts.h)
+    models/keys.h models/kv_cache.h models/parts.h models/token_dropout.h)
 set(includes "")
 set(ROTOR_HEADERS "")
 foreach(layer core ops optim models)

@@ -9,9 +9,16 @@ enum { FARTHEST = 256 };
 
 /* A column for each row of theta, of which there may be none. */
 
-static void print_header(FILE *to, const rt_checkpoint_theta *l)
+/* Of a fixed theta, or of the start of a learned one: of all layers, or of those that see all
+ * tokens and then of those that have a window, where these start apart. */
+typedef struct starts {
+    double *theta; /* (count, pairs) */
+    int count, pairs;
+} starts;
+
+static void print_header(FILE *to, const starts *s, const rt_checkpoint_theta *l)
 {
-    fprintf(to, "r,C");
+    fprintf(to, s->count > 1 ? "r,C,C_sliding" : "r,C");
     for (int n = 0; l->values && n < l->shape.axis[0] * l->shape.axis[1]; n++) {
         const int layer = l->layers[n / l->shape.axis[1]], head = n % l->shape.axis[1];
         if (l->scope == RT_THETA_MODEL)
@@ -24,22 +31,39 @@ static void print_header(FILE *to, const rt_checkpoint_theta *l)
     fputc('\n', to);
 }
 
-static void print_row(FILE *to, int r, const double *start, int pairs, double xpos,
-                      const rt_checkpoint_theta *l)
+static void print_row(FILE *to, int r, const starts *s, double xpos, const rt_checkpoint_theta *l)
 {
-    fprintf(to, "%d,%.9g", r, rt_decay(start, pairs, r, xpos));
+    fprintf(to, "%d", r);
+    for (int n = 0; n < s->count; n++)
+        fprintf(to, ",%.9g", rt_decay(s->theta + n * s->pairs, s->pairs, r, xpos));
     for (int n = 0; l->values && n < l->shape.axis[0] * l->shape.axis[1]; n++)
         fprintf(to, ",%.9g", rt_decay(l->values + n * l->shape.axis[2], l->shape.axis[2], r, xpos));
     fputc('\n', to);
 }
 
+static rt_status find_starts(starts *s, const rt_transformer_options *o)
+{
+    rt_frequency_options of[2] = {rt_layer_frequencies(o, -1)};
+    *s = (starts){.count = 1, .pairs = rt_transformer_pairs(o)};
+    if (rt_layers_start_apart(o)) {
+        s->count = 2;
+        of[0] = of[1] = o->position.frequencies;
+        of[1].base = o->position.local_base;
+    }
+    s->theta = rt_alloc((size_t)(s->count * s->pairs), sizeof *s->theta);
+    if (!s->theta)
+        return rt_out_of_memory("theta");
+    for (int n = 0; n < s->count; n++)
+        rt_frequencies(s->theta + n * s->pairs, s->pairs, &of[n]);
+    return rt_ok();
+}
+
 rt_status rt_decay_print(FILE *to, const rt_config *config, rt_image *checkpoint)
 {
-    const int pairs = rt_transformer_pairs(&config->model);
-    const rt_position_options position = config->model.position;
     const int longest = rt_config_longest(config) - 1;
     rt_checkpoint_theta l = {.values = NULL};
-    if (!pairs) {
+    starts s = {.theta = NULL};
+    if (!rt_transformer_pairs(&config->model)) {
         rt_image_close(checkpoint);
         return rt_error(RT_CONFIG, "--decay needs position.kind = rope and a position.fraction "
                                    "above 0: nothing is rotated");
@@ -47,16 +71,14 @@ rt_status rt_decay_print(FILE *to, const rt_config *config, rt_image *checkpoint
     rt_status status = rt_ok();
     if (checkpoint)
         status = rt_checkpoint_read_theta(checkpoint, &l);
-    double *start = rt_alloc((size_t)pairs, sizeof *start);
-    if (!status.code && !start)
-        status = rt_out_of_memory("theta");
+    if (!status.code)
+        status = find_starts(&s, &config->model);
     if (!status.code) {
-        rt_frequencies(start, pairs, &position.frequencies);
-        print_header(to, &l);
+        print_header(to, &s, &l);
         for (int r = 0; r <= (longest > FARTHEST ? longest : FARTHEST); r++)
-            print_row(to, r, start, pairs, position.xpos, &l);
+            print_row(to, r, &s, config->model.position.xpos, &l);
     }
-    rt_free(start);
+    rt_free(s.theta);
     rt_checkpoint_theta_free(&l);
     return status;
 }

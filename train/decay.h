@@ -10,9 +10,10 @@
 #include <stdio.h>
 
 /* With position.xpos the decay of xPos is in the numbers. Columns r and C, of the theta that the
- * configuration starts from; with a checkpoint one more for every theta that it has learned,
- * C_layer_0, C_layer_0_head_1, or C_all. Rows from 0 to 256, or as far as the longest sequence.
- * RT_CONFIG if nothing is rotated. Closes the checkpoint, which may be NULL. */
+ * configuration starts from, and C_sliding, of the sliding layers, where these start from another;
+ * with a checkpoint one more for every theta that it has learned, C_layer_0, C_layer_0_head_1, or
+ * C_all. Rows from 0 to 256, or as far as the longest sequence. RT_CONFIG if nothing is rotated.
+ * Closes the checkpoint, which may be NULL. */
 rt_status rt_decay_print(FILE *to, const rt_config *config, rt_image *checkpoint) RT_MUST_CHECK;
 
 #endif

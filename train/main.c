@@ -4,6 +4,7 @@
 #include "text/program_name.h"
 #include "train/config/config.h"
 #include "train/decay.h"
+#include "train/encode_command.h"
 #include "train/model_check.h"
 #include "train/report_command.h"
 #include "train/run/ancestry.h"
@@ -15,6 +16,7 @@
 #include "train/run/stop.h"
 #include "train/step/memory_check.h"
 #include "train/sweep/runs.h"
+#include "train/tokenizer_command.h"
 #include "train/vocab_command.h"
 #include "train/world/helper.h"
 #include "train/world/world.h"
@@ -174,9 +176,13 @@ static rt_exit obey_one(rt_config *config, const rt_arguments *arguments)
         return conclude(rt_model_check(stdout, config));
     case RT_COMMAND_DECAY:
         return print_decay(config, arguments);
+    case RT_COMMAND_ENCODE:
+        return conclude(rt_encode_command(config, arguments));
     case RT_COMMAND_EVAL:
     case RT_COMMAND_USAGE:
+    case RT_COMMAND_DISTANCES:
     case RT_COMMAND_PREDICT:
+    case RT_COMMAND_EMBED:
     case RT_COMMAND_EXPORT:
         return rt_run_use(config, arguments);
     default:
@@ -213,6 +219,8 @@ static rt_exit obey(const rt_arguments *arguments)
         return rt_report_command(arguments);
     if (arguments->command == RT_COMMAND_VOCAB)
         return conclude(rt_vocab_command(stdout, arguments));
+    if (arguments->command == RT_COMMAND_TOKENIZER)
+        return conclude(rt_tokenizer_command(stdout, arguments));
     rt_config config;
     rt_sweep sweep = {0};
     rt_exit code = load(&config, arguments, knows_sweeps(arguments->command) ? &sweep : NULL);

@@ -5,6 +5,7 @@
 #include "core/worse.h"
 #include "io/model_options.h"
 #include "text/program_name.h"
+#include "train/run/opening.h"
 #include "train/step/batch_loss.h"
 
 #include <math.h>
@@ -49,7 +50,11 @@ static void redraw(rt_parameter *p, uint32_t number, rt_theta_form form)
 
 static rt_status prepare(model_check *c)
 {
-    rt_status status = rt_data_open(&c->data, &c->config->data, NULL);
+    rt_data_options o = c->config->data;
+    rt_opening opening;
+    rt_opening_begin(&opening, &o, c->config, NULL, false);
+    rt_status status = rt_data_open(&c->data, &o, NULL);
+    rt_opening_end(&opening);
     if (!status.code)
         status = rt_labelled_batch_new(&c->sequences, SEQUENCES, c->config->data.length);
     if (status.code)

@@ -28,7 +28,7 @@ _rotor() {
     COMPREPLY=()
     if [ -n "$key" ]; then
         case $key in
-        *.file | *.init_from | *.vocab_file | run.dir)
+        *.file | *.eval_file | *.init_from | *.vocab_file | *.cache | run.dir)
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
             compopt -o filenames 2>/dev/null ;;
         *)
@@ -41,18 +41,24 @@ _rotor() {
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
         compopt -o filenames 2>/dev/null
         return ;;
-    --checkpoint | --output)
+    --checkpoint | --output | --encode | --embed)
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         compopt -o filenames 2>/dev/null
+        return ;;
+    --pool)
+        mapfile -t COMPREPLY < <(compgen -W 'mean first last' -- "$word")
         return ;;
     --theta)
         mapfile -t COMPREPLY < <(compgen -W 'start base' -- "$word"; compgen -f -- "$word")
         compopt -o filenames 2>/dev/null
         return ;;
-    --predict | --temperature | --top-k | --top-p | --stop | --seed | --tokens | --threads | --vocab)
+    --dtype)
+        mapfile -t COMPREPLY < <(compgen -W 'f32 f16' -- "$word")
+        return ;;
+    --predict | --temperature | --top-k | --top-p | --stop | --seed | --layer | --tokens | --threads | --vocab | --train-tokenizer)
         return ;;
     esac
-    if [[ $word != -* && " ${COMP_WORDS[*]:1:COMP_CWORD-1} " = *' --vocab '* ]]; then
+    if [[ $word != -* && " ${COMP_WORDS[*]:1:COMP_CWORD-1} " = *' --'@(vocab|train-tokenizer|encode)' '* ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         compopt -o filenames 2>/dev/null
         return

@@ -141,10 +141,12 @@ static void check_causal(checking c)
         contradict(c, KEYS("data.task", "data.objective", "model.causal", "model.kind"),
                    "data.objective = mlm needs model.causal = no: a causal model sees only what "
                    "stands before a mask; set data.objective = lm for it");
-    if (rt_data_task_target(data->task) == RT_TARGET_SEQUENCE && causal)
-        contradict(c, KEYS("data.task", "model.causal", "model.kind"),
-                   "data.task = %s needs model.causal = no: the first token, which gives the "
-                   "answer, must see the others",
+    if (rt_data_task_target(data->task) == RT_TARGET_SEQUENCE && causal &&
+        c.config->model.pool == RT_POOL_FIRST)
+        contradict(c, KEYS("data.task", "model.causal", "model.kind", "model.pool"),
+                   "data.task = %s with model.pool = first needs model.causal = no: the first "
+                   "token, which gives the answer, must see the others; set model.pool = last for "
+                   "a causal model",
                    rt_data_task_name(data->task));
 }
 

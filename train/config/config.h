@@ -45,6 +45,10 @@ typedef struct rt_run_options {
     rt_kernels kernels;
 } rt_run_options;
 
+/* What backward computes again and a step therefore does not keep. */
+#define RT_RECOMPUTES(X) X(RT_RECOMPUTE_NONE, "none") X(RT_RECOMPUTE_LAYERS, "layers")
+typedef enum rt_recompute { RT_RECOMPUTES(RT_CHOICE_VALUE) } rt_recompute;
+
 /* Bytes for a list of parts of a model, with its final zero. */
 enum { RT_FREEZE_SIZE = 1000 };
 
@@ -52,6 +56,7 @@ typedef struct rt_train_options {
     int steps;
     int batch_size; /* sequences an optimiser step */
     int shards;     /* a power of two, or 0 = automatic */
+    rt_recompute recompute;
     int eval_every;
     int eval_batches;
     int checkpoint_every;

@@ -117,6 +117,7 @@ void rt_config_find_files(rt_config *config, rt_config_errors *errors)
     find_paths(config, errors, rt_key_find("data", "file"), config->data.file, list);
     find_paths(config, errors, rt_key_find("data", "eval_file"), config->data.eval_file, list);
     find_paths(config, errors, rt_key_find("data", "vocab_file"), config->data.vocab_file, false);
+    find_paths(config, errors, rt_key_find("data", "cache"), config->data.cache, false);
     find_paths(config, errors, rt_key_find("train", "init_from"), config->train.init_from, false);
     find_paths(config, errors, rt_key_find("train", "trunk"), config->train.trunk, false);
     find_paths(config, errors, rt_key_find("theta", "init_from"), config->theta.init_from, false);

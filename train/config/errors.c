@@ -125,9 +125,9 @@ void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *sec
     char name[RT_VALUE_SIZE], quoted[RT_QUOTE_SIZE];
     rt_writer advice = {0};
     snprintf(name, sizeof name, "%s.%s", section, written);
-    const char *now = rt_renamed_to(name, NULL);
-    if (now) {
-        rt_config_complain(errors, origin, "%s is now called %s", name, now);
+    const rt_renamed *renamed = rt_renamed_find(name, NULL);
+    if (renamed) {
+        rt_config_complain(errors, origin, "%s is now called %s", name, renamed->now);
         return;
     }
     advise(&advice, section, written);

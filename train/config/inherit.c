@@ -48,6 +48,10 @@ static bool position_goes_with(const inheritance *h, const rt_key *key)
         return true;
     if (here->kind != there->kind)
         return false;
+    if (rt_key_is_one_of(key, RT_OPTIONS("position.layers")))
+        return here->every < 2;
+    if (rt_key_is_one_of(key, RT_OPTIONS("position.local_base")))
+        return h->config->model.window > 0;
     if (rt_key_is_one_of(key, RT_OPTIONS("position.original_len")))
         return uses_original_len(h->config);
     return here->frequencies.scaling == there->frequencies.scaling ||
@@ -89,6 +93,10 @@ static bool goes_with(const inheritance *h, const rt_key *key)
         return theta_goes_with(h, key);
     if (is_section(key, "data"))
         return data_goes_with(h, key);
+    if (rt_key_is_one_of(key, RT_OPTIONS("model.layer_types")))
+        return h->config->model.window > 0;
+    if (rt_key_is_one_of(key, RT_OPTIONS("model.token_dropout")))
+        return !h->config->model.causal;
     return h->config->model.attention == h->from->model.attention ||
            !rt_key_is_one_of(key, RT_OPTIONS("model.attention_dropout"));
 }
@@ -131,6 +139,13 @@ static bool lowercase_fits(const inheritance *h)
            h->from->data.lowercase || !h->config->data.lowercase;
 }
 
+static rt_embedding_norm embedding_norm_of(const rt_transformer_options *options)
+{
+    rt_transformer_options o = *options;
+    rt_transformer_resolve(&o);
+    return o.embedding_norm;
+}
+
 static bool sizes_fit(const inheritance *h, const rt_key *key)
 {
     const rt_transformer_options *here = &h->config->model, *there = &h->from->model;
@@ -138,6 +153,8 @@ static bool sizes_fit(const inheritance *h, const rt_key *key)
         return or_else(here->kv_heads, here->heads) == or_else(there->kv_heads, there->heads);
     if (rt_key_is_one_of(key, RT_OPTIONS("model.embedding_dim")))
         return or_else(here->embedding_dim, here->dim) == or_else(there->embedding_dim, there->dim);
+    if (rt_key_is_one_of(key, RT_OPTIONS("model.head_dim")))
+        return rt_transformer_head_dim(here) == rt_transformer_head_dim(there);
     return or_else(here->ffn_dim, 4 * here->dim) == or_else(there->ffn_dim, 4 * there->dim);
 }
 
@@ -151,10 +168,14 @@ static bool is_equal(const inheritance *h, const rt_key *key)
 static bool fits(const inheritance *h, const rt_key *key)
 {
     if (rt_key_is_one_of(key, RT_OPTIONS("model.kind", "model.layers", "model.dim", "model.heads",
-                                         "model.norm", "model.norm_kind", "model.bias",
+                                         "model.norm", "model.norm_kind", "model.norm_bias",
+                                         "model.first_norm", "model.bias", "model.qk_norm",
                                          "position.pairing")))
         return is_equal(h, key);
-    if (rt_key_is_one_of(key, RT_OPTIONS("model.kv_heads", "model.embedding_dim", "model.ffn_dim")))
+    if (rt_key_is_one_of(key, RT_OPTIONS("model.embedding_norm")))
+        return embedding_norm_of(&h->config->model) == embedding_norm_of(&h->from->model);
+    if (rt_key_is_one_of(key, RT_OPTIONS("model.kv_heads", "model.head_dim", "model.embedding_dim",
+                                         "model.ffn_dim")))
         return sizes_fit(h, key);
     if (rt_key_is_one_of(key, RT_OPTIONS("model.ffn")))
         return (h->config->model.ffn == RT_FFN_PLAIN) == (h->from->model.ffn == RT_FFN_PLAIN);
@@ -239,7 +260,7 @@ bool rt_config_is_open(const rt_config *config)
 {
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++)
-        if (is_inherited(key) && key->type != RT_KEY_FACTORS &&
+        if (is_inherited(key) && key->type != RT_KEY_FACTORS && key->type != RT_KEY_LAYERS &&
             config->origin[i] == RT_FROM_DEFAULT && rt_key_counts(i, config))
             return true;
     return false;

@@ -18,6 +18,7 @@
 RT_KEY_WORDS(engine_word, RT_ENGINES)
 RT_KEY_WORDS(math_word, RT_MATHS)
 RT_KEY_WORDS(kernels_word, RT_KERNELS)
+RT_KEY_WORDS(recompute_word, RT_RECOMPUTES)
 RT_KEY_WORDS(check_word, RT_THETA_CHECKS)
 
 #define LEARNED "theta.learn = yes"
@@ -73,8 +74,13 @@ static const rt_key keys[] = {
     {"train", "batch_size", WHOLE(train.batch_size, 1, RT_MOST_SIZE), "32",
      "sequences per optimizer step", RT_FIXED, ALWAYS},
     {"train", "shards", WHOLE(train.shards, 0, RT_MOST_SIZE), "0",
-     "micro-batches per step (gradient accumulation), a power of two; as many run at once as "
-     "there are threads; 0 = automatic", RT_FIXED, ALWAYS},
+     "micro-batches per step (gradient accumulation), a power of two: more of them take less memory, "
+     "if more than there are threads; 0 = as many as leave 512 tokens to each, at most 16 and "
+     "train.batch_size", RT_FIXED, ALWAYS},
+    {"train", "recompute", CHOICE(train.recompute, recompute_word), "none",
+     "layers: activation checkpointing: keep the input of each layer alone and compute the layer "
+     "again in backward; less memory, a third more arithmetic, bitwise identical results",
+     RT_MAY_DIFFER, ALWAYS},
     {"train", "eval_every", WHOLE(train.eval_every, 1, RT_MOST_STEPS), "100",
      "steps between evaluations", RT_MAY_DIFFER, ALWAYS},
     {"train", "eval_batches", WHOLE(train.eval_batches, 0, RT_MOST_SIZE), "8",
@@ -216,11 +222,12 @@ bool rt_key_decides(const rt_key *key)
 bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_writer *problem)
 {
     char name[RT_KEY_NAME_SIZE];
-    const char *now = rt_renamed_to(rt_key_full_name(key, name), value);
-    if (!now)
-        return rt_key_value_read(key, value, options_of(key, config), problem);
-    rt_writer_add(problem, "= %s is now called %s", value, now);
-    return false;
+    const rt_renamed *renamed = rt_renamed_find(rt_key_full_name(key, name), value);
+    if (renamed && !renamed->is_read) {
+        rt_writer_add(problem, "= %s is now called %s", value, renamed->now);
+        return false;
+    }
+    return rt_key_value_read(key, renamed ? renamed->now : value, options_of(key, config), problem);
 }
 
 void rt_key_set(const rt_key *key, const char *value, rt_config *config)

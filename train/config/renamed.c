@@ -4,9 +4,9 @@
 #include <string.h>
 
 static const rt_renamed renamed[] = {
-    {"theta.check", "yes", "unmoved"},
-    {"theta.check", "near", "unmoved"},
-    {"theta.check", "needed", "unneeded"},
+    {"theta.check", "yes", "unmoved", false},     {"theta.check", "near", "unmoved", false},
+    {"theta.check", "needed", "unneeded", false}, {"model.bias", "yes", "all", true},
+    {"model.bias", "no", "none", true},
 };
 
 const rt_renamed *rt_renamed_at(int i)
@@ -14,11 +14,11 @@ const rt_renamed *rt_renamed_at(int i)
     return i < (int)(sizeof renamed / sizeof *renamed) ? &renamed[i] : NULL;
 }
 
-const char *rt_renamed_to(const char *key, const char *value)
+const rt_renamed *rt_renamed_find(const char *key, const char *value)
 {
     const rt_renamed *r;
     for (int i = 0; (r = rt_renamed_at(i)); i++)
         if (!strcmp(r->key, key) && !r->value == !value && (!value || !strcmp(r->value, value)))
-            return r->now;
-    return NULL;
+            break;
+    return r;
 }

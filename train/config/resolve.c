@@ -145,10 +145,11 @@ bool rt_key_at_use(int key)
 /* ---- what a configuration implies ---- */
 
 /* Keys whose zero stands for what follows from others. */
-static const char *const zeros[] = {
-    "model.kv_heads",        "model.embedding_dim",      "model.ffn_dim",
-    "position.original_len", "position.init_std",        "position.max_len",
-    "train.shards",          "optimizer.schedule_steps", NULL};
+static const char *const zeros[] = {"model.kv_heads",           "model.head_dim",
+                                    "model.embedding_dim",      "model.ffn_dim",
+                                    "position.original_len",    "position.init_std",
+                                    "position.max_len",         "train.shards",
+                                    "optimizer.schedule_steps", NULL};
 
 bool rt_key_follows(int key)
 {

@@ -46,9 +46,9 @@ static int find_key(const char *name, int origin, const char *where, rt_config_e
 {
     char quoted[RT_QUOTE_SIZE];
     const int key = rt_key_find_full(name);
-    const char *now = rt_renamed_to(name, NULL);
-    if (now)
-        rt_config_complain(errors, origin, "%s: %s is now called %s", where, name, now);
+    const rt_renamed *renamed = rt_renamed_find(name, NULL);
+    if (renamed)
+        rt_config_complain(errors, origin, "%s: %s is now called %s", where, name, renamed->now);
     else if (key < 0)
         rt_config_complain(errors, origin, "%s: unknown key %s; a key is written section.key",
                            where, rt_quote(quoted, name));

@@ -1,6 +1,7 @@
 #include "train/folder/run_folder.h"
 
 #include "core/memory.h"
+#include "text/files.h"
 #include "train/folder/event_file.h"
 #include "train/folder/lock_holder.h"
 
@@ -82,25 +83,6 @@ bool rt_is_run_folder(const char *path)
                                      rt_run_folder_is_sweep(&f) || holds_checkpoints(path));
 }
 
-/* mkdir -p */
-static rt_status make_folders(const char *folder)
-{
-    char path[RT_PATH_SIZE];
-    struct stat found;
-    snprintf(path, sizeof path, "%s", folder);
-    for (char *slash = path + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
-        *slash = '\0';
-        if (mkdir(path, 0777) && errno != EEXIST)
-            return failure(path);
-    }
-    if (mkdir(path, 0777) && errno != EEXIST)
-        return failure(path);
-    if (stat(path, &found))
-        return failure(path);
-    errno = ENOTDIR;
-    return S_ISDIR(found.st_mode) ? rt_ok() : failure(path);
-}
-
 static rt_status refuse_second(const char *path)
 {
     const int holder = (int)rt_lock_holder(path);
@@ -116,7 +98,7 @@ static rt_status refuse_second(const char *path)
 
 rt_status rt_run_folder_open(rt_run_folder *f, bool with_checkpoints)
 {
-    rt_status status = make_folders(with_checkpoints ? f->checkpoints : f->path);
+    rt_status status = rt_folders_make(with_checkpoints ? f->checkpoints : f->path);
     if (status.code)
         return status;
     f->lock = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

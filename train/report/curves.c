@@ -91,6 +91,45 @@ static void read_evaluations(points *p, const char *folder, const rt_sweep_runs 
     rt_csv_close(&metrics);
 }
 
+/* x: step; its loss, and the column of a table of the run with a row for each step. */
+static void read_beside(points *p, const char *folder, const rt_sweep_run *run, double unit,
+                        const char *table, const char *column)
+{
+    char path[RT_PATH_SIZE];
+    rt_csv metrics = {0}, other = {0};
+    int step = -1;
+    bool more = true;
+    if (rt_path_join(path, folder, run->cells[0]).code)
+        return;
+    if (rt_csv_open(&metrics, path, "metrics.csv") && rt_csv_open(&other, path, table))
+        while (!p->failed && rt_csv_row(&metrics)) {
+            point one = {.values = {unit * rt_csv_number(&metrics, "eval_loss")}};
+            if (!isfinite(one.values[0]) || !rt_csv_whole(&metrics, "step", &one.x))
+                continue;
+            while (step < one.x && (more = more && rt_csv_row(&other)))
+                rt_csv_whole(&other, "step", &step);
+            one.values[1] = more ? rt_csv_number(&other, column) : (double)NAN;
+            if (step == one.x && isfinite(one.values[1]))
+                add_point(p, one);
+        }
+    rt_csv_close(&metrics);
+    rt_csv_close(&other);
+}
+
+static void read_tokens(points *p, const char *folder, const rt_sweep_runs *runs,
+                        const rt_sweep_run *run, double unit)
+{
+    (void)runs;
+    read_beside(p, folder, run, unit, "metrics.csv", "tokens");
+}
+
+static void read_seconds(points *p, const char *folder, const rt_sweep_runs *runs,
+                         const rt_sweep_run *run, double unit)
+{
+    (void)runs;
+    read_beside(p, folder, run, unit, "timing.csv", "seconds");
+}
+
 /* x: pair; how far a learned theta is from base^(-2i/R), as the logarithm of their ratio, whatever
  * its layer and head; and nothing else. */
 static void read_theta(points *p, const char *folder, const rt_sweep_runs *runs,
@@ -253,6 +292,8 @@ typedef struct group {
     const char *with; /* how it draws a curve */
     const char *over; /* what the mean is taken over */
     bool has_losses;  /* the first of its values */
+    bool beside;      /* x is the second value; that of the data only tells what is averaged */
+    const char *unit; /* of x, for who rests the pointer at a point */
     struct {
         const char *name, *what, *axis; /* NULL behind the last */
     } figures[VALUES];
@@ -266,6 +307,8 @@ static const group groups[] = {
      "lines",
      "the mean over the seeds",
      true,
+     false,
+     "step",
      {{"loss", "Evaluation loss", "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"},
       {"accuracy", "Evaluation accuracy", "set ylabel 'accuracy'\nset yrange [0:1.02]"}}},
     {"theta_curves.csv",
@@ -275,6 +318,8 @@ static const group groups[] = {
      "linespoints pointtype 7 pointsize 0.4",
      "the mean over layers, heads and seeds",
      false,
+     false,
+     "pair",
      {{"theta", "Drift of the learned θᵢ from base^(-2i/R), as the logarithm of their ratio",
        "set ylabel 'ln(θ_i / base^{-2i/R})' enhanced\nset yrange [*:*]\nset xzeroaxis"}}},
     {"length_curves.csv",
@@ -284,29 +329,68 @@ static const group groups[] = {
      "linespoints pointtype 7 pointsize 0.4",
      "the mean over the seeds",
      true,
+     false,
+     "tokens",
      {{"length_loss", "Evaluation loss by sequence length",
        "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"},
       {"length_accuracy", "Evaluation accuracy by sequence length",
        "set ylabel 'accuracy'\nset yrange [0:1.02]"}}},
+    {"token_curves.csv",
+     "set xlabel 'tokens'\nset xrange [0:*]\nset format x '%.1s%c'",
+     read_tokens,
+     "",
+     "lines",
+     "the mean over the seeds",
+     true,
+     true,
+     "tokens",
+     {{"loss_by_tokens", "Evaluation loss by tokens of training",
+       "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"}}},
+    {"time_curves.csv",
+     "set xlabel 'seconds'\nset xrange [0:*]",
+     read_seconds,
+     "",
+     "lines",
+     "the mean over the seeds",
+     true,
+     true,
+     "seconds",
+     {{"loss_by_time", "Evaluation loss by time of training",
+       "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"}}},
 };
+
+/* Points that show what they stand for where the pointer rests. */
+static void add_values(rt_writer *w, const curves *c, const group *g, int x, int column)
+{
+    for (int i = 0; i < c->count; i++) {
+        rt_writer_add(w, ", \\\n     '%s' index %d using %d:%d:(", g->data, i, x, column);
+        rt_figures_quote(w, c->labels[i]);
+        rt_writer_add(w,
+                      ".sprintf(': %s %%.6g: %%.4g ± %%.2g',$%d,$%d,$%d)) with labels hypertext "
+                      "point pointtype 7 pointsize 0.5 linecolor rgb '#e0000000' notitle",
+                      g->unit, x, column, column + 1);
+    }
+}
 
 /* Later lines are thinner: those that coincide can all be seen. */
 static void add_lines(rt_writer *w, const curves *c, const group *g, int column)
 {
+    const int x = g->beside ? 4 : 1;
     for (int i = 0; i < c->count; i++)
         rt_writer_add(w,
-                      "%s'%s' index %d using 1:($%d-$%d):($%d+$%d) with filledcurves "
+                      "%s'%s' index %d using %d:($%d-$%d):($%d+$%d) with filledcurves "
                       "linetype %d fillstyle transparent solid 0.12 noborder notitle",
-                      i ? ", \\\n     " : "plot ", g->data, i, column, column + 1, column,
+                      i ? ", \\\n     " : "plot ", g->data, i, x, column, column + 1, column,
                       column + 1, i % 7 + 1);
     for (int i = 0; i < c->count; i++) {
         rt_writer_add(w,
-                      ", \\\n     '%s' index %d using 1:%d%s with %s linetype %d dashtype "
+                      ", \\\n     '%s' index %d using %d:%d%s with %s linetype %d dashtype "
                       "%d linewidth %.2f title ",
-                      g->data, i, column, g->more, g->with, i % 7 + 1, i / 7 + 1,
+                      g->data, i, x, column, g->more, g->with, i % 7 + 1, i / 7 + 1,
                       c->count > 1 ? 3.4 - 2.0 * i / (c->count - 1) : 2);
         rt_figures_quote(w, c->labels[i]);
     }
+    add_values(w, c, g, x, column);
 }
 
 static void add_figure(rt_figures *f, const curves *c, const group *g, int value)

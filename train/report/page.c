@@ -48,6 +48,7 @@ static const char style[] =
     "th,td{text-align:left;padding:.25rem .9rem .25rem 0;border-bottom:1px solid var(--line);"
     "vertical-align:top;font-weight:400}tr:first-child th{font-weight:600}"
     ".scroll th,.scroll td{white-space:nowrap}"
+    ".scroll td.text{white-space:normal;overflow-wrap:anywhere;min-width:12rem}"
     ".scroll td.setting{white-space:normal;overflow-wrap:break-word;max-width:14rem}"
     ".keys{columns:18rem;column-gap:2rem}.keys section{break-inside:avoid;margin:0 0 1.2rem}"
     ".keys table,.facts{width:100%}.keys th{width:50%}.keys tr:first-child th{font-weight:400}"
@@ -184,6 +185,35 @@ static void add_parts(rt_writer *w, const char *svg, const char *name)
     rt_writer_add(w, "%s", svg);
 }
 
+/* What begins here, up to a quote's end; NULL if it is not there. */
+static const char *behind(const char *svg, const char *beginning)
+{
+    const size_t length = strlen(beginning);
+    return strncmp(svg, beginning, length) ? NULL : svg + length;
+}
+
+/* A point that gnuplot shows a text at by a script of its own shows it by a title, as every browser
+ * does; the names of plots are no titles. */
+static void add_titles(rt_writer *w, const char *svg, const char *name)
+{
+    static const char shows[] = "<g onmousemove=\"gnuplot_svg.showHypertext(evt,'",
+                      hides[] = "')\" onmouseout=\"gnuplot_svg.hideHypertext()\"><title> </title>";
+    char plot[RT_FIGURE_FILE_SIZE];
+    snprintf(plot, sizeof plot, "<title>%s_plot_", name);
+    for (const char *next, *end; *svg; svg = next) {
+        const size_t plain = strcspn(svg + 1, "<") + 1;
+        if ((next = behind(svg, shows)) && (end = strstr(next, hides))) {
+            rt_writer_add(w, "<g><title>%.*s</title>", (int)(end - next), next);
+            next = end + strlen(hides);
+        } else if ((next = behind(svg, plot)) && (end = strstr(next, "</title>"))) {
+            next = end + strlen("</title>");
+        } else {
+            rt_writer_add(w, "%.*s", (int)plain, svg);
+            next = svg + plain;
+        }
+    }
+}
+
 /* The caption is below, not where the pointer rests: the SVG's own title, its name, goes. A figure
  * of half the page fits a narrow screen; a wider one is scrolled there before its letters become
  * too small. */
@@ -204,7 +234,12 @@ static void add_svg(rt_writer *w, const char *svg, const rt_figure *figure)
         rt_writer_add(w, "%.*s", (int)(title - svg), svg);
         svg = after + strlen(end);
     }
-    add_parts(w, svg, figure->name);
+    rt_writer titled = {0};
+    add_titles(&titled, svg, figure->name);
+    char *text = rt_writer_take(&titled);
+    w->failed |= !text;
+    add_parts(w, text ? text : "", figure->name);
+    rt_free(text);
 }
 
 static void add_figure(rt_writer *w, const char *folder, const rt_figure *figure)

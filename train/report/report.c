@@ -8,6 +8,7 @@
 #include "train/report/divergence.h"
 #include "train/report/early_stop.h"
 #include "train/report/facts.h"
+#include "train/report/mistakes.h"
 #include "train/report/page.h"
 #include "train/report/samples.h"
 #include "train/report/theta_figures.h"
@@ -28,8 +29,9 @@ bool rt_reports_are_off(void)
 /* ---- figures ---- */
 
 /* What the scripts below call 1, 2, ...; a figure takes nothing but numbers from a table. */
-static const char *const plotted[] = {"step", "loss",      "eval_loss", "eval_accuracy",
-                                      "lr",   "grad_norm", "accuracy",  "theta_grad_norm"};
+static const char *const plotted[] = {"step",  "loss",      "eval_loss", "eval_accuracy",
+                                      "lr",    "grad_norm", "accuracy",  "theta_grad_norm",
+                                      "tokens"};
 enum { PLOTTED = sizeof plotted / sizeof *plotted };
 
 /* What there is to draw: gnuplot fails for a figure that would be empty, and the logarithm of a
@@ -37,6 +39,7 @@ enum { PLOTTED = sizeof plotted / sizeof *plotted };
 typedef struct drawable {
     bool rows;
     bool norms;
+    bool counted, timed;    /* an evaluation has tokens; and seconds */
     double least, most;     /* of all losses */
     double best, best_step; /* of the evaluations */
     rt_status status;       /* of the table */
@@ -51,21 +54,40 @@ static void take_loss(drawable *there, double loss)
     there->most = fmax(there->most, loss);
 }
 
+/* The seconds of the step, of a table whose rows are read along with those of another. */
+static double seconds_of(rt_csv *timing, int *at, int step)
+{
+    bool more = true;
+    while (*at < step && (more = rt_csv_row(timing)))
+        rt_csv_whole(timing, "step", at);
+    return more && *at == step ? rt_csv_number(timing, "seconds") : (double)NAN;
+}
+
 static drawable write_training(rt_figures *f, const char *folder)
 {
     drawable there = {.least = INFINITY, .most = -INFINITY, .best = INFINITY, .status = rt_ok()};
-    rt_writer w = {0};
-    rt_csv metrics;
+    rt_writer w = {0}, times = {0};
+    rt_csv metrics, timing;
+    int step = 0, at = -1;
+    const bool has_times = rt_csv_open(&timing, folder, "timing.csv");
     if (rt_csv_open(&metrics, folder, "metrics.csv"))
         while (rt_csv_row(&metrics)) {
             for (int i = 0; i < PLOTTED; i++) {
                 const double x = rt_csv_number(&metrics, plotted[i]);
                 if (isfinite(x))
                     rt_writer_add(&w, "%.9g", x);
-                rt_writer_add(&w, i + 1 < PLOTTED ? "," : "\n");
+                rt_writer_add(&w, ",");
             }
+            const bool known = has_times && rt_csv_whole(&metrics, "step", &step);
+            const double seconds = known ? seconds_of(&timing, &at, step) : (double)NAN;
+            rt_writer_add(&w, "\n");
+            const bool drawn = isfinite(rt_csv_number(&metrics, "eval_loss"));
+            there.counted |= drawn && isfinite(rt_csv_number(&metrics, "tokens"));
+            there.timed |= drawn && isfinite(seconds);
             const double norm = rt_csv_number(&metrics, "grad_norm");
             const double loss = rt_csv_number(&metrics, "eval_loss");
+            if (drawn && isfinite(seconds))
+                rt_writer_add(&times, "%.9g,%.9g\n", seconds, loss);
             take_loss(&there, rt_csv_number(&metrics, "loss"));
             take_loss(&there, loss);
             if (loss < there.best) {
@@ -78,19 +100,64 @@ static drawable write_training(rt_figures *f, const char *folder)
         }
     there.status = metrics.status;
     rt_csv_close(&metrics);
+    rt_csv_close(&timing);
     rt_figures_write(f, "training.csv", &w);
+    rt_figures_write(f, "timing.csv", &times);
     return there;
 }
 
 /* A task that is solved has losses of several powers of ten, one that is not has them near each
  * other: neither is to be seen on an axis from 0. */
-static void add_loss(rt_figures *f, const drawable *there)
+static bool is_wide(const drawable *there)
 {
     static const double solved = 30; /* from the largest loss to the smallest */
+    return there->least > 0 && there->most > solved * there->least;
+}
+
+/* Points that show their values where the pointer rests; the last of the plots. */
+static void add_values(rt_writer *w, const char *table, int x, int y, const char *what)
+{
+    rt_writer_add(w,
+                  ", \\\n     '%s' using %d:%d:(sprintf('%s %%.6g: %%.4g',$%d,$%d)) with "
+                  "labels hypertext point pointtype 7 pointsize 0.5 linecolor rgb '#e0000000' "
+                  "notitle\n",
+                  table, x, y, what, x, y);
+}
+
+/* The evaluations by what they cost: tokens, and seconds. */
+static void add_costs(rt_figures *f, const drawable *there)
+{
+    static const struct {
+        const char *name, *what, *axis, *table;
+        int x, y;
+    } costs[] = {{"loss_by_tokens", "tokens", "set xlabel 'tokens'\nset format x '%.1s%c'\n",
+                  "training.csv", 9, 3},
+                 {"loss_by_time", "seconds", "set xlabel 'seconds'\n", "timing.csv", 1, 2}};
+    for (int i = 0; i < 2; i++) {
+        char caption[RT_CAPTION_SIZE];
+        rt_writer w = {0};
+        if (!(i ? there->timed : there->counted))
+            continue;
+        rt_writer_add(&w, "%sset ylabel 'cross entropy (nats)'\nset xrange [0:*]\nunset key\n",
+                      costs[i].axis);
+        if (is_wide(there))
+            rt_writer_add(&w, "set logscale y\nset format y '10^{%%L}'\n");
+        rt_writer_add(&w,
+                      "plot '%s' using %d:%d with linespoints linetype 1 pointtype 7 "
+                      "pointsize 0.5 notitle",
+                      costs[i].table, costs[i].x, costs[i].y);
+        add_values(&w, costs[i].table, costs[i].x, costs[i].y, costs[i].what);
+        snprintf(caption, sizeof caption, "Evaluation loss by %s of training", costs[i].what);
+        rt_figures_add_sized(f, costs[i].name, caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
+    }
+}
+
+static void add_loss(rt_figures *f, const drawable *there)
+{
     char caption[RT_CAPTION_SIZE] = "Loss of the training steps and of the evaluations";
     rt_writer w = {0};
     rt_writer_add(&w, "set xlabel 'step'\nset ylabel 'cross entropy (nats)'\nset xrange [0:*]\n");
-    if (there->least > 0 && there->most > solved * there->least)
+    if (is_wide(there))
         rt_writer_add(&w, "set logscale y\nset format y '10^{%%L}'\n");
     if (isfinite(there->best) && isfinite(there->best_step)) {
         rt_writer_add(
@@ -105,7 +172,8 @@ static void add_loss(rt_figures *f, const drawable *there)
     rt_writer_add(
         &w, "plot 'training.csv' using 1:2 with lines linetype 6 dashtype 2 title 'training', "
             "\\\n     'training.csv' using 1:3 with linespoints linetype 1 pointtype "
-            "7 pointsize 0.5 title 'evaluation'\n");
+            "7 pointsize 0.5 title 'evaluation'");
+    add_values(&w, "training.csv", 1, 3, "evaluation, step");
     rt_figures_add_sized(f, "loss", caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
     rt_figures_add(
         f, "accuracy", "Accuracy: the fraction of labels that were predicted correctly",
@@ -145,6 +213,7 @@ static rt_status draw(rt_figures *f, const char *folder, const rt_config *config
     const drawable there = write_training(f, folder);
     if (there.rows)
         add_loss(f, &there);
+    add_costs(f, &there);
     if (config->model.theta.learn)
         rt_report_theta(f, folder, config);
     if (config->model.position.kind == RT_POSITION_ROPE)
@@ -325,6 +394,10 @@ rt_status rt_report_write(const char *folder, const rt_config *config, rt_traine
     add_verdict(&w, config, folder, trainer);
     if (rt_data_task_labelled(config->data.task))
         add_classes(&w, folder);
+    if (trainer && rt_data_task_labelled(config->data.task)) {
+        const rt_status found = rt_report_mistakes(&w, config, trainer);
+        drawn = drawn.code ? drawn : found;
+    }
     rt_page_figures(&w, &figures);
     if (config->model.theta.learn)
         rt_report_theta_table(&w, folder);

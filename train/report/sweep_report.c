@@ -8,6 +8,7 @@
 #include "train/report/curves.h"
 #include "train/report/facts.h"
 #include "train/report/html.h"
+#include "train/report/key_figures.h"
 #include "train/report/page.h"
 #include "train/report/paired.h"
 #include "train/report/ranking.h"
@@ -223,6 +224,7 @@ rt_status rt_sweep_page_write(const char *folder, const char *title, const char 
     if (!status.code) {
         const rt_ranking ranking = rt_report_rank(folder, &runs);
         rt_figures_begin(&figures, folder);
+        rt_report_key_figures(&figures, &runs, &ranking);
         rt_report_curves(&figures, folder, &runs, &ranking);
         const rt_status drawn = rt_figures_draw(&figures);
         rt_page_begin(&w, title);

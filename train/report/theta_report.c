@@ -5,6 +5,7 @@
 #include "text/csv.h"
 #include "text/number.h"
 
+#include <limits.h>
 #include <math.h>
 
 rt_status rt_theta_visit(const rt_transformer *model, rt_theta_visitor visit, void *context)
@@ -52,20 +53,17 @@ typedef struct measures {
     double moved; /* of the parameter itself, theta or ln theta */
 } measures;
 
-static int reach_of(const rt_config *c)
+static measures measure(const rt_config *c, int layer, double theta, double from)
 {
-    return rt_transformer_reach(&c->model, c->data.length);
-}
-
-static measures measure(const rt_config *c, double theta, double from)
-{
-    const double step = log(c->model.position.frequencies.base) / rt_transformer_pairs(&c->model);
+    const double base = rt_layer_frequencies(&c->model, layer).base;
+    const double step = log(base) / rt_transformer_pairs(&c->model);
     const double log_ratio = theta > 0 && from > 0 ? fabs(log(theta / from)) : (double)NAN;
     const bool logarithm = c->model.theta.form == RT_THETA_LOG;
     return (measures){.drift = from != 0 ? fabs(theta / from - 1) : (double)NAN,
                       .grid = log_ratio / step,
                       .phase = fabs(theta - from) * (c->data.length - 1),
-                      .turns = rt_theta_turns(theta, reach_of(c)),
+                      .turns = rt_theta_turns(theta, rt_transformer_reach(&c->model, layer,
+                                                                          c->data.length)),
                       .moved = logarithm ? log_ratio : fabs(theta - from)};
 }
 
@@ -86,8 +84,8 @@ static void judge_one(void *context, const rt_theta_entry *e)
 {
     judging *j = context;
     const double logarithm = log(e->theta), geometric = log(e->geometric);
-    const measures m = measure(j->config, e->theta, e->geometric);
-    const measures from_start = measure(j->config, e->theta, e->start);
+    const measures m = measure(j->config, e->layer, e->theta, e->geometric);
+    const measures from_start = measure(j->config, e->layer, e->theta, e->start);
     keep_worst(&j->verdict->drift, m.drift, e, m.grid);
     keep_worst(&j->verdict->phase, m.phase, e, m.grid);
     if (e->start != 0)
@@ -187,7 +185,7 @@ static void print_row(void *context, const rt_theta_entry *e)
 {
     printing *p = context;
     rt_writer *w = &p->text;
-    const measures m = measure(p->config, e->theta, e->start);
+    const measures m = measure(p->config, e->layer, e->theta, e->start);
     const bool raw = p->config->model.theta.form == RT_THETA_RAW;
     const bool crossed = e->theta <= 0 || e->start <= 0;
     char layer_text[16], head_text[16];
@@ -211,15 +209,33 @@ static void print_row(void *context, const rt_theta_entry *e)
     p->crossed |= crossed;
 }
 
+/* Over what distance theta turns: as far as attention reaches, which layers may differ in. */
+static void note_turns(rt_writer *w, const rt_config *c)
+{
+    int least = INT_MAX, most = 0;
+    for (int l = 0; l < c->model.layers; l++) {
+        const int reach = rt_transformer_reach(&c->model, l, c->data.length) - 1;
+        if (!rt_layer_row_of(&c->model, l).has_positions)
+            continue;
+        least = reach < least ? reach : least;
+        most = reach > most ? reach : most;
+    }
+    rt_writer_add(w,
+                  least < most ? "turns: full turns over %d to %d positions, as far as a layer "
+                                 "reaches"
+                               : "turns: full turns over %d positions",
+                  least, most);
+}
+
 static void print_notes(printing *p)
 {
     const rt_config *c = p->config;
     rt_writer_add(&p->text,
                   "drift: change of theta as a share of theta0; grid: the same in steps between "
-                  "neighbouring theta; phase: extra rotation in radians over %d "
-                  "positions; turns: full turns over %d positions; use: share of the query and key "
-                  "weights that the pair rotates",
-                  c->data.length - 1, reach_of(c) - 1);
+                  "neighbouring theta; phase: extra rotation in radians over %d positions; ",
+                  c->data.length - 1);
+    note_turns(&p->text, c);
+    rt_writer_add(&p->text, "; use: share of the query and key weights that the pair rotates");
     if (p->tolerances)
         rt_writer_add(
             &p->text,
@@ -284,7 +300,7 @@ typedef struct listing {
 static void add_row(void *context, const rt_theta_entry *e)
 {
     listing *l = context;
-    const measures m = measure(l->config, e->theta, e->start);
+    const measures m = measure(l->config, e->layer, e->theta, e->start);
     const double drift = fabs(e->theta / e->geometric - 1);
     const double numbers[] = {e->theta, e->start, e->geometric, drift, m.drift,
                               m.grid,   m.phase,  m.turns,      e->use};

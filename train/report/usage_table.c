@@ -10,7 +10,7 @@ enum { THETA, TURNS, USE, QUERY, KEY, QUERY_MEAN, KEY_MEAN, COLUMNS };
 typedef struct table {
     const rt_transformer *model;
     const rt_usage *usage;
-    int reach, pairs;
+    int length, pairs;
     double *theta; /* laid out as rt_transformer_rotation */
     double *columns[COLUMNS];
 } table;
@@ -20,11 +20,12 @@ static void fill(const table *t, int n, int h)
 {
     const rt_transformer_options *o = &t->model->options;
     const int kv = n * o->kv_heads + h / (o->heads / o->kv_heads);
+    const int l = rt_transformer_theta_layer(o, n), reach = rt_transformer_reach(o, l, t->length);
     for (int i = 0; i < t->pairs; i++) {
         t->columns[THETA][i] = t->theta[kv * t->pairs + i];
-        t->columns[TURNS][i] = rt_theta_turns(t->columns[THETA][i], t->reach);
+        t->columns[TURNS][i] = rt_theta_turns(t->columns[THETA][i], reach);
     }
-    rt_transformer_head_use(t->model, rt_transformer_theta_layer(o, n), h, t->columns[USE]);
+    rt_transformer_head_use(t->model, l, h, t->columns[USE]);
     rt_usage_shares(t->columns[QUERY], t->columns[QUERY_MEAN],
                     t->usage->query + (size_t)((n * o->heads + h) * t->pairs), t->pairs);
     rt_usage_shares(t->columns[KEY], t->columns[KEY_MEAN], t->usage->key + (size_t)(kv * t->pairs),
@@ -54,11 +55,8 @@ char *rt_usage_csv(const rt_transformer *model, const rt_usage *usage, int lengt
     const size_t pairs = (size_t)rt_transformer_pairs(o);
     const size_t count = rt_shape_size(rt_transformer_rotation_shape(o));
     double *room = rt_alloc(count + COLUMNS * pairs, sizeof *room);
-    table t = {.model = model,
-               .usage = usage,
-               .reach = rt_transformer_reach(o, length),
-               .pairs = (int)pairs,
-               .theta = room};
+    table t = {
+        .model = model, .usage = usage, .length = length, .pairs = (int)pairs, .theta = room};
     rt_writer w = {0};
     if (!room)
         return NULL;

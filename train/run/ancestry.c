@@ -21,7 +21,9 @@ static bool uses_a_run(const rt_arguments *arguments)
     switch (arguments->command) {
     case RT_COMMAND_EVAL:
     case RT_COMMAND_USAGE:
+    case RT_COMMAND_DISTANCES:
     case RT_COMMAND_PREDICT:
+    case RT_COMMAND_EMBED:
     case RT_COMMAND_EXPORT:
     case RT_COMMAND_DECAY:
         return true;

@@ -1,8 +1,10 @@
 #include "train/run/arguments.h"
 
+#include "io/gguf/gguf.h"
 #include "text/number.h"
 #include "text/program_name.h"
 #include "text/suggest.h"
+#include "train/run/embed.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -70,7 +72,8 @@ static bool is_path(const char *text)
             (S_ISDIR(found.st_mode) && memchr(text, '/', strcspn(text, "="))));
 }
 
-/* What follows --report is another run, what follows --vocab a text. An operand with '=' sets a
+/* What follows --report is another run, what follows --vocab or
+ * --train-tokenizer a text. An operand with '=' sets a
  * key, unless it names a file or a folder. The other operand is the configuration. */
 static rt_status take_operand(rt_arguments *a, const char *text)
 {
@@ -86,6 +89,10 @@ static rt_status take_operand(rt_arguments *a, const char *text)
     }
     if (strchr(text, '=') && !is_path(text))
         return add_override(a, text);
+    if (a->config && a->command == RT_COMMAND_ENCODE && !a->encode) {
+        a->encode = text;
+        return rt_ok();
+    }
     if (a->config)
         return rt_error(RT_CONFIG, "one CONFIG.ini is expected; got '%s' and '%s'", a->config,
                         text);
@@ -153,7 +160,8 @@ static rt_status take_option(rt_arguments *a, const rt_option *row, const char *
 
 bool rt_arguments_evaluate(const rt_arguments *a)
 {
-    return a->command == RT_COMMAND_EVAL || a->command == RT_COMMAND_USAGE;
+    return a->command == RT_COMMAND_EVAL || a->command == RT_COMMAND_USAGE ||
+           a->command == RT_COMMAND_DISTANCES;
 }
 
 /* ---- what goes together ---- */
@@ -199,24 +207,43 @@ static rt_status check_pairs(const rt_arguments *a, const bool *given)
     return rt_ok();
 }
 
+static rt_status check_embedding(const rt_arguments *a)
+{
+    rt_pooling pool;
+    const size_t length = a->output ? strlen(a->output) : 0;
+    if (a->pool && !rt_pooling_find(a->pool, &pool))
+        return rt_error(RT_CONFIG, "--pool must be first, mean or last; got '%s'", a->pool);
+    if (a->output && (length < 4 || strcmp(a->output + length - 3, ".h5") != 0))
+        return rt_error(RT_CONFIG, "--output of --embed must be FILE.h5; got '%s'", a->output);
+    return rt_ok();
+}
+
 static rt_status check_together(const rt_arguments *a)
 {
     const bool configured = a->config || a->override_count;
     if (a->report && configured)
         return rt_error(RT_CONFIG, "--report takes folders of runs, and no configuration");
-    if (a->vocab && (configured || !a->other_count))
-        return rt_error(RT_CONFIG, "--vocab N takes text files, and no configuration");
-    if (!a->config && !a->report && !a->checkpoint && !a->vocab)
+    if ((a->vocab || a->tokenizer) && (configured || !a->other_count))
+        return rt_error(RT_CONFIG, "--%s N takes text files, and no configuration",
+                        rt_option_of(a->command)->name);
+    if (!a->config && !a->report && !a->checkpoint && !a->vocab && !a->tokenizer)
         return rt_error(RT_CONFIG, "a CONFIG.ini is required; see %s --help", rt_program_name());
     if (a->checkpoint && a->config && a->command == RT_COMMAND_PRINT_CONFIG)
-        return rt_error(RT_CONFIG,
-                        "--checkpoint needs --eval, --usage, --predict, --export or --decay, or "
-                        "--print-config without a CONFIG.ini");
+        return rt_error(
+            RT_CONFIG,
+            "--checkpoint needs --eval, --usage, --distances, --predict, --embed, --export or "
+            "--decay, or --print-config without a CONFIG.ini");
+    if (a->command == RT_COMMAND_ENCODE && !a->encode)
+        return rt_error(RT_CONFIG, "--encode takes a CONFIG.ini and the file to write");
+    if (a->dtype && !rt_is_gguf(a->export))
+        return rt_error(RT_CONFIG, "--dtype needs --export FILE.gguf");
+    if (a->dtype && strcmp(a->dtype, "f32") && strcmp(a->dtype, "f16"))
+        return rt_error(RT_CONFIG, "--dtype must be f32 or f16; got '%s'", a->dtype);
     if (a->watch && a->other_count)
         return rt_error(RT_CONFIG, "--watch takes only one run");
-    if (a->output && !a->other_count)
+    if (a->output && a->report && !a->other_count)
         return rt_error(RT_CONFIG, "--output needs --report with several runs");
-    return rt_ok();
+    return a->embed ? check_embedding(a) : rt_ok();
 }
 
 rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
@@ -225,7 +252,8 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
     bool given[MOST_OPTIONS] = {false};
     rt_status status = rt_ok();
     int found;
-    *a = (rt_arguments){.argc = argc, .argv = argv, .revision = "", .temperature = -1, .seed = -1};
+    *a = (rt_arguments){
+        .argc = argc, .argv = argv, .revision = "", .temperature = -1, .seed = -1, .layer = -1};
     list_options(options);
     optind = 0; /* starts over, also for a second command line in one process */
     opterr = 0;

@@ -22,14 +22,20 @@ typedef struct rt_arguments {
     int override_count;
     const char *checkpoint;             /* of --checkpoint: a file or a folder; or NULL */
     const char *report;                 /* the folder of --report, or NULL */
-    const char *others[RT_MOST_OTHERS]; /* the folders that it is compared with; texts of --vocab */
+    const char *others[RT_MOST_OTHERS]; /* the folders that it is compared with; texts of a vocabulary */
     int other_count;
+    int tokenizer;       /* tokens of the file that --train-tokenizer makes; 0: not given */
     int vocab;           /* lines of the vocabulary that --vocab makes; 0: not given */
     bool lowercase;      /* of its texts */
+    const char *encode;  /* the file that --encode writes, or NULL */
     const char *watch;   /* the folder of --watch, whose report is drawn until the run ends */
-    const char *output;  /* the file of a comparison, or NULL */
+    const char *output;  /* the file of a comparison or of vectors, or NULL */
+    const char *embed;   /* the file of --embed, "-" for standard input, or NULL */
+    const char *pool;    /* of --embed: first, mean or last; or NULL */
+    int layer;           /* of --embed; below 0: not given */
     const char *predict; /* the text of --predict, or NULL */
-    const char *export;  /* the folder of --export, or NULL */
+    const char *export;  /* the folder or file of --export, or NULL */
+    const char *dtype;   /* of --dtype: a word of RT_GGUF_DTYPES, or NULL */
     const char *theta;   /* of --theta (train/run/other_theta.h), or NULL */
     double temperature;  /* below 0: not given */
     double top_p;        /* 0: not given */
@@ -38,6 +44,7 @@ typedef struct rt_arguments {
     int64_t seed;        /* below 0: not given */
     int tokens;          /* that --predict adds; 0: not given */
     bool jsonl;          /* answers as objects of JSON */
+    bool per_line;       /* --eval tells of each line */
     bool best;           /* of a folder the checkpoint of the best evaluation */
     bool resume;
     bool overwrite;

@@ -1,6 +1,7 @@
 #include "train/run/broadcast.h"
 
 #include "core/memory.h"
+#include "train/run/opening.h"
 #include "train/run/stop.h"
 
 #include <string.h>
@@ -102,8 +103,11 @@ static rt_status open_same(rt_run *r, const meaning *m)
     *o.vocab_file = '\0'; /* it has been read by process 0 */
     rt_status status = read_meaning(r, m);
     const rt_data_meaning known = {r->vocabulary, r->labels, r->words, r->types};
+    rt_opening opening;
+    rt_opening_begin(&opening, &o, r->config, r->world, true);
     if (!status.code)
         status = rt_data_open_as(&r->data, &o, known);
+    rt_opening_end(&opening);
     return status.code ? status
                        : rt_memory_check(&r->memory, r->config, r->data, r->world, RT_USE_TRAIN, 0);
 }

@@ -1,6 +1,7 @@
 #include "train/run/export.h"
 
 #include "core/memory.h"
+#include "io/gguf/gguf.h"
 #include "train/folder/results.h"
 #include "train/report/theta_report.h"
 
@@ -53,6 +54,15 @@ static int cut_lines(char *text, const char *lines[MOST_FACTS])
     return count;
 }
 
+static rt_status write_model(const rt_run *r, const rt_huggingface_export *export)
+{
+    const rt_arguments *a = r->arguments;
+    const bool halves = a->dtype && !strcmp(a->dtype, "f16");
+    return rt_is_gguf(a->export) ? rt_gguf_write(a->export, r->state->model, export,
+                                                 halves ? RT_GGUF_F16 : RT_GGUF_F32)
+                                 : rt_huggingface_write(a->export, r->state->model, export);
+}
+
 rt_status rt_run_export(const rt_run *r, const char *checkpoint)
 {
     const char *lines[MOST_FACTS];
@@ -81,7 +91,7 @@ rt_status rt_run_export(const rt_run *r, const char *checkpoint)
                                               .facts = lines,
                                               .fact_count = cut_lines(facts, lines),
                                               .overwrite = r->arguments->overwrite};
-        status = rt_huggingface_write(r->arguments->export, r->state->model, &export);
+        status = write_model(r, &export);
     }
     rt_free(facts);
     return status;

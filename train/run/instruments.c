@@ -6,6 +6,7 @@
 #include "text/writer.h"
 #include "train/report/usage_table.h"
 #include "train/run/other_theta.h"
+#include "train/step/attention_distances.h"
 #include "train/step/pair_usage.h"
 
 #include <math.h>
@@ -34,6 +35,27 @@ static rt_status record_usage(const rt_config *c, rt_trainer *trainer, const cha
     return rt_durable_given(folder, "usage.csv", text);
 }
 
+/* ---- distances ---- */
+
+rt_status rt_distances_text(char **text_new, const rt_config *c, rt_trainer *trainer)
+{
+    rt_attention_distances d;
+    rt_writer w = {0};
+    *text_new = NULL;
+    rt_status status = rt_trainer_attention_distances(trainer, c->data.length, &d);
+    if (status.code)
+        return status;
+    rt_writer_add(&w, "layer,head,distance,attention\n");
+    for (int n = 0; n < d.layers * d.heads * d.length; n++) {
+        rt_writer_add(&w, "%d,%d,%d", n / d.length / d.heads, n / d.length % d.heads, n % d.length);
+        rt_csv_add_number(&w, d.weights[n]);
+        rt_writer_add(&w, "\n");
+    }
+    rt_attention_distances_free(&d);
+    *text_new = rt_writer_take(&w);
+    return *text_new ? rt_ok() : rt_out_of_memory("the weights of attention");
+}
+
 /* ---- cut-offs ---- */
 
 typedef struct cutting {
@@ -49,10 +71,13 @@ static double most_turns(const cutting *c, int pair)
 {
     const rt_transformer_options *o = &rt_trainer_state(c->trainer)->model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
-    const int pairs = shape.axis[2], reach = rt_transformer_reach(o, c->config->data.length);
+    const int pairs = shape.axis[2], length = c->config->data.length;
     double most = 0;
-    for (int h = 0; h < shape.axis[0] * shape.axis[1]; h++)
-        most = fmax(most, rt_theta_turns(c->theta[h * pairs + pair], reach));
+    for (int h = 0; h < shape.axis[0] * shape.axis[1]; h++) {
+        const int l = rt_transformer_theta_layer(o, h / shape.axis[1]);
+        most = fmax(most,
+                    rt_theta_turns(c->theta[h * pairs + pair], rt_transformer_reach(o, l, length)));
+    }
     return most;
 }
 

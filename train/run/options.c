@@ -1,5 +1,6 @@
 #include "train/run/options.h"
 
+#include "data/tokenizers/bpe_train.h"
 #include "train/run/arguments.h"
 
 #include <float.h>
@@ -8,19 +9,20 @@
 
 enum { MOST_TOKENS = 1000000, MOST_LINES = 1000000 };
 
-#define AT(member) .at = offsetof(rt_arguments, member)
+#define AT(member)   .at = offsetof(rt_arguments, member)
 #define FLAG(member) .sets = RT_SETS_FLAG, AT(member)
 #define TEXT(member) .sets = RT_SETS_TEXT, AT(member)
 
-#define TRAINING RT_COMMAND_BIT(RT_COMMAND_TRAIN)
+#define TRAINING   RT_COMMAND_BIT(RT_COMMAND_TRAIN)
 #define EVALUATION RT_COMMAND_BIT(RT_COMMAND_EVAL)
 #define PREDICTION RT_COMMAND_BIT(RT_COMMAND_PREDICT)
-#define EXPORT RT_COMMAND_BIT(RT_COMMAND_EXPORT)
-#define REPORT RT_COMMAND_BIT(RT_COMMAND_REPORT)
-#define VOCAB RT_COMMAND_BIT(RT_COMMAND_VOCAB)
+#define EXPORT     RT_COMMAND_BIT(RT_COMMAND_EXPORT)
+#define EMBEDDING  RT_COMMAND_BIT(RT_COMMAND_EMBED)
+#define REPORT     RT_COMMAND_BIT(RT_COMMAND_REPORT)
+#define VOCAB      RT_COMMAND_BIT(RT_COMMAND_VOCAB)
 #define USES_OF_MODELS                                                                             \
-    (EVALUATION | RT_COMMAND_BIT(RT_COMMAND_USAGE) | PREDICTION | EXPORT |                         \
-     RT_COMMAND_BIT(RT_COMMAND_DECAY))
+    (EVALUATION | RT_COMMAND_BIT(RT_COMMAND_USAGE) | RT_COMMAND_BIT(RT_COMMAND_DISTANCES) |        \
+     PREDICTION | EMBEDDING | EXPORT | RT_COMMAND_BIT(RT_COMMAND_DECAY))
 
 /* clang-format off */
 static const rt_option rows[] = {
@@ -50,14 +52,18 @@ static const rt_option rows[] = {
     {"checkpoint", "FILE", TEXT(checkpoint),
      .with = USES_OF_MODELS | RT_COMMAND_BIT(RT_COMMAND_PRINT_CONFIG), .group = "using a trained model",
      .help = "use this checkpoint. FILE can also be the folder of a run,\n"
-             "or of a RoFormer, Llama or Mistral of Hugging Face. Without\n"
-             "a CONFIG.ini, the configuration in FILE is used"},
+             "or of a model of Hugging Face. Without a CONFIG.ini, the\n"
+             "configuration in FILE is used"},
     {"best", FLAG(best), .with = USES_OF_MODELS,
      .help = "use the run's checkpoint with the lowest evaluation loss\n"
              "(default: the newest)"},
     {"eval", .command = RT_COMMAND_EVAL,
      .help = "evaluate the model, and stop; section.key=value can replace\n"
              "keys of data and train, such as data.file"},
+    {"per-line", FLAG(per_line), .with = EVALUATION,
+     .help = "with --eval: print as CSV what the model makes of each\n"
+             "line; labelled lines: line,loss,label,predicted; lines of\n"
+             "data.eval_file: line,loss,tokens"},
     {"theta", "WHAT", TEXT(theta), .with = EVALUATION,
      .help = "with --eval: evaluate with another theta, learned or fixed:\n"
              "  start      the initial theta of the run\n"
@@ -72,9 +78,26 @@ static const rt_option rows[] = {
     {"usage", .command = RT_COMMAND_USAGE,
      .help = "print as CSV how much of the queries and keys each pair\n"
              "has over the evaluation data (usage.csv of a run), and stop"},
+    {"distances", .command = RT_COMMAND_DISTANCES,
+     .help = "print as CSV how much each head attends to each distance\n"
+             "over the evaluation data, and stop"},
+    {"embed", "FILE", TEXT(embed), .command = RT_COMMAND_EMBED,
+     .help = "print as CSV a vector for each line of FILE (- is standard\n"
+             "input), of the hidden states of its tokens, and stop"},
+    {"pool", "HOW", TEXT(pool), .with = EMBEDDING,
+     .help = "with --embed: mean of all tokens (default), first or last\n"
+             "token"},
+    {"layer", "N", .sets = RT_SETS_INT, AT(layer), .low = 0, .high = INT_MAX,
+     .range = "a whole number >= 0", .with = EMBEDDING,
+     .help = "with --embed: hidden states behind layer N; 0 is the\n"
+             "embeddings (default: the last, after the final norm)"},
     {"export", "DIR", TEXT(export), .command = RT_COMMAND_EXPORT,
      .help = "write the model as a folder that the transformers library\n"
-             "of Hugging Face loads, and stop"},
+             "of Hugging Face loads, and stop. FILE.gguf instead of DIR\n"
+             "is a file of llama.cpp, for a Llama or Mistral"},
+    {"dtype", "f32|f16", TEXT(dtype), .with = EXPORT,
+     .help = "with --export FILE.gguf: the type of its matrices\n"
+             "(default: f32)"},
     {"decay", .command = RT_COMMAND_DECAY,
      .help = "print C(r), how attention can decay with the distance r\n"
              "(figure 2 of the RoFormer paper), as CSV, and stop; with\n"
@@ -127,17 +150,27 @@ static const rt_option rows[] = {
     {"watch", "RUN", TEXT(watch), .command = RT_COMMAND_REPORT, .against = "report",
      .help = "draw the report again and again while the run trains; the\n"
              "page reloads itself"},
-    {"output", "FILE", TEXT(output), .with = REPORT, .note = " with several runs",
+    {"output", "FILE", TEXT(output), .with = REPORT | EMBEDDING,
      .help = "with --report of several runs: write the comparison to FILE\n"
-             "(default: report.html)"},
+             "(default: report.html); with --embed: write the vectors as\n"
+             "the dataset /embeddings of FILE.h5"},
     {"vocab", "N TEXT ...", .sets = RT_SETS_INT, AT(vocab), .low = 1, .high = MOST_LINES,
      .range = "a whole number from 1 to 1000000", .command = RT_COMMAND_VOCAB, .operands = "texts",
      .help = "print a WordPiece vocabulary of N lines, built from text\n"
              "files, and stop; save it as the vocab.txt of\n"
              "data.vocab_file"},
+    {"encode", "CONFIG.ini OUT", TEXT(config), .command = RT_COMMAND_ENCODE,
+     .help = "write the tokens of data.file into OUT, a file of ids whose\n"
+             "name ends in .h5, .npy or .bin, and stop"},
     {"lowercase", FLAG(lowercase), .with = VOCAB, .note = "; in a configuration, set data.lowercase",
      .help = "with --vocab: read the texts in lower case and without\n"
              "accents, as data.lowercase = yes does"},
+    {"train-tokenizer", "N TEXT ...", .sets = RT_SETS_INT, AT(tokenizer), .low = RT_BPE_LEAST_IDS,
+     .high = RT_BPE_MOST_IDS, .range = "a whole number from 257 to 500000",
+     .command = RT_COMMAND_TOKENIZER, .operands = "texts",
+     .help = "print a tokenizer.json: byte-level BPE of N tokens, trained\n"
+             "on text files by lines, with GPT-2's pattern and the token\n"
+             "<|endoftext|>; and stop. For data.level = bpe"},
     {"quiet", FLAG(quiet), .group = "messages",
      .help = "print no progress"},
     {"no-color", FLAG(no_color),

@@ -10,7 +10,9 @@ typedef enum rt_command {
     RT_COMMAND_TRAIN, /* no option asks for another */
     RT_COMMAND_EVAL,
     RT_COMMAND_USAGE,
+    RT_COMMAND_DISTANCES,
     RT_COMMAND_PREDICT,
+    RT_COMMAND_EMBED,
     RT_COMMAND_EXPORT,
     RT_COMMAND_CHECK,
     RT_COMMAND_PRINT_CONFIG,
@@ -18,6 +20,8 @@ typedef enum rt_command {
     RT_COMMAND_DECAY,
     RT_COMMAND_REPORT,
     RT_COMMAND_VOCAB,
+    RT_COMMAND_ENCODE,
+    RT_COMMAND_TOKENIZER,
     RT_COMMAND_HELP,
     RT_COMMAND_VERSION
 } rt_command;

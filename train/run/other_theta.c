@@ -57,10 +57,14 @@ static rt_status find_start(const search *s, bool *factors)
 static rt_status find_base(const search *s, bool *factors)
 {
     const rt_transformer_options *o = &s->model->options;
-    const int pairs = rt_transformer_pairs(o);
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    const int heads = shape.axis[1], pairs = shape.axis[2];
     *factors = false;
-    for (size_t i = 0; i < size_of(s); i += (size_t)pairs)
-        rt_theta_geometric(s->numbers + i, pairs, o->position.frequencies.base);
+    for (int n = 0; n < shape.axis[0] * heads; n++) {
+        const int layer = rt_transformer_theta_layer(o, n / heads);
+        rt_theta_geometric(s->numbers + (size_t)n * (size_t)pairs, pairs,
+                           rt_layer_row_of(o, layer).base);
+    }
     return rt_ok();
 }
 
@@ -88,10 +92,16 @@ void rt_theta_switch_off(double *factors, const rt_transformer_options *o, int K
 /* Of fewer than so many turns. */
 static rt_status switch_turns_off(const search *s, double turns)
 {
-    const int reach = rt_transformer_reach(&s->model->options, s->length);
+    const rt_transformer_options *o = &s->model->options;
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    const size_t of_layer = (size_t)shape.axis[1] * (size_t)shape.axis[2];
     rt_transformer_rotation(s->model, s->length, s->numbers);
-    for (size_t i = 0; i < size_of(s); i++)
-        s->numbers[i] = rt_theta_turns(s->numbers[i], reach) >= turns;
+    for (int n = 0; n < shape.axis[0]; n++) {
+        const int reach = rt_transformer_reach(o, rt_transformer_theta_layer(o, n), s->length);
+        double *numbers = s->numbers + (size_t)n * of_layer;
+        for (size_t i = 0; i < of_layer; i++)
+            numbers[i] = rt_theta_turns(numbers[i], reach) >= turns;
+    }
     return rt_ok();
 }
 
@@ -202,7 +212,7 @@ rt_status rt_other_theta_report(rt_writer *w, const char *what, const rt_transfo
 {
     const rt_transformer_options *o = &model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
-    const int pairs = shape.axis[2], reach = rt_transformer_reach(o, length);
+    const int pairs = shape.axis[2], reach = rt_transformer_reach(o, -1, length);
     double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
     if (!theta)
         return rt_out_of_memory("theta");

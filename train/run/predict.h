@@ -41,6 +41,7 @@ typedef struct rt_predict_options {
     rt_sampling sampling; /* of tokens */
     const char *stop;     /* lm: ends what has come to this text; or NULL */
     int count;            /* lm: tokens to add */
+    const int32_t *last;  /* mlm: the token that is put behind a text; or NULL */
     const rt_crew *crew;  /* lm: who multiplies by the weights; NULL: the calling thread */
     int positions;        /* lm: the most tokens that the model has positions for; 0: no limit */
     bool jsonl;           /* an object of JSON a line */

@@ -41,17 +41,19 @@ static void print_likely(rt_prediction *p, int number)
 /* The text as it was given, with a token in the place of every mask. */
 static void print_filled(FILE *to, const rt_prediction *p, const int32_t *filled)
 {
-    const char *rest = p->text, *found;
+    const char *rest = p->text;
     rt_utf8_stream stream = {.to = to};
-    for (int t = rt_data_begins(p->data); (found = strstr(rest, RT_MASK_WORD)); t++) {
+    rt_mask_place found = rt_mask_find(p->vocabulary, rest);
+    for (int t = rt_data_begins(p->data); found.at; t++) {
         while (p->s.ids[t] != p->vocabulary->special.mask)
             t++;
         const rt_spelling s = rt_vocabulary_spell(p->vocabulary, filled[t]);
-        rt_utf8_stream_put(&stream, rest, (size_t)(found - rest));
+        rt_utf8_stream_put(&stream, rest, (size_t)(found.at - rest));
         /* the text has its own spaces */
-        const size_t blank = s.size && *s.bytes == ' ' && found > p->text && found[-1] == ' ';
+        const size_t blank = s.size && *s.bytes == ' ' && found.at > p->text && found.at[-1] == ' ';
         rt_utf8_stream_put(&stream, s.bytes + blank, s.size - blank);
-        rest = found + strlen(RT_MASK_WORD);
+        rest = found.at + found.size;
+        found = rt_mask_find(p->vocabulary, rest);
     }
     rt_utf8_stream_put(&stream, rest, strlen(rest));
     rt_utf8_stream_end(&stream);
@@ -157,5 +159,7 @@ rt_status rt_predict_masks(rt_prediction *p)
     rt_status status = rt_prediction_read(p, &masks);
     if (!status.code && !masks)
         status = rt_error(RT_ARGUMENT, "the text must have a [MASK] to fill");
+    if (!status.code && p->o->last)
+        status = rt_prediction_append(&p->s, p->o->last, 1);
     return status.code ? status : fill_and_print(p);
 }

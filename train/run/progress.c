@@ -130,6 +130,30 @@ void rt_progress_step(rt_progress *p, int step, const rt_step_result *r)
     }
 }
 
+void rt_progress_share(rt_progress *p, const char *what, double share)
+{
+    char bar[WIDEST_BAR + 32];
+    const double now = rt_seconds();
+    const int width = terminal_width() - 1, around = WIDEST_BAR + 8;
+    const bool due = now - p->last_shown >= (p->terminal ? between_updates : between_lines);
+    if (p->quiet || (!due && share < 1))
+        return;
+    if (share >= 1) {
+        rt_progress_clear(p);
+        return;
+    }
+    p->last_shown = now;
+    if (!p->terminal) {
+        fprintf(stderr, "%s: %.0f %%\n", what, 100 * share);
+        return;
+    }
+    write_bar(bar, WIDEST_BAR, share, p->color);
+    fprintf(stderr, "\r%s %3.0f %% %.*s\033[K", bar, 100 * share,
+            width > around ? width - around : 0, what);
+    fflush(stderr);
+    p->shown = true;
+}
+
 void rt_progress_evaluated(rt_progress *p, const rt_evaluation *evaluation)
 {
     p->eval_accuracy = evaluation->accuracy;

@@ -29,6 +29,9 @@ void rt_progress_begin(rt_progress *p, const rt_config *config, int finished_ste
 void rt_progress_step(rt_progress *p, int step, const rt_step_result *result);
 void rt_progress_evaluated(rt_progress *p, const rt_evaluation *evaluation);
 
+/* How much of something is done that comes before the first step; at its end nothing stays. */
+void rt_progress_share(rt_progress *p, const char *what, double share);
+
 /* Prints a message on a line of its own; the progress goes on below it. */
 void rt_progress_say(rt_progress *p, const char *format, ...) RT_PRINTF(2, 3);
 

@@ -303,6 +303,19 @@ static void warn_of_rate_zero(rt_run *r)
         rt_zero_rate_warn(&r->progress, r->config, from, "");
 }
 
+/* Data that went away while it was read: the steps that were taken before are kept. */
+static void save_before_failure(rt_run *r)
+{
+    if (!r->state->step)
+        return;
+    const rt_status status = rt_run_save(r);
+    if (status.code)
+        rt_progress_say(&r->progress, "warning: %s", status.message);
+    else
+        rt_progress_say(&r->progress, "a checkpoint holds step %d; --resume continues the run",
+                        r->state->step);
+}
+
 /* Takes the steps that are left, and keeps their records. */
 static rt_status take_steps(rt_run *r)
 {
@@ -326,6 +339,8 @@ static rt_status take_steps(rt_run *r)
     rt_progress_end(&r->progress);
     if (status.code == RT_NONFINITE)
         record_failure(r, RT_EXIT_NONFINITE);
+    if (status.code == RT_DATA)
+        save_before_failure(r);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include "train/config/past_schedules.h"
 #include "train/folder/results.h"
 #include "train/run/kernels.h"
+#include "train/run/opening.h"
 #include "train/step/theta_reset.h"
 
 #include <inttypes.h>
@@ -135,11 +136,14 @@ static rt_status open_data(rt_run *r, const char *checkpoint)
     rt_data_options o = r->config->data;
     const char *path = checkpoint ? checkpoint : r->config->train.init_from;
     rt_status status = r->image || r->imported ? read_meaning(r) : rt_ok();
+    rt_opening opening;
+    rt_opening_begin(&opening, &o, r->config, r->world, r->arguments->quiet);
     if (checkpoint) /* its vocabulary holds, whatever has become of the file since */
         *o.vocab_file = '\0';
     if (!status.code)
         status = evaluates ? rt_data_open_evaluation(&r->data, &o, meaning_of(r, checkpoint))
                            : rt_data_open_as(&r->data, &o, meaning_of(r, checkpoint));
+    rt_opening_end(&opening);
     if (!status.code && *path)
         status = check_vocabulary(r, r->vocabulary, path);
     if (!status.code && checkpoint)
@@ -179,9 +183,11 @@ static rt_memory_use use_of(const rt_arguments *arguments)
     switch (arguments->command) {
     case RT_COMMAND_EVAL:
     case RT_COMMAND_USAGE:
+    case RT_COMMAND_DISTANCES:
     case RT_COMMAND_REPORT:
         return RT_USE_EVALUATE;
     case RT_COMMAND_PREDICT:
+    case RT_COMMAND_EMBED:
     case RT_COMMAND_EXPORT:
     case RT_COMMAND_DECAY:
         return RT_USE_MODEL;
@@ -224,7 +230,9 @@ rt_status rt_run_open(rt_run *r, const char *checkpoint)
 /* What a folder has no vocabulary for cannot be read. */
 static rt_status check_readable(const rt_run *r)
 {
-    if (!r->imported || r->vocabulary || r->arguments->command != RT_COMMAND_PREDICT)
+    const rt_command command = r->arguments->command;
+    const bool reads = command == RT_COMMAND_PREDICT || command == RT_COMMAND_EMBED;
+    if (!r->imported || r->vocabulary || !reads)
         return rt_ok();
     return rt_error(RT_CHECKPOINT,
                     "%s has no vocab.txt and no tokenizer.json that rotor reads: the model reads "

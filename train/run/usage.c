@@ -9,10 +9,10 @@ enum { HELP_COLUMN = 21 };
 
 static const char synopsis[] =
     "usage: %s [options] CONFIG.ini [section.key=value ...]\n"
-    "       %s --eval|--usage|--predict TEXT|--export DIR|--decay|--print-config\n"
-    "             --checkpoint FILE [section.key=value ...]\n"
+    "       %s --eval|--usage|--distances|--predict TEXT|--embed FILE|--export DIR|\n"
+    "             --decay|--print-config --checkpoint FILE [section.key=value ...]\n"
     "       %s --report RUN ...|--watch RUN\n"
-    "       %s --vocab N TEXT ...\n"
+    "       %s --vocab N TEXT ...|--train-tokenizer N TEXT ...\n"
     "\n";
 
 static const char purpose[] =

@@ -5,11 +5,13 @@
 #include "train/config/keys.h"
 #include "train/report/report.h"
 #include "train/report/sweep_report.h"
+#include "train/run/embed.h"
 #include "train/run/export.h"
 #include "train/run/found.h"
 #include "train/run/instruments.h"
 #include "train/run/other_theta.h"
 #include "train/run/outcome.h"
+#include "train/run/per_line.h"
 #include "train/run/predict_arguments.h"
 
 #include <stdio.h>
@@ -74,7 +76,7 @@ static rt_status check_evaluated(const rt_run *r)
     return rt_error(RT_CONFIG,
                     "--%s does not read data.file: the run has data.eval_file = %.600s; give "
                     "data.eval_file=FILE to evaluate on another one",
-                    r->arguments->command == RT_COMMAND_EVAL ? "eval" : "usage", c->data.eval_file);
+                    rt_option_of(r->arguments->command)->name, c->data.eval_file);
 }
 
 /* The model of --checkpoint, or of the run's newest or best one. */
@@ -139,9 +141,23 @@ static void report_predicted(rt_run *r, const rt_predicted *p)
     report_context(r, p);
 }
 
+/* What stands behind a text, in the tokenizer of a folder that rotor has not written; rotor itself
+ * trains on texts without it. */
+static int32_t last_token(const rt_run *r)
+{
+    const rt_vocabulary *v = rt_data_vocabulary(r->data);
+    if (!r->imported || r->imported->there->own || !v || v->level == RT_LEVEL_BYTE ||
+        v->level == RT_LEVEL_CHAR)
+        return RT_NO_ID;
+    return rt_vocabulary_frame(v).last;
+}
+
 static rt_status predict(rt_run *r)
 {
     rt_predict_options o = rt_predict_arguments(r->arguments, r->config);
+    const int32_t last = last_token(r);
+    if (last != RT_NO_ID && r->config->data.level != RT_LEVEL_WORDPIECE) /* masks alone */
+        o.last = &last;
     o.crew = rt_trainer_crew(r->trainer);
     o.positions = positions_of(r);
     rt_predicted predicted;
@@ -151,6 +167,24 @@ static rt_status predict(rt_run *r)
     if (!status.code)
         report_predicted(r, &predicted);
     return status;
+}
+
+static rt_status print_lines(rt_run *r)
+{
+    long cut;
+    rt_status status = rt_per_line_print(stdout, r->config, r->trainer, &cut);
+    if (!status.code && cut)
+        rt_progress_say(
+            &r->progress,
+            "warning: %ld lines are longer than data.length = %d and are cut at the end", cut,
+            r->config->data.length);
+    return status;
+}
+
+static rt_status evaluate_once(rt_run *r, rt_outcome *outcome)
+{
+    return r->arguments->per_line ? print_lines(r)
+                                  : rt_outcome_evaluate(outcome, r->config, r->trainer);
 }
 
 /* Evaluates with the theta of --theta in the place of the model's own. */
@@ -163,11 +197,11 @@ static rt_status evaluate_with(rt_run *r, const char *what, rt_outcome *outcome)
     if (!status.code) {
         rt_trainer_change_theta(r->trainer, &other.change);
         status = rt_other_theta_report(&w, what, model, r->config->data.length);
-        fputs(w.bytes ? w.bytes : "", stdout);
+        fputs(w.bytes ? w.bytes : "", r->arguments->per_line ? stderr : stdout);
         rt_writer_free(&w);
     }
     if (!status.code)
-        status = rt_outcome_evaluate(outcome, r->config, r->trainer);
+        status = evaluate_once(r, outcome);
     rt_trainer_change_theta(r->trainer, NULL);
     rt_other_theta_free(&other);
     return status;
@@ -188,6 +222,8 @@ static void report_part(rt_run *r)
 static rt_status evaluate(rt_run *r, rt_outcome *outcome)
 {
     report_part(r);
+    if (!r->arguments->theta && r->arguments->per_line)
+        return print_lines(r);
     if (!r->arguments->theta) {
         rt_run_announce_tolerances(r);
         return rt_outcome_print(outcome, r->config, r->trainer, NULL);
@@ -195,17 +231,84 @@ static rt_status evaluate(rt_run *r, rt_outcome *outcome)
     return evaluate_with(r, r->arguments->theta, outcome);
 }
 
-static rt_status print_usage(rt_run *r)
+/* What --usage or --distances prints. */
+static rt_status print_table(rt_run *r)
 {
+    const rt_command command = r->arguments->command;
     char *text;
     report_part(r);
-    rt_status status = rt_usage_text(&text, r->config, r->trainer);
+    rt_status status = command == RT_COMMAND_USAGE
+                           ? rt_usage_text(&text, r->config, r->trainer)
+                           : rt_distances_text(&text, r->config, r->trainer);
     if (status.code == RT_CONFIG)
-        return rt_error(RT_CONFIG, "--usage: %.1000s", status.message);
+        return rt_error(RT_CONFIG, "--%s: %.1000s", rt_option_of(command)->name, status.message);
     if (!status.code)
         fputs(text, stdout);
     rt_free(text);
     return status;
+}
+
+static rt_status embed(rt_run *r)
+{
+    const rt_arguments *a = r->arguments;
+    rt_embed_options o = {.source = {.last = last_token(r)},
+                          .pool = RT_POOL_MEAN,
+                          .layer = a->layer,
+                          .output = a->output};
+    rt_unknown unknown = {0};
+    long cut = 0;
+    if (a->pool)
+        rt_pooling_find(a->pool, &o.pool);
+    rt_status status = rt_text_source_open(&o.source, a->embed);
+    if (!status.code)
+        status = rt_embed(stdout, r->trainer, &o, &cut, &unknown);
+    rt_text_source_close(&o.source);
+    if (status.code)
+        return status;
+    rt_run_report_unknown(r, &unknown, o.source.name);
+    if (cut)
+        rt_progress_say(
+            &r->progress,
+            "warning: %ld lines are longer than data.length = %d and are cut at the end", cut,
+            r->config->data.length);
+    if (o.output)
+        printf("embeddings: %s\n", o.output);
+    return rt_ok();
+}
+
+static rt_status export(rt_run *r, const rt_found *found)
+{
+    rt_status status = rt_run_export(r, found->path);
+    if (!status.code)
+        printf("export: %s\n", r->arguments->export);
+    return status;
+}
+
+static rt_status evaluate_checkpoint(rt_run *r, const rt_found *found, rt_outcome *outcome)
+{
+    if (!r->arguments->per_line)
+        printf("checkpoint: %s, step %d\n", found->path, r->state->step);
+    return evaluate(r, outcome);
+}
+
+static rt_status obey(rt_run *r, const rt_found *found, rt_outcome *outcome)
+{
+    const rt_arguments *a = r->arguments;
+    if ((a->command != RT_COMMAND_EVAL || a->per_line) && !a->quiet)
+        rt_progress_say(&r->progress, "checkpoint: %s, step %d", found->path, r->state->step);
+    switch (a->command) {
+    case RT_COMMAND_PREDICT:
+        return predict(r);
+    case RT_COMMAND_EMBED:
+        return embed(r);
+    case RT_COMMAND_EXPORT:
+        return export(r, found);
+    case RT_COMMAND_USAGE:
+    case RT_COMMAND_DISTANCES:
+        return print_table(r);
+    default:
+        return evaluate_checkpoint(r, found, outcome);
+    }
 }
 
 rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
@@ -217,20 +320,8 @@ rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
     rt_status status = open_checkpoint(&r, &found);
     if (own.origin[rt_key_find("theta", "tolerances")] != RT_FROM_COMMAND_LINE)
         own.theta.tolerances = false; /* the run has found them; an evaluation is quick */
-    if (!status.code && arguments->command != RT_COMMAND_EVAL && !arguments->quiet)
-        rt_progress_say(&r.progress, "checkpoint: %s, step %d", found.path, r.state->step);
-    if (!status.code && arguments->command == RT_COMMAND_PREDICT) {
-        status = predict(&r);
-    } else if (!status.code && arguments->command == RT_COMMAND_EXPORT) {
-        status = rt_run_export(&r, found.path);
-        if (!status.code)
-            printf("export: %s\n", arguments->export);
-    } else if (!status.code && arguments->command == RT_COMMAND_USAGE) {
-        status = print_usage(&r);
-    } else if (!status.code) {
-        printf("checkpoint: %s, step %d\n", found.path, r.state->step);
-        status = evaluate(&r, &outcome);
-    }
+    if (!status.code)
+        status = obey(&r, &found, &outcome);
     if (status.code)
         rt_progress_say(&r.progress, "%s", status.message);
     rt_outcome_free(&outcome);

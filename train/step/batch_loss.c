@@ -24,13 +24,15 @@ rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled
 {
     const rt_transformer_input input = rt_batch_input(b);
     rt_tensor *hidden = rt_transformer_encode(model, g, &input);
-    if (model->options.head == RT_HEAD_SEQUENCE)
+    if (model->options.head == RT_HEAD_SEQUENCE) {
         assert(b->labels == input.B);
-    else
+        hidden = rt_transformer_pool(model, g, hidden, input.key_mask);
+    } else {
         hidden =
             rt_embedding(g,
                          rt_reshape(g, hidden, RT_SHAPE_OF(input.B * input.T, model->options.dim)),
                          b->where, RT_SHAPE_OF(b->labels), RT_NO_PADDING);
+    }
     return rt_transformer_logits(model, g, hidden);
 }
 

@@ -130,7 +130,7 @@ static size_t size_of_largest(const rt_parameters *p)
 
 static rt_status take_passes(rt_dry_run *run, rt_trainer *t)
 {
-    rt_graph *steps = t->graphs[0], *alone = rt_graph_new_dry();
+    rt_graph *steps = t->places[0].graph, *alone = rt_graph_new_dry();
     size_t batches = 0;
     if (!alone)
         return rt_out_of_memory("a graph");
@@ -142,7 +142,7 @@ static rt_status take_passes(rt_dry_run *run, rt_trainer *t)
     if (!status.code)
         status = evaluate(t, alone, &batches);
     run->evaluation = rt_graph_needs(alone);
-    run->evaluated = (size_t)run->workers * batches;
+    run->evaluated = (size_t)run->places * batches;
     rt_graph_free(alone);
     return status;
 }
@@ -152,7 +152,8 @@ static rt_status run_dry(rt_dry_run *run, const rt_config *config, const rt_data
 {
     rt_trainer_tally tally = {0};
     rt_trainer *t;
-    *run = (rt_dry_run){.workers = rt_trainer_workers(config, world)};
+    *run = (rt_dry_run){.threads = rt_threads_of(config, world),
+                        .places = rt_trainer_places(config, world)};
     rt_status status = rt_trainer_new_dry(&t, config, data, world, &tally);
     if (status.code)
         return status;

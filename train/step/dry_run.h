@@ -10,9 +10,10 @@
 #include "train/config/config.h"
 #include "train/world/world.h"
 
-/* Bytes of one process. Threads all take the same, so that of one is given. */
+/* Bytes of one process. Shards all take the same, so that of one is given. */
 typedef struct rt_dry_run {
-    int workers; /* threads that compute */
+    int threads; /* that compute, ... */
+    int places;  /* ... as many shards at once */
     int blocks;  /* of gradients */
 
     size_t values;    /* of the parameters */
@@ -26,10 +27,10 @@ typedef struct rt_dry_run {
     size_t largest;   /* values of the largest parameter */
     int parameters;   /* how many tensors they are */
 
-    rt_graph_need step;       /* of a thread that takes steps */
-    rt_graph_need training;   /* of a thread that takes steps and evaluates */
-    rt_graph_need evaluation; /* of a thread that evaluates */
-    size_t evaluated;         /* batches of all threads in an evaluation */
+    rt_graph_need step;       /* of a place that takes steps */
+    rt_graph_need training;   /* of a place that takes steps and evaluates */
+    rt_graph_need evaluation; /* of a place that evaluates */
+    size_t evaluated;         /* batches of all places in an evaluation */
 } rt_dry_run;
 
 /* Of this process of a world, or of a process alone (NULL); nothing is said to the others. The

@@ -39,11 +39,12 @@ static rt_memory_bytes larger(rt_memory_bytes a, rt_memory_bytes b)
     return (rt_memory_bytes){fmax(a.resident, b.resident), fmax(a.space, b.space)};
 }
 
-/* The graphs of all threads, with what the engine takes for them. */
+/* The graphs of all places, with what threads and the engine on each take for them. */
 static rt_memory_bytes graphs(const rt_dry_run *r, rt_graph_need of_one)
 {
-    return (rt_memory_bytes){r->workers * ((double)of_one.touched + (double)of_one.library),
-                             r->workers * (double)of_one.space};
+    const double threads = r->threads * ((double)of_one.part + (double)of_one.library);
+    return (rt_memory_bytes){r->places * (double)of_one.touched + threads,
+                             r->places * (double)of_one.space + threads};
 }
 
 /* A checkpoint with the moments of the optimiser, in a file or in memory. */
@@ -68,7 +69,7 @@ static double trainer_of(const rt_dry_run *r)
 /* ... and of that, what an evaluation alone touches. */
 static double touched_to_evaluate(const rt_dry_run *r)
 {
-    return (double)r->values + (double)r->rounded + (double)r->workers * (double)r->tables;
+    return (double)r->values + (double)r->rounded + (double)r->places * (double)r->tables;
 }
 
 /* The phases of a training. A checkpoint is built in memory, for which the trainer has given back
@@ -78,7 +79,7 @@ static void find_training(rt_memory_need *need, rt_memory_bytes threads, bool sa
     const rt_dry_run *r = &need->run;
     const rt_memory_bytes kept = plus(both(trainer_of(r)), threads);
     const rt_memory_bytes trained = plus(kept, graphs(r, r->training));
-    const double rested = (double)r->gradients + r->workers * (double)r->training.touched;
+    const double rested = (double)r->gradients + r->places * (double)r->training.touched;
     const double written = saves ? checkpoint_of(r) + 2 * piece_of(r) : 0;
     need->at[RT_PHASE_STEP] = plus(kept, graphs(r, r->step));
     need->at[RT_PHASE_EVALUATION] = plus(trained, both((double)r->evaluated));
@@ -110,8 +111,8 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, cons
                                            : rt_dry_run_training(&need->run, config, data, world);
     if (status.code)
         return status;
-    const int others = need->run.workers - 1;
-    need->products = need->run.workers * (double)RT_OPENBLAS_BUFFER;
+    const int others = need->run.threads - 1;
+    need->products = need->run.threads * (double)RT_OPENBLAS_BUFFER;
     need->reserved = others * heap_of_thread;
     const rt_memory_bytes threads = {0,
                                      need->products + need->reserved + others * stack_of_thread()};

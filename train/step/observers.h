@@ -34,4 +34,7 @@ rt_observer rt_profile_observer(rt_profile *profile);
 /* One table of all threads' profiles, the most expensive op first, for `steps` steps. */
 void rt_profile_print(FILE *to, const rt_profile *profiles, int count, int steps);
 
+/* Bytes of all ops of all threads' profiles. */
+double rt_profile_bytes(const rt_profile *profiles, int count);
+
 #endif

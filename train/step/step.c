@@ -9,6 +9,7 @@
 #include "train/step/trainer_private.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- draw ---- */
 
@@ -48,15 +49,23 @@ static rt_status draw_batch(rt_trainer *t)
 
 /* ---- forward and backward ---- */
 
-static void differentiate_shard(void *context, int job, int worker)
+enum { ZEROED = 1 << 18 }; /* numbers of a part */
+
+static void zero_part(void *context, int part, void *room)
 {
-    rt_trainer *t = context;
-    const int number = t->first + job;
+    const rt_parameters *p = context;
+    const size_t first = (size_t)part * ZEROED, left = p->block_size - first;
+    (void)room;
+    memset(p->grads + first, 0, (left < ZEROED ? left : ZEROED) * sizeof *p->grads);
+}
+
+static void differentiate(rt_trainer *t, int number, rt_transformer *model, rt_graph *g)
+{
     rt_shard *s = t->shard + number;
-    rt_graph *g = t->graphs[worker];
-    rt_transformer *model = t->models[t->block_of[job]];
+    const rt_crew *crew = rt_graph_crew(g);
     rt_batch_result result = {0};
-    rt_parameters_zero_grads(&model->parameters);
+    crew->run(crew->threads, zero_part, &model->parameters,
+              (int)((model->parameters.block_size + ZEROED - 1) / ZEROED), (rt_part_room){NULL, 0});
     s->status = rt_ok();
     if (!s->sequences.labels)
         return;
@@ -66,6 +75,14 @@ static void differentiate_shard(void *context, int job, int worker)
     s->status = rt_graph_backward(g, rt_batch_loss(model, g, &s->sequences, t->divisor, &result));
     t->results[number].loss = result.loss;
     t->results[number].correct = (int64_t)result.correct;
+}
+
+static void differentiate_shard(void *context, int job, int worker)
+{
+    rt_trainer *t = context;
+    const int place = rt_trainer_enter(t, worker);
+    differentiate(t, t->first + job, t->models[t->block_of[job]], t->places[place].graph);
+    rt_trainer_leave(t, place);
 }
 
 static rt_status failure_of(const rt_trainer *t, int first, int count)
@@ -108,7 +125,7 @@ static rt_status differentiate_shards(rt_trainer *t)
         const int left = end - t->first, count = left < t->group ? left : t->group;
         for (int i = 0; i < count; i++)
             t->block_of[i] = rt_subtrees_free_block(&t->nodes, i);
-        rt_workers_run(t->workers, differentiate_shard, t, count);
+        rt_workers_run_few(t->workers, t->place_count, differentiate_shard, t, count);
         const rt_status status = failure_of(t, t->first, count);
         if (status.code)
             return status;

@@ -4,8 +4,7 @@
 
 #include <stdbool.h>
 
-RT_ROW_KERNEL(rt_sum_add,
-              (real *restrict sum, const real *restrict other, size_t size),
+RT_ROW_KERNEL(rt_sum_add, (real *restrict sum, const real *restrict other, size_t size),
               (sum, other, size))
 {
     for (size_t k = 0; k < size; k++)

@@ -36,7 +36,7 @@ int rt_threads_of(const rt_config *c, const rt_world *world)
     return share > 1 ? share : 1;
 }
 
-int rt_trainer_workers(const rt_config *c, const rt_world *world)
+int rt_trainer_places(const rt_config *c, const rt_world *world)
 {
     const int threads = rt_threads_of(c, world), shards = shards_here(c, world);
     return threads < shards ? threads : shards;
@@ -77,6 +77,23 @@ void rt_trainer_hold(rt_trainer *t)
 void rt_trainer_let_go(void)
 {
     rt_engine_hold(NULL, NULL, 0);
+}
+
+/* ---- places ---- */
+
+/* That of the worker's own number, if it can be had, has what the worker touched last. */
+int rt_trainer_enter(rt_trainer *t, int worker)
+{
+    int place = worker % t->place_count;
+    while (atomic_exchange(&t->places[place].taken, true))
+        place = (place + 1) % t->place_count;
+    rt_graph_set_crew(t->places[place].graph, rt_workers_crew(t->workers, worker));
+    return place;
+}
+
+void rt_trainer_leave(rt_trainer *t, int place)
+{
+    atomic_store(&t->places[place].taken, false);
 }
 
 /* ---- life ---- */
@@ -224,21 +241,21 @@ static rt_status make_state(rt_trainer *t, bool blank)
     return status.code ? status : make_states(t);
 }
 
-/* A dry run computes nothing, in one graph. */
-static int graph_count(const rt_trainer *t)
+/* A dry run has no threads, ... */
+static int thread_count(const rt_trainer *t)
 {
-    return t->tally ? 1 : rt_workers_count(t->workers);
+    return t->workers ? rt_workers_count(t->workers) : 0;
 }
 
-/* A dry run has one worker, and counts the room of all. */
+/* ... and counts the room of all that there would be. */
 static rt_status make_rooms(rt_trainer *t)
 {
     const size_t room = rt_update_room(t->rule, &t->state.model->parameters);
-    t->rooms = rt_alloc((size_t)graph_count(t), sizeof(real *));
+    const int threads = rt_threads_of(t->config, t->world);
+    t->rooms = rt_alloc((size_t)threads, sizeof(real *));
     if (t->tally)
-        t->tally->rooms.bytes =
-            room * sizeof(real) * (size_t)rt_trainer_workers(t->config, t->world);
-    for (int i = 0; t->rooms && room && !t->tally && i < graph_count(t); i++)
+        t->tally->rooms.bytes = room * sizeof(real) * (size_t)threads;
+    for (int i = 0; t->rooms && room && i < thread_count(t); i++)
         if (!(t->rooms[i] = rt_alloc_unset(room, sizeof(real))))
             return rt_out_of_memory("the optimizer's room for a matrix");
     return t->rooms ? rt_ok() : rt_out_of_memory("a trainer");
@@ -248,14 +265,17 @@ static rt_status make_workers(rt_trainer *t)
 {
     rt_status status = rt_ok();
     if (!t->tally)
-        status = rt_workers_new(&t->workers, rt_trainer_workers(t->config, t->world));
+        status = rt_workers_new(&t->workers, rt_threads_of(t->config, t->world));
     if (status.code)
         return status;
-    t->graphs = rt_alloc((size_t)graph_count(t), sizeof(rt_graph *));
-    for (int i = 0; t->graphs && i < graph_count(t); i++)
-        if (!(t->graphs[i] = t->tally ? rt_graph_new_dry() : rt_graph_new()))
+    t->places = rt_alloc((size_t)t->place_count, sizeof *t->places);
+    for (int i = 0; t->places && i < t->place_count; i++) {
+        if (!(t->places[i].graph = t->tally ? rt_graph_new_dry() : rt_graph_new()))
             return rt_out_of_memory("a graph");
-    return t->graphs ? make_rooms(t) : rt_out_of_memory("graphs");
+        rt_graph_set_recomputes(t->places[i].graph,
+                                t->config->train.recompute == RT_RECOMPUTE_LAYERS);
+    }
+    return t->places ? make_rooms(t) : rt_out_of_memory("graphs");
 }
 
 /* How a trainer is made that is not one of a process alone with a model that is drawn. */
@@ -276,8 +296,9 @@ static rt_status make(rt_trainer *t, const rt_config *config, const rt_data *dat
     t->tally = how.tally;
     t->rule = rt_update_rule_of(&config->optimizer.settings);
     t->shards = config->train.shards;
+    t->place_count = t->tally ? 1 : rt_trainer_places(config, t->world);
     t->group =
-        rt_summation_group(shards_here(config, t->world), rt_trainer_workers(config, t->world));
+        rt_summation_group(shards_here(config, t->world), rt_trainer_places(config, t->world));
     status = make_state(t, how.blank);
     return status.code ? status : make_workers(t);
 }
@@ -324,9 +345,9 @@ void rt_trainer_end(rt_trainer *t)
 {
     if (!t)
         return;
-    for (int i = 0; t->graphs && i < graph_count(t); i++)
-        rt_graph_free(t->graphs[i]);
-    for (int i = 0; t->rooms && i < graph_count(t); i++)
+    for (int i = 0; t->places && i < t->place_count; i++)
+        rt_graph_free(t->places[i].graph);
+    for (int i = 0; t->rooms && i < thread_count(t); i++)
         rt_free(t->rooms[i]);
     rt_workers_free(t->workers);
     for (int i = t->blocks - 1; t->models && i >= 0; i--)
@@ -347,14 +368,14 @@ void rt_trainer_end(rt_trainer *t)
     rt_free(t->shard);
     rt_free(t->models);
     rt_free(t->sums);
-    rt_free(t->graphs);
+    rt_free(t->places);
     rt_free(t);
 }
 
 void rt_trainer_rest(rt_trainer *t)
 {
-    for (int i = 0; i < graph_count(t); i++)
-        rt_graph_rest(t->graphs[i]);
+    for (int i = 0; i < t->place_count; i++)
+        rt_graph_rest(t->places[i].graph);
     for (int i = 0; i < t->blocks; i++)
         rt_memory_rest(t->models[i]->parameters.grads,
                        t->models[i]->parameters.block_size * sizeof(real));
@@ -373,19 +394,29 @@ void rt_trainer_change_theta(rt_trainer *t, const rt_theta_change *change)
 
 rt_status rt_trainer_observe(rt_trainer *t, bool trap, bool profile)
 {
-    const int workers = rt_workers_count(t->workers);
-    if (profile && !(t->profiles = rt_alloc((size_t)workers, sizeof *t->profiles)))
+    const int places = t->place_count;
+    if (profile && !(t->profiles = rt_alloc((size_t)places, sizeof *t->profiles)))
         return rt_out_of_memory("a profile");
-    for (int i = 0; i < workers; i++)
-        rt_graph_observe(t->graphs[i], trap      ? rt_trap
-                                       : profile ? rt_profile_observer(t->profiles + i)
-                                                 : (rt_observer){0});
+    for (int i = 0; i < places; i++)
+        rt_graph_observe(t->places[i].graph, trap      ? rt_trap
+                                             : profile ? rt_profile_observer(t->profiles + i)
+                                                       : (rt_observer){0});
     return rt_ok();
 }
 
 void rt_trainer_print_profile(FILE *to, const rt_trainer *t)
 {
-    rt_profile_print(to, t->profiles, rt_workers_count(t->workers), t->state.step);
+    rt_profile_print(to, t->profiles, t->place_count, t->state.step);
+}
+
+double rt_trainer_profiled_bytes(const rt_trainer *t)
+{
+    return rt_profile_bytes(t->profiles, t->place_count);
+}
+
+void rt_trainer_watch(rt_trainer *t, rt_run_watch watch)
+{
+    rt_workers_watch(t->workers, watch);
 }
 
 const rt_data *rt_trainer_data(const rt_trainer *t)
@@ -400,7 +431,7 @@ void rt_trainer_on_stop(rt_trainer *t, void (*stop)(void))
 
 const rt_crew *rt_trainer_crew(rt_trainer *t)
 {
-    return rt_workers_crew(t->workers);
+    return rt_workers_crew(t->workers, 0);
 }
 
 int rt_trainer_threads(const rt_trainer *t)

@@ -5,7 +5,8 @@
  *
  * The batch of a step is cut into shards of whole sequences; the cut depends on the
  * configuration alone. A shard is computed by one thread from beginning to end, with
- * gradients of its own. The gradients of the shards are summed in a fixed binary tree
+ * gradients of its own; threads without a shard help with the parts of its ops, whose borders
+ * depend on shapes alone. The gradients of the shards are summed in a fixed binary tree
  * (train/step/summation.h), stretch by stretch of the parameter block; clipping and the update go
  * over the same stretches.
  *
@@ -58,8 +59,8 @@ int rt_first_shard_of(const rt_config *config, const rt_world *world, int rank);
  * processors that it may use. */
 int rt_threads_of(const rt_config *config, const rt_world *world);
 
-/* The threads that this process uses: no more than it has shards. */
-int rt_trainer_workers(const rt_config *config, const rt_world *world);
+/* How many shards it computes at the same time; further threads help with the parts of those. */
+int rt_trainer_places(const rt_config *config, const rt_world *world);
 
 /* RT_CONFIG if there are more processes than shards. */
 rt_status rt_world_check(const rt_config *config, const rt_world *world) RT_MUST_CHECK;
@@ -118,6 +119,15 @@ rt_status rt_trainer_confusion(rt_trainer *trainer, int length, rt_evaluation *r
 rt_status rt_trainer_evaluate_batches(rt_trainer *trainer, int length, int batches,
                                       rt_evaluation *result) RT_MUST_CHECK;
 
+/* What is done with one of several inputs, of its own number alone, by any of the threads: `model`
+ * has the values of the trained one, the graph is cleared and does not record. */
+typedef rt_status rt_model_job(void *context, int job, rt_transformer *model, rt_graph *g);
+
+/* Does job 0 ... jobs - 1 in this process, on its threads. The status is that of the first job that
+ * failed. */
+rt_status rt_trainer_run_jobs(rt_trainer *trainer, rt_model_job *run, void *context,
+                              int jobs) RT_MUST_CHECK;
+
 /* As rt_transformer_change_theta, of a process alone. */
 void rt_trainer_change_theta(rt_trainer *trainer, const rt_theta_change *change);
 
@@ -125,6 +135,9 @@ void rt_trainer_change_theta(rt_trainer *trainer, const rt_theta_change *change)
  * and names the op, `profile` measures every op; with neither what was measured is kept. */
 rt_status rt_trainer_observe(rt_trainer *trainer, bool trap, bool profile) RT_MUST_CHECK;
 void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
+
+/* Bytes that the profiled ops have read and written, each input and result once a pass. */
+double rt_trainer_profiled_bytes(const rt_trainer *trainer);
 
 /* Between these two parameters do not change: with run.math = bf16, products read what they are
  * rounded to here. A step and an evaluation do so by themselves. */
@@ -136,6 +149,9 @@ const rt_crew *rt_trainer_crew(rt_trainer *trainer);
 
 /* The number of threads in use. */
 int rt_trainer_threads(const rt_trainer *trainer);
+
+/* As rt_workers_watch, of its threads. */
+void rt_trainer_watch(rt_trainer *trainer, rt_run_watch watch);
 
 /* Changes while threads make progress; see rt_workers_progress. */
 const atomic_long *rt_trainer_progress(const rt_trainer *trainer);

@@ -27,6 +27,13 @@ typedef struct rt_shard {
     rt_status status;
 } rt_shard;
 
+/* Where a job computes in a graph: one job at a time. Step and evaluation have as many jobs at once
+ * as there are places. */
+typedef struct rt_place {
+    rt_graph *graph;
+    atomic_bool taken;
+} rt_place;
+
 /* What the memory of a trainer is counted as in a dry run. */
 typedef struct rt_trainer_tally {
     rt_model_tally model; /* of all models: the gradients of all blocks */
@@ -42,9 +49,10 @@ struct rt_trainer {
     const rt_data *data;
     rt_world *world;
     rt_workers *workers;
-    rt_graph **graphs; /* of each worker */
-    int shards;        /* of all processes */
-    rt_shard *shard;   /* of each; those of other processes have no sequences */
+    rt_place *places;
+    int place_count;
+    int shards;      /* of all processes */
+    rt_shard *shard; /* of each; those of other processes have no sequences */
     rt_shard_result *results;
     int group;               /* shards that are computed at a time */
     int blocks;              /* of gradients */
@@ -57,7 +65,7 @@ struct rt_trainer {
     double *squares; /* of the summed gradient, of each stretch */
     rt_shares shares;
     real **left;          /* gradients of the blocks that hold the subtrees of this process */
-    rt_profile *profiles; /* of each worker; NULL: nothing is measured */
+    rt_profile *profiles; /* of each place; NULL: nothing is measured */
     rt_training_state state;
     rt_trainer_tally *tally; /* of a dry run, which has one graph and no workers; else NULL */
     uint16_t *rounded;       /* the parameters in bf16, with run.math = bf16 */
@@ -77,6 +85,24 @@ struct rt_trainer {
 /* The shards of this process. */
 int rt_first_shard(const rt_trainer *t);
 int rt_end_shard(const rt_trainer *t);
+
+/* Takes a place for a job of that worker, with its crew, and gives it back. */
+int rt_trainer_enter(rt_trainer *t, int worker);
+void rt_trainer_leave(rt_trainer *t, int place);
+
+/* The sequences that an evaluation has, cut into parts of as many rows as a shard has. */
+typedef struct rt_extent {
+    long sequences;
+    int rows; /* of a full part */
+    int parts;
+} rt_extent;
+
+/* That of so many batches, or with 0 of all that there is. */
+rt_extent rt_trainer_extent(const rt_trainer *t, int length, int batches);
+
+/* The sequences of that part, into room for a full one. */
+void rt_trainer_draw_part(const rt_trainer *t, const rt_extent *extent, size_t number,
+                          rt_labelled_batch *room);
 
 /* As rt_trainer_free, when the others need not be told. */
 void rt_trainer_end(rt_trainer *t);
