@@ -18,6 +18,7 @@ bench_command bench_softmax;
 bench_command bench_xent;
 bench_command bench_adamw;
 bench_command bench_step;
+bench_command bench_scale;
 bench_command bench_world;
 bench_command bench_math;
 bench_command bench_generate;

@@ -11,8 +11,7 @@
 
 /* A decoder that reads prompts and goes on with all of them together, always with the most likely
  * token. A step needs every weight once, so the yardstick is a loop in which as many threads read
- * them all: what the memory gives, if they do not fit the caches. Random weights; the head is tied.
- */
+ * them all: what the memory gives, if they do not fit the caches. Random weights. */
 
 enum { FEWEST = 5, WARM_UP = 1, PARTS = 64 };
 
@@ -149,25 +148,52 @@ static rt_status round_weights(generation *w)
     return rt_ok();
 }
 
-static rt_status generation_new(generation *w, const int n[SIZES])
+/* The architectures, by their names in transformers; sizes are set after. */
+#define OF_DECODERS .kind = RT_KIND_DECODER, .norm = RT_NORM_PRE, .norm_eps = 1e-5, .causal = true
+
+static const struct {
+    const char *name;
+    rt_transformer_options options;
+} families[] = {
+    {"llama",
+     {OF_DECODERS, .norm_kind = RT_NORM_RMS, .ffn = RT_FFN_SWIGLU, .bias = RT_BIAS_NONE,
+      .tie_embeddings = true,
+      .position = {.pairing = RT_HALF, .fraction = 1, .frequencies = {.base = 10000}}}},
+    {"qwen2",
+     {OF_DECODERS, .norm_kind = RT_NORM_RMS, .ffn = RT_FFN_SWIGLU, .bias = RT_BIAS_QKV,
+      .tie_embeddings = true,
+      .position = {.pairing = RT_HALF, .fraction = 1, .frequencies = {.base = 1000000}}}},
+    {"gpt_neox",
+     {OF_DECODERS, .norm_kind = RT_NORM_LAYER, .residual = RT_RESIDUAL_PARALLEL,
+      .activation = RT_GELU,
+      .position = {.pairing = RT_HALF, .fraction = 0.25, .frequencies = {.base = 10000}}}},
+};
+enum { FAMILIES = sizeof families / sizeof *families };
+
+/* Of the word in front of the sizes; without one, the first. */
+static rt_status find_family(int *argc, char ***argv, rt_transformer_options *options)
 {
-    const rt_transformer_options options = {.kind = RT_KIND_DECODER,
-                                            .vocab = n[VOCAB],
-                                            .layers = n[LAYERS],
-                                            .dim = n[DIM],
-                                            .heads = n[HEADS],
-                                            .kv_heads = n[KV_HEADS],
-                                            .ffn_dim = n[FFN],
-                                            .norm = RT_NORM_PRE,
-                                            .norm_kind = RT_NORM_RMS,
-                                            .ffn = RT_FFN_SWIGLU,
-                                            .bias = RT_BIAS_NO,
-                                            .norm_eps = 1e-5,
-                                            .causal = true,
-                                            .tie_embeddings = true,
-                                            .position = {.pairing = RT_HALF,
-                                                         .fraction = 1,
-                                                         .frequencies = {.base = 10000}}};
+    *options = families[0].options;
+    if (!*argc || strchr(**argv, '='))
+        return rt_ok();
+    for (int i = 0; i < FAMILIES; i++)
+        if (!strcmp(families[i].name, **argv)) {
+            *options = families[i].options;
+            --*argc;
+            ++*argv;
+            return rt_ok();
+        }
+    return rt_error(RT_CONFIG, "generate knows llama, qwen2 and gpt_neox; got '%s'", **argv);
+}
+
+static rt_status generation_new(generation *w, rt_transformer_options options, const int n[SIZES])
+{
+    options.vocab = n[VOCAB];
+    options.layers = n[LAYERS];
+    options.dim = n[DIM];
+    options.heads = n[HEADS];
+    options.kv_heads = n[KV_HEADS];
+    options.ffn_dim = n[FFN];
     if (n[PROMPT] < 1 || n[TOKENS] < 1 || n[TEXTS] < 1 || n[TEXTS] > MOST_TEXTS)
         return rt_error(RT_CONFIG, "prompt and tokens must be at least 1, texts from 1 to %d",
                         MOST_TEXTS);
@@ -178,7 +204,7 @@ static rt_status generation_new(generation *w, const int n[SIZES])
     for (int i = 0; i < w->texts && !status.code; i++) {
         status = rt_session_new(&w->sessions[i], w->model, 0);
         if (!status.code)
-            rt_session_set_crew(w->sessions[i], rt_workers_crew(w->workers));
+            rt_session_set_crew(w->sessions[i], rt_workers_crew(w->workers, 0));
     }
     if (status.code)
         return status;
@@ -197,11 +223,14 @@ rt_status bench_generate(const bench_options *o, int argc, char **argv)
                                         "vocab",  "prompt", "tokens", "texts",    NULL};
     int n[SIZES] = {6, 288, 6, 6, 768, 32000, 256, 64, 1};
     generation w = {.model = NULL};
-    rt_status status = bench_sizes(argc, argv, names, n);
+    rt_transformer_options options;
+    rt_status status = find_family(&argc, &argv, &options);
+    if (!status.code)
+        status = bench_sizes(argc, argv, names, n);
     if (!status.code)
         status = rt_workers_new(&w.workers, o->threads ? o->threads : 1);
     if (!status.code)
-        status = generation_new(&w, n);
+        status = generation_new(&w, options, n);
     if (!status.code && o->math == RT_MATH_BF16)
         status = round_weights(&w);
     if (!status.code)

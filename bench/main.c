@@ -19,16 +19,20 @@ static const char usage[] =
     "  step CONFIG.ini [section.key=value ...]\n"
     "                       measure a training step: forward, loss, backward,\n"
     "                       clipping, update\n"
+    "  scale CONFIG.ini [section.key=value ...]\n"
+    "                       measure a step on 1 and N threads in turns (--threads N,\n"
+    "                       default 2), its serial part, barriers and bytes; compute a\n"
+    "                       step on up to 128 threads\n"
     "  world CONFIG.ini [section.key=value ...]\n"
     "                       under mpirun: measure a step on several processes, and\n"
     "                       what they send; compute both for more processes\n"
     "  math CONFIG.ini [section.key=value ...]\n"
     "                       compare the gradient of run.engine and run.math with that\n"
     "                       of OpenBLAS in float, at steps 1 and 51\n"
-    "  generate layers=6 dim=288 heads=6 kv_heads=6 ffn=768 vocab=32000 prompt=256\n"
-    "           tokens=64 texts=1\n"
-    "                       measure a decoder that reads prompts and continues all of\n"
-    "                       them in one batch\n"
+    "  generate llama layers=6 dim=288 heads=6 kv_heads=6 ffn=768 vocab=32000\n"
+    "           prompt=256 tokens=64 texts=1\n"
+    "                       measure a decoder (llama, qwen2 or gpt_neox) that reads\n"
+    "                       prompts and continues all of them in one batch\n"
     "  rope B=8 T=512 H=8 D=64\n"
     "                       measure RoPE with a learned theta, beside a copy of the\n"
     "                       tensor\n"
@@ -65,6 +69,7 @@ static const struct {
     bench_command *run;
 } commands[] = {
     {"peak", bench_peak},           {"step", bench_step},
+    {"scale", bench_scale},
     {"world", bench_world},         {"math", bench_math},
     {"generate", bench_generate},   {"rope", bench_rope},
     {"attention", bench_attention}, {"linear-attention", bench_linear_attention},

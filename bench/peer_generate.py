@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """A decoder with random weights in another library that reads a prompt and goes on, with its cache.
 
-    bench/peer_generate.py [layers=6 dim=288 heads=6 kv_heads=6 ffn=768 vocab=32000 prompt=256
-                           tokens=64] [--library transformers|llama.cpp] [--bf16]
-                           [--threads N] [--seconds S] [--cpu] [--csv]
+    bench/peer_generate.py [llama|qwen2|gpt_neox] [layers=6 dim=288 heads=6 kv_heads=6 ffn=768
+                           vocab=32000 prompt=256 tokens=64] [--library transformers|llama.cpp]
+                           [--bf16] [--threads N] [--seconds S] [--cpu] [--csv]
 
-With transformers: LlamaForCausalLM in float, or all of it in bf16, with a tied head, no gradients,
+With transformers: the model of that family in float, or all of it in bf16, without gradients,
 attention as transformers chooses it (scaled_dot_product_attention); each token is one call of the
 model and an argmax, without what generate() adds. With llama.cpp: its server's engine within this
 program, as the packages xllamacpp and gguf have it, with the same shape in float and no sampler but
@@ -23,17 +23,39 @@ SIZES = {"layers": 6, "dim": 288, "heads": 6, "kv_heads": 6, "ffn": 768, "vocab"
          "prompt": 256, "tokens": 64}
 
 
-def with_transformers(n, threads, now, bf16):
+def of_llama(n):
+    from transformers import LlamaConfig, LlamaForCausalLM
+    return LlamaForCausalLM(LlamaConfig(**common(n), rms_norm_eps=1e-5, tie_word_embeddings=True,
+                                        num_key_value_heads=n["kv_heads"]))
+
+
+def of_qwen2(n):
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+    return Qwen2ForCausalLM(Qwen2Config(**common(n), rms_norm_eps=1e-5, tie_word_embeddings=True,
+                                        num_key_value_heads=n["kv_heads"]))
+
+
+def of_gpt_neox(n):
+    from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
+    return GPTNeoXForCausalLM(GPTNeoXConfig(**common(n), hidden_act="gelu",
+                                            tie_word_embeddings=False))
+
+
+FAMILIES = {"llama": of_llama, "qwen2": of_qwen2, "gpt_neox": of_gpt_neox}
+
+
+def common(n):
+    return {"vocab_size": n["vocab"], "hidden_size": n["dim"], "intermediate_size": n["ffn"],
+            "num_hidden_layers": n["layers"], "num_attention_heads": n["heads"],
+            "max_position_embeddings": 4096}
+
+
+def with_transformers(family, n, threads, now, bf16):
     """A function that does one round: seconds for the prompt, and for a token."""
     import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
     torch.set_num_threads(threads)
     torch.manual_seed(1)
-    model = LlamaForCausalLM(LlamaConfig(
-        vocab_size=n["vocab"], hidden_size=n["dim"], intermediate_size=n["ffn"],
-        num_hidden_layers=n["layers"], num_attention_heads=n["heads"],
-        num_key_value_heads=n["kv_heads"], rms_norm_eps=1e-5, tie_word_embeddings=True,
-        max_position_embeddings=4096)).eval()
+    model = FAMILIES[family](n).eval()
     if bf16:
         model = model.to(torch.bfloat16)
     ids = torch.tensor([prompt_of(n)])
@@ -97,9 +119,9 @@ def write_gguf(path, n):
     file.close()
 
 
-def with_llama_cpp(n, threads, now, bf16):
-    if bf16:
-        raise SystemExit("llama.cpp is measured in float")
+def with_llama_cpp(family, n, threads, now, bf16):
+    if bf16 or family != "llama":
+        raise SystemExit("llama.cpp is measured as a Llama in float")
     import xllamacpp
     options = xllamacpp.CommonParams()
     options.n_ctx = n["prompt"] + n["tokens"] + 2
@@ -149,13 +171,14 @@ def main():
     parser.add_argument("--csv", action="store_true")
     o = parser.parse_args()
     n = dict(SIZES)
+    family = o.sizes.pop(0) if o.sizes and o.sizes[0] in FAMILIES else "llama"
     for size in o.sizes:
         name, number = size.split("=")
         if name not in n:
             parser.error(f"{name} is none of {', '.join(n)}")
         n[name] = int(number)
     now = time.process_time if o.cpu else time.perf_counter
-    one_round = LIBRARIES[o.library](n, o.threads, now, o.bf16)
+    one_round = LIBRARIES[o.library](family, n, o.threads, now, o.bf16)
     one_round()
     rounds, start = [], time.perf_counter()
     while len(rounds) < 5 or time.perf_counter() - start < o.seconds:

@@ -14,9 +14,9 @@ machine.
 The model is the one that rotor trains: post-norm encoder, erf GELU, tied decoder, interleaved
 RoPE with theta a buffer or learned as its logarithm for each layer; only labelled positions go
 through the head. With model.kind = decoder it is LlamaForCausalLM of transformers, and every
-position is asked for the next token. Gradients are clipped, AdamW is the fused one. Batches are
-made in advance, which rotor does not do: it draws them within the step. An INI file that asks for
-another model is refused.
+position is asked for the next token, and train.recompute = layers turns gradient checkpointing on.
+Gradients are clipped, AdamW is the fused one. Batches are made in advance, which rotor does not do:
+it draws them within the step. An INI file that asks for another model is refused.
 """
 
 import argparse
@@ -124,7 +124,7 @@ def make_encoder(path, ini, number, joint):
     """The model, and 16 batches of what it takes."""
     allow(path, ini, (("data", "task", "copy"), ("position", "pairing", "interleaved"),
                       ("model", "norm", "post"), ("theta", "scope", "layer"),
-                      ("theta", "form", "log")))
+                      ("theta", "form", "log"), ("train", "recompute", "none")))
     vocab, length = number("data", "vocab", 32), number("data", "length", 32)
     model = Model(vocab, number("model", "dim", 64), number("model", "heads", 4),
                   number("model", "layers", 2), length,
@@ -160,7 +160,10 @@ def make_decoder(path, ini, number, joint):
         num_key_value_heads=number("model", "kv_heads", heads), rms_norm_eps=1e-5,
         tie_word_embeddings=True, max_position_embeddings=length)
     rows = number("train", "batch_size", 32)
-    return Decoder(config), [(torch.randint(4, vocab, (rows, length)),) for _ in range(16)]
+    model = Decoder(config)
+    if ini.get("train", "recompute", fallback="none") == "layers":
+        model.llama.gradient_checkpointing_enable()
+    return model, [(torch.randint(4, vocab, (rows, length)),) for _ in range(16)]
 
 
 def resident():
