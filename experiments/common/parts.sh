@@ -1,4 +1,4 @@
-# What studies have in common: parts whose runs are made, kept and timed, and a page whose tables
+# What studies have in common: parts whose runs are made, kept and timed, and pages whose tables
 # are made from what was kept. A script sets
 #
 #     self, here, runs, all            itself, its folder, the folder of the runs, the names of all
@@ -7,11 +7,10 @@
 #
 # reads this file from the folder of the sources, and ends with: study "$@"
 #
-# Its folder has README.md, the page; results/, the CSV files; tables/, scripts of tables that no
-# other study needs.
+# Its folder has README.md, the page, and other pages beside it; results/, the CSV files; tables/,
+# scripts of tables that no other study needs.
 
 common=experiments/common
-page=$here/README.md
 kept=$here/results
 
 work=$(mktemp -d)
@@ -42,7 +41,7 @@ keep_runs() { # keep_runs NAME ...: what each run of these sweeps came to
 # The revision of the sources; with a + if something else has changed than what a study writes.
 begin_revision() {
     revision=$(git rev-parse --short=7 HEAD 2>/dev/null) || revision=unknown
-    [ $revision = unknown ] || git diff --quiet HEAD -- . ":!$kept" ":!$page" \
+    [ $revision = unknown ] || git diff --quiet HEAD -- . ":!$kept" ":!$here/*.md" \
         ":!$here/figures/*.svg" || revision=$revision+
     echo $revision >"$work/revision"
 }
@@ -89,20 +88,36 @@ join_runs() { # join_runs COLUMN VALUE FILE [VALUE FILE ...]
 
 # ---- from what is kept to the page ----
 
-# Replaces what stands between "<!-- begin NAME -->" and "<!-- end NAME -->" on the page that is being
-# written by the standard input.
+begin_pages() {
+    mkdir -p "$work/pages"
+    cp "$here"/*.md "$work/pages/"
+}
+
+end_pages() {
+    cp "$work"/pages/*.md "$here/"
+}
+
+# Replaces what stands between "<!-- begin NAME -->" and "<!-- end NAME -->" on one of the pages that
+# are being written by the standard input.
 fill() { # fill NAME
     cat >"$work/table"
-    awk -v name="$1" -v new="$work/table" '
-        $0 == "<!-- begin " name " -->" { print; print ""; while ((getline line < new) > 0) print line
-            print ""; skip = 1; found = 1; next }
-        $0 == "<!-- end " name " -->" { skip = 0 }
-        !skip { print }
-        END { exit !found || skip }' "$work/page" >"$work/whole" || {
-        echo "$page has no place for $1, or no end of it" >&2
-        exit 1
-    }
-    mv "$work/whole" "$work/page"
+    for file in "$work"/pages/*.md; do
+        grep -qxF "<!-- begin $1 -->" "$file" || continue
+        awk -v name="$1" -v new="$work/table" '
+            $0 == "<!-- begin " name " -->" { print; print ""
+                while ((getline line < new) > 0) print line
+                print ""; skip = 1; next }
+            $0 == "<!-- end " name " -->" { skip = 0 }
+            !skip { print }
+            END { exit skip }' "$file" >"$work/whole" || {
+            echo "$here/${file##*/} has no end of $1" >&2
+            exit 1
+        }
+        mv "$work/whole" "$file"
+        return
+    done
+    echo "$here has no page with a place for $1" >&2
+    exit 1
 }
 
 runs_table() { # runs_table NAME COLUMNS [COLUMN=VALUE]
@@ -118,15 +133,15 @@ study_table() { # study_table SCRIPT NAME ... [OPTION ...]
 }
 
 # The tables of parts that were not made stay as they are.
-write_page() {
-    cp "$page" "$work/page"
+write_pages() {
+    begin_pages
     for part in $all; do
         ! grep -q "^$part," "$kept/times.csv" 2>/dev/null || "page_$part"
     done
     [ ! -f "$kept/times.csv" ] ||
         study_table times -v program="$here/study" "$kept/times.csv" | fill times
-    [ ! -f "$kept/revisions.csv" ] || study_table list "$kept/revisions.csv" | fill revisions
-    cp "$work/page" "$page"
+    [ ! -f "$kept/revisions.csv" ] || study_table revisions "$kept/revisions.csv" | fill revisions
+    end_pages
     page_end
 }
 
@@ -152,5 +167,5 @@ study() { # study PART ... | all | tables
     for part in $parts; do
         run_part "$part"
     done
-    write_page
+    write_pages
 }

@@ -36,3 +36,96 @@ function chance(p) { return p < 0.0005 ? sprintf("%.0e", p) : sprintf("%.3f", p)
 
 # Numbers from 0 to 1 that are the same with every awk (Park and Miller 1988).
 function draw() { random_state = random_state * 16807 % 2147483647; return random_state / 2147483647 }
+
+# ---- intervals ----
+
+# The share of a standard normal below x: the integral of its density by Simpson's rule.
+function normal_below(x,    n, h, i, sum, t) {
+    if (x > 8) return 1
+    if (x < -8) return 0
+    n = 200; h = x / n; sum = 1 + exp(-x * x / 2)
+    for (i = 1; i < n; i++) { t = i * h; sum += (i % 2 ? 4 : 2) * exp(-t * t / 2) }
+    return 0.5 + sum * h / 3 / 2.5066282746310002
+}
+
+# The probability that |T| exceeds `bound`, for a t statistic with `nu` degrees of freedom whose mean
+# is shifted by `shift`: the normal tails for each ratio s of estimated to true deviation, weighted
+# by the density of s.
+function t_exceeds(bound, nu, shift,    n, i, s, low, high, h, density, sum, all, w) {
+    low = 1 - 8 / sqrt(2 * nu); if (low < 0) low = 0
+    high = 1 + 8 / sqrt(2 * nu); n = 400; h = (high - low) / n
+    for (i = 0; i <= n; i++) {
+        s = low + i * h
+        if (!s && nu > 1) continue
+        density = exp((nu > 1 ? (nu - 1) * log(s) : 0) - nu * (s * s - 1) / 2)
+        w = (i == 0 || i == n ? 1 : i % 2 ? 4 : 2) * density
+        all += w
+        sum += w * (normal_below(shift - bound * s) + normal_below(-shift - bound * s))
+    }
+    return sum / all
+}
+
+# The probability that |T| stays below t, without a shift: a finite sum for each whole `nu`
+# (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4).
+function t_within(t, nu,    angle, c, k, term, sum) {
+    angle = atan2(t, sqrt(nu))
+    c = cos(angle)
+    term = nu % 2 ? c : 1
+    for (k = nu % 2 ? 3 : 2; k <= nu; k += 2) {
+        sum += term
+        term *= c * c * (k - 1) / k
+    }
+    return nu % 2 ? (angle + sin(angle) * sum) / 1.5707963267948966 : sin(angle) * sum
+}
+
+# The t that 5 % of all |T| exceed.
+function t_bound(nu,    low, high, middle, i) {
+    if (nu in t_bounds) return t_bounds[nu]
+    high = 200
+    for (i = 0; i < 40; i++) {
+        middle = (low + high) / 2
+        if (t_within(middle, nu) < 0.95) low = middle; else high = middle
+    }
+    return t_bounds[nu] = (low + high) / 2
+}
+
+# The shift with which 90 % of all |T| exceed that t.
+function t_shift(nu,    low, high, middle, i) {
+    if (nu in t_shifts) return t_shifts[nu]
+    high = 400
+    for (i = 0; i < 40; i++) {
+        middle = (low + high) / 2
+        if (t_exceeds(t_bound(nu), nu, middle) < 0.9) low = middle; else high = middle
+    }
+    return t_shifts[nu] = (low + high) / 2
+}
+
+# Of x[1] ... x[n]: sets `mean`, `half` (its interval of 95 % is mean - half to mean + half) and
+# `detectable`, the smallest difference that n pairs with this deviation show with a probability of
+# 90 %. n has to be 2 at least.
+function paired(x, n,    i, squares, error) {
+    mean = squares = 0
+    for (i = 1; i <= n; i++) mean += x[i] / n
+    for (i = 1; i <= n; i++) squares += (x[i] - mean) ^ 2
+    error = sqrt(squares / (n - 1) / n)
+    half = t_bound(n - 1) * error
+    detectable = t_shift(n - 1) * error
+}
+
+# The mean of differences and its interval of 95 % as text.
+function interval(x, n, format) {
+    if (!n) return "–"
+    if (n < 2) return sprintf(format, x[1])
+    paired(x, n)
+    return sprintf(format " [" format ", " format "]", mean, mean - half, mean + half)
+}
+
+# The smallest difference that the pairs could show, as text; of differences that are all the same
+# there is none.
+function smallest(x, n, format) {
+    if (n < 2) return "–"
+    paired(x, n)
+    if (!detectable) return "–"
+    sub(/\+/, "", format)
+    return sprintf(format, detectable)
+}

@@ -15,6 +15,9 @@ there(part) = strstrt(' '.made.' ', ' '.part.' ') > 0
 
 bars(task, layer) = sprintf("< awk -F, -v task=%s -v layer=%d -f %sbars.awk %s/theta-pairs.csv", task, layer, figures, kept)
 
+low(x) = x < -0.7 ? -0.7 : x
+high(x) = x > 0.7 ? 0.7 : x
+
 if (there('tasks')) {
     set output figures . 'drift.svg'
     set terminal svg size 720,520
@@ -25,15 +28,15 @@ if (there('tasks')) {
     set arrow 1 from -0.6,0 to 7.6,0 nohead lc rgb '#000000' dt 2
     set ylabel 'reverse: ln(θ / base)'
     set title 'point: the learned θ of one seed; bar: where the model works as well' font ',13'
-    set bars 0.35
-    plot bars('reverse', 0) using 1:2:(column(3) < -0.7 ? -0.7 : column(3)):(column(4) > 0.7 ? 0.7 : column(4)) with yerrorbars pt 7 ps 0.4 lw 1 lc rgb orange notitle
+    plot bars('reverse', 0) using 1:(low(column(3))):(0):(high(column(4)) - low(column(3))) with vectors heads size graph 0.004,90 lw 1 lc rgb orange notitle, \
+         bars('reverse', 0) using 1:2 with points pt 7 ps 0.4 lc rgb '#000000' notitle
     unset title
     set xtics 0,1,7 format '%g'
     set xlabel 'pair i of layer 0, ten seeds'
     set ylabel 'copy: ln(θ / base)'
-    plot bars('copy', 0) using 1:2:(column(3) < -0.7 ? -0.7 : column(3)):(column(4) > 0.7 ? 0.7 : column(4)) with yerrorbars pt 7 ps 0.4 lw 1 lc rgb blue notitle
+    plot bars('copy', 0) using 1:(low(column(3))):(0):(high(column(4)) - low(column(3))) with vectors heads size graph 0.004,90 lw 1 lc rgb blue notitle, \
+         bars('copy', 0) using 1:2 with points pt 7 ps 0.4 lc rgb '#000000' notitle
     unset multiplot
-    set bars 1
     unset arrow 1
     unset xrange
     unset yrange
@@ -68,13 +71,17 @@ valley(T) = sprintf("< awk -F, '$1 == %d { print $2, $3 }' %s/valley.csv", T, ke
 
 if (there('known')) {
     set output figures . 'valley.svg'
-    set xlabel 'θ in the place of the learned one (radians a position)'
+    set xlabel 'θ that replaces the learned one (radians per position)'
+    set xrange [0.6:1.2]
+    set yrange [1.6:2.62]
     set ylabel 'evaluation loss'
     set key bottom left
     set arrow 1 from 0.9, graph 0 to 0.9, graph 1 nohead lc rgb '#000000' dt 2
     plot valley(24) with linespoints lw 2 pt 7 ps 0.4 lc rgb blue title 'T = 24', \
          valley(64) with linespoints lw 2 pt 5 ps 0.4 lc rgb orange title 'T = 64'
     unset arrow
+    unset xrange
+    unset yrange
 }
 
 if (there('decoder') && there('decoder_base') && there('text')) {
@@ -88,7 +95,6 @@ if (there('decoder') && there('decoder_base') && there('text')) {
     set ylabel 'ln(θ / base)'
     set key top right
     set arrow 1 from 0.008,0 to 60,0 nohead lc rgb '#000000' dt 2
-    set arrow 2 from 0.5, graph 0 to 0.5, graph 1 nohead lc rgb grey dt 3
     turns(i, base, T) = base ** (-i / 16.0) * (T - 1) / (2 * pi)
     of(task, drift) = strcol(1) eq task ? drift : NaN
     plot kept . '/theta-decoder-pairs.csv' using (turns($4, 1e4, 256)):(of('layer', $6)) skip 1 with points pt 7 ps 0.4 lc rgb blue title 'decoder, base 10000', \
@@ -99,6 +105,39 @@ if (there('decoder') && there('decoder_base') && there('text')) {
     unset xrange
     unset yrange
     set datafile separator whitespace
+}
+
+cells(T) = sprintf("< awk -F, -v tokens=%d -f %scells.awk %s/law-pairs.csv", T, figures, kept)
+
+if (there('law')) {
+    set output figures . 'law.svg'
+    set logscale x
+    set xrange [0.1:4.2]
+    set yrange [-0.4:0.6]
+    set xtics (0.1, 0.2, 0.4, '0.65' 0.65, '1.22' 1.22, '1.72' 1.72, '2.23' 2.23, '2.73' 2.73, '3.23' 3.23, '' 3.73)
+    set xlabel 'turns over a sequence at the start, θ (T - 1) / 2π'
+    set ylabel 'ln(θ / base), mean of four seeds'
+    set key top left
+    set label 1 'the law: up' at 0.27, -0.34 center
+    set label 2 'down' at 0.89, -0.34 center
+    set label 3 'up' at 1.45, -0.34 center
+    set label 4 'down' at 1.96, -0.34 center
+    set label 5 'up' at 2.47, -0.34 center
+    set object 1 rectangle from 0.65, graph 0 to 1.22, graph 1 fc rgb '#e8e8e8' fs solid noborder behind
+    set object 2 rectangle from 1.72, graph 0 to 2.23, graph 1 fc rgb '#e8e8e8' fs solid noborder behind
+    set object 3 rectangle from 2.73, graph 0 to 3.23, graph 1 fc rgb '#e8e8e8' fs solid noborder behind
+    set object 4 rectangle from 3.73, graph 0 to 4.2, graph 1 fc rgb '#e8e8e8' fs solid noborder behind
+    set arrow 1 from 0.1,0 to 4.2,0 nohead lc rgb '#000000' dt 2
+    plot cells(64) with points pt 7 ps 0.6 lc rgb blue title 'T = 64', \
+         cells(128) with points pt 5 ps 0.6 lc rgb orange title 'T = 128', \
+         cells(256) with points pt 9 ps 0.7 lc rgb green title 'T = 256'
+    unset arrow
+    unset label
+    unset object
+    unset logscale
+    unset xrange
+    unset yrange
+    set xtics autofreq
 }
 
 # ---- encodings ----

@@ -18,8 +18,8 @@ END {
     told["base"] = "base^(-2i/d)"; told["learned"] = "where the same seed learned it"
     told["flipped"] = "that drift, flipped"; told["signs"] = "that drift, signs by chance"
     told["free"] = "not fixed: learned"
-    print "| θ fixed at | runs that reach 99 % | steps to 99 % | less those at base^(-2i/d) | fewer / more | chance |"
-    print "|---|---|---|---|---|---|"
+    print "| θ fixed at | runs that reach 99 % | steps to 99 % | less those at base^(-2i/d) [95 %] | detectable | fewer / more | chance |"
+    print "|---|---|---|---|---|---|---|"
     for (k = 1; k <= 5; k++) {
         n = pairs = less = more = 0
         for (s = 1; s <= 10; s++) {
@@ -31,6 +31,6 @@ END {
             less += d[pairs] < 0; more += d[pairs] > 0
         }
         printf "| %s | %d of %d | %s | %s |\n", told[kinds[k]], n, tried[k], spread(x, n, "%.0f"),
-            k == 1 ? "– | – | –" : spread(d, pairs, "%+.0f") " | " less " / " more " | " chance(sign_test(less, less + more))
+            k == 1 ? "– | – | – | –" : interval(d, pairs, "%+.0f") " | " smallest(d, pairs, "%.0f") " | " less " / " more " | " chance(sign_test(less, less + more))
     }
 }

@@ -26,7 +26,7 @@ file == 1 {
 { loss[$1, $2, $4 > 0 ? 1 : $4 < 0 ? -1 : 0] = $5; if ($4 > 0) h = $4 }
 
 END {
-    print "| task | wanted | learned | largest error | below / above | standard error | bottom of the loss, from there | accuracy, learned | fixed at 1 |"
+    print "| task | wanted | learned | largest error | below / above | standard error | bottom of the loss, from there [95 %] | accuracy, learned | fixed at 1 |"
     print "|---|---|---|---|---|---|---|---|---|"
     for (t = 1; t <= tasks; t++) {
         task = order[t]; c = 0
@@ -43,7 +43,7 @@ END {
         for (k = 1; k <= fixes[task]; k++) f[k] = fixed[task, k]
         printf "| %s | %.4f | %s | %.2f %% | %d / %d | %s | %s | %s | %s |\n", task, wanted[task],
             spread(x, n[task], "%.4f"), largest[task], below[task], n[task] - below[task],
-            c ? sprintf("%.4f", median(errors, c)) : "–", spread(bottoms, c, "%+.4f"),
+            c ? sprintf("%.4f", median(errors, c)) : "–", interval(bottoms, c, "%+.4f"),
             spread(a, n[task], "%.3f"), spread(f, fixes[task], "%.3f")
     }
 }

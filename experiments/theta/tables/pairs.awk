@@ -1,4 +1,5 @@
-# The signed drift of every pair of one task, from theta-pairs.csv:
+# The signed drift of every pair of one task, its mean and the interval of 95 % over the seeds (t,
+# n - 1), from theta-pairs.csv:
 #
 #     awk -F, -v task=TASK -f statistics.awk -f pairs.awk theta-pairs.csv
 
@@ -12,7 +13,7 @@ NR == 1 || $1 != task || $9 == "" { next } # not measured
 }
 
 END {
-    print "| layer | i | drift of ln θ | up / down | chance | tolerance down | tolerance up | beyond its tolerance |"
+    print "| layer | i | drift of ln θ [95 %] | up / down | chance | tolerance down | tolerance up | beyond its tolerance |"
     print "|---|---|---|---|---|---|---|---|"
     for (l = 0; l <= layers; l++)
         for (i = 0; i <= pairs; i++) {
@@ -23,7 +24,7 @@ END {
                 beyond += x[k] > 0 ? x[k] > d[k] : -x[k] > u[k]
             }
             printf "| %d | %d | %s | %d / %d | %s | %.3g | %.3g | %d of %d |\n", l, i,
-                spread(x, runs, "%+.3f"), positive, runs - positive, chance(sign_test(positive, runs)),
+                interval(x, runs, "%+.3f"), positive, runs - positive, chance(sign_test(positive, runs)),
                 median(d, runs), median(u, runs), beyond, runs
         }
 }
