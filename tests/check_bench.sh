@@ -28,6 +28,9 @@ small="layers=2 dim=16 heads=4 kv_heads=2 ffn=24 vocab=50 prompt=8 tokens=2"
 {
     expect 0 'step/reading' generate $small --seconds 0.01 --csv
     expect 0 ',2,3,' generate $small texts=3 --threads 2 --seconds 0.01 --csv
+    expect 0 'step/reading' generate gpt_neox $small dim=32 kv_heads=4 --seconds 0.01 --csv
+    expect 0 'step/reading' generate qwen2 $small --seconds 0.01 --csv
+    expect 2 "generate knows llama, qwen2 and gpt_neox; got 'gpt2'" generate gpt2 $small
     expect 2 '--engine needs openblas or onednn; got' generate $small --engine mkl
     expect 2 '--engine needs openblas or onednn; got' generate $small --engine
     expect 2 '--math needs float or bf16; got' generate $small --math half
@@ -38,6 +41,12 @@ expect 0 '--engine E' --help
 expect 0 '--math M' --help
 expect 2 '--seconds needs a number above 0; got' peak --seconds 0
 expect 2 '--math are run.engine=E' step "$here/bench/configs/dim64.ini" --engine onednn
+expect 0 'GB/s' scale "$here/bench/configs/dim64.ini" --seconds 0.01
+expect 0 'threads,ms,speed-up,efficiency' scale "$here/bench/configs/dim64.ini" --seconds 0.01 --csv
+expect 2 'scale needs a CONFIG.ini' scale
+expect 2 'scale compares 1 thread with several; got --threads 1' scale "$here/bench/configs/dim64.ini" \
+    --threads 1
+expect 2 '--cpu measures one thread' scale "$here/bench/configs/dim64.ini" --cpu
 # shellcheck disable=SC2086
 if "$build/bench" generate $small --engine onednn --seconds 0.01 >told 2>&1; then
     expect 0 'oneDNN-' generate $small --engine onednn --seconds 0.01

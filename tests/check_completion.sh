@@ -43,10 +43,13 @@ expect 'theta.ini theta.init= theta.init_from= theta.init_sigma= ' theta.i
 expect 'runs/ ' runs
 expect 'theta.csv theta.ini ' --checkpoint theta.
 expect 'base ' --theta b
+expect 'mean ' --pool m
+expect 'notes.txt ' --embed no
+expect ' ' --layer ''
 expect 'runs ' --report ru
 expect ' ' --watch theta
 expect 'theta.csv theta.ini ' --theta theta.
-expect 'model.norm= model.norm_eps= model.norm_kind= ' a.ini model.norm
+expect 'model.norm= model.norm_bias= model.norm_eps= model.norm_kind= ' a.ini model.norm
 expect 'post pre ' a.ini model.norm =
 expect 'pre ' a.ini model.norm = pr
 expect 'layer ' a.ini theta.scope = l
@@ -57,5 +60,8 @@ expect ' ' --tokens ''
 expect ' ' --vocab ''
 expect 'notes.txt ' --vocab 100 no
 expect '--vocab ' --vo
+expect ' ' --train-tokenizer ''
+expect 'f16 f32 ' --dtype f
+expect 'notes.txt ' --train-tokenizer 300 no
 expect ' ' --seed -
 exit $failed

@@ -58,6 +58,8 @@ exit code 1
 END
 
 # Learned less fixed: -1 and -3, and steps of +100 and 0; of two coins both fall so with chance 1/2.
+# A pair of differences that lie D apart has the interval mean ± 12.706 D / 2 (t with one degree of
+# freedom), and shows 20.96 D / 2.
 cat >theta.csv <<'END'
 run,variant,theta.learn,run.seed,exit_code,eval_loss,first_step_with_accuracy_0.99
 1,copy,no,1,0,4,100
@@ -66,9 +68,9 @@ run,variant,theta.learn,run.seed,exit_code,eval_loss,first_step_with_accuracy_0.
 4,copy,yes,2,0,2,200
 END
 expect paired study paired -v by=variant theta.csv <<'END'
-| task | loss, learned less fixed | lower / higher | chance | steps to 99 %, learned less fixed | fewer / more | chance |
-|---|---|---|---|---|---|---|
-| copy | -2.0000 ± 1.4142 | 2 / 0 | 0.500 | +50 ± 71 | 0 / 1 | 1.000 |
+| task | loss, learned less fixed [95 %] | detectable | lower / higher | chance | steps to 99 %, learned less fixed [95 %] | detectable | fewer / more | chance |
+|---|---|---|---|---|---|---|---|---|
+| copy | -2 [-15, +11] | 21 | 2 / 0 | 0.500 | +50 [-585, +685] | 1048 | 0 / 1 | 1.000 |
 END
 expect 'paired of another table' study paired -v by=none theta.csv <<'END'
 exit code 1
@@ -100,10 +102,10 @@ copy,2,0,1,1,0.3,1,0.5,3,3
 text,1,0,0,1,0.3,1,0.5,,
 END
 expect pairs study pairs -v task=copy pairs.csv <<'END'
-| layer | i | drift of ln θ | up / down | chance | tolerance down | tolerance up | beyond its tolerance |
+| layer | i | drift of ln θ [95 %] | up / down | chance | tolerance down | tolerance up | beyond its tolerance |
 |---|---|---|---|---|---|---|---|
-| 0 | 0 | +0.125 ± 0.106 | 2 / 0 | 0.500 | 0.1 | 0.4 | 1 of 2 |
-| 0 | 1 | -0.050 ± 0.495 | 1 / 1 | 1.000 | 3 | 3 | 0 of 2 |
+| 0 | 0 | +0.125 [-0.828, +1.078] | 2 / 0 | 0.500 | 0.1 | 0.4 | 1 of 2 |
+| 0 | 1 | -0.050 [-4.497, +4.397] | 1 / 1 | 1.000 | 3 | 3 | 0 of 2 |
 END
 expect floor study floor pairs.csv <<'END'
 | task | with a function | between | without | beyond its tolerance |
@@ -165,9 +167,86 @@ spin,1,1,0,1.000002,100
 spin,1,1,0.005,1.000032,100
 END
 expect known study known known.csv curvature.csv <<'END'
-| task | wanted | learned | largest error | below / above | standard error | bottom of the loss, from there | accuracy, learned | fixed at 1 |
+| task | wanted | learned | largest error | below / above | standard error | bottom of the loss, from there [95 %] | accuracy, learned | fixed at 1 |
 |---|---|---|---|---|---|---|---|---|
 | spin | 1.0000 | 1.0020 | 0.20 % | 0 / 1 | 0.0012 | +0.0010 | 0.500 | 0.250 |
+END
+
+# From 1 at T = 24: found, at the mirror image of 1.06 in 2 pi / 6, and half way to nothing.
+cat >grid.csv <<'END'
+run,wanted,length,start,theta,accuracy
+a,1.06,24,1,1.061,0.5
+b,1.06,24,1,1.035,0.4
+c,1.12,24,1,1.05,0.2
+END
+expect known-grid study known-grid grid.csv <<'END'
+| T | difference times T (rad) | runs | found to 1 % | to 0.25 rad over the sequence | mirror image in 2π/6 or 2π/7 | elsewhere |
+|---|---|---|---|---|---|---|
+| 24 | 0.00 to 0.79 | 0 | 0 | 0 | 0 | 0 |
+| 24 | 0.79 to 1.57 | 2 | 1 | 1 | 1 | 0 |
+| 24 | 1.57 to 2.36 | 0 | 0 | 0 | 0 | 0 |
+| 24 | 2.36 to 3.14 | 1 | 0 | 0 | 0 | 1 |
+
+Elsewhere, T = 24: 1.1200 → 1.0500.
+END
+
+# Around 1.001 and 1.003; and around 1.0501 and, 0.01 higher, 1.0446, on either side of 2 pi / 6.
+{
+    echo length,wanted,model,seed,theta,loss
+    for theta in 0.98 0.99 1 1.01 1.02; do
+        for seed in 1 2; do
+            awk -v t=$theta -v s=$seed 'BEGIN {
+                printf "24,1,trained,%d,%s,%.9g\n", s, t, 1 + (t - 0.999 - s * 0.002) ^ 2 }'
+        done
+    done
+    for theta in 1.043 1.044 1.045 1.046 1.047 1.048 1.049 1.05 1.051 1.052; do
+        awk -v t=$theta 'BEGIN {
+            printf "48,1.05,retrained,1,%s,%.9g\n", t, \
+                t < 1.0472 ? 1.01 + (t - 1.0446) ^ 2 : 1 + (t - 1.0501) ^ 2 }'
+    done
+} >landscape.csv
+expect landscape study landscape landscape.csv <<'END'
+| T | optimum | models | bottom less the optimum [95 %] | detectable | bottom on the other side of 2π/6 less the mirror image | its loss less the other's |
+|---|---|---|---|---|---|---|
+| 24 | 1 | trained | +0.0020 [-0.0107, +0.0147] | 0.0210 | – | – |
+| 48 | 1.05 | retrained | +0.0001 | – | +0.0002 | +0.0100 |
+END
+
+cat >mirror.csv <<'END'
+run,wanted,length,start,theta,accuracy
+mirror-1.06_seed=1,1.06,24,1.034395,1.0351,0.4
+mirror-1.06_seed=2,1.06,24,1.034395,1.0601,0.4
+other-1.06_seed=1,1.06,24,1.085605,1.061,0.4
+END
+cat >mirror-slow.csv <<'END'
+run,wanted,length,start,theta,accuracy
+other-1.06_seed=1,1.06,24,1.085605,1.062,0.4
+END
+expect mirror study mirror mirror.csv slow=1 mirror-slow.csv <<'END'
+| optimum | mirror image | ends, from the mirror image | ends, from as far on the other side | ends, from the other side with a tenth of the rate |
+|---|---|---|---|---|
+| 1.0600 | 1.0344 | 1.0351, 1.0601 | 1.0610 | 1.0620 |
+END
+
+# Two distances, 1 and 2: sin 1.2 + 2 sin 2.4 is above 0 with any weights; sin 2 + 2 sin 4 is below,
+# but above with weights of 9 and 1. Both pairs go up.
+cat >distances.csv <<'END'
+task,layer,distance,attention
+length=3,0,0,0.5
+length=3,0,1,0.45
+length=3,0,2,0.05
+END
+cat >law.csv <<'END'
+task,seed,layer,i,theta,drift
+length=3,1,0,0,2.44280552,0.2
+length=3,1,0,1,1.2121,0.01003
+length=4,1,0,1,1.2121,0.01003
+END
+expect attention study attention distances.csv name=text law.csv <<'END'
+| drift of | runs | up | all the same | r | attention | attention foretells down | moved cells: up | all the same | r | attention | misses of r that attention closes, opens |
+|---|---|---|---|---|---|---|---|---|---|---|---|
+| text | length=3 | 2 of 2 | 1 of 2 | 1 of 2 | 2 of 2 | 0 | 1 of 1 | 0 of 1 | 0 of 1 | 1 of 1 | 1, 0 |
+| text | all lengths and bases | 2 of 2 | 1 of 2 | 1 of 2 | 2 of 2 | 0 | 1 of 1 | 0 of 1 | 0 of 1 | 1 of 1 | 1, 0 |
 END
 
 # Seed by seed: +0.1 and +0.3; a run that failed is in neither column.
@@ -181,10 +260,11 @@ length,variant,run.seed,eval_accuracy
 512,rope,3,0.9
 END
 expect beside study beside -v row=variant -v column=length -v heading=positions pairs-runs.csv <<'END'
-| positions | 128 | 512 | 512 less 128 | higher / lower |
-|---|---|---|---|---|
-| rope | 0.550 ± 0.071 | 0.800 ± 0.100 | +0.200 ± 0.141 | 2 / 0 |
+| positions | 128 | 512 | 512 less 128 [95 %] | detectable | higher / lower |
+|---|---|---|---|---|---|
+| rope | 0.550 ± 0.071 | 0.800 ± 0.100 | +0.200 [-1.071, +1.471] | 2.096 | 2 / 0 |
 END
+
 expect 'beside of another table' study beside -v row=variant -v column=none pairs-runs.csv <<'END'
 exit code 1
 END
@@ -249,30 +329,175 @@ expect t5-bias study t5-bias t5-bias.csv <<'END'
 | 64 and more, never seen | +0.25 ± 0.00 |
 END
 
+# Learned less fixed: +2, +4 and +6, of which t with two degrees of freedom is 4.303; the fourth seed
+# has no partner.
+cat >gains-runs.csv <<'END'
+variant,theta.learn,run.seed,eval_loss
+lm,no,1,1
+lm,no,2,1
+lm,no,3,1
+lm,yes,1,3
+lm,yes,2,5
+lm,yes,3,7
+lm,yes,4,9
+END
+expect gains study gains model=text theta=layer of=lm-yes than=lm-no gains-runs.csv <<'END'
+| models | one θ for each | pairs | loss, learned less fixed [95 %] | detectable | lower / higher |
+|---|---|---|---|---|---|
+| text | layer | 3 | +4.0000 [-0.9683, +8.9683] | 7.8469 | 0 / 3 |
+END
+
+# Four claims with an answer: -1 and ± 0.1, that against the claim, 0 and ± 1, and 0.002 where 0.01
+# counts as the same. Twice the steps lower the loss by 2, so 1 is worth the square root of 2.
+cat >comparisons.csv <<'END'
+claim,sweep,variant,against,result,side,decides
+up,small,new,old,eval_loss,lower,yes
+down,small,old,new,eval_loss,lower,yes
+open,small,mixed,old,eval_loss,lower,yes
+same,small,mixed,old,eval_loss_at_256,same,yes
+none,absent,a,b,eval_loss,lower,yes
+END
+cat >small.csv <<'END'
+variant,run.seed,exit_code,eval_loss,eval_loss_at_256
+old,1,0,2,1
+old,2,0,2,1
+old,3,0,2,1
+new,1,0,1,1
+new,2,0,0.9,1
+new,3,0,1.1,1
+new,4,5,0,0
+mixed,1,0,1,1.001
+mixed,2,0,2,1.002
+mixed,3,0,3,1.003
+END
+cat >compute.csv <<'END'
+run.seed,train.steps,eval_loss
+1,1000,3
+1,2000,1
+2,1000,3
+2,2000,1
+END
+claims() {
+    for claim in up down open same none; do
+        study claim -v claim=$claim -v margin=0.01 comparisons.csv small.csv compute.csv |
+            tail -n +3 | grep .
+    done
+}
+expect claim claims <<'END'
+| small | new | old | trained | -1.0000 [-1.2484, -0.7516] | 0.3923 | 3 | +41.4 % |
+verdict: up: reproduced
+| small | old | new | trained | +1.0000 [+0.7516, +1.2484] | 0.3923 | 3 | -29.3 % |
+verdict: down: contradicted
+| small | mixed | old | trained | +0.0000 [-2.4841, +2.4841] | 3.9234 | 3 | +0.0 % |
+verdict: open: not seen (bound 2.4841 nats)
+| small | mixed | old | 256 | +0.0020 [-0.0005, +0.0045] | 0.0039 | 3 | – |
+verdict: same: reproduced
+verdict: none: no runs
+END
+echo 'verdict: lerope: reproduced' >verdicts
+expect verdicts study verdicts verdicts <<'END'
+| name | claim | verdict here |
+|---|---|---|
+| `lerope` | one learned scalar for each frequency lowers the loss (LeRoPE) | reproduced |
+END
+
+# Pairs 2^-i that go up from a place on, which is one farther at twice the width, and at last two.
+awk 'BEGIN {
+    print "task,seed,layer,i,theta,drift"
+    split("1 2 3 5", at, " ")
+    for (w = 1; w <= 4; w++)
+        for (i = 0; i < 6; i++) {
+            d = i >= at[w] ? 0.1 : -0.1
+            printf "distance=%d,1,0,%d,%.9g,%s\n", 2 ^ (w + 1), i, exp(d) / 2 ^ i, d
+        }
+}' >profile.csv
+expect width-profile study width-profile profile.csv <<'END'
+| W | runs | θ where the drift changes its sign | W θ / 2π |
+|---|---|---|---|
+| 4 | 1 | 0.707 | 0.45 |
+| 8 | 1 | 0.354 | 0.45 |
+| 16 | 1 | 0.177 | 0.45 |
+| 32 | 1 | 0.044 | 0.23 |
+
+slope of ln θ on ln W: -1.30 [-2.05, -0.55] (95 %, 4 widths)
+
+verdict: width: reproduced
+END
+
+# Pairs of 0.9, 0.3 and 0.2 turns: the law says down, up, up. Between 0.3 (+0.2) and 0.9 (-0.1) the
+# line in ln turns meets 0 at 0.62. A pair that went through 0 is in no cell.
+cat >cells.csv <<'END'
+task,seed,layer,i,theta,drift
+length=64_base=100,1,0,0,0.0812180167,-0.1
+length=64_base=100,2,0,0,0.0812180167,-0.1
+length=64_base=100,1,0,1,0.0330666365,0.1
+length=64_base=100,2,0,1,0.0403876811,0.3
+length=64_base=100,1,0,2,0.0195516505,-0.02
+length=64_base=100,2,0,2,0.01994662,0.0
+raw,1,0,0,0.049209404,0.1
+raw,1,0,1,-0.01484217,-nan
+raw,1,0,2,0.0120855116,0.2
+END
+expect contrast study contrast cells.csv <<'END'
+| runs | signs predicted [95 %] | of cells that moved by more than 0.05 | up, of these | first change of sign, turns, by layer |
+|---|---|---|---|---|
+| T = 64, base 100 | 2 of 3 [0.21, 0.94] | 2 of 2 [0.34, 1.00] | 1 | 0.62 |
+| all of these | 2 of 3 [0.21, 0.94] | 2 of 2 [0.34, 1.00] | 1 |  |
+| raw | 1 of 2 [0.09, 0.91] | 1 of 2 [0.09, 0.91] | 2 | – |
+END
+
+cat >bands.csv <<'END'
+model,base,length,layer,turns,use,needed
+causal,128,64,0,0.48,1.3,0.25
+causal,128,64,1,0.5,1.34,0.25
+masked,128,64,0,0.9,1.1,
+END
+expect bands study bands bands.csv <<'END'
+| model | base | length | turns of the pair used most below 4 turns, by layer | its use, times the mean | fewest turns that are needed |
+|---|---|---|---|---|---|
+| causal | 128 | 64 | 0.48, 0.50 | 1.3, 1.3 | 0.25 |
+| masked | 128 | 64 | 0.90 | 1.1 | – |
+END
+
 # The pages are what their tables come to: emptied and made again, they are as they were.
 mkdir sources
 cp -r "$experiments" sources/
 for study in theta text; do
-    page=experiments/$study/README.md
-    awk '/^<!-- end / { print "No table is made for this place."; skip = 0 }
-        !skip { print }
-        /^<!-- begin / { skip = 1 }' "$experiments/$study/README.md" >sources/$page
-    sources/experiments/$study/study tables 2>error || { cat error >&2; failed=1; }
-    diff "$experiments/$study/README.md" sources/$page >difference && continue
-    echo "$page (<) is not what experiments/$study/study makes of its CSV files (>):" >&2
-    cat difference >&2
-    failed=1
+    for page in "$experiments/$study"/*.md; do
+        awk '/^<!-- end / { print "No table is made for this place."; skip = 0 }
+            !skip { print }
+            /^<!-- begin / { skip = 1 }' "$page" >"sources/experiments/$study/${page##*/}"
+    done
+    sources/experiments/$study/study tables >told 2>error || { cat error >&2; failed=1; }
+    for page in "$experiments/$study"/*.md; do
+        name=experiments/$study/${page##*/}
+        diff "$page" "sources/$name" >difference && continue
+        echo "$name (<) is not what experiments/$study/study makes of its CSV files (>):" >&2
+        cat difference >&2
+        failed=1
+    done
 done
 
-# What a study sweeps is a file, and each file of a study is named by its script.
+# What a study sweeps is a file, named by its script or by the comparisons of its claims; each of the
+# files is swept.
 for study in theta text; do
+    here=experiments/$study
     script=$experiments/$study/study
-    sed -n 's/^ *sweep \([^ ]*\).*/\1/p' "$script" | sed "s,^\$here,experiments/$study," >swept
+    claims=$experiments/$study/claims/comparisons.csv
+    {
+        sed -n 's/^ *sweep "*\([^ "]*\).*/\1/p' "$script" | grep -v '\$name' |
+            sed "s,^\$here,$here,"
+        [ ! -f "$claims" ] || awk -F, -v here="$here" 'NR > 1 { print here "/claims/" $2 ".ini" }' \
+            "$claims" | sort -u
+    } >swept
     while read -r file; do
         [ -f "$experiments/../$file" ] || { echo "$script: there is no $file" >&2; failed=1; }
     done <swept
-    for file in "$experiments/$study"/*.ini; do
-        grep -q "/${file##*/}" "$script" || { echo "$script does not use $file" >&2; failed=1; }
+    for file in "$experiments/$study"/*.ini "$experiments/$study"/claims/*.ini; do
+        [ -f "$file" ] || continue
+        name=${file#"$experiments"/}
+        grep -q "/$name$" swept || grep -q "/${file##*/}" "$script" ||
+            { echo "$script does not use $name" >&2; failed=1; }
     done
 done
 
@@ -336,10 +561,10 @@ expect 'toy study' toy README.md <<'END'
 <!-- end times -->
 <!-- begin revisions -->
 
-| file | revision |
+| revision | files |
 |---|---|
-| one.csv | abc1234 |
-| other.csv | fedcba9 |
+| abc1234 | one.csv |
+| fedcba9 | other.csv |
 
 <!-- end revisions -->
 END

@@ -83,7 +83,7 @@ installed="io/rotor-io.h data/labels.h data/tokenizers/level.h data/tokenizers/v
 # shellcheck disable=SC2086
 lines_of $installed >"$work/lines"
 lines_of README.md train/rotor.1 experiments/*.ini experiments/*/*.ini >>"$work/lines"
-for page in docs/*.md experiments/*/README.md; do
+for page in docs/*.md experiments/*/*.md; do
     [ $page = docs/changes.md ] || lines_of $page >>"$work/lines"
 done
 (cd "$work" && lines_of *--help) >>"$work/lines"

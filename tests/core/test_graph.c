@@ -217,6 +217,122 @@ START_TEST(a_graph_that_records_or_has_failed_keeps_all)
 }
 END_TEST
 
+/* y = x * factor, whose backward reads neither. */
+static bool reads_nothing(const rt_node *n, const rt_tensor *x)
+{
+    (void)n;
+    (void)x;
+    return false;
+}
+
+static const rt_op forgetful_op = {.name = "forgetful",
+                                   .forward = times_forward,
+                                   .backward = times_backward,
+                                   .reads = reads_nothing};
+static const rt_op view_op = {.name = "view", .backward = plus_backward, .passes = 1};
+
+static rt_tensor *forgetful(rt_graph *g, rt_tensor *x, real factor)
+{
+    return RT_APPLY(g, &forgetful_op, rt_tensor_shape(x), &factor, x);
+}
+
+START_TEST(the_next_result_gets_the_memory_that_is_given_back)
+{
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = leaf();
+    rt_tensor *y = forgetful(g, &x, 2), *z = forgetful(g, y, 3);
+    const real *const data = y->data;
+    ck_assert(!rt_graph_needs_numbers(g, y));
+    rt_graph_give_back(g, y);
+    rt_graph_give_back(g, y);
+    ck_assert_ptr_null(y->data);
+    rt_tensor *after = forgetful(g, z, 1), *other = forgetful(g, after, 1);
+    ck_assert_ptr_eq(after->data, data);
+    ck_assert_ptr_ne(other->data, data);
+    expect_ok(rt_graph_backward_from(g, other, upstream));
+    expect_gradient(6);
+    rt_graph_free(g);
+}
+END_TEST
+
+START_TEST(numbers_that_a_backward_may_read_stay)
+{
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = leaf();
+    rt_tensor *unknown = times(g, &x, 2), *result = forgetful(g, unknown, 1);
+    rt_tensor *read = forgetful(g, result, 1);
+    ck_assert_ptr_nonnull(times(g, read, 1));
+    rt_tensor *const kept[] = {&x, unknown, read};
+    for (int i = 0; i < 3; i++) {
+        const real *data = kept[i]->data;
+        rt_graph_give_back(g, kept[i]);
+        ck_assert_ptr_eq(kept[i]->data, data);
+    }
+    rt_graph_record(g, false);
+    rt_tensor *loose = forgetful(g, &x, 1); /* nothing goes back through it */
+    rt_graph_give_back(g, loose);
+    ck_assert_ptr_nonnull(loose->data);
+    rt_graph_free(g);
+}
+END_TEST
+
+/* The memory of a view is that of what it views: all of them lose it, and a reader of any needs it.
+ */
+START_TEST(views_give_back_one_memory)
+{
+    for (int reader = 0; reader < 3; reader++) {
+        rt_graph *g = rt_graph_new();
+        rt_tensor x = leaf();
+        rt_tensor *y = forgetful(g, &x, 2);
+        rt_tensor *first = rt_graph_view(g, &view_op, RT_SHAPE_OF(3, 1), y);
+        rt_tensor *second = rt_graph_view(g, &view_op, RT_SHAPE_OF(3), first);
+        ck_assert_ptr_nonnull(forgetful(g, y, 1));
+        if (reader)
+            ck_assert_ptr_nonnull(times(g, reader == 1 ? y : second, 1));
+        rt_graph_give_back(g, reader == 2 ? first : second);
+        ck_assert_int_eq(y->data == NULL, !reader);
+        ck_assert_ptr_eq(first->data, y->data);
+        ck_assert_ptr_eq(second->data, y->data);
+        ck_assert_int_eq(RT_TAKES(g, "op", RT_INPUT(first)), reader > 0);
+        if (!reader)
+            ck_assert_str_eq(rt_graph_status(g).message,
+                             "[op] first has shape (3, 1), and has given its numbers back");
+        rt_graph_free(g);
+    }
+}
+END_TEST
+
+static rt_tensor *one_after_the_other(rt_graph *g, rt_tensor *x, void *context)
+{
+    (void)context;
+    rt_tensor *y = forgetful(g, x, 2), *z = forgetful(g, y, 3);
+    rt_graph_give_back(g, y);
+    return forgetful(g, z, 1);
+}
+
+/* Memory that was given back before a segment is there after it, and nothing of the segment's. */
+START_TEST(a_segment_that_is_computed_again_lends_its_own_memory)
+{
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = leaf();
+    rt_tensor *y = forgetful(g, &x, 2), *z = forgetful(g, y, 1);
+    const real *const data = y->data;
+    rt_graph_give_back(g, y);
+    for (int i = 0; i < 3; i++) {
+        z = rt_graph_recompute(g, z, one_after_the_other, NULL, 0);
+        ck_assert_ptr_nonnull(z);
+        ck_assert_ptr_ne(z->data, data);
+    }
+    rt_tensor *after = forgetful(g, z, 1);
+    ck_assert_ptr_eq(after->data, data);
+    for (int i = 0; i < 3; i++)
+        ck_assert_double_eq((double)after->data[i], 432 * (i + 1));
+    expect_ok(rt_graph_backward_from(g, after, upstream));
+    expect_gradient(432);
+    rt_graph_free(g);
+}
+END_TEST
+
 START_TEST(the_first_error_sticks_until_the_graph_is_cleared)
 {
     rt_graph *g = rt_graph_new();
@@ -354,6 +470,10 @@ int main(void)
     tcase_add_test(tests, without_recording_or_a_wish_no_node_is_left);
     tcase_add_test(tests, of_a_chain_only_the_last_result_is_kept);
     tcase_add_test(tests, a_graph_that_records_or_has_failed_keeps_all);
+    tcase_add_test(tests, the_next_result_gets_the_memory_that_is_given_back);
+    tcase_add_test(tests, numbers_that_a_backward_may_read_stay);
+    tcase_add_test(tests, views_give_back_one_memory);
+    tcase_add_test(tests, a_segment_that_is_computed_again_lends_its_own_memory);
     tcase_add_test(tests, the_first_error_sticks_until_the_graph_is_cleared);
     tcase_add_test(tests, backward_wants_a_single_number_that_was_computed);
     tcase_add_test(tests, a_steady_loop_makes_no_call_to_the_heap);

@@ -688,7 +688,35 @@ START_TEST(the_word_for_a_mask_is_text_where_there_is_none)
     ck_assert(!rt_masked_text_encode(v, true, "ab [MASK]c", &ids, &count, &masks, &unknown).code);
     ck_assert(count == 4 && masks == 1 && ids[2] == 8 && ids[3] == 2); /* the blank is the mask's */
     rt_free(ids);
+    ck_assert(
+        !rt_masked_text_encode(v, true, "[MASK]ab<mask>c", &ids, &count, &masks, &unknown).code);
+    ck_assert(count == 5 && masks == 2 && ids[1] == 8 && ids[2] == 4 && ids[3] == 8);
+    rt_free(ids);
     rt_vocabulary_free(v);
+}
+END_TEST
+
+/* With lstrip and rstrip, as the mask of ModernBERT has the first. */
+START_TEST(blanks_beside_a_mask_are_its_own_where_its_token_says_so)
+{
+    static const char text[] = "ab \t[MASK]  c";
+    static const int32_t both[] = {7, 4, 8, 2}, left[] = {7, 4, 8, 3, 3, 2};
+    static const char *const flags[] = {"\"lstrip\":true,\"rstrip\":true", "\"lstrip\":true"};
+    for (int i = 0; i < 2; i++) {
+        char token[200], *file;
+        int count, masks;
+        int32_t *ids;
+        rt_unknown unknown;
+        snprintf(token, sizeof token, TOKEN("8", "[MASK]", "%s,\"special\":true"), flags[i]);
+        file = changed(TOKEN("8", "</s>", SPECIAL), token);
+        rt_vocabulary *v = bpe_of(file);
+        ck_assert(!rt_masked_text_encode(v, true, text, &ids, &count, &masks, &unknown).code);
+        ck_assert_int_eq(count, i ? 6 : 4);
+        ck_assert(masks == 1 && !memcmp(ids, i ? left : both, (size_t)count * sizeof *ids));
+        rt_free(ids);
+        rt_vocabulary_free(v);
+        free(file);
+    }
 }
 END_TEST
 
@@ -754,6 +782,7 @@ int main(void)
     tcase_add_test(tests, what_a_task_has_no_token_for_is_refused_by_key);
     tcase_add_test(tests, a_given_vocabulary_of_another_file_is_told);
     tcase_add_test(tests, the_word_for_a_mask_is_text_where_there_is_none);
+    tcase_add_test(tests, blanks_beside_a_mask_are_its_own_where_its_token_says_so);
     tcase_add_test(tests, every_allocation_may_fail);
     return run_suite(suite);
 }

@@ -347,8 +347,8 @@ START_TEST(a_token_file_is_named_with_its_data_set)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         set_file(&o, wrong[i]);
         snprintf(message, sizeof message,
-                 "data.file must name a file and a data set for tokens, as in ids.h5:/train; got "
-                 "'%s'",
+                 "data.file must name a file and a data set for tokens, as in ids.h5:/train, or a "
+                 "file that ends in .bin or .npy; got '%s'",
                  wrong[i]);
         refused(&o, message);
     }
@@ -368,6 +368,14 @@ START_TEST(a_distance_without_a_label_is_refused)
     o.distance = 31;
     refused(&o, "data.distance must be from 1 to 30 for shift with data.length 32; got 31");
     o.distance = 30;
+    accepted(&o);
+    o = options_for("majority");
+    o.distance = 32;
+    refused(&o, "data.distance must be from 1 to 31 for majority with data.length 32; got 32");
+    o.length = 128;
+    o.distance = 65;
+    refused(&o, "data.distance must be from 1 to 64 for majority with data.length 128; got 65");
+    o.distance = 64;
     accepted(&o);
     o = options_for("copy");
     o.distance = 31;

@@ -177,7 +177,7 @@ START_TEST(ids_for_evaluation_are_in_the_vocabulary)
     ck_assert_int_eq(status.code, RT_CONFIG);
     ck_assert_str_eq(status.message,
                      "data.eval_file must name a file and a data set for tokens, as "
-                     "in ids.h5:/train; got 'b.h5'");
+                     "in ids.h5:/train, or a file that ends in .bin or .npy; got 'b.h5'");
 }
 END_TEST
 

@@ -585,9 +585,11 @@ START_TEST(options_that_labelled_data_cannot_have_are_refused)
     o = labelled("tag", "a.tsv");
     o.level = RT_LEVEL_BYTE;
     strcpy(o.vocab_file, "vocab.txt");
-    refused(&o, "data.vocab_file is for data.level = char, wordpiece or bpe: level byte has all "
-                "bytes as its "
-                "vocabulary");
+    refused(
+        &o,
+        "data.vocab_file is for data.level = char, wordpiece, bpe or residue: level byte has all "
+        "bytes as its "
+        "vocabulary");
     o = options_of("classify", "a.tsv", "text\ttext_b\tlabel\na\tb\tx\nb\tc\ty\n");
     o.length = 4;
     refused(&o, "data.length must be at least 5 for texts with text_b; got 4");

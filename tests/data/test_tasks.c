@@ -85,6 +85,36 @@ static void check_shift(row x)
         ck_assert_int_eq(x.labels[t], t > distance ? x.ids[t - distance] : RT_NO_LABEL);
 }
 
+static int count_of(row x, int first, int last, int32_t symbol)
+{
+    int count = 0;
+    for (int i = first; i <= last; i++)
+        count += x.ids[i] == symbol;
+    return count;
+}
+
+/* No symbol of the window occurs more often, and none that stands nearer as often. */
+static void check_majority(row x)
+{
+    const int width = x.options->distance;
+    ck_assert_int_eq(x.ids[0], 1);
+    for (int t = 1; t < x.length; t++) {
+        const int first = t - width + 1;
+        check_symbol(x, t);
+        if (t < width) {
+            ck_assert_int_eq(x.labels[t], RT_NO_LABEL);
+            continue;
+        }
+        const int most = count_of(x, first, t, x.labels[t]);
+        bool passed = false;
+        ck_assert_int_gt(most, 0);
+        for (int i = t; i >= first; i--) {
+            passed |= x.ids[i] == x.labels[t];
+            ck_assert_int_le(count_of(x, first, t, x.ids[i]), passed ? most : most - 1);
+        }
+    }
+}
+
 static int pairs_of(int length)
 {
     return (length - 4) / 2;
@@ -206,6 +236,16 @@ START_TEST(shift_asks_for_the_symbol_at_a_distance)
         rt_data_options o = options_for("shift");
         o.distance = distance;
         check_draws(&o, check_shift);
+    }
+}
+END_TEST
+
+START_TEST(majority_asks_for_the_most_frequent_symbol_of_a_window)
+{
+    for (int width = 1; width <= 31; width++) {
+        rt_data_options o = options_for("majority");
+        o.distance = width;
+        check_draws(&o, check_majority);
     }
 }
 END_TEST
@@ -476,6 +516,7 @@ int main(void)
     tcase_add_test(tests, copy_asks_for_the_symbols_in_their_order);
     tcase_add_test(tests, reverse_asks_for_the_symbols_from_the_last_to_the_first);
     tcase_add_test(tests, sort_asks_for_the_symbols_from_the_smallest_to_the_largest);
+    tcase_add_test(tests, majority_asks_for_the_most_frequent_symbol_of_a_window);
     tcase_add_test(tests, shift_asks_for_the_symbol_at_a_distance);
     tcase_add_test(tests, a_long_sequence_is_sorted);
     tcase_add_test(tests, symbols_are_uniform_and_independent);

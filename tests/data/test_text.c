@@ -211,7 +211,7 @@ START_TEST(bytes_need_no_file)
     ck_assert_int_eq(status.code, RT_CONFIG);
     ck_assert_str_eq(
         status.message,
-        "data.vocab_file is for data.level = char, wordpiece or bpe: level byte has all "
+        "data.vocab_file is for data.level = char, wordpiece, bpe or residue: level byte has all "
         "bytes as its vocabulary");
     o.level = RT_LEVEL_CHAR;
     ck_assert_int_eq(rt_data_check(&o).code, RT_OK);

@@ -245,7 +245,7 @@ START_TEST(another_type_is_named)
         const char *kind;
     } wrong[] = {{H5T_IEEE_F32LE, "floating-point numbers of 4 bytes"},
                  {H5T_IEEE_F64LE, "floating-point numbers of 8 bytes"},
-                 {H5T_STD_U32LE, "unsigned integers of 4 bytes"},
+                 {H5T_STD_U8LE, "unsigned integers of 1 bytes"},
                  {H5T_STD_U64BE, "unsigned integers of 8 bytes"},
                  {H5T_STD_I16LE, "integers of 2 bytes"},
                  {H5T_STD_I8LE, "integers of 1 bytes"},
@@ -257,7 +257,8 @@ START_TEST(another_type_is_named)
         put(w, wrong[i].type, 1, 8, values);
         end(w);
         snprintf(message, sizeof message,
-                 ": the data set must hold int32 or int64; it holds %s (data.file)", wrong[i].kind);
+                 ": the data set must hold uint16, uint32, int32 or int64; it holds %s (data.file)",
+                 wrong[i].kind);
         refused(message);
     }
 }
@@ -289,7 +290,8 @@ START_TEST(huge_claims_are_refused_before_memory_is_asked_for)
     ck_assert(H5Pset_chunk(w.creation, 1, &chunk) >= 0);
     put(w, H5T_STD_I32LE, 1, (hsize_t)1 << 60, NULL);
     end(w);
-    refused(": the data set can have up to 4294967295 ids; it has 1152921504606846976 (data.file)");
+    refused(": the data set can have up to 281474976710655 ids; it has 1152921504606846976 "
+            "(data.file)");
     w = begin();
     ck_assert(H5Pset_chunk(w.creation, 1, &chunk) >= 0);
     put(w, H5T_STD_I32LE, 1, UINT32_MAX, NULL);

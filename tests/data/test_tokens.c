@@ -202,15 +202,17 @@ START_TEST(ids_in_chunks_stay_what_they_were_whatever_becomes_of_the_file)
 }
 END_TEST
 
-/* Another program writes into the file, which keeps its size. The ids lie in it as they are,
- * so that the first of them can be found. The first failure is the one that is told. */
+/* Another program writes into the file, which keeps its size and its time. The ids lie in it as
+ * they are, so that the first of them can be found. The first failure is the one that is told. */
 START_TEST(an_id_that_is_overwritten_is_found_while_drawing)
 {
     rt_data_options o = long_options((storage){0});
     o.eval_fraction = 0;
     rt_data *data = opened(&o);
     rt_batch batch = new_batch(1, LENGTH);
+    struct stat facts;
     FILE *file = fopen(in_folder("a"), "r+b");
+    ck_assert_int_eq(stat(in_folder("a"), &facts), 0);
     ck_assert(file != NULL);
     int32_t first[3], wanted[3] = {(int32_t)id_at(0), (int32_t)id_at(1), (int32_t)id_at(2)};
     long at = -4;
@@ -223,6 +225,8 @@ START_TEST(an_id_that_is_overwritten_is_found_while_drawing)
         int32_t wrong = i ? -7 : VOCAB;
         ck_assert(fseek(file, at + 4 * (LENGTH - 1) * (long)row, SEEK_SET) == 0);
         ck_assert(fwrite(&wrong, sizeof wrong, 1, file) == 1 && fflush(file) == 0);
+        const struct timespec times[2] = {facts.st_atim, facts.st_mtim};
+        ck_assert_int_eq(futimens(fileno(file), times), 0);
         rt_data_evaluation(data, row, &batch);
         for (int t = 0; t < LENGTH; t++)
             ck_assert(batch.ids[t] == RT_ID_PAD && batch.labels[t] == RT_NO_LABEL);

@@ -102,11 +102,13 @@ void trial_copy(const char *from)
 
 /* ---- programs ---- */
 
+enum { MOST_WORDS = 15 };
+
 static void become_train(const char *fault, const char *const *arguments)
 {
-    const char *all[16] = {"train", "../tiny.ini", "--quiet"};
-    int count = 3;
-    while (*arguments && count < 15)
+    const char *all[MOST_WORDS + 1] = {"train"};
+    int count = 1;
+    while (*arguments && count < MOST_WORDS)
         all[count++] = *arguments++;
     const int out = open("out", O_WRONLY | O_CREAT | O_TRUNC, 0666);
     const int err = open("err", O_WRONLY | O_CREAT | O_TRUNC, 0666);
@@ -130,6 +132,14 @@ void trial_limit(long bytes)
 }
 
 pid_t trial_start(const char *fault, const char *const *arguments)
+{
+    const char *all[MOST_WORDS + 1] = {"../tiny.ini", "--quiet"};
+    for (int i = 2; *arguments && i < MOST_WORDS; i++)
+        all[i] = *arguments++;
+    return trial_command(fault, all);
+}
+
+pid_t trial_command(const char *fault, const char *const *arguments)
 {
     unlink("counts");
     const pid_t process = fork();

@@ -30,6 +30,9 @@ void trial_copy(const char *from);
  * shim) and more arguments up to a NULL. What it prints goes to the files out and err. */
 pid_t trial_start(const char *fault, const char *const *arguments);
 
+/* The same with these arguments alone. */
+pid_t trial_command(const char *fault, const char *const *arguments);
+
 /* From now on no file of a trial can grow beyond `bytes`; 0: no such limit. */
 void trial_limit(long bytes);
 

@@ -1,4 +1,4 @@
-/* A config.json of any bytes beside the tensors of a small RoFormer, and of a small Llama: the
+/* A config.json of any bytes beside the tensors of a small RoFormer, Llama, ModernBERT and ESM: the
  * folder is opened, its configuration is one that rotor loads, and its model is made; or it is
  * refused. */
 
@@ -15,12 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FOLDERS = 2 };
+enum { FOLDERS = 4 };
 static char folders[FOLDERS][40];
 
 static void forget_folders(void)
 {
-    char path[128];
+    char path[256];
     static const char *const names[] = {"config.json", "model.safetensors", "README.md"};
     for (int n = 0; n < FOLDERS; n++) {
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -36,7 +36,7 @@ static void make_folder(int n, const rt_transformer_options *o)
 {
     rt_transformer *model;
     snprintf(folders[n], sizeof folders[n], "%s/rotor-fuzz-%d-%c", fuzz_folder(), (int)getpid(),
-             "ab"[n]);
+             "abcd"[n]);
     if (rt_transformer_new(&model, o, 1, NULL).code ||
         rt_huggingface_write(folders[n], model,
                              &(rt_huggingface_export){.length = 8, .overwrite = true})
@@ -63,16 +63,41 @@ static void make_folders(void)
     o.norm = RT_NORM_PRE;
     o.norm_kind = RT_NORM_RMS;
     o.ffn = RT_FFN_SWIGLU;
-    o.bias = RT_BIAS_NO;
+    o.bias = RT_BIAS_NONE;
     o.causal = true;
     o.position.pairing = RT_HALF;
     make_folder(1, &o);
+    o.kind = RT_KIND_ROFORMER;
+    o.norm_kind = RT_NORM_LAYER;
+    o.causal = false;
+    o.bias = RT_BIAS_OUTPUT;
+    o.norm_bias = o.first_norm = RT_WITHOUT;
+    o.ffn = RT_FFN_GEGLU;
+    o.layers = 2;
+    o.window = 3;
+    o.layer_types = (rt_layer_words){2, {RT_LAYER_FULL, RT_LAYER_SLIDING}};
+    o.position.local_base = 100;
+    make_folder(2, &o);
+    o = (rt_transformer_options){.vocab = 5,
+                                 .layers = 1,
+                                 .dim = 4,
+                                 .heads = 1,
+                                 .ffn_dim = 4,
+                                 .norm = RT_NORM_PRE,
+                                 .norm_eps = 1e-5,
+                                 .tie_embeddings = true,
+                                 .token_dropout = true,
+                                 .embedding_norm = RT_EMBEDDING_NORM_NO,
+                                 .position = o.position,
+                                 .theta = o.theta};
+    o.position.local_base = 0;
+    make_folder(3, &o);
     atexit(forget_folders);
 }
 
 static void write_config(const char *folder, const uint8_t *bytes, size_t size)
 {
-    char path[128];
+    char path[256];
     snprintf(path, sizeof path, "%s/config.json", folder);
     FILE *file = fopen(path, "wb");
     if (!file || fwrite(bytes, 1, size, file) != size || fclose(file))

@@ -64,7 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     static const rt_vocabulary_kind kinds[] = {{.level = RT_LEVEL_BYTE},
                                                {.level = RT_LEVEL_CHAR},
                                                {.level = RT_LEVEL_WORDPIECE},
-                                               {.level = RT_LEVEL_WORDPIECE, .lowercase = true}};
+                                               {.level = RT_LEVEL_WORDPIECE, .lowercase = true},
+                                               {.level = RT_LEVEL_RESIDUE}};
     for (size_t n = 0; n < sizeof kinds / sizeof *kinds; n++) {
         rt_vocabulary *v;
         rt_status status = rt_vocabulary_read(&v, kinds[n], "vocab.txt", bytes, size);

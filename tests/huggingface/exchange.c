@@ -68,7 +68,15 @@ static rt_transformer_options usual(void)
     };
 }
 
-enum { ROFORMERS = 14, DECODERS = 21, EXAMPLES = ROFORMERS + DECODERS };
+enum {
+    ROFORMERS = 14,
+    DECODERS = 24,
+    FAMILIES = 17,
+    MODERNBERTS = 14,
+    ESMS = 8,
+    LABELLED = 6,
+    EXAMPLES = ROFORMERS + DECODERS + FAMILIES + MODERNBERTS + ESMS + LABELLED
+};
 
 static void make_transformers(example list[ROFORMERS])
 {
@@ -135,7 +143,7 @@ static rt_transformer_options usual_decoder(void)
         .norm = RT_NORM_PRE,
         .norm_kind = RT_NORM_RMS,
         .ffn = RT_FFN_SWIGLU,
-        .bias = RT_BIAS_NO,
+        .bias = RT_BIAS_NONE,
         .norm_eps = 1e-5,
         .init_std = 0.2,
         .causal = true,
@@ -186,6 +194,21 @@ static void make_learned(example list[], int first)
     f->original_len = 6;
 }
 
+/* A vocabulary tells transformers what padding is: it looks for the last token itself. */
+static void make_classifiers(example list[], int first)
+{
+    static const char *const names[] = {"llama_sequence", "mistral_sequence", "llama_token"};
+    for (int i = 0; i < 3; i++) {
+        rt_transformer_options *o = &list[first + i].options;
+        list[first + i].name = names[i];
+        list[first + i].vocabulary = true;
+        o->head = i < 2 ? RT_HEAD_SEQUENCE : RT_HEAD_TOKEN;
+        o->pool = RT_POOL_LAST;
+        o->labels = 3 + i;
+    }
+    list[first + 1].options.window = 4;
+}
+
 static void make_decoders(example list[DECODERS])
 {
     static const char *const names[] = {
@@ -198,15 +221,205 @@ static void make_decoders(example list[DECODERS])
     list[2].options.position.pairing = RT_INTERLEAVED;
     list[3].options.window = 4;
     list[3].options.kv_heads = 1;
-    list[4].options.bias = RT_BIAS_YES;
+    list[4].options.bias = RT_BIAS_ALL;
     list[5].options.ffn = RT_FFN_GEGLU;
     list[6].options.position.pairing = RT_INTERLEAVED;
     list[6].options.position.fraction = 0.75;
     list[7].options.position.fraction = 0.5;
-    list[7].options.bias = RT_BIAS_YES;
+    list[7].options.bias = RT_BIAS_ALL;
     list[8].options.position.frequencies.family = RT_FREQUENCIES_RECIPROCAL;
     make_scaled(list, 9);
     make_learned(list, 15);
+    make_classifiers(list, 21);
+}
+
+/* Learned by scope 0 to 2, from where it is perturbed. */
+static rt_theta_options learned(int scope)
+{
+    return (rt_theta_options){.learn = true,
+                              .scope = (rt_theta_scope)scope,
+                              .init = RT_THETA_PERTURBED,
+                              .init_sigma = 0.5};
+}
+
+static void make_neox(example list[], int count)
+{
+    static const char *const names[] = {"neox",       "neox_serial",      "neox_linear",
+                                        "neox_theta", "neox_theta_layer", "neox_theta_head",
+                                        "neox_yarn"};
+    for (int i = 0; i < count; i++) {
+        rt_transformer_options *o = &list[i].options;
+        list[i].name = names[i];
+        *o = usual_decoder();
+        o->norm_kind = RT_NORM_LAYER;
+        o->ffn = RT_FFN_PLAIN;
+        o->activation = i == 1 ? RT_GELU_TANH : RT_GELU;
+        o->bias = i == 1 ? RT_BIAS_FFN : RT_BIAS_ALL;
+        o->residual = i == 1 ? RT_RESIDUAL_SERIAL : RT_RESIDUAL_PARALLEL;
+        o->position.fraction = i == 1 ? 1 : 0.5;
+        o->position.frequencies.base = 300;
+        o->tie_embeddings = i == 2;
+        if (i > 2 && i < 6)
+            o->theta = learned(i - 3);
+    }
+    list[1].options.position.pairing = RT_INTERLEAVED;
+    rt_frequency_options *f = &list[2].options.position.frequencies;
+    f->scaling = RT_SCALING_LINEAR;
+    f->scale = 2.5;
+    f = &list[6].options.position.frequencies;
+    f->scaling = RT_SCALING_YARN;
+    f->scale = 4;
+    f->original_len = 6;
+}
+
+static void make_layered(example list[], int count)
+{
+    static const char *const names[] = {"qwen2",         "qwen2_window", "qwen2_theta",
+                                        "qwen2_all",     "qwen3",        "qwen3_window",
+                                        "qwen3_theta",   "smollm3",      "smollm3_theta",
+                                        "smollm3_window"};
+    static const rt_layer_words types = {3, {RT_LAYER_FULL, RT_LAYER_SLIDING, RT_LAYER_FULL}};
+    for (int i = 0; i < count; i++) {
+        rt_transformer_options *o = &list[i].options;
+        list[i].name = names[i];
+        *o = usual_decoder();
+        o->layers = 3;
+        o->kv_heads = 2;
+        o->bias = i < 4 ? RT_BIAS_QKV : RT_BIAS_NONE;
+        o->window = i == 1 || i == 3 || i == 5 || i == 9 ? 3 : 0;
+        if (o->window && i != 3)
+            o->layer_types = types;
+        o->qk_norm = i > 3 && i < 7;
+        o->head_dim = o->qk_norm ? 12 : 0;
+        o->tie_embeddings = i % 2;
+        if (i > 6)
+            o->position.layers = (rt_layer_words){3, {i == 8, 1, 0}};
+        if (i == 2 || i == 6 || i == 8)
+            o->theta = learned(i == 6 ? RT_THETA_HEAD : RT_THETA_LAYER);
+    }
+    list[0].options.position.pairing = RT_INTERLEAVED;
+    list[4].options.position.pairing = RT_INTERLEAVED;
+}
+
+static rt_transformer_options usual_encoder(void)
+{
+    rt_transformer_options o = usual_decoder();
+    o.kind = RT_KIND_ROFORMER;
+    o.causal = false;
+    o.norm_kind = RT_NORM_LAYER;
+    o.tie_embeddings = true;
+    return o;
+}
+
+static void add_labels(example *e, rt_head head, rt_classifier classifier)
+{
+    e->options.head = head;
+    e->options.classifier = classifier;
+    e->options.labels = 3;
+}
+
+/* Layers that differ, as those of ModernBERT do, unless the name says otherwise. */
+static void make_modernberts(example list[MODERNBERTS])
+{
+    static const char *const names[MODERNBERTS] = {"modernbert",
+                                                   "modernbert_bias",
+                                                   "modernbert_none",
+                                                   "modernbert_alike",
+                                                   "modernbert_interleaved",
+                                                   "modernbert_linear",
+                                                   "modernbert_fraction",
+                                                   "modernbert_theta",
+                                                   "modernbert_theta_layer",
+                                                   "modernbert_theta_head",
+                                                   "modernbert_first",
+                                                   "modernbert_mean",
+                                                   "modernbert_token",
+                                                   "modernbert_all"};
+    static const rt_layer_words types = {3, {RT_LAYER_FULL, RT_LAYER_SLIDING, RT_LAYER_SLIDING}};
+    for (int i = 0; i < MODERNBERTS; i++) {
+        rt_transformer_options *o = &list[i].options;
+        list[i].name = names[i];
+        *o = usual_encoder();
+        o->layers = 3;
+        o->ffn = RT_FFN_GEGLU;
+        o->bias = RT_BIAS_OUTPUT;
+        o->norm_bias = RT_WITHOUT;
+        o->first_norm = RT_WITHOUT;
+        o->window = 4;
+        o->layer_types = types;
+        o->position.frequencies.base = 160;
+        o->position.local_base = 20;
+    }
+    rt_transformer_options *o = &list[1].options;
+    o->bias = RT_BIAS_ALL;
+    o->norm_bias = RT_WITH;
+    o->ffn = RT_FFN_SWIGLU;
+    o->activation = RT_SILU;
+    o->tie_embeddings = false;
+    list[2].options.bias = RT_BIAS_NONE;
+    list[3].options.layer_types = (rt_layer_words){0};
+    list[4].options.position.pairing = RT_INTERLEAVED;
+    list[5].options.position.frequencies.scaling = RT_SCALING_LINEAR;
+    list[5].options.position.frequencies.scale = 2.5;
+    list[6].options.position.fraction = 0.5;
+    list[6].options.position.local_base = 0;
+    for (int i = 7; i < 10; i++)
+        list[i].options.theta = learned(i - 7);
+    list[7].options.position.local_base = 0;
+    for (int i = 10; i < 13; i++)
+        add_labels(list + i, i < 12 ? RT_HEAD_SEQUENCE : RT_HEAD_TOKEN, RT_CLASSIFIER_NORM);
+    list[11].options.pool = RT_POOL_MEAN;
+    o = &list[13].options;
+    o->window = 0;
+    o->layer_types = (rt_layer_words){0};
+    o->position.local_base = 0;
+}
+
+static void make_esms(example list[ESMS])
+{
+    static const char *const names[ESMS] = {"esm",          "esm_plain",       "esm_interleaved",
+                                            "esm_theta",    "esm_theta_layer", "esm_theta_head",
+                                            "esm_sequence", "esm_token"};
+    for (int i = 0; i < ESMS; i++) {
+        rt_transformer_options *o = &list[i].options;
+        list[i].name = names[i];
+        *o = usual_encoder();
+        o->ffn = RT_FFN_PLAIN;
+        o->activation = RT_GELU;
+        o->bias = RT_BIAS_ALL;
+        o->embedding_norm = RT_EMBEDDING_NORM_NO;
+        o->token_dropout = true;
+        o->mask_id = 15; /* which the inputs have */
+        o->position.frequencies.base = 300;
+    }
+    list[1].options.embedding_norm = RT_EMBEDDING_NORM_YES;
+    list[1].options.token_dropout = false;
+    list[2].options.position.pairing = RT_INTERLEAVED;
+    list[2].options.tie_embeddings = false;
+    for (int i = 3; i < 6; i++)
+        list[i].options.theta = learned(i - 3);
+    add_labels(list + 6, RT_HEAD_SEQUENCE, RT_CLASSIFIER_TANH);
+    add_labels(list + 7, RT_HEAD_TOKEN, RT_CLASSIFIER_DENSE);
+}
+
+/* Families of decoders with labels, as others of the list but for the head. */
+static void make_labelled(example list[], int first)
+{
+    static const char *const names[LABELLED][2] = {
+        {"neox", "neox_sequence"},   {"neox", "neox_token"},   {"qwen2", "qwen2_sequence"},
+        {"qwen3", "qwen3_sequence"}, {"qwen3", "qwen3_token"}, {"smollm3", "smollm3_sequence"}};
+    for (int i = 0; i < LABELLED; i++) {
+        int like = 0;
+        while (strcmp(list[like].name, names[i][0]) != 0)
+            like++;
+        list[first + i] = list[like];
+        list[first + i].name = names[i][1];
+        list[first + i].vocabulary = true;
+        rt_transformer_options *o = &list[first + i].options;
+        o->head = strstr(names[i][1], "token") ? RT_HEAD_TOKEN : RT_HEAD_SEQUENCE;
+        o->pool = RT_POOL_LAST;
+        o->labels = 3;
+    }
 }
 
 /* ---- what they compute ---- */
@@ -219,7 +432,7 @@ static rt_tensor *compute(rt_transformer *model, rt_graph *g, const inputs *in)
                                         .token_types = in->types,
                                         .key_mask = in->mask,
                                         .padding_id = RT_NO_PADDING};
-    rt_tensor *logits = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &input));
+    rt_tensor *logits = rt_transformer_forward(model, g, &input);
     check(rt_graph_status(g), "forward");
     return logits;
 }
@@ -325,7 +538,7 @@ static double read_example(const char *folder, const char *name)
 
 int main(int argc, char **argv)
 {
-    example list[EXAMPLES];
+    static example list[EXAMPLES];
     double worst = 0;
     if (argc != 3 || (strcmp(argv[1], "write") && strcmp(argv[1], "read"))) {
         fprintf(stderr, "usage: %s write|read DIR\n", argv[0]);
@@ -333,6 +546,11 @@ int main(int argc, char **argv)
     }
     make_transformers(list);
     make_decoders(list + ROFORMERS);
+    make_neox(list + ROFORMERS + DECODERS, 7);
+    make_layered(list + ROFORMERS + DECODERS + 7, 10);
+    make_modernberts(list + ROFORMERS + DECODERS + FAMILIES);
+    make_esms(list + ROFORMERS + DECODERS + FAMILIES + MODERNBERTS);
+    make_labelled(list, EXAMPLES - LABELLED);
     for (int i = 0; i < EXAMPLES; i++)
         if (!strcmp(argv[1], "write"))
             write_example(argv[2], list + i);

@@ -98,8 +98,8 @@ static void read_labels(hf_case *c)
 static rt_tensor *logits_of(hf_case *c)
 {
     rt_graph_clear(c->r->graph);
-    rt_tensor *hidden = rt_transformer_encode(c->model, c->r->graph, &c->input);
-    return !c->there->has_head ? hidden : rt_transformer_logits(c->model, c->r->graph, hidden);
+    return c->there->has_head ? rt_transformer_forward(c->model, c->r->graph, &c->input)
+                              : rt_transformer_encode(c->model, c->r->graph, &c->input);
 }
 
 static void check_logits(hf_case *c, const char *group, double tolerance)

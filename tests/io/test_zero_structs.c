@@ -138,6 +138,16 @@ static void multiply_with_crew(void)
     ck_assert_ptr_nonnull(rt_linear(g, &square, &square, NULL));
 }
 
+static void do_nothing(void *context, int part, void *room)
+{
+    (void)context, (void)part, (void)room;
+}
+
+static void do_nothing_with_rows(const rt_node *n, rt_row_span rows, void *context, void *room)
+{
+    (void)n, (void)rows, (void)context, (void)room;
+}
+
 static rt_status optimize_nothing(void)
 {
     const rt_optimizer_settings settings = rt_optimizer_defaults(RT_OPTIMIZER_SGD);
@@ -198,14 +208,23 @@ static rt_status sampler_of_nothing(void)
     X(rt_arena_rest, rt_arena_rest(&arena))                                                        \
     X(rt_arena_free, rt_arena_free(&arena))                                                        \
     X(rt_gradcheck, refused(rt_gradcheck(any, NULL, &x, 1, &(rt_gradcheck_options){0}, NULL)))     \
+    X(rt_graph_recompute, IS_NOTHING(rt_graph_recompute(g, x, NULL, NULL, 0)))                     \
     X(rt_graph_set_crew, multiply_with_crew())                                                     \
     X(rt_graph_keep, IS_NOTHING(rt_graph_keep(g, (rt_arena_mark){NULL, 0, 0}, x)))                 \
     X(rt_graph_observe, rt_graph_observe(g, (rt_observer){NULL, NULL, NULL}))                      \
     X(rt_graph_backward, refused(rt_graph_backward(g, x)))                                         \
     X(rt_graph_backward_from, refused(rt_graph_backward_from(g, x, numbers)))                      \
-    X(rt_graph_takes, ck_assert(!rt_graph_takes(g, "op", &(rt_input){NULL, NULL, false}, 1)))      \
+    X(rt_graph_takes, ck_assert(!rt_graph_takes(g, "op", &(rt_input){.name = NULL}, 1)))           \
     X(rt_graph_apply, failed(rt_graph_apply(g, &(rt_op){0}, RT_SHAPE_OF(1), &leaf, 1, "", 0)))     \
+    X(rt_graph_apply_rounded, failed(rt_graph_apply_rounded(g, &(rt_op){0}, x, numbers)))          \
+    X(rt_graph_needs_numbers, ck_assert(rt_graph_needs_numbers(g, x)))                             \
+    X(rt_graph_give_back, rt_graph_give_back(g, x))                                                \
     X(rt_graph_view, failed(rt_graph_view(g, &(rt_op){0}, (rt_shape){0}, x)))                      \
+    X(rt_node_share, rt_node_share(&node, do_nothing, NULL, 2))                                    \
+    X(rt_node_do, rt_node_do(&node, do_nothing, NULL, 2))                                          \
+    X(rt_node_rows, rt_node_rows(&node, 0, 0, do_nothing_with_rows, NULL))                         \
+    X(rt_rows_of_part, ck_assert_uint_gt(rt_rows_of_part(0), 0))                                   \
+    X(rt_parts_of_rows, ck_assert_int_eq(rt_parts_of_rows(0, 0), 0))                               \
     X(rt_room, IS_NOTHING(rt_room(&node)))                                                         \
     X(rt_grad, ck_assert_ptr_null(rt_grad(&node, 0)))                                              \
     X(rt_grad_or_fresh, ck_assert_ptr_null(rt_grad_or_fresh(&node, 0, numbers)))                   \
@@ -240,9 +259,11 @@ static rt_status sampler_of_nothing(void)
     X(rt_permute, failed(rt_permute(g, x, &count)))                                                \
     X(rt_sum, failed(rt_sum(g, x)))                                                                \
     X(rt_mean, failed(rt_mean(g, x)))                                                              \
+    X(rt_pool, failed(rt_pool(g, x, RT_POOL_LAST, NULL)))                                          \
     X(rt_matmul, failed(rt_matmul(g, x, x)))                                                       \
     X(rt_linear, failed(rt_linear(g, x, x, x)))                                                    \
     X(rt_linear_onto, failed(rt_linear_onto(g, x, x, x, x)))                                       \
+    X(rt_for_products, failed(rt_for_products(g, x)))                                              \
     X(rt_linear_activate, failed(rt_linear_activate(g, x, x, x, RT_GELU)))                         \
     X(rt_layer_norm, failed(rt_layer_norm(g, x, x, x, 1)))                                         \
     X(rt_rms_norm, failed(rt_rms_norm(g, x, x, 1)))                                                \
@@ -278,16 +299,14 @@ static rt_status sampler_of_nothing(void)
     X(rt_frequencies_regime, IS_NOTHING(rt_frequencies_regime(&frequencies, SIZE)))                \
     X(rt_frequencies_magnitude, IS_NOTHING(rt_frequencies_magnitude(&frequencies)))                \
     X(rt_yarn_ramp, rt_yarn_ramp(&frequencies, SIZE, doubles, doubles + 1))                        \
-    X(rt_add_linear,                                                                               \
-      IS_NOTHING(rt_add_linear(&parameters, RT_ROLE_WEIGHT, "a", 1, 1, RT_BIAS_YES)))              \
-    X(rt_add_norm, IS_NOTHING(rt_add_norm(&parameters, "a", 1, RT_NORM_LAYER)))                    \
+    X(rt_add_linear, IS_NOTHING(rt_add_linear(&parameters, RT_ROLE_WEIGHT, "a", 1, 1, true)))      \
+    X(rt_add_norm, IS_NOTHING(rt_add_norm(&parameters, "a", 1, RT_NORM_LAYER, true)))              \
     X(rt_add_table, IS_NOTHING(rt_add_table(&parameters, "a", 1, 1)))                              \
-    X(rt_affine_norm, failed(rt_affine_norm(g, leaf, (rt_affine){NULL, NULL}, 1)))                 \
-    X(rt_affine_apply, failed(rt_affine_apply(g, leaf, (rt_affine){NULL, NULL})))                  \
-    X(rt_affine_onto, failed(rt_affine_onto(g, leaf, leaf, (rt_affine){NULL, NULL})))              \
-    X(rt_affine_gated,                                                                             \
-      failed(rt_affine_gated(g, leaf, (rt_affine){NULL, NULL}, (rt_affine){NULL, NULL}, RT_SILU))) \
-    X(rt_affine_activate, failed(rt_affine_activate(g, leaf, (rt_affine){NULL, NULL}, RT_SILU)))   \
+    X(rt_affine_norm, failed(rt_affine_norm(g, leaf, (rt_affine){0}, 1)))                          \
+    X(rt_affine_apply, failed(rt_affine_apply(g, leaf, (rt_affine){0})))                           \
+    X(rt_affine_onto, failed(rt_affine_onto(g, leaf, leaf, (rt_affine){0})))                       \
+    X(rt_affine_gated, failed(rt_affine_gated(g, leaf, (rt_affine){0}, (rt_affine){0}, RT_SILU)))  \
+    X(rt_affine_activate, failed(rt_affine_activate(g, leaf, (rt_affine){0}, RT_SILU)))            \
     X(rt_linear_form,                                                                              \
       failed(rt_linear_form(g, leaf, leaf, leaf, &(rt_linear_form_options){.causal = false})))     \
     X(rt_parameters_add,                                                                           \
@@ -320,6 +339,11 @@ static rt_status sampler_of_nothing(void)
     X(rt_transformer_encode_nothing,                                                               \
       failed(rt_transformer_encode(a_transformer(), g, &(rt_transformer_input){0})))               \
     X(rt_transformer_capacity, IS_NOTHING(rt_transformer_capacity(&options)))                      \
+    X(rt_vocabulary_frame,                                                                         \
+      ck_assert_int_eq(rt_vocabulary_frame(&(rt_vocabulary){.level = RT_LEVEL_BYTE}).first, 0))    \
+    X(rt_transformer_pool, failed(rt_transformer_pool(&transformer, g, x, NULL)))                  \
+    X(rt_transformer_forward,                                                                      \
+      failed(rt_transformer_forward(&transformer, g, &(rt_transformer_input){0})))                 \
     X(rt_transformer_logits, failed(rt_transformer_logits(&transformer, g, leaf)))                 \
     X(rt_transformer_logits_of_nothing, failed(rt_transformer_logits(a_transformer(), g, x)))      \
     X(rt_transformer_pairs, ck_assert_int_eq(rt_transformer_pairs(&options), 0))                   \
@@ -332,7 +356,7 @@ static rt_status sampler_of_nothing(void)
     X(rt_transformer_theta_geometric, rt_transformer_theta_geometric(&options, doubles))           \
     X(rt_transformer_theta_use, rt_transformer_theta_use(&transformer, doubles))                   \
     X(rt_transformer_head_use, rt_transformer_head_use(&transformer, 0, 0, doubles))               \
-    X(rt_transformer_reach, ck_assert_int_eq(rt_transformer_reach(&options, SIZE), SIZE))          \
+    X(rt_transformer_reach, ck_assert_int_eq(rt_transformer_reach(&options, 0, SIZE), SIZE))       \
     X(rt_transformer_rotation_shape, IS_NOTHING(rt_transformer_rotation_shape(&options)))          \
     X(rt_transformer_rotation, rt_transformer_rotation(&transformer, SIZE, doubles))               \
     X(rt_transformer_change_theta, rt_transformer_change_theta(&transformer, NULL))                \
@@ -381,6 +405,10 @@ static rt_status sampler_of_nothing(void)
     X(rt_transformer_resolve, rt_transformer_resolve(&(rt_transformer_options){.dim = 0}))         \
     X(rt_transformer_resolve_lengths,                                                              \
       rt_transformer_resolve_lengths(&(rt_transformer_options){.dim = 0}, 0, 0))                   \
+    X(rt_transformer_head_dim, ck_assert_int_eq(rt_transformer_head_dim(&options), 0))             \
+    X(rt_layer_frequencies, (void)rt_layer_frequencies(&options, -1))                              \
+    X(rt_layers_start_apart, IS_NOTHING(rt_layers_start_apart(&options)))                          \
+    X(rt_layer_row_of, ck_assert_int_eq(rt_layer_row_of(&options, 0).window, 0))                   \
     X(rt_model_new, refused(rt_model_new(&(rt_model *){NULL}, &options, NULL, NULL, SIZE, 1)))     \
     X(rt_model_new_with_nothing, refused(with_vocabulary()))                                       \
     X(rt_model_close, rt_model_close(&model))                                                      \
@@ -474,6 +502,8 @@ static const char *const without_structs[] = {
     "rt_graph_rest",
     "rt_graph_record",
     "rt_graph_records",
+    "rt_graph_set_recomputes",
+    "rt_graph_recomputes",
     "rt_graph_crew",
     "rt_graph_set_random",
     "rt_graph_here",

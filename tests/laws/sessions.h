@@ -74,7 +74,27 @@ static const row rows[] = {
     {"a window of all", {.window = T + 1, .position = {ROPE}}},
     {"a norm before", {.norm = RT_NORM_PRE, .position = {ROPE}}},
     {"rms and a gate", {.norm = RT_NORM_PRE, .norm_kind = RT_NORM_RMS, .ffn = RT_FFN_GEGLU,
-                        .bias = RT_BIAS_NO, .position = {ROPE}}},
+                        .bias = RT_BIAS_NONE, .position = {ROPE}}},
+    {"a layer that sees all", {.window = 7, .layer_types = {2, {RT_LAYER_SLIDING, RT_LAYER_FULL}},
+                               .position = {ROPE}}},
+    {"a layer with a window behind one that sees all", {.window = 40, .kv_heads = 2, .layer_types = {
+        2, {RT_LAYER_FULL, RT_LAYER_SLIDING}}, .position = {ROPE}}},
+    {"a base of its own", {.window = 7, .layer_types = {2, {RT_LAYER_FULL, RT_LAYER_SLIDING}},
+                           .position = {ROPE, .local_base = 50}}},
+    {"longrope of two bases", {.window = 50, .layer_types = {2, {RT_LAYER_SLIDING, RT_LAYER_FULL}},
+                               .position = {ROPE, .local_base = 50, .frequencies = {
+        .base = 1000, .original_len = 60, .scaling = RT_SCALING_LONGROPE, .scale = 3,
+        .short_factors = {4, {1, 1.1, 1.2, 1.3}}, .long_factors = {4, {1, 2, 3, 4}}}}}},
+    {"no first norm, none of biases", {.norm = RT_NORM_PRE, .norm_bias = RT_WITHOUT,
+                                       .first_norm = RT_WITHOUT, .position = {ROPE}}},
+    {"a norm of embeddings", {.embedding_norm = RT_EMBEDDING_NORM_YES, .position = {ROPE}}},
+    {"positions in the second layer alone", {.position = {ROPE, .layers = {2, {
+        RT_LAYER_WITHOUT_POSITIONS, RT_LAYER_WITH_POSITIONS}}}}},
+    {"large heads, a norm of queries and keys", {.head_dim = 12, .kv_heads = 2, .qk_norm = true,
+                                                 .position = {ROPE}}},
+    {"small heads with biases", {.head_dim = 6, .bias = RT_BIAS_QKV, .position = {ROPE}}},
+    {"blocks beside each other", {.norm = RT_NORM_PRE, .residual = RT_RESIDUAL_PARALLEL,
+                                  .bias = RT_BIAS_FFN, .position = {ROPE_OF(0.25)}}},
     {"types of tokens", {.token_types = 2, .position = {ROPE}}},
     {"embeddings of their own width", {.embedding_dim = 12, .position = {ROPE}}},
 };

@@ -72,6 +72,8 @@ static void compute(outcome *o, rt_transformer *m, const sequences *s)
     if (m->options.head != RT_HEAD_SEQUENCE)
         hidden = rt_embedding(g, rt_reshape(g, hidden, RT_SHAPE_OF(ROWS * s->T, DIM)), s->where,
                               RT_SHAPE_OF(s->count), RT_NO_PADDING);
+    else
+        hidden = rt_transformer_pool(m, g, hidden, s->mask);
     rt_tensor *logits = rt_transformer_logits(m, g, hidden);
     ck_assert_msg(logits != NULL, "%s", rt_graph_status(g).message);
     for (size_t r = 0; r < rt_rows(logits); r++)

@@ -14,7 +14,7 @@ static void compute(real *logits, rt_transformer *m, int count)
     draw_text(ids);
     const rt_transformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
     rt_graph_record(g, false);
-    const rt_tensor *found = rt_transformer_logits(m, g, rt_transformer_encode(m, g, &in));
+    const rt_tensor *found = rt_transformer_forward(m, g, &in);
     ck_assert_msg(found != NULL, "%s", rt_graph_status(g).message);
     memcpy(logits, found->data, (size_t)count * V * sizeof *logits);
     rt_graph_free(g);
@@ -196,10 +196,10 @@ START_TEST(turns_are_those_over_what_attention_reaches)
 {
     const double two_pi = 8 * atan(1);
     rt_transformer_options o = plain(RT_HALF);
-    ck_assert_int_eq(rt_transformer_reach(&o, 128), 128);
+    ck_assert_int_eq(rt_transformer_reach(&o, 0, 128), 128);
     o.window = 64;
-    ck_assert_int_eq(rt_transformer_reach(&o, 128), 64);
-    ck_assert_int_eq(rt_transformer_reach(&o, 20), 20);
+    ck_assert_int_eq(rt_transformer_reach(&o, 0, 128), 64);
+    ck_assert_int_eq(rt_transformer_reach(&o, 0, 20), 20);
     expect_near(rt_theta_turns(two_pi, 64), 63, 1e-12, "whole turns");
     expect_near(rt_theta_turns(-0.1, 64), 6.3 / two_pi, 1e-15, "a part of one");
 }

@@ -82,8 +82,7 @@ static void check_case(decoder_case *c)
 {
     const rt_parameters *p = &c->model->parameters;
     rt_graph *g = c->r->graph;
-    rt_tensor *logits =
-        rt_transformer_logits(c->model, g, rt_transformer_encode(c->model, g, &c->input));
+    rt_tensor *logits = rt_transformer_forward(c->model, g, &c->input);
     rt_tensor *loss = rt_cross_entropy(g, logits, c->labels, 0, c->label_count);
     check_status(c->r, rt_graph_backward(g, loss), "backward");
     check_values(c->r, logits->data, rt_size(logits), reference_array(c->r, "logits"),

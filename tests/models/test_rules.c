@@ -236,6 +236,7 @@ START_TEST(what_decoders_are_made_of_goes_together)
     heard h = {0};
     rt_transformer_options o = good();
     o.kind = RT_KIND_DECODER;
+    o.causal = true;
     o.embedding_dim = 16;
     o.heads = 4;
     o.kv_heads = 2;
@@ -255,6 +256,141 @@ START_TEST(what_decoders_are_made_of_goes_together)
     o.window = 0;
     rt_transformer_rules(&o, listen, &h);
     ck_assert_msg(!h.count, "%s", h.message);
+}
+END_TEST
+
+START_TEST(the_window_of_a_decoder_is_behind_a_token)
+{
+    rt_transformer_options o = good();
+    heard h = {0};
+    o.window = 5;
+    rt_transformer_rules(&o, listen, &h);
+    ck_assert_int_eq(h.count, 0);
+    o.kind = RT_KIND_DECODER;
+    o.embedding_dim = 0;
+    expect(&o, "model.window model.causal model.kind",
+           "model.window = 5 with model.causal = no needs model.kind = roformer: the window of a "
+           "decoder lies behind a token");
+}
+END_TEST
+
+START_TEST(what_layers_differ_in_goes_together)
+{
+    rt_transformer_options o = good();
+    o.layer_types = (rt_layer_words){o.layers, {RT_LAYER_SLIDING, RT_LAYER_FULL}};
+    expect(&o, "model.layer_types model.window",
+           "model.layer_types has sliding layers, which need model.window");
+    o.layer_types.at[0] = RT_LAYER_FULL;
+    o.window = 3;
+    expect(&o, "model.layer_types model.window",
+           "model.layer_types has no sliding layer for model.window = 3");
+    o.layer_types.count++;
+    o.layer_types.at[0] = RT_LAYER_SLIDING;
+    expect(&o, "model.layer_types model.layers",
+           "model.layer_types must have a word for each layer; it has 3, model.layers = 2");
+    o = good();
+    o.position.layers = (rt_layer_words){o.layers, {0}};
+    expect(&o, "position.layers",
+           "position.layers leaves no layer with positions: set position.kind = none");
+    o.position.layers.at[0] = RT_LAYER_WITH_POSITIONS;
+    o.position.every = 2;
+    expect(&o, "position.layers position.every",
+           "position.layers says which layers have positions; position.every = 2 says it as well: "
+           "leave one of them out");
+    o.position.every = 1;
+    o.position.kind = RT_POSITION_SINUSOIDAL;
+    expect(&o, "position.layers position.kind",
+           "position.layers is of positions in layers, but position.kind = sinusoidal adds none "
+           "there");
+}
+END_TEST
+
+START_TEST(a_base_of_sliding_layers_needs_some_and_no_theta_of_all)
+{
+    rt_transformer_options o = good();
+    heard h = {0};
+    o.position.local_base = 0.5;
+    expect(&o, "position.local_base", "position.local_base must be 0 or above 1; got 0.5");
+    o.position.local_base = 100;
+    expect(&o, "position.local_base model.window model.layer_types position.layers",
+           "position.local_base needs a sliding layer that has positions: see model.window and "
+           "model.layer_types");
+    o.window = 3;
+    o.layer_types = (rt_layer_words){o.layers, {RT_LAYER_SLIDING, RT_LAYER_FULL}};
+    rt_transformer_rules(&o, listen, &h);
+    o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_LAYER};
+    rt_transformer_rules(&o, listen, &h);
+    o.theta.scope = RT_THETA_MODEL;
+    o.position.local_base = o.position.frequencies.base;
+    rt_transformer_rules(&o, listen, &h);
+    o.position.local_base = 100;
+    o.position.frequencies.family = RT_FREQUENCIES_RECIPROCAL;
+    rt_transformer_rules(&o, listen, &h);
+    o.position.frequencies.family = RT_FREQUENCIES_GEOMETRIC;
+    o.position.layers = (rt_layer_words){o.layers, {1, 0}};
+    rt_transformer_rules(&o, listen, &h);
+    o.position.layers.count = 0;
+    ck_assert_msg(!h.count, "%s", h.message);
+    o.position.local_base = 100;
+    expect(&o, "theta.scope position.local_base",
+           "theta.scope = model learns one theta for all layers, but position.local_base = 100 has "
+           "layers start apart: set theta.scope = layer or head");
+    o.position.layers = (rt_layer_words){o.layers, {0, 1}};
+    expect(&o, "position.local_base model.window model.layer_types position.layers",
+           "position.local_base needs a sliding layer that has positions: see model.window and "
+           "model.layer_types");
+    o = good();
+    o.position.local_base = 100;
+    o.position.kind = RT_POSITION_ALIBI;
+    expect(&o, "position.local_base position.kind",
+           "position.local_base needs position.kind = rope; got alibi");
+}
+END_TEST
+
+START_TEST(the_first_norm_is_one_before_a_block)
+{
+    rt_transformer_options o = good();
+    o.first_norm = RT_WITHOUT;
+    expect(&o, "model.first_norm model.norm",
+           "model.first_norm = no needs model.norm = pre: a norm behind a block stays");
+}
+END_TEST
+
+START_TEST(what_is_of_encoders_is_refused_of_others)
+{
+    rt_transformer_options o = good();
+    o.token_dropout = true;
+    o.causal = true;
+    expect(&o, "model.token_dropout model.causal",
+           "model.token_dropout = yes needs model.causal = no: it tells a token how many of the "
+           "later ones are masked");
+    o = good();
+    o.kind = RT_KIND_DECODER;
+    o.bias = RT_BIAS_OUTPUT;
+    expect(&o, "model.bias model.kind",
+           "model.bias = output needs model.kind = roformer: the output layer of a decoder has no "
+           "bias");
+    o.bias = RT_BIAS_NONE;
+    o.classifier = RT_CLASSIFIER_NORM;
+    expect(&o, "model.classifier model.kind",
+           "model.classifier = norm needs model.kind = roformer");
+}
+END_TEST
+
+START_TEST(heads_of_their_own_size_divide_nothing)
+{
+    heard h = {0};
+    rt_transformer_options o = good();
+    o.dim = 33;
+    o.head_dim = 6;
+    rt_transformer_rules(&o, listen, &h);
+    ck_assert_msg(!h.count, "%s", h.message);
+    o.head_dim = 7;
+    expect(&o, "position.kind model.head_dim",
+           "position.kind = rope needs heads of even size; model.head_dim = 7");
+    o = good();
+    o.residual = RT_RESIDUAL_PARALLEL;
+    expect(&o, "model.residual model.norm", "model.residual = parallel needs model.norm = pre");
 }
 END_TEST
 
@@ -296,7 +432,19 @@ START_TEST(a_choice_that_there_is_not_is_refused)
     expect(&o, "model.norm_kind", "model.norm_kind must be from 0 to 1; got 2");
     o = good();
     o.bias = (rt_bias)-1;
-    expect(&o, "model.bias", "model.bias must be from 0 to 1; got -1");
+    expect(&o, "model.bias", "model.bias must be from 0 to 4; got -1");
+    o = good();
+    o.norm_bias = (rt_presence)2;
+    expect(&o, "model.norm_bias", "model.norm_bias must be from 0 to 1; got 2");
+    o = good();
+    o.first_norm = (rt_presence)2;
+    expect(&o, "model.first_norm", "model.first_norm must be from 0 to 1; got 2");
+    o = good();
+    o.embedding_norm = (rt_embedding_norm)3;
+    expect(&o, "model.embedding_norm", "model.embedding_norm must be from 0 to 2; got 3");
+    o = good();
+    o.classifier = (rt_classifier)3;
+    expect(&o, "model.classifier", "model.classifier must be from 0 to 2; got 3");
     o = good();
     o.position.kind = (rt_position_kind)-1;
     snprintf(message, sizeof message, "position.kind must be from 0 to %d; got -1",
@@ -336,6 +484,12 @@ int main(void)
     tcase_add_test(tests, each_rule_of_decoders_names_its_options);
     tcase_add_test(tests, a_count_below_zero_is_refused);
     tcase_add_test(tests, what_decoders_are_made_of_goes_together);
+    tcase_add_test(tests, the_window_of_a_decoder_is_behind_a_token);
+    tcase_add_test(tests, what_layers_differ_in_goes_together);
+    tcase_add_test(tests, a_base_of_sliding_layers_needs_some_and_no_theta_of_all);
+    tcase_add_test(tests, the_first_norm_is_one_before_a_block);
+    tcase_add_test(tests, what_is_of_encoders_is_refused_of_others);
+    tcase_add_test(tests, heads_of_their_own_size_divide_nothing);
     tcase_add_test(tests, what_changes_scores_does_not_go_with_linear_attention);
     tcase_add_test(tests, a_choice_that_there_is_not_is_refused);
     tcase_add_test(tests, all_rules_that_are_broken_are_told);

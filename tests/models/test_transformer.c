@@ -55,15 +55,15 @@ START_TEST(theta_has_its_name_and_shape_by_scope)
 }
 END_TEST
 
-/* The logits of the last of T tokens. */
+/* The last seven logits of a text of T tokens. */
 static void last_logits(rt_transformer *m, int T, real *logits)
 {
     static const int32_t ids[] = {3, 5, 1, 6, 2, 4, 3, 3, 6, 0};
     const rt_transformer_input in = {.B = 1, .T = T, .ids = ids, .padding_id = RT_NO_PADDING};
     rt_graph *g = rt_graph_new();
-    const rt_tensor *all = rt_transformer_logits(m, g, rt_transformer_encode(m, g, &in));
+    const rt_tensor *all = rt_transformer_forward(m, g, &in);
     ck_assert_msg(all != NULL, "%s", rt_graph_status(g).message);
-    memcpy(logits, all->data + (T - 1) * 7, 7 * sizeof *logits);
+    memcpy(logits, all->data + rt_size(all) - 7, 7 * sizeof *logits);
     rt_graph_free(g);
 }
 
@@ -193,7 +193,7 @@ START_TEST(a_decoder_has_what_it_needs_under_the_same_names)
     o.norm = RT_NORM_PRE;
     o.norm_kind = RT_NORM_RMS;
     o.ffn = RT_FFN_SWIGLU;
-    o.bias = RT_BIAS_NO;
+    o.bias = RT_BIAS_NONE;
     o.heads = 4;
     o.kv_heads = 2;
     o.tie_embeddings = false;
@@ -211,7 +211,7 @@ START_TEST(a_decoder_has_what_it_needs_under_the_same_names)
         ck_assert_msg(!strstr(m->parameters.list[i]->name, "bias"), "there is a %s",
                       m->parameters.list[i]->name);
     rt_transformer_free(m);
-    o.bias = RT_BIAS_YES;
+    o.bias = RT_BIAS_ALL;
     m = make(&o);
     expect_shape(m, "layers.1.ffn.gate.bias", "(32)");
     expect_shape(m, "layers.1.attention.key.bias", "(4)");
@@ -400,7 +400,7 @@ static rt_tensor *loss(rt_graph *g, rt_tensor *const *inputs, void *context)
     const rt_transformer_input in = {
         .B = 2, .T = 4, .ids = ids, .key_mask = mask, .padding_id = RT_NO_PADDING};
     (void)inputs;
-    rt_tensor *logits = rt_transformer_logits(m, g, rt_transformer_encode(m, g, &in));
+    rt_tensor *logits = rt_transformer_forward(m, g, &in);
     return rt_cross_entropy(g, logits, labels, 0, logits ? (double)rt_rows(logits) : 1);
 }
 
@@ -508,7 +508,7 @@ START_TEST(gradients_of_whole_decoders_agree_with_differences)
     o.norm_kind = RT_NORM_RMS;
     o.norm_eps = 1e-5;
     o.ffn = _i % 2 ? RT_FFN_GEGLU : RT_FFN_SWIGLU;
-    o.bias = _i == 1 ? RT_BIAS_YES : RT_BIAS_NO;
+    o.bias = _i == 1 ? RT_BIAS_ALL : RT_BIAS_NONE;
     o.kv_heads = 1;
     o.causal = true;
     o.window = 2;
@@ -519,6 +519,438 @@ START_TEST(gradients_of_whole_decoders_agree_with_differences)
     o.position.every = 2;
     o.theta.scope = RT_THETA_MODEL;
     expect_right_gradients(&o);
+}
+END_TEST
+
+/* What families differ in; each goes with each. */
+enum { VARIANTS = 15 };
+
+static void vary(rt_transformer_options *o, int variant)
+{
+    static const rt_layer_words types = {2, {RT_LAYER_SLIDING, RT_LAYER_FULL}};
+    static const rt_layer_words positions = {2,
+                                             {RT_LAYER_WITHOUT_POSITIONS, RT_LAYER_WITH_POSITIONS}};
+    switch (variant) {
+    case 0:
+        o->residual = RT_RESIDUAL_PARALLEL;
+        break;
+    case 1:
+        o->head_dim = 6;
+        break;
+    case 2:
+        o->qk_norm = true;
+        break;
+    case 3:
+        o->bias = RT_BIAS_QKV;
+        break;
+    case 4:
+        o->bias = RT_BIAS_FFN;
+        break;
+    case 5:
+        o->window = 2;
+        o->layer_types = types;
+        break;
+    case 6:
+        o->position.layers = positions;
+        break;
+    case 7:
+        o->kv_heads = 1;
+        o->theta.head_scale = true;
+        break;
+    case 8:
+        o->window = 2;
+        o->layer_types = (rt_layer_words){2, {RT_LAYER_FULL, RT_LAYER_SLIDING}};
+        o->position.local_base = 30;
+        o->theta.scope = o->theta.scope == RT_THETA_MODEL ? RT_THETA_LAYER : o->theta.scope;
+        break;
+    case 9:
+        o->norm_bias = RT_WITHOUT;
+        break;
+    case 10:
+        o->first_norm = RT_WITHOUT;
+        break;
+    case 11:
+        o->token_dropout = true;
+        o->mask_id = 3; /* two of three tokens of the second text */
+        break;
+    case 12:
+        o->bias = RT_BIAS_OUTPUT;
+        break;
+    case 13:
+        o->embedding_norm =
+            o->kind == RT_KIND_DECODER ? RT_EMBEDDING_NORM_YES : RT_EMBEDDING_NORM_NO;
+        break;
+    default:
+        o->kind = RT_KIND_DECODER;
+        o->norm_kind = RT_NORM_RMS;
+        o->ffn = RT_FFN_SWIGLU;
+    }
+}
+
+START_TEST(gradients_of_variants_agree_with_differences_alone_and_in_pairs)
+{
+    rt_transformer_options o = small();
+    if (_i / VARIANTS > _i % VARIANTS)
+        return;
+    o.norm = RT_NORM_PRE;
+    o.norm_eps = 1e-5;
+    o.causal = _i % 2;
+    o.theta.scope = (rt_theta_scope)(_i % 3);
+    vary(&o, _i / VARIANTS);
+    vary(&o, _i % VARIANTS);
+    o.causal &= !o.token_dropout;
+    o.causal |= o.kind == RT_KIND_DECODER && o.window;
+    if (o.kind == RT_KIND_DECODER && o.bias == RT_BIAS_OUTPUT)
+        return;
+    expect_right_gradients(&o);
+}
+END_TEST
+
+/* Which norms there are, and which have a bias, of zeroed options and of others. */
+START_TEST(norms_are_there_as_the_options_say)
+{
+    rt_transformer_options o = small();
+    o.norm = RT_NORM_PRE;
+    rt_transformer *m = make(&o);
+    expect_shape(m, "embeddings.norm.bias", "(8)");
+    expect_shape(m, "layers.0.attention_norm.bias", "(8)");
+    rt_transformer_free(m);
+    o.norm_bias = RT_WITHOUT;
+    o.first_norm = RT_WITHOUT;
+    m = make(&o);
+    static const char *const norms[] = {"embeddings.norm", "layers.0.ffn_norm",
+                                        "layers.1.attention_norm", "norm", "head.norm"};
+    for (size_t i = 0; i < sizeof norms / sizeof *norms; i++) {
+        char name[RT_NAME_SIZE];
+        snprintf(name, sizeof name, "%s.weight", norms[i]);
+        expect_shape(m, name, "(8)");
+        snprintf(name, sizeof name, "%s.bias", norms[i]);
+        expect_none(m, name);
+    }
+    expect_none(m, "layers.0.attention_norm.weight");
+    expect_shape(m, "layers.0.attention.query.bias", "(8)");
+    rt_transformer_free(m);
+    o.embedding_norm = RT_EMBEDDING_NORM_NO;
+    m = make(&o);
+    expect_none(m, "embeddings.norm.weight");
+    rt_transformer_free(m);
+    o = small();
+    o.kind = RT_KIND_DECODER;
+    m = make(&o);
+    expect_none(m, "embeddings.norm.weight");
+    ck_assert_int_eq(m->options.embedding_norm, RT_EMBEDDING_NORM_NO);
+    rt_transformer_free(m);
+    o.embedding_norm = RT_EMBEDDING_NORM_YES;
+    m = make(&o);
+    expect_shape(m, "embeddings.norm.bias", "(8)");
+    rt_transformer_free(m);
+}
+END_TEST
+
+/* A LayerNorm without a bias is one with a bias of 0, and attention without a norm before it reads
+ * what one would that does nothing. */
+START_TEST(a_norm_without_a_bias_has_a_bias_of_0)
+{
+    rt_transformer_options o = small();
+    real with[7], without[7], other[7];
+    o.norm = RT_NORM_PRE;
+    rt_transformer *m = make(&o);
+    last_logits(m, 9, with);
+    o.norm_bias = RT_WITHOUT;
+    rt_transformer *bare = make(&o);
+    last_logits(bare, 9, without);
+    for (int i = 0; i < 7; i++)
+        ck_assert_double_eq_tol((double)with[i], (double)without[i],
+                                sizeof(real) == sizeof(double) ? 1e-13 : 1e-5);
+    o.first_norm = RT_WITHOUT;
+    rt_transformer *first = make(&o);
+    last_logits(first, 9, other);
+    ck_assert(memcmp(other, without, sizeof other) != 0);
+    rt_transformer_free(m);
+    rt_transformer_free(bare);
+    rt_transformer_free(first);
+}
+END_TEST
+
+START_TEST(parameters_of_variants_have_their_names_and_shapes)
+{
+    rt_transformer_options o = small();
+    o.heads = 4;
+    o.kv_heads = 2;
+    o.head_dim = 6;
+    o.qk_norm = true;
+    o.bias = RT_BIAS_QKV;
+    rt_transformer *m = make(&o);
+    expect_shape(m, "layers.1.attention.query.weight", "(24, 8)");
+    expect_shape(m, "layers.1.attention.query.bias", "(24)");
+    expect_shape(m, "layers.1.attention.key.weight", "(12, 8)");
+    expect_shape(m, "layers.1.attention.value.bias", "(12)");
+    expect_shape(m, "layers.1.attention.output.weight", "(8, 24)");
+    expect_shape(m, "layers.1.attention.query_norm.weight", "(6)");
+    expect_shape(m, "layers.1.attention.key_norm.weight", "(6)");
+    expect_none(m, "layers.1.attention.query_norm.bias");
+    expect_none(m, "layers.1.attention.output.bias");
+    expect_none(m, "layers.1.ffn.up.bias");
+    expect_none(m, "head.output.bias");
+    rt_transformer_free(m);
+    o.bias = RT_BIAS_FFN;
+    m = make(&o);
+    expect_shape(m, "layers.0.ffn.up.bias", "(32)");
+    expect_shape(m, "layers.0.ffn.down.bias", "(8)");
+    expect_none(m, "layers.0.attention.query.bias");
+    expect_none(m, "head.dense.bias");
+    rt_transformer_free(m);
+}
+END_TEST
+
+/* A list that says what every other key says of all layers makes the same model. */
+START_TEST(a_list_of_layers_says_what_a_key_says_of_all)
+{
+    rt_transformer_options o = small();
+    real of_key[7], of_list[7], other[7];
+    o.causal = true;
+    o.window = 2;
+    o.position.every = 2;
+    rt_transformer *m = make(&o);
+    last_logits(m, 9, of_key);
+    rt_transformer_free(m);
+    o.position.every = 1;
+    o.position.layers = (rt_layer_words){2, {RT_LAYER_WITH_POSITIONS, RT_LAYER_WITHOUT_POSITIONS}};
+    o.layer_types = (rt_layer_words){2, {RT_LAYER_SLIDING, RT_LAYER_SLIDING}};
+    m = make(&o);
+    last_logits(m, 9, of_list);
+    ck_assert(!memcmp(of_key, of_list, sizeof of_key));
+    rt_transformer_free(m);
+    o.layer_types.at[1] = RT_LAYER_FULL;
+    m = make(&o);
+    last_logits(m, 9, other);
+    ck_assert(memcmp(of_key, other, sizeof of_key) != 0);
+    rt_transformer_free(m);
+}
+END_TEST
+
+/* ---- layers with a base of their own ---- */
+
+static const double by_layer[2][2] = {{1, 0.1}, {1, 0.01}};
+
+static rt_transformer_options two_bases(void)
+{
+    rt_transformer_options o = small();
+    o.window = 2;
+    o.layer_types = (rt_layer_words){2, {RT_LAYER_SLIDING, RT_LAYER_FULL}};
+    o.position.local_base = 100;
+    return o;
+}
+
+START_TEST(theta_of_a_layer_starts_at_the_base_of_the_layer)
+{
+    rt_transformer_options o = two_bases();
+    double theta[8], geometric[8], turning[8];
+    o.theta.scope = _i ? RT_THETA_HEAD : RT_THETA_LAYER;
+    rt_transformer *m = make(&o);
+    const int rows = _i ? 2 : 1;
+    rt_transformer_theta(m, theta);
+    rt_transformer_theta_geometric(&m->options, geometric);
+    rt_transformer_rotation(m, 5, turning);
+    for (int i = 0; i < 4 * rows; i++) {
+        const double expected = by_layer[i / 2 / rows][i % 2];
+        ck_assert_double_eq_tol(theta[i], expected, 1e-7);
+        ck_assert_double_eq_tol(rt_transformer_theta_start(m)[i], expected, 1e-15);
+        ck_assert_double_eq_tol(geometric[i], expected, 1e-15);
+    }
+    for (int i = 0; i < 8; i++)
+        ck_assert_double_eq_tol(turning[i], by_layer[i / 4][i % 2], 1e-7);
+    rt_transformer_free(m);
+}
+END_TEST
+
+/* A uniform start lies between the extremes of the layer. */
+START_TEST(a_start_at_random_is_drawn_around_the_base_of_the_layer)
+{
+    rt_transformer_options o = two_bases();
+    double least[2] = {1, 1};
+    o.theta.init = RT_THETA_UNIFORM;
+    o.head_dim = 64;
+    o.position.local_base = 10;
+    rt_transformer *m = make(&o);
+    for (int i = 0; i < 64; i++)
+        least[i / 32] = fmin(least[i / 32], rt_transformer_theta_start(m)[i]);
+    ck_assert_double_gt(least[0], 0.1);
+    ck_assert_double_lt(least[1], 0.01);
+    rt_transformer_free(m);
+    o.position.local_base = 0; /* and every layer draws its own */
+    m = make(&o);
+    const double *start = rt_transformer_theta_start(m);
+    ck_assert(memcmp(start, start + 32, 32 * sizeof *start) != 0);
+    rt_transformer_free(m);
+}
+END_TEST
+
+/* Whether the numbers of one theta for each layer are fixed or a learned parameter. */
+START_TEST(a_fixed_theta_rotates_each_layer_by_its_base)
+{
+    const double tolerance = sizeof(real) == sizeof(double) ? 1e-13 : 1e-5;
+    rt_transformer_options o = two_bases();
+    real fixed[7], learned[7], one_base[7];
+    o.position.every = _i ? 1 : 0;
+    o.causal = _i;
+    o.theta.form = RT_THETA_RAW;
+    o.theta.learn = false;
+    rt_transformer *m = make(&o);
+    last_logits(m, 9, fixed);
+    rt_transformer_free(m);
+    o.position.local_base = 0;
+    m = make(&o);
+    last_logits(m, 9, one_base);
+    rt_transformer_free(m);
+    o.theta.learn = true;
+    m = make(&o);
+    rt_transformer_set_theta(m, by_layer[0]);
+    last_logits(m, 9, learned);
+    rt_transformer_free(m);
+    for (int i = 0; i < 7; i++)
+        ck_assert_double_eq_tol((double)fixed[i], (double)learned[i], tolerance);
+    ck_assert(memcmp(fixed, one_base, sizeof fixed) != 0);
+}
+END_TEST
+
+/* ---- token dropout ---- */
+
+/* What the first layer reads of texts with that mask. */
+static void first_hidden(rt_transformer *m, const int32_t *of, const uint8_t *tokens, real *hidden)
+{
+    rt_tensor *states[3];
+    const rt_transformer_input in = {.B = 2,
+                                     .T = 4,
+                                     .ids = of,
+                                     .key_mask = tokens,
+                                     .padding_id = RT_NO_PADDING,
+                                     .hidden_states = states};
+    rt_graph *g = rt_graph_new();
+    ck_assert_msg(rt_transformer_encode(m, g, &in) != NULL, "%s", rt_graph_status(g).message);
+    memcpy(hidden, states[0]->data, sizeof(real[64]));
+    rt_graph_free(g);
+}
+
+START_TEST(embeddings_make_up_for_the_masks_of_their_text)
+{
+    /* 0.88 / (1 - 0), 0.88 / (1 - 2 / 3), and with all of four tokens 0.88 / (1 - 2 / 4) */
+    static const double factors[2][8] = {{0.88, 0.88, 0.88, 0.88, 0, 0, 2.64, 0},
+                                         {0.88, 0.88, 0.88, 0.88, 0, 0, 1.76, 1.76}};
+    rt_transformer_options o = small();
+    real hidden[64];
+    o.embedding_norm = RT_EMBEDDING_NORM_NO;
+    o.token_dropout = true;
+    o.mask_id = 3;
+    rt_transformer *m = make(&o);
+    first_hidden(m, ids, _i ? NULL : mask, hidden);
+    for (int t = 0; t < 8; t++)
+        for (int i = 0; i < 8; i++)
+            ck_assert_double_eq_tol((double)hidden[8 * t + i],
+                                    factors[_i][t] *
+                                        (double)m->embeddings.tokens->data[8 * ids[t] + i],
+                                    1e-7);
+    rt_transformer_free(m);
+}
+END_TEST
+
+START_TEST(a_text_of_masks_alone_is_0)
+{
+    static const int32_t masks[] = {3, 3, 3, 3, 3, 3, 3, 3};
+    static const uint8_t none[8] = {1, 1, 1, 1};
+    rt_transformer_options o = small();
+    real hidden[64];
+    o.embedding_norm = RT_EMBEDDING_NORM_NO;
+    o.token_dropout = true;
+    o.mask_id = 3;
+    rt_transformer *m = make(&o);
+    first_hidden(m, masks, none, hidden);
+    for (int i = 0; i < 64; i++)
+        ck_assert_double_eq((double)hidden[i], 0);
+    rt_transformer_free(m);
+}
+END_TEST
+
+/* ---- heads for labels ---- */
+
+START_TEST(gradients_of_heads_for_labels_agree_with_differences)
+{
+    rt_transformer_options o = small();
+    o.head = _i % 2 ? RT_HEAD_SEQUENCE : RT_HEAD_TOKEN;
+    o.labels = 7;
+    o.pool = (rt_pooling)(_i % 3);
+    o.classifier = (rt_classifier)(_i / 2 % 3);
+    o.bias = _i / 6 ? RT_BIAS_OUTPUT : RT_BIAS_ALL;
+    o.norm_bias = _i / 6 ? RT_WITHOUT : RT_WITH;
+    o.token_dropout = _i / 6;
+    expect_right_gradients(&o);
+}
+END_TEST
+
+static void copy_values(rt_affine to, rt_affine from)
+{
+    memcpy(to.weight->data, from.weight->data, rt_size(to.weight) * sizeof(real));
+    memcpy(to.bias->data, from.bias->data, rt_size(to.bias) * sizeof(real));
+}
+
+static void copy_by_name(rt_parameters *to, const rt_parameters *from)
+{
+    for (int i = 0; i < to->count; i++) {
+        const rt_parameter *p = rt_parameters_find(from, to->list[i]->name);
+        if (p)
+            memcpy(to->list[i]->tensor.data, p->tensor.data, rt_size(&p->tensor) * sizeof(real));
+    }
+}
+
+/* Labels of tokens are read as words are, and tanh is the activation of that head alone. */
+START_TEST(a_classifier_is_what_its_word_says)
+{
+    rt_transformer_options o = small();
+    real words[7], labels_of[7], with_tanh[7], as_activation[7];
+    o.tie_embeddings = false;
+    o.ffn = RT_FFN_GEGLU;
+    o.labels = 7;
+    rt_transformer *lm = make(&o);
+    o.head = RT_HEAD_TOKEN;
+    o.classifier = RT_CLASSIFIER_NORM;
+    rt_transformer *m = make(&o);
+    redraw(&lm->parameters);
+    copy_by_name(&m->parameters, &lm->parameters);
+    copy_values(m->head.classifier, lm->head.output);
+    last_logits(lm, 9, words);
+    last_logits(m, 9, labels_of);
+    ck_assert(!memcmp(words, labels_of, sizeof words));
+    rt_transformer_free(lm);
+    rt_transformer_free(m);
+    o.head = RT_HEAD_SEQUENCE;
+    for (int tanh_by_key = 0; tanh_by_key < 2; tanh_by_key++) {
+        o.classifier = tanh_by_key ? RT_CLASSIFIER_TANH : RT_CLASSIFIER_DENSE;
+        o.activation = tanh_by_key ? RT_GELU : RT_TANH;
+        m = make(&o);
+        redraw(&m->parameters);
+        last_logits(m, 9, tanh_by_key ? with_tanh : as_activation);
+        rt_transformer_free(m);
+    }
+    ck_assert(!memcmp(with_tanh, as_activation, sizeof with_tanh));
+}
+END_TEST
+
+START_TEST(a_bias_of_the_output_is_of_the_last_map_alone)
+{
+    rt_transformer_options o = small();
+    o.bias = RT_BIAS_OUTPUT;
+    o.labels = 7;
+    for (int head = RT_HEAD_LM; head <= RT_HEAD_TOKEN; head++) {
+        o.head = (rt_head)head;
+        rt_transformer *m = make(&o);
+        int biases = 0;
+        for (int i = 0; i < m->parameters.count; i++)
+            biases += !strstr(m->parameters.list[i]->name, "norm") &&
+                      strstr(m->parameters.list[i]->name, ".bias");
+        ck_assert_int_eq(biases, 1);
+        expect_shape(m, head == RT_HEAD_LM ? "head.output.bias" : "head.classifier.bias", "(7)");
+        rt_transformer_free(m);
+    }
 }
 END_TEST
 
@@ -620,6 +1052,20 @@ int main(void)
     tcase_add_loop_test(tests, factors_of_heads_change_no_bit_at_the_start, 0, 6);
     tcase_add_test(tests, a_factor_of_a_head_is_one_of_its_queries);
     tcase_add_loop_test(tests, gradients_of_whole_decoders_agree_with_differences, 0, 3);
+    tcase_add_loop_test(tests, embeddings_make_up_for_the_masks_of_their_text, 0, 2);
+    tcase_add_test(tests, a_text_of_masks_alone_is_0);
+    tcase_add_loop_test(tests, gradients_of_heads_for_labels_agree_with_differences, 0, 12);
+    tcase_add_test(tests, a_classifier_is_what_its_word_says);
+    tcase_add_test(tests, a_bias_of_the_output_is_of_the_last_map_alone);
+    tcase_add_test(tests, norms_are_there_as_the_options_say);
+    tcase_add_test(tests, a_norm_without_a_bias_has_a_bias_of_0);
+    tcase_add_loop_test(tests, theta_of_a_layer_starts_at_the_base_of_the_layer, 0, 2);
+    tcase_add_test(tests, a_start_at_random_is_drawn_around_the_base_of_the_layer);
+    tcase_add_loop_test(tests, a_fixed_theta_rotates_each_layer_by_its_base, 0, 2);
+    tcase_add_loop_test(tests, gradients_of_variants_agree_with_differences_alone_and_in_pairs, 0,
+                        VARIANTS * VARIANTS);
+    tcase_add_test(tests, parameters_of_variants_have_their_names_and_shapes);
+    tcase_add_test(tests, a_list_of_layers_says_what_a_key_says_of_all);
     tcase_add_loop_test(tests, layers_that_are_not_recorded_share_their_memory, 0, 4);
     tcase_add_test(tests, a_size_is_that_of_the_block_of_parameters);
     tcase_add_test(tests, a_missing_parameter_is_an_error);

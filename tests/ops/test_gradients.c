@@ -142,6 +142,27 @@ BUILDER(mean)
     UNUSED;
     return rt_mean(g, in[0]);
 }
+static const uint8_t pool_mask[] = {1, 0, 1, 1, 0, 0, 0, 0};
+BUILDER(pool_first)
+{
+    UNUSED;
+    return rt_pool(g, in[0], RT_POOL_FIRST, pool_mask);
+}
+BUILDER(pool_mean)
+{
+    UNUSED;
+    return rt_pool(g, in[0], RT_POOL_MEAN, pool_mask);
+}
+BUILDER(pool_mean_of_all)
+{
+    UNUSED;
+    return rt_pool(g, in[0], RT_POOL_MEAN, NULL);
+}
+BUILDER(pool_last)
+{
+    UNUSED;
+    return rt_pool(g, in[0], RT_POOL_LAST, pool_mask);
+}
 BUILDER(matmul)
 {
     UNUSED;
@@ -183,6 +204,11 @@ BUILDER(linear_silu_and_residual)
     UNUSED;
     rt_tensor *y = rt_linear_activate(g, in[0], in[1], in[2], RT_SILU);
     return rt_add(g, y, rt_linear_activate(g, y, in[1], in[2], RT_SIGMOID));
+}
+BUILDER(layer_norm_without_bias)
+{
+    UNUSED;
+    return rt_layer_norm(g, in[0], in[1], NULL, 1e-5);
 }
 BUILDER(layer_norm)
 {
@@ -485,6 +511,11 @@ static const row rows[] = {
     {"sum", sum, SHAPES(AXES(3, 5))},
     {"mean", mean, SHAPES(AXES(1))},
     {"mean", mean, SHAPES(AXES(2, 3, 2, 2))},
+    {"pool", pool_first, SHAPES(AXES(2, 4, 3))},
+    {"pool", pool_mean, SHAPES(AXES(2, 3, 5))},
+    {"pool", pool_mean_of_all, SHAPES(AXES(2, 3, 1))},
+    {"pool", pool_last, SHAPES(AXES(2, 4, 3))},
+    {"pool", pool_last, SHAPES(AXES(3, 1, 2))},
     {"matmul", matmul, SHAPES(AXES(3, 4), AXES(4, 5))},
     {"matmul", matmul, SHAPES(AXES(2, 3, 3, 4), AXES(2, 3, 4, 1))},
     {"matmul", matmul, SHAPES(AXES(2, 3, 4), AXES(4, 2))},
@@ -499,6 +530,7 @@ static const row rows[] = {
     {"linear_activation", linear_silu_and_residual, SHAPES(AXES(3, 4), AXES(4, 4), AXES(4))},
     {"layer_norm", layer_norm, SHAPES(AXES(3, 7), AXES(7), AXES(7))},
     {"layer_norm", layer_norm, SHAPES(AXES(2, 2, 2), AXES(2), AXES(2))},
+    {"layer_norm", layer_norm_without_bias, SHAPES(AXES(3, 7), AXES(7))},
     {"rms_norm", rms_norm, SHAPES(AXES(3, 7), AXES(7))},
     {"rms_norm", rms_norm, SHAPES(AXES(2, 2, 1), AXES(1))},
     {"rms_norm", rms_norm_and_residual, SHAPES(AXES(2, 2, 3), AXES(3))},

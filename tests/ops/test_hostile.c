@@ -119,6 +119,11 @@ CALL(mean)
     UNUSED;
     return rt_mean(g, in[0]);
 }
+CALL(pool)
+{
+    static const int kinds[] = {RT_POOL_MEAN, -1, RT_POOL_LAST + 1};
+    return rt_pool(g, in[0], (rt_pooling)kinds[fault], NULL);
+}
 CALL(matmul)
 {
     UNUSED;
@@ -372,6 +377,7 @@ static const row rows[] = {
     {&rt_op_permute, permute, SHAPES(AXES(2, 3)), .faults = 6},
     {&rt_op_sum, sum, SHAPES(AXES(2, 3))},
     {&rt_op_mean, mean, SHAPES(AXES(2, 3))},
+    {&rt_op_pool, pool, SHAPES(AXES(2, 3, 4)), .faults = 2},
     {&rt_op_matmul, matmul, SHAPES(AXES(2, 3), AXES(3, 4))},
     {&rt_op_matmul, matmul, SHAPES(AXES(5, 2, 3), AXES(5, 3, 4))},
     {&rt_op_linear, linear, SHAPES(AXES(2, 3), AXES(5, 3), AXES(5)), .optional = 1 << 2},
@@ -379,7 +385,8 @@ static const row rows[] = {
      .optional = 1 << 2},
     {&rt_op_linear_activation, linear_activate, SHAPES(AXES(2, 3), AXES(5, 3), AXES(5)),
      .faults = 4, .optional = 1 << 2},
-    {&rt_op_layer_norm, layer_norm, SHAPES(AXES(2, 3), AXES(3), AXES(3)), .faults = 3},
+    {&rt_op_layer_norm, layer_norm, SHAPES(AXES(2, 3), AXES(3), AXES(3)), .faults = 3,
+     .optional = 1 << 2},
     {&rt_op_rms_norm, rms_norm, SHAPES(AXES(2, 3), AXES(3)), .faults = 3},
     {&rt_op_glu, glu, SHAPES(AXES(2, 3), AXES(2, 3)), .faults = 4},
     {&rt_op_normalize, normalize, SHAPES(AXES(2, 3))},

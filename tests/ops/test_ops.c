@@ -59,6 +59,11 @@ START_TEST(shapes_that_do_not_fit_are_named)
                    "[linear] x must be (..., I), weight (O, I); got (), (4, 3)");
     expect_refusal(rt_layer_norm(g, &a, &b, &b, 1e-5),
                    "[layer_norm] x must be (..., C), weight and bias (C); got (2, 3), (2), (2)");
+    expect_refusal(rt_layer_norm(g, &a, &d, &b, 1e-5),
+                   "[layer_norm] x must be (..., C), weight and bias (C); got (2, 3), (3), (2)");
+    expect_refusal(
+        rt_layer_norm(g, &a, &b, NULL, 1e-5),
+        "[layer_norm] x must be (..., C), weight and bias (C); got (2, 3), (2), no bias");
     expect_refusal(rt_layer_norm(g, &a, &d, &d, -1), "[layer_norm] eps must be >= 0; got -1");
     expect_refusal(rt_dropout(g, &a, 1), "[dropout] p must be in [0, 1); got 1");
     expect_refusal(rt_dropout(g, &a, NAN), "[dropout] p must be in [0, 1); got nan");
@@ -305,6 +310,29 @@ START_TEST(the_largest_of_a_row_is_the_first_of_equals)
 }
 END_TEST
 
+/* Two texts of four tokens; the second has one, the third is padding alone. */
+START_TEST(pooling_leaves_padding_out)
+{
+    static const uint8_t mask[] = {1, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0};
+    static const double wanted[3][6] = {{0, 1, 100, 101, 200, 201},
+                                        {13 / 3.0, 16 / 3.0, 100, 101, 0, 0},
+                                        {7, 8, 100, 101, 200, 201}};
+    static const real x[] = {0,   1,   NAN, NAN, 6,   7,   7,   8,   100, 101, NAN, NAN,
+                             NAN, NAN, NAN, NAN, 200, 201, NAN, NAN, NAN, NAN, NAN, NAN};
+    memcpy(data, x, sizeof x);
+    rt_tensor t = tensor(RT_SHAPE_OF(3, 4, 2));
+    for (int kind = RT_POOL_FIRST; kind <= RT_POOL_LAST; kind++) {
+        const rt_tensor *y = rt_pool(g, &t, (rt_pooling)kind, mask);
+        ck_assert_ptr_nonnull(y);
+        ck_assert(rt_shapes_equal(rt_tensor_shape(y), RT_SHAPE_OF(3, 2)));
+        for (int i = 0; i < 6; i++)
+            ck_assert_double_eq_tol((double)y->data[i], wanted[kind][i], 1e-6);
+    }
+    t = tensor(RT_SHAPE_OF(3, 8));
+    expect_refusal(rt_pool(g, &t, RT_POOL_LAST, NULL), "[pool] x must be (B, T, C); got (3, 8)");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ops");
@@ -314,6 +342,7 @@ int main(void)
     tcase_add_test(tests, ids_and_labels_out_of_range_are_named);
     tcase_add_test(tests, what_is_null_is_named);
     tcase_add_test(tests, a_shape_of_ids_that_does_not_fit_is_named);
+    tcase_add_test(tests, pooling_leaves_padding_out);
     tcase_add_test(tests, softmax_rows_sum_to_1_whatever_their_size);
     tcase_add_test(tests, a_loss_without_labels_is_zero);
     tcase_add_test(tests, the_first_of_equal_logits_counts);

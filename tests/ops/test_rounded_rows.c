@@ -1,4 +1,5 @@
-/* Linear maps in bf16 whose rows were rounded once, against maps that round for themselves. */
+/* What products in bf16 read that was rounded once, or exists rounded alone, against what they
+ * round for themselves. */
 
 #include "numbers.h"
 #include "suite.h"
@@ -76,23 +77,202 @@ START_TEST(of_a_leaf_nothing_is_kept)
     rt_graph *g = rt_graph_new();
     ck_assert_ptr_nonnull(rt_linear(g, &x, &w, NULL));
     ck_assert_ptr_null(x.rounded);
-    rt_graph_record(g, false);
     rt_tensor *result = rt_scale(g, &x, 1);
     ck_assert_ptr_nonnull(rt_linear(g, result, &w, NULL));
-    ck_assert_ptr_null(result->rounded); /* nor where no backward follows */
+    ck_assert_ptr_null(result->rounded); /* nor beside float numbers */
+    rt_graph_free(g);
+}
+END_TEST
+
+/* ---- rounded alone ---- */
+
+/* Tokens of more than one tile, and heads of which some share their keys. */
+enum { B = 2, T = 300, H = 4, G = 2, D = 8, TOKENS = B * T, Q = H * D, K = G * D };
+
+typedef struct layer {
+    real x[TOKENS * Q], norm[Q], q[Q * Q], k[K * Q], v[K * Q], gate[Q * Q], up[Q * Q], down[Q * Q];
+    real theta[H / 2 * D / 2];
+} layer;
+
+static layer values;
+
+typedef struct way {
+    bool alone, learns, half, activates;
+} way;
+
+/* x itself if nothing is to be rounded alone. */
+static rt_tensor *product(rt_graph *g, rt_tensor *x, way w)
+{
+    return w.alone ? rt_for_products(g, x) : x;
+}
+
+static rt_tensor *turn(rt_graph *g, rt_tensor *x, const rt_rotation *r, way w)
+{
+    rt_tensor *y = rt_rope(g, x, r), *z = product(g, y, w);
+    if (w.alone)
+        rt_graph_give_back(g, x);
+    return z;
+}
+
+static rt_tensor *heads_of(rt_graph *g, rt_tensor *x, real *weight, real *grad, int heads)
+{
+    rt_tensor *w = rt_graph_memory(g, 1, sizeof *w);
+    *w = rt_tensor_of(weight, grad, RT_SHAPE_OF(heads * D, Q));
+    return rt_reshape(g, rt_linear(g, x, w, NULL), RT_SHAPE_OF(B, T, heads, D));
+}
+
+static rt_tensor *feed(rt_graph *g, rt_tensor *x, layer *l, layer *d, way w)
+{
+    rt_tensor *gate = rt_graph_memory(g, 1, sizeof *gate), *up = rt_graph_memory(g, 1, sizeof *up);
+    *gate = rt_tensor_of(l->gate, d->gate, RT_SHAPE_OF(Q, Q));
+    *up = rt_tensor_of(l->up, d->up, RT_SHAPE_OF(Q, Q));
+    if (w.activates)
+        return product(g, rt_linear_activate(g, x, up, NULL, RT_GELU), w);
+    rt_tensor *gates = rt_linear(g, x, gate, NULL);
+    return product(g, rt_glu(g, gates, rt_linear(g, x, up, NULL), RT_SILU), w);
+}
+
+/* A layer of a decoder; its gradients are added to d. */
+static void pass_layer(real *y, layer *l, layer *d, way w)
+{
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = rt_tensor_of(l->x, d->x, RT_SHAPE_OF(B, T, Q));
+    rt_tensor weight = rt_tensor_of(l->norm, d->norm, RT_SHAPE_OF(Q));
+    rt_tensor down = rt_tensor_of(l->down, d->down, RT_SHAPE_OF(Q, Q));
+    rt_tensor theta = rt_tensor_of(l->theta, w.learns ? d->theta : NULL, RT_SHAPE_OF(G, D / 2));
+    const rt_rotation *r =
+        rt_rotation_learned(g, &theta, RT_THETA_RAW, w.half ? RT_HALF : RT_INTERLEAVED, 1, B, T,
+                            (rt_positions){.offset = 0});
+    const rt_attention_options options = {.causal = true};
+    rt_tensor *h = product(g, rt_rms_norm(g, &x, &weight, 1e-5), w);
+    rt_tensor *q = turn(g, heads_of(g, h, l->q, d->q, H), r, w);
+    rt_tensor *k = turn(g, heads_of(g, h, l->k, d->k, G), r, w);
+    rt_tensor *v = product(g, heads_of(g, h, l->v, d->v, G), w);
+    rt_tensor *found = rt_attention(g, q, k, v, &options);
+    rt_tensor *flat = rt_reshape(g, product(g, found, w), RT_SHAPE_OF(B, T, Q));
+    rt_tensor *out = rt_linear_onto(g, &x, feed(g, flat, l, d, w), &down, NULL);
+    ck_assert_msg(out != NULL, "%s", rt_graph_status(g).message);
+    memcpy(y, out->data, rt_size(out) * sizeof *y);
+    ck_assert_int_eq(rt_graph_backward(g, rt_sum(g, rt_multiply(g, out, out))).code, RT_OK);
+    rt_graph_free(g);
+}
+
+static const way ways[] = {{.half = true},
+                           {.learns = true},
+                           {.learns = true, .half = true},
+                           {.activates = true, .learns = true}};
+
+START_TEST(what_is_rounded_alone_changes_no_bit)
+{
+    static layer gradients[2];
+    static real y[2][TOKENS * Q];
+    if (!bf16())
+        return;
+    fill((real *)&values, sizeof values / sizeof(real), 11);
+    memset(gradients, 0, sizeof gradients);
+    for (int alone = 0; alone < 2; alone++) {
+        way w = ways[_i];
+        w.alone = alone;
+        pass_layer(y[alone], &values, &gradients[alone], w);
+    }
+    ck_assert(!memcmp(y[0], y[1], sizeof y[0]));
+    ck_assert(!memcmp(&gradients[0], &gradients[1], sizeof gradients[0]));
+    ck_assert(!ways[_i].learns || gradients[0].theta[0] != 0);
+}
+END_TEST
+
+static rt_tensor normed(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor **y)
+{
+    *y = rt_rms_norm(g, x, weight, 1e-5);
+    return **y;
+}
+
+START_TEST(what_is_rounded_alone_is_refused_by_all_but_products)
+{
+    static real dx[ROWS * IN];
+    if (!bf16())
+        return;
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = rt_tensor_of(kept.x, dx, RT_SHAPE_OF(ROWS, IN));
+    rt_tensor w = rt_tensor_of(kept.w1, kept.dw1, RT_SHAPE_OF(WIDE, IN)), *y;
+    rt_tensor weight = rt_tensor_of(kept.w2, NULL, RT_SHAPE_OF(IN));
+    const rt_tensor before = normed(g, &x, &weight, &y);
+    rt_tensor *rounded = rt_for_products(g, y);
+    ck_assert_ptr_ne(rounded, y);
+    ck_assert_ptr_null(rounded->data);
+    ck_assert_ptr_null(y->data);
+    ck_assert_ptr_eq(rt_for_products(g, rounded), rounded);
+    ck_assert_ptr_nonnull(rt_linear(g, rounded, &w, NULL));
+    ck_assert_ptr_eq(rt_scale(g, &x, 1)->data, before.data);
+    ck_assert_ptr_null(rt_scale(g, rounded, 1));
+    ck_assert_str_eq(rt_graph_status(g).message, "[scale] x has shape (300, 24), and rounded "
+                                                 "numbers alone, which only products read");
+    rt_graph_clear(g);
+    normed(g, &x, &weight, &y);
+    ck_assert_ptr_nonnull(rt_for_products(g, y));
+    ck_assert_ptr_null(rt_linear(g, y, &w, NULL));
+    ck_assert_str_eq(rt_graph_status(g).message,
+                     "[linear] x has shape (300, 24), and has given its numbers back");
+    rt_graph_free(g);
+}
+END_TEST
+
+/* Leaves are the caller's, the backward of e^x reads its result, and without backward nothing is
+ * kept for long. */
+START_TEST(what_others_need_stays)
+{
+    static real dx[ROWS * IN];
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = rt_tensor_of(kept.x, dx, RT_SHAPE_OF(ROWS, IN));
+    rt_tensor weight = rt_tensor_of(kept.w2, NULL, RT_SHAPE_OF(IN)), *y;
+    ck_assert_int_eq(rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT).code, RT_OK);
+    normed(g, &x, &weight, &y);
+    ck_assert_ptr_eq(rt_for_products(g, y), y); /* in float nothing is rounded */
+    if (bf16()) {
+        rt_tensor *power = rt_exp(g, &x);
+        ck_assert_ptr_eq(rt_for_products(g, &x), &x);
+        ck_assert_ptr_eq(rt_for_products(g, power), power);
+        rt_graph_record(g, false);
+        ck_assert_ptr_eq(rt_for_products(g, y), y);
+        normed(g, &x, &weight, &y);
+        ck_assert_ptr_eq(rt_for_products(g, y), y);
+        rt_tensor w = rt_tensor_of(kept.w1, kept.dw1, RT_SHAPE_OF(WIDE, IN));
+        ck_assert_ptr_null(rt_linear_activate(g, y, &w, NULL, RT_GELU)->rounded);
+    }
+    rt_graph_free(g);
+}
+END_TEST
+
+/* Keys of distances are multiplied with queries in parts that are no product of bf16 numbers. */
+START_TEST(attention_refuses_rounded_queries_with_keys_of_distances)
+{
+    static const int16_t classes[] = {0, 1, 2};
+    static real numbers[B * T * H * D], gradient[B * T * H * D];
+    if (!bf16())
+        return;
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = rt_tensor_of(numbers, gradient, RT_SHAPE_OF(B, T, H, D));
+    rt_tensor factor = rt_tensor_of(values.norm, NULL, RT_SHAPE_OF(D));
+    rt_tensor keys = rt_tensor_of(values.q, NULL, RT_SHAPE_OF(3, D));
+    const rt_distances distances = {1, 3, classes};
+    const rt_attention_options options = {.distances = &distances, .distance_keys = &keys};
+    rt_tensor *q = rt_for_products(g, rt_rms_norm(g, &x, &factor, 1e-5));
+    ck_assert_ptr_null(rt_attention(g, q, &x, &x, &options));
+    ck_assert_str_eq(rt_graph_status(g).message, "[attention] q has shape (2, 300, 4, 8), and "
+                                                 "rounded numbers alone, which only products read");
     rt_graph_free(g);
 }
 END_TEST
 
 /* Runs the parts one after the other, the last first. */
-static void run_backwards(void *threads, rt_part *part, void *context, int parts)
+static void run_backwards(void *threads, rt_part *part, void *context, int parts, rt_part_room room)
 {
     *(int *)threads += parts;
     while (parts--)
-        part(context, parts);
+        part(context, parts, room.own);
 }
 
-/* A weight that is too small for parts of columns meets many rows in parts of rows. */
+/* A product is cut into panels of rows, the same with a crew and without. */
 START_TEST(parts_of_rows_read_their_own_rounded_rows)
 {
     enum { SIDE = 256 };
@@ -107,12 +287,11 @@ START_TEST(parts_of_rows_read_their_own_rounded_rows)
     rt_tensor w = rt_tensor_of(w_data, NULL, RT_SHAPE_OF(SIDE, SIDE));
     rt_graph *g = rt_graph_new();
     rt_graph_record(g, false);
-    const rt_tensor *whole = rt_linear(g, &x, &w, NULL);
+    const rt_tensor *alone = rt_linear(g, &x, &w, NULL);
     rt_graph_set_crew(g, &crew);
-    const rt_tensor *cut = rt_linear(g, &x, &w, NULL);
-    ck_assert_int_eq(parts, 3);
-    for (size_t i = 0; i < rt_size(whole); i++)
-        ck_assert_double_eq_tol((double)cut->data[i], (double)whole->data[i], 1e-3);
+    const rt_tensor *shared = rt_linear(g, &x, &w, NULL);
+    ck_assert_int_gt(parts, 1);
+    ck_assert(!memcmp(alone->data, shared->data, rt_size(alone) * sizeof *alone->data));
     rt_graph_free(g);
 }
 END_TEST
@@ -126,6 +305,11 @@ int main(void)
 #ifndef RT_DOUBLE
     tcase_add_test(tests, rows_that_are_rounded_once_are_those_that_each_map_rounds);
     tcase_add_test(tests, of_a_leaf_nothing_is_kept);
+    tcase_add_loop_test(tests, what_is_rounded_alone_changes_no_bit, 0,
+                        (int)(sizeof ways / sizeof *ways));
+    tcase_add_test(tests, what_is_rounded_alone_is_refused_by_all_but_products);
+    tcase_add_test(tests, what_others_need_stays);
+    tcase_add_test(tests, attention_refuses_rounded_queries_with_keys_of_distances);
     tcase_add_test(tests, parts_of_rows_read_their_own_rounded_rows);
 #endif
     suite_add_tcase(suite, tests);

@@ -163,8 +163,7 @@ static model_case make_model(reference *r, const char *at, bool tied)
 static rt_tensor *run(reference *r, model_case *c, rt_tensor **logits)
 {
     rt_graph_clear(r->graph);
-    rt_tensor *hidden = rt_transformer_encode(c->model, r->graph, &c->input);
-    *logits = rt_transformer_logits(c->model, r->graph, hidden);
+    *logits = rt_transformer_forward(c->model, r->graph, &c->input);
     rt_tensor *loss = rt_cross_entropy(r->graph, *logits, c->labels, 0, c->label_count);
     check_status(r, rt_graph_status(r->graph), "forward");
     return loss;

@@ -21,6 +21,8 @@ typedef struct reference {
     int cases;
     double value_error;    /* largest, absolute */
     double gradient_error; /* largest, relative to the largest element */
+    double slack;          /* the least tolerance, where a file was not made in double throughout */
+    bool quiet;            /* the caller prints the errors */
 } reference;
 
 typedef struct array {

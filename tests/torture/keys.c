@@ -5,6 +5,7 @@
 #include "torture/torture.h"
 
 #include "core/memory.h"
+#include "data/token_format.h"
 #include "train/config/keys.h"
 
 #include <hdf5.h>
@@ -65,15 +66,25 @@ static double draw_number(trial *t, const rt_range *range, bool tame)
 
 static void draw_text(trial *t, const rt_key *key, bool tame, char value[RT_FILE_LIST_SIZE])
 {
-    static const char *const samples[] = {"text.txt", "utf8.txt", "tokens.h5:/ids", "table.tsv",
-                                          "tags.tsv"};
+    static const char *const samples[] = {"text.txt",   "utf8.txt",   "tokens.h5:/ids",
+                                          "tokens.bin", "tokens.npy", "header.bin",
+                                          "table.tsv",  "tags.tsv"};
+    static const char *const weights[] = {"*1", "*3", "*0.5", "*0", "*-1", "*1e99"};
+    static const char *const documents[] = {"line", "blank", "fox", "none"};
     static const char *const names[] = {"a b",      "it's",         "a\"b",        "`>wren`",
                                         "$(>wren)", "<torture>",    "a&b",         "%s%n%d",
                                         "a,b",      "\xc3\xbc",     "'.`>wren`.'", "x'; >wren; '",
                                         "=",        "sweep_seed=1", "a\\b\\n"};
     *value = '\0';
-    if (is_key(key, "data.file") || (is_key(key, "data.eval_file") && tame))
+    const bool mixture = is_key(key, "data.file") && chance(t, 25);
+    const char *weight = mixture ? weights[draw(t, tame ? 3 : 6)] : "";
+    if (mixture)
+        snprintf(value, RT_FILE_LIST_SIZE, "%s/samples/%s%s, %s/samples/%s*2", t->base,
+                 draw_of(t, samples), weight, t->base, draw_of(t, samples));
+    else if (is_key(key, "data.file") || (is_key(key, "data.eval_file") && tame))
         snprintf(value, RT_FILE_LIST_SIZE, "%s/samples/%s", t->base, draw_of(t, samples));
+    else if (is_key(key, "data.documents"))
+        snprintf(value, RT_FILE_LIST_SIZE, "%s", draw_of(t, documents));
     else if (is_key(key, "train.init_from") && chance(t, 15))
         snprintf(value, RT_FILE_LIST_SIZE, "%s/%s", t->base,
                  chance(t, 80) ? "templates/runs/rope/checkpoints/step-00000006.h5" : "nothing.h5");
@@ -327,6 +338,26 @@ static void write_tokens(const char *path)
     H5Fclose(file);
 }
 
+/* The same ids in the formats of others. */
+static void write_plain_tokens(const trial *t)
+{
+    static const uint32_t header[256] = {20240520, 1, 300};
+    char path[TORTURE_PATH_SIZE], bytes[RT_NPY_HEADER + sizeof header + 600];
+    uint16_t ids[300];
+    for (int i = 0; i < 300; i++)
+        ids[i] = (uint16_t)(RT_FIRST_SYMBOL + i * i % 2);
+    path_in(t, path, "samples/tokens.bin");
+    write_text(path, (const char *)ids, sizeof ids);
+    memcpy(bytes, header, sizeof header);
+    memcpy(bytes + sizeof header, ids, sizeof ids);
+    path_in(t, path, "samples/header.bin");
+    write_text(path, bytes, sizeof header + sizeof ids);
+    rt_npy_header((unsigned char *)bytes, sizeof *ids, 300);
+    memcpy(bytes + RT_NPY_HEADER, ids, sizeof ids);
+    path_in(t, path, "samples/tokens.npy");
+    write_text(path, bytes, RT_NPY_HEADER + sizeof ids);
+}
+
 /* A table for classify, and tokens for tag. */
 static void make_labelled(const trial *t)
 {
@@ -364,4 +395,5 @@ void make_samples(trial *t)
     write_text(path, text, length);
     path_in(t, path, "samples/tokens.h5");
     write_tokens(path);
+    write_plain_tokens(t);
 }

@@ -99,6 +99,13 @@ static rt_tensor *call_mean(program *p, arrays *a)
     return rt_mean(p->g, any(p));
 }
 
+static rt_tensor *call_pool(program *p, arrays *a)
+{
+    (void)a;
+    return rt_pool(p->g, with_axes(p, 3),
+                   (rt_pooling)(hostile(p, 10) ? whole(p, -1, 4) : below(p, 3)), NULL);
+}
+
 static rt_tensor *call_matmul(program *p, arrays *a)
 {
     (void)a;
@@ -315,6 +322,7 @@ static const struct {
     {"permute", call_permute},
     {"sum", call_sum},
     {"mean", call_mean},
+    {"pool", call_pool},
     {"matmul", call_matmul},
     {"linear", call_linear},
     {"layer_norm", call_layer_norm},

@@ -168,6 +168,10 @@ static void set_base(rt_transformer_options *o)
 {
     o->position.frequencies.base = 500000;
 }
+static void set_local_base(rt_transformer_options *o)
+{
+    o->position.local_base = 50;
+}
 static void set_heads(rt_transformer_options *o)
 {
     o->heads = 2;
@@ -187,6 +191,7 @@ static const struct {
 } layouts[] = {
     {set_pairing, "position.pairing is interleaved in the checkpoint, half in the configuration"},
     {set_base, "position.base is 10000 in the checkpoint, 500000 in the configuration"},
+    {set_local_base, "position.local_base is 0 in the checkpoint, 50 in the configuration"},
     {set_heads, "heads have 16 features in the checkpoint, 32 in the configuration"},
     {set_form, "theta.form is log in the checkpoint, raw in the configuration"},
     {set_scope, "theta.scope is layer in the checkpoint, head in the configuration"},

@@ -44,8 +44,14 @@ static const struct {
     {"model.embedding_dim", {"0", "4"}, false},
     {"model.norm", {"post", "pre"}, false},
     {"model.norm_kind", {"layer", "rms"}, false},
+    {"model.norm_bias", {"yes", "no"}, false},
+    {"model.first_norm", {"yes", "no"}, false},
+    {"model.embedding_norm", {"yes", "no"}, false},
     {"model.ffn", {"plain", "swiglu"}, false},
-    {"model.bias", {"yes", "no"}, false},
+    {"model.bias", {"all", "none", "qkv", "ffn", "output"}, false},
+    {"model.token_dropout", {"no", "yes"}, true},
+    {"model.head_dim", {"0", "6"}, false},
+    {"model.qk_norm", {"no", "yes"}, false},
     {"model.causal", {"no", "yes"}, true},
     {"model.tie_embeddings", {"yes", "no"}, false},
     {"model.attention", {"softmax", "linear_elu"}, true},
@@ -53,6 +59,9 @@ static const struct {
     {"position.pairing", {"interleaved", "half"}, false},
     {"position.fraction", {"1", "0.5"}, false},
     {"position.every", {"1", "2"}, false},
+    {"model.window", {"0", "3"}, true},
+    {"model.layer_types", {"", "sliding", "full,sliding", "sliding,full"}, true},
+    {"position.local_base", {"0", "50"}, true},
     {"position.frequencies", {"geometric", "linear", "reciprocal"}, true},
     {"position.scaling", {"none", "linear", "ntk", "dynamic"}, true},
     {"optimizer.kind", {"adamw", "sgd", "adam", "lion", "muon"}, true},
@@ -80,6 +89,12 @@ static bool loads(rt_config *config, const char *settings)
     return !status.code;
 }
 
+/* Muon is for matrices of layers; the data of a training that has none are no state of it. */
+static bool has_matrices(const rt_config *c)
+{
+    return strcmp(c->train.freeze, "head,layers.0") != 0 || c->model.layers > 1;
+}
+
 /* The keys are set one after the other, each if the whole is still a configuration. With `again`,
  * those that make the shapes stay as they were drawn last. */
 static void draw_config(dice *d, rt_config *config, const char *drawn[CHOICES], bool again)
@@ -94,7 +109,7 @@ static void draw_config(dice *d, rt_config *config, const char *drawn[CHOICES], 
         if (*drawn[i])
             snprintf(settings + length, sizeof settings - length, "%s=%s\n", choices[i].key,
                      drawn[i]);
-        if (!loads(config, settings))
+        if (!loads(config, settings) || !has_matrices(config))
             settings[length] = '\0';
     }
     ck_assert_msg(loads(config, settings), "%s", settings);
@@ -264,7 +279,7 @@ static bool starts_below_0(const training *t)
 
 START_TEST(every_state_that_can_be_reached_is_saved_and_loaded)
 {
-    dice d = {.seed = (uint64_t)_i + 1};
+    dice d = {.seed = (uint64_t)_i + 3};
     const char *drawn[CHOICES];
     char before[128], now[128];
     int saved = 0, started = 0, below_0 = 0;

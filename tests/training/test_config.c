@@ -131,8 +131,8 @@ START_TEST(effective_configuration_is_a_fixed_point)
 END_TEST
 
 static const char *const decoders[] = {
-    "[model]\nkind = decoder\nbias = yes\nnorm_eps = 1e-12\n[position]\npairing = interleaved\n",
-    "[position]\npairing = interleaved\n[model]\nbias = yes\nnorm_eps = 1e-12\nkind = decoder\n",
+    "[model]\nkind = decoder\nbias = all\nnorm_eps = 1e-12\n[position]\npairing = interleaved\n",
+    "[position]\npairing = interleaved\n[model]\nbias = all\nnorm_eps = 1e-12\nkind = decoder\n",
 };
 
 /* Also where what is given is what a RoFormer has by default. */
@@ -143,7 +143,7 @@ START_TEST(a_decoder_has_other_defaults_and_keeps_what_is_given)
     const rt_transformer_options *o = &config.model;
     ck_assert(o->norm == RT_NORM_PRE && o->norm_kind == RT_NORM_RMS && o->ffn == RT_FFN_SWIGLU);
     ck_assert(o->activation == RT_SILU && !o->tie_embeddings);
-    ck_assert(o->bias == RT_BIAS_YES && !o->causal && o->position.pairing == RT_INTERLEAVED);
+    ck_assert(o->bias == RT_BIAS_ALL && !o->causal && o->position.pairing == RT_INTERLEAVED);
     ck_assert_double_eq(o->norm_eps, 1e-12);
     ck_assert_int_eq(config.origin[rt_key_find("model", "norm")], RT_FROM_DEFAULT);
     char *ini = rt_config_ini(&config);
@@ -153,7 +153,7 @@ START_TEST(a_decoder_has_other_defaults_and_keeps_what_is_given)
     expect_text(rt_config_differences(&config, &again, false), "");
     rt_free(ini);
     load_sound(&other, "", OVERRIDES("model.kind=decoder"));
-    ck_assert(other.model.bias == RT_BIAS_NO && other.model.causal);
+    ck_assert(other.model.bias == RT_BIAS_NONE && other.model.causal);
     ck_assert(other.model.position.pairing == RT_HALF);
     ck_assert_double_eq(other.model.norm_eps, 1e-5);
 }

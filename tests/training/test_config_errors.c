@@ -34,8 +34,11 @@ static const example bad_files[] = {
     {"[train]\nwarmup = 1\n",
      "theta.ini:2: unknown key 'warmup' in [train]; did you mean 'warmup_steps' in [optimizer]?\n"},
     {"[position]\nwombat = 1\n",
-     "theta.ini:2: unknown key 'wombat' in [position]; its keys are kind, pairing, base, fraction, "
-     "rotate_value, xpos, every, frequencies, scaling, scale, original_len, beta_fast, beta_slow, "
+     "theta.ini:2: unknown key 'wombat' in [position]; its keys are kind, pairing, base, "
+     "local_base, "
+     "fraction, rotate_value, xpos, every, layers, frequencies, scaling, scale, original_len, "
+     "beta_fast, "
+     "beta_slow, "
      "high_freq_factor, low_freq_factor, attention_factor, short_factors, long_factors, init_std, "
      "max_len\n"},
     {"[model]\nLayers = 1\n",
@@ -149,12 +152,41 @@ static const example contradictions[] = {
      "linear_elu\n"},
     {"[model]\nattention = linear_elu\nwindow = 8\n",
      "theta.ini:3: model.window needs model.attention = softmax; got linear_elu\n"},
+    {"[position]\nlocal_base = 100\n",
+     "theta.ini:2: position.local_base = 100 has no effect: it needs model.window above 0 and "
+     "position.kind = rope and position.frequencies = geometric or linear\n"},
+    {"[model]\nwindow = 3\nlayer_types = full,full\n[position]\nlocal_base = 100\n",
+     "theta.ini:3: model.layer_types has no sliding layer for model.window = 3\n"
+     "theta.ini:5: position.local_base needs a sliding layer that has positions: see model.window "
+     "and model.layer_types\n"},
+    {"[model]\nwindow = 3\nlayer_types = full,sliding\n[position]\nlocal_base = 0.5\n",
+     "theta.ini:5: position.local_base must be 0 or above 1; got 0.5\n"},
+    {"[model]\nnorm_kind = rms\nnorm_bias = no\n",
+     "theta.ini:3: model.norm_bias = no has no effect: it needs model.norm_kind = layer\n"},
+    {"[model]\nfirst_norm = no\n",
+     "theta.ini:2: model.first_norm = no has no effect: it needs model.norm = pre\n"},
+    {"[model]\ncausal = yes\ntoken_dropout = yes\n[data]\nobjective = lm\ntask = period\n",
+     "theta.ini:3: model.token_dropout = yes has no effect: it needs model.causal = no\n"},
+    {"[model]\nclassifier = tanh\n",
+     "theta.ini:2: model.classifier = tanh has no effect: it needs model.kind = roformer and "
+     "data.task = order or classify, or model.kind = roformer and model.classifier = norm and "
+     "data.task = tag\n"},
+    {"[model]\nclassifier = tanh\nkind = decoder\npool = last\n[data]\ntask = order\n",
+     "theta.ini:2: model.classifier = tanh has no effect: it needs model.kind = roformer and "
+     "data.task = order or classify, or model.kind = roformer and model.classifier = norm and "
+     "data.task = tag\n"},
+    {"[model]\nkind = decoder\nbias = output\n",
+     "theta.ini:3: model.bias = output needs model.kind = roformer: the output layer of a decoder "
+     "has no bias\n"},
     {"[model]\nkind = decoder\ntie_embeddings = yes\nembedding_dim = 32\n",
      "theta.ini:4: model.kind = decoder with model.tie_embeddings = yes needs embeddings as wide "
      "as the model; model.embedding_dim = 32, model.dim = 64\n"},
-    {"[data]\ntask = classify\nfile = /a.tsv\n[model]\nkind = decoder\n",
-     "theta.ini:5: data.task = classify needs model.causal = no: the first token, which gives the "
-     "answer, must see the others\n"},
+    {"[data]\ntask = classify\nfile = /a.tsv\n[model]\nkind = decoder\npool = first\n",
+     "theta.ini:6: data.task = classify with model.pool = first needs model.causal = no: the first "
+     "token, which gives the answer, must see the others; set model.pool = last for a causal "
+     "model\n"},
+    {"[model]\npool = mean\n",
+     "theta.ini:2: model.pool = mean has no effect: it needs data.task = order or classify\n"},
     {"[position]\nkind = learned\nmax_len = 31\n",
      "theta.ini:3: position.max_len = 31 is for 31 tokens at most; the longest sequence has 32\n"},
     {"[position]\nkind = learned\nmax_len = 32\n[train]\neval_lengths = 16,64\n",
@@ -192,8 +224,9 @@ static const example contradictions[] = {
      "theta.ini:4: data.objective = mlm needs model.causal = no: a causal model sees only what "
      "stands before a mask; set data.objective = lm for it\n"},
     {"[data]\ntask = order\n[model]\ncausal = yes\n",
-     "theta.ini:4: data.task = order needs model.causal = no: the first token, which gives the "
-     "answer, must see the others\n"},
+     "theta.ini:4: data.task = order with model.pool = first needs model.causal = no: the first "
+     "token, which gives the answer, must see the others; set model.pool = last for a causal "
+     "model\n"},
     {"[data]\ntask = text\nobjective = lm\nfile = x\n",
      "theta.ini:3: data.objective = lm needs model.causal = yes: otherwise a token sees the next "
      "one, which it must predict\n"},
@@ -216,8 +249,17 @@ static const example contradictions[] = {
      "theta.ini:3: data.length must be at least 3 for order; got 2\n"
      "theta.ini:4: data.vocab must be at least 7 for order; got 6\n"},
     {"[data]\ntask = tokens\nfile = /data.vocab\nvocab = 9\n",
-     "theta.ini:3: data.file must name a file and a data set for tokens, as in ids.h5:/train; got "
-     "'/data.vocab'\n"},
+     "theta.ini:3: data.file must name a file and a data set for tokens, as in ids.h5:/train, or a "
+     "file that ends in .bin or .npy; got '/data.vocab'\n"},
+    {"[data]\ntask = text\nfile = /a*2, /b*0\n",
+     "theta.ini:3: data.file: the weight of /b must be a number above 0\n"},
+    {"[data]\ntask = text\nfile = /a.h5\n",
+     "theta.ini:3: data.file must name the data set of an HDF5 file behind it, as in "
+     "ids.h5:/train; got '/a.h5'\n"},
+    {"[data]\ntask = text\nfile = /a\ncross = no\n",
+     "theta.ini:4: data.cross = no has no effect: it needs data.documents other than none\n"},
+    {"[data]\ntask = tokens\nfile = /a.bin\ndocuments = line\n",
+     "theta.ini:4: data.documents has no effect: it needs data.task = text\n"},
     {"[train]\neval_lengths = 16\n[data]\ntask = shift\ndistance = 20\n",
      "theta.ini:5: train.eval_lengths: at length 16, data.distance must be from 1 to 14 for shift "
      "with data.length 16; got 20\n"},
@@ -281,10 +323,11 @@ END_TEST
 
 START_TEST(refused_value_hides_no_contradiction_of_others)
 {
-    expect_errors("[data]\nlevel = x\ntask = shift\ndistance = 31\n", NULL,
-                  "theta.ini:2: data.level must be one of byte, char, wordpiece, bpe; got 'x'\n"
-                  "theta.ini:4: data.distance must be from 1 to 30 for shift with data.length 32; "
-                  "got 31\n");
+    expect_errors(
+        "[data]\nlevel = x\ntask = shift\ndistance = 31\n", NULL,
+        "theta.ini:2: data.level must be one of byte, char, wordpiece, bpe, residue; got 'x'\n"
+        "theta.ini:4: data.distance must be from 1 to 30 for shift with data.length 32; "
+        "got 31\n");
 }
 END_TEST
 

@@ -34,8 +34,9 @@ END_TEST
 START_TEST(nul_byte_is_refused)
 {
     static const char bytes[] = "[train]\nsteps = 5\0 6\nkeep = 1\n";
-    expect_file_error(write_file(bytes, sizeof bytes - 1), ": is a binary file; a CONFIG.ini is expected, and --checkpoint names "
-                                             "weights\n");
+    expect_file_error(write_file(bytes, sizeof bytes - 1),
+                      ": is a binary file; a CONFIG.ini is expected, and --checkpoint names "
+                      "weights\n");
 }
 END_TEST
 
@@ -102,7 +103,8 @@ START_TEST(data_file_of_the_command_line_is_relative_to_the_working_directory)
     rt_config config;
     char here[4096];
     char expected[4200];
-    char *errors = load(&config, write_file("", 0), NULL, OVERRIDES("data.task=text", "data.file=a.txt"));
+    char *errors =
+        load(&config, write_file("", 0), NULL, OVERRIDES("data.task=text", "data.file=a.txt"));
     ck_assert_ptr_null(errors);
     ck_assert_ptr_nonnull(getcwd(here, sizeof here));
     snprintf(expected, sizeof expected, "%s/a.txt", here);
@@ -110,20 +112,20 @@ START_TEST(data_file_of_the_command_line_is_relative_to_the_working_directory)
 }
 END_TEST
 
-/* Only texts are given as lists. */
+/* Labelled texts are not given as lists. */
 START_TEST(a_comma_in_the_path_of_a_single_file_is_part_of_it)
 {
     rt_config config;
     char folder[600], path[700], expected[3 * 4096];
     static const char text[] =
-        "[data]\ntask = tokens\nfile = a,b/c , d.h5:/ids\n[train]\ninit_from = x,y.h5\n";
+        "[data]\ntask = classify\nfile = a,b/c , d.tsv\n[train]\ninit_from = x,y.h5\n";
     snprintf(folder, sizeof folder, "%s", in_scratch("with, comma"));
     snprintf(path, sizeof path, "%s/theta.ini", folder);
     ck_assert_int_eq(mkdir(folder, 0700), 0);
     write_bytes(path, text, sizeof text - 1);
     char *errors = load(&config, path, NULL, NULL);
     ck_assert_msg(!errors, "%s", errors);
-    snprintf(expected, sizeof expected, "%s/with, comma/a,b/c , d.h5:/ids", real_scratch());
+    snprintf(expected, sizeof expected, "%s/with, comma/a,b/c , d.tsv", real_scratch());
     ck_assert_str_eq(config.data.file, expected);
     snprintf(expected, sizeof expected, "%s/with, comma/x,y.h5", real_scratch());
     ck_assert_str_eq(config.train.init_from, expected);
@@ -137,9 +139,10 @@ START_TEST(files_for_evaluation_are_a_list_where_files_for_training_are)
         const char *text, *before, *after;
     } rows[] = {
         {"[data]\ntask = text\nfile = a\neval_file = /b , c/d\n", "/b,", "c/d"},
-        {"[data]\ntask = tokens\nfile = a:/b\neval_file = c , d:/e\n", "", "c , d:/e"},
+        {"[data]\ntask = tokens\nfile = a.bin\neval_file = /b.npy , c:/d\n", "/b.npy,", "c:/d"},
+        {"[data]\ntask = classify\nfile = a.tsv\neval_file = c , d.tsv\n", "", "c , d.tsv"},
     };
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rt_config config;
         char expected[3 * 4096];
         char *errors = load(&config, write_file(rows[i].text, strlen(rows[i].text)), NULL, NULL);

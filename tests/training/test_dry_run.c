@@ -2,6 +2,7 @@
 
 #include "config_loading.h"
 
+#include "ops/engine.h"
 #include "train/step/dry_run.h"
 #include "train/step/trainer_private.h"
 
@@ -32,6 +33,15 @@ static const char *const rows[][10] = {
     ROW("model.ffn=swiglu", "model.norm_kind=rms", "model.kv_heads=1"),
     ROW("model.kind=decoder", CAUSAL),
     ROW("model.kind=decoder", CAUSAL, "model.window=3", "position.every=2", "model.layers=3"),
+    ROW("model.kind=decoder", CAUSAL, "model.layers=3", "model.window=3",
+        "model.layer_types=full,sliding,full", "position.layers=yes,no,yes"),
+    ROW("model.norm=pre", "model.residual=parallel", "model.bias=qkv", "model.head_dim=10",
+        "model.qk_norm=yes", "theta.learn=yes"),
+    ROW("model.layers=3", "model.window=3", "model.layer_types=full,sliding,sliding",
+        "position.local_base=50"),
+    ROW("model.token_dropout=yes", "model.bias=output"),
+    ROW("data.task=order", "data.vocab=12", "model.classifier=norm", "model.norm_bias=no"),
+    ROW("model.norm=pre", "model.norm_bias=no", "model.first_norm=no", "model.embedding_norm=no"),
     ROW("model.attention=linear_elu"),
     ROW("model.attention=linear_softmax", CAUSAL),
     ROW("model.attention=linear_cosine", "theta.learn=yes"),
@@ -48,6 +58,8 @@ static const char *const rows[][10] = {
     ROW("train.eval_lengths=300,40", "data.length=300", "train.batch_size=4"),
     ROW("position.scaling=dynamic", "position.scale=2", "train.eval_lengths=40"),
     ROW("train.batch_size=32", "train.shards=16"),
+    ROW("train.recompute=layers", "model.layers=4", "model.dropout=0.1"),
+    ROW("train.recompute=layers", "model.kind=decoder", "theta.learn=yes", CAUSAL),
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -74,19 +86,19 @@ static void evaluate(rt_trainer *t)
 
 static void expect_same(const char *what, rt_graph_need dry, const rt_trainer *t)
 {
-    const rt_graph_need need = rt_graph_needs(t->graphs[0]);
+    const rt_graph_need need = rt_graph_needs(t->places[0].graph);
     ck_assert_msg(dry.touched == need.touched && dry.space == need.space,
                   "row %s: %zu bytes of %zu in a dry run, %zu of %zu in a run", what, dry.touched,
                   dry.space, need.touched, need.space);
 }
 
-START_TEST(a_dry_run_counts_what_the_graphs_of_a_run_take)
+static void compare_graphs(int row)
 {
     rt_config c;
     rt_data *data;
     rt_dry_run run;
-    const char *what = rows[_i][0] ? rows[_i][0] : "as it is";
-    load_sound(&c, tiny, rows[_i]);
+    const char *what = rows[row][0] ? rows[row][0] : "as it is";
+    load_sound(&c, tiny, rows[row]);
     expect_ok(rt_data_open(&data, &c.data, NULL));
     expect_ok(rt_dry_run_training(&run, &c, data, NULL));
     rt_trainer *t = trainer_of(&c, data), *other = trainer_of(&c, data);
@@ -100,6 +112,88 @@ START_TEST(a_dry_run_counts_what_the_graphs_of_a_run_take)
     rt_trainer_free(t);
     rt_trainer_free(other);
     rt_data_close(data);
+}
+
+START_TEST(a_dry_run_counts_what_the_graphs_of_a_run_take)
+{
+    compare_graphs(_i);
+}
+END_TEST
+
+#ifndef RT_DOUBLE
+
+/* A test runs in a process of its own. */
+static bool in_bf16(void)
+{
+    return !rt_engine_use(RT_ENGINE_ONEDNN, RT_MATH_BF16).code;
+}
+
+#define BF16 "oneDNN and a processor with bf16"
+
+START_TEST(a_dry_run_counts_what_is_rounded)
+{
+    NEEDS(in_bf16(), BF16);
+    for (int row = 0; row < ROWS; row++)
+        compare_graphs(row);
+}
+END_TEST
+
+/* Shapes of models of which a step is measured, with fewer layers; in rows of the same task. */
+#define STEP                                                                                       \
+    "data.length=256", "data.vocab=1024", "train.batch_size=8", "train.shards=4", "model.layers=4"
+static const char *const shapes[][16] = {
+    ROW("model.kind=decoder", CAUSAL, STEP, "model.dim=576", "model.heads=9", "model.kv_heads=3",
+        "model.ffn_dim=1536", "theta.learn=no"),
+    ROW("model.kind=decoder", CAUSAL, STEP, "model.dim=256", "model.heads=4", "theta.learn=yes"),
+    ROW("model.dim=512", "model.heads=8", STEP, "theta.learn=no"),
+    ROW("model.dim=256", "model.heads=4", STEP, "theta.learn=yes"),
+    ROW("model.dim=256", "model.heads=4", STEP, "position.kind=shaw", "theta.learn=no")};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static size_t step_of(const char *const *overrides)
+{
+    rt_config c;
+    rt_data *data;
+    rt_dry_run run;
+    load_sound(&c, tiny, overrides);
+    expect_ok(rt_data_open(&data, &c.data, NULL));
+    expect_ok(rt_dry_run_training(&run, &c, data, NULL));
+    rt_data_close(data);
+    return run.step.touched;
+}
+
+START_TEST(bf16_takes_less_memory)
+{
+    size_t in_float[SHAPES];
+    for (int i = 0; i < SHAPES; i++)
+        in_float[i] = step_of(shapes[i]);
+    NEEDS(in_bf16(), BF16);
+    for (int i = 0; i < SHAPES; i++) {
+        const size_t in_bf16 = step_of(shapes[i]);
+        ck_assert_msg(in_bf16 < in_float[i], "shape %d: %zu bytes in bf16, %zu in float", i,
+                      in_bf16, in_float[i]);
+    }
+}
+END_TEST
+
+#endif
+
+START_TEST(recomputation_takes_less_memory)
+{
+    static const char *const ways[][4] = {{"model.layers=8", "train.recompute=none", NULL},
+                                          {"model.layers=8", "train.recompute=layers", NULL}};
+    size_t touched[2];
+    for (int i = 0; i < 2; i++) {
+        rt_config c;
+        rt_data *data;
+        rt_dry_run run;
+        load_sound(&c, tiny, ways[i]);
+        expect_ok(rt_data_open(&data, &c.data, NULL));
+        expect_ok(rt_dry_run_training(&run, &c, data, NULL));
+        touched[i] = run.step.touched;
+        rt_data_close(data);
+    }
+    ck_assert_uint_lt(2 * touched[1], touched[0]);
 }
 END_TEST
 
@@ -126,7 +220,7 @@ START_TEST(a_dry_run_counts_what_a_trainer_takes)
     ck_assert_uint_eq(run.batches, (size_t)t->shards * shard * (size_t)c.data.length * 21);
     ck_assert_uint_eq(run.rounded + run.received, 0);
     ck_assert_int_eq(run.parameters, t->state.model->parameters.count);
-    ck_assert_int_eq(run.workers, 1);
+    ck_assert_int_eq(run.places, 1);
     rt_trainer_free(t);
     rt_data_close(data);
 }
@@ -252,7 +346,15 @@ int main(void)
 {
     Suite *suite = suite_create("dry runs");
     TCase *tests = leak_checked_case(suite, "dry runs");
+#ifndef RT_DOUBLE
+    TCase *rounding = tcase_create("rounding"); /* a thread keeps what it rounds into */
+    tcase_set_timeout(rounding, 120);
+    tcase_add_test(rounding, a_dry_run_counts_what_is_rounded);
+    tcase_add_test(rounding, bf16_takes_less_memory);
+    suite_add_tcase(suite, rounding);
+#endif
     tcase_add_loop_test(tests, a_dry_run_counts_what_the_graphs_of_a_run_take, 0, ROWS);
+    tcase_add_test(tests, recomputation_takes_less_memory);
     tcase_add_loop_test(tests, a_dry_run_counts_what_a_trainer_takes, 0, ROWS);
     tcase_add_test(tests, tables_of_positions_are_counted_once_for_each_model);
     tcase_add_test(tests, a_tensor_of_more_elements_than_an_int_is_refused);

@@ -138,13 +138,13 @@ START_TEST(keys_that_follow_from_others_do_not_stand_out)
 {
     rt_config config;
     load_sound(&config,
-               "[model]\nkind = decoder\nbias = yes\n[train]\nsteps = 50\n[data]\ntask = text\n"
+               "[model]\nkind = decoder\nbias = all\n[train]\nsteps = 50\n[data]\ntask = text\n"
                "file = /x\n",
                NULL);
     rt_report_configuration(&page, &config);
     expect_in(page.bytes, "<tr class=\"set\"><th>kind</th><td><span>decoder</span><small>default "
                           "roformer</small>");
-    expect_in(page.bytes, "<tr class=\"set\"><th>bias</th><td><span>yes</span><small>default no");
+    expect_in(page.bytes, "<tr class=\"set\"><th>bias</th><td><span>all</span><small>default none");
     expect_in(page.bytes, "<tr class=\"set\"><th>steps</th><td><span>50</span>");
     expect_in(page.bytes, "<tr class=\"set\"><th>task</th><td><span>text</span>");
     expect_in(page.bytes, "<tr><th>norm_kind</th><td><span>rms</span>");

@@ -35,8 +35,10 @@ static bool is_written(const char *name)
 
 static void break_rule(rt_transformer_options *o, int rule)
 {
-    if (rule == 0)
+    if (rule == 0) {
         o->norm = RT_NORM_PRE;
+        o->token_types = 2;
+    }
     if (rule == 1)
         o->attention = RT_ATTENTION_LINEAR_ELU;
     if (rule == 2)
@@ -54,11 +56,17 @@ static void break_rule(rt_transformer_options *o, int rule)
     if (rule == 7)
         o->ffn = RT_FFN_GEGLU;
     if (rule == 8)
-        o->bias = RT_BIAS_NO;
+        o->bias = RT_BIAS_NONE;
     if (rule == 9)
         o->kv_heads = 1;
     if (rule == 10)
         o->window = 4;
+    if (rule == 13)
+        o->norm_bias = RT_WITHOUT;
+    if (rule == 14)
+        o->token_dropout = true;
+    if (rule == 15)
+        o->embedding_norm = RT_EMBEDDING_NORM_NO;
     if (rule == 12) {
         o->causal = true;
         o->position.xpos = 512;
@@ -80,15 +88,20 @@ static const char *const rules[] = {
     "frequencies",
     "model.activation = elu_plus_one cannot be exported: a RoFormer of Hugging Face has no such "
     "function",
-    "model.norm = post cannot be exported: a Llama of Hugging Face has its norms before the blocks",
+    "model.norm = post cannot be exported: a GPT-NeoX of Hugging Face has its norms before the "
+    "blocks",
     "model.norm_kind = rms cannot be exported: a RoFormer of Hugging Face has LayerNorm",
     "model.ffn = geglu cannot be exported: a RoFormer of Hugging Face has no gates",
-    "model.bias = no cannot be exported: a RoFormer of Hugging Face has biases",
+    "model.bias = none cannot be exported: a RoFormer of Hugging Face has biases",
     "model.kv_heads = 1 cannot be exported: a RoFormer of Hugging Face has keys for every head",
     "model.window = 4 cannot be exported: a RoFormer of Hugging Face has attention to all tokens",
     "position.every = 2 cannot be exported: a RoFormer of Hugging Face has positions in every "
     "layer",
     "position.xpos = 512 cannot be exported: a RoFormer of Hugging Face has no decay of its scores",
+    "model.norm_bias = no cannot be exported: a RoFormer of Hugging Face has biases in its norms",
+    "model.token_dropout = yes cannot be exported: a RoFormer of Hugging Face has no token dropout",
+    "model.embedding_norm = no cannot be exported: a RoFormer of Hugging Face has a norm over its "
+    "embeddings",
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
@@ -376,7 +389,7 @@ static void compute(rt_transformer *model, double *logits, size_t room)
     }
     const rt_transformer_input in = {
         .B = ROWS, .T = TOKENS, .ids = ids, .token_types = types, .padding_id = RT_NO_PADDING};
-    const rt_tensor *out = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &in));
+    const rt_tensor *out = rt_transformer_forward(model, g, &in);
     assert_status(rt_graph_status(g), RT_OK, "");
     ck_assert_uint_eq(rt_size(out), room);
     for (size_t i = 0; i < room; i++)

@@ -2,6 +2,7 @@
 #include "suite.h"
 #include "training/hf_folder.h"
 
+#include "io/huggingface/family.h"
 #include "io/huggingface/safetensors.h"
 
 #include <math.h>
@@ -13,9 +14,6 @@
 static const struct {
     const char *fixture, *from, *to, *message;
 } configs[] = {
-    {"masked_lm", "\"roformer\"", "\"bert\"",
-     "config.json: model_type must be roformer, llama or mistral: rotor reads no other; got "
-     "'bert'"},
     {"masked_lm", "RoFormerForMaskedLM", "RoFormerForMultipleChoice",
      "config.json: architectures must be RoFormerForMaskedLM, RoFormerForCausalLM, "
      "RoFormerForSequenceClassification, RoFormerForTokenClassification or RoFormerModel: rotor "
@@ -87,6 +85,19 @@ START_TEST(what_rotor_cannot_express_is_refused_by_its_key)
 {
     copy_fixture(configs[_i].fixture, CHANGES(configs[_i].from, configs[_i].to), NULL);
     expect_refused(configs[_i].message);
+}
+END_TEST
+
+START_TEST(a_model_type_of_no_family_is_refused_with_those_there_are)
+{
+    rt_huggingface *there;
+    copy_fixture("masked_lm", CHANGES("\"roformer\"", "\"bert\""), NULL);
+    const rt_status status = rt_huggingface_open(&there, scratch);
+    ck_assert_int_eq(status.code, RT_CHECKPOINT);
+    ck_assert_ptr_nonnull(strstr(status.message, "config.json: model_type must be roformer, "));
+    ck_assert_ptr_nonnull(strstr(status.message, ": rotor reads no other; got 'bert'"));
+    for (const rt_family *const *f = rt_families; *f; f++)
+        ck_assert_ptr_nonnull(strstr(status.message, (*f)->type));
 }
 END_TEST
 
@@ -525,6 +536,7 @@ int main(void)
     TCase *tests = leak_checked_case(suite, "folder");
     tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
     tcase_add_loop_test(tests, what_rotor_cannot_express_is_refused_by_its_key, 0, CONFIGS);
+    tcase_add_test(tests, a_model_type_of_no_family_is_refused_with_those_there_are);
     tcase_add_test(tests, what_is_absent_is_as_transformers_has_it);
     tcase_add_test(tests, labels_are_those_of_the_folder);
     tcase_add_loop_test(tests, a_tensor_that_is_missing_is_named, 0, TENSORS);

@@ -56,7 +56,7 @@ static void find_logits(rt_transformer *model, double logits[LABELS])
     static const int32_t ids[TIME] = {2, 9, 17, 31, 8, 40, 3};
     const rt_transformer_input in = {.B = 1, .T = TIME, .ids = ids, .padding_id = RT_NO_PADDING};
     rt_graph *g = rt_graph_new();
-    rt_tensor *t = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &in));
+    rt_tensor *t = rt_transformer_forward(model, g, &in);
     assert_status(rt_graph_status(g), RT_OK, "");
     for (int i = 0; i < LABELS; i++)
         logits[i] = (double)t->data[rt_size(t) - LABELS + (size_t)i];

@@ -60,12 +60,12 @@ static void put_share(rt_config_writing *w)
 
 static void read_bias(rt_reading *r, rt_huggingface *there)
 {
-    there->options.bias = rt_reading_flag(r, "biases", false) ? RT_BIAS_YES : RT_BIAS_NO;
+    there->options.bias = rt_reading_flag(r, "biases", false) ? RT_BIAS_ALL : RT_BIAS_NONE;
 }
 
 static void put_bias(rt_config_writing *w)
 {
-    rt_json_put(&w->object, "biases", json_boolean(w->options->bias == RT_BIAS_YES));
+    rt_json_put(&w->object, "biases", json_boolean(w->options->bias == RT_BIAS_ALL));
 }
 
 static void read_length(rt_reading *r, rt_huggingface *there)
@@ -101,7 +101,7 @@ static const char *const head_prefixes[] = {"decoder.", NULL};
     {                                                                                              \
         .name = "Made Up", .type = word, .classes = classes, .prefix = "base.", .tensors = rows,   \
         .head_prefixes = head_prefixes, .layer_tensors = 7, .pairing = RT_HALF,                    \
-        .pairs_rotated = true, .alike = rt_decoder_options, .options = options, .config = config,  \
+        .pairs_rotated = true, .alike = rt_llama_options, .options = options, .config = config,    \
         .settle_theta = rt_rope_parameters_settle, .shared_theta = "", .mean_theta = ""            \
     }
 static const rt_family blocks_family = MADE_UP("blocks", in_blocks);
@@ -184,7 +184,7 @@ static void expect_same_bytes(const char *name, const unsigned char *before, siz
 START_TEST(what_was_written_is_read_and_written_again)
 {
     const rt_family *family = _i & 1 ? &heads_family : &blocks_family;
-    rt_transformer_options o = usual(_i & 2 ? 2 : 4, _i & 4 ? RT_BIAS_YES : RT_BIAS_NO);
+    rt_transformer_options o = usual(_i & 2 ? 2 : 4, _i & 4 ? RT_BIAS_ALL : RT_BIAS_NONE);
     size_t size, config_size;
     rt_huggingface *there;
     rt_transformer *again;
@@ -240,7 +240,7 @@ START_TEST(rows_stand_where_the_form_says)
         {"layers.1.attention.key", 0, 32, 16},    {"layers.1.attention.key", 9, 41, 49},
         {"layers.1.attention.value", 7, 55, 31},  {"layers.1.attention.value", 15, 63, 63},
     };
-    rt_transformer_options o = usual(2, RT_BIAS_YES);
+    rt_transformer_options o = usual(2, RT_BIAS_ALL);
     rt_transformer *model = numbered_model(&o);
     assert_status(write_as(_i ? &heads_family : &blocks_family, model), RT_OK, "");
     for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
@@ -262,7 +262,7 @@ END_TEST
 
 START_TEST(a_part_that_a_model_lacks_is_refused)
 {
-    rt_transformer_options o = usual(4, RT_BIAS_NO);
+    rt_transformer_options o = usual(4, RT_BIAS_NONE);
     rt_transformer *model = numbered_model(&o);
     assert_status(write_as(&lacking_family, model), RT_CONFIG,
                   "layers.0.attention.query.weight cannot be exported: a Made Up of Hugging Face "
@@ -299,7 +299,7 @@ enum { CHANGED = sizeof changed / sizeof *changed };
 
 START_TEST(what_no_row_takes_is_refused_by_its_key)
 {
-    rt_transformer_options o = usual(2, RT_BIAS_YES);
+    rt_transformer_options o = usual(2, RT_BIAS_ALL);
     rt_transformer *model = numbered_model(&o), *again = NULL;
     rt_huggingface *there;
     assert_status(write_as(&blocks_family, model), RT_OK, "");
@@ -317,7 +317,7 @@ END_TEST
 /* A key that is absent has the default, also where null stands for something else. */
 START_TEST(keys_that_are_absent_have_their_default)
 {
-    rt_transformer_options o = usual(2, RT_BIAS_NO);
+    rt_transformer_options o = usual(2, RT_BIAS_NONE);
     rt_transformer *model = numbered_model(&o), *again;
     rt_huggingface *there;
     assert_status(write_as(&heads_family, model), RT_OK, "");
@@ -348,7 +348,7 @@ static void rename_tensor(const char *from, const char *to)
 
 START_TEST(another_name_is_read)
 {
-    rt_transformer_options o = usual(4, RT_BIAS_NO);
+    rt_transformer_options o = usual(4, RT_BIAS_NONE);
     rt_transformer *model = numbered_model(&o), *again;
     rt_huggingface *there;
     assert_status(write_as(&blocks_family, model), RT_OK, "");
@@ -369,7 +369,7 @@ START_TEST(the_first_that_can_say_what_a_model_is_writes_it)
 {
     const rt_family *const both[] = {&rt_family_mistral, &heads_family, &rt_family_llama, NULL};
     const rt_family *found;
-    rt_transformer_options o = usual(4, RT_BIAS_NO);
+    rt_transformer_options o = usual(4, RT_BIAS_NONE);
     rt_transformer_resolve(&o);
     assert_status(rt_family_find(&found, both, &o), RT_OK, "");
     ck_assert_ptr_eq(found, &heads_family);

@@ -5,6 +5,7 @@
 #include "training/scratch.h"
 
 #include "data/tokenizers/vocabulary.h"
+#include "io/huggingface/private.h"
 #include "io/huggingface/tokenizer.h"
 #include "io/huggingface/tokenizer_bpe.h"
 
@@ -200,8 +201,8 @@ static const struct {
      "tokenizer_config.json: tokenize_chinese_chars must be true"},
     {"{\"do_basic_tokenize\": false}", "tokenizer_config.json: do_basic_tokenize must be true"},
     {"{\"tokenizer_class\": \"CanineTokenizer\"}",
-     "tokenizer_config.json: tokenizer_class is 'CanineTokenizer'; 'BertTokenizer' and "
-     "'RoFormerTokenizer' are read"},
+     "tokenizer_config.json: tokenizer_class is 'CanineTokenizer'; 'BertTokenizer', "
+     "'RoFormerTokenizer' and 'EsmTokenizer' are read"},
     {"{", "tokenizer_config.json:1: invalid JSON: 'string or '}' expected near end of file'"},
 };
 enum { BAD_SETTINGS = sizeof bad_settings / sizeof *bad_settings };
@@ -271,6 +272,64 @@ START_TEST(a_level_of_rotors_own_is_read_without_settings)
 }
 END_TEST
 
+/* ---- residues ---- */
+
+#define RESIDUES "<cls>\n<pad>\n<eos>\n<unk>\nL\nA\n<mask>"
+
+static const struct {
+    const char *config; /* or NULL */
+    const char *lines;
+    rt_level level;
+} of_esm[] = {
+    {"{\"tokenizer_class\": \"EsmTokenizer\", \"do_lower_case\": 3}", RESIDUES, RT_LEVEL_RESIDUE},
+    {"{\"model_max_length\": 1024}", RESIDUES, RT_LEVEL_RESIDUE},
+    {"{\"tokenizer_class\": \"PreTrainedTokenizerFast\"}", RESIDUES, RT_LEVEL_RESIDUE},
+    {NULL, RESIDUES, RT_LEVEL_RESIDUE},
+    {NULL, RESIDUES "\n[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n", RT_LEVEL_WORDPIECE},
+};
+
+START_TEST(a_vocabulary_of_ESM_is_known_by_its_class_or_its_tokens)
+{
+    char *text;
+    write_file("vocab.txt", of_esm[_i].lines);
+    if (of_esm[_i].config)
+        write_file("tokenizer_config.json", of_esm[_i].config);
+    rt_vocabulary *v = read_vocabulary("", NULL);
+    ck_assert_int_eq((int)v->level, (int)of_esm[_i].level);
+    if (of_esm[_i].level == RT_LEVEL_RESIDUE)
+        EXPECT_IDS(v, "LAxA", 4, 5, 3, 5);
+    assert_status(rt_vocabulary_write(v, &text), RT_OK, "");
+    ck_assert_str_eq(text, of_esm[_i].lines);
+    rt_free(text);
+    rt_vocabulary_free(v);
+}
+END_TEST
+
+START_TEST(a_vocabulary_that_is_not_its_classes_is_refused)
+{
+    write_file("vocab.txt", RESIDUES);
+    write_file("tokenizer_config.json", "{\"tokenizer_class\": \"BertTokenizer\"}");
+    expect_refused("", "vocab.txt: has no line [PAD]");
+    write_file("vocab.txt", lines);
+    write_file("tokenizer_config.json", "{\"tokenizer_class\": \"EsmTokenizer\"}");
+    expect_refused("", "vocab.txt: has no line <pad>");
+}
+END_TEST
+
+START_TEST(a_vocabulary_of_residues_is_written_for_transformers)
+{
+    char *text;
+    write_file("vocab.txt", RESIDUES);
+    rt_vocabulary *v = read_vocabulary("residue", NULL);
+    const rt_huggingface_export export = {.length = 2000, .vocabulary = v};
+    assert_status(rt_huggingface_tokenizer_text(&text, &export), RT_OK, "");
+    ck_assert_str_eq(text, "{\n  \"tokenizer_class\": \"EsmTokenizer\",\n"
+                           "  \"model_max_length\": 2000\n}\n");
+    rt_free(text);
+    rt_vocabulary_free(v);
+}
+END_TEST
+
 /* ---- byte-level BPE ---- */
 
 #define TOKEN(id, text)                                                                            \
@@ -299,6 +358,9 @@ static const bpe_case bpe_cases[] = {
      "\"<\xe2\x82\xac>\"}",
      3, 2, 4, -1},
     {"{\"pad_token\": \"[PAD]\", \"do_lower_case\": true}", 2, 2, -1, -1},
+    {"{\"cls_token\": \"<t>\", \"sep_token\": \"<s>\", \"mask_token\": \"<\xe2\x82\xac>\"}", 2, 3,
+     4, 2},
+    {"{\"cls_token\": \"<s>\", \"bos_token\": \"<t>\"}", 3, 3, -1, -1},
 };
 enum { BPE_CASES = sizeof bpe_cases / sizeof *bpe_cases };
 
@@ -346,7 +408,8 @@ START_TEST(a_vocabulary_of_bpe_is_written_for_transformers)
     rt_vocabulary *v = read_vocabulary("", NULL);
     assert_status(rt_tokenizer_bpe_text(&text, v, 64), RT_OK, "");
     ck_assert_str_eq(text, "{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n"
-                           "  \"bos_token\": \"<t>\",\n  \"pad_token\": \"<t>\",\n"
+                           "  \"cls_token\": \"<t>\",\n  \"bos_token\": \"<t>\",\n"
+                           "  \"pad_token\": \"<t>\",\n"
                            "  \"mask_token\": \"<s>\",\n  \"model_max_length\": 64\n}\n");
     write_file("tokenizer_config.json", text);
     rt_vocabulary *again = read_vocabulary("", NULL);
@@ -380,6 +443,7 @@ START_TEST(a_token_with_letters_of_byte_level_text_is_read_and_written_as_it_is)
     ck_assert_int_eq(v->special.cls, 2);
     assert_status(rt_tokenizer_bpe_text(&text, v, 64), RT_OK, "");
     ck_assert_msg(strstr(text, token) != NULL, "%s", text);
+    ck_assert(!strstr(text, "cls_token") && !strstr(text, "sep_token")); /* as no encoder's */
     rt_free(text);
     rt_vocabulary_free(v);
 }
@@ -420,6 +484,10 @@ int main(void)
     tcase_add_test(tests, of_both_files_the_lines_hold);
     tcase_add_loop_test(tests, a_pipe_is_not_waited_for, 0, 2);
     tcase_add_test(tests, a_level_of_rotors_own_is_read_without_settings);
+    tcase_add_loop_test(tests, a_vocabulary_of_ESM_is_known_by_its_class_or_its_tokens, 0,
+                        sizeof of_esm / sizeof *of_esm);
+    tcase_add_test(tests, a_vocabulary_that_is_not_its_classes_is_refused);
+    tcase_add_test(tests, a_vocabulary_of_residues_is_written_for_transformers);
     tcase_add_loop_test(tests, tokens_of_bpe_are_what_tokenizer_config_says, 0, BPE_CASES);
     tcase_add_test(tests, what_is_no_bpe_is_refused_with_its_file);
     tcase_add_test(tests, a_vocabulary_of_bpe_is_written_for_transformers);

@@ -50,12 +50,13 @@ static bool refused(const char *base, const char *setting, const char *name)
     return *w->err;
 }
 
-/* Sums of other parts differ in their last digits, if at all; patience needs more evaluations, and
+/* Sums of other parts differ in their last digits, if at all; what is computed again is the same;
+ * patience needs more evaluations, and
  * the check of a theta one that has moved farther, than these runs have. */
 static bool is_beyond(const char *name)
 {
-    return !strcmp(name, "train.shards") || !strcmp(name, "train.patience") ||
-           !strcmp(name, "theta.check");
+    return !strcmp(name, "train.shards") || !strcmp(name, "train.recompute") ||
+           !strcmp(name, "train.patience") || !strcmp(name, "theta.check");
 }
 
 /* Whether the base sets the key. */

@@ -77,6 +77,8 @@ START_TEST(the_data_chooses_head_and_token_types)
     ck_assert_int_eq(o.head, RT_HEAD_SEQUENCE);
     ck_assert_int_eq(o.labels, 3);
     ck_assert_int_eq(o.token_types, 0);
+    ck_assert_int_eq(o.mask_id, rt_data_vocabulary(t->data)->special.mask);
+    ck_assert_int_gt(o.mask_id, 0);
     free_training(t);
     t = new_labelled(true, false, "run.seed=1");
     o = rt_model_options(&t->config.model, t->data);

@@ -22,26 +22,21 @@ static const struct {
     const char *fixture, *from, *to, *message;
 } configs[] = {
     {"llama", "LlamaForCausalLM", "LlamaForSequenceClassification",
-     "config.json: architectures must be LlamaForCausalLM or LlamaModel: rotor reads no other; got "
-     "'LlamaForSequenceClassification'"},
+     "model.safetensors: lacks score.weight (2, 24)"},
     {"llama", "LlamaForCausalLM", "MistralForCausalLM",
-     "config.json: architectures must be LlamaForCausalLM or LlamaModel: rotor reads no other; got "
-     "'MistralForCausalLM'"},
+     "config.json: architectures must be LlamaForCausalLM, LlamaForSequenceClassification, "
+     "LlamaForTokenClassification or LlamaModel: rotor reads no other; got 'MistralForCausalLM'"},
     {"mistral_window", "MistralForCausalLM", "MistralForTokenClassification",
-     "config.json: architectures must be MistralForCausalLM or MistralModel: rotor reads no other; "
-     "got 'MistralForTokenClassification'"},
-    {"llama", "\"model_type\": \"llama\"", "\"model_type\": \"qwen2\"",
-     "config.json: model_type must be roformer, llama or mistral: rotor reads no other; got "
-     "'qwen2'"},
+     "model.safetensors: lacks score.weight (2, 24)"},
     {"llama", "\"hidden_act\": \"silu\"", "\"hidden_act\": \"relu\"",
      "config.json: hidden_act must be silu or gelu: rotor has no other gates; got 'relu'"},
     {"llama", "\"hidden_act\": \"silu\"", "\"hidden_act\": \"gelu_new\"",
      "config.json: hidden_act must be silu or gelu: rotor has no other gates; got 'gelu_new'"},
     {"llama", "\"head_dim\": 6", "\"head_dim\": 8",
-     "config.json: head_dim = 8: heads of rotor have hidden_size / num_attention_heads = 6 "
-     "features"},
+     "model.safetensors: model.layers.0.self_attn.q_proj.weight is (24, 24), (32, 24) expected: "
+     "num_attention_heads and num_key_value_heads times head_dim"},
     {"llama", "\"hidden_size\": 24", "\"hidden_size\": 25",
-     "config.json: hidden_size = 25 is not divisible by num_attention_heads = 4"},
+     "model.safetensors: model.embed_tokens.weight is (41, 24), (41, 25) expected"},
     {"llama", "\"head_dim\": 6,\n  \"hidden_act\": \"silu\",\n  \"hidden_size\": 24",
      "\"hidden_size\": 20",
      "config.json: hidden_size = 20 and num_attention_heads = 4 make heads of 5; a head must have "
@@ -192,7 +187,7 @@ START_TEST(what_is_absent_is_as_transformers_has_it)
     const rt_transformer_options *o = &there->options;
     ck_assert_int_eq(o->kv_heads, 4);
     ck_assert_int_eq(o->ffn, RT_FFN_SWIGLU);
-    ck_assert_int_eq(o->bias, RT_BIAS_NO);
+    ck_assert_int_eq(o->bias, RT_BIAS_NONE);
     ck_assert_int_eq(o->position.frequencies.scaling, RT_SCALING_NONE);
     ck_assert(o->norm_eps == 1e-6 && o->position.frequencies.base == 10000);
     ck_assert(o->init_std == 0.02 && o->attention_dropout == 0 && o->window == 0);
@@ -624,7 +619,7 @@ START_TEST(what_does_not_fit_a_model_changes_nothing)
         o.kv_heads = 4;
     o.tie_embeddings = _i == 3;
     if (_i == 4)
-        o.bias = RT_BIAS_YES;
+        o.bias = RT_BIAS_ALL;
     assert_status(rt_transformer_new(&model, &o, 5, NULL), RT_OK, "");
     assert_status(rt_transformer_new(&start, &o, 5, NULL), RT_OK, "");
     assert_status(rt_huggingface_load(there, model, &taken), RT_CHECKPOINT, messages[_i]);

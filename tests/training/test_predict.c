@@ -76,7 +76,7 @@ static void probabilities_at(const int32_t *ids, int count, int place, double te
     const rt_transformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
     rt_graph *g = rt_graph_new();
     rt_graph_record(g, false);
-    const rt_tensor *logits = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &in));
+    const rt_tensor *logits = rt_transformer_forward(model, g, &in);
     ck_assert_ptr_nonnull(logits);
     double sum = 0;
     for (int id = FIRST_ORDINARY; id < VOCAB; id++)
@@ -269,7 +269,7 @@ START_TEST(a_token_that_ends_a_text_is_chosen_as_any_other)
     const rt_transformer_input in = {.B = 1, .T = 3, .ids = ids, .padding_id = RT_NO_PADDING};
     rt_graph *g = rt_graph_new();
     rt_graph_record(g, false);
-    const rt_tensor *logits = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &in));
+    const rt_tensor *logits = rt_transformer_forward(model, g, &in);
     double p[VOCAB] = {0}, sum = 0;
     for (int id = 0; id < VOCAB; id++)
         if (id == RT_ID_SEP || id >= FIRST_ORDINARY)

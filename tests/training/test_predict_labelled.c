@@ -59,8 +59,7 @@ static void add_answer(const asking *a, const int32_t *ids, const int32_t *types
         .B = 1, .T = count, .ids = ids, .token_types = types, .padding_id = RT_NO_PADDING};
     rt_graph *g = rt_graph_new();
     rt_graph_record(g, false);
-    const rt_tensor *logits =
-        rt_transformer_logits(a->model, g, rt_transformer_encode(a->model, g, &in));
+    const rt_tensor *logits = rt_transformer_forward(a->model, g, &in);
     ck_assert_ptr_nonnull(logits);
     const real *x = logits->data + (place < 0 ? 0 : place * CLASSES);
     int best = 0;

@@ -55,7 +55,7 @@ static int32_t expected_token(const int32_t *ids, int count, int place)
     const int first = rt_vocabulary_ordinary_token(vocabulary, 0), V = rt_data_vocab(data);
     rt_graph *g = rt_graph_new();
     rt_graph_record(g, false);
-    const rt_tensor *logits = rt_transformer_logits(model, g, rt_transformer_encode(model, g, &in));
+    const rt_tensor *logits = rt_transformer_forward(model, g, &in);
     int32_t best = first;
     ck_assert_ptr_nonnull(logits);
     for (int32_t id = first; id < vocabulary->count; id++)

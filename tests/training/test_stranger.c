@@ -197,7 +197,7 @@ START_TEST(names_and_settings_of_a_sweep_are_texts)
     expect_exit(w, 0, "rm -r 'runs/tiny/`touch canary`'");
     expect_harmless("runs/tiny/report.html");
     char *page = read_file("runs/tiny/report.html");
-    ck_assert_int_eq(count_of(page, "<svg"), 3); /* what can be drawn is drawn */
+    ck_assert_int_eq(count_of(page, "<svg"), 6); /* what can be drawn is drawn */
     expect_text(page, "%60touch%20canary%60/report.html");
     rt_free(page);
     expect_exit(w, 1, "test -e runs/other/report.html"); /* "../other" is no run of the sweep */

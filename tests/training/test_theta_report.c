@@ -374,6 +374,12 @@ START_TEST(the_notes_tell_the_units)
                "11 positions; turns: full turns over 11 positions; use: share of the query and key "
                "weights that the pair rotates; used: "
                "movement as a share of 0.1, the most Adam could have moved ln theta\n"));
+    config.model.window = 4;
+    config.model.layer_types = (rt_layer_words){2, {RT_LAYER_SLIDING, RT_LAYER_FULL}};
+    verdict_after(10);
+    ck_assert_ptr_nonnull(strstr(report, "; phase: extra rotation in radians over 11 positions; "
+                                         "turns: full turns over 3 to 11 positions, as far as a "
+                                         "layer reaches; use: "));
 }
 END_TEST
 

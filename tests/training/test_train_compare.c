@@ -37,7 +37,8 @@ START_TEST(what_sets_runs_apart_is_told_with_their_results)
     expect_text(page, "<td class=\"setting\">b</td><td>1</td><td>");
     expect_text(page, "<td class=\"setting\">24</td><td class=\"setting\">no</td></tr>");
     expect_text(page, "dim=24, learn=no");
-    ck_assert_int_eq(count_of(page, "</svg>"), 3); /* loss, accuracy, theta */
+    /* loss by two keys, loss, accuracy, theta, loss by tokens and by time */
+    ck_assert_int_eq(count_of(page, "</svg>"), 7);
     expect_no_text(page, "href=\"a1");
     rt_free(page);
 }
@@ -218,7 +219,7 @@ START_TEST(curves_fit_a_narrow_screen)
     make_runs();
     expect_exit(w, 0, "$TRAIN --report runs/a1 elsewhere/b");
     char *page = read_page("report.html");
-    ck_assert_int_eq(count_of(page, "<svg role=\"img\""), 3);
+    ck_assert_int_eq(count_of(page, "<svg role=\"img\""), 7);
     expect_no_text(page, "min-width:4");
     expect_no_text(page, "style=\"min-width");
     rt_free(page);
@@ -261,7 +262,7 @@ START_TEST(a_run_may_have_any_name)
                 "mkdir more && mv runs/runs.csv more && $TRAIN --report more/runs.csv "
                 "elsewhere/b");
     char *page = read_page("report.html");
-    ck_assert_int_eq(count_of(page, "</svg>"), 3);
+    ck_assert_int_eq(count_of(page, "</svg>"), 7);
     rt_free(page);
 }
 END_TEST
@@ -283,7 +284,7 @@ START_TEST(what_cannot_be_compared_is_refused)
         {2, "--report runs/a1 runs/none", "runs/none is not the folder of a run: "},
         {2, "--report runs/a1 tiny.ini", "tiny.ini is not the folder of a run: "},
         {2, "--report runs/a1 --output x.html", "--output needs --report with several runs"},
-        {2, "tiny.ini --output x.html", "--output needs --report with several runs"},
+        {2, "tiny.ini --output x.html", "--output needs --embed or --report"},
         {1, "--report runs/a1 elsewhere/b --output none/x.html", "none"},
     };
     make_runs();

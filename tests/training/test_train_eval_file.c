@@ -80,7 +80,8 @@ START_TEST(what_cannot_be_evaluated_is_refused_before_anything_is_created)
         {3, "sub/letters.txt", "/sub/letters.txt: data.eval_file has no token of the vocabulary\n"},
         {2, "sub/one.txt,,sub/two.txt", "data.eval_file must name a file; got an empty name\n"},
         {2, "sub/one.txt data.task=tokens data.file=a.h5:/b",
-         "data.eval_file must name a file and a data set for tokens, as in ids.h5:/train; got '"},
+         "data.eval_file must name a file and a data set for tokens, as in ids.h5:/train, or a "
+         "file that ends in .bin or .npy; got '"},
         {2, "sub/one.txt data.task=classify data.vocab=32 data.file=a.tsv",
          "data.eval_file must name a table for classify, FILE.tsv or FILE.csv; got '"},
     };

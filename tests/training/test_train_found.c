@@ -243,12 +243,13 @@ START_TEST(what_is_not_there_is_refused)
         {4, "tiny.ini --eval", "runs/tiny has no checkpoint"},
         {2, "--eval", "a CONFIG.ini is required"},
         {2, "--checkpoint runs",
-         "--checkpoint needs --eval, --usage, --predict, --export, --print-config or "
-         "--decay"},
+         "--checkpoint needs --eval, --usage, --distances, --predict, --embed, --export, "
+         "--print-config or --decay"},
         {2, "--checkpoint runs tiny.ini --print-config", "--checkpoint needs"},
         {2, "--checkpoint runs --check", "--checkpoint needs"},
         {2, "--checkpoint none.h5 --eval --best", "--best needs a folder; none.h5 is not one"},
-        {2, "tiny.ini --best", "--best needs --eval, --usage, --predict, --export or --decay"},
+        {2, "tiny.ini --best",
+         "--best needs --eval, --usage, --distances, --predict, --embed, --export or --decay"},
         {4, "tiny.ini --decay --best", "runs/tiny has no checkpoint"},
     };
     expect_exit(w, rows[_i].code, "$TRAIN %s", rows[_i].arguments);

@@ -32,7 +32,7 @@ static void make_run(void)
 {
     expect_exit(w, 0,
                 "$TRAIN tiny.ini --quiet train.steps=20 model.norm=pre model.norm_kind=rms "
-                "model.ffn=geglu model.bias=no model.causal=yes model.window=9 "
+                "model.ffn=geglu model.bias=none model.causal=yes model.window=9 "
                 "position.pairing=half position.every=2 theta.scope=head theta.form=raw "
                 "position.scaling=yarn position.scale=2");
     expect_exit(w, 0,

@@ -144,8 +144,10 @@ START_TEST(contradictions_are_exit_2)
     expect_exit(w, 2, "$TRAIN " CLASSIFY "data.file= --check");
     expect_text(w->err, "data.file is required for data.task = classify");
     expect_exit(w, 2, "$TRAIN " CLASSIFY "model.causal=yes --check");
-    expect_text(w->err, "data.task = classify needs model.causal = no: the first token, which "
-                        "gives the answer, must see the others");
+    expect_text(w->err, "data.task = classify with model.pool = first needs model.causal = no: the "
+                        "first token, which gives the answer, must see the others; set model.pool "
+                        "= last for a causal model");
+    expect_exit(w, 0, "$TRAIN " CLASSIFY "model.causal=yes model.pool=last --check");
     expect_exit(w, 0, "$TRAIN " TAG "model.causal=yes --check");
     expect_exit(w, 2, "$TRAIN " CLASSIFY "data.file=sub/a.txt --check");
     expect_text(w->err, "data.file must name a table for classify, FILE.tsv or FILE.csv; got '");

@@ -96,7 +96,7 @@ START_TEST(what_is_written_evaluates_as_the_run_does)
         "theta.learn=yes theta.scope=model optimizer.clip_norm=0",
         "theta.learn=yes theta.scope=layer",
         "train.init_from= theta.learn=yes theta.scope=head model.kv_heads=4 position.fraction=1",
-        "train.init_from= model.bias=yes position.scaling=yarn position.scale=2",
+        "train.init_from= model.bias=all position.scaling=yarn position.scale=2",
     };
     char line[LINE_SIZE], again[LINE_SIZE];
     double before, after;

@@ -1,5 +1,5 @@
 /* What `train` measures on the pairs of a model: their usage, the loss without the slower of them,
- * and the learned factors of heads. */
+ * and the learned factors of heads; and how far its heads attend. */
 
 #include "train_program.h"
 
@@ -82,6 +82,49 @@ START_TEST(what_has_no_such_pairs_has_no_usage)
     expect_text(w->err, "--theta needs --eval");
     expect_exit(w, 2, "$TRAIN tiny.ini --usage --eval");
     expect_text(w->err, "cannot be combined with another command");
+}
+END_TEST
+
+/* ---- distances ---- */
+
+/* Two layers of two heads in sequences of 12 tokens, with a window of 3: of each head the sum is 1
+ * and there is nothing beyond a distance of 2. */
+START_TEST(distances_are_parts_of_the_weights_of_a_head)
+{
+    expect_exit(w, 0, PLAIN "$TRAIN tiny.ini --quiet train.steps=5 model.window=3 %s",
+                _i ? "model.causal=yes" : "");
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --distances --quiet run.threads=1 >distances");
+    expect_exit(w, 0,
+                "awk -F, 'NR == 1 { if ($0 != \"layer,head,distance,attention\") exit 1; next } "
+                "$3 > 2 && $4 { exit 2 } $3 <= 2 && !($4 > 0) { exit 3 } { sum[$1, $2] += $4; "
+                "rows[$1, $2]++ } END { for (head in sum) { heads++; if (sum[head] < .9999 || "
+                "sum[head] > 1.0001 || rows[head] != rows[0, 0]) exit 4 } exit heads != 4 }' "
+                "distances");
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --distances --quiet run.threads=2 >again");
+    expect_same_files("distances", "again");
+    expect_exit(w, 0,
+                "for n in 0,0 0,1 1,0; do grep ^$n, distances | cut -d, -f4 >of-$n; done; "
+                "! cmp -s of-0,0 of-0,1 && ! cmp -s of-0,0 of-1,0");
+}
+END_TEST
+
+/* Where nothing tells keys apart, all have the same weight: of T tokens each attends to itself with
+ * 1 / T, and at a distance r there are 2 (T - r) / T^2. */
+START_TEST(equal_weights_follow_the_number_of_neighbours)
+{
+    expect_exit(w, 0,
+                "sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet train.steps=1 "
+                "optimizer.lr=1e-30 position.kind=none");
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --distances --quiet >distances");
+    expect_exit(w, 0,
+                "awk -F, '$3 + 1 > T { T = $3 + 1 } { at[NR] = $3; a[NR] = $4 } END { for (i = 2; "
+                "i <= NR; i++) { r = at[i]; even = (r ? 2 : 1) * (T - r) / T / T; e = a[i] / even "
+                "- 1; if (e * e > .01) exit 1 } exit T != 12 }' distances");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet model.attention=linear_elu run.name=linear");
+    expect_exit(w, 2, "$TRAIN runs/linear/config.ini --distances");
+    expect_text(w->err, "--distances: model.attention = linear_elu has no weights");
+    expect_exit(w, 2, "$TRAIN tiny.ini --distances --theta base");
+    expect_text(w->err, "--theta needs --eval");
 }
 END_TEST
 
@@ -212,6 +255,8 @@ int main(void)
     tcase_add_test(tests, usage_knows_windows_and_shared_keys);
     tcase_add_test(tests, a_folder_of_hugging_face_has_a_usage);
     tcase_add_loop_test(tests, what_has_no_such_pairs_has_no_usage, 0, 3);
+    tcase_add_loop_test(tests, distances_are_parts_of_the_weights_of_a_head, 0, 2);
+    tcase_add_test(tests, equal_weights_follow_the_number_of_neighbours);
     tcase_add_test(tests, cutoffs_are_evaluations_without_the_slower_pairs);
     tcase_add_test(tests, the_page_draws_usage_and_cutoffs);
     tcase_add_loop_test(tests, factors_of_heads_are_learned, 0, 2);

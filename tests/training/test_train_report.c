@@ -35,10 +35,36 @@ START_TEST(a_run_ends_with_a_page_of_its_own)
     char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
     expect_text(page, "Drift of θ during training: ");
-    ck_assert_int_eq(count_of(page, "<svg"), 9);
-    ck_assert_int_eq(count_of(page, "<figcaption>"), 9);
+    expect_text(page, "<g><title>evaluation, step ");
+    expect_text(page, "<figcaption>Evaluation loss by tokens of training");
+    expect_text(page, "<figcaption>Evaluation loss by seconds of training");
+    expect_no_text(page, "onmousemove");
+    ck_assert_int_eq(count_of(page, "<svg"), 11);
+    ck_assert_int_eq(count_of(page, "<figcaption>"), 11);
     rt_free(page);
     expect_exit(w, 0, "cd runs/tiny/figures && rm loss.svg && gnuplot loss.gp && test -s loss.svg");
+}
+END_TEST
+
+/* The labels of the evaluation contradict those of the training. */
+START_TEST(the_surest_mistakes_have_their_texts)
+{
+    expect_exit(w, 0,
+                "awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 200; i++) print "
+                "substr(\"abcdabcdabcd\", 1 + i %% 4, 1 + i %% 7) (i %% 2 ? \"x\" : \"\") "
+                "\"\\t\" (i %% 2 ? \"with\" : \"none\") }' >m.tsv; "
+                "printf 'text\\tlabel\\nabx <b>\\tnone\\ncdab\\tnone\\n' >e.tsv");
+    expect_exit(
+        w, 0,
+        "printf '[data]\\ntask = classify\\nlevel = char\\nlength = 16\\nfile = m.tsv\\n"
+        "eval_file = e.tsv\\n[model]\\nlayers = 1\\ndim = 16\\nheads = 2\\n[optimizer]\\n"
+        "lr = 0.01\\n[train]\\nsteps = 200\\nbatch_size = 16\\n' >m.ini; $TRAIN m.ini --quiet");
+    char *page = read_file("runs/m/report.html");
+    expect_whole_page(page);
+    expect_text(page, "<h2>Mistakes</h2>");
+    expect_text(page, "<td>2</td><td class=\"text\">abx &lt;b&gt;</td><td>none</td><td>with</td>");
+    expect_text(page, "<p>The 1 wrong predictions");
+    rt_free(page);
 }
 END_TEST
 
@@ -48,7 +74,7 @@ START_TEST(figures_that_do_not_apply_are_left_out)
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet theta.learn=no model.attention=linear_elu");
     char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
-    ck_assert_int_eq(count_of(page, "<svg"), 4);
+    ck_assert_int_eq(count_of(page, "<svg"), 6);
     expect_no_text(page, "relative drift");
     rt_free(page);
 }
@@ -82,7 +108,7 @@ START_TEST(without_gnuplot_the_run_succeeds_and_says_what_is_missing)
     expect_exit(w, 0, "$TRAIN --report runs/tiny");
     ck_assert_str_eq(w->out, "report: runs/tiny/report.html\n");
     page = read_file("runs/tiny/report.html");
-    ck_assert_int_eq(count_of(page, "<svg"), 9);
+    ck_assert_int_eq(count_of(page, "<svg"), 11);
     rt_free(page);
 }
 END_TEST
@@ -129,7 +155,11 @@ START_TEST(a_sweep_has_a_page_with_links_to_its_runs)
                 "sweep.run.seed=1,2");
     char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
-    ck_assert_int_eq(count_of(page, "<svg"), 2);
+    ck_assert_int_eq(count_of(page, "<svg"), 5);
+    expect_text(page, "<figcaption>Evaluation loss by position.kind: the mean over the seeds");
+    expect_text(page, "(runs: 2)</title>");
+    expect_no_text(page, "onmousemove");
+    expect_no_text(page, "_plot_1</title>");
     expect_text(page, "<a href=\"kind=none_seed=2/report.html\">");
     expect_text(page, "<td class=\"setting\">none</td><td>2</td>");
     rt_free(page);
@@ -280,6 +310,7 @@ int main(void)
     Suite *suite = suite_create("train report");
     TCase *tests = program_case(suite);
     tcase_add_test(tests, a_run_ends_with_a_page_of_its_own);
+    tcase_add_test(tests, the_surest_mistakes_have_their_texts);
     tcase_add_test(tests, figures_that_do_not_apply_are_left_out);
     tcase_add_test(tests, names_cannot_break_the_page);
     tcase_add_test(tests, without_gnuplot_the_run_succeeds_and_says_what_is_missing);

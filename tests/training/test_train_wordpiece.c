@@ -74,7 +74,7 @@ static const refusal refusals[] = {
     {2, "$TRAIN --vocab 100 --eval tiny.ini", "--eval cannot be combined with another command"},
     {2, "$TRAIN --report x --vocab 100", "--vocab cannot be combined with another command"},
     {2, "$TRAIN --vocab 100 --resume tiny.ini", "--resume goes with training only"},
-    {2, "$TRAIN --vocab 100 --output x tiny.ini", "--output needs --report"},
+    {2, "$TRAIN --vocab 100 --output x tiny.ini", "--output needs --embed or --report"},
     {2, "$TRAIN --lowercase tiny.ini",
      "--lowercase needs --vocab; in a configuration, set data.lowercase"},
     {3, "$TRAIN --vocab 100 tiny.ini none.txt", "none.txt: No such file or directory (--vocab)"},

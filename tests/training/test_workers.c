@@ -29,10 +29,117 @@ START_TEST(every_job_is_done_once)
 }
 END_TEST
 
+/* ---- parts of jobs ---- */
+
+enum { JOBS = 6, PARTS = 200, ROOM = 1000 };
+
+typedef struct job_of_parts {
+    rt_workers *workers;
+    atomic_int parts[JOBS][PARTS], running, most;
+    atomic_bool shared_room;
+} job_of_parts;
+
+typedef struct one_job {
+    job_of_parts *all;
+    int number;
+} one_job;
+
+/* The room is the part's own while it runs. */
+static void count_part(void *context, int part, void *room)
+{
+    const one_job *j = context;
+    memset(room, part, ROOM);
+    atomic_fetch_add(&j->all->parts[j->number][part], 1);
+    for (int i = 0; i < ROOM; i++)
+        if (((unsigned char *)room)[i] != (unsigned char)part)
+            atomic_store(&j->all->shared_room, true);
+}
+
+static void share_job(void *context, int job, int worker)
+{
+    job_of_parts *all = context;
+    const rt_crew *crew = rt_workers_crew(all->workers, worker);
+    unsigned char room[ROOM];
+    one_job one = {all, job};
+    const int now = atomic_fetch_add(&all->running, 1) + 1;
+    for (int most = atomic_load(&all->most); now > most;)
+        if (atomic_compare_exchange_weak(&all->most, &most, now))
+            break;
+    for (int round = 0; round < 20; round++)
+        crew->run(crew->threads, count_part, &one, PARTS, (rt_part_room){room, ROOM});
+    atomic_fetch_sub(&all->running, 1);
+}
+
+START_TEST(every_part_of_a_job_is_done_once_each_time)
+{
+    static const int threads[] = {1, 2, 3, 5};
+    static job_of_parts all;
+    rt_workers *w;
+    memset(&all, 0, sizeof all);
+    ck_assert(!rt_workers_new(&w, threads[_i]).code);
+    all.workers = w;
+    rt_workers_run_few(w, 2, share_job, &all, JOBS);
+    ck_assert_int_le(all.most, 2);
+    ck_assert(!all.shared_room);
+    for (int i = 0; i < JOBS; i++)
+        for (int k = 0; k < PARTS; k++)
+            ck_assert_int_eq(all.parts[i][k], 20);
+    rt_workers_free(w);
+}
+END_TEST
+
+/* ---- watching ---- */
+
+/* Of runs of jobs and of parts within them. */
+typedef struct watched {
+    int depth, jobs, parts, ends;
+} watched;
+
+static void watch_begin(void *context, int pieces)
+{
+    watched *seen = context;
+    if (seen->depth++)
+        seen->parts += pieces;
+    else
+        seen->jobs += pieces;
+}
+
+static void watch_end(void *context)
+{
+    watched *seen = context;
+    seen->depth--;
+    seen->ends++;
+}
+
+/* Of several threads none is heard. */
+START_TEST(runs_of_one_thread_are_heard)
+{
+    static job_of_parts all;
+    watched seen = {0};
+    const int threads = _i + 1;
+    rt_workers *w;
+    memset(&all, 0, sizeof all);
+    ck_assert(!rt_workers_new(&w, threads).code);
+    all.workers = w;
+    rt_workers_watch(w, (rt_run_watch){watch_begin, watch_end, &seen});
+    rt_workers_run(w, share_job, &all, JOBS);
+    ck_assert_int_eq(seen.depth, 0);
+    ck_assert_int_eq(seen.jobs, threads == 1 ? JOBS : 0);
+    ck_assert_int_eq(seen.parts, threads == 1 ? JOBS * 20 * PARTS : 0);
+    ck_assert_int_eq(seen.ends, threads == 1 ? 1 + JOBS * 20 : 0);
+    rt_workers_watch(w, (rt_run_watch){0});
+    rt_workers_run(w, share_job, &all, JOBS);
+    ck_assert_int_eq(seen.ends, threads == 1 ? 1 + JOBS * 20 : 0);
+    rt_workers_free(w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("workers");
     TCase *tests = leak_checked_case(suite, "workers");
     tcase_add_test(tests, every_job_is_done_once);
+    tcase_add_loop_test(tests, every_part_of_a_job_is_done_once_each_time, 0, 4);
+    tcase_add_loop_test(tests, runs_of_one_thread_are_heard, 0, 2);
     return run_suite(suite);
 }

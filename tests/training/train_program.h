@@ -27,6 +27,9 @@ static inline TCase *program_case(Suite *suite)
     return tests;
 }
 
+/* Lines of sed that take out of a report what the clock says. */
+#define WITHOUT_TIMES "-e '/<th>time</d' -e '/loss_by_time-gnuplot_canvas/,/<.figcaption>/d'"
+
 /* A loop of the shell that waits until a file has a row of that step: training is then under
  * way, however slow the machine. It gives up if the trainer in the background is gone. */
 #define WAIT_FOR_ROW(step, file)                                                                   \

@@ -1,0 +1,637 @@
+/* Files of text and of token ids behind one run of tokens: every format, the cache, mixtures and
+ * documents, and what is said of those that cannot be used. */
+
+#include "samples.h"
+
+#include "data/encode_file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { LENGTH = 16, ROWS = 64 };
+
+/* Everything in the folder of a test, and the cache in it. */
+static void clear(const char *path)
+{
+    char name[RT_PATH_SIZE];
+    DIR *entries = opendir(path);
+    for (struct dirent *e; entries && (e = readdir(entries));) {
+        snprintf(name, sizeof name, "%.2000s/%.255s", path, e->d_name);
+        unlink(name);
+    }
+    if (entries)
+        closedir(entries);
+    rmdir(path);
+}
+
+static void clear_all(void)
+{
+    clear(in_folder("cache"));
+    clear(folder);
+}
+
+static int files_in_cache(const char *ending)
+{
+    int count = 0;
+    DIR *entries = opendir(in_folder("cache"));
+    for (struct dirent *e; entries && (e = readdir(entries));) {
+        const size_t length = strlen(e->d_name), size = strlen(ending);
+        count +=
+            e->d_name[0] != '.' && length >= size && !strcmp(e->d_name + length - size, ending);
+    }
+    if (entries)
+        closedir(entries);
+    return count;
+}
+
+static rt_data_options options(const char *task, const char *name)
+{
+    rt_data_options o = options_for(task);
+    o.length = LENGTH;
+    o.vocab = 300;
+    o.objective = RT_OBJECTIVE_LM;
+    o.cross = true;
+    set_file(&o, in_folder(name));
+    return o;
+}
+
+/* ---- formats ---- */
+
+enum { COUNT = 500 };
+
+static int32_t id_at(int i)
+{
+    return 4 + i * 7 % 290;
+}
+
+/* Ids of `width` bytes behind a header; `big` in big-endian order. */
+static void write_values(const char *name, const void *header, size_t size, int width, bool big)
+{
+    FILE *file = fopen(in_folder(name), "wb");
+    ck_assert(file && fwrite(header, 1, size, file) == size);
+    for (int i = 0; i < COUNT; i++)
+        for (int b = 0; b < width; b++)
+            fputc((int)((uint64_t)id_at(i) >> 8 * (big ? width - 1 - b : b) & 0xff), file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static size_t npy(char *to, const char *type, const char *shape)
+{
+    const int length =
+        sprintf(to + 10, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n", type, shape);
+    memcpy(to, "\x93NUMPY\1\0", 8);
+    to[8] = (char)length;
+    to[9] = 0;
+    return (size_t)length + 10;
+}
+
+static void holds_ids(const char *name, const char *dataset)
+{
+    rt_data_options o = options("tokens", name);
+    strcat(o.file, dataset);
+    o.eval_fraction = 0;
+    rt_data *data = opened(&o);
+    const int rows = COUNT / (LENGTH - 1);
+    ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), rows);
+    rt_batch batch = new_batch(rows, LENGTH);
+    rt_data_evaluation(data, 0, &batch);
+    for (int i = 0; i < rows * LENGTH; i++)
+        if (i % LENGTH)
+            ck_assert_int_eq(batch.ids[i], id_at(i / LENGTH * (LENGTH - 1) + i % LENGTH - 1));
+    ck_assert_int_eq(rt_data_status(data).code, RT_OK);
+    free_batch(batch);
+    rt_data_close(data);
+}
+
+START_TEST(every_format_holds_the_ids_that_were_written)
+{
+    static const struct {
+        const char *type;
+        int width;
+        bool big;
+    } types[] = {{"<u2", 2, false}, {">u2", 2, true}, {"<u4", 4, false}, {">u4", 4, true},
+                 {"<i4", 4, false}, {">i4", 4, true}, {"<i8", 8, false}};
+    char header[1024] = "";
+    write_values("a.bin", "", 0, 2, false);
+    holds_ids("a.bin", "");
+    const int32_t gpt2[] = {20240520, 1, COUNT}, llama3[] = {20240801, 7, COUNT};
+    memcpy(header, gpt2, sizeof gpt2);
+    write_values("a.bin", header, sizeof header, 2, false);
+    holds_ids("a.bin", "");
+    memcpy(header, llama3, sizeof llama3);
+    write_values("a.bin", header, sizeof header, 4, false);
+    holds_ids("a.bin", "");
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        const size_t size = npy(header, types[i].type, "(500,)");
+        write_values("a.npy", header, size, types[i].width, types[i].big);
+        holds_ids("a.npy", "");
+    }
+}
+END_TEST
+
+START_TEST(unsigned_data_sets_are_read)
+{
+    const hid_t types[] = {H5T_STD_U16LE, H5T_STD_U16BE, H5T_STD_U32LE};
+    int64_t ids[COUNT];
+    rt_data_options o;
+    for (int i = 0; i < COUNT; i++)
+        ids[i] = id_at(i);
+    for (int i = 0; i < 6; i++) {
+        write_ids(&o, (storage){.type = types[i % 3], .chunk = i < 3 ? 0 : 100}, ids, COUNT);
+        holds_ids("a", ":/ids");
+    }
+}
+END_TEST
+
+static void refused(const rt_data_options *o, rt_code code, const char *message)
+{
+    rt_data *data;
+    const rt_status status = rt_data_open(&data, o, NULL);
+    ck_assert_msg(status.code == code, "%d: %s", (int)status.code, status.message);
+    ck_assert_msg(strstr(status.message, message) != NULL, "%s", status.message);
+    ck_assert_ptr_null(data);
+}
+
+START_TEST(files_that_are_damaged_are_named)
+{
+    static const struct {
+        const char *type, *shape, *message;
+    } arrays[] = {
+        {"<f4", "(500,)", "must be of uint16, uint32, int32 or int64; its type is '<f4'"},
+        {"<u2", "(50, 10)", "must have one dimension"},
+        {"<u2", "()", "must have one dimension"},
+        {"<u2", "(501,)", "the file is cut short: of 501 ids it holds 500"},
+        {"<u2", "(0,)", "the file holds no id"},
+    };
+    char header[1024];
+    rt_data_options o = options("tokens", "a.npy");
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        const size_t size = npy(header, arrays[i].type, arrays[i].shape);
+        write_values("a.npy", header, size, 2, false);
+        refused(&o, RT_DATA, arrays[i].message);
+    }
+    write_file(in_folder("a.npy"), "x", 1);
+    refused(&o, RT_DATA, "is not a .npy file of NumPy");
+    o = options("tokens", "a.bin");
+    write_file(in_folder("a.bin"), "12345", 5);
+    refused(&o, RT_DATA, "it has an odd number of bytes, 5 (data.file)");
+    const int32_t gpt2[256] = {20240520, 1, COUNT + 1};
+    write_values("a.bin", gpt2, sizeof gpt2, 2, false);
+    refused(&o, RT_DATA, "the header says 501 ids of 2 bytes; 1000 bytes follow it");
+    o.vocab = 100;
+    write_values("a.bin", "", 0, 2, false);
+    refused(&o, RT_DATA, "must hold ids from 0 to 99 (data.vocab 100); got 102 at index 14");
+}
+END_TEST
+
+/* ---- a file that changes ---- */
+
+START_TEST(a_file_that_is_replaced_or_written_again_is_an_error_of_the_next_read)
+{
+    static const char *const messages[] = {"was replaced or removed", "was changed",
+                                           "became shorter"};
+    for (int i = 0; i < 3; i++) {
+        write_values("a.bin", "", 0, 2, false);
+        rt_data_options o = options("tokens", "a.bin");
+        rt_data *data = opened(&o);
+        rt_batch batch = new_batch(2, LENGTH);
+        rt_data_training(data, 1, 0, 0, &batch);
+        ck_assert_int_eq(rt_data_status(data).code, RT_OK);
+        const struct timespec times[2] = {{1, 0}, {1, 0}};
+        if (i == 0) {
+            write_values("b.bin", "", 0, 2, false);
+            ck_assert_int_eq(rename(in_folder("b.bin"), in_folder("a.bin")), 0);
+        } else if (i == 1) {
+            ck_assert_int_eq(utimensat(AT_FDCWD, in_folder("a.bin"), times, 0), 0);
+        } else {
+            ck_assert_int_eq(truncate(in_folder("a.bin"), 2 * COUNT - 2), 0);
+        }
+        rt_data_training(data, 1, 1, 0, &batch);
+        const rt_status status = rt_data_status(data);
+        ck_assert_int_eq(status.code, RT_DATA);
+        ck_assert_msg(strstr(status.message, messages[i]) != NULL, "%s", status.message);
+        ck_assert_int_eq(batch.mask[0], 0);
+        free_batch(batch);
+        rt_data_close(data);
+    }
+}
+END_TEST
+
+/* ---- the cache ---- */
+
+/* Lines of words, with some characters of two and three bytes; `seed` makes them other ones. */
+static size_t write_text(const char *name, int lines, int seed)
+{
+    FILE *file = fopen(in_folder(name), "wb");
+    ck_assert(file != NULL);
+    for (int i = 0; i < lines; i++)
+        fprintf(file, "%s%d the quick%s fox of line %d.\n", i % 3 ? "Line " : "l\xc3\xa9 ", seed,
+                i % 5 ? " brown" : "\xe4\xb8\x80", i * 7919 % 1000);
+    const long size = ftell(file);
+    ck_assert_int_eq(fclose(file), 0);
+    return (size_t)size;
+}
+
+static void cached(rt_data_options *o, int threads)
+{
+    snprintf(o->cache, sizeof o->cache, "%s", in_folder("cache"));
+    o->cache_from = 1;
+    o->threads = threads;
+}
+
+static void draw_the_same(const rt_data_options *one, const rt_data_options *other)
+{
+    rt_data *a = opened(one), *b = opened(other);
+    rt_batch x = new_batch(ROWS, LENGTH), y = new_batch(ROWS, LENGTH);
+    ck_assert_int_eq(rt_data_evaluation_rows(a, LENGTH), rt_data_evaluation_rows(b, LENGTH));
+    for (uint32_t step = 0; step < 5; step++) {
+        rt_data_training(a, 1, step, 0, &x);
+        rt_data_training(b, 1, step, 0, &y);
+        ck_assert(same_rows(&x, 0, &y, 0, ROWS));
+        rt_data_evaluation(a, step * ROWS, &x);
+        rt_data_evaluation(b, step * ROWS, &y);
+        ck_assert(same_rows(&x, 0, &y, 0, ROWS));
+    }
+    ck_assert_int_eq(rt_data_status(b).code, RT_OK);
+    free_batch(x);
+    free_batch(y);
+    rt_data_close(a);
+    rt_data_close(b);
+}
+
+/* More than two parts of 4 MiB, at each level; the vocabularies of GPT-2's and LLaMA 3's kind. */
+START_TEST(a_text_in_the_cache_has_the_tokens_that_it_has_in_memory)
+{
+    static const struct {
+        rt_level level;
+        const char *vocabulary, *documents;
+    } kinds[] = {{RT_LEVEL_BYTE, "", "none"},
+                 {RT_LEVEL_CHAR, "", "none"},
+                 {RT_LEVEL_BPE, TEST_SOURCES "/fixtures/bpe/gpt2/tokenizer.json", "none"},
+                 {RT_LEVEL_BPE, TEST_SOURCES "/fixtures/bpe/llama3/tokenizer.json", "none"},
+                 {RT_LEVEL_BPE, TEST_SOURCES "/fixtures/bpe/qwen2/tokenizer.json", "none"},
+                 {RT_LEVEL_BPE, TEST_SOURCES "/fixtures/bpe/digits/tokenizer.json", "none"},
+                 {RT_LEVEL_BPE, TEST_SOURCES "/fixtures/bpe/space/tokenizer.json", "none"},
+                 {RT_LEVEL_CHAR, "", "line"},
+                 {RT_LEVEL_BYTE, "", "blank"},
+                 {RT_LEVEL_BYTE, "", "fox"}};
+    rt_data_options o = options("text", "a");
+    o.level = kinds[_i].level;
+    strcpy(o.vocab_file, kinds[_i].vocabulary);
+    strcpy(o.documents, kinds[_i].documents);
+    write_text("a", 250000, 1);
+    rt_data_options other = o;
+    cached(&other, 3);
+    draw_the_same(&o, &other);
+    ck_assert_int_eq(files_in_cache(".npy"), 1);
+    ck_assert_int_eq(files_in_cache(".lock") + files_in_cache(".tmp"), 0);
+    draw_the_same(&o, &other);
+    ck_assert_int_eq(files_in_cache(".npy"), 1);
+}
+END_TEST
+
+START_TEST(another_text_or_tokenizer_is_not_taken_from_the_cache)
+{
+    rt_data_options o = options("text", "a"), other = o;
+    write_text("a", 2000, 1);
+    cached(&other, 1);
+    draw_the_same(&o, &other);
+    o.level = other.level = RT_LEVEL_CHAR;
+    draw_the_same(&o, &other);
+    ck_assert_int_eq(files_in_cache(".npy"), 2);
+    strcpy(o.documents, "line");
+    strcpy(other.documents, "line");
+    draw_the_same(&o, &other);
+    ck_assert_int_eq(files_in_cache(".npy"), 3);
+    struct stat facts;
+    ck_assert_int_eq(stat(in_folder("a"), &facts), 0);
+    write_text("a", 2000, 2);
+    const struct timespec times[2] = {facts.st_atim, {facts.st_mtim.tv_sec + 1, 0}};
+    ck_assert_int_eq(utimensat(AT_FDCWD, in_folder("a"), times, 0), 0);
+    draw_the_same(&o, &other);
+    ck_assert_int_eq(files_in_cache(".npy"), 4);
+}
+END_TEST
+
+static void only_npy(char path[RT_PATH_SIZE])
+{
+    DIR *entries = opendir(in_folder("cache"));
+    *path = '\0';
+    for (struct dirent *e; (e = readdir(entries));)
+        if (strstr(e->d_name, ".npy"))
+            snprintf(path, RT_PATH_SIZE, "%.2000s/%.255s", in_folder("cache"), e->d_name);
+    closedir(entries);
+}
+
+START_TEST(a_cached_file_that_was_cut_is_made_again)
+{
+    char path[RT_PATH_SIZE];
+    rt_data_options o = options("text", "a"), other = o;
+    write_text("a", 2000, 1);
+    cached(&other, 1);
+    draw_the_same(&o, &other);
+    only_npy(path);
+    ck_assert_int_eq(truncate(path, 1000), 0);
+    draw_the_same(&o, &other);
+}
+END_TEST
+
+/* The text may be touched or moved: its bytes count. */
+START_TEST(a_text_with_another_time_is_digested_and_not_tokenized_again)
+{
+    char path[RT_PATH_SIZE];
+    struct stat before, after;
+    rt_data_options o = options("text", "a"), other = o;
+    const struct timespec times[2] = {{1, 0}, {1, 0}};
+    write_text("a", 2000, 1);
+    cached(&other, 1);
+    draw_the_same(&o, &other);
+    only_npy(path);
+    ck_assert_int_eq(stat(path, &before), 0);
+    ck_assert_int_eq(utimensat(AT_FDCWD, in_folder("a"), times, 0), 0);
+    draw_the_same(&o, &other);
+    ck_assert_int_eq(stat(path, &after), 0);
+    ck_assert_int_eq(before.st_ino, after.st_ino);
+    ck_assert_int_eq(files_in_cache(".npy"), 1);
+}
+END_TEST
+
+START_TEST(a_full_disk_leaves_no_file_in_the_cache)
+{
+    rt_data_options o = options("text", "a");
+    struct rlimit before, small;
+    write_text("a", 20000, 1);
+    cached(&o, 2);
+    getrlimit(RLIMIT_FSIZE, &before);
+    small = before;
+    small.rlim_cur = 100000;
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    rt_data *data;
+    const rt_status status = rt_data_open(&data, &o, NULL);
+    setrlimit(RLIMIT_FSIZE, &before);
+    signal(SIGXFSZ, SIG_DFL);
+    ck_assert_int_eq(status.code, RT_IO);
+    ck_assert_msg(strstr(status.message, "File too large (data.cache = ") != NULL, "%s",
+                  status.message);
+    ck_assert_int_eq(files_in_cache(".npy") + files_in_cache(".info") + files_in_cache(".tmp") +
+                         files_in_cache(".lock"),
+                     0);
+}
+END_TEST
+
+START_TEST(processes_that_start_at_once_tokenize_once)
+{
+    enum { PROCESSES = 4 };
+    pid_t children[PROCESSES];
+    rt_data_options o = options("text", "a"), other = o;
+    write_text("a", 100000, 1);
+    cached(&other, 1);
+    for (int i = 0; i < PROCESSES; i++) {
+        children[i] = fork();
+        if (!children[i]) {
+            rt_data *data;
+            _exit(rt_data_open(&data, &other, NULL).code != RT_OK);
+        }
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int how;
+        ck_assert_int_eq(waitpid(children[i], &how, 0), children[i]);
+        ck_assert_int_eq(how, 0);
+    }
+    ck_assert_int_eq(files_in_cache(".lock") + files_in_cache(".tmp"), 0);
+    ck_assert_int_eq(files_in_cache(".npy"), 1);
+    draw_the_same(&o, &other);
+}
+END_TEST
+
+START_TEST(a_byte_that_is_not_utf8_is_named_with_its_file)
+{
+    const size_t size = write_text("a", 200000, 1);
+    char message[200];
+    FILE *file = fopen(in_folder("b"), "wb");
+    ck_assert(file != NULL);
+    for (int i = 0; i < 100; i++)
+        fputs("words and more words\n", file);
+    fputc(0xff, file);
+    ck_assert_int_eq(fclose(file), 0);
+    rt_data_options o = options("text", "a");
+    strcat(strcat(o.file, ","), in_folder("b"));
+    o.level = RT_LEVEL_CHAR;
+    cached(&o, 2);
+    snprintf(message, sizeof message,
+             "%.60s: data.level = char needs UTF-8; byte 0xff at offset 2100 is not",
+             in_folder("b"));
+    ck_assert_uint_gt(size, 4 << 20);
+    refused(&o, RT_DATA, message);
+}
+END_TEST
+
+/* ---- mixtures ---- */
+
+static void write_bytes(const char *name, int byte, size_t count)
+{
+    FILE *file = fopen(in_folder(name), "wb");
+    ck_assert(file != NULL);
+    for (size_t i = 0; i < count; i++)
+        fputc(byte, file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static void mix(rt_data_options *o, const char *first, const char *second)
+{
+    char list[RT_FILE_LIST_SIZE];
+    snprintf(list, sizeof list, "%.60s%s, %.60s%s", in_folder("a"), first, in_folder("b.bin"),
+             second);
+    set_file(o, list);
+}
+
+START_TEST(windows_of_a_mixture_come_as_often_as_the_weights_say)
+{
+    enum { DRAWS = 20000 };
+    rt_data_options o = options("text", "a");
+    int counts[2] = {0};
+    write_bytes("a", 'a', 1000);
+    uint16_t ids[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        ids[i] = (uint16_t)(4 + i % 200);
+    write_file(in_folder("b.bin"), ids, sizeof ids);
+    mix(&o, "*3", "*1");
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(1, LENGTH);
+    for (int i = 0; i < DRAWS; i++) {
+        rt_data_training(data, 1, (uint32_t)i, 0, &batch);
+        int of_text = 0;
+        for (int t = 1; t < LENGTH; t++)
+            of_text += batch.ids[t] == 4 + 'a';
+        ck_assert_msg(of_text < 3 || of_text == LENGTH - 1, "a window of two files");
+        counts[of_text == LENGTH - 1]++;
+    }
+    ck_assert_double_lt(fabs(counts[1] / (double)DRAWS - 0.75), 0.02);
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+START_TEST(a_weight_that_is_no_number_above_0_is_refused)
+{
+    static const char *const wrong[] = {"*0", "*-1", "*0.0", "*-0", "*1e999", "*1e-999", "*1-2"};
+    rt_data_options o = options("text", "a");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        mix(&o, wrong[i], "");
+        refused(&o, RT_CONFIG, "a must be a number above 0");
+    }
+    mix(&o, "", "");
+    snprintf(o.eval_file, sizeof o.eval_file, "%s*2", in_folder("a"));
+    refused(&o, RT_CONFIG, "data.eval_file takes no weights");
+}
+END_TEST
+
+START_TEST(a_star_in_a_name_is_part_of_it)
+{
+    rt_data_options o = options("text", "a*b");
+    write_bytes("a*b", 'x', 1000);
+    rt_data_close(opened(&o));
+    strcat(o.file, "*2");
+    rt_data_close(opened(&o));
+}
+END_TEST
+
+/* ---- documents ---- */
+
+START_TEST(each_document_ends_with_the_token_that_ends_a_text)
+{
+    static const struct {
+        const char *documents, *text, *tokens;
+    } cases[] = {{"none", "ab\n\ncd", "ab\n\ncd"},
+                 {"line", "ab\n\ncd\r\ne", "ab|cd|e|"},
+                 {"blank", "ab\nc\n \n\nd\n", "ab\nc|d|"},
+                 {"<end>", "ab<end>c<end><end>", "ab|c|"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rt_data_options o = options("text", "a");
+        write_file(in_folder("a"), cases[i].text, strlen(cases[i].text));
+        strcpy(o.documents, cases[i].documents);
+        o.eval_fraction = 0;
+        o.length = 1 + (int)strlen(cases[i].tokens);
+        rt_data *data = opened(&o);
+        rt_batch batch = new_batch(1, o.length);
+        rt_data_evaluation(data, 0, &batch);
+        for (int t = 1; t < o.length; t++) {
+            const char c = cases[i].tokens[t - 1];
+            ck_assert_int_eq(batch.ids[t], c == '|' ? RT_ID_SEP : 4 + (unsigned char)c);
+        }
+        free_batch(batch);
+        rt_data_close(data);
+    }
+}
+END_TEST
+
+/* Documents of one letter each, shorter and longer than a window. */
+START_TEST(no_sequence_goes_over_the_end_of_a_document)
+{
+    static char text[4000];
+    size_t size = 0;
+    rt_data_options o = options("text", "a");
+    for (int i = 0; size + 60 < sizeof text; i++) {
+        memset(text + size, 'a' + i % 26, (size_t)(1 + i * 11 % 50));
+        size += (size_t)(1 + i * 11 % 50);
+        text[size++] = '\n';
+    }
+    write_file(in_folder("a"), text, size);
+    strcpy(o.documents, "line");
+    o.cross = false;
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(ROWS, LENGTH);
+    int short_rows = 0, full_rows = 0;
+    ck_assert(rt_data_varies(data));
+    for (uint32_t step = 0; step < 40; step++) {
+        if (step % 4)
+            rt_data_training(data, 1, step, 0, &batch);
+        else
+            rt_data_evaluation(data, step * ROWS, &batch);
+        for (int r = 0; r < ROWS; r++) {
+            const int32_t *ids = batch.ids + r * LENGTH;
+            int t = 2;
+            ck_assert_int_eq(ids[0], RT_ID_CLS);
+            while (t < LENGTH && ids[t] == ids[1])
+                t++;
+            if (t < LENGTH && ids[t] == RT_ID_SEP)
+                t++;
+            short_rows += t < LENGTH;
+            full_rows += t == LENGTH;
+            for (; t < LENGTH; t++) {
+                ck_assert_int_eq(ids[t], RT_ID_PAD);
+                ck_assert_int_eq(batch.mask[r * LENGTH + t], 0);
+                ck_assert_int_eq(batch.labels[r * LENGTH + t], RT_NO_LABEL);
+            }
+        }
+    }
+    ck_assert_int_gt(short_rows, 100);
+    ck_assert_int_gt(full_rows, 100);
+    free_batch(batch);
+    rt_data_close(data);
+}
+END_TEST
+
+START_TEST(documents_are_those_of_texts)
+{
+    rt_data_options o = options("tokens", "a.bin");
+    strcpy(o.documents, "line");
+    refused(&o, RT_CONFIG, "data.documents needs data.task = text");
+}
+END_TEST
+
+/* ---- a file of tokens ---- */
+
+START_TEST(a_text_that_was_written_as_ids_has_the_same_sequences)
+{
+    static const char *const names[] = {"o.npy", "o.bin", "o.h5"};
+    size_t count;
+    rt_data_options o = options("text", "a");
+    const size_t bytes = write_text("a", 300, 1);
+    for (int i = 0; i < 3; i++) {
+        rt_data_options other = options("text", names[i]);
+        const rt_status status = rt_encode_file(&o, in_folder(names[i]), &count);
+        ck_assert_msg(!status.code, "%s", status.message);
+        ck_assert_uint_eq(count, bytes);
+        if (i == 2)
+            strcat(other.file, ":/train");
+        draw_the_same(&o, &other);
+    }
+    ck_assert_int_eq(rt_encode_file(&o, in_folder("o.txt"), &count).code, RT_CONFIG);
+    ck_assert_int_ne(access(in_folder("o.txt"), F_OK), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sequence");
+    TCase *tests = leak_checked_case(suite, "sequence");
+    tcase_set_timeout(tests, 300);
+    tcase_add_checked_fixture(tests, make_folder, clear_all);
+    tcase_add_test(tests, every_format_holds_the_ids_that_were_written);
+    tcase_add_test(tests, unsigned_data_sets_are_read);
+    tcase_add_test(tests, files_that_are_damaged_are_named);
+    tcase_add_test(tests, a_file_that_is_replaced_or_written_again_is_an_error_of_the_next_read);
+    tcase_add_loop_test(tests, a_text_in_the_cache_has_the_tokens_that_it_has_in_memory, 0, 10);
+    tcase_add_test(tests, another_text_or_tokenizer_is_not_taken_from_the_cache);
+    tcase_add_test(tests, a_cached_file_that_was_cut_is_made_again);
+    tcase_add_test(tests, a_text_with_another_time_is_digested_and_not_tokenized_again);
+    tcase_add_test(tests, a_full_disk_leaves_no_file_in_the_cache);
+    tcase_add_test(tests, processes_that_start_at_once_tokenize_once);
+    tcase_add_test(tests, a_byte_that_is_not_utf8_is_named_with_its_file);
+    tcase_add_test(tests, windows_of_a_mixture_come_as_often_as_the_weights_say);
+    tcase_add_test(tests, a_weight_that_is_no_number_above_0_is_refused);
+    tcase_add_test(tests, a_star_in_a_name_is_part_of_it);
+    tcase_add_test(tests, each_document_ends_with_the_token_that_ends_a_text);
+    tcase_add_test(tests, no_sequence_goes_over_the_end_of_a_document);
+    tcase_add_test(tests, documents_are_those_of_texts);
+    tcase_add_test(tests, a_text_that_was_written_as_ids_has_the_same_sequences);
+    return run_suite(suite);
+}
