@@ -242,10 +242,22 @@ static size_t linear_library(const rt_node *n, rt_pass pass)
     return dx > dweight ? dx : dweight;
 }
 
+/* The sum for the bias and the gradient of the residual are no products. */
+static bool linear_takes_rounded(const rt_node *n)
+{
+    return !n->in[2] && !n->in[3];
+}
+
 static void linear_backward(const rt_node *n)
 {
-    const rt_operand dy = rt_rows_at(n->out->grad, rt_columns(n->out));
-    hand_back(n, rounded(n, dy, rt_size(n->out), GRADIENTS));
+    const rt_tensor *y = n->out;
+    const int out = rt_columns(y);
+    if (y->rounded_grad)
+        hand_back(n, (rt_operand){.stride = out,
+                                  .stored = y->rounded_grad,
+                                  .rounded = y->rounded_grad});
+    else
+        hand_back(n, rounded(n, rt_rows_at(y->grad, out), rt_size(y), GRADIENTS));
     rt_grad_pass(n); /* last: it may carry the gradient of the result away */
 }
 
@@ -254,7 +266,8 @@ const rt_op rt_op_linear = {.name = "linear",
                             .backward = linear_backward,
                             .reads = linear_reads,
                             .library = linear_library,
-                            .passes = 4};
+                            .passes = 4,
+                            .takes_rounded = linear_takes_rounded};
 
 /* ---- with an activation ---- */
 
