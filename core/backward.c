@@ -1,5 +1,6 @@
 #include "core/graph_private.h"
 
+#include <stdint.h>
 #include <string.h>
 
 real *rt_block_lend(rt_graph *g, size_t size)
@@ -54,6 +55,36 @@ real *rt_grad(const rt_node *n, int i)
     return grad;
 }
 
+static bool has_input_in(const rt_node *n, const rt_tensor *memory)
+{
+    for (int i = 0; i < n->inputs; i++)
+        if (n->in[i] && rt_memory_of(n->in[i]) == memory)
+            return true;
+    return false;
+}
+
+/* The op that made x, if among the older ones none reads it. */
+static const rt_node *maker_for(const rt_node *reader, const rt_tensor *x)
+{
+    const rt_node *n = reader->older;
+    while (n && n->out != x && !has_input_in(n, rt_memory_of(x)))
+        n = n->older;
+    return n && n->out == x ? n : NULL;
+}
+
+void *rt_grad_rounded(const rt_node *n, int i)
+{
+    rt_tensor *x = i < n->inputs ? n->in[i] : NULL;
+    if (!x || !x->wants_grad || x->grad || x->reached)
+        return NULL;
+    const rt_node *maker = maker_for(n, x);
+    if (!maker || !maker->op->takes_rounded || !maker->op->takes_rounded(maker))
+        return NULL;
+    x->reached = true;
+    x->rounded_grad = rt_graph_numbers(n->graph, rt_size(x), sizeof(uint16_t));
+    return x->rounded_grad;
+}
+
 static void add_span(const rt_node *n, rt_row_span span, void *context, void *room)
 {
     real *restrict dx = (real *)context + span.first;
@@ -84,6 +115,10 @@ void rt_grad_pass(const rt_node *n)
 void rt_node_lend_gradients(const rt_node *n)
 {
     real beta;
+    if (n->op->lend) {
+        n->op->lend(n);
+        return;
+    }
     for (int i = 0; i < n->inputs; i++)
         if (i + 1 != n->op->passes)
             rt_grad_or_fresh(n, i, &beta);
@@ -94,12 +129,12 @@ void rt_node_lend_gradients(const rt_node *n)
 void rt_graph_walk(rt_graph *g)
 {
     for (const rt_node *n = g->newest; n && !rt_graph_failed(g); n = n->older) {
-        if (!n->out->grad)
+        if (!n->out->grad && !n->out->rounded_grad)
             continue; /* the output does not depend on it */
         rt_node_run(n, RT_BACKWARD);
         if (n->out->grad)
             rt_block_return(g, n->out->grad, rt_size(n->out));
-        n->out->grad = NULL;
+        n->out->grad = n->out->rounded_grad = NULL;
     }
 }
 

@@ -395,14 +395,9 @@ rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor
 
 /* ---- numbers that are given back ---- */
 
-static const rt_tensor *memory_of(const rt_tensor *x)
-{
-    return x->viewed ? x->viewed : x;
-}
-
 static bool is_in(const rt_tensor *x, const rt_tensor *memory)
 {
-    return x && memory_of(x) == memory;
+    return x && rt_memory_of(x) == memory;
 }
 
 static bool reads(const rt_node *n, const rt_tensor *x, const rt_tensor *memory)
@@ -414,7 +409,7 @@ static bool reads(const rt_node *n, const rt_tensor *x, const rt_tensor *memory)
 /* No node is older than the one that made the numbers. */
 bool rt_graph_needs_numbers(const rt_graph *g, const rt_tensor *x)
 {
-    const rt_tensor *memory = memory_of(x);
+    const rt_tensor *memory = rt_memory_of(x);
     for (const rt_node *n = g->newest; n; n = n->older) {
         bool needs = reads(n, n->out, memory);
         for (int i = 0; i < n->inputs; i++)
@@ -429,7 +424,7 @@ void rt_graph_give_back(rt_graph *g, rt_tensor *x)
 {
     if (rt_graph_failed(g) || !x || !x->data || rt_graph_needs_numbers(g, x))
         return;
-    const rt_tensor *memory = memory_of(x);
+    const rt_tensor *memory = rt_memory_of(x);
     real *data = x->data;
     const rt_node *n = g->newest;
     for (; n->out != memory; n = n->older) {

@@ -152,6 +152,13 @@ typedef struct rt_op {
     /* Whether backward reads the numbers of x, the result or an input; NULL: it reads them all. */
     bool (*reads)(const rt_node *n, const rt_tensor *x);
 
+    /* Asks for the gradients of the inputs as backward does, for dry runs; NULL: for each that is
+     * wanted, by rt_grad. */
+    void (*lend)(const rt_node *n);
+
+    /* Whether backward can read the gradient of the result in bf16 alone; NULL: no. */
+    bool (*takes_rounded)(const rt_node *n);
+
     /* Made of other ops, which are observed and counted in its place; its backward runs dry, too.
      */
     bool composite;
@@ -237,6 +244,11 @@ real *rt_grad(const rt_node *n, int i);
 /* As rt_grad, for an op that can overwrite: *beta is 0, and the memory arbitrary,
  * if nothing has flowed there yet, else 1. */
 real *rt_grad_or_fresh(const rt_node *n, int i, real *beta);
+
+/* Memory for the gradient of input i in bf16, all of which this op fills: where nothing has flowed
+ * there, no other op reads the input, and the op that made it takes its gradient so. Else NULL:
+ * then it is rt_grad's. */
+void *rt_grad_rounded(const rt_node *n, int i);
 
 /* Hands the gradient of the result on, as it is, to the input that rt_op.passes names: by pointer
  * if nothing has flowed there yet, by adding otherwise. For an op whose derivative is 1. Last of

@@ -35,6 +35,12 @@ struct rt_graph {
     rt_observer observer;
 };
 
+/* The result in whose memory x is. */
+static inline const rt_tensor *rt_memory_of(const rt_tensor *x)
+{
+    return x->viewed ? x->viewed : x;
+}
+
 /* Runs a pass of a node, once it has its room; in a dry graph, counts what it takes. */
 void rt_node_run(const rt_node *n, rt_pass pass);
 

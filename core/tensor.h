@@ -23,6 +23,7 @@ typedef struct rt_tensor {
     real *grad;    /* as large as data; NULL until something flows back */
     void *rounded; /* of a result: its numbers in bf16, if an op has made them; without data, the
                       only ones, which products alone read */
+    void *rounded_grad; /* in place of grad: in bf16, which products alone read */
     int shape[RT_MAX_AXES]; /* outermost first; 1 beyond ndim */
     int ndim;               /* 0 (a single number) ... RT_MAX_AXES */
     bool wants_grad;

@@ -1,6 +1,8 @@
 #include "ops/ops.h"
 
 #include "core/row_kernels.h"
+#include "ops/engine.h"
+#include "ops/gemm.h"
 #include "ops/rows.h"
 #include "ops/vector_math.h"
 
@@ -82,26 +84,67 @@ static void cross_entropy_forward(const rt_node *n)
 
 typedef struct cross_entropy_pass {
     real *dx, beta, share;
+    uint16_t *rounded; /* in place of dx; or NULL */
 } cross_entropy_pass;
+
+static void ask_for_gradient(const rt_node *n, cross_entropy_pass *p)
+{
+    p->rounded = rt_gemm_rounds() ? rt_grad_rounded(n, 0) : NULL;
+    p->dx = p->rounded ? NULL : rt_grad_or_fresh(n, 0, &p->beta);
+}
+
+static void lend_gradient(const rt_node *n)
+{
+    ask_for_gradient(n, &(cross_entropy_pass){0});
+}
+
+/* Of a row, in numbers from `first` on. */
+static void row_gradient(const rt_node *n, const cross_entropy_pass *p, size_t row, real *dx,
+                         int first, int count)
+{
+    const cross_entropy_args *a = n->args;
+    const rt_tensor *x = n->in[0];
+    const int size = rt_columns(x), label = a->labels[row] - first;
+    logit_row_gradient(dx, p->beta, x->data + row * (size_t)size + first, count, a->log_sum[row],
+                       p->share, (real)(a->smoothing / size));
+    if (label >= 0 && label < count)
+        dx[label] -= p->share * (real)(1 - a->smoothing);
+}
+
+static void round_row_gradient(const rt_node *n, const cross_entropy_pass *p, size_t row)
+{
+    enum { BLOCK = 4096 }; /* numbers that stay in the nearest cache */
+    const int size = rt_columns(n->in[0]);
+    uint16_t *to = p->rounded + row * (size_t)size;
+    real block[BLOCK];
+    for (int first = 0; first < size; first += BLOCK) {
+        const int count = size - first < BLOCK ? size - first : BLOCK;
+        row_gradient(n, p, row, block, first, count);
+        rt_engine_round(to + first, block, (size_t)count);
+    }
+}
+
+static void ignored_row_gradient(const cross_entropy_pass *p, size_t row, size_t size)
+{
+    if (p->rounded)
+        memset(p->rounded + row * size, 0, size * sizeof *p->rounded);
+    else if (p->beta == 0)
+        memset(p->dx + row * size, 0, size * sizeof *p->dx);
+}
 
 static void gradients_of_span(const rt_node *n, rt_row_span span, void *context, void *room)
 {
     const cross_entropy_args *a = n->args;
     const cross_entropy_pass *p = context;
-    const rt_tensor *x = n->in[0];
-    const int size = rt_columns(x);
+    const int size = rt_columns(n->in[0]);
     (void)room;
-    for (size_t r = span.first; r < span.first + span.count; r++) {
-        real *row = p->dx + r * (size_t)size;
-        if (a->labels[r] == RT_IGNORE) {
-            if (p->beta == 0)
-                memset(row, 0, (size_t)size * sizeof *row);
-            continue;
-        }
-        logit_row_gradient(row, p->beta, x->data + r * (size_t)size, size, a->log_sum[r], p->share,
-                           (real)(a->smoothing / size));
-        row[a->labels[r]] -= p->share * (real)(1 - a->smoothing);
-    }
+    for (size_t r = span.first; r < span.first + span.count; r++)
+        if (a->labels[r] == RT_IGNORE)
+            ignored_row_gradient(p, r, (size_t)size);
+        else if (p->rounded)
+            round_row_gradient(n, p, r);
+        else
+            row_gradient(n, p, r, p->dx + r * (size_t)size, 0, size);
 }
 
 static void cross_entropy_backward(const rt_node *n)
@@ -109,15 +152,16 @@ static void cross_entropy_backward(const rt_node *n)
     const cross_entropy_args *a = n->args;
     const rt_tensor *x = n->in[0];
     cross_entropy_pass p = {.share = (real)((double)n->out->grad[0] / a->divisor)};
-    p.dx = rt_grad_or_fresh(n, 0, &p.beta);
-    if (p.dx)
+    ask_for_gradient(n, &p);
+    if (p.dx || p.rounded)
         rt_node_rows(n, rt_rows(x), (size_t)rt_columns(x), gradients_of_span, &p);
 }
 
 const rt_op rt_op_cross_entropy = {.name = "cross_entropy",
                                    .forward = cross_entropy_forward,
                                    .backward = cross_entropy_backward,
-                                   .room = cross_entropy_room};
+                                   .room = cross_entropy_room,
+                                   .lend = lend_gradient};
 
 rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *labels, double smoothing,
                             double divisor)

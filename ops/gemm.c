@@ -233,20 +233,28 @@ rt_operand rt_gemm_share(rt_operand x, int rows, int columns, int place)
     return rt_gemm_share_batch((rt_batch){1, 1}, x, rows, columns, place);
 }
 
-/* A weight that is not held would have to be rounded first; the engine does that as it copies it.
- */
-void rt_gemm_few(int m, int n, int k, rt_operand x, const real *w, real beta, real *c, int c_stride)
+bool rt_gemm_holds(const real *values)
+{
+    return rt_gemm_rounds() && rt_bf16_parameters(rt_rows_at(values, 1), 1, 1);
+}
+
+/* What is not rounded yet is rounded for this product alone. */
+static const void *rounded_rows(rt_operand x, int rows, int columns, int place)
+{
+    const rt_bf16 *held = x.rounded ? x.rounded : rt_bf16_parameters(x, rows, columns);
+    return held ? held : rt_bf16_operand((rt_batch){1, 1}, x, rows, columns, place);
+}
+
+void rt_gemm_few(int m, int n, int k, rt_operand x, rt_operand w, real beta, real *c, int c_stride)
 {
     if (!rt_gemm_rounds()) {
-        rt_few_rows(m, n, k, x.data, w, beta, c, c_stride);
+        rt_few_rows(m, n, k, x.data, w.data, beta, c, c_stride);
         return;
     }
-    const rt_operand weight = rt_rows_at(w, k);
-    const rt_bf16 *rounded = rt_bf16_parameters(weight, n, k);
-    if (rounded && !x.rounded)
-        x.rounded = rt_bf16_operand((rt_batch){1, 1}, x, m, k, RT_BF16_OF_A);
-    if (rounded && x.rounded)
-        rt_few_rows_bf16(m, n, k, x.rounded, rounded, beta, c, c_stride);
+    x.rounded = rounded_rows(x, m, k, RT_BF16_OF_A);
+    w.rounded = rounded_rows(w, n, k, RT_BF16_OF_B);
+    if (x.rounded && w.rounded)
+        rt_few_rows_bf16(m, n, k, x.rounded, w.rounded, beta, c, c_stride);
     else
-        rt_gemm(m, n, k, 1, x, rt_transposed(weight), beta, c, c_stride);
+        rt_gemm(m, n, k, 1, x, rt_transposed(w), beta, c, c_stride);
 }

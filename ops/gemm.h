@@ -143,10 +143,13 @@ rt_operand rt_gemm_share_batch(rt_batch batch, rt_operand x, int rows, int colum
  * not made of rounded numbers, or without memory. */
 uint16_t *rt_gemm_place(size_t size, int place);
 
+/* Whether these are parameters whose numbers in bf16 are held (rt_engine_hold): who multiplies with
+ * others rounds them first, once for all panels. */
+bool rt_gemm_holds(const real *values);
+
 /* C = x w^T + beta C of a few rows x (m, k) and a weight w (n, k), neither with gaps: w is read
  * from memory once, where rt_gemm copies it first. The sums are rounded in another order than
  * there. */
-void rt_gemm_few(int m, int n, int k, rt_operand x, const real *w, real beta, real *c,
-                 int c_stride);
+void rt_gemm_few(int m, int n, int k, rt_operand x, rt_operand w, real beta, real *c, int c_stride);
 
 #endif

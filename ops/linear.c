@@ -17,7 +17,7 @@ typedef struct linear_args {
 /* ---- rounded rows ---- */
 
 /* Places of what the products of a pass read. */
-enum { ROWS, GRADIENTS };
+enum { ROWS, GRADIENTS, WEIGHT };
 
 /* Rows that several panels read, and several products, are rounded once for all of them. */
 static rt_operand rounded(const rt_node *n, rt_operand x, size_t size, int place)
@@ -34,6 +34,13 @@ static rt_operand rounded_rows(const rt_node *n)
 {
     const rt_tensor *x = n->in[0];
     return rounded(n, rt_rows_of(x, rt_columns(x)), rt_size(x), ROWS);
+}
+
+static rt_operand rounded_weight(const rt_node *n)
+{
+    const rt_tensor *weight = n->in[1];
+    const rt_operand w = rt_rows_at(weight->data, weight->shape[1]);
+    return rt_gemm_holds(weight->data) ? w : rounded(n, w, rt_size(weight), WEIGHT);
 }
 
 static bool linear_reads(const rt_node *n, const rt_tensor *x)
@@ -79,7 +86,7 @@ typedef void finish_panel(const forward_pass *pass, rt_panel p);
 
 struct forward_pass {
     const rt_node *node;
-    rt_operand x;
+    rt_operand x, weight;
     real beta;
     rt_panels cut;
     finish_panel *finish; /* or NULL */
@@ -98,10 +105,10 @@ static void multiply_panel(const forward_pass *pass, rt_panel p)
                             .alpha = 1,
                             .beta = pass->beta,
                             .a = pass->x,
-                            .b = rt_transposed(rt_rows_at(weight->data, in)),
+                            .b = rt_transposed(pass->weight),
                             .c = {.data = n->out->data, .stride = out}};
     if (is_few(n))
-        rt_gemm_few(p.rows, p.columns, in, pass->x, weight->data + (size_t)p.column * (size_t)in,
+        rt_gemm_few(p.rows, p.columns, in, pass->x, rt_rows_from(pass->weight, p.column),
                     pass->beta, n->out->data + p.column, out);
     else
         rt_gemm_panel(&all, p);
@@ -138,7 +145,7 @@ static void forward_part(void *context, int part, void *room)
 
 static void forward(const rt_node *n, real beta, finish_panel *finish)
 {
-    forward_pass pass = {n, rounded_rows(n), beta, panels_of(n), finish};
+    forward_pass pass = {n, rounded_rows(n), rounded_weight(n), beta, panels_of(n), finish};
     rt_node_share(n, forward_part, &pass, pass.cut.count);
 }
 
@@ -151,7 +158,7 @@ static void linear_forward(const rt_node *n)
 
 typedef struct backward_pass {
     const rt_node *node;
-    rt_operand x, dy;
+    rt_operand x, weight, dy;
     real *dx, *dweight, *dbias; /* NULL where none is wanted */
     real beta_of_dx, beta_of_dweight;
     rt_panels of_dx, of_dweight; /* the latter also of dbias, which is a column beside */
@@ -168,7 +175,7 @@ static void dx_panel(const backward_pass *b, int number)
                             .alpha = 1,
                             .beta = b->beta_of_dx,
                             .a = b->dy,
-                            .b = rt_rows_at(weight->data, in),
+                            .b = b->weight,
                             .c = {.data = b->dx, .stride = in}};
     rt_gemm_panel(&all, rt_panel_at(b->of_dx, all.m, all.n, number));
 }
@@ -213,8 +220,10 @@ static void hand_back(const rt_node *n, rt_operand dy)
     b.dx = rt_grad_or_fresh(n, 0, &b.beta_of_dx);
     b.dweight = rt_grad_or_fresh(n, 1, &b.beta_of_dweight);
     b.dbias = rt_grad(n, 2);
-    if (b.dx)
+    if (b.dx) {
+        b.weight = rounded_weight(n);
         b.of_dx = rt_gemm_panels(rows, in, out, least_work(n));
+    }
     if (b.dweight)
         b.x = rounded_rows(n);
     if (b.dweight || b.dbias)
@@ -242,10 +251,22 @@ static size_t linear_library(const rt_node *n, rt_pass pass)
     return dx > dweight ? dx : dweight;
 }
 
+/* The sum for the bias and the gradient of the residual are no products. */
+static bool linear_takes_rounded(const rt_node *n)
+{
+    return !n->in[2] && !n->in[3];
+}
+
 static void linear_backward(const rt_node *n)
 {
-    const rt_operand dy = rt_rows_at(n->out->grad, rt_columns(n->out));
-    hand_back(n, rounded(n, dy, rt_size(n->out), GRADIENTS));
+    const rt_tensor *y = n->out;
+    const int out = rt_columns(y);
+    if (y->rounded_grad)
+        hand_back(n, (rt_operand){.stride = out,
+                                  .stored = y->rounded_grad,
+                                  .rounded = y->rounded_grad});
+    else
+        hand_back(n, rounded(n, rt_rows_at(y->grad, out), rt_size(y), GRADIENTS));
     rt_grad_pass(n); /* last: it may carry the gradient of the result away */
 }
 
@@ -254,7 +275,8 @@ const rt_op rt_op_linear = {.name = "linear",
                             .backward = linear_backward,
                             .reads = linear_reads,
                             .library = linear_library,
-                            .passes = 4};
+                            .passes = 4,
+                            .takes_rounded = linear_takes_rounded};
 
 /* ---- with an activation ---- */
 

@@ -264,6 +264,70 @@ START_TEST(attention_refuses_rounded_queries_with_keys_of_distances)
 }
 END_TEST
 
+/* ---- gradients that are rounded alone ---- */
+
+enum { LABELS = 5000 }; /* more than are rounded at once */
+
+typedef struct head {
+    real x[ROWS * IN], w[LABELS * IN], bias[LABELS], dx[ROWS * IN], dw[LABELS * IN], dbias[LABELS];
+} head;
+
+static head with_float, with_rounded;
+
+/* What keeps the gradient of the logits from being rounded alone. */
+typedef enum other_reader {
+    NONE,
+    AN_OP_BETWEEN,
+    A_BIAS,
+    AN_OLDER_READER,
+    A_NEWER_READER
+} other_reader;
+
+/* The bytes that backward adds to the graph. */
+static size_t bytes_of_head(head *h, other_reader reader)
+{
+    static int32_t labels[ROWS];
+    for (int r = 0; r < ROWS; r++)
+        labels[r] = r % 7 ? r * 16 % LABELS : RT_IGNORE;
+    memset(h->dx, 0, sizeof h->dx + sizeof h->dw + sizeof h->dbias);
+    rt_graph *g = rt_graph_new();
+    rt_tensor x = rt_tensor_of(h->x, h->dx, RT_SHAPE_OF(ROWS, IN));
+    rt_tensor w = rt_tensor_of(h->w, h->dw, RT_SHAPE_OF(LABELS, IN));
+    rt_tensor b = rt_tensor_of(h->bias, h->dbias, RT_SHAPE_OF(LABELS));
+    rt_tensor *logits = rt_linear(g, &x, &w, reader == A_BIAS ? &b : NULL), *other = NULL;
+    if (reader == AN_OLDER_READER)
+        other = rt_scale(g, rt_sum(g, logits), 0);
+    rt_tensor *read = reader == AN_OP_BETWEEN ? rt_scale(g, logits, 1) : logits;
+    rt_tensor *loss = rt_cross_entropy(g, read, labels, 0.1, ROWS);
+    if (reader == A_NEWER_READER)
+        other = rt_scale(g, rt_sum(g, logits), 0);
+    loss = other ? rt_add(g, loss, other) : loss;
+    const size_t before = rt_graph_peak(g);
+    ck_assert_int_eq(rt_graph_backward(g, loss).code, RT_OK);
+    const size_t after = rt_graph_peak(g);
+    rt_graph_free(g);
+    return after - before;
+}
+
+START_TEST(the_gradient_of_logits_that_products_alone_read_is_rounded)
+{
+    const size_t rounded = (size_t)ROWS * LABELS * sizeof(uint16_t);
+    if (!bf16())
+        return;
+    fill(with_float.x, ROWS * IN, 8);
+    fill(with_float.w, LABELS * IN, 9);
+    memset(with_float.bias, 0, sizeof with_float.bias);
+    with_rounded = with_float;
+    ck_assert_uint_ge(bytes_of_head(&with_float, (other_reader)_i), 2 * rounded);
+    const size_t taken = bytes_of_head(&with_rounded, NONE);
+    ck_assert_uint_ge(taken, rounded);
+    ck_assert_uint_lt(taken, rounded + rounded / 2);
+    ck_assert(!memcmp(with_float.dx, with_rounded.dx, sizeof with_float.dx));
+    ck_assert(!memcmp(with_float.dw, with_rounded.dw, sizeof with_float.dw));
+    ck_assert(with_rounded.dw[0] != 0);
+}
+END_TEST
+
 /* Runs the parts one after the other, the last first. */
 static void run_backwards(void *threads, rt_part *part, void *context, int parts, rt_part_room room)
 {
@@ -310,6 +374,8 @@ int main(void)
     tcase_add_test(tests, what_is_rounded_alone_is_refused_by_all_but_products);
     tcase_add_test(tests, what_others_need_stays);
     tcase_add_test(tests, attention_refuses_rounded_queries_with_keys_of_distances);
+    tcase_add_loop_test(tests, the_gradient_of_logits_that_products_alone_read_is_rounded,
+                        AN_OP_BETWEEN, A_NEWER_READER + 1);
     tcase_add_test(tests, parts_of_rows_read_their_own_rounded_rows);
 #endif
     suite_add_tcase(suite, tests);

@@ -4,6 +4,7 @@
 
 #include "ops/engine.h"
 #include "train/step/dry_run.h"
+#include "train/step/memory_need.h"
 #include "train/step/trainer_private.h"
 
 static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"
@@ -173,6 +174,35 @@ START_TEST(bf16_takes_less_memory)
         ck_assert_msg(in_bf16 < in_float[i], "shape %d: %zu bytes in bf16, %zu in float", i,
                       in_bf16, in_float[i]);
     }
+}
+END_TEST
+
+/* Bytes of a step of 135 million parameters and long sequences, parameters and moments among them.
+ */
+static double step_of_135m(rt_math math, rt_recompute recompute)
+{
+    static const char *const shape[] =
+        ROW("model.kind=decoder", CAUSAL, "data.length=1024", "data.vocab=49152",
+            "train.batch_size=4", "model.layers=30", "model.dim=576", "model.heads=9",
+            "model.kv_heads=3", "model.ffn_dim=1536", "model.tie_embeddings=yes", "theta.learn=no");
+    rt_config c;
+    rt_data *data;
+    rt_memory_need need;
+    load_sound(&c, tiny, shape);
+    c.run.math = math;
+    c.train.recompute = recompute;
+    expect_ok(rt_data_open(&data, &c.data, NULL));
+    expect_ok(rt_memory_estimate(&need, &c, data, NULL, RT_USE_TRAIN));
+    rt_data_close(data);
+    return need.at[RT_PHASE_STEP].resident;
+}
+
+START_TEST(a_large_step_takes_less_memory_in_bf16)
+{
+    const rt_recompute recompute = (rt_recompute)_i;
+    const double in_float = step_of_135m(RT_MATH_FLOAT, recompute);
+    NEEDS(in_bf16(), BF16);
+    ck_assert_double_lt(step_of_135m(RT_MATH_BF16, recompute), in_float);
 }
 END_TEST
 
@@ -351,6 +381,8 @@ int main(void)
     tcase_set_timeout(rounding, 120);
     tcase_add_test(rounding, a_dry_run_counts_what_is_rounded);
     tcase_add_test(rounding, bf16_takes_less_memory);
+    tcase_add_loop_test(rounding, a_large_step_takes_less_memory_in_bf16, RT_RECOMPUTE_NONE,
+                        RT_RECOMPUTE_LAYERS + 1);
     suite_add_tcase(suite, rounding);
 #endif
     tcase_add_loop_test(tests, a_dry_run_counts_what_the_graphs_of_a_run_take, 0, ROWS);

@@ -164,6 +164,9 @@ static rt_status run_dry(rt_dry_run *run, const rt_config *config, const rt_data
     run->gradients = tally.model.gradients.bytes;
     run->tables = tally.model.tables.bytes;
     run->rounded = tally.rounded.bytes;
+    run->to_use = config->run.math == RT_MATH_BF16
+                      ? t->state.model->parameters.block_size * sizeof(uint16_t)
+                      : 0;
     run->moments = tally.states.bytes;
     run->rooms = tally.rooms.bytes;
     run->received = tally.received.bytes;

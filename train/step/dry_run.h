@@ -17,7 +17,8 @@ typedef struct rt_dry_run {
     int blocks;  /* of gradients */
 
     size_t values;    /* of the parameters */
-    size_t rounded;   /* the same in bf16, with run.math = bf16 */
+    size_t rounded;   /* the same in bf16, with run.math = bf16: what a step holds, */
+    size_t to_use;    /* ... and who uses the model alone */
     size_t moments;   /* and other states of the optimizer */
     size_t rooms;     /* of all threads, in which matrices are moved */
     size_t gradients; /* of all blocks */

@@ -49,11 +49,12 @@ static void tell_parts(char *text, size_t size, const rt_memory_need *need, rt_m
                        rt_memory_phase phase)
 {
     const rt_dry_run *r = &need->run;
-    const double parameters = (double)r->values + (double)r->rounded;
+    const bool alone = use == RT_USE_EVALUATE || use == RT_USE_MODEL;
+    const double parameters = (double)r->values + (double)(alone ? r->to_use : r->rounded);
     const double gradients = (double)r->gradients + (double)r->received;
     const double graphs = r->places * (double)r->training.touched;
     const double step = need->at[RT_PHASE_STEP].resident;
-    if (use == RT_USE_EVALUATE || use == RT_USE_MODEL)
+    if (alone)
         snprintf(text, size, "parameters %.1f, activations %.1f", parameters / giga,
                  use == RT_USE_MODEL ? 0 : r->places * (double)r->evaluation.touched / giga);
     else if (phase == RT_PHASE_RESUME)

@@ -58,7 +58,7 @@ static double piece_of(const rt_dry_run *r)
     return fmin((double)r->largest, largest_piece);
 }
 
-/* What every trainer has, ... */
+/* What every trainer has. */
 static double trainer_of(const rt_dry_run *r)
 {
     return (double)r->values + (double)r->rounded + (double)r->moments + (double)r->gradients +
@@ -66,10 +66,10 @@ static double trainer_of(const rt_dry_run *r)
            (double)r->blocks * (double)r->tables;
 }
 
-/* ... and of that, what an evaluation alone touches. */
+/* What an evaluation alone touches. */
 static double touched_to_evaluate(const rt_dry_run *r)
 {
-    return (double)r->values + (double)r->rounded + (double)r->places * (double)r->tables;
+    return (double)r->values + (double)r->to_use + (double)r->places * (double)r->tables;
 }
 
 /* The phases of a training. A checkpoint is built in memory, for which the trainer has given back

@@ -4,6 +4,7 @@
 #include "train/step/clock.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 /* ---- trap ---- */
@@ -24,6 +25,27 @@ static void expect_finite(const rt_node *n, const real *x, const rt_tensor *of, 
                       i, rt_shape_text(of), (double)x[i]);
 }
 
+/* In bf16 an exponent of all ones is infinite or no number. */
+static size_t first_nonfinite_rounded(const uint16_t *x, size_t size)
+{
+    enum { EXPONENT = 0x7f80 };
+    size_t i = 0;
+    while (i < size && (x[i] & EXPONENT) != EXPONENT)
+        i++;
+    return i;
+}
+
+static void expect_finite_gradient(const rt_node *n, const rt_tensor *x)
+{
+    const uint16_t *rounded = x->rounded_grad;
+    const size_t size = rt_size(x), i = rounded ? first_nonfinite_rounded(rounded, size) : size;
+    expect_finite(n, x->grad, x, "gradient of an input");
+    if (i < size)
+        rt_graph_fail(n->graph, RT_NONFINITE,
+                      "[%s] gradient of an input, in bf16: element %zu of %s is not finite",
+                      n->op->name, i, rt_shape_text(x));
+}
+
 static void trap_after(void *context, const rt_node *n, bool backward)
 {
     (void)context;
@@ -31,7 +53,7 @@ static void trap_after(void *context, const rt_node *n, bool backward)
         expect_finite(n, n->out->data, n->out, "result");
     for (int i = 0; backward && i < n->inputs; i++)
         if (n->in[i])
-            expect_finite(n, n->in[i]->grad, n->in[i], "gradient of an input");
+            expect_finite_gradient(n, n->in[i]);
 }
 
 const rt_observer rt_trap = {.after = trap_after};

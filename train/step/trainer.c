@@ -55,6 +55,13 @@ rt_status rt_world_check(const rt_config *c, const rt_world *world)
 
 /* ---- parameters in bf16 ---- */
 
+/* Where memory is short, each product of a step rounds the weight that it reads. A blank model is
+ * used, not trained. */
+static bool holds_rounded(const rt_config *c, bool blank)
+{
+    return c->run.math == RT_MATH_BF16 && (blank || c->train.recompute == RT_RECOMPUTE_NONE);
+}
+
 /* Of all parameters: those that are frozen are in no stretch. */
 static void round_parameter(void *context, int job, int worker)
 {
@@ -232,7 +239,7 @@ static rt_status make_state(rt_trainer *t, bool blank)
         return status;
     t->state.model = t->models[0];
     freeze(t);
-    if (t->config->run.math == RT_MATH_BF16 &&
+    if (holds_rounded(t->config, blank) &&
         !(t->rounded =
               rt_alloc_or_count(t->tally ? &t->tally->rounded : NULL,
                                 t->state.model->parameters.block_size, sizeof *t->rounded)))
