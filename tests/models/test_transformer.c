@@ -3,6 +3,7 @@
 #include "suite.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static rt_transformer_options small(void)
@@ -935,6 +936,37 @@ START_TEST(a_classifier_is_what_its_word_says)
 }
 END_TEST
 
+/* In ESM-2 and RoFormer before both maps, in ModernBERT behind the norm alone. */
+START_TEST(dropout_of_a_classifier_stands_where_its_model_has_it)
+{
+    static const struct {
+        rt_classifier classifier;
+        const char *ops; /* from the logits to the input */
+    } rows[] = {{RT_CLASSIFIER_DENSE, "linear dropout linear_activation dropout "},
+                {RT_CLASSIFIER_TANH, "linear dropout linear_activation dropout "},
+                {RT_CLASSIFIER_NORM, "linear dropout layer_norm linear_activation "}};
+    static real pooled[2 * 8], gradient[2 * 8];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char ops[256] = "";
+        rt_transformer_options o = small();
+        o.head = RT_HEAD_SEQUENCE;
+        o.labels = 3;
+        o.dropout = 0.5;
+        o.classifier = rows[i].classifier;
+        rt_transformer *m = make(&o);
+        rt_graph *g = rt_graph_new();
+        rt_tensor x = rt_tensor_of(pooled, gradient, RT_SHAPE_OF(2, 8));
+        rt_graph_set_random(g, 1, 1, 0);
+        ck_assert_ptr_nonnull(rt_transformer_logits(m, g, &x));
+        for (const rt_node *n = rt_graph_tape(g); n; n = n->older)
+            snprintf(ops + strlen(ops), sizeof ops - strlen(ops), "%s ", n->op->name);
+        ck_assert_str_eq(ops, rows[i].ops);
+        rt_graph_free(g);
+        rt_transformer_free(m);
+    }
+}
+END_TEST
+
 START_TEST(a_bias_of_the_output_is_of_the_last_map_alone)
 {
     rt_transformer_options o = small();
@@ -1056,6 +1088,7 @@ int main(void)
     tcase_add_test(tests, a_text_of_masks_alone_is_0);
     tcase_add_loop_test(tests, gradients_of_heads_for_labels_agree_with_differences, 0, 12);
     tcase_add_test(tests, a_classifier_is_what_its_word_says);
+    tcase_add_test(tests, dropout_of_a_classifier_stands_where_its_model_has_it);
     tcase_add_test(tests, a_bias_of_the_output_is_of_the_last_map_alone);
     tcase_add_test(tests, norms_are_there_as_the_options_say);
     tcase_add_test(tests, a_norm_without_a_bias_has_a_bias_of_0);
