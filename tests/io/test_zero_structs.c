@@ -228,7 +228,7 @@ static rt_status sampler_of_nothing(void)
     X(rt_room, IS_NOTHING(rt_room(&node)))                                                         \
     X(rt_grad, ck_assert_ptr_null(rt_grad(&node, 0)))                                              \
     X(rt_grad_or_fresh, ck_assert_ptr_null(rt_grad_or_fresh(&node, 0, numbers)))                   \
-    X(rt_grad_rounded, ck_assert_ptr_null(rt_grad_rounded(&node, 0)))                             \
+    X(rt_grad_rounded, ck_assert_ptr_null(rt_grad_rounded(&node, 0)))                              \
     X(rt_grad_pass, rt_grad_pass(&node))                                                           \
     X(rt_alloc_or_count, ck_assert(rt_alloc_or_count(&(rt_tally){0}, 1, 1) != NULL))               \
     X(rt_random_words, rt_random_words((rt_random){0}, 0, (uint32_t[4]){0}))                       \
