@@ -123,10 +123,15 @@ END_TEST
 
 #ifndef RT_DOUBLE
 
-/* A test runs in a process of its own. */
 static bool in_bf16(void)
 {
     return !rt_engine_use(RT_ENGINE_ONEDNN, RT_MATH_BF16).code;
+}
+
+/* Tests may share a process. */
+static void compute_in_float(void)
+{
+    expect_ok(rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT));
 }
 
 #define BF16 "oneDNN and a processor with bf16"
@@ -379,6 +384,7 @@ int main(void)
 #ifndef RT_DOUBLE
     TCase *rounding = tcase_create("rounding"); /* a thread keeps what it rounds into */
     tcase_set_timeout(rounding, 120);
+    tcase_add_checked_fixture(rounding, compute_in_float, compute_in_float);
     tcase_add_test(rounding, a_dry_run_counts_what_is_rounded);
     tcase_add_test(rounding, bf16_takes_less_memory);
     tcase_add_loop_test(rounding, a_large_step_takes_less_memory_in_bf16, RT_RECOMPUTE_NONE,
