@@ -129,3 +129,17 @@ function smallest(x, n, format) {
     sub(/\+/, "", format)
     return sprintf(format, detectable)
 }
+
+# Of the line through (x[1], y[1]) ... (x[n], y[n]) by least squares: sets `slope` and `half`, whose
+# interval of 95 % is slope - half to slope + half. n has to be 3 at least.
+function fit_line(x, y, n,    i, mean_x, mean_y, squares, rest) {
+    slope = 0
+    for (i = 1; i <= n; i++) { mean_x += x[i] / n; mean_y += y[i] / n }
+    for (i = 1; i <= n; i++) {
+        squares += (x[i] - mean_x) ^ 2
+        slope += (x[i] - mean_x) * y[i]
+    }
+    slope /= squares
+    for (i = 1; i <= n; i++) rest += (y[i] - mean_y - slope * (x[i] - mean_x)) ^ 2
+    half = t_bound(n - 2) * sqrt(rest / (n - 2) / squares)
+}

@@ -42,17 +42,10 @@ END {
         printf "| %d | %d | %.3f | %.2f |\n", widths[k], runs[widths[k]], exp(at), \
             widths[k] * exp(at) / 6.283185307
         x[++n] = log(widths[k]); y[n] = at
-        mean_x += x[n]; mean_y += y[n]
     }
     print ""
     if (n < 3) { print "verdict: width: no runs"; exit }
-    for (k = 1; k <= n; k++) {
-        squares += (x[k] - mean_x / n) ^ 2
-        slope += (x[k] - mean_x / n) * y[k]
-    }
-    slope /= squares
-    for (k = 1; k <= n; k++) rest += (y[k] - mean_y / n - slope * (x[k] - mean_x / n)) ^ 2
-    half = t_bound(n - 2) * sqrt(rest / (n - 2) / squares)
+    fit_line(x, y, n)
     low = slope - half; high = slope + half
     printf "slope of ln θ on ln W: %+.2f [%+.2f, %+.2f] (95 %%, %d widths)\n\n", slope, low, high, n
     if (low > -1 || high < -1) verdict = "contradicted"
