@@ -425,7 +425,8 @@ verdict: width: reproduced
 END
 
 # Pairs of 0.9, 0.3 and 0.2 turns: the law says down, up, up. Between 0.3 (+0.2) and 0.9 (-0.1) the
-# line in ln turns meets 0 at 0.62. A pair that went through 0 is in no cell.
+# line in ln turns meets 0 at 0.62. A pair that went through 0 is in no cell. Over three windows the
+# signs change at θ = √8 / 16, √8 / 32 and √8 / 48, which is not a line: 1.5 of 2 steps of ln 2.
 cat >cells.csv <<'END'
 task,seed,layer,i,theta,drift
 length=64_base=100,1,0,0,0.0812180167,-0.1
@@ -437,13 +438,24 @@ length=64_base=100,2,0,2,0.01994662,0.0
 raw,1,0,0,0.049209404,0.1
 raw,1,0,1,-0.01484217,-nan
 raw,1,0,2,0.0120855116,0.2
+window=16,1,0,0,0.226209355,-0.1
+window=16,1,0,1,0.13814636475,0.1
+window=32,1,0,0,0.1131046775,-0.1
+window=32,1,0,1,0.06907318238,0.1
+window=64,1,0,0,0.0754031183,-0.1
+window=64,1,0,1,0.04604878825,0.1
 END
 expect contrast study contrast cells.csv <<'END'
 | runs | signs predicted [95 %] | of cells that moved by more than 0.05 | up, of these | first change of sign, turns, by layer |
 |---|---|---|---|---|
 | T = 64, base 100 | 2 of 3 [0.21, 0.94] | 2 of 2 [0.34, 1.00] | 1 | 0.62 |
-| all of these | 2 of 3 [0.21, 0.94] | 2 of 2 [0.34, 1.00] | 1 |  |
+| window 16 | 1 of 2 [0.09, 0.91] | 1 of 2 [0.09, 0.91] | 1 | 0.42 |
+| window 32 | 1 of 2 [0.09, 0.91] | 1 of 2 [0.09, 0.91] | 1 | 0.44 |
+| window 64 | 2 of 2 [0.34, 1.00] | 2 of 2 [0.34, 1.00] | 1 | 0.59 |
+| all of these | 4 of 6 [0.30, 0.90] | 4 of 6 [0.30, 0.90] | 3 |  |
 | raw | 1 of 2 [0.09, 0.91] | 1 of 2 [0.09, 0.91] | 2 | – |
+
+slope of ln θ at the first change of sign on ln window, layer 0: -0.79 [-2.31, +0.73] (95 %, 3 rows)
 END
 
 cat >bands.csv <<'END'
