@@ -6,7 +6,7 @@
 # comparisons.csv says which variants of which sweep are compared in which result, on which side the
 # claim is (lower: than the other; same: not higher by more than the margin), and which comparisons
 # decide. A file of runs is named by its sweep; compute.csv has what twice the steps are worth, at the
-# size of all sweeps but scratch-narrow and scratch-wide.
+# size of all sweeps but scratch-narrow and those of scratch-wide.
 
 FNR == 1 {
     for (name in at) delete at[name]
